@@ -1,0 +1,18 @@
+/** An invariant that does not hold is a bug of ours: the process must not go on acting on it.
+ * Assertions stay on in production; the crash that follows is the same event as a power loss, and recovery handles it. */
+
+export class InvariantError extends Error {
+  override readonly name = 'InvariantError'
+  readonly code = 'INVARIANT'
+}
+
+/** @throws InvariantError when `condition` is false. */
+export function assert(condition: boolean, invariant: string): asserts condition {
+  if (!condition) throw new InvariantError(invariant)
+}
+
+/** The end of an exhaustive switch.
+ * @throws InvariantError always: a tag that the compiler does not know has reached us. */
+export function unreachable(tag: never): never {
+  throw new InvariantError(`unknown case ${JSON.stringify(tag)}`)
+}

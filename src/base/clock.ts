@@ -1,0 +1,33 @@
+/** Time as an argument: the engine never asks the system, so that a simulated run is one number.
+ * Wall time stamps records and may step; monotonic time measures waiting and never goes back. */
+
+export interface Timer {
+  /** The callback will not run any more. Harmless when it has. */
+  cancel(): void
+}
+
+export interface Clock {
+  /** Milliseconds since 1970, an integer; may jump either way. */
+  wallMs(): number
+  /** Milliseconds since an arbitrary start; never decreases. */
+  monotonicMs(): number
+  /** Runs `callback` once, not earlier than `delayMs` from now. */
+  after(delayMs: number, callback: () => void): Timer
+  /** Runs `callback` soon, after what is already under way in this turn of the event loop. */
+  soon(callback: () => void): void
+}
+
+/** The system's clock. Its timers do not keep a process alive: a queue with nothing to do is no reason to run. */
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after: (delayMs, callback) => {
+    // Node runs a longer timer at once (its delay is a signed 32-bit number).
+    const timer = setTimeout(callback, Math.min(delayMs, 0x7fffffff))
+    timer.unref()
+    return { cancel: () => clearTimeout(timer) }
+  },
+  soon: (callback) => {
+    setImmediate(callback)
+  },
+}

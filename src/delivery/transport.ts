@@ -1,0 +1,49 @@
+/** What a delivery is asked and what it may answer. Nothing about delivery is frozen in the queue: transports and routes are
+ * asked anew at every attempt. */
+import type { Readable } from 'node:stream'
+
+/** What became of one recipient. `response` and `reason` are kept, cut to 500 characters; `status` is an RFC 3463 code. */
+export type Outcome =
+  | { readonly kind: 'delivered'; readonly response?: string | undefined }
+  | { readonly kind: 'deferred'; readonly status: string; readonly reason: string }
+  | { readonly kind: 'failed'; readonly status: string; readonly reason: string }
+
+/** The destination itself is in trouble (no connection, no banner, it closed on us): not the fault of this message. */
+export interface SiteTrouble {
+  readonly kind: 'site'
+  readonly status: string
+  readonly reason: string
+}
+
+/** One outcome for every recipient of the request, in its order; or one for all of them. */
+export type DeliveryResult = Outcome | SiteTrouble | readonly Outcome[]
+
+export type MessageData = Buffer | { readonly ref: string }
+
+export interface DeliveryRequest {
+  /** The message's id, the same at every attempt: good for idempotence on the other side. */
+  readonly id: string
+  /** Attempts that were started before this one, 0 at first. */
+  readonly attempts: number
+  readonly sender: string
+  /** At least one; all are for `nexthop`. */
+  readonly recipients: readonly string[]
+  readonly nexthop: string
+  /** When the queue accepted it, milliseconds since 1970. */
+  readonly acceptedAt: number
+  /** Length of the data in bytes; 0 for a reference. */
+  readonly dataBytes: number
+  readonly smtputf8: boolean
+  /** The whole message, verified against its checksum. @throws WaybillError DATA_CORRUPT */
+  data(): Promise<MessageData>
+  /** The same in pieces, for large ones. */
+  stream(): Readable
+}
+
+export interface Transport {
+  /** Attempts a delivery. A rejection counts as trouble of the site; it is retried like any other.
+   * @param signal aborts at the deadline and when the queue crashes; a transport that ignores it is left behind at the deadline */
+  deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult
+  /** Drops connections; the queue has crashed. */
+  close?(): void
+}

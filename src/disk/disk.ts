@@ -1,0 +1,52 @@
+/** The disk as an argument. No other folder touches a file system: the same engine runs on Node's and on the simulated one.
+ *
+ * What the engine relies on, and a driver must give (test/disk/contract.ts checks each):
+ * 1. A call that resolves has happened for every later call of this process; a call that rejects may have happened in part.
+ * 2. Written bytes survive a crash only after a `sync` of that file that STARTED after the write resolved, or when the
+ *    file was opened `synced`. A name (create, rename, unlink) survives only after `syncDirectory` of its directory.
+ * 3. `write` writes everything or rejects: a short count is a failure. No driver retries a write or a sync.
+ * 4. Calls on one file may be under way together; the engine orders those that matter by awaiting them. */
+
+/** `create`: must not exist. `synced`: exists, and a write resolves when its bytes are durable (O_DSYNC). */
+export type OpenMode = 'read' | 'write' | 'create' | 'synced'
+
+export interface DiskFile {
+  /** Fills `into` from `position`. Resolves with the bytes read, fewer only at the end of the file. */
+  read(into: Buffer, position: number): Promise<number>
+  /** Writes all of `bytes` at `position`; the buffer must stay untouched until it settles. @throws WaybillError DISK_FAILED, DISK_FULL */
+  write(bytes: Buffer, position: number): Promise<void>
+  /** Makes this file's bytes and length durable (fdatasync). After a failure nothing is known: end this life. */
+  sync(): Promise<void>
+  /** Cuts or zero-extends to `lengthBytes`. */
+  truncate(lengthBytes: number): Promise<void>
+  /** Length in bytes. */
+  size(): Promise<number>
+  /** Drops the descriptor; durable is only what was synced. */
+  close(): Promise<void>
+}
+
+export interface DiskSpace {
+  /** Bytes that this process may still allocate. */
+  readonly freeBytes: number
+  /** Files that may still be created; Infinity where the file system does not say. */
+  readonly freeFiles: number
+}
+
+/** Paths are relative to the queue's directory, with `/` between names; `''` is the directory itself. */
+export interface Disk {
+  /** Names in a directory, sorted; empty when there is no such directory. */
+  list(directory: string): Promise<string[]>
+  /** Creates the directory if it is not there; its parent must be. */
+  makeDirectory(path: string): Promise<void>
+  removeDirectory(path: string): Promise<void>
+  open(path: string, mode: OpenMode): Promise<DiskFile>
+  /** Moves a file; a file of the new name is replaced. */
+  rename(from: string, to: string): Promise<void>
+  unlink(path: string): Promise<void>
+  syncDirectory(path: string): Promise<void>
+  space(): Promise<DiskSpace>
+  /** One owner at a time, until `abandon` or the death of the process. @throws WaybillError QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM */
+  lock(path: string): Promise<void>
+  /** The end of this life: drops all descriptors and the lock, writes nothing; calls under way reject or never settle. */
+  abandon(): void
+}
