@@ -1,0 +1,94 @@
+/** What the scheduler and its user say to each other.
+ * Invariant: a recipient that a batch gave to the scheduler comes out exactly once: in an entry that `next` returns, or in
+ * `deferred`, or (when its message is withdrawn) not at all. */
+
+export interface SchedulerRecipient {
+  /** Its number within the message. */
+  readonly index: number
+  readonly address: string
+  readonly transport: string
+  readonly nexthop: string
+}
+
+/** A part of a message's recipients, in the order in which they are kept. */
+export interface RecipientBatch {
+  readonly recipients: readonly SchedulerRecipient[]
+  /** Nothing comes after it. An incomplete batch holds at least one recipient. */
+  readonly complete: boolean
+  /** Recipients that come after it, as far as known: the estimates of preemption use it.
+   * Default 1 for an incomplete batch; 0 for a complete one. */
+  readonly unreadCount?: number
+}
+
+/** Recipients of one message for one destination: what a transport is asked to deliver at once. */
+export interface Entry<M> {
+  readonly message: M
+  readonly transport: string
+  readonly nexthop: string
+  /** Recipient indexes, at least one. */
+  readonly recipients: readonly number[]
+}
+
+export interface DeferReason {
+  /** RFC 3463, `4.x.y`. */
+  readonly status: string
+  readonly text: string
+}
+
+/** How a delivery ended, as far as the scheduler cares.
+ * - `ok`: the site answered; recipients may have been refused for good.
+ * - `defer`: the site answered, some recipients are put off. Counts like `ok`.
+ * - `site`: no connection or no handshake: negative feedback.
+ * - `okreason`: delivered, but trouble of the site was seen: no feedback at all.
+ * - `crash`: the delivery vanished without an answer: as `site` if the answer before it (of any delivery) saw trouble of its
+ *   site, else no feedback. That is Postfix's behaviour; who does not want it reports `site`. */
+export type DeliveryReport = 'ok' | 'defer' | 'site' | 'okreason' | 'crash'
+
+export type DestinationState =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'dead'; readonly untilMs: number; readonly reason: DeferReason }
+  | { readonly kind: 'suspended'; readonly untilMs: number }
+
+export interface DestinationSnapshot {
+  readonly transport: string
+  readonly nexthop: string
+  /** Its key within the transport: the nexthop in lower case, or `localpart@nexthop` where entries have one recipient. */
+  readonly name: string
+  /** Deliveries at once that it may have; of a dead one: that it will begin with when it is revived with none under way. */
+  readonly window: number
+  readonly busy: number
+  /** Entries that wait. */
+  readonly todo: number
+  readonly state: DestinationState
+  /** Its revival is being tried out: canary, or slow start. */
+  readonly recovery: 'none' | 'canary' | 'slow-start'
+  /** Deliveries that count against the rate limit now; 0 without a limit. */
+  readonly rate: number
+}
+
+/** One step of a destination's concurrency: `destination_concurrency_feedback_debug` as data. */
+export interface FeedbackEvent {
+  readonly kind: 'positive' | 'negative' | 'dead' | 'revived'
+  readonly transport: string
+  readonly name: string
+  /** The amount of this event, signed; 0 for `revived` and `dead`, and when the safety rule or the limit suppressed it. */
+  readonly feedback: number
+  readonly limit: number
+  readonly window: number
+  readonly success: number
+  readonly failure: number
+  readonly failCohorts: number
+}
+
+/** What the scheduler tells and asks of its user, synchronously, during a call. None of these may call the scheduler. */
+export interface SchedulerHost<M> {
+  /** Recipients put off without an attempt: their destination or transport is dead. */
+  deferred(message: M, recipients: readonly number[], reason: DeferReason): void
+  /** The next batch of a message: recipients from `firstIndex` on, 1 … `countMax` of them.
+   * undefined: it will be given to `Scheduler.supply` later. */
+  read(message: M, firstIndex: number, countMax: number): RecipientBatch | undefined
+  /** Every recipient of the message has come out and come back; the scheduler has forgotten it. */
+  done(message: M): void
+  /** Called when `destinationConcurrencyFeedbackDebug` is on. */
+  onFeedback?(event: FeedbackEvent): void
+}
