@@ -1,0 +1,143 @@
+/** One transport's attempts under way.
+ * Invariant: every attempt that began settles exactly once, at the latest one sweep after its deadline, unless the queue crashed
+ * meanwhile; what a transport says afterwards is ignored. A transport that answers at once costs no promise, no timer and no
+ * signal: attempts that wait have the same deadline, so they are due in the order in which they began, and one coarse timer
+ * looks at the oldest. */
+import { assert } from '../base/assert.js'
+import type { Clock, Timer } from '../base/clock.js'
+import { WaybillError } from '../errors.js'
+import { reportOf, reportOfError, type Report } from './outcome.js'
+import type { DeliveryRequest, Transport } from './transport.js'
+
+export interface AttemptOptions {
+  /** When an attempt without an answer is given up, milliseconds, 1 … 86 400 000; 20 minutes unless told. */
+  readonly deadlineMs?: number
+}
+
+interface Attempt<Tag> {
+  readonly tag: Tag
+  readonly recipientCount: number
+  readonly startedAt: number
+  readonly controller: AbortController | undefined
+}
+
+/** What a transport gets whose `deliver` takes no signal. */
+const neverAborted: AbortSignal = new AbortController().signal
+
+export class Attempts<Tag> {
+  readonly #transport: Transport
+  readonly #clock: Clock
+  readonly #settled: (tag: Tag, report: Report) => void
+  readonly #deadlineMs: number
+  readonly #sweepMs: number
+  readonly #wantsSignal: boolean
+  /** In the order in which they began, so in the order of their deadlines. */
+  readonly #underWay = new Set<Attempt<Tag>>()
+  #sweep: Timer | undefined
+  #abandoned = false
+
+  /** @param settled is told the outcome of each attempt, before `begin` returns when the transport answers at once. What it
+   * throws is not the transport's and is not caught.
+   * @throws WaybillError OPTION_INVALID */
+  constructor(
+    transport: Transport,
+    clock: Clock,
+    settled: (tag: Tag, report: Report) => void,
+    options: AttemptOptions = {},
+  ) {
+    const deadlineMs = options.deadlineMs ?? 20 * 60_000
+    if (!(deadlineMs >= 1 && deadlineMs <= 86_400_000)) {
+      throw new WaybillError('OPTION_INVALID', 'a deadline is 1 to 86400000 ms', { option: 'deadlineMs' })
+    }
+    this.#transport = transport
+    this.#clock = clock
+    this.#settled = settled
+    this.#deadlineMs = deadlineMs
+    this.#sweepMs = Math.max(10, Math.min(1000, deadlineMs / 10))
+    // Exactly one parameter: it cannot look at a signal. None: it may, through `arguments`.
+    this.#wantsSignal = transport.deliver.length !== 1
+  }
+
+  /** Attempts that wait for their transport. */
+  get count(): number {
+    return this.#underWay.size
+  }
+
+  /** Asks the transport. @param tag comes back with the outcome. */
+  begin(tag: Tag, request: DeliveryRequest): void {
+    assert(!this.#abandoned, 'no attempt begins after the crash')
+    const recipientCount = request.recipients.length
+    let controller: AbortController | undefined
+    let report: Report
+    try {
+      if (this.#wantsSignal) controller = new AbortController()
+      const answer: unknown = this.#transport.deliver(request, controller?.signal ?? neverAborted)
+      if (isThenable(answer)) {
+        this.#wait({ tag, recipientCount, startedAt: this.#clock.monotonicMs(), controller }, answer)
+        return
+      }
+      report = reportOf(answer, recipientCount)
+    } catch (error) {
+      report = reportOfError(error, recipientCount)
+    }
+    this.#settled(tag, report)
+  }
+
+  /** The queue has crashed: signals abort, connections drop, nothing settles any more. */
+  abandon(): void {
+    if (this.#abandoned) return
+    this.#abandoned = true
+    this.#sweep?.cancel()
+    const left = [...this.#underWay]
+    this.#underWay.clear()
+    const reason = new WaybillError('QUEUE_CRASHED', 'the queue has crashed')
+    for (const { controller } of left) controller?.abort(reason)
+    this.#transport.close?.()
+  }
+
+  #wait(attempt: Attempt<Tag>, answer: PromiseLike<unknown>): void {
+    this.#underWay.add(attempt)
+    this.#sweep ??= this.#clock.after(this.#sweepMs, this.#sweepDue)
+    // A foreign thenable may call back at once, twice or never; a real promise does not.
+    const promise = answer instanceof Promise ? answer : Promise.resolve(answer)
+    void promise.then(
+      (value: unknown) => {
+        if (this.#underWay.delete(attempt)) {
+          this.#settled(attempt.tag, reportOfSafely(value, attempt.recipientCount))
+        }
+      },
+      (error: unknown) => {
+        if (this.#underWay.delete(attempt)) {
+          this.#settled(attempt.tag, reportOfError(error, attempt.recipientCount))
+        }
+      },
+    )
+  }
+
+  readonly #sweepDue = (): void => {
+    this.#sweep = undefined
+    const dueBefore = this.#clock.monotonicMs() - this.#deadlineMs
+    for (const attempt of this.#underWay) {
+      if (attempt.startedAt > dueBefore) break
+      this.#underWay.delete(attempt)
+      const seconds = Math.round(this.#deadlineMs / 100) / 10
+      const reason = `the transport gave no answer within ${seconds} s; the message may have been delivered`
+      attempt.controller?.abort(new Error(reason))
+      this.#settled(attempt.tag, reportOf({ kind: 'site', status: '4.4.1', reason }, attempt.recipientCount))
+      if (this.#abandoned) return
+    }
+    if (this.#underWay.size > 0) this.#sweep ??= this.#clock.after(this.#sweepMs, this.#sweepDue)
+  }
+}
+
+const isThenable = (answer: unknown): answer is PromiseLike<unknown> =>
+  typeof answer === 'object' && answer !== null && typeof (answer as { then?: unknown }).then === 'function'
+
+/** An answer can be an object whose properties throw. */
+function reportOfSafely(value: unknown, recipientCount: number): Report {
+  try {
+    return reportOf(value, recipientCount)
+  } catch (error) {
+    return reportOfError(error, recipientCount)
+  }
+}

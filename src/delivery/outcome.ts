@@ -1,0 +1,140 @@
+/** What a transport answered, made safe to act on.
+ * Invariant: a report has exactly one outcome per recipient, each with a status of its kind's class (4.x deferred, 5.x failed)
+ * and a text without control characters, at most `textCharsMax` long. An answer that breaks the contract defers everybody: mail
+ * is neither lost nor returned because of a bug in a transport, and the bug is named. */
+import { InvariantError } from '../base/assert.js'
+import { isWaybillError } from '../errors.js'
+import type { Outcome, SiteTrouble } from './transport.js'
+
+/** Bound of every text that an outcome carries, in UTF-16 units. */
+export const textCharsMax = 500
+
+export interface Report {
+  /** One per recipient, in the order of the request. */
+  readonly outcomes: readonly Outcome[]
+  /** The destination is in trouble; all outcomes are deferred for its reason. */
+  readonly site: SiteTrouble | undefined
+  /** The transport broke its contract: a programmer's error, which the operator must see. */
+  readonly defect: Error | undefined
+}
+
+/** @param answer what `deliver` returned, whatever it is. */
+export function reportOf(answer: unknown, recipientCount: number): Report {
+  if (Array.isArray(answer)) return reportOfMany(answer as readonly unknown[], recipientCount)
+  if (isRecord(answer) && answer['kind'] === 'site') {
+    const site: SiteTrouble = {
+      kind: 'site',
+      status: statusOf(answer['status'], '4'),
+      reason: textOf(answer['reason']),
+    }
+    return { outcomes: sameForAll(deferredBySite(site), recipientCount), site, defect: undefined }
+  }
+  const outcome = cleaned(answer)
+  if (outcome === undefined) return brokenReport(`it answered ${shown(answer)}`, recipientCount)
+  return { outcomes: sameForAll(outcome, recipientCount), site: undefined, defect: undefined }
+}
+
+/** @param error what `deliver` threw or rejected with. A programmer's error is the transport's own, anything else its site's. */
+export function reportOfError(error: unknown, recipientCount: number): Report {
+  if (isProgrammersError(error)) {
+    return brokenReport(`${error.name}: ${error.message}${placeOf(error)}`, recipientCount, error)
+  }
+  if (isWaybillError(error)) return brokenReport(`${error.code}: ${error.message}`, recipientCount, error)
+  const reason = textOf(error instanceof Error ? error.message || error.name : error)
+  return reportOf({ kind: 'site', status: '4.3.0', reason }, recipientCount)
+}
+
+function reportOfMany(answers: readonly unknown[], recipientCount: number): Report {
+  if (answers.length !== recipientCount) {
+    return brokenReport(`it gave ${answers.length} outcomes for ${recipientCount} recipients`, recipientCount)
+  }
+  const outcomes: Outcome[] = []
+  let defect: Error | undefined
+  for (const answer of answers) {
+    const outcome = cleaned(answer)
+    if (outcome === undefined) defect ??= new InvariantError(`transport: it answered ${shown(answer)}`)
+    outcomes.push(outcome ?? deferredByDefect(`it answered ${shown(answer)}`))
+  }
+  return { outcomes, site: undefined, defect }
+}
+
+function brokenReport(what: string, recipientCount: number, cause?: Error): Report {
+  const defect = cause ?? new InvariantError(`transport: ${what}`)
+  return { outcomes: sameForAll(deferredByDefect(what), recipientCount), site: undefined, defect }
+}
+
+const deferredByDefect = (what: string): Outcome => ({
+  kind: 'deferred',
+  status: '4.3.0',
+  reason: textOf(`the transport is defective: ${what}`),
+})
+
+const deferredBySite = (site: SiteTrouble): Outcome => ({
+  kind: 'deferred',
+  status: site.status,
+  reason: site.reason,
+})
+
+const sameForAll = (outcome: Outcome, recipientCount: number): readonly Outcome[] =>
+  recipientCount === 1 ? [outcome] : Array.from({ length: recipientCount }, () => outcome)
+
+/** The outcome itself when there is nothing to repair: the hot path copies nothing. */
+function cleaned(answer: unknown): Outcome | undefined {
+  if (!isRecord(answer)) return undefined
+  switch (answer['kind']) {
+    case 'delivered': {
+      const { response } = answer
+      if (response === undefined) return answer as unknown as Outcome
+      const text = textOf(response)
+      return text === response ? (answer as unknown as Outcome) : { kind: 'delivered', response: text }
+    }
+    case 'deferred':
+    case 'failed': {
+      const kind = answer['kind']
+      const status = statusOf(answer['status'], kind === 'deferred' ? '4' : '5')
+      const reason = textOf(answer['reason'])
+      if (status === answer['status'] && reason === answer['reason']) return answer as unknown as Outcome
+      return { kind, status, reason }
+    }
+    default:
+      return undefined
+  }
+}
+
+const statusPattern = /^[245](\.\d{1,3}\.\d{1,3})$/
+
+function statusOf(status: unknown, statusClass: '4' | '5'): string {
+  const match = typeof status === 'string' ? statusPattern.exec(status) : null
+  return statusClass + (match?.[1] ?? '.3.0')
+}
+
+/** Any value as text that can stand in a log line, an SMTP reply and a header. */
+export function textOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : value === undefined ? '' : shown(value)
+  if (text.length <= textCharsMax && !/\p{Cc}/u.test(text)) return text
+  const end = text.charCodeAt(textCharsMax - 1)
+  const cut = text.length > textCharsMax && end >= 0xd800 && end < 0xdc00 ? textCharsMax - 1 : textCharsMax
+  return text.slice(0, cut).replace(/\p{Cc}+/gu, ' ')
+}
+
+function shown(value: unknown): string {
+  try {
+    return value instanceof Error ? String(value) : (JSON.stringify(value) ?? typeof value)
+  } catch {
+    return typeof value
+  }
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
+
+/** Of the kinds that a typing mistake raises. `fetch` reports a network that is down as a TypeError with a cause. */
+const isProgrammersError = (error: unknown): error is Error =>
+  error instanceof InvariantError ||
+  ((error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) &&
+    error.cause === undefined)
+
+function placeOf(error: Error): string {
+  const frame = error.stack?.split('\n').find((line) => line.startsWith('    at '))
+  return frame === undefined ? '' : ` ${frame.trim()}`
+}

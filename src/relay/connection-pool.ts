@@ -1,0 +1,143 @@
+/** Connections that may be used again, by destination.
+ * Invariant: at most `connectionsMax` connections are open, idle or busy; whoever comes then takes the place of the longest idle one,
+ * or waits for the first that is given back. An idle connection that ends leaves the pool at once, and one that nobody wanted
+ * for `idleMs` is ended. A busy connection belongs to its borrower alone. */
+import { assert } from '../base/assert.js'
+import type { Clock, Timer } from '../base/clock.js'
+import type { SmtpClient } from './smtp-client.js'
+
+export interface PoolLimits {
+  /** How long an unused connection is kept, milliseconds; 0 keeps none. */
+  readonly idleMs: number
+  /** Messages over one connection before it is ended, ≥ 1. */
+  readonly messagesMax: number
+  /** Open connections to all destinations together, ≥ 1. */
+  readonly connectionsMax: number
+}
+
+export class ConnectionPool {
+  readonly #limits: PoolLimits
+  readonly #clock: Clock
+  /** Idle ones, the most recently used last. */
+  readonly #idle = new Map<string, SmtpClient[]>()
+  readonly #open = new Set<SmtpClient>()
+  /** Those who wait for a place. */
+  readonly #waiting: (() => void)[] = []
+  /** Places given to somebody who has not opened a connection yet. */
+  #promisedCount = 0
+  #sweep: Timer | undefined
+  #closed = false
+
+  constructor(limits: PoolLimits, clock: Clock) {
+    this.#limits = limits
+    this.#clock = clock
+  }
+
+  get openCount(): number {
+    return this.#open.size
+  }
+
+  /** The idle connection to `nexthop` that was used last, if there is one: the likeliest to be still alive. */
+  takeIdle(nexthop: string): SmtpClient | undefined {
+    const clients = this.#idle.get(nexthop)
+    const client = clients?.pop()
+    if (clients?.length === 0) this.#idle.delete(nexthop)
+    return client
+  }
+
+  /** Waits for a place; it must be given back with `add` or `cancel`. */
+  place(): Promise<void> | undefined {
+    if (this.#open.size + this.#promisedCount >= this.#limits.connectionsMax && !this.#endOldestIdle()) {
+      return new Promise((resolve) => this.#waiting.push(resolve))
+    }
+    this.#promisedCount++
+    return undefined
+  }
+
+  /** The place was used: `client` is open or opening, and belongs to the caller. */
+  add(client: SmtpClient): void {
+    assert(this.#promisedCount > 0, 'a connection takes a place that was promised')
+    this.#promisedCount--
+    this.#open.add(client)
+    client.on('end', () => this.#forget(client))
+    if (this.#closed) client.close()
+  }
+
+  /** The place is not needed. */
+  cancel(): void {
+    assert(this.#promisedCount > 0, 'a place was promised')
+    this.#promisedCount--
+    this.#grantNext()
+  }
+
+  /** Gives a working connection back, with its session ready for MAIL. */
+  keep(nexthop: string, client: SmtpClient): void {
+    if (client.destroyed) return
+    const { idleMs, messagesMax } = this.#limits
+    const crowded = this.#waiting.length > 0
+    if (this.#closed || idleMs === 0 || client.transactionCount >= messagesMax || crowded) {
+      client.quit()
+      // The place is free for others although the server has not yet said goodbye.
+      this.#forget(client)
+      return
+    }
+    client.idleSinceMs = this.#clock.monotonicMs()
+    const clients = this.#idle.get(nexthop)
+    if (clients === undefined) this.#idle.set(nexthop, [client])
+    else clients.push(client)
+    this.#sweep ??= this.#clock.after(idleMs, this.#sweepIdle)
+  }
+
+  /** Drops every connection, busy ones too. */
+  close(): void {
+    this.#closed = true
+    this.#sweep?.cancel()
+    this.#idle.clear()
+    for (const client of this.#open) client.close()
+  }
+
+  #forget(client: SmtpClient): void {
+    if (!this.#open.delete(client)) return
+    for (const [nexthop, clients] of this.#idle) {
+      const at = clients.indexOf(client)
+      if (at < 0) continue
+      clients.splice(at, 1)
+      if (clients.length === 0) this.#idle.delete(nexthop)
+      break
+    }
+    this.#grantNext()
+  }
+
+  #grantNext(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) return
+    this.#promisedCount++
+    next()
+  }
+
+  /** Each list begins with its longest unused connection. */
+  #endOldestIdle(): boolean {
+    let oldest: SmtpClient | undefined
+    for (const clients of this.#idle.values()) {
+      const first = clients[0]
+      if (first !== undefined && (oldest === undefined || first.idleSinceMs < oldest.idleSinceMs))
+        oldest = first
+    }
+    if (oldest === undefined) return false
+    oldest.quit()
+    this.#forget(oldest)
+    return true
+  }
+
+  readonly #sweepIdle = (): void => {
+    this.#sweep = undefined
+    const usedBefore = this.#clock.monotonicMs() - this.#limits.idleMs
+    for (const clients of this.#idle.values()) {
+      for (const client of clients.filter(({ idleSinceMs }) => idleSinceMs <= usedBefore)) {
+        client.quit()
+        this.#forget(client)
+      }
+    }
+    if (this.#idle.size > 0) this.#sweep = this.#clock.after(this.#limits.idleMs, this.#sweepIdle)
+  }
+}

@@ -1,0 +1,175 @@
+/** One connection to a server, over nodemailer's.
+ * Invariant: `transact` settles exactly once with what is known of the transaction, however it ended; an error never escapes as
+ * an event. Nodemailer takes our envelope object and notes each recipient's reply in it, so that what was answered before the
+ * connection broke is not lost with it. */
+import type { Readable } from 'node:stream'
+import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
+
+/** As far as we look at nodemailer's errors. */
+export interface ClientError extends Error {
+  readonly code?: string | undefined
+  readonly originalCode?: string | undefined
+  readonly command?: string | undefined
+  /** The server's reply, when it is one that made the error. */
+  readonly response?: string | undefined
+  readonly recipient?: string | undefined
+}
+
+export interface Mail {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly dataBytes: number
+  readonly data: Buffer | Readable
+  readonly smtputf8: boolean
+  /** The data has octets over 127. */
+  readonly eightBit: boolean
+}
+
+/** What is known of a transaction when it has ended. */
+export interface Transaction {
+  /** The final reply, when it was positive. */
+  readonly response: string | undefined
+  readonly error: ClientError | undefined
+  readonly accepted: readonly string[]
+  /** Each names its recipient. */
+  readonly refusals: readonly ClientError[]
+  /** The end of the data left; without a reply nobody knows whether the server took the message. */
+  readonly dotSent: boolean
+  /** The server answered something to this transaction. */
+  readonly answered: boolean
+}
+
+/** What nodemailer writes into the envelope it was given. */
+interface NotedEnvelope extends SMTPEnvelope {
+  accepted?: string[]
+  rejectedErrors?: ClientError[]
+}
+
+/** Members of nodemailer's connection that its types keep back; test/relay/smtp-client.test.ts fails when one is gone. */
+interface Hidden {
+  readonly _supportedExtensions: readonly string[]
+  _sendCommand(this: SMTPConnection, line: string, logged?: string): void
+}
+const hidden = SMTPConnection.prototype as unknown as Hidden
+
+/** Nodemailer hands the stream that dots and ends the data to whatever has a `pipe`, once the server has said 354. */
+interface DataSink extends NodeJS.WritableStream {
+  once(event: 'end', listener: () => void): this
+}
+
+export class SmtpClient extends SMTPConnection {
+  /** Transactions begun on this connection. */
+  transactionCount = 0
+  /** When it became idle, by the pool's clock. */
+  idleSinceMs = 0
+  #saysSmtputf8 = false
+  /** Called when the connection ends; nodemailer does not tell a transaction of every way in which it can. */
+  #ended: (() => void) | undefined
+  #lastError: ClientError | undefined
+
+  constructor(options: Options) {
+    super(options)
+    this.on('error', (error: ClientError) => {
+      this.#lastError = error
+    })
+    this.on('end', () => {
+      // Its own callback goes first: it knows more.
+      setImmediate(() => this.#ended?.())
+    })
+  }
+
+  offers(extension: string): boolean {
+    return (this as unknown as Hidden)._supportedExtensions.includes(extension)
+  }
+
+  /** Greeting, EHLO and TLS. @returns the error that ended it. */
+  open(): Promise<ClientError | undefined> {
+    return new Promise((resolve) => {
+      this.#ended = () => resolve(this.#lastError ?? lost())
+      this.connect((error?: ClientError) => resolve(error))
+    })
+  }
+
+  /** @returns the error of a server that did not take them. */
+  authenticate(user: string, pass: string): Promise<ClientError | undefined> {
+    return new Promise((resolve) => {
+      this.#ended = () => resolve(this.#lastError ?? lost())
+      this.login({ user, pass }, (error: ClientError | null) => resolve(error ?? undefined))
+    })
+  }
+
+  transact(mail: Mail): Promise<Transaction> {
+    this.transactionCount++
+    this.#saysSmtputf8 = mail.smtputf8
+    this.lastServerResponse = false
+    const envelope: NotedEnvelope = {
+      from: mail.sender,
+      to: [...mail.recipients],
+      size: mail.dataBytes,
+      use8BitMime: mail.eightBit,
+    }
+    let dotSent = false
+    return new Promise((resolve) => {
+      const end = (error: ClientError | undefined, response: string | undefined): void => {
+        this.#ended = undefined
+        resolve({
+          response,
+          error,
+          accepted: envelope.accepted ?? [],
+          refusals: envelope.rejectedErrors ?? [],
+          dotSent,
+          answered: this.lastServerResponse !== false,
+        })
+      }
+      this.#ended = () => end(this.#lastError ?? lost(), undefined)
+      const { data } = mail
+      const source = {
+        pipe: (sink: DataSink): void => {
+          sink.once('end', () => {
+            dotSent = true
+          })
+          if (Buffer.isBuffer(data)) sink.end(data)
+          else data.pipe(sink)
+        },
+        ...(Buffer.isBuffer(data) ? undefined : lifeOf(data)),
+      }
+      this.send(
+        envelope,
+        source as unknown as Readable,
+        (error: ClientError | null, info?: { response: string }) => end(error ?? undefined, info?.response),
+      )
+    })
+  }
+
+  /** Leaves a transaction that was refused. @returns whether the session can go on. */
+  clear(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#ended = () => resolve(false)
+      this.reset((error: ClientError | null) => resolve(error === null))
+    })
+  }
+
+  /** A message that needs SMTPUTF8 for its header has to say so; nodemailer looks at the addresses only. */
+  _sendCommand(line: string, logged?: string): void {
+    const adds =
+      this.#saysSmtputf8 &&
+      line.startsWith('MAIL FROM:') &&
+      this.offers('SMTPUTF8') &&
+      !line.includes('> SMTPUTF8')
+    hidden._sendCommand.call(this, adds ? `${line} SMTPUTF8` : line, logged)
+  }
+}
+
+/** What else nodemailer asks of a stream. It writes its own code over that of an error it is shown, so it is shown a copy. */
+const lifeOf = (data: Readable): object => ({
+  on: (event: string, listener: (error: Error) => void): void => {
+    data.on(event, (cause: Error) => listener(new Error(cause.message, { cause })))
+  },
+  removeListener: (): void => {},
+  destroy: (): void => {
+    data.destroy()
+  },
+})
+
+const lost = (): ClientError =>
+  Object.assign(new Error('Connection closed unexpectedly'), { code: 'ECONNECTION' })

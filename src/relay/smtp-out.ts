@@ -1,0 +1,207 @@
+/** Delivery over SMTP.
+ * Invariant: a recipient is `delivered` only after a 2yz reply to the message and `failed` only after a 5yz reply, its own or the
+ * message's; everything else is tried again. A message is sent a second time within one attempt only over a fresh connection,
+ * and only if the server ended a reused one without a word to this transaction.
+ *
+ * Data leaves as it was accepted, dots doubled as RFC 5321 §4.5.2 asks. SMTP has no form for a bare CR or LF: each leaves as CRLF
+ * (and cannot end the data early at a server that takes it for a line's end). */
+import { isAscii } from 'node:buffer'
+import type { ConnectionOptions } from 'node:tls'
+import { assert } from '../base/assert.js'
+import { systemClock, type Clock } from '../base/clock.js'
+import type {
+  DeliveryRequest,
+  DeliveryResult,
+  Outcome,
+  SiteTrouble,
+  Transport,
+} from '../delivery/transport.js'
+import { WaybillError } from '../errors.js'
+import { ConnectionPool } from './connection-pool.js'
+import { SmtpClient, type ClientError, type Mail, type Transaction } from './smtp-client.js'
+import { resultOf, siteOfError } from './smtp-outcome.js'
+import { isClosing } from './smtp-reply.js'
+
+/** Data over this is sent as a stream, bytes. */
+const streamedBytesMin = 1 << 20
+
+export interface SmtpTransportOptions {
+  /** Server for all mail; without it, mail goes to the nexthop, `host` or `host:port` or `[address]:port`. */
+  readonly host?: string
+  /** 25 unless told (465 with implicit TLS). */
+  readonly port?: number
+  /** What we call ourselves in EHLO; the machine's name unless told. */
+  readonly hostname?: string
+  /** `opportunistic` (unless told): encrypted if the server offers it, whoever it is. `required`: STARTTLS with a certificate that
+   * verifies. `implicit`: the same from the first byte. `none`: never. */
+  readonly tls?: 'none' | 'opportunistic' | 'required' | 'implicit'
+  /** More for `tls.connect`. */
+  readonly tlsOptions?: ConnectionOptions
+  /** Only with verified TLS, `required` or `implicit`. */
+  readonly auth?: { readonly user: string; readonly pass: string }
+  /** Milliseconds from the first packet to a session that is ready; 30 000 unless told. */
+  readonly connectTimeoutMs?: number
+  /** Milliseconds for the greeting; 30 000 unless told. */
+  readonly greetingTimeoutMs?: number
+  /** Milliseconds without a byte before the connection is given up; 300 000 unless told. */
+  readonly silenceTimeoutMs?: number
+  readonly connectionReuse?: {
+    /** Milliseconds that an unused connection is kept, 2000 unless told; 0 uses none again. */
+    readonly idleMs?: number
+    /** Messages over one connection, 1000 unless told. */
+    readonly messagesMax?: number
+  }
+  /** Open connections, 200 unless told; an attempt waits for a place. The scheduler's limits are meant to be lower. */
+  readonly connectionsMax?: number
+  readonly clock?: Clock
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
+  const { tls = 'opportunistic', auth } = options
+  if (auth !== undefined && tls !== 'required' && tls !== 'implicit') {
+    throw new WaybillError(
+      'OPTION_INVALID',
+      'credentials travel only over TLS that is required or implicit',
+      {
+        option: 'auth',
+      },
+    )
+  }
+  const pool = new ConnectionPool(
+    {
+      idleMs: options.connectionReuse?.idleMs ?? 2000,
+      messagesMax: options.connectionReuse?.messagesMax ?? 1000,
+      connectionsMax: options.connectionsMax ?? 200,
+    },
+    options.clock ?? systemClock,
+  )
+
+  /** A connection with a session, for this attempt alone. */
+  async function opened(nexthop: string, signal: AbortSignal): Promise<SmtpClient | SiteTrouble> {
+    await pool.place()
+    const target = targetOf(nexthop, options)
+    if (signal.aborted || target === undefined) {
+      pool.cancel()
+      return siteOfError(target === undefined ? badNexthop(nexthop) : aborted())
+    }
+    const client = new SmtpClient({
+      ...target,
+      ...(options.hostname === undefined ? undefined : { name: options.hostname }),
+      secure: tls === 'implicit',
+      requireTLS: tls === 'required',
+      ignoreTLS: tls === 'none',
+      opportunisticTLS: tls === 'opportunistic',
+      tls: { rejectUnauthorized: tls !== 'opportunistic', ...options.tlsOptions },
+      connectionTimeout: options.connectTimeoutMs ?? 30_000,
+      greetingTimeout: options.greetingTimeoutMs ?? 30_000,
+      socketTimeout: options.silenceTimeoutMs ?? 300_000,
+      socketCloseTimeout: 0,
+    })
+    pool.add(client)
+    const close = (): void => client.close()
+    signal.addEventListener('abort', close, { once: true })
+    let error = await client.open()
+    if (error === undefined && auth !== undefined) error = await client.authenticate(auth.user, auth.pass)
+    signal.removeEventListener('abort', close)
+    if (error === undefined) return client
+    client.close()
+    return siteOfError(error, `${target.host}:${target.port}`)
+  }
+
+  async function transacted(client: SmtpClient, mail: Mail, signal: AbortSignal): Promise<Transaction> {
+    const close = (): void => client.close()
+    signal.addEventListener('abort', close, { once: true })
+    const transaction = await client.transact(mail)
+    signal.removeEventListener('abort', close)
+    return transaction
+  }
+
+  /** A session that goes on is given back; one that was refused something has to leave the transaction first. */
+  async function returned(client: SmtpClient, nexthop: string, transaction: Transaction): Promise<void> {
+    const { error } = transaction
+    if (error === undefined) pool.keep(nexthop, client)
+    else if (error.response === undefined || client.destroyed) client.close()
+    else if (await client.clear()) pool.keep(nexthop, client)
+    else client.close()
+  }
+
+  async function deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
+    const { nexthop } = request
+    const streamed = request.dataBytes > streamedBytesMin
+    const whole = streamed ? undefined : await request.data()
+    if (whole !== undefined && !Buffer.isBuffer(whole)) {
+      return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
+    }
+    const route = options.host ?? nexthop
+    for (let fresh = false; ; fresh = true) {
+      const idle = fresh ? undefined : pool.takeIdle(route)
+      const client = idle ?? (await opened(route, signal))
+      if (!(client instanceof SmtpClient)) return client
+      if (request.smtputf8 && !client.offers('SMTPUTF8')) {
+        pool.keep(route, client)
+        return { kind: 'failed', status: '5.6.7', reason: 'the server does not offer SMTPUTF8' }
+      }
+      const mail: Mail = {
+        sender: request.sender,
+        recipients: request.recipients,
+        dataBytes: request.dataBytes,
+        data: whole ?? request.stream(),
+        smtputf8: request.smtputf8,
+        eightBit: whole === undefined || !isAscii(whole),
+      }
+      const transaction = await transacted(client, mail, signal)
+      if (idle !== undefined && endedIdle(transaction) && !signal.aborted) {
+        client.close()
+        continue
+      }
+      if (transaction.error?.code === 'ESTREAM') {
+        // Our own data could not be read to its end; without the dot the server takes nothing.
+        client.close()
+        throw transaction.error.cause instanceof Error ? transaction.error.cause : transaction.error
+      }
+      void returned(client, route, transaction)
+      return resultOf(transaction, request.recipients)
+    }
+  }
+
+  /** Nodemailer refuses a whole envelope for one address that it cannot write between angle brackets. */
+  async function deliverWritable(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
+    const writable = request.recipients.filter((recipient) => !unwritable.test(recipient))
+    if (writable.length === request.recipients.length) return deliver(request, signal)
+    const result = writable.length === 0 ? [] : await deliver({ ...request, recipients: writable }, signal)
+    let next = 0
+    return request.recipients.map((recipient): Outcome => {
+      if (unwritable.test(recipient)) return { kind: 'failed', status: '5.1.3', reason: 'no form in SMTP' }
+      const outcome = 'kind' in result ? result : result[next++]
+      assert(outcome !== undefined, 'every recipient sent has an outcome')
+      return outcome.kind === 'site' ? { ...outcome, kind: 'deferred' } : outcome
+    })
+  }
+
+  return { deliver: deliverWritable, close: () => pool.close() }
+}
+
+const unwritable = /[\r\n<>]/
+
+/** The server had ended the session before it knew of this transaction. */
+function endedIdle({ error, answered, accepted, dotSent }: Transaction): boolean {
+  if (error === undefined || dotSent || accepted.length > 0) return false
+  return error.response === undefined ? !answered : isClosing(error.response) && error.command === 'MAIL FROM'
+}
+
+function targetOf(
+  nexthop: string,
+  options: SmtpTransportOptions,
+): { host: string; port: number } | undefined {
+  const match = /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(nexthop)
+  const host = match?.[1] ?? match?.[2]
+  if (host === undefined) return undefined
+  return { host, port: Number(match?.[3] ?? options.port ?? (options.tls === 'implicit' ? 465 : 25)) }
+}
+
+const badNexthop = (nexthop: string): ClientError =>
+  Object.assign(new Error(`no host and port: ${JSON.stringify(nexthop)}`), { code: 'EDNS' })
+
+const aborted = (): ClientError =>
+  Object.assign(new Error('the attempt was abandoned'), { code: 'ECONNECTION' })

@@ -1,0 +1,61 @@
+/** What a transaction means for each of its recipients. Pure.
+ * Invariant: a reply to a recipient counts for that recipient, also if the connection broke afterwards. When the end of the data
+ * was sent and no reply came, nobody knows whether the server took the message: status 4.4.2, which nothing else here has. */
+import type { DeliveryResult, Outcome, SiteTrouble } from '../delivery/transport.js'
+import type { ClientError, Transaction } from './smtp-client.js'
+import { isClosing, outcomeOfReply, siteOfReply } from './smtp-reply.js'
+
+export function resultOf(transaction: Transaction, recipients: readonly string[]): DeliveryResult {
+  const rest = outcomeOfRest(transaction)
+  if (transaction.refusals.length === 0) return rest
+  const refused = new Map<string, Outcome>()
+  for (const { recipient, response } of transaction.refusals) {
+    if (recipient !== undefined) refused.set(recipient, outcomeOfReply(response ?? '', 'recipient'))
+  }
+  // An address that stands in the envelope twice, accepted once, gets one copy: it is delivered.
+  for (const recipient of transaction.accepted) refused.delete(recipient)
+  const others: Outcome =
+    rest.kind === 'site' ? { kind: 'deferred', status: rest.status, reason: rest.reason } : rest
+  return recipients.map((recipient) => refused.get(recipient.trim()) ?? others)
+}
+
+/** For all recipients that were not refused by themselves. */
+function outcomeOfRest({ error, response, dotSent }: Transaction): Outcome | SiteTrouble {
+  if (error === undefined) return outcomeOfReply(response ?? '', 'data')
+  if (dotSent && error.response === undefined) {
+    return {
+      kind: 'site',
+      status: '4.4.2',
+      reason: `${detailOf(error)} after the end of the data was sent: the message may have been delivered`,
+    }
+  }
+  if (error.response !== undefined) {
+    if (isClosing(error.response) || error.command === 'CONN') return siteOfReply(error.response)
+    return outcomeOfReply(error.response, error.command === 'MAIL FROM' ? 'mail' : 'data')
+  }
+  // What nodemailer found out before it sent anything.
+  if (error.code === 'EMESSAGE') return { kind: 'failed', status: '5.3.4', reason: error.message }
+  if (error.code === 'EENVELOPE') return { kind: 'failed', status: '5.1.7', reason: error.message }
+  return siteOfError(error)
+}
+
+/** @param target host and port, as far as known. */
+export function siteOfError(error: ClientError, target = ''): SiteTrouble {
+  const reason = target === '' ? detailOf(error) : `${target}: ${detailOf(error)}`
+  if (error.response !== undefined) return { ...siteOfReply(error.response), reason }
+  return { kind: 'site', status: statusByCode[error.code ?? ''] ?? '4.4.0', reason }
+}
+
+const statusByCode: Readonly<Record<string, string>> = {
+  EDNS: '4.4.3',
+  ESOCKET: '4.4.1',
+  ETIMEDOUT: '4.4.1',
+  ETLS: '4.7.5',
+  EAUTH: '4.7.8',
+  EPROTOCOL: '4.5.0',
+}
+
+const detailOf = (error: ClientError): string =>
+  error.originalCode === undefined || error.message.includes(error.originalCode)
+    ? error.message
+    : `${error.message} (${error.originalCode})`
