@@ -1,0 +1,50 @@
+/** Message ids: 16 characters of Crockford's base 32, nine of time and seven of a number that starts at random in every life
+ * and counts up. They sort by age, are never given twice (a queue that reuses short ids lets an operator delete the
+ * wrong message), and read aloud: no I, L, O, U. A report has the id of the message that it reports on and the number of the attempt. */
+import type { Prng } from './prng.js'
+
+declare const brand: unique symbol
+export type MessageId = string & { readonly [brand]: 'message id' }
+
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const countBound = 32 ** 7
+
+export const isMessageId = (text: string): text is MessageId =>
+  /^[0-9A-HJKMNP-TV-Z]{16}(?:-[1-9][0-9]{0,8})?$/.test(text)
+
+export const reportId = (id: MessageId, attempt: number): MessageId => `${id}-${attempt}` as MessageId
+
+export class MessageIds {
+  #count: number
+  #timeMs = -1
+  #timeText = ''
+
+  constructor(prng: Prng) {
+    this.#count = Math.floor((prng.uint32() / 0x1_0000_0000) * countBound)
+  }
+
+  next(wallMs: number): MessageId {
+    if (wallMs !== this.#timeMs) {
+      this.#timeMs = wallMs
+      this.#timeText = digits(wallMs, 9)
+    }
+    this.#count = (this.#count + 1) % countBound
+    return (this.#timeText + digits(this.#count, 7)) as MessageId
+  }
+}
+
+function digits(value: number, width: number): string {
+  let low = value % 0x4000_0000 // 30 bits are six digits: integer arithmetic on both halves
+  let high = Math.floor(value / 0x4000_0000)
+  let text = ''
+  for (let i = 0; i < width; i++) {
+    if (i < 6) {
+      text = alphabet[low & 31]! + text
+      low >>>= 5
+    } else {
+      text = alphabet[high & 31]! + text
+      high >>>= 5
+    }
+  }
+  return text
+}

@@ -1,0 +1,60 @@
+/** The frame that ends a batch (FORMAT.md §3). It is as long as it takes to end on a block boundary:
+ *
+ *     │ header 16 │ previous end 8 │ checksum 4 │ zeroes … │ length of this frame 4 │   ← block boundary
+ *
+ * so it can be found from either side. `previous end` is where the commit before it ended (in another segment, for the first
+ * of a segment); the checksum is the CRC-32 of every byte of the batch before this frame. */
+import { crc32 } from '../base/checksum.js'
+import { position, type Position } from '../base/position.js'
+import { frameHeaderBytes, kindAt, kinds, sealFrame, verifyFrame } from '../record/frame.js'
+import { blockBytes } from './segment.js'
+
+const fixedBytes = 16
+export const commitBytesMin: number = frameHeaderBytes + fixedBytes
+
+/** Bytes of the commit frame that follows when a segment is filled up to this offset. */
+export function commitBytesAt(offsetBytes: number): number {
+  const left = blockBytes - (offsetBytes % blockBytes)
+  return left < commitBytesMin ? left + blockBytes : left
+}
+
+export interface Commit {
+  readonly previousEnd: Position
+  readonly checksum: number
+}
+
+/** Writes the commit frame behind `used` bytes of a batch. Returns the bytes of the whole batch.
+ * @param offsetBytes the batch's offset in its segment */
+export function sealBatch(
+  batch: Buffer,
+  used: number,
+  offsetBytes: number,
+  seed: number,
+  previousEnd: Position,
+  timeMs: number,
+): number {
+  const bytes = commitBytesAt(offsetBytes + used)
+  batch.fill(0, used, used + bytes)
+  const payload = used + frameHeaderBytes
+  batch.writeBigUInt64LE(BigInt(previousEnd), payload)
+  batch.writeUInt32LE(crc32(batch.subarray(0, used)), payload + 8)
+  batch.writeUInt32LE(bytes, used + bytes - 4)
+  sealFrame(batch, used, kinds.commit, 0, timeMs, bytes - frameHeaderBytes, seed ^ (offsetBytes + used))
+  return used + bytes
+}
+
+/** Reads a commit frame that has been verified. */
+export const commitAt = (buffer: Buffer, at: number): Commit => ({
+  previousEnd: position(Number(buffer.readBigUInt64LE(at + frameHeaderBytes))),
+  checksum: buffer.readUInt32LE(at + frameHeaderBytes + 8),
+})
+
+/** The start of the valid commit frame that ends at `end` in the buffer, or −1.
+ * @param offsetBytes offset in the segment of the buffer's first byte */
+export function commitEndingAt(buffer: Buffer, end: number, offsetBytes: number, seed: number): number {
+  const bytes = buffer.readUInt32LE(end - 4)
+  const at = end - bytes
+  if (bytes < commitBytesMin || bytes >= blockBytes + commitBytesMin || at < 0 || bytes % 8 !== 0) return -1
+  if (kindAt(buffer, at) !== kinds.commit) return -1
+  return verifyFrame(buffer, at, end, seed ^ (offsetBytes + at)) === bytes ? at : -1
+}

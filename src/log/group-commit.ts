@@ -1,0 +1,192 @@
+/** Group commit: many appends, one sync.
+ * Invariant: what was appended is durable only when a write that STARTED after the append RETURNED has come back; the write in
+ * flight proves nothing about later bytes. One batch is in flight at a time, batches are written in the order of
+ * their positions, a batch lies in one segment, and a group lies in one batch.
+ * Pure: writer.ts performs the writes that `take` hands out.
+ *
+ *      durableEnd         sealed, waiting             filling
+ *   ────┤ batch in flight ├──────────────┤├───────────────┤→ end
+ *
+ * Why not one sync per append: bench/commit.ts holds the numbers. */
+import { assert } from '../base/assert.js'
+import type { Position } from '../base/position.js'
+import { Ring } from '../base/ring.js'
+import { WaybillError } from '../errors.js'
+import { frameBytes, frameHeaderBytes, kinds, sealFrame, type Kind } from '../record/frame.js'
+import { commitBytesMin, sealBatch } from './commit-frame.js'
+import { blockBytes, roundUpToBlock, segmentHeaderBytes, type SegmentGrid } from './segment.js'
+
+/** A commit frame at its longest. */
+const commitBytesMax = blockBytes + commitBytesMin
+const freeBuffersMax = 4
+
+/** One write: `buffer` up to `used`, at `offsetBytes` of segment `index`. */
+export interface Batch {
+  readonly index: number
+  readonly offsetBytes: number
+  readonly seed: number
+  buffer: Buffer
+  used: number
+  /** Its groups, so that an empty one is not written. */
+  groupCount: number
+}
+
+export interface GroupCommitOptions {
+  readonly grid: SegmentGrid
+  /** The seed of a segment that is about to be entered. */
+  readonly seedOf: (index: number) => number
+  /** A batch is sealed when it reaches this; a longer group makes a longer batch. */
+  readonly batchBytes: number
+  /** The segment to begin. */
+  readonly index: number
+  /** Where the last commit that counts ended. */
+  readonly previousEnd: Position
+}
+
+export class GroupCommit {
+  readonly #grid: SegmentGrid
+  readonly #seedOf: (index: number) => number
+  readonly #bufferBytes: number
+  readonly #sealed = new Ring<Batch>()
+  readonly #freeBuffers: Buffer[] = []
+  #filling: Batch
+  #inFlight: Batch | undefined
+  #previousEnd: Position
+  #durableEnd: Position
+  #sealedBytes = 0
+  /** The newest checkpoint appended: every segment begins with a copy of it. */
+  #checkpoint: Buffer = Buffer.alloc(0)
+
+  constructor({ grid, seedOf, batchBytes, index, previousEnd }: GroupCommitOptions) {
+    this.#grid = grid
+    this.#seedOf = seedOf
+    this.#bufferBytes = batchBytes + commitBytesMax
+    this.#previousEnd = previousEnd
+    this.#durableEnd = previousEnd
+    this.#filling = this.#batch(index, segmentHeaderBytes)
+  }
+
+  /** Everything before is durable. */
+  get durableEnd(): Position {
+    return this.#durableEnd
+  }
+
+  /** Where the next frame goes, unless a new segment has to be entered for it. */
+  get end(): Position {
+    return this.#grid.at(this.#filling.index, this.#filling.offsetBytes + this.#filling.used)
+  }
+
+  /** Bytes appended and not yet durable: what a submitter waits for when it grows too large. */
+  get stagedBytes(): number {
+    return (this.#inFlight?.used ?? 0) + this.#sealedBytes + this.#filling.used
+  }
+
+  /** A batch is complete and waits for its turn. */
+  get hasSealed(): boolean {
+    return this.#sealed.length > 0
+  }
+
+  get segmentIndex(): number {
+    return this.#filling.index
+  }
+
+  /** @throws WaybillError MESSAGE_TOO_LARGE when no segment could hold the group */
+  checkFits(groupBytes: number): void {
+    const most =
+      this.#grid.segmentBytes - segmentHeaderBytes - frameBytes(this.#checkpoint.length) - commitBytesMax
+    if (groupBytes > most)
+      throw new WaybillError(
+        'MESSAGE_TOO_LARGE',
+        `a group of ${groupBytes} bytes does not fit a segment, which holds ${most}`,
+      )
+  }
+
+  /** Would this group have to enter the next segment? */
+  leavesSegment(groupBytes: number): boolean {
+    const filled = this.#filling.offsetBytes + this.#filling.used + groupBytes
+    return roundUpToBlock(filled + commitBytesMin) > this.#grid.segmentBytes
+  }
+
+  /** Makes place for a group; the `append`s that follow without a wait belong to it.
+   * @param groupBytes the sum of its frames, in bytes
+   * @throws WaybillError MESSAGE_TOO_LARGE */
+  open(groupBytes: number, timeMs: number): void {
+    this.checkFits(groupBytes)
+    if (this.leavesSegment(groupBytes)) this.#enterNextSegment(groupBytes, timeMs)
+    else if (this.#filling.used + groupBytes + commitBytesMax > this.#filling.buffer.length) {
+      if (this.#filling.used > 0) this.#seal(timeMs)
+      this.#fit(groupBytes)
+    }
+    this.#filling.groupCount++
+  }
+
+  /** Appends one frame of the group that was opened. */
+  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
+    const batch = this.#filling
+    const at = batch.used
+    const bytes = frameBytes(payload.length)
+    assert(at + bytes <= batch.buffer.length, 'a group takes no more than it asked for')
+    batch.buffer.set(payload, at + frameHeaderBytes)
+    sealFrame(batch.buffer, at, kind, lane, timeMs, payload.length, batch.seed ^ (batch.offsetBytes + at))
+    batch.used += bytes
+    return this.#grid.at(batch.index, batch.offsetBytes + at)
+  }
+
+  /** Begins the log's first segment of this life, with a copy of the newest checkpoint. */
+  begin(checkpoint: Buffer, timeMs: number): void {
+    this.#checkpoint = checkpoint
+    this.open(0, timeMs)
+    this.append(kinds.checkpoint, 0, timeMs, checkpoint)
+  }
+
+  /** Keeps the checkpoint that was just appended, for the segments to come. */
+  rememberCheckpoint(payload: Buffer): void {
+    this.#checkpoint = payload
+  }
+
+  /** The next batch to write, if none is in flight and there is one. */
+  take(timeMs: number): Batch | undefined {
+    if (this.#inFlight !== undefined) return undefined
+    if (this.#sealed.length === 0 && this.#filling.groupCount > 0) this.#seal(timeMs)
+    this.#inFlight = this.#sealed.shift()
+    this.#sealedBytes -= this.#inFlight?.used ?? 0
+    return this.#inFlight
+  }
+
+  /** The batch that was taken is durable. */
+  written(): void {
+    const batch = this.#inFlight
+    assert(batch !== undefined, 'a batch that was written had been taken')
+    this.#inFlight = undefined
+    this.#durableEnd = this.#grid.at(batch.index, batch.offsetBytes + batch.used)
+    if (batch.buffer.length === this.#bufferBytes && this.#freeBuffers.length < freeBuffersMax)
+      this.#freeBuffers.push(batch.buffer)
+  }
+
+  #enterNextSegment(groupBytes: number, timeMs: number): void {
+    if (this.#filling.used > 0) this.#seal(timeMs)
+    this.#filling = this.#batch(this.#filling.index + 1, segmentHeaderBytes)
+    this.#fit(groupBytes + frameBytes(this.#checkpoint.length))
+    this.append(kinds.checkpoint, 0, timeMs, this.#checkpoint)
+  }
+
+  #seal(timeMs: number): void {
+    const batch = this.#filling
+    batch.used = sealBatch(batch.buffer, batch.used, batch.offsetBytes, batch.seed, this.#previousEnd, timeMs)
+    const endBytes = batch.offsetBytes + batch.used
+    this.#previousEnd = this.#grid.at(batch.index, endBytes)
+    this.#sealed.push(batch)
+    this.#sealedBytes += batch.used
+    this.#filling = this.#batch(batch.index, endBytes, batch.seed)
+  }
+
+  #fit(groupBytes: number): void {
+    const needed = this.#filling.used + groupBytes + commitBytesMax
+    if (needed > this.#filling.buffer.length) this.#filling.buffer = Buffer.allocUnsafeSlow(needed)
+  }
+
+  #batch(index: number, offsetBytes: number, seed = this.#seedOf(index)): Batch {
+    const buffer = this.#freeBuffers.pop() ?? Buffer.allocUnsafeSlow(this.#bufferBytes)
+    return { index, offsetBytes, seed, buffer, used: 0, groupCount: 0 }
+  }
+}

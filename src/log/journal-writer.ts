@@ -1,0 +1,244 @@
+/** Performs what group-commit.ts decides: one write in flight, on a descriptor whose writes are synced (one trip through the
+ * thread pool per commit), segments entered in order, the next one prepared ahead.
+ * Invariant: the first failure of a write, a sync or a rename is the end of this life. Nothing is retried, and what was
+ * pending never becomes durable as far as anybody is told. */
+import type { Clock } from '../base/clock.js'
+import type { Position } from '../base/position.js'
+import type { Prng } from '../base/prng.js'
+import { Ring } from '../base/ring.js'
+import type { DiskFile } from '../disk/disk.js'
+import type { Kind } from '../record/frame.js'
+import { GroupCommit } from './group-commit.js'
+import { segmentSeed, type SegmentGrid } from './segment.js'
+import { reserveSpares, type SegmentPool } from './segment-pool.js'
+
+/** Who may enter a new segment: new mail leaves the reserve alone, all else leaves one spare for the end of a recovery. */
+export type Claim = 'new mail' | 'accepted mail' | 'recovery'
+
+const sparesKept: Readonly<Record<Claim, number>> = {
+  'new mail': reserveSpares,
+  'accepted mail': 1,
+  recovery: 0,
+}
+
+export interface JournalWriterOptions {
+  readonly clock: Clock
+  readonly prng: Prng
+  readonly grid: SegmentGrid
+  readonly pool: SegmentPool
+  readonly batchBytes: number
+  /** The first segment of this life. */
+  readonly index: number
+  /** Where the last commit that counts ended. */
+  readonly previousEnd: Position
+  /** Everything before `end` is durable now. */
+  readonly onDurable: (end: Position) => void
+  /** A segment was entered. */
+  readonly onSegment: (index: number) => void
+  /** The end of this life. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/** The journal's number among the logs of a queue. */
+export const journalLog = 0
+
+interface Waiter {
+  readonly end: Position
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface SyncStatistics {
+  /** Synced writes that returned. */
+  syncCount: number
+  /** Bytes that they wrote, padding included. */
+  writtenBytes: number
+  /** Time from the call to its return, in milliseconds: of the last, and of all together. */
+  syncLastMs: number
+  syncTotalMs: number
+}
+
+export class JournalWriter {
+  readonly statistics: SyncStatistics = { syncCount: 0, writtenBytes: 0, syncLastMs: 0, syncTotalMs: 0 }
+  readonly #options: JournalWriterOptions
+  readonly #commits: GroupCommit
+  readonly #epochs = new Map<number, readonly [number, number]>()
+  readonly #waiters = new Ring<Waiter>()
+  #file: DiskFile | undefined
+  #fileIndex: number
+  #next: { readonly file: Promise<DiskFile>; ready: boolean }
+  #pumping = false
+  #soon = false
+  #wanted = false
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(options: JournalWriterOptions) {
+    this.#options = options
+    this.#fileIndex = options.index - 1
+    this.#next = this.#prepare(options.index)
+    this.#commits = new GroupCommit({
+      grid: options.grid,
+      seedOf: (index) => segmentSeed(journalLog, index, this.#epochOf(index)),
+      batchBytes: options.batchBytes,
+      index: options.index,
+      previousEnd: options.previousEnd,
+    })
+  }
+
+  get durableEnd(): Position {
+    return this.#commits.durableEnd
+  }
+
+  get end(): Position {
+    return this.#commits.end
+  }
+
+  get stagedBytes(): number {
+    return this.#commits.stagedBytes
+  }
+
+  get segmentIndex(): number {
+    return this.#commits.segmentIndex
+  }
+
+  /** Begins the first segment of this life with a copy of the newest checkpoint. */
+  begin(checkpoint: Buffer): void {
+    this.#commits.begin(checkpoint, this.#options.clock.wallMs())
+    this.want()
+  }
+
+  /** May a group of this size be appended on this claim, as the disk stands? 'wait' when a segment is still being made. */
+  room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
+    if (!this.#commits.leavesSegment(groupBytes)) return 'yes'
+    const { pool } = this.#options
+    const entered = this.#commits.segmentIndex - this.#fileIndex
+    if ((this.#next.ready ? 1 : 0) + pool.readyCount - entered > sparesKept[claim]) return 'yes'
+    return pool.diskFull ? 'no' : 'wait'
+  }
+
+  /** Makes place for a group; see GroupCommit.open. */
+  open(groupBytes: number): void {
+    const before = this.#commits.segmentIndex
+    this.#commits.open(groupBytes, this.#options.clock.wallMs())
+    if (this.#commits.segmentIndex !== before) {
+      this.want()
+      this.#options.onSegment(this.#commits.segmentIndex)
+    }
+  }
+
+  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
+    return this.#commits.append(kind, lane, timeMs, payload)
+  }
+
+  checkFits(groupBytes: number): void {
+    this.#commits.checkFits(groupBytes)
+  }
+
+  rememberCheckpoint(payload: Buffer): void {
+    this.#commits.rememberCheckpoint(payload)
+  }
+
+  /** Asks for a commit of what is appended. It begins when this turn of the event loop has done its work, so that all who
+   * append in it share it. */
+  want(): void {
+    this.#wanted = true
+    if (this.#soon || this.#pumping) return
+    this.#soon = true
+    this.#options.clock.soon(() => {
+      this.#soon = false
+      void this.#pump()
+    })
+  }
+
+  /** Settles when everything before `end` is durable; rejects with the failure that ended this life. */
+  whenDurable(end: Position): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
+    if (end <= this.durableEnd) return Promise.resolve()
+    this.want()
+    return new Promise((resolve, reject) => this.#waiters.push({ end, resolve, reject }))
+  }
+
+  /** Ends this life: everybody who waits is told, nothing is written any more. */
+  fail(error: unknown): void {
+    if (this.#failure !== undefined) return
+    this.#failure = { error }
+    for (let waiter = this.#waiters.shift(); waiter !== undefined; waiter = this.#waiters.shift())
+      waiter.reject(error)
+  }
+
+  async #pump(): Promise<void> {
+    if (this.#pumping) return
+    this.#pumping = true
+    this.#wanted = false
+    try {
+      do {
+        const batch = this.#commits.take(this.#options.clock.wallMs())
+        if (batch === undefined || this.#failure !== undefined) break
+        if (batch.index !== this.#fileIndex) await this.#enter(batch.index)
+        await this.#write(batch.buffer.subarray(0, batch.used), batch.offsetBytes)
+        if (this.#isOver()) break
+        this.#commits.written()
+        this.#settle()
+      } while (this.#commits.hasSealed)
+    } catch (error) {
+      this.#options.onFailure(error)
+    }
+    this.#pumping = false
+    if (this.#wanted && !this.#isOver()) this.want()
+  }
+
+  #isOver(): boolean {
+    return this.#failure !== undefined
+  }
+
+  #settle(): void {
+    const end = this.durableEnd
+    for (
+      let waiter = this.#waiters.peek();
+      waiter !== undefined && waiter.end <= end;
+      waiter = this.#waiters.peek()
+    ) {
+      this.#waiters.shift()
+      waiter.resolve()
+    }
+    this.#options.onDurable(end)
+  }
+
+  async #write(bytes: Buffer, offsetBytes: number): Promise<void> {
+    const { clock } = this.#options
+    const startedAt = clock.monotonicMs()
+    await this.#file!.write(bytes, offsetBytes)
+    const { statistics } = this
+    statistics.syncLastMs = clock.monotonicMs() - startedAt
+    statistics.syncTotalMs += statistics.syncLastMs
+    statistics.syncCount++
+    statistics.writtenBytes += bytes.length
+  }
+
+  /** Moves on to a segment whose predecessors are all durable: batches are written in order, each synced. */
+  async #enter(index: number): Promise<void> {
+    const file = await this.#next.file
+    await this.#file?.close()
+    this.#file = file
+    this.#fileIndex = index
+    this.#epochs.delete(index)
+    this.#next = this.#prepare(index + 1)
+  }
+
+  #prepare(index: number): { readonly file: Promise<DiskFile>; ready: boolean } {
+    const { pool, onFailure } = this.#options
+    const next = { file: pool.prepare(index, this.#epochOf(index)), ready: false }
+    next.file.then(() => {
+      next.ready = true
+    }, onFailure)
+    pool.refill().catch(onFailure)
+    return next
+  }
+
+  #epochOf(index: number): readonly [number, number] {
+    const { prng } = this.#options
+    const epoch = this.#epochs.get(index) ?? [prng.uint32(), prng.uint32()]
+    this.#epochs.set(index, epoch)
+    return epoch
+  }
+}

@@ -1,0 +1,177 @@
+/** The segments of one log, opened for reading when first needed: header checked, seed known, at most `openFilesMax` idle
+ * descriptors kept. A descriptor in use is never closed: its number could be another file's by the time a read runs. */
+import { position, type Position } from '../base/position.js'
+import type { Disk, DiskFile } from '../disk/disk.js'
+import { WaybillError, type Place } from '../errors.js'
+import {
+  frameBytes,
+  payloadAt,
+  verifyFrame,
+  kindAt,
+  timeAt,
+  classAt,
+  kindName,
+  type KindName,
+} from '../record/frame.js'
+import { scanFrames, type FrameVisitor } from './segment-scan.js'
+import {
+  decodeSegmentHeader,
+  segmentHeaderBytes,
+  segmentName,
+  segmentSeed,
+  type SegmentGrid,
+  type SegmentHeader,
+} from './segment.js'
+
+const openFilesMax = 32
+
+export interface OpenSegment {
+  readonly file: DiskFile
+  readonly header: SegmentHeader
+  readonly seed: number
+}
+
+interface Handle {
+  readonly opened: Promise<OpenSegment>
+  users: number
+  forgotten: boolean
+}
+
+export interface Frame {
+  readonly kind: KindName
+  readonly lane: number
+  readonly timeMs: number
+  readonly payload: Buffer
+  /** The first position behind the frame. */
+  readonly end: Position
+}
+
+export class SegmentFiles {
+  readonly grid: SegmentGrid
+  /** What errors call this log. */
+  readonly name: string
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #log: number
+  /** In order of use: the first is the one that was idle longest. */
+  readonly #handles = new Map<number, Handle>()
+
+  constructor(disk: Disk, directory: string, log: number, name: string, grid: SegmentGrid) {
+    this.#disk = disk
+    this.#directory = directory
+    this.#log = log
+    this.name = name
+    this.grid = grid
+  }
+
+  /** Runs `use` with the segment open. @throws WaybillError LOG_CORRUPT, FORMAT_NEWER, DISK_FAILED */
+  async with<T>(index: number, use: (segment: OpenSegment) => Promise<T>): Promise<T> {
+    const handle = this.#handles.get(index) ?? { opened: this.#open(index), users: 0, forgotten: false }
+    this.#handles.delete(index)
+    this.#handles.set(index, handle)
+    handle.users++
+    try {
+      return await use(await handle.opened)
+    } catch (error) {
+      handle.forgotten = true
+      this.#handles.delete(index)
+      throw error
+    } finally {
+      handle.users--
+      await this.#closeIdle(handle)
+    }
+  }
+
+  /** The frame at a position, verified.
+   * @param payloadBytes its length if it is known, so that one read fetches it
+   * @throws WaybillError LOG_CORRUPT when there is no valid frame */
+  async frame(at: Position, payloadBytes: number = 496): Promise<Frame> {
+    return this.with(this.grid.indexOf(at), async ({ file, seed }) => {
+      const offset = this.grid.offsetOf(at)
+      let window = Buffer.allocUnsafe(frameBytes(payloadBytes))
+      let length = await file.read(window, offset)
+      let bytes = verifyFrame(window, 0, length, seed ^ offset)
+      if (bytes === 0 && length === window.length) {
+        const whole = frameBytes(window.readUIntLE(4, 3))
+        if (whole > window.length && offset + whole <= this.grid.segmentBytes) {
+          window = Buffer.allocUnsafe(whole)
+          length = await file.read(window, offset)
+          bytes = verifyFrame(window, 0, length, seed ^ offset)
+        }
+      }
+      if (bytes === 0) throw this.corrupt(at, 'no valid frame')
+      return {
+        kind: kindName(kindAt(window, 0))!,
+        lane: classAt(window, 0),
+        timeMs: timeAt(window, 0),
+        payload: payloadAt(window, 0),
+        end: position(at + bytes),
+      }
+    })
+  }
+
+  /** Visits the frames of one segment from `from` to `end`; resolves with where it stopped. */
+  scan(from: Position, end: Position, visit: FrameVisitor): Promise<Position> {
+    const index = this.grid.indexOf(from)
+    return this.with(index, async ({ file, seed }) => {
+      const endOffset = Math.min(this.grid.segmentBytes, end - this.grid.at(index, 0))
+      return this.grid.at(index, await scanFrames(file, seed, this.grid.offsetOf(from), endOffset, visit))
+    })
+  }
+
+  /** Closes what is idle of a segment that is about to be recycled or removed. */
+  async forget(index: number): Promise<void> {
+    const handle = this.#handles.get(index)
+    if (handle === undefined) return
+    this.#handles.delete(index)
+    handle.forgotten = true
+    await this.#closeIdle(handle)
+  }
+
+  /** The error for a place of this log that should be valid and is not. */
+  corrupt(at: Position, reason: string): WaybillError {
+    return new WaybillError('LOG_CORRUPT', reason, this.placeOf(at))
+  }
+
+  placeOf(at: Position): Place {
+    return { log: this.name, segment: this.grid.indexOf(at), offsetBytes: this.grid.offsetOf(at) }
+  }
+
+  async #open(index: number): Promise<OpenSegment> {
+    const path = `${this.#directory}/${segmentName(index)}`
+    const place = { log: this.name, segment: index, path }
+    const file = await this.#disk.open(path, 'read')
+    try {
+      const block = Buffer.allocUnsafe(segmentHeaderBytes)
+      const length = await file.read(block, 0)
+      const header = decodeSegmentHeader(block.subarray(0, length), place)
+      if (
+        header.log !== this.#log ||
+        header.index !== index ||
+        header.segmentBytes !== this.grid.segmentBytes
+      )
+        throw new WaybillError('LOG_CORRUPT', 'the segment header is that of another segment', place)
+      return { file, header, seed: segmentSeed(header.log, index, header.epoch) }
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  async #closeIdle(handle: Handle): Promise<void> {
+    if (handle.forgotten) {
+      if (handle.users === 0) await handle.opened.then(({ file }) => file.close(), ignoreFailedOpen)
+      return
+    }
+    if (this.#handles.size <= openFilesMax) return
+    for (const [index, idle] of this.#handles) {
+      if (idle.users > 0) continue
+      this.#handles.delete(index)
+      await idle.opened.then(({ file }) => file.close(), ignoreFailedOpen)
+      return
+    }
+  }
+}
+
+/** Whoever used the handle has been told; there is nothing to close. */
+const ignoreFailedOpen = (): void => undefined

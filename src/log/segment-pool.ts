@@ -1,0 +1,159 @@
+/** The journal's files: segments in use, the next one prepared ahead, and spares.
+ * Invariants:
+ * 1. A file gets a segment's name only after its header, with a fresh epoch, was written and synced under another name; the
+ *    directory is synced before the segment is handed to the writer.
+ *    // 1. segment 8 created  2. batch settled in it  3. power loss  4. its name is gone: the directory was not synced
+ * 2. A garbage segment becomes a spare by a rename; it is used only after a sync of the directory that calls it a spare.
+ * 3. Spares are zero-filled once, at full length: a full disk is met here, where a refusal is possible, and a write to a
+ *    segment changes no file metadata.
+ * 4. `reserve` of the spares belong to mail already accepted, and the last one to the end of a recovery. */
+import type { Disk, DiskFile } from '../disk/disk.js'
+import { isWaybillError } from '../errors.js'
+import { encodeSegmentHeader, segmentName } from './segment.js'
+
+const sparePattern = /^spare-([0-9]+)$/
+const fillPattern = /^spare-[0-9]+\.fill$/
+const fillChunkBytes = 1024 * 1024
+
+/** Spares that only accepted mail may use, the last one kept for recovery. */
+export const reserveSpares = 2
+
+export interface PoolOptions {
+  readonly disk: Disk
+  readonly directory: string
+  readonly log: number
+  readonly segmentBytes: number
+  readonly life: number
+  /** Spares kept beyond the reserve; more are unlinked. */
+  readonly spareCountMax: number
+  /** Called when a spare became ready, or could not: who waits looks again. */
+  readonly onChange: () => void
+}
+
+export class SegmentPool {
+  readonly #options: PoolOptions
+  readonly #ready: string[] = []
+  readonly #waiting: ((name: string) => void)[] = []
+  #spareNext = 1
+  #filling = false
+  #full = false
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** Spares that can be used now. */
+  get readyCount(): number {
+    return this.#ready.length
+  }
+
+  /** The last attempt to make a spare met a full disk. */
+  get diskFull(): boolean {
+    return this.#full
+  }
+
+  /** Takes over the spares of earlier lives, and makes spares of segments that never began.
+   * @param names the directory's names, @param unbegun indexes of segments */
+  async adopt(names: readonly string[], unbegun: readonly number[]): Promise<void> {
+    const { disk } = this.#options
+    const whole: string[] = []
+    for (const name of names) {
+      if (fillPattern.test(name)) await disk.unlink(this.#path(name))
+      const number = Number(sparePattern.exec(name)?.[1] ?? 0)
+      if (number === 0) continue
+      this.#spareNext = Math.max(this.#spareNext, number + 1)
+      if (await this.#isWhole(name)) whole.push(name)
+      else await disk.unlink(this.#path(name))
+    }
+    await this.#release(unbegun, whole)
+  }
+
+  /** Makes a spare segment `index` and opens it for synced writes. While the disk is full it waits: for a recycled segment, or
+   * for a `refill` that succeeds. */
+  async prepare(index: number, epoch: readonly [number, number]): Promise<DiskFile> {
+    const { disk, directory, log, segmentBytes, life } = this.#options
+    const spare = this.#ready.shift() ?? (await new Promise<string>((resolve) => this.#waiting.push(resolve)))
+    const file = await disk.open(this.#path(spare), 'synced')
+    await file.write(encodeSegmentHeader({ log, index, segmentBytes, epoch, life }), 0)
+    await disk.rename(this.#path(spare), this.#path(segmentName(index)))
+    await disk.syncDirectory(directory)
+    return file
+  }
+
+  /** Makes spares until the reserve is whole or the disk is full. Returns at once when that is under way. */
+  async refill(): Promise<void> {
+    if (this.#filling) return
+    this.#filling = true
+    try {
+      while (this.#ready.length < reserveSpares || this.#waiting.length > 0) await this.#makeSpare()
+      this.#full = false
+    } catch (error) {
+      if (!isWaybillError(error, 'DISK_FULL')) throw error
+      this.#full = true
+    } finally {
+      this.#filling = false
+    }
+    this.#options.onChange()
+  }
+
+  /** Garbage segments become spares; those beyond `spareCountMax` are unlinked. */
+  async recycle(indexes: readonly number[]): Promise<void> {
+    if (indexes.length === 0) return
+    await this.#release(indexes, [])
+    this.#options.onChange()
+  }
+
+  async #release(indexes: readonly number[], spares: readonly string[]): Promise<void> {
+    const { disk, directory, spareCountMax } = this.#options
+    const names = [...spares]
+    for (const index of indexes) {
+      const path = this.#path(segmentName(index))
+      if (this.#ready.length + names.length >= spareCountMax) await disk.unlink(path)
+      else {
+        const name = `spare-${this.#spareNext++}`
+        await disk.rename(path, this.#path(name))
+        names.push(name)
+      }
+    }
+    await disk.syncDirectory(directory)
+    for (const name of names) this.#add(name)
+  }
+
+  async #makeSpare(): Promise<void> {
+    const { disk, directory, segmentBytes } = this.#options
+    const name = `spare-${this.#spareNext++}`
+    const unfinished = `${this.#path(name)}.fill`
+    const file = await disk.open(unfinished, 'create')
+    try {
+      const zeroes = Buffer.alloc(Math.min(fillChunkBytes, segmentBytes))
+      for (let at = 0; at < segmentBytes; at += zeroes.length)
+        await file.write(zeroes.subarray(0, Math.min(zeroes.length, segmentBytes - at)), at)
+      await file.sync()
+    } catch (error) {
+      await file.close()
+      await disk.unlink(unfinished)
+      throw error
+    }
+    await file.close()
+    await disk.rename(unfinished, this.#path(name))
+    await disk.syncDirectory(directory)
+    this.#add(name)
+  }
+
+  #add(name: string): void {
+    const waiting = this.#waiting.shift()
+    if (waiting !== undefined) waiting(name)
+    else this.#ready.push(name)
+  }
+
+  async #isWhole(name: string): Promise<boolean> {
+    const file = await this.#options.disk.open(this.#path(name), 'read')
+    const bytes = await file.size()
+    await file.close()
+    return bytes === this.#options.segmentBytes
+  }
+
+  #path(name: string): string {
+    return `${this.#options.directory}/${name}`
+  }
+}

@@ -1,0 +1,81 @@
+/** Restart positions. They may lag behind the truth and never go back: segments were recycled and messages started because of
+ * the newest one. */
+import { position, type Position } from '../base/position.js'
+import { WaybillError } from '../errors.js'
+import { encodeFields, FieldReader } from './msgpack.js'
+
+export interface LanePositions {
+  /** Given once in a queue's life. 0 is `incoming`, 1 is `hold`. */
+  readonly lane: number
+  /** The retry interval in milliseconds; 0 for `incoming` and `hold`, whose numbers say what they are. */
+  readonly intervalMs: number
+  /** Stands in the journal and has no logs of its own. */
+  readonly inJournal: boolean
+  /** Behind the last envelope in order whose start was appended. */
+  readonly runner: Position
+  /** Behind the last byte that may be believed, of the log of envelopes and of the log of data. */
+  readonly envelopesEnd: Position
+  readonly dataEnd: Position
+  /** The last `marks` record, `nowhere` when there is none. */
+  readonly marks: Position
+}
+
+export interface Checkpoint {
+  /** The life that wrote it; the first is 1. */
+  readonly life: number
+  /** Start of the working suffix. */
+  readonly suffix: Position
+  readonly lanes: readonly LanePositions[]
+  /** The number that the next new lane gets. */
+  readonly laneNext: number
+  /** The highest number given to a spool file, and those up to it whose envelope was not appended yet. */
+  readonly spoolHighest: number
+  readonly spoolPending: readonly number[]
+}
+
+export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
+  return encodeFields([
+    checkpoint.life,
+    checkpoint.suffix,
+    checkpoint.lanes.map((lane) => [
+      lane.lane,
+      lane.intervalMs,
+      lane.inJournal ? 1 : 0,
+      lane.runner,
+      lane.envelopesEnd,
+      lane.dataEnd,
+      lane.marks,
+    ]),
+    checkpoint.laneNext,
+    checkpoint.spoolHighest,
+    checkpoint.spoolPending,
+  ])
+}
+
+/** @throws WaybillError LOG_CORRUPT */
+export function decodeCheckpoint(payload: Buffer): Checkpoint {
+  const fields = new FieldReader(payload, 'checkpoint', 6)
+  return {
+    life: fields.count(),
+    suffix: position(fields.count()),
+    lanes: fields.list().map(decodeLane),
+    laneNext: fields.count(),
+    spoolHighest: fields.count(),
+    spoolPending: fields.counts(),
+  }
+}
+
+function decodeLane(list: unknown): LanePositions {
+  if (!Array.isArray(list))
+    throw new WaybillError('LOG_CORRUPT', 'a lane of a checkpoint record is not a list')
+  const fields = new FieldReader(list as unknown[], 'lane of a checkpoint', 7)
+  return {
+    lane: fields.count(),
+    intervalMs: fields.count(),
+    inJournal: fields.count() === 1,
+    runner: position(fields.count()),
+    envelopesEnd: position(fields.count()),
+    dataEnd: position(fields.count()),
+    marks: position(fields.count()),
+  }
+}

@@ -1,0 +1,129 @@
+/** Everything needed to route a message, without its data. A replacement is an envelope that stands for what was left of
+ * an earlier one; in a log that has no `replaced` notes it names the start that it replaces. */
+import type { MessageId } from '../base/message-id.js'
+import { nowhere, position, type Position } from '../base/position.js'
+import { WaybillError } from '../errors.js'
+import { encodeFields, FieldReader, type Field } from './msgpack.js'
+import { notesFromFields, notesToFields, type OutcomeNote } from './outcome-note.js'
+
+/** Recipients in one frame: a message with more keeps them in frames of their own, before its envelope. */
+export const frameRecipientsMax = 1000
+
+/** Where the data is. `before` and the recipients' frames are distances back from the envelope's position, in bytes, so that a
+ * group can be encoded before it has a position. */
+export type DataPlace =
+  | { readonly kind: 'before'; readonly distanceBytes: number }
+  | { readonly kind: 'lane'; readonly position: Position }
+  | { readonly kind: 'spool'; readonly number: number }
+  | { readonly kind: 'ref'; readonly ref: string }
+
+export interface Envelope {
+  readonly id: MessageId
+  /** '' is the null sender. */
+  readonly sender: string
+  /** Milliseconds since 1970; the age of a message counts from here through all its replacements. */
+  readonly acceptedAt: number
+  /** Attempts that ended before this envelope was written. */
+  readonly attempts: number
+  readonly smtputf8: boolean
+  readonly recipientCount: number
+  /** All of them when they are at most 1000, else none. */
+  readonly recipients: readonly string[]
+  /** Distances of the `recipients` frames, in the order of the recipients; empty when they stand here. */
+  readonly recipientFrames: readonly number[]
+  readonly data: DataPlace
+  /** Length of the data; 0 for a reference. */
+  readonly dataBytes: number
+  /** CRC-32 of the data; 0 for a reference. */
+  readonly checksum: number
+  /** The start that this envelope replaces, `nowhere` when it is none or a `replaced` note says so. */
+  readonly replaces: Position
+  /** Why these recipients are still waiting: the outcomes of the attempt before. */
+  readonly notes: readonly OutcomeNote[]
+  /** Delay warnings that the sender had. */
+  readonly warnings: number
+  /** Recipients of the replaced envelope that a report in the same group tells the sender of; names them when `replaces` is set. */
+  readonly reported: readonly number[]
+}
+
+const smtputf8Flag = 1
+const placeCodes = ['before', 'lane', 'spool', 'ref'] as const
+
+export function encodeEnvelope(envelope: Envelope): Buffer {
+  const { data } = envelope
+  return encodeFields([
+    envelope.id,
+    envelope.sender,
+    envelope.acceptedAt,
+    envelope.attempts,
+    envelope.smtputf8 ? smtputf8Flag : 0,
+    envelope.recipientCount,
+    envelope.recipients,
+    envelope.recipientFrames,
+    placeCodes.indexOf(data.kind),
+    placeField(data),
+    envelope.dataBytes,
+    envelope.checksum,
+    envelope.replaces,
+    notesToFields(envelope.notes),
+    envelope.warnings,
+    envelope.reported,
+  ])
+}
+
+/** @throws WaybillError LOG_CORRUPT */
+export function decodeEnvelope(payload: Buffer): Envelope {
+  const fields = new FieldReader(payload, 'envelope', 16)
+  const envelope = {
+    id: fields.text() as MessageId,
+    sender: fields.text(),
+    acceptedAt: fields.count(),
+    attempts: fields.count(),
+    smtputf8: (fields.count() & smtputf8Flag) !== 0,
+    recipientCount: fields.count(),
+    recipients: fields.texts(),
+    recipientFrames: fields.counts(),
+    data: readPlace(fields),
+    dataBytes: fields.count(),
+    checksum: fields.count(),
+    replaces: position(fields.count()),
+    notes: notesFromFields(fields.list()),
+    warnings: fields.count(),
+    reported: fields.counts(),
+  }
+  if (envelope.recipientFrames.length === 0 && envelope.recipients.length !== envelope.recipientCount)
+    throw new WaybillError('LOG_CORRUPT', 'an envelope does not have the recipients that it counts', {
+      id: envelope.id,
+    })
+  return envelope
+}
+
+export const replacesSomething = (envelope: Envelope): boolean => envelope.replaces !== nowhere
+
+function placeField(data: DataPlace): Field {
+  switch (data.kind) {
+    case 'before':
+      return data.distanceBytes
+    case 'lane':
+      return data.position
+    case 'spool':
+      return data.number
+    case 'ref':
+      return data.ref
+  }
+}
+
+function readPlace(fields: FieldReader): DataPlace {
+  switch (placeCodes[fields.count()]) {
+    case 'before':
+      return { kind: 'before', distanceBytes: fields.count() }
+    case 'lane':
+      return { kind: 'lane', position: position(fields.count()) }
+    case 'spool':
+      return { kind: 'spool', number: fields.count() }
+    case 'ref':
+      return { kind: 'ref', ref: fields.text() }
+    default:
+      throw new WaybillError('LOG_CORRUPT', 'an envelope does not say where its data is')
+  }
+}

@@ -1,0 +1,94 @@
+/** A frame: one record on disk, 8-byte aligned, little-endian (FORMAT.md §2).
+ *
+ *     0        4            7    8      10                16
+ *     │ crc 4  │ length 3   │kind│class2│ time 6          │ payload … │ zeroes to 8
+ *
+ * Valid at an offset of a segment when (1) kind is known and the frame ends within the bounds given, and (2) crc is the CRC-32 of
+ * bytes 4 … 16+length, seeded with the segment's seed XOR the offset. The seed comes from log, segment and epoch, so a
+ * frame of another place, log or life of the file never verifies. Kind 0 is never valid: zeroes are the end of what was written. */
+import { crc32 } from '../base/checksum.js'
+
+export const frameHeaderBytes = 16
+/** 2²⁴ − 1: what three bytes can say. */
+export const payloadBytesMax = 0xff_ffff
+
+export const kinds = {
+  envelope: 1,
+  data: 2,
+  recipients: 3,
+  start: 4,
+  delivery: 5,
+  finish: 6,
+  replaced: 7,
+  marks: 8,
+  checkpoint: 9,
+  commit: 10,
+  pad: 11,
+} as const
+
+export type KindName = keyof typeof kinds
+export type Kind = (typeof kinds)[KindName]
+
+const kindMax = kinds.pad
+
+export const kindName = (kind: number): KindName | undefined =>
+  (Object.keys(kinds) as KindName[]).find((name) => kinds[name] === kind)
+
+/** Bytes that a frame with this payload takes, padding included. */
+export const frameBytes = (payloadBytes: number): number => (frameHeaderBytes + payloadBytes + 7) & ~7
+
+export const payloadBytesAt = (buffer: Buffer, at: number): number =>
+  buffer[at + 4]! | (buffer[at + 5]! << 8) | (buffer[at + 6]! << 16)
+
+export const frameBytesAt = (buffer: Buffer, at: number): number => frameBytes(payloadBytesAt(buffer, at))
+
+export const kindAt = (buffer: Buffer, at: number): number => buffer[at + 7]!
+
+/** The lane that the record belongs to. */
+export const classAt = (buffer: Buffer, at: number): number => buffer[at + 8]! | (buffer[at + 9]! << 8)
+
+/** Milliseconds since 1970. */
+export const timeAt = (buffer: Buffer, at: number): number =>
+  buffer.readUInt32LE(at + 10) + (buffer[at + 14]! | (buffer[at + 15]! << 8)) * 0x1_0000_0000
+
+export const payloadAt = (buffer: Buffer, at: number): Buffer =>
+  buffer.subarray(at + frameHeaderBytes, at + frameHeaderBytes + payloadBytesAt(buffer, at))
+
+/** Puts header and checksum around a payload that already stands at `at` + 16, and zeroes behind it.
+ * @param seed the segment's seed XOR the offset of this frame in its segment */
+export function sealFrame(
+  buffer: Buffer,
+  at: number,
+  kind: Kind,
+  lane: number,
+  timeMs: number,
+  payloadBytes: number,
+  seed: number,
+): void {
+  buffer[at + 4] = payloadBytes
+  buffer[at + 5] = payloadBytes >>> 8
+  buffer[at + 6] = payloadBytes >>> 16
+  buffer[at + 7] = kind
+  buffer[at + 8] = lane
+  buffer[at + 9] = lane >>> 8
+  const timeHigh = Math.floor(timeMs / 0x1_0000_0000)
+  buffer.writeUInt32LE(timeMs >>> 0, at + 10)
+  buffer[at + 14] = timeHigh
+  buffer[at + 15] = timeHigh >>> 8
+  const end = at + frameHeaderBytes + payloadBytes
+  for (let i = end; (i & 7) !== (at & 7); i++) buffer[i] = 0
+  buffer.writeUInt32LE(crc32(buffer.subarray(at + 4, end), seed), at)
+}
+
+/** Bytes of the valid frame at `at`, padding included, or 0.
+ * @param end the frame must end here or before */
+export function verifyFrame(buffer: Buffer, at: number, end: number, seed: number): number {
+  if (at + frameHeaderBytes > end) return 0
+  const kind = kindAt(buffer, at)
+  if (kind === 0 || kind > kindMax) return 0
+  const payloadBytes = payloadBytesAt(buffer, at)
+  const bytes = frameBytes(payloadBytes)
+  if (at + bytes > end) return 0
+  const crc = crc32(buffer.subarray(at + 4, at + frameHeaderBytes + payloadBytes), seed)
+  return crc === buffer.readUInt32LE(at) ? bytes : 0
+}

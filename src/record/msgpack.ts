@@ -1,0 +1,78 @@
+/** Payloads are MessagePack arrays whose fields FORMAT.md §4 lists by place: no maps, no structures that earlier records define,
+ * so any frame can be read alone. A payload may grow fields at its end; a reader ignores those it does not know. */
+import { Packr, Unpackr } from 'msgpackr'
+import { WaybillError } from '../errors.js'
+
+const packr = new Packr({ useRecords: false, variableMapSize: true, encodeUndefinedAsNil: true })
+const unpackr = new Unpackr({ useRecords: false, int64AsType: 'number' })
+
+export type Field = string | number | boolean | null | Buffer | readonly Field[]
+
+export const encodeFields = (fields: readonly Field[]): Buffer => packr.pack(fields)
+
+/** Reads one field after the other and insists on its type. All throw WaybillError LOG_CORRUPT: the checksum held, so what
+ * wrote this was not us, or a version that we do not know. */
+export class FieldReader {
+  readonly #fields: readonly unknown[]
+  readonly #record: string
+  #next = 0
+
+  /** @param source a payload, or a list inside one */
+  constructor(source: Buffer | readonly unknown[], record: string, fieldCountMin: number) {
+    this.#fields = Buffer.isBuffer(source) ? unpack(source, record) : source
+    this.#record = record
+    if (this.#fields.length < fieldCountMin)
+      throw new WaybillError('LOG_CORRUPT', `a ${record} record has too few fields`)
+  }
+
+  text(): string {
+    const value = this.#fields[this.#next++]
+    return typeof value === 'string' ? value : this.#wrong('a text')
+  }
+
+  /** A non-negative integer. */
+  count(): number {
+    const value = this.#fields[this.#next++]
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+      ? value
+      : this.#wrong('a count')
+  }
+
+  /** A list of non-negative integers. */
+  counts(): number[] {
+    const value = this.#fields[this.#next++]
+    return Array.isArray(value) && value.every((n) => Number.isSafeInteger(n) && (n as number) >= 0)
+      ? (value as number[])
+      : this.#wrong('a list of counts')
+  }
+
+  texts(): string[] {
+    const value = this.#fields[this.#next++]
+    return Array.isArray(value) && value.every((s) => typeof s === 'string')
+      ? (value as string[])
+      : this.#wrong('a list of texts')
+  }
+
+  list(): readonly unknown[] {
+    const value = this.#fields[this.#next++]
+    return Array.isArray(value) ? (value as unknown[]) : this.#wrong('a list')
+  }
+
+  #wrong(expected: string): never {
+    throw new WaybillError(
+      'LOG_CORRUPT',
+      `field ${this.#next} of a ${this.#record} record is not ${expected}`,
+    )
+  }
+}
+
+function unpack(payload: Buffer, record: string): readonly unknown[] {
+  let fields: unknown
+  try {
+    fields = unpackr.unpack(payload)
+  } catch (cause) {
+    throw new WaybillError('LOG_CORRUPT', `the payload of a ${record} record is not MessagePack`, {}, cause)
+  }
+  if (!Array.isArray(fields)) throw new WaybillError('LOG_CORRUPT', `a ${record} record is not an array`)
+  return fields as readonly unknown[]
+}

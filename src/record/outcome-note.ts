@@ -1,0 +1,45 @@
+/** What became of some recipients of one message, as every record that speaks of outcomes says it: one note for all that
+ * share kind, status and text, the recipients as ranges of their indexes in the envelope that the start links to. */
+import type { Ranges } from '../base/ranges.js'
+import { WaybillError } from '../errors.js'
+import type { Field } from './msgpack.js'
+
+export type OutcomeKind = 'delivered' | 'deferred' | 'failed'
+
+export interface OutcomeNote {
+  readonly kind: OutcomeKind
+  /** RFC 3463, '' for a delivery. */
+  readonly status: string
+  /** At most 500 characters. */
+  readonly text: string
+  readonly ranges: Ranges
+}
+
+const codes: readonly OutcomeKind[] = ['delivered', 'deferred', 'failed']
+
+export const notesToFields = (notes: readonly OutcomeNote[]): Field[] =>
+  notes.map(({ kind, status, text, ranges }) => [codes.indexOf(kind), status, text, ranges as number[]])
+
+/** @throws WaybillError LOG_CORRUPT */
+export function notesFromFields(fields: readonly unknown[]): OutcomeNote[] {
+  return fields.map((field) => {
+    if (!Array.isArray(field)) throw malformed()
+    const [code, status, text, ranges] = field as unknown[]
+    const kind = codes[code as number]
+    if (kind === undefined || typeof status !== 'string' || typeof text !== 'string' || !areRanges(ranges))
+      throw malformed()
+    return { kind, status, text, ranges }
+  })
+}
+
+function areRanges(value: unknown): value is Ranges {
+  if (!Array.isArray(value) || value.length % 2 !== 0) return false
+  let previous = -1
+  return value.every((index: unknown, i) => {
+    const fits = Number.isSafeInteger(index) && (index as number) >= previous + (i % 2 === 0 ? 1 : 0)
+    previous = index as number
+    return fits
+  })
+}
+
+const malformed = (): WaybillError => new WaybillError('LOG_CORRUPT', 'an outcome note is malformed')

@@ -1,0 +1,69 @@
+/** A message became active. The newest start of a message is its name in all that happens to it until it is finished or
+ * replaced. One that takes the place of an earlier start carries everything known by then, so that nothing before
+ * it need be read. */
+import { position, type Position } from '../base/position.js'
+import { encodeFields, FieldReader, type Field } from './msgpack.js'
+import { notesFromFields, notesToFields, type OutcomeNote } from './outcome-note.js'
+
+export interface Carried {
+  /** The start whose place this one takes. */
+  readonly start: Position
+  readonly notes: readonly OutcomeNote[]
+  /** Recipients that the sender was told of, as ranges. */
+  readonly reported: readonly number[]
+  /** Delay warnings that the sender had. */
+  readonly warnings: number
+  /** Recoveries in a row that found this message without any progress. */
+  readonly recoveries: number
+  /** A replacement that was appended and not believed: it is to be made again, for this lane and of this time. */
+  readonly replacement: { readonly lane: number; readonly timeMs: number } | undefined
+}
+
+export interface Start {
+  /** Where the envelope is and what it takes there, in bytes: a runner's position may go behind it. */
+  readonly envelope: Position
+  readonly envelopeBytes: number
+  /** Started from the middle of its lane: the envelope is marked, and the runner's position does not follow. */
+  readonly outOfOrder: boolean
+  readonly carried: Carried | undefined
+}
+
+export function encodeStart(start: Start): Buffer {
+  const { carried } = start
+  const tail: Field[] =
+    carried === undefined
+      ? []
+      : [
+          carried.start,
+          notesToFields(carried.notes),
+          carried.reported,
+          carried.warnings,
+          carried.recoveries,
+          carried.replacement === undefined ? [] : [carried.replacement.lane, carried.replacement.timeMs],
+        ]
+  return encodeFields([start.envelope, start.envelopeBytes, start.outOfOrder ? 1 : 0, tail])
+}
+
+/** @throws WaybillError LOG_CORRUPT */
+export function decodeStart(payload: Buffer): Start {
+  const fields = new FieldReader(payload, 'start', 4)
+  return {
+    envelope: position(fields.count()),
+    envelopeBytes: fields.count(),
+    outOfOrder: fields.count() === 1,
+    carried: decodeCarried(fields.list()),
+  }
+}
+
+function decodeCarried(list: readonly unknown[]): Carried | undefined {
+  if (list.length === 0) return undefined
+  const fields = new FieldReader(list, 'carried start', 6)
+  const start = position(fields.count())
+  const notes = notesFromFields(fields.list())
+  const reported = fields.counts()
+  const warnings = fields.count()
+  const recoveries = fields.count()
+  const [lane, timeMs] = fields.counts()
+  const replacement = lane === undefined || timeMs === undefined ? undefined : { lane, timeMs }
+  return { start, notes, reported, warnings, recoveries, replacement }
+}
