@@ -1,0 +1,59 @@
+/** Postfix's retry rule: the next delay is the message's age, within limits, so attempts spread out as a message grows old.
+ * Invariant: intervals double from the minimal to the maximal backoff time (300, 600, 1200, 2400, 4000 s by default); an age
+ * between two of them is met on average, by jitter. Postfix itself has no jitter: a site that was down gets all its mail at
+ * once, every 4000 s. */
+import { assert } from '../base/assert.js'
+import { WaybillError } from '../errors.js'
+import { checkDurationMs } from './duration.js'
+import { checkJitter, intervalFor, intervalsOf, jitterDefault } from './intervals.js'
+import type { RetryPolicy } from './retry-policy.js'
+
+/** Postfix's parameters and defaults, in milliseconds. */
+export interface PostfixRetryOptions {
+  readonly minimalBackoffTimeMs?: number
+  readonly maximalBackoffTimeMs?: number
+  /** Age at which a message is returned; 0 = after the first attempt. */
+  readonly maximalQueueLifetimeMs?: number
+  /** The same for reports; counts as no longer than maximalQueueLifetimeMs. */
+  readonly bounceQueueLifetimeMs?: number
+  /** Age at which the sender is told that the message is late; 0 = never. */
+  readonly delayWarningTimeMs?: number
+  /** How far a delay may be moved before its lane is chosen, as a share of it: 0 (off) … 0.5. */
+  readonly jitter?: number
+}
+
+const fiveDaysMs = 5 * 86_400_000
+
+/** @throws WaybillError OPTION_INVALID
+ * @see Postfix postconf(5), minimal_backoff_time and its neighbours */
+export function postfixRetry(options: PostfixRetryOptions = {}): RetryPolicy {
+  const lowMs = checkDurationMs(options.minimalBackoffTimeMs ?? 300_000, 'minimalBackoffTimeMs', 1)
+  const highMs = checkDurationMs(options.maximalBackoffTimeMs ?? 4_000_000, 'maximalBackoffTimeMs', 1)
+  const lifetimeMs = checkDurationMs(
+    options.maximalQueueLifetimeMs ?? fiveDaysMs,
+    'maximalQueueLifetimeMs',
+    0,
+  )
+  const bounceMs = checkDurationMs(options.bounceQueueLifetimeMs ?? fiveDaysMs, 'bounceQueueLifetimeMs', 0)
+  const warningMs = checkDurationMs(options.delayWarningTimeMs ?? 0, 'delayWarningTimeMs', 0)
+  const jitter = checkJitter(options.jitter ?? jitterDefault)
+  if (lowMs > highMs)
+    throw new WaybillError('OPTION_INVALID', 'the minimal backoff time exceeds the maximal one', {
+      option: 'minimalBackoffTimeMs',
+    })
+
+  const delaysMs = [highMs]
+  for (let delayMs = lowMs; delayMs < highMs; delayMs *= 2) delaysMs.push(delayMs)
+  const intervalsMs = intervalsOf(delaysMs)
+  return {
+    intervalsMs,
+    bounceQueueLifetimeMs: Math.min(bounceMs, lifetimeMs),
+    delayWarningAgesMs: warningMs === 0 ? [] : [warningMs],
+    decide: (state, prng) => {
+      assert(state.attempts >= 1, 'a policy is asked after an attempt')
+      if (state.ageMs >= lifetimeMs) return { kind: 'expire' }
+      const delayMs = Math.min(Math.max(state.ageMs, lowMs), highMs)
+      return { kind: 'retry', delayMs: intervalFor(intervalsMs, delayMs, jitter, prng) }
+    },
+  }
+}

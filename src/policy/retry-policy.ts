@@ -1,0 +1,26 @@
+/** When a deferred message is tried again, and when it is given up.
+ * Invariant: every delay that `decide` answers is a member of `intervalsMs`. Each interval is one lane, and a lane's append
+ * order is its due order only because its interval is constant. Policies are pure; the engine asks anew after every attempt,
+ * so nothing about retrying is frozen in the queue. */
+import type { Prng } from '../base/prng.js'
+
+export interface RetryState {
+  /** Attempts that were made, ≥ 1. */
+  readonly attempts: number
+  /** Milliseconds since the queue accepted the message; negative when the clock was set back. */
+  readonly ageMs: number
+  readonly transport: string
+  readonly nexthop: string
+}
+
+export type RetryDecision = { readonly kind: 'retry'; readonly delayMs: number } | { readonly kind: 'expire' }
+
+export interface RetryPolicy {
+  /** Every interval that `decide` may answer: ascending, distinct, milliseconds, 1 … 30 of them. */
+  readonly intervalsMs: readonly number[]
+  /** Age at which a report (null sender) is given up, if `decide` has not given it up before; milliseconds. */
+  readonly bounceQueueLifetimeMs: number
+  /** Ages at which the sender is told, once each, that the message is late; milliseconds, ascending, [] = never. */
+  readonly delayWarningAgesMs: readonly number[]
+  decide(state: RetryState, prng: Prng): RetryDecision
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { seededPrng } from '../../src/base/prng.js'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
+import { refusal } from './refusal.js'
+
+const decide = (policy: ReturnType<typeof fixedRetry>, attempts: number, ageMs = 0): unknown =>
+  policy.decide({ attempts, ageMs, transport: 'smtp', nexthop: 'example.org' }, seededPrng(1))
+
+test('the n-th attempt waits the n-th interval and the last one repeats', () => {
+  const policy = fixedRetry([1000, 2000, 1000, 5000])
+  expect(policy.intervalsMs).toEqual([1000, 2000, 5000])
+  expect([1, 2, 3, 4, 5, 99].map((attempts) => decide(policy, attempts))).toEqual(
+    [1000, 2000, 1000, 5000, 5000, 5000].map((delayMs) => ({ kind: 'retry', delayMs })),
+  )
+})
+
+test('a message expires at its lifetime, 5 days by default', () => {
+  expect(decide(fixedRetry([1000]), 1, 5 * 86_400_000)).toEqual({ kind: 'expire' })
+  expect(decide(fixedRetry([1000], 10), 1, 9)).toEqual({ kind: 'retry', delayMs: 1000 })
+  expect(decide(fixedRetry([1000], 10), 1, 10)).toEqual({ kind: 'expire' })
+})
+
+test.each([
+  [[]],
+  [[0]],
+  [[1.5]],
+  [[-1]],
+  [[Number.NaN]],
+  [Array.from({ length: 31 }, (_, i) => i + 1)],
+  [Array.from({ length: 1001 }, () => 1)],
+])('%j is refused as OPTION_INVALID', (intervalsMs) => {
+  expect(refusal(() => fixedRetry(intervalsMs))?.code).toBe('OPTION_INVALID')
+})

@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { globMatches, globMatchesAll, globsOverlap, parseGlob } from '../../src/policy/glob.js'
+import { refusal } from './refusal.js'
+
+const wordOf = (characters: string, maxLength = 20): fc.Arbitrary<string> =>
+  fc.string({ unit: fc.constantFrom(...characters.split('')), maxLength })
+
+test.each([
+  ['*', '', true],
+  ['*', 'anything.at.all', true],
+  ['*.toronto.edu', 'cs.toronto.edu', true],
+  ['*.toronto.edu', 'toronto.edu', false],
+  ['*.toronto.edu', 'cs.toronto.edu.example', false],
+  ['smtp?', 'smtp1', true],
+  ['smtp?', 'smtp', false],
+  ['[a-c]x', 'bx', true],
+  ['[^a-c]x', 'bx', false],
+  ['[!a-c]x', 'dx', true],
+  ['[]]', ']', true],
+  ['[a-]', '-', true],
+  ['*.{edu,gov}', 'a.gov', true],
+  ['*.{edu,gov}', 'a.com', false],
+  ['a{,b}c', 'ac', true],
+  ['\\*', '*', true],
+  ['\\*', 'x', false],
+  ['a*b*c', 'aXbYbc', true],
+  ['a*b*c', 'aXbYb', false],
+  ['SMTP', 'smtp', false],
+  ['?', '\u{1f4ec}', true],
+])('%s on %j: %s', (pattern, text, expected) => {
+  expect(globMatches(parseGlob(pattern, 1), text)).toBe(expected)
+})
+
+test.each(['[', '[abc', '{a', '{a{b}}', '\\', 'x'.repeat(256), '{a,b}'.repeat(7)])(
+  '%s is refused as POLICY_INVALID with its line',
+  (pattern) => {
+    const error = refusal(() => parseGlob(pattern, 7))
+    expect([error?.code, error?.place.line]).toEqual(['POLICY_INVALID', 7])
+  },
+)
+
+test('any text parses as a pattern or is POLICY_INVALID', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), wordOf('a*?[]{},\\-^')), (pattern) => {
+      const error = refusal(() => globMatches(parseGlob(pattern, 1), 'aaaa'))
+      expect(error?.code ?? 'POLICY_INVALID').toBe('POLICY_INVALID')
+    }),
+  )
+})
+
+const simplePattern = wordOf('ab*?', 8)
+const word = wordOf('ab', 8)
+
+test('matching agrees with a regular expression', () => {
+  fc.assert(
+    fc.property(simplePattern, word, (pattern, text) => {
+      const regexp = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`)
+      expect(globMatches(parseGlob(pattern, 1), text)).toBe(regexp.test(text))
+    }),
+  )
+})
+
+test('two patterns overlap exactly if some word matches both', () => {
+  const short = wordOf('ab*?', 4)
+  const words = [...allWords(8)]
+  fc.assert(
+    fc.property(short, short, (a, b) => {
+      const left = parseGlob(a, 1)
+      const right = parseGlob(b, 1)
+      const both = words.some((text) => globMatches(left, text) && globMatches(right, text))
+      expect(globsOverlap(left, right)).toBe(both)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('only patterns of stars match everything', () => {
+  expect(['*', '**', '{a,*}'].map((pattern) => globMatchesAll(parseGlob(pattern, 1)))).toEqual([
+    true,
+    true,
+    true,
+  ])
+  expect(['', '?*', '*a'].map((pattern) => globMatchesAll(parseGlob(pattern, 1)))).toEqual([
+    false,
+    false,
+    false,
+  ])
+})
+
+test('a pattern of many stars is matched without backtracking over all of them', () => {
+  const glob = parseGlob(`${'*a'.repeat(120)}b`, 1)
+  const startedAt = performance.now()
+  expect(globMatches(glob, 'a'.repeat(5000))).toBe(false)
+  expect(performance.now() - startedAt).toBeLessThan(2000)
+})
+
+function* allWords(lengthMax: number): Generator<string> {
+  for (let length = 0; length <= lengthMax; length++)
+    for (let bits = 0; bits < 2 ** length; bits++)
+      yield Array.from({ length }, (_, i) => ((bits >> i) & 1 ? 'b' : 'a')).join('')
+}

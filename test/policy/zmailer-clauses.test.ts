@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseZmailerClauses } from '../../src/policy/zmailer-clauses.js'
+import { refusal } from './refusal.js'
+
+const only = (text: string): object => parseZmailerClauses(text)[0]?.settings ?? {}
+
+test('a clause may stand on one line or spread over many, with comments and empty lines', () => {
+  const spread = `
+# comment in the first column
+local/* interval=10s
+        expiry=3h   # comment after a component
+
+   # want 20 channel slots in case of blockage on one
+        maxchannel=20
+        command="mailbox -8"
+`
+  const compact = 'local/* interval=10s expiry=3h maxchannel=20 command="mailbox -8"'
+  const settings = { intervalMs: 10_000, expiryMs: 10_800_000, maxchannel: 20, command: 'mailbox -8' }
+  expect(only(spread)).toEqual(settings)
+  expect(only(compact)).toEqual(settings)
+  expect(parseZmailerClauses(spread)[0]?.line).toBe(3)
+})
+
+test('every variable and keyword of the language is kept as data', () => {
+  expect(
+    only(`*/* interval=1h5m20s idlemax=2m expiry=3d retries="1 1 2 3" maxta=250 maxchannel=0 maxring=20
+      skew=1 user=root group=daemon ageorder overfeed=150 queueonly bychannel command=hold`),
+  ).toEqual({
+    intervalMs: 3_920_000,
+    idlemaxMs: 120_000,
+    expiryMs: 259_200_000,
+    retries: [1, 1, 2, 3],
+    maxta: 250,
+    maxchannel: 0,
+    maxring: 20,
+    skew: 1,
+    user: 'root',
+    group: 'daemon',
+    ageorder: true,
+    overfeed: 150,
+    queueonly: true,
+    bychannel: true,
+    command: 'hold',
+  })
+})
+
+test('a pattern without a slash is a channel with any host', () => {
+  const [clause] = parseZmailerClauses('error interval=5m')
+  expect([clause?.channel.source, clause?.host.source]).toEqual(['error', '*'])
+})
+
+test('empty clauses get the contents of the next clause that has any', () => {
+  const clauses = parseZmailerClauses('a/*\nb/*\n\nc/* maxring=2\n  command=x\nd/* maxring=3')
+  expect(clauses.map(({ line }) => line)).toEqual([1, 2, 4, 6])
+  expect(clauses.map(({ settings }) => settings.maxring)).toEqual([2, 2, 2, 3])
+  expect(clauses.map(({ settings }) => settings.command)).toEqual(['x', 'x', 'x', undefined])
+})
+
+test('keywords ignore case, and blanks may stand around the equals sign', () => {
+  expect(only('a Interval = 1m\n\tMAXTA= 5')).toEqual({ intervalMs: 60_000, maxta: 5 })
+})
+
+test('a quoted value may hold hashes, escaped quotes and a continued line', () => {
+  expect(only('a command="x \\"y\\" # z \\\n w"\n user=u')).toEqual({ command: 'x "y" # z  w', user: 'u' })
+})
+
+test('lines may end in CR LF', () => {
+  expect(only('a\r\n  interval=1m\r\n  command="x \\\r\ny"\r\n')).toEqual({
+    intervalMs: 60_000,
+    command: 'x y',
+  })
+})
+
+test('a bare number is seconds', () => {
+  expect(only('a interval=90')).toEqual({ intervalMs: 90_000 })
+})
+
+test('$channel in a command says bychannel', () => {
+  expect(only('a command="sm -c $channel uucp"')).toEqual({ command: 'sm -c $channel uucp', bychannel: true })
+})
+
+test.each([
+  ['', 1, 'at least one clause'],
+  ['# nothing\n\n', 1, 'at least one clause'],
+  ['  interval=1m', 1, 'a pattern in the first column'],
+  ['*/* maxta=1\ninterval=1m', 2, 'assignments are indented'],
+  ['a maxta=1\nb/*\nc/*\n', 2, 'a clause with contents'],
+  ['/x maxta=1', 1, 'channel/host'],
+  ['a/ maxta=1', 1, 'channel/host'],
+  ['a\n\n  maxhost=3', 3, 'expected one of interval'],
+  ['a\n interval=soon', 2, 'interval: expected a time'],
+  ['a interval=0', 1, 'at least a second'],
+  ['a interval=500ms', 1, 'interval: expected a time'],
+  ['a interval=', 1, 'a value after interval='],
+  ['a interval', 1, 'interval: expected a time'],
+  ['a retries="1 x"', 1, 'retries: expected 1 to 100 numbers'],
+  ['a retries=""', 1, 'retries: expected 1 to 100 numbers'],
+  [`a retries="${'1 '.repeat(101)}"`, 1, 'retries: expected 1 to 100 numbers'],
+  ['a maxta=-1', 1, 'maxta: expected a whole number'],
+  ['a skew=0', 1, 'skew: expected a whole number from 1'],
+  ['a ageorder=yes', 1, 'ageorder: expected no value'],
+  ['a command="x', 1, 'quotes closed'],
+  ['a\n command="x\ny"', 2, 'quotes closed'],
+  ['a command="x"y', 1, 'white space after command'],
+  ['a maxta=1"2"', 1, 'white space after maxta'],
+  ['a =1', 1, 'a variable or keyword'],
+  ['a/[x maxta=1', 1, 'expected ] after ['],
+  ['a command="x \\\n y"\n maxta=z', 3, 'maxta: expected'],
+])('%j is refused at line %d: %s', (text, line, expected) => {
+  const error = refusal(() => parseZmailerClauses(text))
+  expect([error?.code, error?.place.line]).toEqual(['POLICY_INVALID', line])
+  expect(error?.message).toContain(expected)
+})
+
+test('any text parses to at least one clause or is POLICY_INVALID with a line', () => {
+  const pieces =
+    '*/* smtp/*.fi local = " \\ # interval=1m retries="1 2" ageorder { [ / command=x maxta 5 \u0000'.split(
+      ' ',
+    )
+  const piece = fc.constantFrom(...pieces, '\n', '\r\n', ' ', '\t')
+  const text = fc.oneof(
+    fc.string(),
+    fc.array(piece, { maxLength: 20 }).map((written) => written.join('')),
+  )
+  fc.assert(
+    fc.property(text, (source) => {
+      let count = 0
+      const error = refusal(() => (count = parseZmailerClauses(source).length))
+      expect(error?.code).toBe(count > 0 ? undefined : 'POLICY_INVALID')
+      expect(error?.place.line ?? 1).toBeGreaterThanOrEqual(1)
+    }),
+    { numRuns: 2000 },
+  )
+})
