@@ -1,0 +1,187 @@
+/** Local delivery: a Maildir for each recipient, `DIRECTORY/<address>/{tmp,new,cur}`.
+ * Invariant: a message is in `new` whole or not at all, and durable before it counts as delivered: written to `tmp`, synced, renamed,
+ * the directory synced. Its name is made of the time of acceptance and the message's id, so that an attempt repeated after a
+ * crash (the file renamed, the outcome not durable) puts the same bytes under the same name instead of a second copy.
+ * 1. delivered  2. a reader moves it to `cur`  3. crash before the outcome is durable: so a repeated attempt looks into `cur` first. */
+import { open, mkdir, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../delivery/transport.js'
+import { mailboxName } from './mailbox-name.js'
+
+/** Mailboxes written at the same time for one message. */
+const writesMax = 8
+/** Mailboxes that are remembered to be there. */
+const madeMailboxesMax = 10_000
+/** Data over this is written as a stream, bytes. */
+const streamedBytesMin = 1 << 20
+
+export interface MaildirOptions {
+  /** Where the mailboxes are; made when it is not there. */
+  readonly directory: string
+  /** Last part of file names; the machine's name unless told. */
+  readonly hostname?: string
+}
+
+/** Nobody but this transport may write a name of its form. Data is kept as accepted: with the CRLF of SMTP, readers take both. */
+export function maildirTransport(options: MaildirOptions): Transport {
+  const host = (options.hostname ?? hostname()).replace(/[^\w.-]/g, '-') || 'localhost'
+  /** Whoever delivers to a mailbox waits until its own name is durable. */
+  const made = new Map<string, Promise<void>>()
+  let root: Promise<void> | undefined
+  /** Files being written: an attempt that was given up may still be at it. */
+  const underWay = new Set<string>()
+
+  async function deliver(request: DeliveryRequest): Promise<DeliveryResult> {
+    const data = request.dataBytes > streamedBytesMin ? undefined : await request.data()
+    if (data !== undefined && !Buffer.isBuffer(data)) {
+      return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
+    }
+    const file = `${Math.floor(request.acceptedAt / 1000)}.${request.id.replace(/[^\w-]/g, '-')}.${host}`
+    // Two spellings of one address are one mailbox, and one copy.
+    const mailboxes = [...new Set(request.recipients.map(mailboxName))]
+    const outcomes = new Map<string, Outcome>()
+    const recipientOf = (mailbox: string): string =>
+      request.recipients.find((recipient) => mailboxName(recipient) === mailbox) ?? mailbox
+    const worker = async (): Promise<void> => {
+      for (let mailbox = mailboxes.pop(); mailbox !== undefined; mailbox = mailboxes.pop()) {
+        outcomes.set(mailbox, await put(mailbox, file, request, recipientOf(mailbox), data))
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(writesMax, mailboxes.length) }, worker))
+    return request.recipients.map(
+      (recipient) =>
+        outcomes.get(mailboxName(recipient)) ?? {
+          kind: 'deferred',
+          status: '4.3.0',
+          reason: 'not attempted',
+        },
+    )
+  }
+
+  async function put(
+    mailbox: string,
+    file: string,
+    request: DeliveryRequest,
+    recipient: string,
+    data: Buffer | undefined,
+  ): Promise<Outcome> {
+    const directory = join(options.directory, mailbox)
+    const temporary = join(directory, 'tmp', file)
+    const target = join(directory, 'new', file)
+    const response = `maildir ${mailbox}/new/${file}`
+    if (underWay.has(temporary)) {
+      return { kind: 'deferred', status: '4.3.0', reason: 'an earlier attempt is still writing' }
+    }
+    underWay.add(temporary)
+    try {
+      await madeMailbox(mailbox)
+      if (request.attempts > 0 && (await isThere(directory, file))) return { kind: 'delivered', response }
+      const header = Buffer.from(`Return-Path: <${request.sender}>\r\nDelivered-To: ${recipient}\r\n`)
+      await write(temporary, header, data ?? request)
+      await rename(temporary, target)
+      await syncDirectory(join(directory, 'new'))
+      return { kind: 'delivered', response }
+    } catch (error) {
+      // Perhaps somebody removed the mailbox under us: the next attempt makes it again.
+      made.delete(mailbox)
+      root = undefined
+      await unlink(temporary).catch(() => undefined)
+      return outcomeOf(error)
+    } finally {
+      underWay.delete(temporary)
+    }
+  }
+
+  function madeMailbox(mailbox: string): Promise<void> {
+    let mailboxMade = made.get(mailbox)
+    if (mailboxMade === undefined) {
+      if (made.size >= madeMailboxesMax) made.clear()
+      root ??= makeRoot(options.directory)
+      mailboxMade = root.then(() => makeMailbox(options.directory, mailbox))
+      made.set(mailbox, mailboxMade)
+    }
+    return mailboxMade
+  }
+
+  return { deliver }
+}
+
+/** Names made by an earlier life may not be durable yet, so each life syncs them once, whoever made them. */
+async function makeRoot(directory: string): Promise<void> {
+  const root = resolve(directory)
+  await mkdir(root, { recursive: true, mode: 0o755 })
+  for (let path = root; path !== dirname(path); path = dirname(path)) {
+    await syncDirectory(dirname(path)).catch((error: unknown) => {
+      // A parent that we may not read was not made by us.
+      if (errnoOf(error) !== 'EACCES') throw error
+    })
+  }
+}
+
+async function makeMailbox(root: string, mailbox: string): Promise<void> {
+  for (const name of ['tmp', 'new', 'cur']) {
+    await mkdir(join(root, mailbox, name), { recursive: true, mode: 0o700 })
+  }
+  await syncDirectory(join(root, mailbox))
+  await syncDirectory(root)
+}
+
+/** Delivered by an attempt whose outcome was lost: still new, or taken by a reader, who appends its flags to the name. */
+async function isThere(directory: string, file: string): Promise<boolean> {
+  const isNew = await stat(join(directory, 'new', file)).then(
+    () => true,
+    () => false,
+  )
+  if (isNew) {
+    await syncDirectory(join(directory, 'new'))
+    return true
+  }
+  const taken = await readdir(join(directory, 'cur'))
+  return taken.some((name) => name === file || name.startsWith(`${file}:`))
+}
+
+async function write(path: string, header: Buffer, data: Buffer | DeliveryRequest): Promise<void> {
+  const handle = await open(path, 'w', 0o600)
+  try {
+    if (Buffer.isBuffer(data)) await writeAll(handle, Buffer.concat([header, data]))
+    else {
+      await writeAll(handle, header)
+      for await (const chunk of data.stream()) await writeAll(handle, chunk as Buffer)
+    }
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
+  let doneBytes = 0
+  while (doneBytes < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, doneBytes, bytes.length - doneBytes)
+    doneBytes += bytesWritten
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Nothing about a disk is the recipient's fault: it is tried again.
+ * @throws what is not the system's error: corrupt data, a bug */
+function outcomeOf(error: unknown): Outcome {
+  const errno = errnoOf(error)
+  if (errno === undefined) throw error
+  const status = errno === 'ENOSPC' ? '4.3.1' : errno === 'EDQUOT' ? '4.2.2' : '4.3.0'
+  return { kind: 'deferred', status, reason: (error as Error).message }
+}
+
+function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'errno' in error && 'code' in error)) return undefined
+  return String(error.code)
+}

@@ -1,0 +1,78 @@
+/** The data of one message as it comes in.
+ * Invariant: nothing is handed on as complete before the final dot was read; a client that vanishes makes a rejection, or an error
+ * in the stream that was handed on. Memory is bounded: up to `inlineBytesMax` is collected in one buffer, what is longer is
+ * handed on as a stream that holds the client back, and what is too long is read to its end and thrown away. */
+import { Readable } from 'node:stream'
+import type { SMTPServerDataStream } from 'smtp-server'
+import { WaybillError } from '../errors.js'
+
+export interface DataLimits {
+  /** Collected in memory, bytes. */
+  readonly inlineBytesMax: number
+  /** Accepted at all, bytes. */
+  readonly sizeBytesMax: number
+}
+
+/** @param prefix stands before the client's data
+ * @returns a buffer with everything, or a stream that fails when the client vanishes or says too much
+ * @throws WaybillError SUBMIT_ABORTED, MESSAGE_TOO_LARGE */
+export function collected(
+  source: SMTPServerDataStream,
+  prefix: Buffer,
+  limits: DataLimits,
+): Promise<Buffer | Readable> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = [prefix]
+    let dataBytes = 0
+    let tooLarge = false
+    let body: Readable | undefined
+
+    source.on('data', (chunk: Buffer) => {
+      dataBytes += chunk.length
+      if (tooLarge) return
+      if (dataBytes > limits.sizeBytesMax) {
+        tooLarge = true
+        chunks = []
+        body?.destroy(tooLargeError(limits))
+      } else if (body !== undefined) {
+        if (!body.destroyed && !body.push(chunk)) source.pause()
+      } else {
+        chunks.push(chunk)
+        if (dataBytes > limits.inlineBytesMax) {
+          body = bodyOf(source)
+          for (const part of chunks) body.push(part)
+          chunks = []
+          resolve(body)
+        }
+      }
+    })
+    source.on('end', () => {
+      if (body !== undefined) body.push(null)
+      else if (tooLarge) reject(tooLargeError(limits))
+      else resolve(Buffer.concat(chunks))
+    })
+    source.on('error', (cause: Error) => {
+      const error = new WaybillError('SUBMIT_ABORTED', 'the client vanished before the final dot', {}, cause)
+      if (body !== undefined) body.destroy(error)
+      else reject(error)
+    })
+  })
+}
+
+/** Reads on when more is wanted, and to the end when nothing is: the reply comes after the final dot. */
+function bodyOf(source: Readable): Readable {
+  const body = new Readable({
+    read: () => {
+      source.resume()
+    },
+    destroy: (error, done) => {
+      source.resume()
+      done(error)
+    },
+  })
+  // Whoever reads it is told as well; until somebody does, a client that vanishes must not stop the process.
+  return body.on('error', () => {})
+}
+
+const tooLargeError = (limits: DataLimits): WaybillError =>
+  new WaybillError('MESSAGE_TOO_LARGE', `the message is longer than ${limits.sizeBytesMax} bytes`)
