@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest'
+import type { Clock } from '../../src/base/clock.js'
+import { Attempts } from '../../src/delivery/attempt.js'
+import type { Report } from '../../src/delivery/outcome.js'
+import type { DeliveryRequest, DeliveryResult, Transport } from '../../src/delivery/transport.js'
+
+/** Time that stands still until the test moves it; counts the timers that were asked for. */
+function heldClock(): Clock & { advance(ms: number): void; timerCount: number } {
+  let nowMs = 0
+  let timers: { at: number; run: () => void }[] = []
+  const clock = {
+    timerCount: 0,
+    wallMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    after: (delayMs: number, run: () => void) => {
+      const timer = { at: nowMs + delayMs, run }
+      clock.timerCount++
+      timers.push(timer)
+      return { cancel: () => void (timers = timers.filter((other) => other !== timer)) }
+    },
+    soon: (run: () => void) => run(),
+    advance: (ms: number) => {
+      for (const end = nowMs + ms; ;) {
+        const next = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
+        if (next === undefined) return void (nowMs = end)
+        timers = timers.filter((timer) => timer !== next)
+        nowMs = next.at
+        next.run()
+      }
+    },
+  }
+  return clock
+}
+
+const request = (recipients = ['a@example.net']): DeliveryRequest => ({
+  id: 'q1',
+  attempts: 0,
+  sender: 's@example.net',
+  recipients,
+  nexthop: 'example.net',
+  acceptedAt: 0,
+  dataBytes: 0,
+  smtputf8: false,
+  data: () => Promise.resolve(Buffer.alloc(0)),
+  stream: () => {
+    throw new Error('not streamed')
+  },
+})
+
+function bench(deliver: Transport['deliver'], close?: () => void) {
+  const clock = heldClock()
+  const reports: [string, Report][] = []
+  const transport: Transport = close === undefined ? { deliver } : { deliver, close }
+  const attempts = new Attempts<string>(transport, clock, (tag, report) => reports.push([tag, report]), {
+    deadlineMs: 1000,
+  })
+  return { clock, reports, attempts }
+}
+
+const later = (): { promise: Promise<DeliveryResult>; resolve: (result: DeliveryResult) => void } => {
+  let resolve!: (result: DeliveryResult) => void
+  const promise = new Promise<DeliveryResult>((settle) => (resolve = settle))
+  return { promise, resolve }
+}
+
+test('a transport that answers at once settles before begin returns, without a timer', () => {
+  const { clock, reports, attempts } = bench(() => ({ kind: 'delivered' }))
+  attempts.begin('one', request())
+  expect(reports).toEqual([
+    ['one', { outcomes: [{ kind: 'delivered' }], site: undefined, defect: undefined }],
+  ])
+  expect(clock.timerCount).toBe(0)
+})
+
+test('a thousand attempts that wait share one timer', () => {
+  const { clock, attempts } = bench(() => new Promise<DeliveryResult>(() => {}))
+  for (let i = 0; i < 1000; i++) attempts.begin(`${i}`, request())
+  expect(attempts.count).toBe(1000)
+  expect(clock.timerCount).toBe(1)
+})
+
+test('an attempt without an answer is site trouble after its deadline, and its signal aborts', () => {
+  let signal: AbortSignal | undefined
+  const { clock, reports, attempts } = bench((_request, given) => {
+    signal = given
+    return new Promise<DeliveryResult>(() => {})
+  })
+  attempts.begin('slow', request(['a@example.net', 'b@example.net']))
+  clock.advance(999)
+  expect(reports).toEqual([])
+  expect(signal?.aborted).toBe(false)
+  clock.advance(101)
+  expect(reports[0]?.[1].site?.status).toBe('4.4.1')
+  expect(reports[0]?.[1].outcomes.map(({ kind }) => kind)).toEqual(['deferred', 'deferred'])
+  expect(signal?.aborted).toBe(true)
+})
+
+test('a younger attempt is not given up with an older one', () => {
+  const { clock, reports, attempts } = bench(() => new Promise<DeliveryResult>(() => {}))
+  attempts.begin('old', request())
+  clock.advance(600)
+  attempts.begin('young', request())
+  clock.advance(500)
+  expect(reports.map(([tag]) => tag)).toEqual(['old'])
+  clock.advance(600)
+  expect(reports.map(([tag]) => tag)).toEqual(['old', 'young'])
+})
+
+test('an answer after the deadline is ignored', async () => {
+  const { promise, resolve } = later()
+  const { clock, reports, attempts } = bench(() => promise)
+  attempts.begin('late', request())
+  clock.advance(2000)
+  resolve({ kind: 'delivered' })
+  await promise
+  await Promise.resolve()
+  expect(reports).toHaveLength(1)
+  expect(reports[0]?.[1].outcomes[0]?.kind).toBe('deferred')
+})
+
+test('nothing settles after the crash, signals abort and the transport closes', async () => {
+  const { promise, resolve } = later()
+  let signal: AbortSignal | undefined
+  let closed = 0
+  const { clock, reports, attempts } = bench(
+    (_request, given) => {
+      signal = given
+      return promise
+    },
+    () => closed++,
+  )
+  attempts.begin('lost', request())
+  attempts.abandon()
+  resolve({ kind: 'delivered' })
+  await promise
+  await Promise.resolve()
+  clock.advance(5000)
+  expect(reports).toEqual([])
+  expect(signal?.aborted).toBe(true)
+  expect(closed).toBe(1)
+})
+
+test('what a synchronous transport throws defers, and a typing mistake is named with its place', () => {
+  const { reports, attempts } = bench(() => {
+    const nothing = undefined as unknown as { kind: 'delivered' }
+    return { kind: nothing.kind }
+  })
+  attempts.begin('bug', request())
+  const report = reports[0]?.[1]
+  expect(report?.outcomes[0]).toMatchObject({ kind: 'deferred', status: '4.3.0' })
+  expect(report?.outcomes[0]?.kind === 'deferred' && report.outcomes[0].reason).toMatch(
+    /TypeError.*attempt\.test/,
+  )
+  expect(report?.defect).toBeInstanceOf(TypeError)
+  expect(report?.site).toBeUndefined()
+})
+
+test('a rejection that is no typing mistake is trouble of the site', async () => {
+  const { reports, attempts } = bench((_request) => Promise.reject(new Error('connect ECONNREFUSED')))
+  attempts.begin('down', request())
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(reports[0]?.[1].site).toEqual({ kind: 'site', status: '4.3.0', reason: 'connect ECONNREFUSED' })
+  expect(reports[0]?.[1].defect).toBeUndefined()
+})
+
+test('an error of the one who is told is not taken for the transport’s', () => {
+  const attempts = new Attempts<string>({ deliver: () => ({ kind: 'delivered' }) }, heldClock(), () => {
+    throw new Error('engine')
+  })
+  expect(() => attempts.begin('x', request())).toThrow('engine')
+})
+
+test('a deadline that is no time is refused', () => {
+  const transport: Transport = { deliver: () => ({ kind: 'delivered' }) }
+  for (const deadlineMs of [0, -1, Number.NaN, 1e9]) {
+    expect(() => new Attempts(transport, heldClock(), () => {}, { deadlineMs })).toThrow(/deadline/)
+  }
+})
