@@ -5,6 +5,9 @@
  * 2. Written bytes survive a crash only after a `sync` of that file that STARTED after the write resolved, or when the
  *    file was opened `synced`. A name (create, rename, unlink) survives only after `syncDirectory` of its directory.
  * 3. `write` writes everything or rejects: a short count is a failure. No driver retries a write or a sync.
+ *    DISK_FULL says that there was no room and nothing else is wrong; what comes from a sync, and from a write to a
+ *    `synced` file, is DISK_FAILED even if the system says ENOSPC. `place.errno` has the system's code: a name that is
+ *    not there is DISK_FAILED with ENOENT, one that must not be there EEXIST.
  * 4. Calls on one file may be under way together; the engine orders those that matter by awaiting them. */
 
 /** `create`: must not exist. `synced`: exists, and a write resolves when its bytes are durable (O_DSYNC). */
@@ -32,6 +35,11 @@ export interface DiskSpace {
   readonly freeFiles: number
 }
 
+export interface LockReport {
+  /** Sentences for the operator: what about this file system cannot be relied on. */
+  readonly warnings: readonly string[]
+}
+
 /** Paths are relative to the queue's directory, with `/` between names; `''` is the directory itself. */
 export interface Disk {
   /** Names in a directory, sorted; empty when there is no such directory. */
@@ -46,7 +54,8 @@ export interface Disk {
   syncDirectory(path: string): Promise<void>
   space(): Promise<DiskSpace>
   /** One owner at a time, until `abandon` or the death of the process. @throws WaybillError QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM */
-  lock(path: string): Promise<void>
-  /** The end of this life: drops all descriptors and the lock, writes nothing; calls under way reject or never settle. */
+  lock(path: string): Promise<LockReport>
+  /** The end of this life: drops all descriptors and the lock, writes nothing; calls under way reject or never settle.
+   * They may still happen, and the lock is held until they have: the next owner waits for that or is told QUEUE_LOCKED. */
   abandon(): void
 }

@@ -1,0 +1,44 @@
+/** The calls of one disk that the thread pool has not answered yet.
+ * Invariant: no descriptor is closed while a call that uses it is under way, for the number of a closed descriptor is
+ * given to the next file, and a late write would land there. So `abandon` releases what is held only after the last
+ * answer; until then new calls reject, and so do the ones under way. */
+import type { NoParamCallback } from 'node:fs'
+import { isWaybillError } from '../errors.js'
+import { abandonedFailure, diskFailure } from './failure.js'
+
+export type Answer<T> = (error: NodeJS.ErrnoException | null, value?: T) => void
+
+export class Calls {
+  #underWay = 0
+  #abandoned = false
+  #release: (() => void) | undefined
+
+  /** Runs one call of node:fs. @throws WaybillError DISK_FAILED, DISK_FULL, QUEUE_CRASHED */
+  run<T>(operation: string, path: string, begin: (answer: Answer<T>) => void): Promise<T> {
+    if (this.#abandoned) return Promise.reject(abandonedFailure(operation, path))
+    this.#underWay++
+    return new Promise<T>((resolve, reject) => {
+      begin((error, value) => {
+        this.#underWay--
+        if (this.#abandoned) reject(abandonedFailure(operation, path))
+        else if (isWaybillError(error)) reject(error)
+        else if (error) reject(diskFailure(operation, path, error.code, error))
+        else resolve(value as T)
+        if (this.#underWay === 0) this.#release?.()
+      })
+    })
+  }
+
+  /** The same for calls that answer nothing. */
+  runVoid(operation: string, path: string, begin: (answer: NoParamCallback) => void): Promise<void> {
+    return this.run<void>(operation, path, begin)
+  }
+
+  /** @param release runs once, when nothing is under way any more */
+  abandon(release: () => void): void {
+    if (this.#abandoned) return
+    this.#abandoned = true
+    this.#release = release
+    if (this.#underWay === 0) release()
+  }
+}

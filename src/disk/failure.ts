@@ -1,0 +1,28 @@
+/** What a driver throws when the system refuses a call.
+ * Invariant: DISK_FULL means "nothing is lost, there was no room"; a sync that reports ENOSPC has lost pages that the
+ * system now believes to be clean (seen on XFS and btrfs), so whatever comes from a sync is DISK_FAILED. */
+import { WaybillError } from '../errors.js'
+
+const noRoom: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
+const syncs: ReadonlySet<string> = new Set(['sync', 'syncDirectory', 'write synced'])
+
+/** @param errno the system's code, or `undefined` for a short count */
+export function diskFailure(
+  operation: string,
+  path: string,
+  errno: string | undefined,
+  cause?: unknown,
+): WaybillError {
+  const full = errno !== undefined && noRoom.has(errno) && !syncs.has(operation)
+  const place = errno === undefined ? { path, operation } : { path, operation, errno }
+  const reason = full
+    ? 'no room on the disk'
+    : errno === undefined
+      ? 'short count'
+      : 'the disk refused a call'
+  return new WaybillError(full ? 'DISK_FULL' : 'DISK_FAILED', reason, place, cause)
+}
+
+/** What a call rejects with that outlives its disk. */
+export const abandonedFailure = (operation: string, path: string): WaybillError =>
+  new WaybillError('QUEUE_CRASHED', 'this disk was abandoned', { path, operation })

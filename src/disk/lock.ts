@@ -1,0 +1,137 @@
+/** One owner of a queue directory: flock(2), exclusive, on a file that is never removed.
+ * Invariant: the lock belongs to the open file description of a descriptor of this process, so the kernel frees it at
+ * the death of the process, however it dies, and never earlier; it holds across containers that share the directory.
+ *
+ * Node has no flock. fs-ext has, but newer npm does not run its install script unasked, so it may be there without
+ * its binary. Then flock(1) of util-linux is run with our descriptor inherited: a lock taken on an inherited
+ * descriptor belongs to the description that we share with it, so it stays with us when that program ends.
+ * Same lock, same strength, one process at start. Not used, because weaker: fcntl locks (gone when any descriptor of
+ * the file is closed), an abstract socket (one per network namespace, so two containers would both get it), a pid file
+ * (says nothing about who lives). Without both there is no lock and no queue: LOCK_UNAVAILABLE. */
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { WaybillError } from '../errors.js'
+import { diskFailure } from './failure.js'
+import { fileSystemWarnings } from './file-system.js'
+
+export interface Lock {
+  readonly path: string
+  readonly descriptor: number
+  readonly warnings: readonly string[]
+}
+
+/** Tries once, without waiting. Resolves with false when another description holds the lock. */
+export type TryLock = (descriptor: number) => Promise<boolean>
+
+const pidBytesMax = 16
+
+/** Locks that this process gave up whose descriptors are still being closed: the next life waits for them. */
+const releasing = new Map<string, Promise<void>>()
+
+export function whenReleased(lock: Lock, released: Promise<void>): void {
+  releasing.set(lock.path, released)
+  void released.then(() => {
+    if (releasing.get(lock.path) === released) releasing.delete(lock.path)
+  })
+}
+
+/** @throws WaybillError QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, DISK_FAILED */
+export async function takeLock(path: string, tryLock: TryLock = tryAnyLock): Promise<Lock> {
+  await releasing.get(path)
+  const warnings = await fileSystemWarnings(dirname(path))
+  const descriptor = await openLock(path)
+  try {
+    if (await tryLock(descriptor)) {
+      await writePid(descriptor)
+      return { path, descriptor, warnings }
+    }
+    const owner = await readPid(descriptor)
+    const who = owner === undefined ? 'another process' : `process ${owner}`
+    throw new WaybillError('QUEUE_LOCKED', `${who} runs this queue`, { path })
+  } catch (error) {
+    await new Promise<void>((resolve) => fs.close(descriptor, () => resolve()))
+    throw error
+  }
+}
+
+async function tryAnyLock(descriptor: number): Promise<boolean> {
+  const binding = loadBinding()
+  return binding === undefined ? flockByProgram(descriptor) : flockByBinding(binding, descriptor)
+}
+
+interface FlockBinding {
+  flock(descriptor: number, flags: 'exnb', answer: (error: NodeJS.ErrnoException | null) => void): void
+}
+
+function loadBinding(): FlockBinding | undefined {
+  try {
+    return createRequire(import.meta.url)('fs-ext') as FlockBinding
+  } catch {
+    // Not installed, or installed without its binary: flock(1) takes the same lock.
+    return undefined
+  }
+}
+
+/** flock(2) through fs-ext. */
+export function flockByBinding(binding: FlockBinding, descriptor: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    binding.flock(descriptor, 'exnb', (error) => {
+      if (!error) resolve(true)
+      else if (error.code === 'EAGAIN' || error.code === 'EWOULDBLOCK') resolve(false)
+      else reject(unavailable(`flock answers ${error.code ?? error.message}`, error))
+    })
+  })
+}
+
+/** flock(2) through the program of util-linux. @param program its name or path */
+export function flockByProgram(descriptor: number, program = 'flock'): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, ['-x', '-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', descriptor] })
+    child.once('error', (error) => reject(unavailable(`${program} cannot be run`, error)))
+    child.once('exit', (code) => {
+      if (code === 0) resolve(true)
+      else if (code === 1) resolve(false)
+      else reject(unavailable(`${program} ended with ${String(code)}`))
+    })
+  })
+}
+
+const unavailable = (reason: string, cause?: unknown): WaybillError =>
+  new WaybillError(
+    'LOCK_UNAVAILABLE',
+    `the queue directory cannot be locked: ${reason}; run 'npm rebuild fs-ext' (newer npm asks for ` +
+      `its install script to be approved first), or install flock of util-linux`,
+    {},
+    cause,
+  )
+
+function openLock(path: string): Promise<number> {
+  const { O_CREAT, O_RDWR } = fs.constants
+  return new Promise((resolve, reject) => {
+    fs.open(path, O_RDWR | O_CREAT, 0o600, (error, descriptor) => {
+      if (error) reject(diskFailure('lock', path, error.code, error))
+      else resolve(descriptor)
+    })
+  })
+}
+
+/** Padded to a fixed length, so that one write replaces whatever an earlier owner left. It only helps the operator:
+ * a full disk must not keep a queue from starting, so a failure is nobody's concern. */
+function writePid(descriptor: number): Promise<void> {
+  const bytes = Buffer.from(`${process.pid}\n`.padEnd(pidBytesMax))
+  return new Promise((resolve) => {
+    fs.write(descriptor, bytes, 0, bytes.length, 0, () => resolve())
+  })
+}
+
+function readPid(descriptor: number): Promise<number | undefined> {
+  const bytes = Buffer.alloc(pidBytesMax)
+  return new Promise((resolve) => {
+    fs.read(descriptor, bytes, 0, bytes.length, 0, () => {
+      const pid = Number.parseInt(bytes.toString('latin1'), 10)
+      resolve(Number.isSafeInteger(pid) && pid > 0 ? pid : undefined)
+    })
+  })
+}

@@ -1,0 +1,144 @@
+/** The disk of Node: callback `node:fs` behind promises.
+ * Invariant: every call is asynchronous and done once; names are resolved below one root directory, which is created by
+ * `makeDirectory('')`. Callback `fs` and plain descriptors because a FileHandle costs an object and a promise more per
+ * call, and closes its descriptor when it is collected, at a moment nobody chose. */
+import fs from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { Calls } from './calls.js'
+import type { Disk, DiskFile, DiskSpace, LockReport, OpenMode } from './disk.js'
+import { takeLock, whenReleased, type Lock } from './lock.js'
+import { NodeFile } from './node-file.js'
+
+const { O_CREAT, O_DIRECTORY, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = fs.constants
+const flagsOf: Readonly<Record<OpenMode, number>> = {
+  read: O_RDONLY,
+  write: O_RDWR,
+  create: O_RDWR | O_CREAT | O_EXCL,
+  synced: O_RDWR | O_DSYNC,
+}
+// Mail is nobody else's business.
+const fileAccess = 0o600
+const directoryAccess = 0o700
+
+class NodeDisk implements Disk {
+  readonly #root: string
+  readonly #calls = new Calls()
+  readonly #descriptors = new Set<number>()
+  readonly #locks: Lock[] = []
+
+  constructor(root: string) {
+    this.#root = resolve(root)
+  }
+
+  async list(directory: string): Promise<string[]> {
+    const names = await this.#calls.run<string[]>('list', directory, (answer) => {
+      fs.readdir(this.#at(directory), (error, found) => {
+        if (error?.code === 'ENOENT') answer(null, [])
+        else answer(error, found)
+      })
+    })
+    return names.sort()
+  }
+
+  async makeDirectory(path: string): Promise<void> {
+    const created = await this.#calls.run<boolean>('makeDirectory', path, (answer) => {
+      fs.mkdir(this.#at(path), directoryAccess, (error) => {
+        if (error?.code !== 'EEXIST') answer(error, true)
+        else fs.stat(this.#at(path), (_, stats) => answer(stats?.isDirectory() ? null : error, false))
+      })
+    })
+    // Nobody else can make the root's own name durable: its directory is not ours.
+    if (path === '' && created) await this.#syncDirectory(dirname(this.#root), path)
+  }
+
+  removeDirectory(path: string): Promise<void> {
+    return this.#calls.runVoid('removeDirectory', path, (answer) => fs.rmdir(this.#at(path), answer))
+  }
+
+  async open(path: string, mode: OpenMode): Promise<DiskFile> {
+    const descriptor = await this.#open('open', path, this.#at(path), flagsOf[mode])
+    return new NodeFile(this.#calls, descriptor, path, mode === 'synced', (closed) => {
+      this.#descriptors.delete(closed)
+    })
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return this.#calls.runVoid('rename', from, (answer) => fs.rename(this.#at(from), this.#at(to), answer))
+  }
+
+  unlink(path: string): Promise<void> {
+    return this.#calls.runVoid('unlink', path, (answer) => fs.unlink(this.#at(path), answer))
+  }
+
+  syncDirectory(path: string): Promise<void> {
+    return this.#syncDirectory(this.#at(path), path)
+  }
+
+  async space(): Promise<DiskSpace> {
+    const stats = await this.#calls.run<fs.StatsFs>('space', '', (answer) => fs.statfs(this.#root, answer))
+    // File systems that allocate inodes as they go say 0 of 0.
+    return {
+      freeBytes: stats.bavail * stats.bsize,
+      freeFiles: stats.files === 0 ? Number.POSITIVE_INFINITY : stats.ffree,
+    }
+  }
+
+  async lock(path: string): Promise<LockReport> {
+    const lock = await this.#calls.run<Lock>('lock', path, (answer) => {
+      takeLock(this.#at(path)).then(
+        (taken) => {
+          this.#locks.push(taken)
+          answer(null, taken)
+        },
+        (error: NodeJS.ErrnoException) => answer(error),
+      )
+    })
+    return { warnings: lock.warnings }
+  }
+
+  abandon(): void {
+    const locks = this.#locks
+    const released = new Promise<void>((resolveReleased) => {
+      this.#calls.abandon(() => {
+        void closeAll(this.#descriptors)
+          .then(() => closeAll(locks.map((lock) => lock.descriptor)))
+          .then(resolveReleased)
+      })
+    })
+    for (const lock of locks) whenReleased(lock, released)
+  }
+
+  #at(path: string): string {
+    return path === '' ? this.#root : `${this.#root}/${path}`
+  }
+
+  #open(operation: string, path: string, absolute: string, flags: number): Promise<number> {
+    return this.#calls.run<number>(operation, path, (answer) => {
+      fs.open(absolute, flags, fileAccess, (error, descriptor) => {
+        if (!error) this.#descriptors.add(descriptor)
+        answer(error, descriptor)
+      })
+    })
+  }
+
+  async #syncDirectory(absolute: string, path: string): Promise<void> {
+    const descriptor = await this.#open('syncDirectory', path, absolute, O_RDONLY | O_DIRECTORY)
+    await this.#calls.runVoid('syncDirectory', path, (answer) => {
+      fs.fsync(descriptor, (error) => {
+        this.#descriptors.delete(descriptor)
+        fs.close(descriptor, (closeError) => answer(error ?? closeError))
+      })
+    })
+  }
+}
+
+async function closeAll(descriptors: Iterable<number>): Promise<void> {
+  const closes = Array.from(
+    descriptors,
+    (descriptor) => new Promise<void>((resolveClose) => fs.close(descriptor, () => resolveClose())),
+  )
+  await Promise.all(closes)
+}
+
+/** A disk whose paths lie below `root`. Nothing is touched until the first call. */
+export const nodeDisk = (root: string): Disk => new NodeDisk(root)

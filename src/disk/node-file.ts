@@ -1,0 +1,94 @@
+/** An open file of Node's.
+ * Invariant: one call is one trip to the thread pool, with an offset of our own; nothing is retried. `close` waits for
+ * the calls of this file, so that its descriptor's number cannot be given away under them. */
+import fs from 'node:fs'
+import { assert } from '../base/assert.js'
+import type { Calls } from './calls.js'
+import type { DiskFile } from './disk.js'
+import { diskFailure } from './failure.js'
+
+export class NodeFile implements DiskFile {
+  readonly #calls: Calls
+  readonly #descriptor: number
+  readonly #path: string
+  readonly #writeOperation: string
+  readonly #forget: (descriptor: number) => void
+  #underWay = 0
+  #closed = false
+  #idle: (() => void) | undefined
+
+  /** @param forget called when the descriptor is about to be closed here */
+  constructor(
+    calls: Calls,
+    descriptor: number,
+    path: string,
+    synced: boolean,
+    forget: (descriptor: number) => void,
+  ) {
+    this.#calls = calls
+    this.#descriptor = descriptor
+    this.#path = path
+    this.#writeOperation = synced ? 'write synced' : 'write'
+    this.#forget = forget
+  }
+
+  async read(into: Buffer, position: number): Promise<number> {
+    let filled = 0
+    // Ends: each turn but the last reads at least one byte more of `into`.
+    while (filled < into.length) {
+      const from = filled
+      const count = await this.#run<number>('read', (answer) => {
+        fs.read(this.#descriptor, into, from, into.length - from, position + from, answer)
+      })
+      if (count === 0) break
+      filled += count
+    }
+    return filled
+  }
+
+  async write(bytes: Buffer, position: number): Promise<void> {
+    const operation = this.#writeOperation
+    const count = await this.#run<number>(operation, (answer) => {
+      fs.write(this.#descriptor, bytes, 0, bytes.length, position, answer)
+    })
+    // libuv goes on until all is written; fewer means that the next part failed and its code is gone.
+    if (count !== bytes.length) throw diskFailure(operation, this.#path, undefined)
+  }
+
+  sync(): Promise<void> {
+    return this.#run<void>('sync', (answer) => fs.fdatasync(this.#descriptor, answer))
+  }
+
+  truncate(lengthBytes: number): Promise<void> {
+    return this.#run<void>('truncate', (answer) => fs.ftruncate(this.#descriptor, lengthBytes, answer))
+  }
+
+  async size(): Promise<number> {
+    const stats = await this.#run<fs.Stats>('size', (answer) => fs.fstat(this.#descriptor, answer))
+    return stats.size
+  }
+
+  async close(): Promise<void> {
+    assert(!this.#closed, 'a file is closed once')
+    this.#closed = true
+    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    await this.#calls.runVoid('close', this.#path, (answer) => {
+      this.#forget(this.#descriptor)
+      fs.close(this.#descriptor, answer)
+    })
+  }
+
+  async #run<T>(
+    operation: string,
+    begin: (answer: (error: NodeJS.ErrnoException | null, value?: T) => void) => void,
+  ): Promise<T> {
+    assert(!this.#closed, 'no call follows the close of a file')
+    this.#underWay++
+    try {
+      return await this.#calls.run<T>(operation, this.#path, begin)
+    } finally {
+      this.#underWay--
+      if (this.#underWay === 0) this.#idle?.()
+    }
+  }
+}

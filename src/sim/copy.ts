@@ -1,0 +1,47 @@
+/** Copies of an image.
+ * Invariant: a copy has the shape of the original, one node for one node even where two names, a name that is not
+ * durable, or only an open descriptor leads to it; pages are shared, all else is its own. */
+import { DiskImage } from './disk-image.js'
+import { SimDirectory, type NameChange, type SimNode } from './sim-directory.js'
+import type { SimFile } from './sim-file.js'
+
+export interface ImageCopy {
+  readonly image: DiskImage
+  /** The copy of a node of the original. */
+  readonly fileOf: (file: SimFile) => SimFile
+}
+
+/** Everything that the kernel has, durable or not. Nobody holds the lock and nothing is open in the copy. */
+export function copyImage(original: DiskImage): ImageCopy {
+  const copies = new Map<SimNode, SimNode>()
+  const fileOf = (file: SimFile): SimFile => {
+    let copy = copies.get(file)
+    if (copy === undefined) copies.set(file, (copy = file.clone()))
+    return copy as SimFile
+  }
+  const directoryOf = (directory: SimDirectory): SimDirectory => {
+    const known = copies.get(directory)
+    if (known !== undefined) return known as SimDirectory
+    const copy = new SimDirectory()
+    copies.set(directory, copy)
+    copy.names = namesOf(directory.names)
+    copy.durable = namesOf(directory.durable)
+    copy.pending = directory.pending.map(changeOf)
+    return copy
+  }
+  const nodeOf = (node: SimNode): SimNode => (node.kind === 'file' ? fileOf(node) : directoryOf(node))
+  const namesOf = (names: ReadonlyMap<string, SimNode>): Map<string, SimNode> => {
+    const copy = new Map<string, SimNode>()
+    for (const [name, node] of names) copy.set(name, nodeOf(node))
+    return copy
+  }
+  const changeOf = (change: NameChange): NameChange => ({
+    ...change,
+    node: change.node && nodeOf(change.node),
+    after: change.after && directoryOf(change.after),
+  })
+  const image = new DiskImage(directoryOf(original.root))
+  image.seq = original.seq
+  image.size = original.size
+  return { image, fileOf }
+}

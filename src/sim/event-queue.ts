@@ -1,0 +1,99 @@
+/** What may happen next in a simulated world.
+ * Invariant: everything that is not a promise callback waits here: answers of the disk and `soon` are *ready*, in no
+ * order that anybody may rely on; timers wait for their instant. Order 'seeded' takes any ready event, and now and then
+ * lets time pass while calls are under way; 'fifo' takes ready events in order and moves time only when there is none. */
+import type { Timer } from '../base/clock.js'
+import { below, type Prng } from '../base/prng.js'
+
+export type EventOrder = 'seeded' | 'fifo'
+
+interface SimTimer {
+  readonly dueMs: number
+  /** Decides between timers of one instant. */
+  readonly rank: number
+  callback: (() => void) | undefined
+}
+
+/** One event in so many is a timer that overtakes calls under way. */
+const overtakeOneIn = 16
+/** Ready events taken in order before their places are given back. */
+const takenMax = 1024
+
+export class EventQueue {
+  nowMs = 0
+  readonly #order: EventOrder
+  readonly #prng: Prng
+  #ready: (() => void)[] = []
+  #readyHead = 0
+  /** Latest first, so that the next is popped. */
+  readonly #timers: SimTimer[] = []
+  #timersMade = 0
+
+  constructor(order: EventOrder, prng: Prng) {
+    this.#order = order
+    this.#prng = prng
+  }
+
+  enqueue(callback: () => void): void {
+    this.#ready.push(callback)
+  }
+
+  at(dueMs: number, callback: () => void): Timer {
+    this.#timersMade++
+    const rank = this.#order === 'seeded' ? this.#prng.uint32() : this.#timersMade
+    const timer: SimTimer = { dueMs, rank, callback }
+    let low = 0
+    let high = this.#timers.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (isLater(this.#timers[middle] as SimTimer, timer)) low = middle + 1
+      else high = middle
+    }
+    this.#timers.splice(low, 0, timer)
+    return { cancel: () => (timer.callback = undefined) }
+  }
+
+  /** Takes the next event and moves time to it; `undefined` when none is due up to `untilMs`. */
+  next(untilMs: number): (() => void) | undefined {
+    const readyCount = this.#ready.length - this.#readyHead
+    const overtake = readyCount > 0 && this.#order === 'seeded' && below(this.#prng, overtakeOneIn) === 0
+    if (readyCount === 0 || overtake) {
+      const due = this.#nextTimer(untilMs)
+      if (due !== undefined || readyCount === 0) return due
+    }
+    return this.#order === 'fifo' ? this.#firstReady() : this.#anyReady()
+  }
+
+  #nextTimer(untilMs: number): (() => void) | undefined {
+    // Ends: each turn but the last drops a cancelled timer.
+    for (;;) {
+      const timer = this.#timers.at(-1)
+      if (timer === undefined) return undefined
+      if (timer.callback !== undefined && timer.dueMs > untilMs) return undefined
+      this.#timers.pop()
+      if (timer.callback === undefined) continue
+      this.nowMs = Math.max(this.nowMs, timer.dueMs)
+      return timer.callback
+    }
+  }
+
+  #firstReady(): (() => void) | undefined {
+    const callback = this.#ready[this.#readyHead++]
+    if (this.#readyHead === this.#ready.length || this.#readyHead === takenMax) {
+      this.#ready.splice(0, this.#readyHead)
+      this.#readyHead = 0
+    }
+    return callback
+  }
+
+  #anyReady(): (() => void) | undefined {
+    const index = below(this.#prng, this.#ready.length)
+    const callback = this.#ready[index]
+    const last = this.#ready.pop()
+    if (last !== undefined && index < this.#ready.length) this.#ready[index] = last
+    return callback
+  }
+}
+
+const isLater = (a: SimTimer, b: SimTimer): boolean =>
+  a.dueMs > b.dueMs || (a.dueMs === b.dueMs && a.rank > b.rank)

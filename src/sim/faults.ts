@@ -1,0 +1,39 @@
+/** Which calls fail, and how.
+ * Invariant: a fault is found by counting calls of its kinds, so `at` 1, 2, 3 … visits every call of a run; each call
+ * meets at most one fault. */
+import type { OperationKind } from './operation.js'
+
+export interface Fault {
+  /** The how-manieth call fails, from 1; counted among `kinds`. */
+  readonly at: number
+  /** Default: calls of all kinds. */
+  readonly kinds?: readonly OperationKind[]
+  /** The system's code, or 'SHORT' for a short count. */
+  readonly errno: 'EIO' | 'ENOSPC' | 'EDQUOT' | 'EROFS' | 'SHORT'
+  /** What the call does before it fails. Default 'part': of a write, some first bytes; of another call, all or nothing. */
+  readonly effect?: 'none' | 'part' | 'all'
+  /** Calls of these kinds that fail from `at` on. Default 1. */
+  readonly count?: number
+}
+
+export class FaultPlan {
+  readonly #faults: readonly Fault[]
+  readonly #counts: number[]
+
+  constructor(faults: readonly Fault[]) {
+    this.#faults = faults
+    this.#counts = faults.map(() => 0)
+  }
+
+  /** The fault that the next call, of this kind, meets. */
+  next(kind: OperationKind): Fault | undefined {
+    let met: Fault | undefined
+    for (const [index, fault] of this.#faults.entries()) {
+      if (fault.kinds !== undefined && !fault.kinds.includes(kind)) continue
+      const count = (this.#counts[index] ?? 0) + 1
+      this.#counts[index] = count
+      if (count >= fault.at && count < fault.at + (fault.count ?? 1)) met ??= fault
+    }
+    return met
+  }
+}
