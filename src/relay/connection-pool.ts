@@ -15,14 +15,19 @@ export interface PoolLimits {
   readonly connectionsMax: number
 }
 
+/** Wants a connection, or a place for one. */
+interface Waiting {
+  readonly nexthop: string
+  readonly granted: (client: SmtpClient | undefined) => void
+}
+
 export class ConnectionPool {
   readonly #limits: PoolLimits
   readonly #clock: Clock
   /** Idle ones, the most recently used last. */
   readonly #idle = new Map<string, SmtpClient[]>()
   readonly #open = new Set<SmtpClient>()
-  /** Those who wait for a place. */
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting: Waiting[] = []
   /** Places given to somebody who has not opened a connection yet. */
   #promisedCount = 0
   #sweep: Timer | undefined
@@ -45,13 +50,16 @@ export class ConnectionPool {
     return client
   }
 
-  /** Waits for a place; it must be given back with `add` or `cancel`. */
-  place(): Promise<void> | undefined {
-    if (this.#open.size + this.#promisedCount >= this.#limits.connectionsMax && !this.#endOldestIdle()) {
-      return new Promise((resolve) => this.#waiting.push(resolve))
-    }
-    this.#promisedCount++
-    return undefined
+  /** Waits for a place, which must be used with `add` or given back with `cancel`; or for a connection that is free before. */
+  place(nexthop: string): Promise<SmtpClient | undefined> {
+    return new Promise((granted) => {
+      const isFull = this.#open.size + this.#promisedCount >= this.#limits.connectionsMax
+      if (isFull && !this.#endOldestIdle()) this.#waiting.push({ nexthop, granted })
+      else {
+        this.#promisedCount++
+        granted(undefined)
+      }
+    })
   }
 
   /** The place was used: `client` is open or opening, and belongs to the caller. */
@@ -74,11 +82,17 @@ export class ConnectionPool {
   keep(nexthop: string, client: SmtpClient): void {
     if (client.destroyed) return
     const { idleMs, messagesMax } = this.#limits
-    const crowded = this.#waiting.length > 0
-    if (this.#closed || idleMs === 0 || client.transactionCount >= messagesMax || crowded) {
+    const next = this.#waiting[0]
+    const isUsedUp = this.#closed || idleMs === 0 || client.transactionCount >= messagesMax
+    if (isUsedUp || (next !== undefined && next.nexthop !== nexthop)) {
       client.quit()
       // The place is free for others although the server has not yet said goodbye.
       this.#forget(client)
+      return
+    }
+    if (next !== undefined) {
+      this.#waiting.shift()
+      next.granted(client)
       return
     }
     client.idleSinceMs = this.#clock.monotonicMs()
@@ -112,7 +126,7 @@ export class ConnectionPool {
     const next = this.#waiting.shift()
     if (next === undefined) return
     this.#promisedCount++
-    next()
+    next.granted(undefined)
   }
 
   /** Each list begins with its longest unused connection. */

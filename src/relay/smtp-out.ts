@@ -79,7 +79,8 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
 
   /** A connection with a session, for this attempt alone. */
   async function opened(nexthop: string, signal: AbortSignal): Promise<SmtpClient | SiteTrouble> {
-    await pool.place()
+    const free = await pool.place(nexthop)
+    if (free !== undefined) return free
     const target = targetOf(nexthop, options)
     if (signal.aborted || target === undefined) {
       pool.cancel()
@@ -134,24 +135,27 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
       return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
     }
     const route = options.host ?? nexthop
-    for (let fresh = false; ; fresh = true) {
-      const idle = fresh ? undefined : pool.takeIdle(route)
-      const client = idle ?? (await opened(route, signal))
+    const smtputf8 =
+      request.smtputf8 || isInternational(request.sender) || request.recipients.some(isInternational)
+    for (let isSecond = false; ; isSecond = true) {
+      const client = (isSecond ? undefined : pool.takeIdle(route)) ?? (await opened(route, signal))
       if (!(client instanceof SmtpClient)) return client
-      if (request.smtputf8 && !client.offers('SMTPUTF8')) {
+      if (signal.aborted || (smtputf8 && !client.offers('SMTPUTF8'))) {
         pool.keep(route, client)
+        if (signal.aborted) return siteOfError(aborted())
         return { kind: 'failed', status: '5.6.7', reason: 'the server does not offer SMTPUTF8' }
       }
+      const isReused = client.transactionCount > 0
       const mail: Mail = {
         sender: request.sender,
         recipients: request.recipients,
         dataBytes: request.dataBytes,
         data: whole ?? request.stream(),
-        smtputf8: request.smtputf8,
+        smtputf8,
         eightBit: whole === undefined || !isAscii(whole),
       }
       const transaction = await transacted(client, mail, signal)
-      if (idle !== undefined && endedIdle(transaction) && !signal.aborted) {
+      if (isReused && !isSecond && endedIdle(transaction) && !signal.aborted) {
         client.close()
         continue
       }
@@ -184,6 +188,8 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
 
 const unwritable = /[\r\n<>]/
 
+const isInternational = (address: string): boolean => /[^\0-\x7f]/.test(address)
+
 /** The server had ended the session before it knew of this transaction. */
 function endedIdle({ error, answered, accepted, dotSent }: Transaction): boolean {
   if (error === undefined || dotSent || accepted.length > 0) return false
@@ -194,10 +200,12 @@ function targetOf(
   nexthop: string,
   options: SmtpTransportOptions,
 ): { host: string; port: number } | undefined {
+  const portUsual = options.port ?? (options.tls === 'implicit' ? 465 : 25)
+  if (options.host !== undefined) return { host: options.host, port: portUsual }
   const match = /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(nexthop)
   const host = match?.[1] ?? match?.[2]
   if (host === undefined) return undefined
-  return { host, port: Number(match?.[3] ?? options.port ?? (options.tls === 'implicit' ? 465 : 25)) }
+  return { host, port: Number(match?.[3] ?? portUsual) }
 }
 
 const badNexthop = (nexthop: string): ClientError =>

@@ -1,0 +1,140 @@
+/** A server that is not ours: speaks SMTP by a script, line by line, so that it can misbehave at every stage.
+ * It undoes dots by itself, so that what it has is what a foreign server would have. */
+import { createServer, type Server, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+
+/** A reply (lines joined by `\r\n` without the last), or what happens instead of one. */
+export type Answer =
+  string | { readonly does: 'close' | 'hang' } | { readonly reply: string; readonly does: 'close' }
+
+export interface ForeignSession {
+  /** From 1, in the order of connecting. */
+  readonly number: number
+  /** Messages that this session has taken. */
+  taken: number
+}
+
+export interface Taken {
+  readonly session: number
+  readonly commands: readonly string[]
+  readonly recipients: readonly string[]
+  readonly data: Buffer
+}
+
+export interface ForeignServer {
+  readonly host: string
+  readonly port: number
+  readonly taken: Taken[]
+  /** Every command line, with the number of its session before it. */
+  readonly commands: string[]
+  sessionCount(): number
+  openCount(): number
+  /** Ends the connections that are open, as an idle timeout would. */
+  endSessions(): void
+  close(): void
+}
+
+/** @param script is asked at `GREETING`, for each command line, and at `.`; undefined stands for the usual reply */
+export async function foreignServer(
+  script: (line: string, session: ForeignSession) => Answer | undefined = () => undefined,
+  extensions: readonly string[] = [
+    'PIPELINING',
+    '8BITMIME',
+    'SMTPUTF8',
+    'SIZE 10000000',
+    'ENHANCEDSTATUSCODES',
+  ],
+): Promise<ForeignServer> {
+  const taken: Taken[] = []
+  const commands: string[] = []
+  const sockets = new Set<Socket>()
+  let sessionCount = 0
+  const server: Server = createServer((socket) => {
+    const session: ForeignSession = { number: ++sessionCount, taken: 0 }
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+    let input = Buffer.alloc(0)
+    let inData = false
+    let hangs = false
+    let transaction: string[] = []
+    let recipients: string[] = []
+    const answer = (line: string, usual: string): string | undefined => {
+      const given = script(line, session) ?? usual
+      if (typeof given === 'string') {
+        socket.write(`${given}\r\n`)
+        return given
+      }
+      if (given.does === 'hang') hangs = true
+      else if ('reply' in given) socket.end(`${given.reply}\r\n`)
+      else socket.destroy()
+      return undefined
+    }
+    const command = (line: string): void => {
+      commands.push(`${session.number} ${line}`)
+      const verb = line.slice(0, 4).toUpperCase()
+      if (verb === 'MAIL') {
+        transaction = []
+        recipients = []
+      }
+      transaction.push(line)
+      if (verb === 'EHLO')
+        answer(line, ['250-foreign', ...extensions.map((e) => `250-${e}`), '250 HELP'].join('\r\n'))
+      else if (verb === 'RCPT') {
+        const reply = answer(line, '250 2.1.5 ok')
+        if (reply?.startsWith('2') === true) recipients.push(/<(.*)>/.exec(line)?.[1] ?? '')
+      } else if (verb === 'DATA') {
+        inData =
+          answer(line, recipients.length > 0 ? '354 go' : '503 5.5.1 no recipients')?.startsWith('3') === true
+      } else if (verb === 'QUIT') {
+        answer(line, '221 2.0.0 bye')
+        socket.end()
+      } else answer(line, '250 2.0.0 ok')
+    }
+    const message = (raw: Buffer): void => {
+      const data = Buffer.from(raw.toString('latin1').replace(/(^|\r\n)\.\./g, '$1.'), 'latin1')
+      const reply = answer('.', '250 2.0.0 taken')
+      if (reply?.startsWith('2') !== true) return
+      session.taken++
+      taken.push({ session: session.number, commands: transaction, recipients, data })
+    }
+    socket.on('data', (chunk: Buffer) => {
+      input = Buffer.concat([input, chunk])
+      while (!hangs && !socket.destroyed) {
+        if (inData) {
+          const starts = input.subarray(0, 3).equals(Buffer.from('.\r\n'))
+          const end = starts ? -2 : input.indexOf('\r\n.\r\n')
+          if (!starts && end < 0) return
+          const raw = input.subarray(0, end + 2)
+          input = input.subarray(end + 5)
+          inData = false
+          message(raw)
+        } else {
+          const end = input.indexOf('\r\n')
+          if (end < 0) return
+          const line = input.toString('utf8', 0, end)
+          input = input.subarray(end + 2)
+          command(line)
+        }
+      }
+    })
+    answer('GREETING', '220 foreign ESMTP')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    host: '127.0.0.1',
+    port,
+    taken,
+    commands,
+    sessionCount: () => sessionCount,
+    openCount: () => sockets.size,
+    endSessions: () => {
+      for (const socket of sockets) socket.end()
+    },
+    close: () => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}

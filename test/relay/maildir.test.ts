@@ -1,0 +1,144 @@
+import { mkdtemp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { mailboxName } from '../../src/relay/mailbox-name.js'
+import { maildirTransport } from '../../src/relay/maildir.js'
+import { deliver, requestOf, someData } from './request.js'
+
+let directory: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-maildir-'))
+})
+afterEach(() => rm(directory, { recursive: true, force: true }))
+
+const open = () => maildirTransport({ directory, hostname: 'mx.example.net' })
+const newIn = (mailbox: string): Promise<string[]> => readdir(join(directory, mailbox, 'new'))
+
+async function readOnly(mailbox: string): Promise<string> {
+  const [name, ...others] = await newIn(mailbox)
+  expect(others).toEqual([])
+  return readFile(join(directory, mailbox, 'new', name ?? ''), 'latin1')
+}
+
+test('a message stands in the recipient’s new, below Return-Path and Delivered-To, byte for byte', async () => {
+  await expect(deliver(open())).resolves.toMatchObject([{ kind: 'delivered' }])
+  expect(await readOnly('one@example.net')).toBe(
+    `Return-Path: <sender@example.org>\r\nDelivered-To: one@example.net\r\n${someData.toString('latin1')}`,
+  )
+})
+
+test('nothing is left in tmp', async () => {
+  await deliver(open())
+  expect(await readdir(join(directory, 'one@example.net', 'tmp'))).toEqual([])
+})
+
+test('each recipient has a mailbox of its own', async () => {
+  const recipients = Array.from({ length: 30 }, (_, i) => `user${i}@example.net`)
+  const result = await deliver(open(), { recipients })
+  expect(Array.isArray(result) && result.every(({ kind }) => kind === 'delivered')).toBe(true)
+  for (const recipient of recipients) expect(await newIn(recipient)).toHaveLength(1)
+})
+
+test('two spellings of one address get one copy', async () => {
+  await deliver(open(), { recipients: ['Bob@Example.net', 'bob@example.net'] })
+  expect(await readdir(directory)).toEqual(['bob@example.net'])
+  expect(await newIn('bob@example.net')).toHaveLength(1)
+})
+
+test('the same message again, by another process, stays one file', async () => {
+  await deliver(open())
+  await deliver(open(), { attempts: 1 })
+  await deliver(open())
+  expect(await newIn('one@example.net')).toHaveLength(1)
+})
+
+test('a repeated attempt finds the message that a reader has taken', async () => {
+  await deliver(open())
+  const [name = ''] = await newIn('one@example.net')
+  const mailbox = join(directory, 'one@example.net')
+  await rename(join(mailbox, 'new', name), join(mailbox, 'cur', `${name}:2,S`))
+  await expect(deliver(open(), { attempts: 1 })).resolves.toMatchObject([{ kind: 'delivered' }])
+  expect(await newIn('one@example.net')).toEqual([])
+})
+
+test('another message is another file', async () => {
+  await deliver(open(), { id: 'q1' })
+  await deliver(open(), { id: 'q2' })
+  expect(await newIn('one@example.net')).toHaveLength(2)
+})
+
+test('a half-written file of an earlier life is written over', async () => {
+  await deliver(open())
+  const [name = ''] = await newIn('one@example.net')
+  const mailbox = join(directory, 'one@example.net')
+  await rm(join(mailbox, 'new', name))
+  await writeFile(join(mailbox, 'tmp', name), 'x'.repeat(10_000))
+  await deliver(open(), { attempts: 1 })
+  expect(await readOnly('one@example.net')).toContain(someData.toString('latin1'))
+  expect(await readdir(join(mailbox, 'tmp'))).toEqual([])
+})
+
+test('a mailbox that was removed meanwhile is made again by the next attempt', async () => {
+  const transport = open()
+  await deliver(transport)
+  await rm(join(directory, 'one@example.net'), { recursive: true })
+  await expect(deliver(transport)).resolves.toMatchObject([{ kind: 'deferred' }])
+  await expect(deliver(transport)).resolves.toMatchObject([{ kind: 'delivered' }])
+})
+
+test('a mailbox that cannot be made defers its recipient only', async () => {
+  await writeFile(join(directory, 'file@example.net'), '')
+  const result = await deliver(open(), { recipients: ['file@example.net', 'ok@example.net'] })
+  expect(result).toMatchObject([{ kind: 'deferred', status: '4.3.0' }, { kind: 'delivered' }])
+})
+
+test('long data comes as a stream', async () => {
+  const data = Buffer.from('a line\r\n'.repeat(200_000))
+  await deliver(open(), {}, data)
+  expect((await readOnly('one@example.net')).endsWith(data.toString('latin1'))).toBe(true)
+})
+
+test('data that breaks off leaves nothing and is not taken for a full disk', async () => {
+  const stream = (): Readable =>
+    Readable.from(
+      (async function* () {
+        yield someData
+        throw new Error('checksum')
+      })(),
+    )
+  const request = requestOf(someData, { dataBytes: 5_000_000, stream })
+  await expect(open().deliver(request, new AbortController().signal)).rejects.toThrow('checksum')
+  expect(await newIn('one@example.net')).toEqual([])
+  expect(await readdir(join(directory, 'one@example.net', 'tmp'))).toEqual([])
+})
+
+test('a maildir that is there already is used', async () => {
+  for (const name of ['tmp', 'new', 'cur']) {
+    await mkdir(join(directory, 'one@example.net', name), { recursive: true })
+  }
+  await expect(deliver(open())).resolves.toMatchObject([{ kind: 'delivered' }])
+})
+
+test.each([
+  ['../../etc/passwd@x', '%2e.%2f..%2fetc%2fpasswd@x'],
+  ['.hidden@x', '%2ehidden@x'],
+  ['a/b@x', 'a%2fb@x'],
+  ['A.B+tag@X.Org', 'a.b+tag@x.org'],
+  ['"a b"@x', '%22a%20b%22@x'],
+  ['50%25@x', '50%2525@x'],
+  ['~root@x', '%7eroot@x'],
+])('the mailbox of %s is %s', (recipient, name) => {
+  expect(mailboxName(recipient)).toBe(name)
+})
+
+test('one letter written in two ways is one mailbox', () => {
+  expect(mailboxName('gru\u0308n@x')).toBe(mailboxName('gr\u00fcn@x'))
+})
+
+test('long addresses have short names, different for different addresses', () => {
+  const names = ['a', 'b'].map((last) => mailboxName(`${'ü'.repeat(100)}${last}@example.net`))
+  expect(new Set(names).size).toBe(2)
+  for (const name of names) expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255)
+})
