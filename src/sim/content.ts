@@ -3,6 +3,8 @@
  * references, and a thousand states after a crash share what they have in common. A page that was never written takes
  * no room; a page of zeroes that was written does. */
 
+import { room } from './slab.js'
+
 export const pageBytes = 4096
 const zeroPage = Buffer.alloc(pageBytes)
 
@@ -101,7 +103,7 @@ export class Content {
 const compact = (page: Buffer): Buffer => (page.equals(zeroPage) ? zeroPage : page)
 
 function merge(page: Buffer | undefined, part: Buffer, from: number): Buffer {
-  const merged = Buffer.allocUnsafeSlow(pageBytes)
+  const merged = room(pageBytes)
   if (page === undefined) merged.fill(0)
   else page.copy(merged)
   part.copy(merged, from)

@@ -5,6 +5,7 @@
  * After a failed sync the kernel calls the pages clean: what was pending stays readable, no later sync writes it, and
  * power loss may take it. Only a new write to the same sector makes it dirty again, and then the whole sector. */
 import { Content } from './content.js'
+import { ownCopy } from './slab.js'
 
 export interface PendingWrite {
   readonly kind: 'write'
@@ -53,7 +54,7 @@ export class SimFile {
   }
 
   write(bytes: Buffer, position: number, seq: number): void {
-    const own = Buffer.from(bytes)
+    const own = ownCopy(bytes)
     this.pending.push({ kind: 'write', seq, position, bytes: own, clean: false })
     this.cached = this.cached.patch(own, position)
     const endBytes = position + own.length
@@ -77,7 +78,7 @@ export class SimFile {
       this.sync(seq)
       return
     }
-    const own = Buffer.from(bytes)
+    const own = ownCopy(bytes)
     const lengthBytes = Math.max(this.cached.lengthBytes, position + own.length)
     this.cached = grow(this.cached.patch(own, position), lengthBytes)
     this.durable =
