@@ -1,13 +1,25 @@
-/** smtp-server, with two things of ours: how long a client waits for the greeting, and replies that bring their own enhanced code.
+/** smtp-server, with three things of ours: how long a client waits for the greeting, replies that bring their own enhanced code, and
+ * a parser that handlers may answer at once.
  * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
  * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 
 /** @returns milliseconds before the greeting, for a client at this address. */
 export type GreetDelay = (address: string) => number
+
+class Parser extends SMTPStream {
+  /** Smtp-server forgets the callback after it has run. 1. the reply to a message lets it read on  2. a client that waits for nothing
+   * has sent the whole next message  3. its end is read within the callback, and its own callback is the one forgotten. */
+  override continue(): void {
+    const readOn = this._continueCallback
+    this._continueCallback = typeof readOn !== 'function'
+    if (typeof readOn === 'function') readOn()
+  }
+}
 
 class Session extends SMTPConnection {
   readonly #greetDelay: GreetDelay
@@ -33,6 +45,14 @@ class Session extends SMTPConnection {
       if (delayMs === 0) this.connectionReady()
       else setTimeout(() => this.connectionReady(), delayMs).unref()
     })
+  }
+
+  override _createParser(): SMTPStream {
+    const { maxCommandLength } = this._server.options
+    const parser = new Parser({ maxCommandLength })
+    parser.oncommand = (command, done) => this._onCommand(command, done)
+    parser.on('error', (error) => this.send(421, `Error: ${error.message}`))
+    return parser
   }
 
   override send(code: number, data?: string | string[] | null, context?: string | false): void {

@@ -1,0 +1,70 @@
+/** A client that says exactly what a test tells it to. */
+import { connect, type Socket } from 'node:net'
+
+export interface RawClient {
+  /** The next whole reply, lines joined by `\n`; what has come so far when the server closes. */
+  reply(): Promise<string>
+  /** Sends a line and waits for the reply. */
+  say(line: string): Promise<string>
+  /** Sends bytes and waits for nothing. */
+  send(bytes: string | Buffer): void
+  /** Resolves when the server has closed. */
+  closed: Promise<void>
+  destroy(): void
+  readonly socket: Socket
+}
+
+export async function rawClient(port: number, host = '127.0.0.1'): Promise<RawClient> {
+  const socket = connect(port, host)
+  let input = ''
+  let wake = (): void => {}
+  let isClosed = false
+  socket.on('data', (chunk: Buffer) => {
+    input += chunk.toString()
+    wake()
+  })
+  socket.on('error', () => {})
+  const closed = new Promise<void>((resolve) =>
+    socket.on('close', () => {
+      isClosed = true
+      wake()
+      resolve()
+    }),
+  )
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  const reply = async (): Promise<string> => {
+    for (;;) {
+      const whole = /^(?:\d{3}-.*\r\n)*\d{3}(?: .*)?\r\n/.exec(input)
+      if (whole !== null) {
+        input = input.slice(whole[0].length)
+        return whole[0].trimEnd().replaceAll('\r\n', '\n')
+      }
+      if (isClosed) return input
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
+  }
+  return {
+    reply,
+    say: (line) => {
+      socket.write(`${line}\r\n`)
+      return reply()
+    },
+    send: (bytes) => void socket.write(bytes),
+    closed,
+    destroy: () => socket.destroy(),
+    socket,
+  }
+}
+
+/** Greeting, EHLO, MAIL, RCPT and DATA; the replies to all but the greeting. */
+export async function untilData(
+  client: RawClient,
+  recipients: readonly string[] = ['one@example.net'],
+  mail = 'MAIL FROM:<sender@example.org>',
+): Promise<string[]> {
+  await client.reply()
+  const replies = [await client.say('EHLO client.example'), await client.say(mail)]
+  for (const recipient of recipients) replies.push(await client.say(`RCPT TO:<${recipient}>`))
+  replies.push(await client.say('DATA'))
+  return replies
+}
