@@ -54,7 +54,7 @@ export interface DestinationSnapshot {
   readonly nexthop: string
   /** Its key within the transport: the nexthop in lower case, or `localpart@nexthop` where entries have one recipient. */
   readonly name: string
-  /** Deliveries at once that it may have; of a dead one: that it will begin with when it is revived with none under way. */
+  /** Deliveries at once that it may have; 0 while it is dead. */
   readonly window: number
   readonly busy: number
   /** Entries that wait. */
@@ -64,6 +64,15 @@ export interface DestinationSnapshot {
   readonly recovery: 'none' | 'canary' | 'slow-start'
   /** Deliveries that count against the rate limit now; 0 without a limit. */
   readonly rate: number
+}
+
+/** A timer that fired: a dead destination revived, a suspended one resumed, a dead transport revived, an idle destination
+ * whose history was forgotten. */
+export interface FiredTimer {
+  readonly kind: 'revive' | 'resume' | 'transport' | 'forget'
+  readonly transport: string
+  /** The destination's; undefined for a transport. */
+  readonly name?: string
 }
 
 /** One step of a destination's concurrency: `destination_concurrency_feedback_debug` as data. */

@@ -89,6 +89,10 @@ export interface SchedulerOptions extends DefaultOptions, Partial<SchedulerParam
 
 /** A transport's parameters in the form in which the scheduler uses them. */
 export interface TransportSettings extends TransportParameters {
+  /** Upper bound of a window: 1 with a rate delay, Infinity when there is none. */
+  readonly windowLimit: number
+  /** Window with which a destination really begins. */
+  readonly initialWindow: number
   readonly positiveFeedback: Feedback
   readonly negativeFeedback: Feedback
 }
@@ -215,8 +219,12 @@ function transportOf(
   for (const name of transportFlags)
     result[name] = flagOf(values, key(name), named(name), (base[name] as boolean | undefined) ?? false)
   const parameters = result as unknown as TransportParameters
+  const limit = parameters.destinationRateDelay > 0 ? 1 : parameters.destinationConcurrencyLimit
+  const windowLimit = limit === 0 ? Infinity : limit
   return {
     ...parameters,
+    windowLimit,
+    initialWindow: Math.min(parameters.initialDestinationConcurrency, windowLimit),
     positiveFeedback: parseFeedback(parameters.destinationConcurrencyPositiveFeedback)!,
     negativeFeedback: parseFeedback(parameters.destinationConcurrencyNegativeFeedback)!,
   }

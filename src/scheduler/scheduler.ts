@@ -1,23 +1,34 @@
-/** Which entry is delivered next.
- * Invariant: a destination has at most its window, a transport at most its process limit under way; pure: time and
- * recipients come in as arguments, effects go out through SchedulerHost. */
+/** Which entry is delivered next: the Postfix queue manager's scheduler (SCHEDULER.md).
+ * Invariant: a destination has at most its window, a transport at most its process limit under way; every recipient that was read
+ * comes out once. Pure: time and recipients come in as arguments, effects go out through SchedulerHost; nothing is scheduled
+ * while nobody calls. */
 import { assert } from '../base/assert.js'
+import { releaseBlockers } from './blockers.js'
+import { advance, entryDone, forgetIfIdle } from './completion.js'
+import { blame, praise, revive, unsuspend } from './concurrency.js'
+import { deferTransport, deferWaiting } from './deferral.js'
+import { QueuedEntry } from './entry.js'
 import type {
   DeferReason,
   DeliveryReport,
   DestinationSnapshot,
   Entry,
+  FiredTimer,
   RecipientBatch,
   SchedulerHost,
 } from './face.js'
-import {
-  type CheckedParameters,
-  checkedParameters,
-  type SchedulerOptions,
-  type TransportSettings,
-} from './parameters.js'
+import { inspect, type SchedulerInspection } from './inspect.js'
+import { readFirst, takePromised, takeStarved } from './intake.js'
+import { unblock } from './job-life.js'
+import { Message } from './message.js'
+import { checkedParameters, type SchedulerOptions } from './parameters.js'
+import { selectEntry } from './selection.js'
+import { SchedulerState } from './state.js'
+import type { Transport } from './transport.js'
+import { withdrawMessage } from './withdrawal.js'
 
 export type * from './face.js'
+export type { DestinationInspection, JobInspection, SchedulerInspection } from './inspect.js'
 export type {
   SchedulerOptions,
   SchedulerParameters,
@@ -25,190 +36,235 @@ export type {
   TransportParameters,
 } from './parameters.js'
 
-interface Destination {
-  readonly nexthop: string
-  readonly todo: WaitingEntry[]
-  busy: number
-}
-
-interface Transport {
-  readonly name: string
-  readonly settings: TransportSettings
-  readonly destinations: Map<string, Destination>
-  busy: number
-}
-
-interface WaitingEntry extends Entry<object> {
-  readonly state: MessageState
-  readonly from: Destination
-  readonly via: Transport
-  readonly recipients: number[]
-}
-
-interface MessageState {
-  readonly message: object
-  readCount: number
-  complete: boolean
-  reading: boolean
-  entryCount: number
-}
+const unexplained: DeferReason = { status: '4.4.0', text: 'trouble of the site' }
 
 export class Scheduler<M extends object> {
-  readonly #host: SchedulerHost<M>
-  readonly #parameters: CheckedParameters
-  readonly #transports = new Map<string, Transport>()
-  readonly #messages = new Map<object, MessageState>()
+  readonly #state: SchedulerState
 
-  /** @throws WaybillError OPTION_INVALID */
+  /** @throws WaybillError OPTION_INVALID with the parameter, its value and its bound */
   constructor(options: SchedulerOptions, host: SchedulerHost<M>) {
-    this.#parameters = checkedParameters(options)
-    this.#host = host
+    this.#state = new SchedulerState(checkedParameters(options), host as SchedulerHost<object>)
   }
 
+  /** Messages in memory. */
   get activeCount(): number {
-    return this.#messages.size
+    return this.#state.messages.size
   }
 
+  /** Recipients in memory, and those that reads under way may bring. */
+  get recipientCount(): number {
+    return this.#state.recipientCount
+  }
+
+  /** The most that `recipientCount` can be, with the transports used so far. */
+  get recipientBound(): number {
+    return this.#state.recipientBound
+  }
+
+  /** A further message can be admitted and read. One that is admitted without room waits inside. */
   get hasRoom(): boolean {
-    return this.#messages.size < this.#parameters.qmgrMessageActiveLimit
+    const { messages, parameters, recipientCount, recipientBound } = this.#state
+    return messages.size < parameters.qmgrMessageActiveLimit && recipientCount < recipientBound
   }
 
+  /** When `tick` wants to be called, Infinity if never. */
   get wakeAtMs(): number {
-    return Infinity
+    return this.#state.timers.nextDueMs
   }
 
-  admit(message: M, _queuedAtMs: number, nowMs: number): void {
-    assert(!this.#messages.has(message), 'a message is admitted once')
-    this.#messages.set(message, { message, readCount: 0, complete: false, reading: false, entryCount: 0 })
-    this.#advance(this.#messages.get(message)!, nowMs)
+  /** A message enters; its first batch is asked for.
+   * @param queuedAtMs its place among the others; by the clock of `nowMs` */
+  admit(message: M, queuedAtMs: number, nowMs: number): void {
+    const state = this.#state
+    state.nowMs = nowMs
+    assert(!state.messages.has(message), 'a message is admitted once')
+    const entered = new Message(message, queuedAtMs, state.parameters.qmgrMessageRecipientMinimum)
+    state.messages.set(message, entered)
+    readFirst(state, entered)
+    if (entered.entryCount === 0) advance(state, entered)
   }
 
+  /** The batch that `SchedulerHost.read` put off. One for a message that was withdrawn is ignored. */
   supply(message: M, batch: RecipientBatch, nowMs: number): void {
-    const state = this.#messages.get(message)
-    if (state === undefined || !state.reading) return
-    state.reading = false
-    this.#take(state, batch)
-    this.#advance(state, nowMs)
+    const state = this.#state
+    state.nowMs = nowMs
+    const known = state.messages.get(message)
+    if (known === undefined || known.promisedCount === 0) return
+    takePromised(state, known, batch)
+    for (let job = known.firstJob; job !== undefined; job = job.messageNext) if (job.isBlocker) unblock(job)
+    if (known.entryCount === 0) advance(state, known)
+    this.#feedStarved()
   }
 
-  next(_nowMs: number): Entry<M> | undefined {
-    for (const transport of this.#transports.values()) {
-      if (transport.busy >= transport.settings.processLimit) continue
-      for (const destination of transport.destinations.values()) {
-        const entry = destination.todo[0]
-        const limit = transport.settings.destinationConcurrencyLimit || Infinity
-        if (entry === undefined || destination.busy >= limit) continue
-        destination.todo.shift()
-        destination.busy++
-        transport.busy++
-        return entry as unknown as Entry<M>
-      }
+  /** Selects the next entry and counts it as under way; undefined when none can start now. */
+  next(nowMs: number): Entry<M> | undefined {
+    const state = this.#state
+    state.nowMs = nowMs
+    for (let tries = state.rotation.size; tries > 0; tries--) {
+      const transport = state.rotation.takeFree()
+      if (transport === undefined) return undefined
+      const entry = selectEntry(state, transport)
+      if (entry !== undefined) return entry as unknown as Entry<M>
     }
     return undefined
   }
 
-  report(entry: Entry<M>, _result: DeliveryReport, nowMs: number, _reason?: DeferReason): void {
-    const { state, from, via } = entry as unknown as WaitingEntry
-    from.busy--
-    via.busy--
-    if (from.busy === 0 && from.todo.length === 0) via.destinations.delete(from.nexthop)
-    state.entryCount--
-    this.#advance(state, nowMs)
+  /** How a delivery ended. @param reason what its recipients and later ones are told if the destination dies of it */
+  report(entry: Entry<M>, result: DeliveryReport, nowMs: number, reason: DeferReason = unexplained): void {
+    const state = this.#state
+    state.nowMs = nowMs
+    const done = entry as unknown as QueuedEntry
+    assert(done instanceof QueuedEntry && done.phase === 'busy', 'a delivery is reported once')
+    const { destination } = done
+    const { transport } = destination
+    transport.busy--
+    const trouble = result === 'crash' ? state.siteTroubleSeen : result === 'site'
+    if (result !== 'crash') state.siteTroubleSeen = trouble || result === 'okreason'
+    if (trouble && destination.state.kind !== 'dead' && blame(state, destination, reason))
+      this.#deferDead(done)
+    if (result !== 'crash' && transport.dead !== undefined) this.#reviveTransport(transport)
+    if (result === 'ok' || result === 'defer') praise(state, destination)
+    entryDone(state, done)
+    this.#feedStarved()
   }
 
+  /** No delivery can be had: the transport rests, what waits for it is deferred. */
   transportFailed(transport: string, nowMs: number, reason: DeferReason): void {
-    for (const destination of this.#transports.get(transport)?.destinations.values() ?? [])
-      for (const entry of destination.todo.splice(0)) {
-        this.#host.deferred(entry.message as M, entry.recipients, reason)
-        entry.state.entryCount--
-        this.#advance(entry.state, nowMs)
-      }
+    const state = this.#state
+    state.nowMs = nowMs
+    const failed = state.transportOf(transport)
+    if (failed.dead === undefined) {
+      failed.dead = reason
+      const untilMs = nowMs + state.parameters.transportRetryTime * 1000
+      failed.timer = state.timers.ask('transport', untilMs, failed)
+    }
+    deferTransport(state, failed, reason)
+    this.#feedStarved()
   }
 
-  tick(_nowMs: number): void {}
+  /** Fires what is due. */
+  tick(nowMs: number): void {
+    while (this.fire(nowMs) !== undefined);
+  }
 
+  /** Fires one timer that is due, so that entries can be selected before the next one. */
+  fire(nowMs: number): FiredTimer | undefined {
+    const state = this.#state
+    state.nowMs = nowMs
+    const timer = state.timers.takeDue(nowMs)
+    if (timer === undefined) return undefined
+    const { kind, transport, destination } = timer
+    if (destination === undefined) {
+      this.#reviveTransport(transport)
+      return { kind, transport: transport.name }
+    }
+    destination.timer = undefined
+    if (kind === 'revive') revive(state, destination, false)
+    if (kind === 'resume') {
+      unsuspend(state, destination)
+      releaseBlockers(destination)
+    }
+    forgetIfIdle(state, destination)
+    this.#feedStarved()
+    return { kind, transport: transport.name, name: destination.name }
+  }
+
+  /** Takes out what waits of the message; what is under way goes on. `done` comes when nothing is left, perhaps at once. */
   withdraw(message: M): void {
-    const state = this.#messages.get(message)
-    if (state === undefined) return
-    state.complete = true
-    state.reading = false
-    for (const transport of this.#transports.values())
-      for (const { todo } of transport.destinations.values()) {
-        const kept = todo.filter((entry) => entry.state !== state)
-        state.entryCount -= todo.length - kept.length
-        todo.splice(0, Infinity, ...kept)
-      }
-    this.#advance(state, 0)
+    const known = this.#state.messages.get(message)
+    if (known === undefined) return
+    withdrawMessage(this.#state, known)
+    this.#feedStarved()
   }
 
+  /** All destinations that are in use, dead, or remembered; by transport, in the order of creation. */
   *destinations(): Generator<DestinationSnapshot> {
-    for (const transport of this.#transports.values())
-      for (const { nexthop, busy, todo } of transport.destinations.values())
+    for (const transport of this.#state.transports.values())
+      for (const d of transport.destinations.values())
         yield {
           transport: transport.name,
-          nexthop,
-          name: nexthop,
-          window: transport.settings.destinationConcurrencyLimit,
-          busy,
-          todo: todo.length,
-          state: { kind: 'ready' },
-          recovery: 'none',
-          rate: 0,
+          nexthop: d.nexthop,
+          name: d.name,
+          window: d.window,
+          busy: d.busy,
+          todo: d.todo,
+          state: d.state,
+          recovery: d.recovery,
+          rate: d.rate?.countAt(this.#state.nowMs) ?? 0,
         }
   }
 
-  resume(_transport: string, _nexthop: string, _nowMs: number): boolean {
-    return false
+  /** Revives a dead destination, or ends a suspension, at once. @param name `DestinationSnapshot.name`
+   * @returns false when there is nothing to resume */
+  resume(transport: string, name: string, nowMs: number): boolean {
+    const state = this.#state
+    state.nowMs = nowMs
+    const destination = state.transports.get(transport)?.destinations.get(name.toLowerCase())
+    if (destination === undefined || destination.state.kind === 'ready') return false
+    destination.rate?.clear()
+    if (destination.state.kind === 'dead') revive(state, destination, false)
+    else unsuspend(state, destination)
+    releaseBlockers(destination)
+    forgetIfIdle(state, destination)
+    return true
   }
 
-  /** Reads on when nothing of the message is left in memory; forgets it when nothing is left at all. */
-  #advance(state: MessageState, _nowMs: number): void {
-    const message = state.message as M
-    while (state.entryCount === 0 && !state.reading) {
-      if (state.complete) {
-        this.#messages.delete(message)
-        this.#host.done(message)
-        return
-      }
-      const batch = this.#host.read(message, state.readCount, 5000)
-      if (batch === undefined) state.reading = true
-      else this.#take(state, batch)
-    }
+  /** Ends the rest of a dead transport. @returns false when it is not dead */
+  resumeTransport(transport: string, nowMs: number): boolean {
+    this.#state.nowMs = nowMs
+    const known = this.#state.transports.get(transport)
+    if (known?.dead === undefined) return false
+    this.#reviveTransport(known)
+    return true
   }
 
-  #take(state: MessageState, batch: RecipientBatch): void {
-    state.readCount += batch.recipients.length
-    state.complete = batch.complete
-    for (const { transport: name, nexthop, index } of batch.recipients) {
-      const via = this.#transportOf(name)
-      let from = via.destinations.get(nexthop)
-      if (from === undefined) via.destinations.set(nexthop, (from = { nexthop, todo: [], busy: 0 }))
-      const last = from.todo.at(-1)
-      const limit = via.settings.destinationRecipientLimit || Infinity
-      if (last?.state === state && last.recipients.length < limit) {
-        last.recipients.push(index)
-        continue
-      }
-      from.todo.push({
-        message: state.message,
-        transport: name,
-        nexthop,
-        recipients: [index],
-        state,
-        from,
-        via,
-      })
-      state.entryCount++
-    }
+  /** For users who must wait for a delivery agent: the transport to ask one of, counted as pending; to be answered with
+   * `grant` or `refuse`. undefined: no further agent is of use now. */
+  request(): string | undefined {
+    const transport = this.#state.rotation.takeForRequest()
+    if (transport === undefined) return undefined
+    transport.pending++
+    return transport.name
   }
 
-  #transportOf(name: string): Transport {
-    let transport = this.#transports.get(name)
-    if (transport === undefined) {
-      const settings = this.#parameters.transports.get(name) ?? this.#parameters.defaults
-      transport = { name, settings, destinations: new Map(), busy: 0 }
-      this.#transports.set(name, transport)
-    }
-    return transport
+  /** The agent is there: selects its entry. undefined when things have changed since the request. */
+  grant(transport: string, nowMs: number): Entry<M> | undefined {
+    const state = this.#state
+    state.nowMs = nowMs
+    const granted = state.transportOf(transport)
+    assert(granted.pending > 0, 'an agent was asked for')
+    granted.pending--
+    return selectEntry(state, granted) as unknown as Entry<M> | undefined
+  }
+
+  /** The agent is not to be had. */
+  refuse(transport: string, nowMs: number, reason: DeferReason): void {
+    const refused = this.#state.transportOf(transport)
+    assert(refused.pending > 0, 'an agent was asked for')
+    refused.pending--
+    this.transportFailed(transport, nowMs, reason)
+  }
+
+  /** Everything inside, for tests and for looking at: not a copy that is cheap. @param label names a message */
+  inspect(label: (message: M) => string): SchedulerInspection {
+    return inspect(this.#state, label as (message: object) => string)
+  }
+
+  #deferDead(entry: QueuedEntry): void {
+    const { state } = entry.destination
+    if (state.kind === 'dead') deferWaiting(this.#state, entry.destination, state.reason)
+  }
+
+  #reviveTransport(transport: Transport): void {
+    transport.dead = undefined
+    if (transport.timer !== undefined) this.#state.timers.cancel(transport.timer)
+    transport.timer = undefined
+  }
+
+  /** Recipients have left memory: messages that wait for that are read. Bounded: each read fills what became free. */
+  #feedStarved(): void {
+    const state = this.#state
+    for (let message = takeStarved(state); message !== undefined; message = takeStarved(state))
+      advance(state, message)
   }
 }

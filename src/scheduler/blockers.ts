@@ -1,0 +1,30 @@
+/** Jobs none of whose destinations has room: blockers, which selection skips.
+ * Invariant: every waiting entry of a blocker is for a destination that carries the blocker tag too, so the end of a delivery
+ * there finds out that blockers can go on. All are released at once: destinations stay first in, first out. */
+import type { Destination } from './destination.js'
+import type { Job } from './job.js'
+
+/** Marks the job, and the destinations that it waits for. */
+export function block(job: Job): void {
+  const tag = job.transport.blockerTag
+  job.blockerTag = tag
+  const head = job.peers
+  if (head === undefined) return
+  let peer = head
+  do {
+    if (peer.firstEntry !== undefined) peer.destination.blockerTag = tag
+    peer = peer.ringNext
+  } while (peer !== head)
+}
+
+/** A delivery to this destination ended, or its suspension. */
+export function releaseBlockers(destination: Destination): void {
+  const { transport } = destination
+  if (destination.blockerTag !== transport.blockerTag) return
+  if (destination.hasRoom && destination.todo > 0) {
+    transport.blockerTag += 2
+    transport.currentJob = transport.firstJob
+    transport.forgetCandidate()
+  }
+  if (destination.hasRoom || destination.state.kind === 'dead') destination.blockerTag = 0
+}

@@ -1,0 +1,74 @@
+/** What ends with an entry: its peer, its destination, its message.
+ * Invariant: after `entryDone` the counts of job, message and scheduler hold only entries that wait or are under way; a message
+ * without entries is read on, or waits for a batch or for room, or is gone. */
+import { assert } from '../base/assert.js'
+import { releaseBlockers } from './blockers.js'
+import { revive, setTimer, suspend } from './concurrency.js'
+import { type Destination, removeDestination } from './destination.js'
+import { dequeue, type QueuedEntry } from './entry.js'
+import { readOn } from './intake.js'
+import { freeJob } from './job-life.js'
+import type { Message } from './message.js'
+import { freePeer } from './peer.js'
+import { settleSlots } from './recipient-slots.js'
+import type { SchedulerState } from './state.js'
+
+/** The entry leaves memory: it was delivered (busy), or it never will be (todo). */
+export function entryDone(state: SchedulerState, entry: QueuedEntry): void {
+  const { destination, peer, of: message } = entry
+  const { job } = peer
+  const delivered = entry.phase === 'busy'
+  if (delivered) destination.busy--
+  else dequeue(entry)
+  entry.phase = 'gone'
+  destination.recount()
+
+  const count = entry.recipients.length
+  job.recipientCount -= count
+  message.recipientCount -= count
+  state.recipientCount -= count
+  settleSlots(message, job)
+
+  const { destinationRateDelay } = job.transport.settings
+  if (delivered && destinationRateDelay > 0 && destination.state.kind === 'ready')
+    suspend(state, destination, state.nowMs + destinationRateDelay * 1000)
+  if (destination.state.kind !== 'suspended') releaseBlockers(destination)
+  if (--peer.entryCount === 0) freePeer(peer)
+  forgetIfIdle(state, destination)
+  if (--message.entryCount === 0) advance(state, message)
+}
+
+/** A destination without entries is forgotten with its feedback, unless it is dead, suspended, or has a history to keep:
+ * a recovery that is being tried out, or starts that count against its rate limit. */
+export function forgetIfIdle(state: SchedulerState, destination: Destination): void {
+  if (!destination.isIdle) return
+  const crowded = state.destinationCount > 2 * state.parameters.qmgrMessageRecipientLimit
+  if (destination.state.kind === 'dead' && crowded) revive(state, destination, false)
+  if (destination.state.kind !== 'ready') return
+  const keepUntilMs = Math.max(
+    destination.recovery === 'none' ? 0 : destination.recoveryUntilMs,
+    destination.rate?.emptyAtMs ?? 0,
+  )
+  if (keepUntilMs > state.nowMs && !crowded) {
+    if (destination.timer === undefined) setTimer(state, destination, 'forget', keepUntilMs)
+    return
+  }
+  if (destination.timer !== undefined) state.timers.cancel(destination.timer)
+  removeDestination(destination)
+  state.destinationCount--
+}
+
+/** Nothing of the message waits or is under way: the next batch, or its end. Bounded by the number of its batches. */
+export function advance(state: SchedulerState, message: Message): void {
+  while (message.entryCount === 0 && message.promisedCount === 0 && !message.starved) {
+    if (message.unread) {
+      readOn(state, message)
+      continue
+    }
+    state.messages.delete(message.handle)
+    for (let job = message.firstJob; job !== undefined; job = job.messageNext) freeJob(job)
+    assert(message.recipientCount === 0, 'a message that leaves has no recipients in memory')
+    state.host.done(message.handle)
+    return
+  }
+}

@@ -1,0 +1,58 @@
+/** What it takes to deliver one message through one transport.
+ * Invariant: `level` is -1 exactly while the job is in neither of its transport's lists (scheduler's order, time order);
+ * `slotsAvailable` counts in 1/cost of a slot. */
+import type { Destination } from './destination.js'
+import type { Message } from './message.js'
+import type { Peer } from './peer.js'
+import type { Transport } from './transport.js'
+
+export class Job {
+  readonly message: Message
+  readonly transport: Transport
+  /** The message's next job. */
+  messageNext: Job | undefined = undefined
+  /** Neighbours in the scheduler's order. */
+  previous: Job | undefined = undefined
+  next: Job | undefined = undefined
+  /** Neighbours in the order of the messages' time. */
+  older: Job | undefined = undefined
+  younger: Job | undefined = undefined
+  /** Depth in the preemption tree; a job whose parent is gone keeps its depth. */
+  level = -1
+  parent: Job | undefined = undefined
+  firstChild: Job | undefined = undefined
+  lastChild: Job | undefined = undefined
+  siblingPrevious: Job | undefined = undefined
+  siblingNext: Job | undefined = undefined
+  /** The job is a blocker while this equals its transport's. */
+  blockerTag = 0
+  slotsUsed = 0
+  slotsAvailable = 0
+  readEntries = 0
+  selectedEntries = 0
+  recipientCount = 0
+  recipientLimit = 0
+  /** Head of the ring of peers. */
+  peers: Peer | undefined = undefined
+  /** Index of the ring, made with the second peer. */
+  peerOf: Map<Destination, Peer> | undefined = undefined
+
+  constructor(message: Message, transport: Transport) {
+    this.message = message
+    this.transport = transport
+  }
+
+  /** Entries that wait. */
+  get waiting(): number {
+    return this.readEntries - this.selectedEntries
+  }
+
+  /** The most entries that it can come to: every unread recipient becomes one. */
+  get entriesMax(): number {
+    return this.readEntries + this.message.unreadCount
+  }
+
+  get isBlocker(): boolean {
+    return this.blockerTag === this.transport.blockerTag
+  }
+}

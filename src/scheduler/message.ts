@@ -1,0 +1,41 @@
+/** A message in memory, as the scheduler sees it: counts, not contents.
+ * Invariant: `entryCount` is the number of its entries that wait or are under way; `recipientCount` that of their recipients
+ * plus those promised by a read that has not answered yet. */
+import type { Job } from './job.js'
+
+export class Message {
+  /** The user's object for it. */
+  readonly handle: object
+  readonly queuedAtMs: number
+  readonly queuedSecond: number
+  firstJob: Job | undefined = undefined
+  lastJob: Job | undefined = undefined
+  entryCount = 0
+  recipientCount = 0
+  /** Recipients it may have in memory: the minimum plus the slots of its jobs. */
+  recipientLimit: number
+  /** Recipients read so far: where the next batch begins. */
+  readCount = 0
+  /** The last batch was not the last. */
+  unread = true
+  /** Recipients not read yet, as far as known. */
+  unreadCount = 0
+  refilledAtMs = 0
+  /** Recipients that a read under way may bring; 0 when none is. */
+  promisedCount = 0
+  /** Waits for recipients of others to leave memory. */
+  starved = false
+  starvedNext: Message | undefined = undefined
+
+  constructor(handle: object, queuedAtMs: number, recipientMinimum: number) {
+    this.handle = handle
+    this.queuedAtMs = queuedAtMs
+    this.queuedSecond = Math.floor(queuedAtMs / 1000)
+    this.recipientLimit = recipientMinimum
+  }
+
+  /** A batch can be asked for. */
+  get readable(): boolean {
+    return this.unread && this.promisedCount === 0
+  }
+}

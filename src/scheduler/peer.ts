@@ -1,0 +1,77 @@
+/** The entries of one message for one destination.
+ * Invariant: the peers of a job form a ring whose head is the one to be tried first; a peer leaves it with its last entry. */
+import { assert } from '../base/assert.js'
+import type { Destination } from './destination.js'
+import type { QueuedEntry } from './entry.js'
+import type { Job } from './job.js'
+
+export class Peer {
+  readonly job: Job
+  readonly destination: Destination
+  firstEntry: QueuedEntry | undefined = undefined
+  lastEntry: QueuedEntry | undefined = undefined
+  /** Entries that wait or are under way. */
+  entryCount = 0
+  ringPrevious: Peer
+  ringNext: Peer
+
+  constructor(job: Job, destination: Destination) {
+    this.job = job
+    this.destination = destination
+    this.ringPrevious = this
+    this.ringNext = this
+  }
+}
+
+/** The peer of this destination; made at the end of the ring when there is none. */
+export function peerOf(job: Job, destination: Destination): Peer {
+  const head = job.peers
+  if (head === undefined) {
+    const only = new Peer(job, destination)
+    job.peers = only
+    return only
+  }
+  if (head.destination === destination) return head
+  if (job.peerOf === undefined) {
+    job.peerOf = new Map()
+    let peer = head
+    do {
+      job.peerOf.set(peer.destination, peer)
+      peer = peer.ringNext
+    } while (peer !== head)
+  }
+  const known = job.peerOf.get(destination)
+  if (known !== undefined) return known
+  const peer = new Peer(job, destination)
+  peer.ringPrevious = head.ringPrevious
+  peer.ringNext = head
+  head.ringPrevious.ringNext = peer
+  head.ringPrevious = peer
+  job.peerOf.set(destination, peer)
+  return peer
+}
+
+/** The first peer in turn that has an entry and whose destination has room; its turn is over then.
+ * Cost: one step per peer that is passed. */
+export function nextPeer(job: Job): Peer | undefined {
+  const head = job.peers
+  if (head === undefined) return undefined
+  let peer = head
+  do {
+    if (peer.firstEntry !== undefined && peer.destination.hasRoom) {
+      job.peers = peer.ringNext
+      return peer
+    }
+    peer = peer.ringNext
+  } while (peer !== head)
+  return undefined
+}
+
+export function freePeer(peer: Peer): void {
+  assert(peer.entryCount === 0, 'a peer that leaves has no entries')
+  const job = peer.job
+  if (job.peers === peer) job.peers = peer.ringNext === peer ? undefined : peer.ringNext
+  peer.ringPrevious.ringNext = peer.ringNext
+  peer.ringNext.ringPrevious = peer.ringPrevious
+  job.peerOf?.delete(peer.destination)
+}

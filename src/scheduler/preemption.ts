@@ -1,0 +1,116 @@
+/** Small jobs slip in before large ones, at a bounded price.
+ * Invariant: a job pays `deliverySlotCost` selected entries for every entry of a job that preempts it, so its delivery takes at
+ * most cost/(cost - 1) times as long, however deep preemption nests. */
+import { assert } from '../base/assert.js'
+import type { Job } from './job.js'
+import { insertInOrder, removeFromOrder } from './job-lists.js'
+import { takeExtraSlots } from './recipient-slots.js'
+
+/** The job that is selected from now: the current one, or the one that preempts it. */
+export function preempt(current: Job, nowSecond: number): Job {
+  const transport = current.transport
+  const { deliverySlotCost, minimumDeliverySlots, deliverySlotLoan, deliverySlotDiscount } =
+    transport.settings
+  if (current.slotsAvailable <= 0) return current
+  if (current.entriesMax < minimumDeliverySlots * deliverySlotCost) return current
+  const job = candidateFor(current, nowSecond)
+  if (job === undefined) return current
+  const needed = job.entriesMax - job.selectedEntries
+  const earned = Math.trunc(current.slotsAvailable / deliverySlotCost) + deliverySlotLoan
+  if (earned < (needed * (100 - deliverySlotDiscount)) / 100) return current
+
+  if (job.level > 0) popFromStack(job)
+  removeFromOrder(transport, job)
+  insertInOrder(transport, current.previous, job)
+  job.level = current.level + 1
+  addChild(current, job)
+  transport.currentJob = job
+  transport.forgetCandidate()
+  // The whole price is due at once, or several jobs could be let in on the same slots; popFromStack() corrects it.
+  current.slotsAvailable -= needed * deliverySlotCost
+  job.slotsUsed = -needed
+  if (job.message.unread) takeExtraSlots(job)
+  return job
+}
+
+/** The job behind `current` that has waited longest for its size and fits into the slots that `current` can still earn.
+ * Cost: one step per job behind the current one, at most once per second and current job while nothing else changes. */
+export function candidateFor(current: Job, nowSecond: number): Job | undefined {
+  const transport = current.transport
+  const known = transport.candidateFor === current
+  if (known && (transport.candidate === undefined || transport.candidateSecond === nowSecond))
+    return transport.candidate
+  const slotsMax = Math.trunc(
+    (current.waiting + current.slotsAvailable) / transport.settings.deliverySlotCost,
+  )
+  let best: Job | undefined
+  let bestScore = 0
+  if (slotsMax > 0)
+    for (let job = current.next; job !== undefined; job = job.next) {
+      if (job.firstChild !== undefined || job.isBlocker) continue
+      const total = job.entriesMax
+      const needed = total - job.selectedEntries
+      const age = nowSecond - job.message.queuedSecond + 1
+      if (needed > 0 && needed <= slotsMax) {
+        const score = age / total
+        if (score > bestScore) {
+          bestScore = score
+          best = job
+        }
+      }
+      // Jobs on level 0 come in the order of time: none behind can beat this one's age, which is its score at best.
+      if (age <= bestScore && job.level === 0) break
+    }
+  transport.candidate = best
+  transport.candidateFor = current
+  transport.candidateSecond = nowSecond
+  return best
+}
+
+/** An entry of the job was selected: it earned a slot's fraction, and used a slot of whom it preempted. */
+export function countSlot(job: Job): void {
+  job.slotsAvailable++
+  job.slotsUsed++
+  if (job !== job.transport.candidateFor) job.transport.forgetCandidate()
+}
+
+/** Takes the job out of the preemption tree; its place in the scheduler's list is the caller's to change. */
+export function popFromStack(job: Job): void {
+  assert(job.level > 0, 'a job that is popped has preempted another')
+  const { parent, transport } = job
+  if (parent !== undefined) {
+    // An adopted child was never charged to this parent: the level tells.
+    if (job.level === parent.level + 1)
+      parent.slotsAvailable -= job.slotsUsed * transport.settings.deliverySlotCost
+    removeChild(parent, job)
+  }
+  passChildrenTo(job, parent)
+  job.level = 0
+  transport.forgetCandidate()
+}
+
+/** The children's parent is gone: its own parent adopts them, or nobody. */
+export function passChildrenTo(job: Job, parent: Job | undefined): void {
+  for (let child = job.firstChild; child !== undefined; child = job.firstChild) {
+    removeChild(job, child)
+    if (parent !== undefined) addChild(parent, child)
+  }
+}
+
+function addChild(parent: Job, child: Job): void {
+  child.parent = parent
+  child.siblingPrevious = parent.lastChild
+  if (parent.lastChild === undefined) parent.firstChild = child
+  else parent.lastChild.siblingNext = child
+  parent.lastChild = child
+}
+
+function removeChild(parent: Job, child: Job): void {
+  const { siblingPrevious, siblingNext } = child
+  if (siblingPrevious === undefined) parent.firstChild = siblingNext
+  else siblingPrevious.siblingNext = siblingNext
+  if (siblingNext === undefined) parent.lastChild = siblingPrevious
+  else siblingNext.siblingPrevious = siblingPrevious
+  child.siblingPrevious = child.siblingNext = undefined
+  child.parent = undefined
+}

@@ -1,0 +1,38 @@
+/** The order in which recipients of a batch are looked at: Postfix's, which decides the first round of a job's peers.
+ * Invariant: both orders are total up to equal addresses, which keep the order in which they were read. */
+import type { Destination } from './destination.js'
+import type { SchedulerRecipient } from './face.js'
+
+export class Arrival {
+  readonly recipient: SchedulerRecipient
+  /** `@` and what follows, in lower case; '' without one, which comes last. */
+  readonly domain: string
+  destination: Destination | undefined = undefined
+
+  constructor(recipient: SchedulerRecipient) {
+    const { address } = recipient
+    const at = address.lastIndexOf('@')
+    this.recipient = recipient
+    this.domain = at < 0 ? '' : address.slice(at).toLowerCase()
+  }
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** By domain, then by address. */
+export function byAddress(a: Arrival, b: Arrival): number {
+  if (a.domain !== b.domain) {
+    if (a.domain === '') return 1
+    if (b.domain === '') return -1
+    return compare(a.domain, b.domain)
+  }
+  return compare(a.recipient.address, b.recipient.address)
+}
+
+/** By transport, then by destination, then by address. Both arrivals have a destination. */
+export function byDestination(a: Arrival, b: Arrival): number {
+  const one = a.destination!
+  const other = b.destination!
+  if (one === other) return byAddress(a, b)
+  return compare(one.transport.name, other.transport.name) || compare(one.name, other.name)
+}

@@ -1,0 +1,73 @@
+/** Which entry of a transport is next: the jobs in the scheduler's order, of a job the peers in turn.
+ * Invariant: an entry is selected only while its destination has room; a job with nothing to select leaves the lists, one whose
+ * destinations are full becomes a blocker. */
+import { block } from './blockers.js'
+import { limitRate } from './concurrency.js'
+import { dequeue, type QueuedEntry } from './entry.js'
+import { readOn } from './intake.js'
+import type { Job } from './job.js'
+import { retireJob } from './job-life.js'
+import { nextPeer, type Peer } from './peer.js'
+import { countSlot, preempt } from './preemption.js'
+import type { SchedulerState } from './state.js'
+import type { Transport } from './transport.js'
+
+/** Takes the next entry, or undefined when none can be selected now.
+ * Cost: one step per blocker between the current job and the one that is found; each is passed once until blockers are released. */
+export function selectEntry(state: SchedulerState, transport: Transport): QueuedEntry | undefined {
+  const current = transport.currentJob
+  if (current === undefined) return undefined
+  let job: Job | undefined =
+    transport.settings.deliverySlotCost >= 2 ? preempt(current, state.nowSecond) : current
+  while (job !== undefined) {
+    const next: Job | undefined = job.next
+    if (!job.isBlocker) {
+      const peer = selectPeer(state, job)
+      if (peer !== undefined) return start(state, job, peer)
+      // A job that waits for its batch is passed like a blocker: retired, it would lose its place in the preemption tree.
+      if (job.waiting > 0 || job.message.promisedCount > 0) block(job)
+      else retireJob(job)
+    }
+    job = next
+  }
+  transport.currentJob = undefined
+  return undefined
+}
+
+function start(state: SchedulerState, job: Job, peer: Peer): QueuedEntry {
+  const entry = peer.firstEntry!
+  const { destination } = peer
+  dequeue(entry)
+  entry.phase = 'busy'
+  destination.busy++
+  destination.recount()
+  job.transport.busy++
+  countSlot(job)
+  job.transport.currentJob = job
+  if (job.waiting === 0 && !job.message.unread) retireJob(job)
+  if (destination.rate !== undefined) {
+    destination.rate.start(state.nowMs)
+    limitRate(state, destination)
+  }
+  return entry
+}
+
+/** New recipients are read early, so that one slow destination does not starve the message; but not one by one. */
+function selectPeer(state: SchedulerState, job: Job): Peer | undefined {
+  const { message } = job
+  const { recipientRefillLimit, recipientRefillDelay } = job.transport.settings
+  if (message.unread && message.readable && message.entryCount > 0) {
+    const free = message.recipientLimit - message.recipientCount
+    const waitedMs = state.nowMs - message.refilledAtMs
+    if (free >= recipientRefillLimit || (free > 0 && waitedMs >= recipientRefillDelay * 1000))
+      readOn(state, message)
+  }
+  if (job.waiting > 0) {
+    const peer = nextPeer(job)
+    if (peer !== undefined) return peer
+  }
+  if (!message.readable || message.entryCount === 0 || message.recipientLimit <= message.recipientCount)
+    return undefined
+  readOn(state, message)
+  return job.waiting > 0 ? nextPeer(job) : undefined
+}

@@ -1,0 +1,56 @@
+/** What the parts of one scheduler share.
+ * Invariant: `recipientCount` ≤ `recipientBound`: recipients in memory, and promised ones, never exceed the document's formula. */
+import type { Message } from './message.js'
+import type { SchedulerHost } from './face.js'
+import type { CheckedParameters } from './parameters.js'
+import { Rotation } from './rotation.js'
+import { Timers } from './timers.js'
+import { Transport } from './transport.js'
+
+export class SchedulerState {
+  readonly parameters: CheckedParameters
+  readonly host: SchedulerHost<object>
+  readonly messages: Map<object, Message> = new Map()
+  readonly transports: Map<string, Transport> = new Map()
+  readonly rotation: Rotation = new Rotation()
+  readonly timers: Timers = new Timers()
+  nowMs = 0
+  recipientCount = 0
+  /** max(minimum × active limit + Σ over used transports (recipient limit + extra), message recipient limit). */
+  recipientBound: number
+  #slotsMax: number
+  destinationCount = 0
+  /** Whether feedback events are asked for. */
+  readonly traced: boolean
+  /** The last answer of any delivery saw trouble of its site. */
+  siteTroubleSeen = false
+  /** Messages that wait for room to be read, first come first served. */
+  firstStarved: Message | undefined = undefined
+  lastStarved: Message | undefined = undefined
+
+  constructor(parameters: CheckedParameters, host: SchedulerHost<object>) {
+    this.parameters = parameters
+    this.host = host
+    this.traced = parameters.destinationConcurrencyFeedbackDebug && host.onFeedback !== undefined
+    this.#slotsMax = parameters.qmgrMessageRecipientMinimum * parameters.qmgrMessageActiveLimit
+    this.recipientBound = Math.max(this.#slotsMax, parameters.qmgrMessageRecipientLimit)
+    for (const name of parameters.transports.keys()) this.transportOf(name)
+  }
+
+  get nowSecond(): number {
+    return Math.floor(this.nowMs / 1000)
+  }
+
+  /** The transport of this name, made at first use. */
+  transportOf(name: string): Transport {
+    const known = this.transports.get(name)
+    if (known !== undefined) return known
+    const { transports, defaults, qmgrMessageRecipientLimit } = this.parameters
+    const transport = new Transport(name, transports.get(name) ?? defaults)
+    this.transports.set(name, transport)
+    this.rotation.add(transport)
+    this.#slotsMax += transport.settings.recipientLimit + transport.settings.extraRecipientLimit
+    this.recipientBound = Math.max(this.#slotsMax, qmgrMessageRecipientLimit)
+    return transport
+  }
+}

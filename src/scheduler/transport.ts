@@ -1,0 +1,64 @@
+/** Everything that is delivered by one kind of delivery.
+ * Invariant: `open` and `deficit` are the sums of the positive and of the negative contributions of its destinations. */
+import type { Destination } from './destination.js'
+import type { DeferReason } from './face.js'
+import type { Job } from './job.js'
+import type { TransportSettings } from './parameters.js'
+import type { Timer } from './timers.js'
+
+export class Transport {
+  readonly name: string
+  readonly settings: TransportSettings
+  readonly destinations: Map<string, Destination> = new Map()
+  firstDestination: Destination | undefined = undefined
+  lastDestination: Destination | undefined = undefined
+  /** Ends of the scheduler's order. */
+  firstJob: Job | undefined = undefined
+  lastJob: Job | undefined = undefined
+  /** Ends of the order of time. */
+  oldestJob: Job | undefined = undefined
+  youngestJob: Job | undefined = undefined
+  /** Where selection begins: the job last selected from. */
+  currentJob: Job | undefined = undefined
+  /** Odd; raised by 2 to release all blockers at once. */
+  blockerTag = 1
+  /** The candidate found last, for which current job and in which second; undefined = none would do. */
+  candidate: Job | undefined = undefined
+  candidateFor: Job | undefined = undefined
+  candidateSecond = 0
+  /** The first job in time whose message is not wholly read. */
+  firstUnread: Job | undefined = undefined
+  unusedSlots: number
+  /** Why it is dead; undefined = it lives. */
+  dead: DeferReason | undefined = undefined
+  timer: Timer | undefined = undefined
+  /** Deliveries asked for with `Scheduler.allocate` that have not selected their entry yet. */
+  pending = 0
+  busy = 0
+  open = 0
+  /** Not negative: how much the destinations with more under way than their window allows lack. */
+  deficit = 0
+
+  constructor(name: string, settings: TransportSettings) {
+    this.name = name
+    this.settings = settings
+    this.unusedSlots = settings.recipientLimit
+  }
+
+  forgetCandidate(): void {
+    this.candidateFor = undefined
+  }
+
+  /** Whether some first part of the destinations, in the order of creation, has `need` entries more to select than it lacks.
+   * Cost: constant, unless the shortfall of overfull destinations makes the order matter; then one step per destination. */
+  hasOpen(need: number): boolean {
+    if (this.open < need) return false
+    if (this.open - this.deficit >= need) return true
+    let sum = 0
+    for (let d = this.firstDestination; d !== undefined; d = d.next) {
+      sum += d.contribution
+      if (sum >= need) return true
+    }
+    return false
+  }
+}
