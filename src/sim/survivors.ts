@@ -81,9 +81,12 @@ export function* survivorSets(
     [garbage, garbageUnits.length],
   ]
   const total = families.reduce((sum, [, size]) => sum + size, 0)
-  const share = Math.min(1, Math.max(0, bounds.statesMax - 2) / total)
+  const budget = Math.min(total, Math.max(0, bounds.statesMax - 2))
+  let offered = 0
   for (const [family, size] of families) {
-    const taken = Math.floor(size * share)
+    const already = Math.floor((offered * budget) / total)
+    offered += size
+    const taken = Math.floor((offered * budget) / total) - already
     for (let turn = 0; turn < taken; turn++) {
       const from = Math.floor((turn * size) / taken)
       const end = Math.floor(((turn + 1) * size) / taken)

@@ -1,8 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { diskContract } from './contract.js'
+import { contentOf, refusal, write } from './fixture.js'
 
 diskContract("Node's disk", async () => {
   const parent = await mkdtemp(join(tmpdir(), 'waybill-disk-'))
@@ -17,4 +19,84 @@ diskContract("Node's disk", async () => {
       return rm(parent, { recursive: true, force: true })
     },
   }
+})
+
+let root = ''
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'waybill-node-disk-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+/** Names of the files below `root` that this process has open. */
+async function openFiles(): Promise<string[]> {
+  const descriptors = await readdir('/proc/self/fd')
+  const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+  return targets.filter((target) => target.startsWith(root)).map((target) => target.slice(root.length + 1))
+}
+
+test('an error names the path, the operation and the code of the system', async () => {
+  await expect(nodeDisk(root).open('nothing', 'read')).rejects.toMatchObject({
+    code: 'DISK_FAILED',
+    place: { path: 'nothing', operation: 'open', errno: 'ENOENT' },
+  })
+})
+
+test('a write that the device has no room for is DISK_FULL, to a synced file DISK_FAILED', async () => {
+  const device = nodeDisk('/dev')
+  const full = await device.open('full', 'write')
+  expect(await refusal(full.write(Buffer.alloc(1), 0))).toBe('DISK_FULL ENOSPC')
+  const synced = await device.open('full', 'synced')
+  expect(await refusal(synced.write(Buffer.alloc(1), 0))).toBe('DISK_FAILED ENOSPC')
+  device.abandon()
+})
+
+test('nobody else can read what is created', async () => {
+  const disk = nodeDisk(join(root, 'queue'))
+  await disk.makeDirectory('')
+  await write(disk, 'a', Buffer.from('mail'))
+  expect((await stat(join(root, 'queue'))).mode & 0o777).toBe(0o700)
+  expect((await stat(join(root, 'queue/a'))).mode & 0o777).toBe(0o600)
+})
+
+test('a synced file is open with O_DSYNC', async () => {
+  const disk = nodeDisk(root)
+  await write(disk, 'a', Buffer.alloc(1))
+  await disk.open('a', 'synced')
+  const flagsOf = async (fd: string): Promise<number> => {
+    const info = await readFile(`/proc/self/fdinfo/${fd}`, 'latin1').catch(() => '')
+    return Number.parseInt(/flags:\s*(\d+)/.exec(info)?.[1] ?? '0', 8)
+  }
+  const descriptors = await readdir('/proc/self/fd')
+  const ours: string[] = []
+  for (const fd of descriptors) {
+    if ((await readlink(`/proc/self/fd/${fd}`).catch(() => '')) === join(root, 'a')) ours.push(fd)
+  }
+  expect(ours).toHaveLength(1)
+  expect((await flagsOf(ours[0] ?? '')) & 0o10000).toBe(0o10000)
+  disk.abandon()
+})
+
+test('abandoning closes every descriptor once nothing is under way, the lock last', async () => {
+  const disk = nodeDisk(root)
+  await disk.lock('lock')
+  const file = await disk.open('a', 'create')
+  expect((await openFiles()).sort()).toEqual(['a', 'lock'])
+  const writes = Array.from({ length: 8 }, (_, at) => file.write(Buffer.alloc(1_000_000, 1), at * 1_000_000))
+  const opening = disk.open('b', 'create')
+  const outcomes = Promise.all([...writes, opening].map(refusal))
+  disk.abandon()
+  expect(new Set(await outcomes)).toEqual(new Set(['QUEUE_CRASHED']))
+  const next = nodeDisk(root)
+  await next.lock('lock')
+  expect(await openFiles()).toEqual(['lock'])
+  expect(await contentOf(next, 'a')).toHaveLength(8_000_000)
+  next.abandon()
+})
+
+test('close and syncDirectory leave no descriptor behind, failed or not', async () => {
+  const disk = nodeDisk(root)
+  await write(disk, 'a', Buffer.alloc(1))
+  await disk.syncDirectory('')
+  expect(await refusal(disk.syncDirectory('a'))).toBe('DISK_FAILED ENOTDIR')
+  expect(await openFiles()).toEqual([])
 })
