@@ -1,0 +1,67 @@
+/** The part of a report that programs read.
+ * Invariant: one group of fields for the message and one for each recipient, in their order; one field per line however long and
+ * strange its value was. It is ASCII unless `isGlobal`.
+ * @see RFC 3464; RFC 6533 for addresses and text outside ASCII */
+import { mailDate, reasonBytesMax } from './report-text.js'
+import type { ReportedRecipient, ReportInput } from './report-input.js'
+import { asciiOnly, fold, isAscii, oneLine } from './safe-text.js'
+
+export interface DeliveryStatus {
+  readonly text: string
+  /** message/global-delivery-status instead of message/delivery-status */
+  readonly isGlobal: boolean
+}
+
+/** @param listed those of the recipients that the report names */
+export function deliveryStatus(input: ReportInput, listed: readonly ReportedRecipient[]): DeliveryStatus {
+  const text = groups(input, listed, oneLine)
+  if (isAscii(text)) return { text, isGlobal: false }
+  if (input.smtputf8) return { text, isGlobal: true }
+  return {
+    text: groups(input, listed, (foreign, bytesMax) => asciiOnly(oneLine(foreign, bytesMax))),
+    isGlobal: false,
+  }
+}
+
+type Words = (foreign: string, bytesMax: number) => string
+
+function groups(input: ReportInput, listed: readonly ReportedRecipient[], words: Words): string {
+  const ofMessage = [
+    `Reporting-MTA: dns; ${input.reportingMta}`,
+    `X-Waybill-Queue-ID: ${words(input.originalId, 200)}`,
+    `X-Waybill-Sender: ${typedAddress(input.originalSender, words)}`,
+    `Arrival-Date: ${mailDate(input.acceptedAtMs)}`,
+  ]
+  const ofRecipients = listed.map((recipient) => recipientFields(recipient, input, words))
+  return [ofMessage, ...ofRecipients]
+    .map((fields) => fields.map((field) => `${fold(field, ' ')}\r\n`).join(''))
+    .join('\r\n')
+}
+
+function recipientFields(recipient: ReportedRecipient, input: ReportInput, words: Words): string[] {
+  const { action, address } = recipient
+  const status = /^[245]\.[0-9]{1,3}\.[0-9]{1,3}$/.test(recipient.status)
+    ? recipient.status
+    : { failed: '5.0.0', delayed: '4.0.0' }[action]
+  const remote = words(recipient.remote ?? '', 255)
+  const reason = words(recipient.reason, reasonBytesMax)
+  const fields = [
+    `Final-Recipient: ${typedAddress(address, words)}`,
+    `Action: ${action}`,
+    `Status: ${status}`,
+  ]
+  if (remote !== '') fields.push(`Remote-MTA: dns; ${remote}`)
+  if (reason !== '') fields.push(`Diagnostic-Code: ${remote === '' ? 'x-waybill' : 'smtp'}; ${reason}`)
+  if (action === 'delayed' && input.giveUpAtMs !== undefined)
+    fields.push(`Will-Retry-Until: ${mailDate(input.giveUpAtMs)}`)
+  return fields
+}
+
+/** `rfc822; a@b`, or `utf-8; …` for an address outside ASCII: as it is if the words may be, else in RFC 6533's
+ * `\x{…}` form, which loses nothing. */
+function typedAddress(address: string, words: Words): string {
+  const clean = oneLine(address, 512)
+  if (isAscii(clean)) return `rfc822; ${clean}`
+  if (words(clean, 512) === clean) return `utf-8; ${clean}`
+  return `utf-8; ${clean.replace(/[^\x21-\x2a\x2c-\x3c\x3e-\x5b\x5d-\x7e]/gu, (character) => `\\x{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`)}`
+}

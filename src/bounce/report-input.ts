@@ -1,0 +1,36 @@
+/** What a report is made from. Everything in it that came from outside (addresses, remote text, the original's header) is taken
+ * as hostile; everything that changes from call to call (time, id) is in here, so that the same input gives the same bytes. */
+
+export interface ReportedRecipient {
+  readonly address: string
+  readonly action: 'failed' | 'delayed'
+  /** RFC 3463, `5.1.1`; anything else is reported as 5.0.0 or 4.0.0. */
+  readonly status: string
+  /** The remote's own words, or ours when there is no `remote`. */
+  readonly reason: string
+  /** Name of the server that said so. */
+  readonly remote?: string | undefined
+}
+
+export interface ReportInput {
+  /** Id of the report itself; becomes its Message-ID. */
+  readonly id: string
+  readonly originalId: string
+  /** Whom the report goes to. */
+  readonly originalSender: string
+  /** At least one. */
+  readonly recipients: readonly ReportedRecipient[]
+  readonly acceptedAtMs: number
+  /** The instant of the report; recorded, not read from a clock, when a report is composed again after a crash. */
+  readonly nowMs: number
+  /** When delayed recipients will be given up, if that is known. */
+  readonly giveUpAtMs?: number | undefined
+  /** A host name or address literal, from the configuration. */
+  readonly reportingMta: string
+  /** The original or its beginning; undefined when only the embedder can read it. */
+  readonly data: Buffer | undefined
+  /** Length of the whole original; 0 when it is not known. */
+  readonly dataBytes: number
+  /** The original was submitted with SMTPUTF8. */
+  readonly smtputf8: boolean
+}

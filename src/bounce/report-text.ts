@@ -1,0 +1,49 @@
+/** The part of a report that people read: what happened, to whom, why, and whether there is anything to do.
+ * Invariant: each recipient's address begins a line, and nothing foreign does. */
+import type { ReportedRecipient, ReportInput } from './report-input.js'
+import { fold, oneLine } from './safe-text.js'
+
+/** Octets of a remote's text. */
+export const reasonBytesMax = 1000
+
+/** @param listed those of the recipients that the report names
+ * @param headerFollows false when the report has no part with the original's header */
+export function reportText(
+  input: ReportInput,
+  listed: readonly ReportedRecipient[],
+  headerFollows: boolean,
+): string {
+  const failed = listed.filter(({ action }) => action === 'failed')
+  const delayed = listed.filter(({ action }) => action === 'delayed')
+  const until = input.giveUpAtMs === undefined ? '' : `, until ${mailDate(input.giveUpAtMs)}`
+  const paragraphs = [
+    fold(`This is the mail system at ${input.reportingMta}.`, ''),
+    ...section(
+      'Your message could not be delivered to these recipients. It will not be tried again.',
+      failed,
+    ),
+    ...section(
+      `Your message is late for these recipients. You need not send it again: it will be tried further${until}.`,
+      delayed,
+    ),
+  ]
+  const restCount = input.recipients.length - listed.length
+  if (restCount > 0) paragraphs.push(fold(`${restCount} more recipients are not listed in this report.`, ''))
+  const size = input.dataBytes > 0 ? ` (${input.dataBytes} bytes)` : ''
+  const accepted = `The message${size} was accepted on ${mailDate(input.acceptedAtMs)} under the id ${oneLine(input.originalId, 200)}.`
+  paragraphs.push(fold(headerFollows ? `${accepted} Its header is attached.` : accepted, ''))
+  return `${paragraphs.join('\r\n\r\n')}\r\n`
+}
+
+/** An instant as in the Date field, RFC 5322, in UTC. */
+export const mailDate = (atMs: number): string => new Date(atMs).toUTCString().replace('GMT', '+0000')
+
+function section(heading: string, recipients: readonly ReportedRecipient[]): string[] {
+  return recipients.length === 0 ? [] : [fold(heading, ''), ...recipients.map(entry)]
+}
+
+function entry({ address, status, reason, remote }: ReportedRecipient): string {
+  const said = oneLine(reason, reasonBytesMax) || oneLine(status, 20)
+  const by = oneLine(remote ?? '', 255)
+  return fold(`<${oneLine(address, 512)}>: ${by === '' ? said : `${by} said: ${said}`}`, '    ')
+}

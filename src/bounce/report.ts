@@ -1,0 +1,105 @@
+/** A report to the sender, RFC 3464, composed with nodemailer's MIME writer.
+ * Invariant: the same input gives the same bytes (no clock, no chance): a report is composed again after a crash and must not
+ * become another one. It is 7 bit but for the To field of a sender outside ASCII, so it needs SMTPUTF8 exactly when that
+ * address does, and never 8BITMIME. Its boundary is a hash of all parts, so none of them can contain it. */
+import { isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import MimeNode from 'nodemailer/lib/mime-node'
+import { assert } from '../base/assert.js'
+import { WaybillError } from '../errors.js'
+import { deliveryStatus } from './delivery-status.js'
+import { originalHeader } from './original-header.js'
+import { isMailAddress } from './report-decision.js'
+import type { ReportInput } from './report-input.js'
+import { reportText } from './report-text.js'
+import { isAscii } from './safe-text.js'
+
+/** Recipients that one report names; it tells how many more there are. */
+export const listedRecipientsMax = 1000
+
+interface Part {
+  readonly type: string
+  readonly description: string
+  readonly content: string | Buffer
+}
+
+/** @throws WaybillError ADDRESS_INVALID when the sender cannot get a report (ask reportDecision first),
+ * OPTION_INVALID when `reportingMta` is not a host name or address literal */
+export async function composeReport(input: ReportInput): Promise<Buffer> {
+  assert(input.recipients.length > 0, 'a report names at least one recipient')
+  assert(Number.isFinite(new Date(input.nowMs).getTime()), 'a report has a date')
+  if (!isMailAddress(input.originalSender))
+    throw new WaybillError('ADDRESS_INVALID', 'the sender of a reported message is not an address', {
+      id: input.originalId,
+    })
+  if (
+    !/^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[a-z0-9.:-]+\])$/i.test(input.reportingMta) ||
+    input.reportingMta.length > 255
+  )
+    throw new WaybillError('OPTION_INVALID', 'expected a host name or an address literal', {
+      option: 'reportingMta',
+    })
+  const parts = partsOf(input)
+  const root = new MimeNode('multipart/report; report-type=delivery-status', {
+    boundaryPrefix: 'waybill',
+    baseBoundary: hashOf(parts),
+  })
+  root.setHeader([
+    { key: 'Date', value: new Date(input.nowMs) },
+    { key: 'From', value: { name: 'Mail Delivery System', address: `MAILER-DAEMON@${input.reportingMta}` } },
+    { key: 'To', value: { name: '', address: input.originalSender } },
+    { key: 'Subject', value: subject(input) },
+    {
+      key: 'Message-ID',
+      value: `<${input.id.replace(/[^a-z0-9._-]/gi, '-').slice(0, 200)}@${input.reportingMta}>`,
+    },
+    { key: 'Auto-Submitted', value: 'auto-replied' },
+    { key: 'MIME-Version', value: '1.0' },
+  ])
+  for (const { type, description, content } of parts) {
+    const part = root.createChild(type, { textEncoding: 'Q' })
+    part.setHeader('Content-Description', description)
+    if (type.startsWith('message/global')) part.setHeader('Content-Transfer-Encoding', 'quoted-printable')
+    part.setContent(content)
+  }
+  return await root.build()
+}
+
+function partsOf(input: ReportInput): Part[] {
+  const listed = input.recipients.slice(0, listedRecipientsMax)
+  const header = input.data === undefined ? Buffer.alloc(0) : originalHeader(input.data, input.dataBytes)
+  const status = deliveryStatus(input, listed)
+  const parts: Part[] = [
+    {
+      type: 'text/plain; charset=utf-8',
+      description: 'Notification',
+      content: reportText(input, listed, header.length > 0),
+    },
+    {
+      type: status.isGlobal ? 'message/global-delivery-status' : 'message/delivery-status',
+      description: 'Delivery report',
+      content: status.text,
+    },
+  ]
+  if (header.length > 0) {
+    const text = header.toString('latin1')
+    const isGlobal = input.smtputf8 && !isAscii(text) && isUtf8(header)
+    parts.push({
+      type: isGlobal ? 'message/global-headers' : 'text/rfc822-headers',
+      description: 'Header of the message',
+      content: isAscii(text) ? text : header,
+    })
+  }
+  return parts
+}
+
+const subject = ({ recipients }: ReportInput): string =>
+  recipients.some(({ action }) => action === 'failed')
+    ? 'Undelivered Mail Returned to Sender'
+    : 'Delayed Mail (still being retried)'
+
+function hashOf(parts: readonly Part[]): string {
+  const hash = createHash('sha256')
+  for (const { content } of parts) hash.update(content)
+  return hash.digest('hex').slice(0, 32)
+}
