@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { judgeFileSystem } from '../../src/disk/file-system.js'
-import { flockByProgram, takeLock } from '../../src/disk/lock.js'
+import { flockByProgram, takeLock, whenReleased } from '../../src/disk/lock.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { refusal } from './fixture.js'
 
@@ -58,6 +58,20 @@ for (const byProgram of [false, true]) {
     expect(await takeAndRelease(byProgram)).toBe('none')
   })
 }
+
+test('the next life in this process waits until the one before has let go', async () => {
+  const lock = await takeLock(path)
+  let release = (): void => undefined
+  whenReleased(lock, new Promise<void>((resolve) => (release = resolve)))
+  let outcome = 'waiting'
+  const next = takeLock(path)
+  void refusal(next).then((settled) => (outcome = settled))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(outcome).toBe('waiting')
+  fs.closeSync(lock.descriptor)
+  release()
+  fs.closeSync((await next).descriptor)
+})
 
 test('who is refused is told which process has the queue', async () => {
   const disk = nodeDisk(directory)

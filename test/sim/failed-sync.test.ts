@@ -114,3 +114,17 @@ test('a sync that reports ENOSPC is a failed disk, not a full one', async () => 
     },
   )
 })
+
+test('the length of a file that grew before a failed sync is not made good by the next', async () => {
+  const { disk } = await live(
+    async (on) => {
+      await writeDurably(on, 'a', Buffer.from('old'))
+      const file = await on.open('a', 'write')
+      await file.write(Buffer.from('new'), 3)
+      expect(await refusal(file.sync())).toBe('DISK_FAILED EIO')
+      await file.sync()
+    },
+    { faults: secondSyncFails },
+  )
+  expect(fates(afterPowerLoss(disk), 'a')).toEqual(['old', 'old\0\0\0', 'oldnew'])
+})

@@ -49,15 +49,19 @@ test('the lock dies with the process', async () => {
 test('after the disk is abandoned, calls under way have happened or never will', async () => {
   const outcomes = new Set<string>()
   for (let seed = 0; seed < 20; seed++) {
-    const { disk, world } = await live(async (on) => writeDurably(on, 'a', old), {}, seed)
+    let seen = 0
+    const observer = { before: () => seen++ }
+    const { disk, world } = await live(async (on) => writeDurably(on, 'a', old), { observer }, seed)
     const file = await world.settle(disk.open('a', 'write'))
     let settled = false
     void file.write(young, 0).then(() => (settled = true))
     disk.abandon()
+    const seenAlive = seen
     const content = disk.image.bytes('a').toString().at(0) ?? ''
     await world.run()
     expect(disk.image.bytes('a').toString().at(0)).toBe(content)
     expect(settled).toBe(false)
+    expect(seen).toBe(seenAlive)
     outcomes.add(content)
   }
   expect(outcomes).toEqual(new Set(['o', 'y']))

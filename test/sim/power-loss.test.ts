@@ -209,3 +209,42 @@ test('states are of the moment they were asked for, whatever happens before they
   const images = Array.from(states, (state) => state.image)
   expect(fates(images, 'a')).toEqual([old.toString()])
 })
+
+test('a sync of a directory does not cover a name that was under way when it started', async () => {
+  const { disk } = await live(async (on) => {
+    await Promise.all([on.open('a', 'create'), on.syncDirectory('')])
+  })
+  expect(fates(afterPowerLoss(disk), 'a')).toEqual(['', 'gone'])
+})
+
+test('a sync of the directory that a file was moved from makes its new name durable too', async () => {
+  const { disk } = await live(async (on) => {
+    await on.makeDirectory('d')
+    await on.syncDirectory('')
+    await writeDurably(on, 'a', Buffer.from('content'))
+    await on.rename('a', 'd/a')
+    await on.syncDirectory('')
+  })
+  expect(afterPowerLoss(disk).map((image) => image.files())).toEqual([['d/a']])
+})
+
+test('bytes behind a length that was lost do not come back when the file grows again', async () => {
+  const { disk } = await live(async (on) => {
+    await writeDurably(on, 'a', Buffer.from('old'))
+    await overwrite(on, 'a', Buffer.from('new'), 3)
+  })
+  const cut = afterPowerLoss(disk).filter((image) => fate(image, 'a') === 'old')
+  expect(cut).toHaveLength(2)
+  for (const image of cut) {
+    await live(async (on) => (await on.open('a', 'write')).truncate(6), { image })
+    expect(fate(image, 'a')).toBe('old\0\0\0')
+  }
+})
+
+test('a device is as small after a crash as before', async () => {
+  const size = { capacityBytes: 8192, capacityFiles: 3 }
+  const { disk } = await live(async (on) => writeDurably(on, 'a', old), { size })
+  const states = [...disk.crashStates(), ...disk.killStates()]
+  expect(states).toHaveLength(2)
+  for (const { image } of states) expect(image.space()).toEqual({ freeBytes: 4096, freeFiles: 2 })
+})
