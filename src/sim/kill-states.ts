@@ -5,7 +5,7 @@ import { seededPrng } from '../base/prng.js'
 import { copyImage } from './copy.js'
 import type { CrashState } from './crash-states.js'
 import { Refusal, type DiskImage } from './disk-image.js'
-import { describe, perform, type ChangingOperation } from './operation.js'
+import { describeOperation, perform, type ChangingOperation } from './operation.js'
 import { survivorSets } from './survivors.js'
 
 const killBounds = { exhaustiveUnitsMax: 3, randomStates: 4, statesMax: 16 }
@@ -45,7 +45,7 @@ function* statesOf(
     for (const [index, operation] of operations.entries()) {
       if (!kept[index] && index !== torn) continue
       const part = index === torn ? halfOf(operation) : operation
-      done.push(describe(part))
+      done.push(describeOperation(part))
       try {
         perform(image, part, 'file' in part ? fileOf(part.file) : undefined)
       } catch (error) {

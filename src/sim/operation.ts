@@ -120,7 +120,7 @@ export function isChanging(operation: Operation): operation is ChangingOperation
 }
 
 /** One line for a trace: `write journal/1 @4096+512`. */
-export function describe(operation: Operation): string {
+export function describeOperation(operation: Operation): string {
   const name = `${operation.kind} ${operation.path === '' ? '.' : operation.path}`
   if ('bytes' in operation) return `${name} @${operation.position}+${operation.bytes.length}`
   if ('lengthBytes' in operation) return `${name} to ${operation.lengthBytes}`

@@ -10,7 +10,13 @@ import { crashStates, type CrashOptions, type CrashState } from './crash-states.
 import { DiskImage, Refusal, type DeviceSize } from './disk-image.js'
 import { FaultPlan, type Fault } from './faults.js'
 import { killStates } from './kill-states.js'
-import { describe, isChanging, perform, type ChangingOperation, type Operation } from './operation.js'
+import {
+  describeOperation,
+  isChanging,
+  perform,
+  type ChangingOperation,
+  type Operation,
+} from './operation.js'
 import { refuseInPart } from './refuse.js'
 import { SimDiskFile, type FileCalls } from './sim-disk-file.js'
 import type { SimWorld } from './world.js'
@@ -217,5 +223,5 @@ export class SimDisk implements Disk {
 
 function failureOf(operation: Operation, errno: string | undefined): WaybillError {
   const name = operation.kind === 'writeSynced' ? 'write synced' : operation.kind
-  return diskFailure(name, operation.path, errno, new Error(describe(operation)))
+  return diskFailure(name, operation.path, errno, new Error(describeOperation(operation)))
 }

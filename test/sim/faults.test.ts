@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Disk } from '../../src/disk/disk.js'
 import type { Operation } from '../../src/sim/operation.js'
-import { describe as line } from '../../src/sim/operation.js'
+import { describeOperation as line } from '../../src/sim/operation.js'
 import { contentOf, refusal, write } from '../disk/fixture.js'
 import { afterPowerLoss, fates, live, overwrite, sector, writeDurably } from './fixture.js'
 

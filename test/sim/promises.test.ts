@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { DiskFile } from '../../src/disk/disk.js'
 import type { DiskImage } from '../../src/sim/disk-image.js'
 import { SimDisk } from '../../src/sim/sim-disk.js'
-import { describe as line } from '../../src/sim/operation.js'
+import { describeOperation as line } from '../../src/sim/operation.js'
 import { SimWorld } from '../../src/sim/world.js'
 import { writeDurably } from './fixture.js'
 
