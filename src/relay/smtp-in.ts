@@ -9,7 +9,8 @@ import type { TlsOptions } from 'node:tls'
 import { domainToASCII } from 'node:url'
 import type { SMTPServerDataStream, SMTPServerError, SMTPServerSession } from 'smtp-server'
 import { systemClock, type Clock } from '../base/clock.js'
-import { isWaybillError, type SmtpReply } from '../errors.js'
+import { isInternational, isMailAddress } from '../base/mail-address.js'
+import { isWaybillError, WaybillError, type SmtpReply } from '../errors.js'
 import { hopCount, receivedBytesMax, receivedHeader } from './received.js'
 import { collected } from './smtp-data.js'
 import { SessionServer } from './smtp-session.js'
@@ -40,6 +41,8 @@ export interface SmtpServerOptions {
   readonly greetDelayMs?: number
   /** Largest message, bytes; the queue's limit unless told. */
   readonly sizeBytesMax?: number
+  /** Recipients of one message, 1000 unless told; the others get 452 and are sent in a message of their own. */
+  readonly recipientCountMax?: number
   /** Sessions at once, 500 unless told; more get 421. */
   readonly sessionsMax?: number
   /** Milliseconds without a byte from the client, 300 000 unless told (RFC 5321 §4.5.3.2.7). */
@@ -74,6 +77,9 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   const hopCountMax = options.hopCountMax ?? 50
   const headerBytes = received ? receivedBytesMax : 0
   const sizeBytesMax = Math.min(options.sizeBytesMax ?? Infinity, queue.limits.dataBytesMax - headerBytes)
+  if (sizeBytesMax < 1) {
+    throw new WaybillError('OPTION_INVALID', 'no room for a message', { option: 'sizeBytesMax' })
+  }
   const onError = options.onError ?? ((): void => {})
 
   const headerOf = (session: SMTPServerSession): Buffer => {
@@ -116,7 +122,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       heloResponse: '%s',
       size: sizeBytesMax,
       rejectOversized: true,
-      maxRecipients: queue.limits.recipientCountMax,
+      maxRecipients: Math.min(options.recipientCountMax ?? 1000, queue.limits.recipientCountMax),
       maxClients: options.sessionsMax ?? 500,
       socketTimeout: options.idleTimeoutMs ?? 300_000,
       disabledCommands: tls === undefined ? ['AUTH', 'STARTTLS'] : ['AUTH'],
@@ -124,11 +130,11 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       disableReverseLookup: true,
       logger: false,
       onConnect: (_session, done) => done(),
-      onMailFrom: ({ address }, session, done) => done(addressError(address, session)),
+      onMailFrom: ({ address }, session, done) => done(addressError(address, session, '5.1.7')),
       onRcptTo: ({ address }, session, done) => {
         if (purpose === 'relay' && !isTrusted(session.remoteAddress)) {
           done(new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied'))
-        } else done(addressError(address, session))
+        } else done(addressError(address, session, '5.1.3'))
       },
       onData: (source, session, done) => {
         accepted(source, session).then(
@@ -171,11 +177,15 @@ function plainAddress(address: string, hostname: string): string {
   return domain === '' ? address : address.slice(0, at + 1) + domain
 }
 
-const isPlain = (text: string): boolean => !/[^\0-\x7f]/.test(text)
+const isPlain = (text: string): boolean => !isInternational(text)
 
-/** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8. */
-function addressError(address: string, session: SMTPServerSession): SMTPServerError | null {
-  if (session.envelope.smtpUtf8 === true || isPlain(plainAddress(address, ''))) return null
+/** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8.
+ * @param enhanced for an address that is none */
+function addressError(address: string, session: SMTPServerSession, enhanced: string): SMTPServerError | null {
+  const plain = plainAddress(address, 'localhost')
+  if (plain !== '' && !isMailAddress(plain))
+    return new ReplyError({ code: 501, enhanced }, 'bad address syntax')
+  if (session.envelope.smtpUtf8 === true || isPlain(plain)) return null
   return new ReplyError({ code: 553, enhanced: '5.6.7' }, 'this address needs SMTPUTF8')
 }
 

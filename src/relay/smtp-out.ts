@@ -8,6 +8,7 @@
 import { isAscii } from 'node:buffer'
 import type { ConnectionOptions } from 'node:tls'
 import { assert } from '../base/assert.js'
+import { isInternational } from '../base/mail-address.js'
 import { systemClock, type Clock } from '../base/clock.js'
 import type {
   DeliveryRequest,
@@ -187,8 +188,6 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
 }
 
 const unwritable = /[\r\n<>]/
-
-const isInternational = (address: string): boolean => /[^\0-\x7f]/.test(address)
 
 /** The server had ended the session before it knew of this transaction. */
 function endedIdle({ error, answered, accepted, dotSent }: Transaction): boolean {

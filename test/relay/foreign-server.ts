@@ -19,6 +19,8 @@ export interface Taken {
   readonly commands: readonly string[]
   readonly recipients: readonly string[]
   readonly data: Buffer
+  /** When the reply to the final dot left, by performance.now(). */
+  readonly atMs: number
 }
 
 export interface ForeignServer {
@@ -29,6 +31,8 @@ export interface ForeignServer {
   readonly commands: string[]
   sessionCount(): number
   openCount(): number
+  /** Sessions between MAIL and the reply to the final dot. */
+  busyCount(): number
   /** Ends the connections that are open, as an idle timeout would. */
   endSessions(): void
   close(): void
@@ -49,10 +53,14 @@ export async function foreignServer(
   const commands: string[] = []
   const sockets = new Set<Socket>()
   let sessionCount = 0
+  const busy = new Set<Socket>()
   const server: Server = createServer((socket) => {
     const session: ForeignSession = { number: ++sessionCount, taken: 0 }
     sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+    socket.on('close', () => {
+      sockets.delete(socket)
+      busy.delete(socket)
+    })
     socket.on('error', () => {})
     let input = Buffer.alloc(0)
     let inData = false
@@ -76,6 +84,7 @@ export async function foreignServer(
       if (verb === 'MAIL') {
         transaction = []
         recipients = []
+        busy.add(socket)
       }
       transaction.push(line)
       if (verb === 'EHLO')
@@ -94,9 +103,16 @@ export async function foreignServer(
     const message = (raw: Buffer): void => {
       const data = Buffer.from(raw.toString('latin1').replace(/(^|\r\n)\.\./g, '$1.'), 'latin1')
       const reply = answer('.', '250 2.0.0 taken')
+      busy.delete(socket)
       if (reply?.startsWith('2') !== true) return
       session.taken++
-      taken.push({ session: session.number, commands: transaction, recipients, data })
+      taken.push({
+        session: session.number,
+        commands: transaction,
+        recipients,
+        data,
+        atMs: performance.now(),
+      })
     }
     socket.on('data', (chunk: Buffer) => {
       input = Buffer.concat([input, chunk])
@@ -129,6 +145,7 @@ export async function foreignServer(
     commands,
     sessionCount: () => sessionCount,
     openCount: () => sockets.size,
+    busyCount: () => busy.size,
     endSessions: () => {
       for (const socket of sockets) socket.end()
     },

@@ -1,0 +1,193 @@
+/** A relay under traffic that is killed again and again, and what must be true afterwards.
+ * Oracles: every message that got 250 arrives at every recipient that takes it, byte-identical (O1); what arrives twice was in
+ * flight at a kill: the relay had begun it, or had its answer for less than `flightMs` (O3); nothing arrives that was not sent (O5);
+ * a recipient that is refused for good is reported to the sender once. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { below, seededPrng } from '../../src/base/prng.js'
+import { runLoad } from './load.js'
+import { numberedMail, type NumberedMail } from './mail.js'
+import { RelayProcess } from './relay-process.js'
+import { deliveryKey, hashOf, openSink, type Delivery, type Report, type Sink } from './sink.js'
+
+/** How long after an answer its record may be unsynced: two syncs and the relay's turn, with room for a busy machine. */
+const flightMs = 250
+/** A delivery whose end the sink reads from its socket after the relay is gone. */
+const lateMs = 500
+const drainMs = 30_000
+
+export interface Scenario {
+  readonly seed: number
+  /** Messages that must have got 250. */
+  readonly settledCount: number
+  readonly sessionCount: number
+  readonly killCount: number
+  /** A kill comes at a random moment within this time after a start, milliseconds: before, while or after it recovers. */
+  readonly lifeMsMax: number
+  /** Local parts, without the number. */
+  readonly recipients: (number: number) => readonly string[]
+}
+
+export interface Evidence {
+  readonly settled: ReadonlyMap<number, NumberedMail>
+  readonly sent: ReadonlyMap<number, NumberedMail>
+  readonly kills: readonly { readonly atMs: number; readonly busyCount: number }[]
+  readonly deliveries: ReadonlyMap<string, readonly Delivery[]>
+  readonly reports: readonly Report[]
+}
+
+const isTaken = (recipient: string): boolean => !recipient.startsWith('fail-')
+
+export async function killed(scenario: Scenario): Promise<Evidence> {
+  const directory = await mkdtemp(join(tmpdir(), 'waybill-kill-'))
+  const sink = await openSink()
+  const target = `${sink.host}:${sink.port}`
+  const relay = new RelayProcess([
+    '--queue',
+    join(directory, 'queue'),
+    '--relay',
+    target,
+    '--retry',
+    '1s,2s,5s',
+    '--log-level',
+    'warn',
+  ])
+  const prng = seededPrng(scenario.seed)
+  const settled = new Map<number, NumberedMail>()
+  const sent = new Map<number, NumberedMail>()
+  const kills: { atMs: number; busyCount: number }[] = []
+  const givesUp = new AbortController()
+  try {
+    await relay.start()
+    const load = runLoad({
+      target: () => relay.endpoint,
+      sessionCount: scenario.sessionCount,
+      pauseMs: 10,
+      next: () => {
+        if (settled.size >= scenario.settledCount && kills.length >= scenario.killCount) return undefined
+        const number = sent.size + 1
+        const mail = numberedMail(scenario.seed, number, scenario.recipients(number))
+        sent.set(number, mail)
+        return mail
+      },
+      onSettled: (mail) => void settled.set(mail.number, mail),
+      signal: givesUp.signal,
+    })
+    for (let i = 0; i < scenario.killCount; i++) {
+      const listening = i === 0 ? Promise.resolve() : relay.start()
+      await sleep(below(prng, scenario.lifeMsMax))
+      kills.push({ atMs: performance.now(), busyCount: sink.busyCount() })
+      await relay.kill()
+      await listening
+    }
+    await relay.start()
+    await Promise.race([load, endedByItself(relay)])
+    await drained(sink, settled, relay)
+    return { settled, sent, kills, deliveries: sink.deliveries(), reports: sink.reports() }
+  } finally {
+    givesUp.abort()
+    await relay.kill()
+    sink.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function endedByItself(relay: RelayProcess): Promise<void> {
+  const exit = await relay.exit()
+  throw new Error(`the relay ended by itself, ${String(exit)}:\n${relay.log}`)
+}
+
+/** Waits until everything settled has arrived, and then as long as a duplicate would need. */
+async function drained(
+  sink: Sink,
+  settled: ReadonlyMap<number, NumberedMail>,
+  relay: RelayProcess,
+): Promise<void> {
+  for (
+    const endMs = performance.now() + drainMs;
+    performance.now() < endMs && relay.isRunning;
+    await sleep(200)
+  ) {
+    const before = sink.takenCount()
+    const deliveries = sink.deliveries()
+    const reported = new Set(sink.reports().map(({ number }) => number))
+    const isComplete = [...settled.values()].every(
+      ({ number, recipients }) =>
+        recipients.every(
+          (recipient) => !isTaken(recipient) || deliveries.has(deliveryKey(number, recipient)),
+        ) &&
+        (recipients.every(isTaken) || reported.has(number)),
+    )
+    if (!isComplete) continue
+    await sleep(1500)
+    if (sink.takenCount() === before) return
+  }
+}
+
+/** What is wrong, in words; empty when all promises are kept. */
+export function faultsOf({ settled, sent, kills, deliveries, reports }: Evidence): string[] {
+  const faults: string[] = []
+  for (const { number, recipients } of settled.values()) {
+    for (const recipient of recipients.filter(isTaken)) {
+      if (!deliveries.has(deliveryKey(number, recipient))) faults.push(`lost: ${number} to ${recipient}`)
+    }
+  }
+  const inFlight = (atMs: number): boolean =>
+    kills.some((kill) => atMs >= kill.atMs - flightMs && atMs <= kill.atMs + lateMs)
+  const hashes = new Map<number, string>()
+  for (const [key, copies] of deliveries) {
+    const number = Number.parseInt(key, 10)
+    const mail = sent.get(number)
+    const recipient = key.slice(key.indexOf(' ') + 1)
+    if (mail === undefined || !mail.recipients.includes(recipient) || !isTaken(recipient)) {
+      faults.push(`never sent: ${key}`)
+      continue
+    }
+    const hash = hashes.get(number) ?? hashOf(mail.data)
+    hashes.set(number, hash)
+    if (copies.some((copy) => copy.hash !== hash)) faults.push(`changed: ${key}`)
+    const unexplained = copies.slice(0, -1).filter(({ atMs }) => !inFlight(atMs))
+    if (unexplained.length > 0) faults.push(`twice without a kill: ${key}, ${copies.length} copies`)
+  }
+  return [...faults, ...reportFaults(settled, sent, reports, inFlight)]
+}
+
+function reportFaults(
+  settled: Evidence['settled'],
+  sent: Evidence['sent'],
+  reports: readonly Report[],
+  inFlight: (atMs: number) => boolean,
+): string[] {
+  const faults: string[] = []
+  const byNumber = new Map<number, Report[]>()
+  for (const report of reports) byNumber.set(report.number, [...(byNumber.get(report.number) ?? []), report])
+  for (const number of byNumber.keys()) {
+    if (!sent.has(number)) faults.push(`a report about ${number}, which was never sent`)
+  }
+  for (const { number, recipients } of sent.values()) {
+    const refused = recipients.filter((recipient) => !isTaken(recipient))
+    const copies = byNumber.get(number) ?? []
+    const distinct = [...new Map(copies.map((report) => [report.messageId, report])).values()]
+    const named = distinct.flatMap((report) => report.recipients).sort()
+    const isSettled = settled.has(number)
+    if ((isSettled || named.length > 0) && named.join() !== [...refused].sort().join()) {
+      faults.push(`reports about ${number} name [${named.join()}] instead of [${refused.join()}]`)
+    }
+    if (copies.length > distinct.length && copies.slice(0, -1).every(({ atMs }) => !inFlight(atMs))) {
+      faults.push(`a report about ${number} came twice without a kill`)
+    }
+  }
+  return faults
+}
+
+export function summaryOf({ settled, sent, kills, deliveries, reports }: Evidence): string {
+  const copies = [...deliveries.values()]
+  const twiceCount = copies.reduce((sum, { length }) => sum + length - 1, 0)
+  const busyCount = kills.reduce((sum, kill) => sum + kill.busyCount, 0)
+  return (
+    `${settled.size} of ${sent.size} messages settled, ${copies.length} recipients reached, ${kills.length} kills with ` +
+    `${busyCount} deliveries in flight, ${twiceCount} duplicates, ${reports.length} reports`
+  )
+}

@@ -1,0 +1,69 @@
+/** The relay as a process of its own, which can be killed at any moment. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+export const waybillPath: string = fileURLToPath(new URL('../../dist/tools/waybill.js', import.meta.url))
+
+export class RelayProcess {
+  readonly #args: readonly string[]
+  #child: ChildProcess | undefined
+  #exited: Promise<void> = Promise.resolve()
+  /** Where it listens, the same in every life. */
+  endpoint: { host: string; port: number } = { host: '127.0.0.1', port: 0 }
+  /** What the last life wrote to standard error. */
+  log = ''
+
+  /** @param args of `waybill serve`, without `--listen` */
+  constructor(args: readonly string[]) {
+    this.#args = args
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  /** Starts it. Resolves when it listens, or when it has ended before: a kill may come first. */
+  async start(): Promise<void> {
+    const { host, port } = this.endpoint
+    const child = spawn(
+      process.execPath,
+      [waybillPath, 'serve', '--listen', `${host}:${port}`, ...this.#args],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
+    this.#child = child
+    this.log = ''
+    this.#exited = new Promise((resolve) => child.once('exit', () => resolve()))
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.log = (this.log + chunk.toString()).slice(-100_000)
+    })
+    let output = ''
+    await new Promise<void>((resolve) => {
+      child.once('exit', () => resolve())
+      child.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+        const match = /^listening on (\S+):(\d+)$/m.exec(output)
+        if (match === null) return
+        this.endpoint = { host: match[1] ?? host, port: Number(match[2]) }
+        resolve()
+      })
+    })
+  }
+
+  /** Ends it as a power failure of the process would. Resolves when it is gone. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.#child?.kill(signal)
+    await this.#exited
+  }
+
+  /** Its exit code or signal, once it has ended by itself. */
+  async exit(): Promise<number | NodeJS.Signals | null> {
+    await this.#exited
+    return this.#child?.exitCode ?? this.#child?.signalCode ?? null
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { messageOf, recipientsOf, unixLines } from '../../tools/commands/message-text.js'
+
+const authorship = {
+  sender: 'me@example.org',
+  hostname: 'host.example',
+  unique: 'u1',
+  now: new Date(1_763_000_000_000),
+  name: undefined,
+}
+const complete = 'Date: now\r\nMessage-ID: <m@x>\r\nFrom: a@b\r\n'
+const made = (lines: string, more = {}): string =>
+  messageOf(lines, { ...authorship, ...more }).toString('latin1')
+
+test('line feeds become CRLF, and the last line is ended', () => {
+  expect(unixLines(Buffer.from('a\nb\r\nc'), false)).toBe('a\r\nb\r\nc\r\n')
+})
+
+test('a single dot ends the message, unless told otherwise', () => {
+  const input = Buffer.from('a\n..\n.b\n.\nrest\n')
+  expect(unixLines(input, true)).toBe('a\r\n..\r\n.b\r\n')
+  expect(unixLines(input, false)).toBe('a\r\n..\r\n.b\r\n.\r\nrest\r\n')
+})
+
+test('a complete message is not changed by a byte', () => {
+  const lines = `${complete}Subject: \xe9\r\n\tfolded\r\n\r\n\x00\xff body: x\r\n`
+  expect(made(lines)).toBe(lines)
+})
+
+test('Date, Message-ID and From are added when they are missing', () => {
+  expect(made('Subject: x\r\n\r\nbody\r\n')).toBe(
+    'Date: Thu, 13 Nov 2025 02:13:20 +0000\r\nMessage-ID: <u1@host.example>\r\nFrom: me@example.org\r\nSubject: x\r\n\r\nbody\r\n',
+  )
+})
+
+test('the null sender is no From, and a name is quoted where it must be', () => {
+  expect(made('\r\n', { sender: '' })).not.toContain('From')
+  expect(made('\r\n', { name: 'Doe, "J"' })).toContain('From: "Doe, \\"J\\"" <me@example.org>\r\n')
+})
+
+test('a body without a header keeps its first line', () => {
+  expect(made('just text, not a field\r\n')).toMatch(/\r\n\r\njust text, not a field\r\n$/)
+})
+
+test('Bcc is removed with its folded lines, and nothing else', () => {
+  expect(made(`${complete}Bcc: x@y,\r\n z@y\r\nTo: t@y\r\n\r\nBcc: stays\r\n`)).toBe(
+    `${complete}To: t@y\r\n\r\nBcc: stays\r\n`,
+  )
+})
+
+test('recipients come from To, Cc and Bcc, with names, groups and folds', () => {
+  const header =
+    'To: "A, B" <a@x>, b@x\r\nCC: friends: c@x, D <d@x>;\r\nbcc:\r\n e@x\r\nReply-To: no@x\r\n\r\nTo: no@x\r\n'
+  expect(recipientsOf(header)).toEqual(['a@x', 'b@x', 'c@x', 'd@x', 'e@x'])
+})

@@ -1,0 +1,87 @@
+/** What a subcommand is, and how it reads its arguments.
+ * Invariant: help and parser are made of the same table, so that neither names an option that the other does not know. */
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { isWaybillError } from '../../src/errors.js'
+
+/** One option of a command. Without `value` it is a switch. */
+export interface Option {
+  readonly short?: string
+  /** What stands for its value in the help, `DIR`. */
+  readonly value?: string
+  readonly many?: boolean
+  readonly help: string
+}
+
+export interface Command {
+  /** The line in the list of commands. */
+  readonly summary: string
+  /** What follows the command's name in its usage line. */
+  readonly synopsis: string
+  readonly options: Readonly<Record<string, Option>>
+  /** More for its help, below the options. */
+  readonly notes?: string
+  /** Exit code of a wrong call; 2 unless told. */
+  readonly usageExitCode?: number
+  /** @returns the exit code; undefined leaves the process to what it started */
+  run(args: Arguments): Promise<number | undefined>
+}
+
+export interface Arguments {
+  /** The last value that was given. */
+  one(option: string): string | undefined
+  all(option: string): readonly string[]
+  isSet(option: string): boolean
+  readonly rest: readonly string[]
+}
+
+/** A call that cannot be understood; its message is for the person who made it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** @throws UsageError */
+export function parseArguments(command: Command, args: readonly string[]): Arguments {
+  const options: NonNullable<ParseArgsConfig['options']> = {}
+  for (const [name, { short, value }] of Object.entries(command.options)) {
+    const type = value === undefined ? 'boolean' : 'string'
+    options[name] = { type, multiple: true, ...(short === undefined ? undefined : { short }) }
+  }
+  const { values, positionals } = parsed({ args: [...args], options, allowPositionals: true, strict: true })
+  const given = (name: string): readonly unknown[] => (values[name] as readonly unknown[] | undefined) ?? []
+  const all = (name: string): readonly string[] => given(name).map(String)
+  for (const [name, { many = false, value }] of Object.entries(command.options)) {
+    if (value !== undefined && !many && given(name).length > 1)
+      throw new UsageError(`--${name} is given twice`)
+  }
+  return { one: (name) => all(name).at(-1), all, isSet: (name) => given(name).length > 0, rest: positionals }
+}
+
+function parsed(config: ParseArgsConfig): ReturnType<typeof parseArgs> {
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error)
+    throw new UsageError(text.replace(/\. To specify a positional.*/s, ''))
+  }
+}
+
+export function helpOf(name: string, command: Command): string {
+  const lines = Object.entries(command.options).map(([long, { short, value, help }]): [string, string] => {
+    const names = long.length === 1 ? `-${long}` : `${short === undefined ? '' : `-${short}, `}--${long}`
+    return [`  ${names}${value === undefined ? '' : ` ${value}`}`, help]
+  })
+  const width = Math.max(...lines.map(([left]) => left.length)) + 2
+  const table = lines.map(
+    ([left, help]) => left.padEnd(width) + help.replaceAll('\n', `\n${' '.repeat(width)}`),
+  )
+  const notes = command.notes === undefined ? [] : ['', command.notes]
+  return [`usage: waybill ${name} ${command.synopsis}`, '', command.summary, '', ...table, ...notes, ''].join(
+    '\n',
+  )
+}
+
+/** One line for a person: `QUEUE_LOCKED: another process has it (path …)`. */
+export function lineOf(error: unknown): string {
+  if (isWaybillError(error)) return `${error.code}: ${error.message}`
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,75 @@
+/** The message that `sendmail` reads from standard input, made ready for a queue. Pure.
+ * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them) and Bcc, which must not travel; Date, Message-ID and From
+ * are added above when the author left them out, as every sendmail does. */
+import addressparser from 'nodemailer/lib/addressparser'
+
+export interface Authorship {
+  readonly sender: string
+  /** After the @ of a Message-ID. */
+  readonly hostname: string
+  /** Before it; different for each message. */
+  readonly unique: string
+  readonly now: Date
+  /** Real name for an added From. */
+  readonly name: string | undefined
+}
+
+interface Field {
+  /** In lower case. */
+  readonly name: string
+  /** As it was written, with its line ends. */
+  readonly text: string
+}
+
+/** @param dotEnds a line with nothing but a dot ends the message (without `-i`) */
+export function unixLines(input: Buffer, dotEnds: boolean): string {
+  const text = input.toString('latin1').replace(/\r?\n/g, '\r\n')
+  const end = dotEnds ? /^\.\r\n/m.exec(text)?.index : undefined
+  const cut = end === undefined ? text : text.slice(0, end)
+  return cut === '' || cut.endsWith('\r\n') ? cut : `${cut}\r\n`
+}
+
+/** Latin-1 text stands for bytes here, so that no byte is changed. */
+export function messageOf(lines: string, authorship: Authorship): Buffer {
+  const { fields, body } = split(lines)
+  const { sender, hostname, unique, now, name } = authorship
+  const has = (field: string): boolean => fields.some((other) => other.name === field)
+  const date = now.toUTCString().replace('GMT', '+0000')
+  const from = name === undefined ? sender : `${quoted(name)} <${sender}>`
+  const added = [
+    ...(has('date') ? [] : [`Date: ${date}\r\n`]),
+    ...(has('message-id') ? [] : [`Message-ID: <${unique}@${hostname}>\r\n`]),
+    ...(has('from') || sender === '' ? [] : [`From: ${from}\r\n`]),
+  ]
+  const kept = fields.filter((field) => field.name !== 'bcc').map(({ text }) => text)
+  const addedBytes = Buffer.from(added.join(''))
+  return Buffer.concat([addedBytes, Buffer.from(`${kept.join('')}\r\n${body}`, 'latin1')])
+}
+
+/** The addresses of To, Cc and Bcc, for `-t`. */
+export function recipientsOf(lines: string): string[] {
+  const { fields } = split(lines)
+  return fields
+    .filter(({ name }) => name === 'to' || name === 'cc' || name === 'bcc')
+    .map(({ text }) => Buffer.from(text.slice(text.indexOf(':') + 1), 'latin1').toString())
+    .flatMap((value) => addressparser(value.replace(/\r\n/g, ''), { flatten: true }))
+    .map(({ address }) => address ?? '')
+    .filter((address) => address !== '')
+}
+
+/** A message may begin with its body: what does not look like a field ends the header. */
+function split(lines: string): { fields: Field[]; body: string } {
+  const fields: Field[] = []
+  const field = /([!-9;-~]+)[ \t]*:[^\r]*\r\n(?:[ \t][^\r]*\r\n)*/y
+  let end = 0
+  for (let match = field.exec(lines); match !== null; match = field.exec(lines)) {
+    fields.push({ name: (match[1] ?? '').toLowerCase(), text: match[0] })
+    end = field.lastIndex
+  }
+  return { fields, body: lines.slice(lines.startsWith('\r\n', end) ? end + 2 : end) }
+}
+
+const quoted = (name: string): string =>
+  /^[\w !#-'*+/=?^`{|}~-]*$/.test(name)
+    ? name
+    : `"${name.replace(/["\\\r\n]/g, (char) => (char < ' ' ? ' ' : `\\${char}`))}"`

@@ -1,0 +1,200 @@
+/** `waybill serve`: a queue with SMTP before it and SMTP or Maildirs behind it.
+ * Invariant: it stops by crashing. SIGTERM, SIGINT and SIGKILL are the same event, nothing is written for any of them; when the queue
+ * itself crashes, the process ends with an error, and who started it starts it again. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { hostname as machineName } from 'node:os'
+import { join } from 'node:path'
+import { destination, pino, type Logger } from 'pino'
+import {
+  fixedRetry,
+  openQueue,
+  postfixRetry,
+  type Queue,
+  type Route,
+  type Transport,
+} from '../../src/index.js'
+import { maildirTransport } from '../../src/relay/maildir.js'
+import { receivedBytesMax } from '../../src/relay/received.js'
+import { listenSmtp } from '../../src/relay/smtp-in.js'
+import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { trustedNetworks } from '../../src/relay/trusted-networks.js'
+import { UsageError, type Arguments, type Command } from './command.js'
+import {
+  formatEndpoint,
+  parseBytes,
+  parseCount,
+  parseDurationOption,
+  parseDurations,
+  parseEndpoint,
+  parseWord,
+  type Endpoint,
+} from './values.js'
+
+export const queueUsual = './var/queue'
+/** A file of the queue's directory: where its owner listens, for `waybill sendmail`. A hint: the owner may be gone. */
+export const listeningFile = 'listening'
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+export const serve: Command = {
+  summary: 'takes mail by SMTP, keeps it through any crash, delivers it to a relay or to Maildirs',
+  synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --maildir DIR] [OPTION …]',
+  options: {
+    queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
+    listen: { value: 'HOST:PORT', help: 'where to take mail (127.0.0.1:2525); port 0 takes any free one' },
+    relay: { value: 'HOST:PORT', help: 'deliver everything to this server' },
+    'relay-tls': {
+      value: 'HOW',
+      help: 'none, opportunistic (unless told), required or implicit',
+    },
+    maildir: { value: 'DIR', help: 'deliver to DIR/<address>, each a Maildir (./var/maildir)' },
+    trust: {
+      value: 'NETWORK',
+      many: true,
+      help: 'clients that may relay: address or network, may be repeated\n(127.0.0.0/8 and ::1)',
+    },
+    hostname: { value: 'NAME', help: "what it calls itself (the machine's name)" },
+    retry: {
+      value: 'TIMES',
+      help: "intervals between attempts, 1s,2s,5s; the last is repeated\n(Postfix's: 5m to 4000s)",
+    },
+    lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
+    'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
+    sessions: { value: 'N', help: 'clients at once (500)' },
+    'idle-timeout': { value: 'TIME', help: 'a client that is silent for so long is let go (5m)' },
+    'greet-delay': {
+      value: 'TIME',
+      help: 'how long clients that are not trusted wait for the greeting (100ms)',
+    },
+    received: { value: 'yes|no', help: 'write a Received field above each message (yes)' },
+    'log-level': { value: 'LEVEL', help: `${levels.join(', ')} (info)` },
+  },
+  notes:
+    'It prints `listening on HOST:PORT` when it answers, and logs to standard error as JSON.\n' +
+    'Without --relay nothing leaves this machine. With it, only trusted networks may send: a client\n' +
+    'elsewhere gets `554 5.7.1` for each recipient, whatever --listen says.',
+  run,
+}
+
+interface Settings {
+  readonly queue: string
+  readonly listen: Endpoint
+  readonly hostname: string
+  readonly relay: Endpoint | undefined
+}
+
+/** Every value is read before anything is opened, so that a wrong one changes nothing. */
+async function run(args: Arguments): Promise<number | undefined> {
+  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
+  if (args.isSet('relay') && args.isSet('maildir')) throw new UsageError('--relay or --maildir, not both')
+  const relayText = args.one('relay')
+  const settings: Settings = {
+    queue: args.one('queue') ?? queueUsual,
+    listen: parseEndpoint('listen', args.one('listen') ?? '127.0.0.1:2525', '127.0.0.1', 2525),
+    hostname: args.one('hostname') ?? machineName(),
+    relay: relayText === undefined ? undefined : parseEndpoint('relay', relayText, '127.0.0.1', 25),
+  }
+  const transport = transportOf(args, settings)
+  const retry = retryOf(args)
+  const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
+  const server = { ...serverOf(args, settings), sizeBytesMax }
+  const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
+
+  await mkdir(settings.queue, { recursive: true })
+  const queue = await openQueue(settings.queue, {
+    transports: { out: transport },
+    route: routeOf(settings.relay),
+    retry,
+    dataBytesMax: sizeBytesMax + receivedBytesMax,
+    reportingMta: settings.hostname,
+  })
+  const stderr = destination({ fd: 2, sync: false })
+  const log = pino({ level, base: null }, stderr)
+  logEvents(queue, log)
+  queue.on('crashed', ({ error }) => {
+    if (error === undefined) return
+    log.fatal({ err: error }, 'the queue has crashed')
+    stderr.flushSync()
+    process.exit(1)
+  })
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      queue.crash()
+      process.exit(0)
+    })
+  }
+  const onError = (error: Error): void => log.warn({ err: error }, 'a client could not be served')
+  const listener = await listenSmtp(queue, { ...server, onError }).catch((error: unknown) => {
+    queue.crash()
+    throw error
+  })
+  const endpoint = formatEndpoint(listener)
+  await writeFile(join(settings.queue, listeningFile), `${formatEndpoint(reachable(listener))}\n`)
+  log.info({ queue: settings.queue, listen: endpoint }, 'listening')
+  process.stdout.write(`listening on ${endpoint}\n`)
+  return undefined
+}
+
+/** An address that a client on this machine can connect to. */
+const reachable = ({ host, port }: Endpoint): Endpoint => ({
+  host: host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host,
+  port,
+})
+
+function transportOf(args: Arguments, { relay, hostname }: Settings): Transport {
+  const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', [
+    'none',
+    'opportunistic',
+    'required',
+    'implicit',
+  ])
+  return relay === undefined
+    ? maildirTransport({ directory: args.one('maildir') ?? './var/maildir', hostname })
+    : smtpTransport({ ...relay, hostname, tls })
+}
+
+/** A relay is one destination. Mailboxes are grouped by domain. */
+function routeOf(relay: Endpoint | undefined): (recipient: string) => Route {
+  if (relay !== undefined) {
+    const route: Route = { transport: 'out', nexthop: formatEndpoint(relay) }
+    return () => route
+  }
+  return (recipient) => ({
+    transport: 'out',
+    nexthop: recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase(),
+  })
+}
+
+function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
+  const lifetimeText = args.one('lifetime')
+  const lifetimeMs = lifetimeText === undefined ? undefined : parseDurationOption('lifetime', lifetimeText)
+  const times = args.one('retry')
+  if (times !== undefined) return fixedRetry(parseDurations('retry', times), lifetimeMs)
+  return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
+}
+
+function serverOf(args: Arguments, { listen, hostname, relay }: Settings): Parameters<typeof listenSmtp>[1] {
+  const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
+  trustedNetworks(trust)
+  return {
+    ...listen,
+    hostname,
+    purpose: relay === undefined ? 'local' : 'relay',
+    ...(trust.length === 0 ? undefined : { trust }),
+    sessionsMax: parseCount('sessions', args.one('sessions') ?? '500', 1),
+    idleTimeoutMs: parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m'),
+    greetDelayMs: parseDurationOption('greet-delay', args.one('greet-delay') ?? '100ms'),
+    received: parseWord('received', args.one('received') ?? 'yes', ['yes', 'no']) === 'yes',
+  }
+}
+
+/** A level that is not logged costs nothing: its listeners are not there. */
+function logEvents(queue: Queue, log: Logger): void {
+  queue.on('warning', (event) => log.warn(event))
+  if (!log.isLevelEnabled('info')) return
+  queue.on('recovered', (event) => log.info(event, 'recovered'))
+  queue.on('delivered', (event) => log.info(event, 'delivered'))
+  queue.on('deferred', (event) => log.info(event, 'deferred'))
+  queue.on('failed', (event) => log.info(event, 'failed'))
+  queue.on('reported', (event) => log.info(event, 'reported'))
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env node
+/** The command: `waybill COMMAND …`. A command is loaded when it is called, so that help costs nothing. */
+import { readFileSync } from 'node:fs'
+import { isWaybillError } from '../src/errors.js'
+import { helpOf, lineOf, parseArguments, UsageError, type Command } from './commands/command.js'
+
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./commands/serve.js')).serve,
+  sendmail: async () => (await import('./commands/sendmail.js')).sendmail,
+}
+
+async function help(): Promise<string> {
+  const lines: string[] = []
+  for (const [name, load] of Object.entries(commands)) {
+    lines.push(`  ${name.padEnd(10)}${(await load()).summary}`)
+  }
+  return [
+    'usage: waybill COMMAND [OPTION …]',
+    '',
+    ...lines,
+    '',
+    '`waybill COMMAND --help` tells more; `waybill --version` which one this is.',
+    '',
+  ].join('\n')
+}
+
+function version(): string {
+  // Two folders up from dist/tools.
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+async function main(args: readonly string[]): Promise<number | undefined> {
+  const [first, ...rest] = args
+  if (first === '--version' || first === '-V') {
+    process.stdout.write(`waybill ${version()}\n`)
+    return 0
+  }
+  const asksHelp = first === 'help' || first === '--help' || first === '-h'
+  const name = asksHelp ? rest[0] : first
+  if (name === undefined) {
+    const text = await help()
+    if (asksHelp) process.stdout.write(text)
+    else process.stderr.write(text)
+    return asksHelp ? 0 : 2
+  }
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (load === undefined) {
+    process.stderr.write(`waybill: no command '${name}'; \`waybill help\` lists them\n`)
+    return 2
+  }
+  const command = await load()
+  const upToEnd = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
+  if (asksHelp || upToEnd.includes('--help')) {
+    process.stdout.write(helpOf(name, command))
+    return 0
+  }
+  try {
+    return await command.run(parseArguments(command, rest))
+  } catch (error) {
+    if (!(error instanceof UsageError || isWaybillError(error, 'OPTION_INVALID'))) throw error
+    process.stderr.write(
+      `waybill ${name}: ${error.message}\nusage: waybill ${name} ${command.synopsis}\n` +
+        `\`waybill ${name} --help\` tells more\n`,
+    )
+    return command.usageExitCode ?? 2
+  }
+}
+
+main(process.argv.slice(2)).then(
+  (exitCode) => {
+    if (exitCode !== undefined) process.exitCode = exitCode
+  },
+  (error: unknown) => {
+    process.stderr.write(`waybill: ${lineOf(error)}\n`)
+    process.exitCode = 1
+  },
+)
