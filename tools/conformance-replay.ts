@@ -226,11 +226,10 @@ class Replay {
   }
 
   #selected(entry: Entry<TracedMessage>): void {
-    const { transport, message, recipients } = entry
+    const { transport, message, recipients, destinationName: q } = entry
     const delivery = this.#deliveries++
     this.#underWay.set(delivery, entry)
     this.#busyOf.set(transport, (this.#busyOf.get(transport) ?? 0) + 1)
-    const q = (entry as unknown as { destination: { name: string } }).destination.name
     this.#compare({ e: 'sel', d: delivery, t: transport, m: message.id, q, r: rangesOf(recipients) })
   }
 

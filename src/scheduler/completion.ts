@@ -7,6 +7,7 @@ import { revive, setTimer, suspend } from './concurrency.js'
 import { type Destination, removeDestination } from './destination.js'
 import { dequeue, type QueuedEntry } from './entry.js'
 import { readOn } from './intake.js'
+import type { Job } from './job.js'
 import { freeJob } from './job-life.js'
 import type { Message } from './message.js'
 import { freePeer } from './peer.js'
@@ -15,8 +16,9 @@ import type { SchedulerState } from './state.js'
 
 /** The entry leaves memory: it was delivered (busy), or it never will be (todo). */
 export function entryDone(state: SchedulerState, entry: QueuedEntry): void {
-  const { destination, peer, of: message } = entry
+  const { destination, peer } = entry
   const { job } = peer
+  const { message } = job
   const delivered = entry.phase === 'busy'
   if (delivered) destination.busy--
   else dequeue(entry)
@@ -33,7 +35,7 @@ export function entryDone(state: SchedulerState, entry: QueuedEntry): void {
   if (delivered && destinationRateDelay > 0 && destination.state.kind === 'ready')
     suspend(state, destination, state.nowMs + destinationRateDelay * 1000)
   if (destination.state.kind !== 'suspended') releaseBlockers(destination)
-  if (--peer.entryCount === 0) freePeer(peer)
+  if (--peer.entryCount === 0) freePeer(state.freePeers, peer)
   forgetIfIdle(state, destination)
   if (--message.entryCount === 0) advance(state, message)
 }
@@ -66,9 +68,15 @@ export function advance(state: SchedulerState, message: Message): void {
       continue
     }
     state.messages.delete(message.handle)
-    for (let job = message.firstJob; job !== undefined; job = job.messageNext) freeJob(job)
+    let next: Job | undefined
+    for (let job = message.firstJob; job !== undefined; job = next) {
+      next = job.messageNext
+      freeJob(state.freeJobs, job)
+    }
     assert(message.recipientCount === 0, 'a message that leaves has no recipients in memory')
-    state.host.done(message.handle)
+    const { handle } = message
+    state.freeMessages.give(message)
+    state.host.done(handle)
     return
   }
 }

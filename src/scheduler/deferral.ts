@@ -16,12 +16,13 @@ export function deferWaiting(state: SchedulerState, destination: Destination, re
   // Postfix makes the retry destination even when nothing waits here; the traces show it.
   const retry = retryDestination(state, reason)
   for (let entry = destination.firstTodo; entry !== undefined; entry = destination.firstTodo) {
-    const { of: message, peer } = entry
+    const { peer } = entry
+    const { message } = peer.job
     if (retry === undefined) {
       state.host.deferred(message.handle, entry.recipients, reason)
     } else {
-      const job = obtainJob(message, retry.transport)
-      enqueue(message, peerOf(job, retry), entry.recipients)
+      const job = obtainJob(state.freeJobs, message, retry.transport)
+      enqueue(message, peerOf(state.freePeers, job, retry), entry.recipients)
       job.recipientCount += entry.recipients.length
       peer.job.recipientCount -= entry.recipients.length
       entry.recipients = []

@@ -5,12 +5,14 @@ import type { Destination } from './destination.js'
 import type { Message } from './message.js'
 import type { Peer } from './peer.js'
 
+/** Lists of one recipient are shared: most entries have one, and most of those its message's first. */
+const singles: readonly (readonly number[])[] = Array.from({ length: 64 }, (_, index) => [index])
+
+export const single = (index: number): readonly number[] => singles[index] ?? [index]
+
 export class QueuedEntry implements Entry<object> {
   readonly message: object
-  readonly transport: string
-  readonly nexthop: string
-  recipients: number[]
-  readonly of: Message
+  recipients: readonly number[]
   readonly peer: Peer
   readonly destination: Destination
   phase: 'todo' | 'busy' | 'gone' = 'todo'
@@ -18,20 +20,34 @@ export class QueuedEntry implements Entry<object> {
   todoPrevious: QueuedEntry | undefined = undefined
   todoNext: QueuedEntry | undefined = undefined
 
-  constructor(message: Message, peer: Peer, recipients: number[]) {
-    const destination = peer.destination
+  constructor(message: Message, peer: Peer, recipients: readonly number[]) {
     this.message = message.handle
-    this.transport = destination.transport.name
-    this.nexthop = destination.nexthop
     this.recipients = recipients
-    this.of = message
     this.peer = peer
-    this.destination = destination
+    this.destination = peer.destination
+  }
+
+  get transport(): string {
+    return this.destination.transport.name
+  }
+
+  get nexthop(): string {
+    return this.destination.nexthop
+  }
+
+  get destinationName(): string {
+    return this.destination.name
   }
 }
 
+/** One more recipient for an entry that waits. */
+export function addRecipient(entry: QueuedEntry, index: number): void {
+  if (entry.recipients.length === 1) entry.recipients = [entry.recipients[0]!, index]
+  else (entry.recipients as number[]).push(index)
+}
+
 /** A new entry at the end of its peer's and its destination's list. */
-export function enqueue(message: Message, peer: Peer, recipients: number[]): QueuedEntry {
+export function enqueue(message: Message, peer: Peer, recipients: readonly number[]): QueuedEntry {
   const entry = new QueuedEntry(message, peer, recipients)
   const destination = peer.destination
   if (peer.lastEntry === undefined) peer.firstEntry = entry

@@ -25,6 +25,8 @@ export interface Entry<M> {
   readonly message: M
   readonly transport: string
   readonly nexthop: string
+  /** `DestinationSnapshot.name`. */
+  readonly destinationName: string
   /** Recipient indexes, at least one. */
   readonly recipients: readonly number[]
 }

@@ -3,7 +3,7 @@
  * recipients of one peer fill its last waiting entry before a new one is begun. */
 import { assert } from '../base/assert.js'
 import { addDestination, Destination } from './destination.js'
-import { enqueue } from './entry.js'
+import { addRecipient, enqueue, single } from './entry.js'
 import type { DeferReason, RecipientBatch, SchedulerRecipient } from './face.js'
 import type { Job } from './job.js'
 import { obtainJob } from './job-life.js'
@@ -84,7 +84,7 @@ function takeBatch(state: SchedulerState, message: Message, batch: RecipientBatc
   message.refilledAtMs = state.nowMs
   const before = message.recipientCount
   if (recipients.length === 1) takeOne(state, message, recipients[0]!)
-  else assign(message, resolveAll(state, message, recipients))
+  else assign(state, message, resolveAll(state, message, recipients))
   state.recipientCount += message.recipientCount - before
   assert(state.recipientCount <= state.recipientBound, 'recipients in memory stay within their bound')
   forgetCandidates(message)
@@ -94,8 +94,8 @@ function takeBatch(state: SchedulerState, message: Message, batch: RecipientBatc
 function takeOne(state: SchedulerState, message: Message, recipient: SchedulerRecipient): void {
   const destination = resolve(state, recipient)
   if (destination instanceof Destination) {
-    const job = obtainJob(message, destination.transport)
-    place(message, peerOf(job, destination), recipient.index)
+    const job = obtainJob(state.freeJobs, message, destination.transport)
+    place(message, peerOf(state.freePeers, job, destination), recipient.index)
   } else {
     state.host.deferred(message.handle, [recipient.index], destination)
   }
@@ -174,16 +174,16 @@ export function retryDestination(
   return destination.state.kind === 'dead' ? undefined : destination
 }
 
-function assign(message: Message, arrivals: readonly Arrival[]): void {
+function assign(state: SchedulerState, message: Message, arrivals: readonly Arrival[]): void {
   let job: Job | undefined
   let peer: Peer | undefined
   for (const { recipient, destination } of arrivals) {
     if (destination === undefined) continue
     if (job?.transport !== destination.transport) {
-      job = obtainJob(message, destination.transport)
+      job = obtainJob(state.freeJobs, message, destination.transport)
       peer = undefined
     }
-    if (peer?.destination !== destination) peer = peerOf(job, destination)
+    if (peer?.destination !== destination) peer = peerOf(state.freePeers, job, destination)
     place(message, peer, recipient.index)
   }
 }
@@ -191,8 +191,9 @@ function assign(message: Message, arrivals: readonly Arrival[]): void {
 function place(message: Message, peer: Peer, index: number): void {
   const limit = peer.destination.transport.settings.destinationRecipientLimit
   const last = peer.lastEntry
-  if (last === undefined || (limit !== 0 && last.recipients.length >= limit)) enqueue(message, peer, [index])
-  else last.recipients.push(index)
+  if (last === undefined || (limit !== 0 && last.recipients.length >= limit))
+    enqueue(message, peer, single(index))
+  else addRecipient(last, index)
   peer.job.recipientCount++
   message.recipientCount++
 }

@@ -2,6 +2,7 @@
  * Invariant: a job is listed from its first recipients until its last entry is SELECTED and nothing is unread; it comes back when
  * further recipients come, with the slots it had, and is freed with its message. */
 import { assert } from '../base/assert.js'
+import type { FreeList } from './free-list.js'
 import { Job } from './job.js'
 import { insertInOrder, insertInTime, removeFromOrder, removeFromTime } from './job-lists.js'
 import type { Message } from './message.js'
@@ -10,11 +11,11 @@ import { giveBackSlots, takeUnusedSlots } from './recipient-slots.js'
 import type { Transport } from './transport.js'
 
 /** The message's job for this transport, listed and no blocker: it is about to get recipients. */
-export function obtainJob(message: Message, transport: Transport): Job {
+export function obtainJob(free: FreeList<Job>, message: Message, transport: Transport): Job {
   let job = message.firstJob
   while (job !== undefined && job.transport !== transport) job = job.messageNext
   if (job === undefined) {
-    job = new Job(message, transport)
+    job = free.take()?.renew(message, transport) ?? new Job(message, transport)
     if (message.lastJob === undefined) message.firstJob = job
     else message.lastJob.messageNext = job
     message.lastJob = job
@@ -83,10 +84,11 @@ function unlist(job: Job): void {
 }
 
 /** The job's message leaves memory. */
-export function freeJob(job: Job): void {
+export function freeJob(free: FreeList<Job>, job: Job): void {
   assert(job.recipientCount === 0, 'a job that is freed has no recipients')
   if (job.level > 0) popFromStack(job)
   giveBackSlots(job)
   assert(job.recipientLimit === 0, 'a job that is freed has given back its slots')
   if (job.level >= 0) unlist(job)
+  free.give(job)
 }

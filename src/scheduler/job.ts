@@ -7,8 +7,8 @@ import type { Peer } from './peer.js'
 import type { Transport } from './transport.js'
 
 export class Job {
-  readonly message: Message
-  readonly transport: Transport
+  message: Message
+  transport: Transport
   /** The message's next job. */
   messageNext: Job | undefined = undefined
   /** Neighbours in the scheduler's order. */
@@ -40,6 +40,20 @@ export class Job {
   constructor(message: Message, transport: Transport) {
     this.message = message
     this.transport = transport
+  }
+
+  /** As the constructor, for one that was freed: it is in no list, in no tree and without peers already. */
+  renew(message: Message, transport: Transport): this {
+    this.message = message
+    this.transport = transport
+    this.messageNext = undefined
+    this.blockerTag = 0
+    this.slotsUsed = 0
+    this.slotsAvailable = 0
+    this.readEntries = 0
+    this.selectedEntries = 0
+    this.peerOf = undefined
+    return this
   }
 
   /** Entries that wait. */

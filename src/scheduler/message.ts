@@ -5,9 +5,9 @@ import type { Job } from './job.js'
 
 export class Message {
   /** The user's object for it. */
-  readonly handle: object
-  readonly queuedAtMs: number
-  readonly queuedSecond: number
+  handle: object
+  queuedAtMs: number
+  queuedSecond: number
   firstJob: Job | undefined = undefined
   lastJob: Job | undefined = undefined
   entryCount = 0
@@ -32,6 +32,20 @@ export class Message {
     this.queuedAtMs = queuedAtMs
     this.queuedSecond = Math.floor(queuedAtMs / 1000)
     this.recipientLimit = recipientMinimum
+  }
+
+  /** As the constructor, for one that has left: its counts are 0 and its links undefined already. */
+  renew(handle: object, queuedAtMs: number, recipientMinimum: number): this {
+    this.handle = handle
+    this.queuedAtMs = queuedAtMs
+    this.queuedSecond = Math.floor(queuedAtMs / 1000)
+    this.recipientLimit = recipientMinimum
+    this.firstJob = undefined
+    this.lastJob = undefined
+    this.readCount = 0
+    this.unread = true
+    this.unreadCount = 0
+    return this
   }
 
   /** A batch can be asked for. */

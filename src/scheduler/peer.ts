@@ -3,11 +3,12 @@
 import { assert } from '../base/assert.js'
 import type { Destination } from './destination.js'
 import type { QueuedEntry } from './entry.js'
+import type { FreeList } from './free-list.js'
 import type { Job } from './job.js'
 
 export class Peer {
-  readonly job: Job
-  readonly destination: Destination
+  job: Job
+  destination: Destination
   firstEntry: QueuedEntry | undefined = undefined
   lastEntry: QueuedEntry | undefined = undefined
   /** Entries that wait or are under way. */
@@ -23,14 +24,19 @@ export class Peer {
   }
 }
 
+/** A peer in a ring of its own. @param free peers that were freed */
+function newPeer(free: FreeList<Peer>, job: Job, destination: Destination): Peer {
+  const peer = free.take()
+  if (peer === undefined) return new Peer(job, destination)
+  peer.job = job
+  peer.destination = destination
+  return peer
+}
+
 /** The peer of this destination; made at the end of the ring when there is none. */
-export function peerOf(job: Job, destination: Destination): Peer {
+export function peerOf(free: FreeList<Peer>, job: Job, destination: Destination): Peer {
   const head = job.peers
-  if (head === undefined) {
-    const only = new Peer(job, destination)
-    job.peers = only
-    return only
-  }
+  if (head === undefined) return (job.peers = newPeer(free, job, destination))
   if (head.destination === destination) return head
   if (job.peerOf === undefined) {
     job.peerOf = new Map()
@@ -42,7 +48,7 @@ export function peerOf(job: Job, destination: Destination): Peer {
   }
   const known = job.peerOf.get(destination)
   if (known !== undefined) return known
-  const peer = new Peer(job, destination)
+  const peer = newPeer(free, job, destination)
   peer.ringPrevious = head.ringPrevious
   peer.ringNext = head
   head.ringPrevious.ringNext = peer
@@ -67,11 +73,13 @@ export function nextPeer(job: Job): Peer | undefined {
   return undefined
 }
 
-export function freePeer(peer: Peer): void {
+export function freePeer(free: FreeList<Peer>, peer: Peer): void {
   assert(peer.entryCount === 0, 'a peer that leaves has no entries')
   const job = peer.job
   if (job.peers === peer) job.peers = peer.ringNext === peer ? undefined : peer.ringNext
   peer.ringPrevious.ringNext = peer.ringNext
   peer.ringNext.ringPrevious = peer.ringPrevious
   job.peerOf?.delete(peer.destination)
+  peer.ringPrevious = peer.ringNext = peer
+  free.give(peer)
 }

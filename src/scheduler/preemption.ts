@@ -7,13 +7,13 @@ import { insertInOrder, removeFromOrder } from './job-lists.js'
 import { takeExtraSlots } from './recipient-slots.js'
 
 /** The job that is selected from now: the current one, or the one that preempts it. */
-export function preempt(current: Job, nowSecond: number): Job {
+export function preempt(current: Job, nowMs: number): Job {
   const transport = current.transport
   const { deliverySlotCost, minimumDeliverySlots, deliverySlotLoan, deliverySlotDiscount } =
     transport.settings
   if (current.slotsAvailable <= 0) return current
   if (current.entriesMax < minimumDeliverySlots * deliverySlotCost) return current
-  const job = candidateFor(current, nowSecond)
+  const job = candidateFor(current, Math.floor(nowMs / 1000))
   if (job === undefined) return current
   const needed = job.entriesMax - job.selectedEntries
   const earned = Math.trunc(current.slotsAvailable / deliverySlotCost) + deliverySlotLoan

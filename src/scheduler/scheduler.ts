@@ -78,7 +78,10 @@ export class Scheduler<M extends object> {
     const state = this.#state
     state.nowMs = nowMs
     assert(!state.messages.has(message), 'a message is admitted once')
-    const entered = new Message(message, queuedAtMs, state.parameters.qmgrMessageRecipientMinimum)
+    const minimum = state.parameters.qmgrMessageRecipientMinimum
+    const entered =
+      state.freeMessages.take()?.renew(message, queuedAtMs, minimum) ??
+      new Message(message, queuedAtMs, minimum)
     state.messages.set(message, entered)
     readFirst(state, entered)
     if (entered.entryCount === 0) advance(state, entered)

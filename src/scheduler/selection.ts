@@ -18,7 +18,7 @@ export function selectEntry(state: SchedulerState, transport: Transport): Queued
   const current = transport.currentJob
   if (current === undefined) return undefined
   let job: Job | undefined =
-    transport.settings.deliverySlotCost >= 2 ? preempt(current, state.nowSecond) : current
+    transport.settings.deliverySlotCost >= 2 ? preempt(current, state.nowMs) : current
   while (job !== undefined) {
     const next: Job | undefined = job.next
     if (!job.isBlocker) {

@@ -2,6 +2,9 @@
  * Invariant: `recipientCount` ≤ `recipientBound`: recipients in memory, and promised ones, never exceed the document's formula. */
 import type { Message } from './message.js'
 import type { SchedulerHost } from './face.js'
+import { FreeList } from './free-list.js'
+import type { Job } from './job.js'
+import type { Peer } from './peer.js'
 import type { CheckedParameters } from './parameters.js'
 import { Rotation } from './rotation.js'
 import { Timers } from './timers.js'
@@ -14,6 +17,9 @@ export class SchedulerState {
   readonly transports: Map<string, Transport> = new Map()
   readonly rotation: Rotation = new Rotation()
   readonly timers: Timers = new Timers()
+  readonly freeMessages: FreeList<Message>
+  readonly freeJobs: FreeList<Job>
+  readonly freePeers: FreeList<Peer>
   nowMs = 0
   recipientCount = 0
   /** max(minimum × active limit + Σ over used transports (recipient limit + extra), message recipient limit). */
@@ -31,14 +37,13 @@ export class SchedulerState {
   constructor(parameters: CheckedParameters, host: SchedulerHost<object>) {
     this.parameters = parameters
     this.host = host
+    this.freeMessages = new FreeList(parameters.qmgrMessageActiveLimit)
+    this.freeJobs = new FreeList(parameters.qmgrMessageActiveLimit)
+    this.freePeers = new FreeList(parameters.qmgrMessageActiveLimit)
     this.traced = parameters.destinationConcurrencyFeedbackDebug && host.onFeedback !== undefined
     this.#slotsMax = parameters.qmgrMessageRecipientMinimum * parameters.qmgrMessageActiveLimit
     this.recipientBound = Math.max(this.#slotsMax, parameters.qmgrMessageRecipientLimit)
     for (const name of parameters.transports.keys()) this.transportOf(name)
-  }
-
-  get nowSecond(): number {
-    return Math.floor(this.nowMs / 1000)
   }
 
   /** The transport of this name, made at first use. */
