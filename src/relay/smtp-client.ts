@@ -125,10 +125,13 @@ export class SmtpClient extends SMTPConnection {
       const { data } = mail
       const source = {
         pipe: (sink: DataSink): void => {
+          const isWhole = Buffer.isBuffer(data)
+          const uncork = isWhole ? this.#corked() : undefined
           sink.once('end', () => {
             dotSent = true
+            uncork?.()
           })
-          if (Buffer.isBuffer(data)) sink.end(data)
+          if (isWhole) sink.end(data)
           else data.pipe(sink)
         },
         ...(Buffer.isBuffer(data) ? undefined : lifeOf(data)),
@@ -139,6 +142,20 @@ export class SmtpClient extends SMTPConnection {
         (error: ClientError | null, info?: { response: string }) => end(error ?? undefined, info?.response),
       )
     })
+  }
+
+  /** The data and its dot leave in one write. Until the sink has ended, or paused because the socket is full, so at most one turn.
+   * @returns what undoes it, once */
+  #corked(): () => void {
+    const socket = this._socket
+    let isCorked = Boolean(socket)
+    if (socket) socket.cork()
+    const uncork = (): void => {
+      if (isCorked && socket) socket.uncork()
+      isCorked = false
+    }
+    setImmediate(uncork)
+    return uncork
   }
 
   /** Leaves a transaction that was refused. @returns whether the session can go on. */
