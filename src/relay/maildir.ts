@@ -6,6 +6,8 @@
 import { open, mkdir, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { assert } from '../base/assert.js'
+import { systemClock, type Clock } from '../base/clock.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../delivery/transport.js'
 import { mailboxName } from './mailbox-name.js'
 
@@ -16,11 +18,15 @@ const madeMailboxesMax = 10_000
 /** Data over this is written as a stream, bytes. */
 const streamedBytesMin = 1 << 20
 
+/** How far the wall clock may step back without hiding that a message is older than this process. */
+const clockStepMs = 5000
+
 export interface MaildirOptions {
   /** Where the mailboxes are; made when it is not there. */
   readonly directory: string
   /** Last part of file names; the machine's name unless told. */
   readonly hostname?: string
+  readonly clock?: Clock
 }
 
 /** Nobody but this transport may write a name of its form. Data is kept as accepted: with the CRLF of SMTP, readers take both. */
@@ -29,8 +35,13 @@ export function maildirTransport(options: MaildirOptions): Transport {
   /** Whoever delivers to a mailbox waits until its own name is durable. */
   const made = new Map<string, Promise<void>>()
   let root: Promise<void> | undefined
+  const openedAtMs = (options.clock ?? systemClock).wallMs()
   /** Files being written: an attempt that was given up may still be at it. */
   const underWay = new Set<string>()
+
+  /** An earlier attempt may have put the message there: one of this life, or of a life before this one. */
+  const mayRepeat = ({ attempts, acceptedAt }: DeliveryRequest): boolean =>
+    attempts > 0 || acceptedAt <= openedAtMs + clockStepMs
 
   async function deliver(request: DeliveryRequest): Promise<DeliveryResult> {
     const data = request.dataBytes > streamedBytesMin ? undefined : await request.data()
@@ -39,24 +50,22 @@ export function maildirTransport(options: MaildirOptions): Transport {
     }
     const file = `${Math.floor(request.acceptedAt / 1000)}.${request.id.replace(/[^\w-]/g, '-')}.${host}`
     // Two spellings of one address are one mailbox, and one copy.
-    const mailboxes = [...new Set(request.recipients.map(mailboxName))]
+    const recipients = new Map<string, string>()
+    const names = request.recipients.map(mailboxName)
+    for (const [i, name] of names.entries()) recipients.set(name, request.recipients[i] ?? name)
     const outcomes = new Map<string, Outcome>()
-    const recipientOf = (mailbox: string): string =>
-      request.recipients.find((recipient) => mailboxName(recipient) === mailbox) ?? mailbox
+    const left = [...recipients]
     const worker = async (): Promise<void> => {
-      for (let mailbox = mailboxes.pop(); mailbox !== undefined; mailbox = mailboxes.pop()) {
-        outcomes.set(mailbox, await put(mailbox, file, request, recipientOf(mailbox), data))
+      for (let next = left.pop(); next !== undefined; next = left.pop()) {
+        outcomes.set(next[0], await put(next[0], file, request, next[1], data))
       }
     }
-    await Promise.all(Array.from({ length: Math.min(writesMax, mailboxes.length) }, worker))
-    return request.recipients.map(
-      (recipient) =>
-        outcomes.get(mailboxName(recipient)) ?? {
-          kind: 'deferred',
-          status: '4.3.0',
-          reason: 'not attempted',
-        },
-    )
+    await Promise.all(Array.from({ length: Math.min(writesMax, left.length) }, worker))
+    return names.map((name) => {
+      const outcome = outcomes.get(name)
+      assert(outcome !== undefined, 'every mailbox was written to')
+      return outcome
+    })
   }
 
   async function put(
@@ -76,7 +85,7 @@ export function maildirTransport(options: MaildirOptions): Transport {
     underWay.add(temporary)
     try {
       await madeMailbox(mailbox)
-      if (request.attempts > 0 && (await isThere(directory, file))) return { kind: 'delivered', response }
+      if (mayRepeat(request) && (await isThere(directory, file))) return { kind: 'delivered', response }
       const header = Buffer.from(`Return-Path: <${request.sender}>\r\nDelivered-To: ${recipient}\r\n`)
       await write(temporary, header, data ?? request)
       await rename(temporary, target)

@@ -174,7 +174,7 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   async function deliverWritable(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
     const writable = request.recipients.filter((recipient) => !unwritable.test(recipient))
     if (writable.length === request.recipients.length) return deliver(request, signal)
-    const result = writable.length === 0 ? [] : await deliver({ ...request, recipients: writable }, signal)
+    const result = writable.length === 0 ? [] : await deliver(withRecipients(request, writable), signal)
     let next = 0
     return request.recipients.map((recipient): Outcome => {
       if (unwritable.test(recipient)) return { kind: 'failed', status: '5.1.3', reason: 'no form in SMTP' }
@@ -186,6 +186,20 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
 
   return { deliver: deliverWritable, close: () => pool.close() }
 }
+
+/** A request may be an instance of anything: what it has is asked for by name. */
+const withRecipients = (request: DeliveryRequest, recipients: readonly string[]): DeliveryRequest => ({
+  id: request.id,
+  attempts: request.attempts,
+  sender: request.sender,
+  recipients,
+  nexthop: request.nexthop,
+  acceptedAt: request.acceptedAt,
+  dataBytes: request.dataBytes,
+  smtputf8: request.smtputf8,
+  data: () => request.data(),
+  stream: () => request.stream(),
+})
 
 const unwritable = /[\r\n<>]/
 

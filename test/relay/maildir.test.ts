@@ -54,12 +54,15 @@ test('the same message again, by another process, stays one file', async () => {
   expect(await newIn('one@example.net')).toHaveLength(1)
 })
 
-test('a repeated attempt finds the message that a reader has taken', async () => {
-  await deliver(open())
+test.each([
+  ['of this life', { attempts: 1, acceptedAt: Date.now() + 3_600_000 }],
+  ['of the life before', { attempts: 0 }],
+])('a repeated attempt %s finds the message that a reader has taken', async (_name, more) => {
+  await deliver(open(), more)
   const [name = ''] = await newIn('one@example.net')
   const mailbox = join(directory, 'one@example.net')
   await rename(join(mailbox, 'new', name), join(mailbox, 'cur', `${name}:2,S`))
-  await expect(deliver(open(), { attempts: 1 })).resolves.toMatchObject([{ kind: 'delivered' }])
+  await expect(deliver(open(), more)).resolves.toMatchObject([{ kind: 'delivered' }])
   expect(await newIn('one@example.net')).toEqual([])
 })
 

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { afterEach, expect, test } from 'vitest'
-import type { Transport } from '../../src/delivery/transport.js'
+import type { DeliveryRequest, Transport } from '../../src/delivery/transport.js'
 import { smtpTransport, type SmtpTransportOptions } from '../../src/relay/smtp-out.js'
 import { foreignServer, type Answer, type ForeignServer, type ForeignSession } from './foreign-server.js'
 import { deliver, requestOf, someData } from './request.js'
@@ -354,6 +354,46 @@ test('an address without a form in SMTP fails alone', async () => {
     { kind: 'delivered' },
   ])
   expect(server.taken[0]?.recipients).toEqual(['ok@example.net'])
+})
+
+test('a request may be an instance whose members are on its class', async () => {
+  const plain = requestOf(someData, { recipients: ['"a>b"@example.net', 'ok@example.net'] })
+  class Instance implements DeliveryRequest {
+    readonly #plain = plain
+    readonly recipients = plain.recipients
+    get id() {
+      return this.#plain.id
+    }
+    get attempts() {
+      return this.#plain.attempts
+    }
+    get sender() {
+      return this.#plain.sender
+    }
+    get nexthop() {
+      return this.#plain.nexthop
+    }
+    get acceptedAt() {
+      return this.#plain.acceptedAt
+    }
+    get dataBytes() {
+      return this.#plain.dataBytes
+    }
+    get smtputf8() {
+      return this.#plain.smtputf8
+    }
+    data() {
+      return this.#plain.data()
+    }
+    stream() {
+      return this.#plain.stream()
+    }
+  }
+  const { transport } = await between()
+  expect(await transport.deliver(new Instance(), new AbortController().signal)).toMatchObject([
+    { kind: 'failed' },
+    { kind: 'delivered' },
+  ])
 })
 
 test('the null sender is an empty path', async () => {
