@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest'
+import type { SchedulerOptions } from '../../src/scheduler/scheduler.js'
+import { World } from './world.js'
+
+const site = 'a.test'
+
+/** A world in which the destination has died and its rest is over. */
+function afterOutage(options: SchedulerOptions): World {
+  const world = new World({
+    initialDestinationConcurrency: 4,
+    defaultDestinationRecipientLimit: 2,
+    ...options,
+  })
+  world.admit(['smtp', site, 8])
+  for (const entry of world.fill()) world.report(entry, 'site')
+  world.pass(300_000)
+  return world
+}
+
+const underWay = (world: World): number => world.destination('smtp', site)!.busy
+
+test('by default the whole initial concurrency meets a destination back from the dead', () => {
+  const world = afterOutage({})
+  world.admit(['smtp', site, 40])
+  world.fill()
+  expect(underWay(world)).toBe(4)
+})
+
+test('a canary goes alone to a destination back from the dead', () => {
+  const world = afterOutage({ defaultDestinationCanary: true })
+  world.admit(['smtp', site, 40])
+  world.fill()
+  expect(world.destination('smtp', site)).toMatchObject({ busy: 1, window: 1, recovery: 'canary' })
+})
+
+test('the window opens when the canary came back', () => {
+  const world = afterOutage({ defaultDestinationCanary: true })
+  world.admit(['smtp', site, 40])
+  world.fill()
+  world.report(world.underWay[0]!, 'ok')
+  world.fill()
+  expect(world.destination('smtp', site)).toMatchObject({ busy: 4, window: 4, recovery: 'none' })
+})
+
+test('a canary that does not come back leaves the destination dead, whatever the cohort limit', () => {
+  const world = afterOutage({
+    defaultDestinationCanary: true,
+    defaultDestinationConcurrencyFailedCohortLimit: 1,
+  })
+  const letter = world.admit(['smtp', site, 40])
+  world.fill()
+  world.report(world.underWay[0]!, 'site')
+  expect(world.destination('smtp', site)!.state.kind).toBe('dead')
+  expect(letter.done).toBe(true)
+})
+
+test('a canary is remembered while nothing arrives, but not for ever', () => {
+  const world = afterOutage({ defaultDestinationCanary: true, defaultDestinationRecoveryTime: 100 })
+  world.pass(99_999)
+  expect(world.destination('smtp', site)).toMatchObject({ recovery: 'canary' })
+  world.pass(1)
+  expect(world.destination('smtp', site)).toBeUndefined()
+})
+
+test('slow start raises the window by one per cohort up to the initial concurrency', () => {
+  const world = afterOutage({ defaultDestinationSlowStart: true })
+  world.admit(['smtp', site, 40])
+  const windows = Array.from({ length: 7 }, () => {
+    world.fill()
+    world.report(world.underWay[0]!, 'ok')
+    return world.destination('smtp', site)!.window
+  })
+  expect(windows).toEqual([2, 2, 3, 3, 3, 4, 5])
+})
+
+test('with both, slow start begins behind the canary', () => {
+  const world = afterOutage({ defaultDestinationSlowStart: true, defaultDestinationCanary: true })
+  world.admit(['smtp', site, 40])
+  world.fill()
+  expect(underWay(world)).toBe(1)
+  world.report(world.underWay[0]!, 'ok')
+  expect(world.destination('smtp', site)).toMatchObject({ window: 2, recovery: 'slow-start' })
+})
+
+test('a rate limit suspends the destination until its oldest start is one interval old', () => {
+  const world = new World({ defaultDestinationRateLimit: 2, defaultDestinationRateInterval: 10 })
+  world.admit(['smtp', site, 1])
+  world.fill()
+  world.pass(3000)
+  world.admit(['smtp', site, 1])
+  world.admit(['smtp', site, 1])
+  expect(world.fill()).toHaveLength(1)
+  expect(world.destination('smtp', site)).toMatchObject({
+    state: { kind: 'suspended', untilMs: 10_000 },
+    todo: 1,
+    rate: 2,
+  })
+  world.pass(6999)
+  expect(world.fill()).toHaveLength(0)
+  world.pass(1)
+  expect(world.fill()).toHaveLength(1)
+})
+
+test('a rate limit is remembered while the destination is idle', () => {
+  const world = new World({ defaultDestinationRateLimit: 1, defaultDestinationRateInterval: 10 })
+  world.admit(['smtp', site, 1])
+  world.report(world.next()!, 'ok')
+  world.admit(['smtp', site, 1])
+  expect(world.next()).toBeUndefined()
+  world.pass(10_000)
+  expect(world.next()).toBeDefined()
+})
+
+test('a rate limit of one destination does not hold up another', () => {
+  const world = new World({ defaultDestinationRateLimit: 1 })
+  world.admit(['smtp', site, 120], ['smtp', 'b.test', 1])
+  expect(world.fill().map(({ nexthop }) => nexthop)).toEqual([site, 'b.test'])
+})
+
+test('a rate delay lets one delivery through, then pauses', () => {
+  const world = new World({ defaultDestinationRateDelay: 2 })
+  world.admit(['smtp', site, 120])
+  expect(world.fill()).toHaveLength(1)
+  world.report(world.underWay[0]!, 'ok')
+  expect(world.fill()).toHaveLength(0)
+  world.pass(2000)
+  expect(world.fill()).toHaveLength(1)
+})
+
+test('a suspended destination goes on at once when its user says so', () => {
+  const world = new World({ defaultDestinationRateLimit: 1 })
+  world.admit(['smtp', site, 120])
+  world.fill()
+  expect(world.scheduler.resume('smtp', site, world.nowMs)).toBe(true)
+  expect(world.fill()).toHaveLength(1)
+})
+
+test('a dead destination is revived at once when its user says so', () => {
+  const world = new World({ initialDestinationConcurrency: 1 })
+  world.admit(['smtp', 'A.test', 1])
+  world.report(world.next()!, 'site')
+  expect(world.scheduler.resume('smtp', 'A.test', world.nowMs)).toBe(true)
+  expect(world.scheduler.wakeAtMs).toBe(Infinity)
+  world.admit(['smtp', site, 1])
+  expect(world.next()).toBeDefined()
+})
+
+test('there is nothing to resume at a destination that is ready or unknown', () => {
+  const world = new World()
+  world.admit(['smtp', site, 1])
+  expect(world.scheduler.resume('smtp', site, 0)).toBe(false)
+  expect(world.scheduler.resume('smtp', 'b.test', 0)).toBe(false)
+})

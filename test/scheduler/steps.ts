@@ -1,0 +1,115 @@
+/** Random configurations and random sequences of what can happen to a scheduler. */
+import fc from 'fast-check'
+import type { DeliveryReport, SchedulerOptions } from '../../src/scheduler/scheduler.js'
+import type { Group, World } from './world.js'
+
+const transport = fc.constantFrom('ta', 'tb')
+export const nexthop: fc.Arbitrary<string> = fc.constantFrom('a.test', 'b.test', 'C.test')
+const group: fc.Arbitrary<Group> = fc.tuple(transport, nexthop, fc.integer({ min: 1, max: 12 }))
+const feedback = fc.constantFrom('1', '0.3', '1/concurrency', '1/sqrt_concurrency', '0')
+
+const transportOptions = fc.record({
+  processLimit: fc.integer({ min: 1, max: 6 }),
+  initialDestinationConcurrency: fc.integer({ min: 1, max: 4 }),
+  destinationConcurrencyLimit: fc.integer({ min: 0, max: 5 }),
+  destinationRecipientLimit: fc.integer({ min: 0, max: 3 }),
+  destinationConcurrencyPositiveFeedback: feedback,
+  destinationConcurrencyNegativeFeedback: feedback,
+  destinationConcurrencyFailedCohortLimit: fc.integer({ min: 0, max: 2 }),
+  deliverySlotCost: fc.integer({ min: 0, max: 3 }),
+  minimumDeliverySlots: fc.integer({ min: 0, max: 2 }),
+  recipientLimit: fc.integer({ min: 0, max: 12 }),
+  extraRecipientLimit: fc.integer({ min: 0, max: 5 }),
+  recipientRefillLimit: fc.integer({ min: 1, max: 6 }),
+  recipientRefillDelay: fc.constantFrom(0, 2),
+  destinationRateDelay: fc.constantFrom(0, 0, 0, 1.5),
+  destinationRateLimit: fc.constantFrom(0, 0, 0, 2),
+  destinationRateInterval: fc.constant(3),
+  destinationCanary: fc.boolean(),
+  destinationSlowStart: fc.boolean(),
+})
+
+export const options: fc.Arbitrary<SchedulerOptions> = fc.record({
+  minimalBackoffTime: fc.constant(4),
+  transportRetryTime: fc.constant(3),
+  qmgrMessageActiveLimit: fc.integer({ min: 1, max: 8 }),
+  qmgrMessageRecipientLimit: fc.integer({ min: 1, max: 30 }),
+  qmgrMessageRecipientMinimum: fc.integer({ min: 1, max: 4 }),
+  feedbackRounding: fc.boolean(),
+  retryTransport: fc.constantFrom('', 'retry'),
+  transports: fc.record({ ta: transportOptions, tb: transportOptions }),
+})
+
+export type Step =
+  | { readonly kind: 'admit'; readonly groups: readonly Group[] }
+  | { readonly kind: 'report'; readonly which: number; readonly result: DeliveryReport }
+  | { readonly kind: 'pass'; readonly ms: number }
+  | { readonly kind: 'fail'; readonly transport: string }
+  | { readonly kind: 'withdraw'; readonly which: number }
+  | { readonly kind: 'next' | 'fill' | 'supply' | 'putOff' | 'readAtOnce' }
+
+const which = fc.nat({ max: 1000 })
+export const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('admit' as const),
+      groups: fc.array(group, { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      kind: fc.constant('report' as const),
+      which,
+      result: fc.constantFrom<DeliveryReport>('ok', 'ok', 'ok', 'defer', 'site', 'site', 'okreason', 'crash'),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 4000 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), transport }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('withdraw' as const), which }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('next', 'fill', 'fill', 'supply', 'putOff', 'readAtOnce'),
+    }) as fc.Arbitrary<Step>,
+  },
+)
+
+export function take(world: World, step: Step): void {
+  switch (step.kind) {
+    case 'admit':
+      world.admit(...step.groups)
+      return
+    case 'report': {
+      const entry = world.underWay[step.which % Math.max(1, world.underWay.length)]
+      if (entry !== undefined) world.report(entry, step.result)
+      return
+    }
+    case 'pass':
+      return world.pass(step.ms)
+    case 'fail':
+      return world.fail(step.transport)
+    case 'withdraw': {
+      const letter = world.letters[step.which % Math.max(1, world.letters.length)]
+      if (letter !== undefined && !letter.done) world.withdraw(letter)
+      return
+    }
+    case 'next':
+      world.next()
+      return
+    case 'fill':
+      world.fill()
+      return
+    case 'supply':
+      return world.supply()
+    case 'putOff':
+      world.reluctant = true
+      return
+    case 'readAtOnce':
+      world.reluctant = false
+  }
+}
