@@ -3,7 +3,7 @@
  *      head ─┐        ┌─ tail
  *   [ . . . .a b c d e . . . ]      length = tail − head, capacity a power of two */
 export class Ring<T> {
-  #slots: (T | undefined)[] = new Array<T | undefined>(16)
+  #slots = emptySlots<T>(16)
   #head = 0
   #length = 0
 
@@ -36,16 +36,18 @@ export class Ring<T> {
   }
 
   clear(): void {
-    this.#slots = new Array<T | undefined>(16)
+    this.#slots = emptySlots<T>(16)
     this.#head = 0
     this.#length = 0
   }
 
   #grow(): void {
     const old = this.#slots
-    const slots = new Array<T | undefined>(old.length * 2)
+    const slots = emptySlots<T>(old.length * 2)
     for (let i = 0; i < this.#length; i++) slots[i] = old[(this.#head + i) & (old.length - 1)]
     this.#slots = slots
     this.#head = 0
   }
 }
+
+const emptySlots = <T>(length: number): (T | undefined)[] => Array.from({ length })

@@ -9,9 +9,9 @@ import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
 import type { Prng } from '../base/prng.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
-import { isWaybillError } from '../errors.js'
+import { isWaybillError, WaybillError } from '../errors.js'
 import { frameBytes, frameHeaderBytes, kinds, sealFrame, type Kind } from '../record/frame.js'
-import type { SegmentFiles } from './segment-files.js'
+import type { PositionVisitor, SegmentFiles } from './segment-files.js'
 import {
   blockBytes,
   encodeSegmentHeader,
@@ -36,6 +36,8 @@ export interface LaneLogOptions {
   readonly files: SegmentFiles
   /** The checkpointed end. */
   readonly end: Position
+  /** A segment of this log exists. */
+  readonly onSegment: (index: number) => void
   /** Room was made: who waits looks again. */
   readonly onRoom: () => void
   /** The end of this life. */
@@ -67,7 +69,6 @@ export class LaneLog {
   #extending = false
   #full = false
   #namesChanged = false
-  #segmentCount = 0
 
   constructor(options: LaneLogOptions) {
     this.#options = options
@@ -85,14 +86,9 @@ export class LaneLog {
     return this.#full
   }
 
-  get segmentCount(): number {
-    return this.#segmentCount
-  }
-
-  /** Cuts the log at its end, and removes what no reader needs.
-   * @param keep is this segment, which lies before the end, needed?
+  /** Cuts the log at its end; segments behind it are removed.
    * @throws WaybillError LOG_CORRUPT when trusted content is missing */
-  async recover(keep: (index: number) => boolean): Promise<void> {
+  async recover(): Promise<void> {
     const { disk, directory } = this.#options
     const { grid } = this.files
     const last = grid.indexOf(this.#end)
@@ -100,14 +96,15 @@ export class LaneLog {
     let found = false
     for (const name of await disk.list(directory)) {
       const index = segmentIndexOf(name)
-      if (index === undefined) continue
-      if (index < last ? keep(index) : index === last && holdsContent) {
-        this.#segmentCount++
+      if (index === undefined)
+        throw new WaybillError('LOG_CORRUPT', 'the file is no segment', { path: `${directory}/${name}` })
+      if (index < last || (index === last && holdsContent)) {
+        this.#options.onSegment(index)
         found ||= index === last
-        continue
+      } else {
+        await disk.unlink(`${directory}/${name}`)
+        this.#namesChanged = true
       }
-      await disk.unlink(`${directory}/${name}`)
-      this.#namesChanged = true
     }
     if (!holdsContent) return
     if (!found) throw this.files.corrupt(this.#end, 'the segment is missing')
@@ -170,12 +167,17 @@ export class LaneLog {
     await this.#options.disk.syncDirectory(this.#options.directory)
   }
 
+  /** Visits the frames in [from, end); see SegmentFiles.read. @param end trusted */
+  read(from: Position, end: Position, visit: PositionVisitor): Promise<Position> {
+    const { grid } = this.files
+    return this.files.read(from, end, async (index) => grid.at(index, grid.segmentBytes), visit)
+  }
+
   /** Removes a segment that nobody needs. */
   async forget(index: number): Promise<void> {
     const { disk, directory } = this.#options
     await this.files.forget(index)
     await disk.unlink(`${directory}/${segmentName(index)}`)
-    this.#segmentCount--
     this.#namesChanged = true
   }
 
@@ -270,7 +272,7 @@ export class LaneLog {
     const opened = { file, seed: segmentSeed(log, index, epoch) }
     this.#open.set(index, opened)
     this.#touched.add(index)
-    this.#segmentCount++
+    this.#options.onSegment(index)
     this.#namesChanged = true
     return opened
   }

@@ -13,7 +13,7 @@ import {
   kindName,
   type KindName,
 } from '../record/frame.js'
-import { scanFrames, type FrameVisitor } from './segment-scan.js'
+import { scanFrames } from './segment-scan.js'
 import {
   decodeSegmentHeader,
   segmentHeaderBytes,
@@ -45,6 +45,14 @@ export interface Frame {
   /** The first position behind the frame. */
   readonly end: Position
 }
+
+/** @returns true to stop behind this frame */
+export type PositionVisitor = (
+  window: Buffer,
+  at: number,
+  position: Position,
+  bytes: number,
+) => boolean | void
 
 export class SegmentFiles {
   readonly grid: SegmentGrid
@@ -110,13 +118,37 @@ export class SegmentFiles {
     })
   }
 
-  /** Visits the frames of one segment from `from` to `end`; resolves with where it stopped. */
-  scan(from: Position, end: Position, visit: FrameVisitor): Promise<Position> {
-    const index = this.grid.indexOf(from)
-    return this.with(index, async ({ file, seed }) => {
-      const endOffset = Math.min(this.grid.segmentBytes, end - this.grid.at(index, 0))
-      return this.grid.at(index, await scanFrames(file, seed, this.grid.offsetOf(from), endOffset, visit))
-    })
+  /** Visits the frames in [from, end), over segment borders, until the visitor returns true. Resolves with the position behind
+   * the last frame that it saw, at the border of a segment with the first position of the next.
+   * @param end the end of a frame, @param endOf where the content of a segment before the last one ends
+   * @throws WaybillError LOG_CORRUPT when a frame before `end` does not verify */
+  async read(
+    from: Position,
+    end: Position,
+    endOf: (index: number) => Promise<Position>,
+    visit: PositionVisitor,
+  ): Promise<Position> {
+    const { grid } = this
+    let at = from
+    let stopped = false
+    while (at < end && !stopped) {
+      const index = grid.indexOf(at)
+      const base = grid.at(index, 0)
+      const isLast = index === grid.indexOf(end)
+      const segmentEnd = isLast ? end : await endOf(index)
+      if (at < segmentEnd) {
+        const offset = await this.with(index, ({ file, seed }) =>
+          scanFrames(file, seed, at - base, segmentEnd - base, (window, windowAt, offsetBytes, bytes) => {
+            stopped = visit(window, windowAt, position(base + offsetBytes), bytes) === true
+            return stopped
+          }),
+        )
+        at = position(base + offset)
+        if (at < segmentEnd && !stopped) throw this.corrupt(at, 'a frame does not verify')
+      }
+      if (at >= segmentEnd && !isLast) at = grid.firstOf(index + 1)
+    }
+    return at
   }
 
   /** Closes what is idle of a segment that is about to be recycled or removed. */

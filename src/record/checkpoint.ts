@@ -16,6 +16,8 @@ export interface LanePositions {
   /** Behind the last byte that may be believed, of the log of envelopes and of the log of data. */
   readonly envelopesEnd: Position
   readonly dataEnd: Position
+  /** The first data that an envelope behind the runner's position can have. */
+  readonly dataFloor: Position
   /** The last `marks` record, `nowhere` when there is none. */
   readonly marks: Position
 }
@@ -44,6 +46,7 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
       lane.runner,
       lane.envelopesEnd,
       lane.dataEnd,
+      lane.dataFloor,
       lane.marks,
     ]),
     checkpoint.laneNext,
@@ -68,7 +71,7 @@ export function decodeCheckpoint(payload: Buffer): Checkpoint {
 function decodeLane(list: unknown): LanePositions {
   if (!Array.isArray(list))
     throw new WaybillError('LOG_CORRUPT', 'a lane of a checkpoint record is not a list')
-  const fields = new FieldReader(list as unknown[], 'lane of a checkpoint', 7)
+  const fields = new FieldReader(list as unknown[], 'lane of a checkpoint', 8)
   return {
     lane: fields.count(),
     intervalMs: fields.count(),
@@ -76,6 +79,7 @@ function decodeLane(list: unknown): LanePositions {
     runner: position(fields.count()),
     envelopesEnd: position(fields.count()),
     dataEnd: position(fields.count()),
+    dataFloor: position(fields.count()),
     marks: position(fields.count()),
   }
 }

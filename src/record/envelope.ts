@@ -114,7 +114,9 @@ function placeField(data: DataPlace): Field {
 }
 
 function readPlace(fields: FieldReader): DataPlace {
-  switch (placeCodes[fields.count()]) {
+  const kind = placeCodes[fields.count()]
+  if (kind === undefined) throw new WaybillError('LOG_CORRUPT', 'an envelope does not say where its data is')
+  switch (kind) {
     case 'before':
       return { kind: 'before', distanceBytes: fields.count() }
     case 'lane':
@@ -123,7 +125,5 @@ function readPlace(fields: FieldReader): DataPlace {
       return { kind: 'spool', number: fields.count() }
     case 'ref':
       return { kind: 'ref', ref: fields.text() }
-    default:
-      throw new WaybillError('LOG_CORRUPT', 'an envelope does not say where its data is')
   }
 }

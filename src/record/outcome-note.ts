@@ -1,6 +1,6 @@
 /** What became of some recipients of one message, as every record that speaks of outcomes says it: one note for all that
  * share kind, status and text, the recipients as ranges of their indexes in the envelope that the start links to. */
-import type { Ranges } from '../base/ranges.js'
+import { forEachIn, toRanges, type Ranges } from '../base/ranges.js'
 import { WaybillError } from '../errors.js'
 import type { Field } from './msgpack.js'
 
@@ -30,6 +30,23 @@ export function notesFromFields(fields: readonly unknown[]): OutcomeNote[] {
       throw malformed()
     return { kind, status, text, ranges }
   })
+}
+
+/** Notes that one record holds: a message with very many recipients, each with a text of its own, must still fit a frame. */
+export const notesMax = 100
+
+/** The same outcomes in at most `notesMax` notes: beyond that, texts are given up, kinds never. */
+export function condensed(notes: readonly OutcomeNote[]): readonly OutcomeNote[] {
+  if (notes.length <= notesMax) return notes
+  const kept = notes.slice(0, notesMax - codes.length)
+  for (const kind of codes) {
+    const rest = notes.slice(notesMax - codes.length).filter((note) => note.kind === kind)
+    if (rest.length === 0) continue
+    const indexes: number[] = []
+    for (const { ranges } of rest) forEachIn(ranges, (index) => indexes.push(index))
+    kept.push({ kind, status: rest[0]!.status, text: 'one of many outcomes', ranges: toRanges(indexes) })
+  }
+  return kept
 }
 
 function areRanges(value: unknown): value is Ranges {

@@ -116,7 +116,8 @@ function jobOf(job: Job, label: Label): JobInspection {
 
 function transportOf(transport: Transport, label: Label): TransportInspection {
   const named = (job: Job | undefined): string | undefined => job && label(job.message.handle)
-  const { candidateFor, candidate, candidateSecond, pending, busy, unusedSlots } = transport
+  const { candidateFor, candidate, candidateSecond } = transport
+  const { pending, busy, unusedSlots, scanCount, scannedJobs } = transport
   const jobs: string[] = []
   for (let job = transport.firstJob; job !== undefined; job = job.next) jobs.push(label(job.message.handle))
   return {
@@ -132,5 +133,7 @@ function transportOf(transport: Transport, label: Label): TransportInspection {
       job: named(candidate),
       second: candidateSecond,
     },
+    scanCount,
+    scannedJobs,
   }
 }

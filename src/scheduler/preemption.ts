@@ -45,8 +45,10 @@ export function candidateFor(current: Job, nowSecond: number): Job | undefined {
   )
   let best: Job | undefined
   let bestScore = 0
-  if (slotsMax > 0)
+  if (slotsMax > 0) {
+    transport.scanCount++
     for (let job = current.next; job !== undefined; job = job.next) {
+      transport.scannedJobs++
       if (job.firstChild !== undefined || job.isBlocker) continue
       const total = job.entriesMax
       const needed = total - job.selectedEntries
@@ -61,6 +63,7 @@ export function candidateFor(current: Job, nowSecond: number): Job | undefined {
       // Jobs on level 0 come in the order of time: none behind can beat this one's age, which is its score at best.
       if (age <= bestScore && job.level === 0) break
     }
+  }
   transport.candidate = best
   transport.candidateFor = current
   transport.candidateSecond = nowSecond

@@ -26,6 +26,9 @@ export class Transport {
   candidate: Job | undefined = undefined
   candidateFor: Job | undefined = undefined
   candidateSecond = 0
+  /** How often a candidate was looked for without the answer being known, and the jobs looked at for it. */
+  scanCount = 0
+  scannedJobs = 0
   /** The first job in time whose message is not wholly read. */
   firstUnread: Job | undefined = undefined
   unusedSlots: number

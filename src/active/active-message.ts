@@ -1,0 +1,155 @@
+/** A message that is started and not yet finished or replaced: what is known of each recipient.
+ * Invariant: `apply` is the only writer, and what it applies stands in the journal, so replaying the journal gives the
+ * same state as living through it. A recipient leaves `pending` once in the life of a start. */
+import { assert } from '../base/assert.js'
+import type { Position } from '../base/position.js'
+import { countIn, forEachIn, toRanges, type Ranges } from '../base/ranges.js'
+import type { Envelope } from '../record/envelope.js'
+import { condensed, type OutcomeKind, type OutcomeNote } from '../record/outcome-note.js'
+import type { Carried } from '../record/start.js'
+
+export type RecipientState = 'pending' | OutcomeKind
+
+export type ActiveRecord =
+  | { readonly kind: 'delivery'; readonly notes: readonly OutcomeNote[] }
+  | { readonly kind: 'reported'; readonly reported: Ranges; readonly warnings: number }
+  | { readonly kind: 'replacement'; readonly lane: number; readonly timeMs: number }
+
+/** Where the envelope of an active message stands. */
+export interface EnvelopePlace {
+  readonly lane: number
+  readonly position: Position
+  /** Length of its frame. */
+  readonly bytes: number
+  /** It was started from the middle of its lane. */
+  readonly outOfOrder: boolean
+}
+
+export class ActiveMessage {
+  readonly envelope: Envelope
+  readonly place: EnvelopePlace
+  /** The newest start record: what later records name. */
+  start: Position
+  /** The data, while it is cheap to keep. */
+  data: Buffer | undefined
+  /** Recoveries in a row that found no progress. */
+  recoveries: number
+  readonly #states: RecipientState[]
+  readonly #counts: Record<RecipientState, number>
+  /** Failed and deferred, as they came. */
+  readonly #notes: OutcomeNote[] = []
+  #reported: Ranges = []
+  #warnings: number
+  #replacement: Carried['replacement']
+
+  constructor(envelope: Envelope, place: EnvelopePlace, start: Position, carried: Carried | undefined) {
+    this.envelope = envelope
+    this.place = place
+    this.start = start
+    this.recoveries = carried?.recoveries ?? 0
+    this.#states = Array.from({ length: envelope.recipientCount }, () => 'pending')
+    this.#counts = { pending: envelope.recipientCount, delivered: 0, deferred: 0, failed: 0 }
+    this.#warnings = carried?.warnings ?? envelope.warnings
+    if (carried === undefined) return
+    this.#applyNotes(carried.notes)
+    this.#reported = carried.reported
+    this.#replacement = carried.replacement
+  }
+
+  apply(record: ActiveRecord): void {
+    switch (record.kind) {
+      case 'delivery':
+        this.#applyNotes(record.notes)
+        break
+      case 'reported':
+        this.#reported = toRanges([...indexesOf(this.#reported), ...indexesOf(record.reported)])
+        this.#warnings = record.warnings
+        break
+      case 'replacement':
+        this.#replacement = { lane: record.lane, timeMs: record.timeMs }
+        break
+    }
+  }
+
+  get pendingCount(): number {
+    return this.#counts.pending
+  }
+
+  get deferredCount(): number {
+    return this.#counts.deferred
+  }
+
+  get failedCount(): number {
+    return this.#counts.failed
+  }
+
+  get deliveredCount(): number {
+    return this.#counts.delivered
+  }
+
+  /** Delay warnings that the sender had. */
+  get warnings(): number {
+    return this.#warnings
+  }
+
+  /** A replacement that was appended in an earlier life and not believed. */
+  get replacement(): Carried['replacement'] {
+    return this.#replacement
+  }
+
+  stateOf(index: number): RecipientState {
+    return this.#states[index]!
+  }
+
+  indexesIn(state: RecipientState): number[] {
+    const indexes: number[] = []
+    for (let index = 0; index < this.#states.length; index++)
+      if (this.#states[index] === state) indexes.push(index)
+    return indexes
+  }
+
+  /** The notes of recipients in this state. */
+  notesOf(kind: OutcomeKind): readonly OutcomeNote[] {
+    return this.#notes.filter((note) => note.kind === kind)
+  }
+
+  /** Recipients that failed and of whom the sender was not told. */
+  unreportedFailures(): number[] {
+    const reported = new Set(indexesOf(this.#reported))
+    return this.indexesIn('failed').filter((index) => !reported.has(index))
+  }
+
+  /** All of it, for a start that takes the place of this one. */
+  carried(): Carried {
+    const delivered = toRanges(this.indexesIn('delivered'))
+    const notes: OutcomeNote[] = [...condensed(this.#notes)]
+    if (delivered.length > 0) notes.push({ kind: 'delivered', status: '', text: '', ranges: delivered })
+    return {
+      start: this.start,
+      notes,
+      reported: this.#reported,
+      warnings: this.#warnings,
+      recoveries: this.recoveries,
+      replacement: this.#replacement,
+    }
+  }
+
+  #applyNotes(notes: readonly OutcomeNote[]): void {
+    for (const note of notes) {
+      forEachIn(note.ranges, (index) => {
+        assert(this.#states[index] === 'pending', 'an outcome is recorded for a recipient that waits for one')
+        this.#states[index] = note.kind
+      })
+      const count = countIn(note.ranges)
+      this.#counts.pending -= count
+      this.#counts[note.kind] += count
+      if (note.kind !== 'delivered') this.#notes.push(note)
+    }
+  }
+}
+
+function indexesOf(ranges: Ranges): number[] {
+  const indexes: number[] = []
+  forEachIn(ranges, (index) => indexes.push(index))
+  return indexes
+}

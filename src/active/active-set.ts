@@ -1,0 +1,60 @@
+/** The active messages, in the order of their newest starts: the first one is where the working suffix begins.
+ * A message whose spool file is not unlinked yet holds the suffix though it is finished, so that a recovery unlinks again. */
+import { assert } from '../base/assert.js'
+import type { Position } from '../base/position.js'
+import type { ActiveMessage } from './active-message.js'
+
+export class ActiveSet {
+  readonly #messages = new Map<Position, ActiveMessage>()
+  readonly #unlinking = new Map<Position, ActiveMessage>()
+
+  get count(): number {
+    return this.#messages.size
+  }
+
+  /** Its start has just been appended. */
+  add(message: ActiveMessage): void {
+    assert(!this.#messages.has(message.start), 'a start is the start of one message')
+    this.#messages.set(message.start, message)
+  }
+
+  /** Its finish, or its replacement and the note, have just been appended. */
+  end(message: ActiveMessage): void {
+    assert(this.#messages.delete(message.start), 'a message ends once')
+  }
+
+  /** As `end`, but its spool file is still to be unlinked. */
+  endHolding(message: ActiveMessage): void {
+    this.end(message)
+    this.#unlinking.set(message.start, message)
+  }
+
+  /** Its spool file is gone. */
+  unlinked(message: ActiveMessage): void {
+    this.#unlinking.delete(message.start)
+  }
+
+  /** A start that takes the place of the message's has just been appended. */
+  restart(message: ActiveMessage, start: Position): void {
+    this.end(message)
+    message.start = start
+    this.add(message)
+  }
+
+  has(message: ActiveMessage): boolean {
+    return this.#messages.get(message.start) === message
+  }
+
+  /** The earliest start that recovery has to read; undefined when there is none. */
+  get earliestStart(): Position | undefined {
+    const [first] = this.#messages.keys()
+    const [unlinking] = this.#unlinking.keys()
+    if (first === undefined || unlinking === undefined) return first ?? unlinking
+    return first < unlinking ? first : unlinking
+  }
+
+  /** In the order of their starts. */
+  messages(): Iterable<ActiveMessage> {
+    return this.#messages.values()
+  }
+}

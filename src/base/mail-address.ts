@@ -1,0 +1,17 @@
+/** What counts as a mail address: local@domain, the local part possibly quoted, the domain possibly a literal, nothing that
+ * could read as two addresses or break a line. Whether it can be delivered is the transport's to say. */
+
+/** Octets of an address: more than SMTP's 256 for a path, less than a line. */
+export const addressBytesMax = 512
+
+const pattern = /^(?:"(?:[^"\\]|\\.)+"|[^\s"@<>()[\],;:\\]+)@(?:\[[^\s[\]\\<>]+\]|[^\s"@<>()[\],;:\\]+)$/u
+const forbidden = /[\p{Cc}\p{Cs}\u2028\u2029]/u
+/** The usual kind, decided by one cheap test. */
+const plain = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]{1,64}@[A-Za-z0-9.-]{1,255}$/
+
+export const isMailAddress = (text: string): boolean =>
+  plain.test(text) ||
+  (Buffer.byteLength(text) <= addressBytesMax && !forbidden.test(text) && pattern.test(text))
+
+/** Needs SMTPUTF8 on the way. */
+export const isInternational = (text: string): boolean => !/^\p{ASCII}*$/u.test(text)

@@ -1,0 +1,253 @@
+/** From `submit` to durable: one group in the journal, one shared sync.
+ * Invariant: a submission settles only when its whole group is durable; one that is refused or cut off leaves nothing that a
+ * later life would deliver, except that a crash may keep what was appended and not yet acknowledged. */
+import type { Readable } from 'node:stream'
+import { crc32 } from '../base/checksum.js'
+import { MessageIds, type MessageId } from '../base/message-id.js'
+import { nowhere, position, type Position } from '../base/position.js'
+import { Ring } from '../base/ring.js'
+import { isWaybillError, WaybillError } from '../errors.js'
+import { incomingLane } from '../lane/lane.js'
+import { appendGroup, messageGroup, type MessageGroup } from './message-group.js'
+import type { Parts } from './parts.js'
+import type { SpoolFile } from './spool.js'
+import { checkEnvelope, checkRef, DataCheck, type CheckedEnvelope, type Submission } from './submission.js'
+
+/** Bytes appended and not durable beyond which submissions wait: about what the disk takes in a few syncs. */
+const stagedBytesMax = 32 * 1024 * 1024
+
+export interface Accepted {
+  readonly id: MessageId
+}
+
+interface Ticket {
+  readonly end: Position
+  readonly group: MessageGroup
+  readonly resolve: (accepted: Accepted) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Accept {
+  readonly #parts: Parts
+  readonly #ids: MessageIds
+  readonly #tickets = new Ring<Ticket>()
+  /** Those who wait for room, in order. */
+  readonly #waiting: (() => void)[] = []
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#ids = new MessageIds(parts.options.prng)
+  }
+
+  /** Settles when the message is durable.
+   * @throws WaybillError for what is wrong with the submission, DISK_FULL, DISK_FAILED, QUEUE_CRASHED */
+  submit(submission: Submission): Promise<Accepted> {
+    const { options, life } = this.#parts
+    try {
+      life.check()
+      const envelope = checkEnvelope(submission, options)
+      const { data } = submission
+      if (typeof data === 'string') return this.#submitBytes(submission, envelope, Buffer.from(data))
+      if (Buffer.isBuffer(data)) return this.#submitBytes(submission, envelope, data)
+      if (isReadable(data)) return this.#submitStream(submission, envelope, data)
+      const group = this.#group(envelope, { kind: 'ref', ref: checkRef(data?.ref) }, 0, 0)
+      return this.#append(submission, group, undefined, undefined)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** The journal is durable up to here: tickets settle, in order. */
+  durable(end: Position): void {
+    const { events } = this.#parts
+    const listening = events.listenerCount('accepted') > 0
+    for (
+      let ticket = this.#tickets.peek();
+      ticket !== undefined && ticket.end <= end;
+      ticket = this.#tickets.peek()
+    ) {
+      this.#tickets.shift()
+      const { id, sender, recipientCount, dataBytes } = ticket.group.envelope
+      ticket.resolve({ id })
+      if (listening) events.emit('accepted', { id, sender, recipientCount, dataBytes })
+    }
+    this.roomChanged()
+  }
+
+  /** Room may have come: who waits looks again. */
+  roomChanged(): void {
+    for (const look of this.#waiting.splice(0)) look()
+  }
+
+  /** The end of this life. */
+  fail(error: unknown): void {
+    for (let ticket = this.#tickets.shift(); ticket !== undefined; ticket = this.#tickets.shift())
+      ticket.reject(error)
+    this.roomChanged()
+  }
+
+  #submitBytes(submission: Submission, envelope: CheckedEnvelope, data: Buffer): Promise<Accepted> {
+    const { options } = this.#parts
+    new DataCheck(options.dataBytesMax).add(data)
+    if (data.length > options.inlineBytesMax) return this.#submitPieces(submission, envelope, [data])
+    const group = this.#group(envelope, data, data.length, crc32(data))
+    // A copy for the runner: the caller may use the buffer again once the submission has settled.
+    const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
+    return this.#append(submission, group, kept, undefined)
+  }
+
+  async #submitStream(
+    submission: Submission,
+    envelope: CheckedEnvelope,
+    stream: Readable,
+  ): Promise<Accepted> {
+    const { options } = this.#parts
+    const check = new DataCheck(options.dataBytesMax)
+    const checked = async function* (): AsyncGenerator<Buffer> {
+      for await (const piece of stream as AsyncIterable<Buffer | string>) {
+        const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+        check.add(bytes)
+        throwIfAborted(submission.signal)
+        yield bytes
+      }
+      if (stream.readableAborted || stream.errored !== null)
+        throw new WaybillError('DATA_INCOMPLETE', 'the data ended before its end', {}, stream.errored)
+    }
+    const start: Buffer[] = []
+    const pieces = checked()
+    try {
+      while (check.bytes <= options.inlineBytesMax) {
+        const { value, done } = await pieces.next()
+        if (done === true) {
+          const data = Buffer.concat(start)
+          return await this.#append(
+            submission,
+            this.#group(envelope, data, data.length, crc32(data)),
+            data,
+            undefined,
+          )
+        }
+        start.push(value)
+      }
+      return await this.#submitPieces(submission, envelope, chain(start, pieces))
+    } catch (error) {
+      stream.destroy()
+      if (isWaybillError(error)) throw error
+      throw new WaybillError('DATA_INCOMPLETE', 'the data could not be read to its end', {}, error)
+    }
+  }
+
+  /** Large data: into a file of its own, durable before the envelope is appended. */
+  async #submitPieces(
+    submission: Submission,
+    envelope: CheckedEnvelope,
+    pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+  ): Promise<Accepted> {
+    const { spool, life } = this.#parts
+    const file = await spool.create()
+    try {
+      let bytes = 0
+      let checksum = 0
+      for await (const piece of pieces) {
+        await file.write(piece)
+        checksum = crc32(piece, checksum)
+        bytes += piece.length
+      }
+      await file.finish()
+      life.check()
+      const group = this.#group(envelope, { kind: 'spool', number: file.number }, bytes, checksum)
+      return await this.#append(submission, group, undefined, file)
+    } catch (error) {
+      if (!life.isOver && spool.pending.includes(file.number)) await file.abort()
+      throw error
+    }
+  }
+
+  #group(
+    { sender, recipients, smtputf8 }: CheckedEnvelope,
+    data: Parameters<typeof messageGroup>[2],
+    dataBytes: number,
+    checksum: number,
+  ): MessageGroup {
+    const acceptedAt = this.#parts.options.clock.wallMs()
+    const group = messageGroup(
+      {
+        id: this.#ids.next(acceptedAt),
+        sender,
+        acceptedAt,
+        attempts: 0,
+        smtputf8,
+        dataBytes,
+        checksum,
+        replaces: nowhere,
+        notes: [],
+        warnings: 0,
+        reported: [],
+      },
+      recipients,
+      data,
+    )
+    this.#parts.journal.checkFits(group.bytes)
+    return group
+  }
+
+  /** @param data kept for the runner, when it is in memory anyway */
+  #append(
+    submission: Submission,
+    group: MessageGroup,
+    data: Buffer | undefined,
+    file: SpoolFile | undefined,
+  ): Promise<Accepted> {
+    const { journal } = this.#parts
+    const room = journal.room(group.bytes, 'new mail')
+    if (room === 'no') throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
+    if (room === 'wait' || journal.stagedBytes > stagedBytesMax)
+      return this.#appendLater(submission, group, data, file)
+    return this.#appendNow(group, data, file)
+  }
+
+  async #appendLater(
+    submission: Submission,
+    group: MessageGroup,
+    data: Buffer | undefined,
+    file: SpoolFile | undefined,
+  ): Promise<Accepted> {
+    const { life } = this.#parts
+    await new Promise<void>((look) => this.#waiting.push(look))
+    life.check()
+    throwIfAborted(submission.signal)
+    return this.#append(submission, group, data, file)
+  }
+
+  #appendNow(group: MessageGroup, data: Buffer | undefined, file: SpoolFile | undefined): Promise<Accepted> {
+    const { journal, lanes, spool, options } = this.#parts
+    const timeMs = options.clock.wallMs()
+    journal.open(group.bytes)
+    const at = appendGroup(journal, group, incomingLane, timeMs)
+    if (file !== undefined) spool.appended(file.number)
+    lanes.incoming.runner.handOver({
+      position: at,
+      bytes: group.envelopeBytes,
+      timeMs,
+      envelope: group.envelope,
+      data,
+      seenAtMs: options.clock.monotonicMs(),
+    })
+    journal.want()
+    const end = position(at + group.envelopeBytes)
+    return new Promise((resolve, reject) => this.#tickets.push({ end, group, resolve, reject }))
+  }
+}
+
+const isReadable = (data: unknown): data is Readable =>
+  typeof data === 'object' && data !== null && typeof (data as Readable).pipe === 'function'
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true)
+    throw new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal.reason)
+}
+
+async function* chain(start: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* start
+  yield* rest
+}

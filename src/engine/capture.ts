@@ -1,0 +1,106 @@
+/** What a checkpoint says, taken in one step without a wait: everything in it is true of one moment.
+ * Invariant: marks that are in no record yet are appended in the same step, so that the lane's captured end covers them. */
+import { nowhere, position, type Position } from '../base/position.js'
+import type { CapturedPins } from '../garbage/garbage.js'
+import type { Lane } from '../lane/lane.js'
+import type { LaneLog } from '../log/lane-log.js'
+import type { Checkpoint, LanePositions } from '../record/checkpoint.js'
+import { frameBytes, kinds } from '../record/frame.js'
+import { encodeMarks, marksPerRecordMax } from '../record/marks.js'
+import { dataLog, envelopesLog } from './holding.js'
+import type { Parts } from './parts.js'
+
+export interface Captured {
+  readonly checkpoint: Checkpoint
+  readonly pins: CapturedPins
+  /** No reader needs the journal before this. */
+  readonly journalFloor: Position
+  /** Lanes that the checkpoint names no more. */
+  readonly retired: readonly Lane[]
+  /** Groups of the journal at this moment. */
+  readonly groupCount: number
+}
+
+/** Bytes that a lane needs for its marks at a capture; 0 when there are none. */
+export function marksBytes(lane: Lane): number {
+  let bytes = 0
+  for (let left = lane.marks.freshCount; left > 0; left -= marksPerRecordMax)
+    bytes += frameBytes(32 + 9 * Math.min(left, marksPerRecordMax))
+  return bytes
+}
+
+/** @param life the number of this life */
+export function capture(parts: Parts, life: number): Captured {
+  const { journal, lanes, active, garbage, spool, options } = parts
+  const timeMs = options.clock.wallMs()
+  for (const lane of lanes) appendMarks(parts, lane, timeMs)
+  const suffix = active.earliestStart ?? journal.end
+  const retired: Lane[] = []
+  const named: LanePositions[] = []
+  let journalFloor: Position = suffix
+  for (const lane of lanes) {
+    if (lane.logs === undefined) lane.runner.caughtUp(journal.end)
+    if (isRetired(parts, lane, suffix)) {
+      retired.push(lane)
+      continue
+    }
+    if (lane.logs === undefined) journalFloor = position(Math.min(journalFloor, lane.runner.position))
+    named.push(positionsOf(lane, timeMs))
+  }
+  return {
+    checkpoint: {
+      life,
+      suffix,
+      lanes: named,
+      laneNext: lanes.laneNext,
+      spoolHighest: spool.highest,
+      spoolPending: spool.pending,
+    },
+    pins: garbage.capture(),
+    journalFloor,
+    retired,
+    groupCount: journal.groupCount,
+  }
+}
+
+function appendMarks({ journal }: Parts, lane: Lane, timeMs: number): void {
+  while (lane.marks.freshCount > 0) {
+    const envelopes = lane.marks.takeFresh(marksPerRecordMax)
+    const payload = encodeMarks({ previous: lane.marks.lastRecord, envelopes })
+    const log: Pick<LaneLog, 'append'> = lane.logs?.envelopes ?? journal
+    if (lane.logs === undefined) journal.open(frameBytes(payload.length))
+    else lane.logs.envelopes.open(frameBytes(payload.length), timeMs)
+    lane.marks.lastRecord = log.append(kinds.marks, lane.number, timeMs, payload)
+  }
+}
+
+function positionsOf(lane: Lane, timeMs: number): LanePositions {
+  const { logs, runner, marks } = lane
+  const envelopesEnd = logs?.envelopes.pad(timeMs) ?? nowhere
+  const dataEnd = logs?.data.pad(timeMs) ?? nowhere
+  if (lane.isDrained && logs !== undefined) {
+    runner.readTo(envelopesEnd)
+    lane.dataFloor = dataEnd
+  }
+  return {
+    lane: lane.number,
+    intervalMs: lane.kind === 'retry' ? lane.intervalMs : 0,
+    inJournal: logs === undefined,
+    runner: runner.position,
+    envelopesEnd,
+    dataEnd,
+    dataFloor: lane.dataFloor,
+    marks: marks.lastRecord,
+  }
+}
+
+/** No policy names it, nothing is in it, nobody holds its segments, and recovery would read no record that names it. */
+function isRetired({ garbage }: Parts, lane: Lane, suffix: Position): boolean {
+  return (
+    !lane.wanted &&
+    lane.isDrained &&
+    suffix > lane.namedAt &&
+    !garbage.of(envelopesLog(lane.number)).hasPins &&
+    !garbage.of(dataLog(lane.number)).hasPins
+  )
+}

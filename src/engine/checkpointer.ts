@@ -1,0 +1,149 @@
+/** Makes restart positions durable, and lets go of what is garbage because of them.
+ *   1. capture (one step)   2. sync what the lanes wrote, and names   3. append the record   4. when it is durable: trust, release, recycle
+ * Invariant: one checkpoint is under way at a time, and none before recovery has ended. Step 2 ends before step 3 begins:
+ *    // 1. record durable  2. power loss takes a replacement that it vouches for  3. recovery believes the note: the message is gone */
+import type { Timer } from '../base/clock.js'
+import { position } from '../base/position.js'
+import { encodeStart } from '../record/start.js'
+import { encodeCheckpoint } from '../record/checkpoint.js'
+import { frameBytes, kinds } from '../record/frame.js'
+import { capture, marksBytes, type Captured } from './capture.js'
+import type { Parts } from './parts.js'
+import type { Reclaim } from './reclaim.js'
+
+export interface CheckpointerOptions {
+  /** The number of this life. */
+  readonly life: number
+  readonly reclaim: Reclaim
+  readonly onCapture: () => void
+  /** The checkpoint is durable: lanes are trusted further. */
+  readonly onDurable: () => void
+}
+
+export class Checkpointer {
+  readonly #parts: Parts
+  readonly #options: CheckpointerOptions
+  #running = false
+  #underWay: Promise<void> | undefined
+  #next: Promise<void> | undefined
+  #timer: Timer | undefined
+  #timerAt = Infinity
+  #groupCount = -1
+  #count = 0
+
+  constructor(parts: Parts, options: CheckpointerOptions) {
+    this.#parts = parts
+    this.#options = options
+  }
+
+  /** Checkpoints taken in this life. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** Recovery has ended: takes the first one. */
+  async run(): Promise<void> {
+    this.#running = true
+    await this.now()
+  }
+
+  /** Something happened: there will be a checkpoint within this time, milliseconds. */
+  want(withinMs: number = this.#parts.options.checkpointIntervalMs): void {
+    const { clock, checkpointIntervalMs } = this.#parts.options
+    if (!this.#running || this.#parts.journal.groupCount === this.#groupCount) return
+    const at = clock.monotonicMs() + Math.min(withinMs, checkpointIntervalMs)
+    if (this.#timer !== undefined && this.#timerAt <= at) return
+    this.#timer?.cancel()
+    this.#timerAt = at
+    this.#timer = clock.after(Math.min(withinMs, checkpointIntervalMs), () => {
+      this.#timer = undefined
+      this.#timerAt = Infinity
+      this.#parts.life.run(this.now())
+    })
+  }
+
+  /** A checkpoint that is captured after this call; settles when it is durable. */
+  now(): Promise<void> {
+    if (!this.#running) return Promise.resolve()
+    if (this.#underWay === undefined) {
+      this.#underWay = this.#take().finally(() => {
+        this.#underWay = undefined
+      })
+      return this.#underWay
+    }
+    // The one under way was captured before this call, perhaps: the next one counts, for all who ask meanwhile.
+    this.#next ??= this.#underWay.then(() => {
+      this.#next = undefined
+      return this.now()
+    })
+    return this.#next
+  }
+
+  stop(): void {
+    this.#running = false
+    this.#timer?.cancel()
+  }
+
+  async #take(): Promise<void> {
+    const { journal, lanes, spool, life } = this.#parts
+    await this.#options.reclaim.room(() => this.#hasRoomForMarks())
+    this.#carry()
+    const captured = capture(this.#parts, this.#options.life)
+    this.#options.onCapture()
+    await Promise.all(
+      [...lanes].map(async ({ logs }) => {
+        await logs?.envelopes.sync()
+        await logs?.data.sync()
+      }),
+    )
+    await spool.syncNames()
+    life.check()
+    await this.#append(captured)
+    if (life.isOver) return
+    this.#groupCount = Math.max(this.#groupCount, captured.groupCount + 1)
+    for (const { lane, envelopesEnd } of captured.checkpoint.lanes) lanes.get(lane).trustedEnd = envelopesEnd
+    this.#count++
+    this.#options.onDurable()
+    await this.#options.reclaim.reclaim(captured)
+    if (journal.groupCount > this.#groupCount) this.want()
+  }
+
+  async #append({ checkpoint }: Captured): Promise<void> {
+    const { journal, options } = this.#parts
+    const payload = encodeCheckpoint(checkpoint)
+    const bytes = frameBytes(payload.length)
+    await this.#options.reclaim.room(() => journal.room(bytes, 'accepted mail') === 'yes')
+    journal.open(bytes)
+    const at = journal.append(kinds.checkpoint, 0, options.clock.wallMs(), payload)
+    journal.rememberCheckpoint(payload)
+    await journal.whenDurable(position(at + bytes))
+  }
+
+  #hasRoomForMarks(): boolean {
+    for (const lane of this.#parts.lanes) {
+      const bytes = marksBytes(lane)
+      if (bytes > 0 && lane.logs !== undefined && !lane.logs.envelopes.hasRoom(bytes)) return false
+    }
+    return true
+  }
+
+  /** Gives messages that have been active for too long a new start, so that the suffix stays short. */
+  #carry(): void {
+    const { journal, active, options } = this.#parts
+    const bound = journal.end - options.suffixBytesMax
+    for (const message of active.messages()) {
+      if (message.start >= bound) break
+      const { place } = message
+      const payload = encodeStart({
+        envelope: place.position,
+        envelopeBytes: place.bytes,
+        outOfOrder: place.outOfOrder,
+        carried: message.carried(),
+      })
+      const bytes = frameBytes(payload.length)
+      if (journal.room(bytes, 'accepted mail') !== 'yes') break
+      journal.open(bytes)
+      active.restart(message, journal.append(kinds.start, place.lane, options.clock.wallMs(), payload))
+    }
+  }
+}

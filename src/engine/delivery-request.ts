@@ -1,0 +1,57 @@
+/** What a transport is given: the message as it sees it. A class without closures, because one is made for every attempt. */
+import { Readable } from 'node:stream'
+import type { ActiveMessage } from '../active/active-message.js'
+import type { DeliveryRequest, MessageData } from '../delivery/transport.js'
+import type { MessageReader } from './message-reader.js'
+
+export class Request implements DeliveryRequest {
+  readonly recipients: readonly string[]
+  readonly nexthop: string
+  readonly #message: ActiveMessage
+  readonly #reader: MessageReader
+
+  constructor(message: ActiveMessage, recipients: readonly string[], nexthop: string, reader: MessageReader) {
+    this.#message = message
+    this.recipients = recipients
+    this.nexthop = nexthop
+    this.#reader = reader
+  }
+
+  get id(): string {
+    return this.#message.envelope.id
+  }
+
+  get attempts(): number {
+    return this.#message.envelope.attempts
+  }
+
+  get sender(): string {
+    return this.#message.envelope.sender
+  }
+
+  get acceptedAt(): number {
+    return this.#message.envelope.acceptedAt
+  }
+
+  get dataBytes(): number {
+    return this.#message.envelope.dataBytes
+  }
+
+  get smtputf8(): boolean {
+    return this.#message.envelope.smtputf8
+  }
+
+  data(): Promise<MessageData> {
+    return this.#reader.data(this.#message)
+  }
+
+  stream(): Readable {
+    const pieces = async function* (request: Request): AsyncGenerator<Buffer> {
+      const data = await request.data()
+      if (!Buffer.isBuffer(data))
+        throw new TypeError('the data of this message is a reference: ask for data()')
+      yield data
+    }
+    return Readable.from(pieces(this), { objectMode: false })
+  }
+}

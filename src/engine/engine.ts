@@ -1,0 +1,134 @@
+/** The parts of one life, wired: what happens in one is told to those whom it concerns, here and nowhere else. */
+import type { ActiveMessage } from '../active/active-message.js'
+import type { Position } from '../base/position.js'
+import type { Checkpoint } from '../record/checkpoint.js'
+import { Accept } from './accept.js'
+import { Checkpointer } from './checkpointer.js'
+import { Dispatch } from './dispatch.js'
+import { Intake } from './intake.js'
+import type { Parts } from './parts.js'
+import { Reclaim } from './reclaim.js'
+import { recover } from './recover.js'
+import { Settle } from './settle.js'
+
+/** Records of messages that are being worked on still fit when a runner stops starting more. */
+const startRoomBytes = 64 * 1024
+
+export interface EngineFacts {
+  readonly life: number
+  readonly checkpoint: Checkpoint
+  /** Where the journal ended when this life began. */
+  readonly tailEnd: Position
+  /** Bytes of a torn batch that were cut there. */
+  readonly cutBytes: number
+  /** Spool files that existed then. */
+  readonly spools: readonly number[]
+}
+
+export class Engine {
+  readonly accept: Accept
+  readonly intake: Intake
+  readonly dispatch: Dispatch
+  readonly settle: Settle
+  readonly checkpointer: Checkpointer
+  readonly reclaim: Reclaim
+  readonly #parts: Parts
+  readonly #facts: EngineFacts
+  #recovering = true
+
+  constructor(parts: Parts, facts: EngineFacts) {
+    this.#parts = parts
+    this.#facts = facts
+    const { active, options, journal } = parts
+    this.accept = new Accept(parts)
+    this.reclaim = new Reclaim(parts)
+    this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
+    this.intake = new Intake(parts, {
+      hasRoom: () =>
+        active.count < options.activeCountMax && journal.room(startRoomBytes, 'accepted mail') === 'yes',
+      onStart: (message) => this.dispatch.admit(message),
+    })
+    this.settle = new Settle(parts, {
+      unvouchedMax: options.activeCountMax,
+      onEnd: () => {
+        this.intake.wake()
+        this.checkpointer.want()
+      },
+      onReplacement: (intervalMs) => {
+        const isMany = this.settle.unvouchedCount >= options.activeCountMax / 2
+        this.checkpointer.want(isMany ? 0 : intervalMs)
+      },
+    })
+    this.checkpointer = new Checkpointer(parts, {
+      life: facts.life,
+      reclaim: this.reclaim,
+      onCapture: () => this.settle.capture(),
+      onDurable: () => {
+        this.settle.vouched()
+        this.intake.wake()
+      },
+    })
+  }
+
+  /** Runners do not go yet. */
+  get isRecovering(): boolean {
+    return this.#recovering
+  }
+
+  /** The journal is durable up to `end`. */
+  durable(end: Position): void {
+    this.accept.durable(end)
+    this.intake.wake()
+    this.checkpointer.want()
+  }
+
+  /** A segment was entered: the ones before it may be garbage soon. */
+  segmentEntered(): void {
+    this.checkpointer.want(0)
+  }
+
+  /** There may be room where there was none. */
+  roomChanged(): void {
+    this.accept.roomChanged()
+    this.settle.roomChanged()
+    this.reclaim.roomChanged()
+    this.intake.wake()
+  }
+
+  /** The second half of recovery, while mail is accepted. */
+  async recover(): Promise<void> {
+    const { life, events, options, journal } = this.#parts
+    const startedAt = options.clock.monotonicMs()
+    const { checkpoint, tailEnd, cutBytes, spools } = this.#facts
+    const messages = await recover(this.#parts, checkpoint, tailEnd, spools, (bytes) =>
+      this.reclaim.room(() => journal.room(bytes, 'recovery') === 'yes'),
+    )
+    life.check()
+    await this.checkpointer.run()
+    life.check()
+    this.#recovering = false
+    for (const message of messages) this.#resume(message)
+    this.intake.run()
+    const durationMs = options.clock.monotonicMs() - startedAt
+    events.emit('recovered', { messageCount: messages.length, cutBytes, durationMs })
+  }
+
+  /** Drops timers and tells everybody who waits; writes nothing. */
+  stop(): void {
+    const { life, journal } = this.#parts
+    journal.fail(life.reason)
+    this.accept.fail(life.reason)
+    this.intake.stop()
+    this.checkpointer.stop()
+    this.dispatch.abandon()
+    this.settle.roomChanged()
+    this.reclaim.stop()
+  }
+
+  #resume(message: ActiveMessage): void {
+    const { fruitlessRecoveriesMax } = this.#parts.options
+    const isPoison = fruitlessRecoveriesMax > 0 && message.recoveries > fruitlessRecoveriesMax
+    if (message.replacement !== undefined || isPoison) this.settle.settle(message)
+    else this.dispatch.admit(message)
+  }
+}

@@ -1,0 +1,44 @@
+/** What happens to mail, as events. They are emitted after the record was appended and tell nothing about durability, but for
+ * `accepted`. Listeners run inside the engine's turn: what they throw is theirs, and ends the process like any uncaught error. */
+import { EventEmitter } from 'node:events'
+import type { MessageId } from '../base/message-id.js'
+
+export interface RecipientEvent {
+  readonly id: MessageId
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly transport: string
+  readonly nexthop: string
+  /** RFC 3463; '' for a delivery without one. */
+  readonly status: string
+  readonly text: string
+}
+
+export interface QueueEvents {
+  /** Durable: its `submit` settles in this turn. */
+  accepted: [
+    {
+      readonly id: MessageId
+      readonly sender: string
+      readonly recipientCount: number
+      readonly dataBytes: number
+    },
+  ]
+  delivered: [RecipientEvent]
+  deferred: [RecipientEvent]
+  failed: [RecipientEvent]
+  /** The message went to a lane, to be tried again `delayMs` from now. */
+  requeued: [{ readonly id: MessageId; readonly lane: number; readonly delayMs: number }]
+  /** A report was submitted to the sender of `id`. */
+  reported: [{ readonly id: MessageId; readonly report: MessageId; readonly action: 'failed' | 'delayed' }]
+  /** Nothing is left to do. */
+  finished: [{ readonly id: MessageId }]
+  /** Recovery has ended; runners go. */
+  recovered: [{ readonly messageCount: number; readonly cutBytes: number; readonly durationMs: number }]
+  /** Something that an operator should see; mail is safe. */
+  warning: [{ readonly code: string; readonly message: string; readonly id?: MessageId }]
+  /** The end of this life: by `crash()` without an error, or because the device or an invariant failed. */
+  crashed: [{ readonly error: unknown }]
+}
+
+export class QueueEmitter extends EventEmitter<QueueEvents> {}

@@ -1,0 +1,40 @@
+/** Which segments an active message holds: those of its envelope and of its data. */
+import { nowhere, position, type Position } from '../base/position.js'
+import type { ActiveMessage } from '../active/active-message.js'
+import type { SegmentPins } from '../garbage/pins.js'
+import { journalLog } from '../log/journal-writer.js'
+import type { Parts } from './parts.js'
+
+/** Numbers of a lane's logs. */
+export const envelopesLog = (lane: number): number => 2 * lane
+export const dataLog = (lane: number): number => 2 * lane + 1
+
+type Held = Pick<Parts, 'journal' | 'lanes' | 'garbage'>
+
+export function hold(parts: Held, message: ActiveMessage): void {
+  eachSegment(parts, message, (pins, index) => pins.pin(index))
+}
+
+/** It has given up what it held, as of the next capture. */
+export function letGo(parts: Held, message: ActiveMessage): void {
+  eachSegment(parts, message, (pins, index) => pins.release(index))
+}
+
+function eachSegment(
+  { journal, lanes, garbage }: Held,
+  { place, envelope }: ActiveMessage,
+  visit: (pins: SegmentPins, index: number) => void,
+): void {
+  const { logs } = lanes.get(place.lane)
+  if (logs === undefined) {
+    visit(garbage.of(journalLog), journal.grid.indexOf(place.position))
+    return
+  }
+  visit(garbage.of(envelopesLog(place.lane)), logs.envelopes.files.grid.indexOf(place.position))
+  const data = dataPosition(envelope.data)
+  if (data !== nowhere) visit(garbage.of(dataLog(place.lane)), logs.data.files.grid.indexOf(data))
+}
+
+/** Where in the lane's log of data it stands, or `nowhere`. */
+export const dataPosition = (data: ActiveMessage['envelope']['data']): Position =>
+  data.kind === 'lane' ? data.position : position(0)

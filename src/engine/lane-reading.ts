@@ -1,0 +1,75 @@
+/** Reads a lane's log ahead of its runner, up to what is trusted. One read per lane is under way at a time.
+ * A runner that meets damage stops its lane and says so; the other lanes go on. */
+import type { Position } from '../base/position.js'
+import { isWaybillError } from '../errors.js'
+import type { Lane } from '../lane/lane.js'
+import { readAheadBytesMax, readAheadCountMax } from '../lane/runner.js'
+import { decodeEnvelope } from '../record/envelope.js'
+import { classAt, kindAt, kinds, payloadAt, payloadBytesAt, timeAt } from '../record/frame.js'
+import type { Parts } from './parts.js'
+
+/** A lane is read on when so few candidates are left. */
+const readAheadLow = 32
+
+export class LaneReading {
+  readonly #parts: Parts
+  readonly #onRead: () => void
+  readonly #underWay = new Set<Lane>()
+
+  /** @param onRead there may be more candidates now */
+  constructor(parts: Parts, onRead: () => void) {
+    this.#parts = parts
+    this.#onRead = onRead
+  }
+
+  /** Starts a read if the runner runs low and the log has more that is trusted. */
+  readAhead(lane: Lane): void {
+    const { runner } = lane
+    if (runner.readAheadCount > readAheadLow || lane.damage !== undefined || this.#underWay.has(lane)) return
+    if (runner.readFrom >= this.trustedEnd(lane)) return
+    if (lane.logs === undefined && !runner.isBehind) return
+    this.#underWay.add(lane)
+    this.#parts.life.run(this.#read(lane))
+  }
+
+  async #read(lane: Lane): Promise<void> {
+    const { life, events } = this.#parts
+    try {
+      await this.#readFrames(lane)
+    } catch (error) {
+      if (life.isOver || !isWaybillError(error)) throw error
+      lane.damage = error
+      events.emit('warning', {
+        code: error.code,
+        message: `lane ${lane.number} stands still: ${error.message}`,
+      })
+    } finally {
+      this.#underWay.delete(lane)
+    }
+    if (!life.isOver) this.#onRead()
+  }
+
+  async #readFrames(lane: Lane): Promise<void> {
+    const { journal } = this.#parts
+    const { runner, logs } = lane
+    const end = this.trustedEnd(lane)
+    const seenAtMs = this.#parts.options.clock.monotonicMs()
+    let countLeft = readAheadCountMax - runner.readAheadCount
+    let bytesLeft = readAheadBytesMax
+    const visit = (window: Buffer, at: number, position: Position, bytes: number): boolean => {
+      if (kindAt(window, at) !== kinds.envelope || classAt(window, at) !== lane.number) return false
+      const envelope = decodeEnvelope(payloadAt(window, at))
+      runner.found({ position, bytes, timeMs: timeAt(window, at), envelope, data: undefined, seenAtMs })
+      countLeft--
+      bytesLeft -= payloadBytesAt(window, at)
+      return countLeft <= 0 || bytesLeft <= 0
+    }
+    const reached = await (logs?.envelopes ?? journal).read(runner.readFrom, end, visit)
+    runner.readTo(reached)
+  }
+
+  /** How far the lane's log may be believed now. */
+  trustedEnd(lane: Lane): Position {
+    return lane.logs === undefined ? this.#parts.journal.durableEnd : lane.trustedEnd
+  }
+}

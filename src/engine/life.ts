@@ -1,0 +1,40 @@
+/** One life of a queue: from recovery to the crash that ends it.
+ * Invariant: it ends once. What asks after the end gets QUEUE_CRASHED, and nothing is written any more. */
+import { WaybillError } from '../errors.js'
+
+export class Life {
+  readonly #onEnd: (error: unknown) => void
+  #ended: WaybillError | undefined
+
+  constructor(onEnd: (error: unknown) => void) {
+    this.#onEnd = onEnd
+  }
+
+  get isOver(): boolean {
+    return this.#ended !== undefined
+  }
+
+  /** @throws WaybillError QUEUE_CRASHED */
+  check(): void {
+    if (this.#ended !== undefined) throw this.#ended
+  }
+
+  /** The end. @param error why; undefined when the owner crashed it */
+  readonly end = (error: unknown): void => {
+    if (this.#ended !== undefined) return
+    this.#ended = new WaybillError('QUEUE_CRASHED', 'the queue has crashed', {}, error)
+    this.#onEnd(error)
+  }
+
+  /** The error for those who were waiting. */
+  get reason(): WaybillError {
+    return this.#ended ?? new WaybillError('QUEUE_CRASHED', 'the queue has crashed')
+  }
+
+  /** Runs work that nobody waits for. Its failure is the end of this life, unless that came first. */
+  run(work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      if (!this.isOver) this.end(error)
+    })
+  }
+}

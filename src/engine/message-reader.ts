@@ -1,0 +1,123 @@
+/** Reads what a message is made of from wherever it stands. Data is verified against the envelope's checksum each time, so that
+ * rot is met at the first reader and never gets a fresh valid checksum by being copied. */
+import { crc32 } from '../base/checksum.js'
+import { position, type Position } from '../base/position.js'
+import type { ActiveMessage, EnvelopePlace } from '../active/active-message.js'
+import type { MessageData } from '../delivery/transport.js'
+import { WaybillError } from '../errors.js'
+import type { Lanes } from '../lane/lanes.js'
+import type { Journal } from '../log/journal.js'
+import type { Frame, SegmentFiles } from '../log/segment-files.js'
+import { decodeEnvelope, frameRecipientsMax, type DataPlace, type Envelope } from '../record/envelope.js'
+import { decodeRecipients } from '../record/recipients.js'
+import { frameHeaderBytes, type KindName } from '../record/frame.js'
+import type { Spool } from './spool.js'
+
+export class MessageReader {
+  readonly #journal: Journal
+  readonly #lanes: Lanes
+  readonly #spool: Spool
+
+  constructor(journal: Journal, lanes: Lanes, spool: Spool) {
+    this.#journal = journal
+    this.#lanes = lanes
+    this.#spool = spool
+  }
+
+  /** @throws WaybillError LOG_CORRUPT */
+  async envelope(place: EnvelopePlace): Promise<Envelope> {
+    const frame = await this.#frame(
+      this.#envelopeLog(place.lane),
+      place.position,
+      place.bytes - frameHeaderBytes,
+      'envelope',
+    )
+    return decodeEnvelope(frame.payload)
+  }
+
+  /** The whole data, verified. @throws WaybillError DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED */
+  async data(message: ActiveMessage): Promise<MessageData> {
+    const { envelope } = message
+    if (envelope.data.kind === 'ref') return { ref: envelope.data.ref }
+    if (message.data !== undefined) return message.data
+    const data = await this.#read(message.place, envelope.data, envelope.dataBytes)
+    if (data.length !== envelope.dataBytes || crc32(data) !== envelope.checksum)
+      throw new WaybillError('DATA_CORRUPT', 'the data is not what was submitted', {
+        id: envelope.id,
+        ...this.#dataPlace(message),
+      })
+    return data
+  }
+
+  /** Addresses of the recipients `from` … `from` + `count` − 1, as far as there are so many. */
+  async recipients(
+    message: Pick<ActiveMessage, 'envelope' | 'place'>,
+    from: number,
+    count: number,
+  ): Promise<string[]> {
+    const { envelope, place } = message
+    if (envelope.recipientFrames.length === 0) return envelope.recipients.slice(from, from + count)
+    const addresses: string[] = []
+    const end = Math.min(from + count, envelope.recipientCount)
+    for (let at = from; at < end;) {
+      const index = Math.floor(at / frameRecipientsMax)
+      const distance = envelope.recipientFrames[index]!
+      const log = this.#envelopeLog(place.lane)
+      const frame = await this.#frame(log, position(place.position - distance), 64 * 1024, 'recipients')
+      const first = index * frameRecipientsMax
+      const part = decodeRecipients(frame.payload).slice(at - first, end - first)
+      if (part.length === 0) throw log.corrupt(position(place.position - distance), 'recipients are missing')
+      addresses.push(...part)
+      at += part.length
+    }
+    return addresses
+  }
+
+  /** The log in which a lane's envelopes stand. */
+  #envelopeLog(lane: number): SegmentFiles {
+    return this.#lanes.get(lane).logs?.envelopes.files ?? this.#journal.files
+  }
+
+  async #read(
+    place: EnvelopePlace,
+    data: Exclude<DataPlace, { kind: 'ref' }>,
+    bytes: number,
+  ): Promise<Buffer> {
+    switch (data.kind) {
+      case 'before': {
+        const at = position(place.position - data.distanceBytes)
+        return (await this.#frame(this.#envelopeLog(place.lane), at, bytes, 'data')).payload
+      }
+      case 'lane':
+        return (await this.#frame(this.#dataLog(place.lane), data.position, bytes, 'data')).payload
+      case 'spool':
+        return this.#spool.read(data.number, bytes)
+    }
+  }
+
+  #dataLog(lane: number): SegmentFiles {
+    const { logs } = this.#lanes.get(lane)
+    if (logs === undefined) throw new WaybillError('LOG_CORRUPT', `lane ${lane} has no log of data`)
+    return logs.data.files
+  }
+
+  async #frame(log: SegmentFiles, at: Position, payloadBytes: number, kind: KindName): Promise<Frame> {
+    const frame = await log.frame(at, payloadBytes)
+    if (frame.kind !== kind) throw log.corrupt(at, `a ${frame.kind} record stands where ${kind} should`)
+    return frame
+  }
+
+  #dataPlace({ envelope, place }: ActiveMessage): object {
+    const { data } = envelope
+    switch (data.kind) {
+      case 'before':
+        return this.#envelopeLog(place.lane).placeOf(position(place.position - data.distanceBytes))
+      case 'lane':
+        return this.#dataLog(place.lane).placeOf(data.position)
+      case 'spool':
+        return { path: `spool/${data.number}` }
+      case 'ref':
+        return {}
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/** The first half of a recovery, before new mail is accepted: find the journal's end, make its last batch durable for certain,
+ * and begin a segment of this life's own. */
+import type { Checkpoint } from '../record/checkpoint.js'
+import { decodeCheckpoint, encodeCheckpoint } from '../record/checkpoint.js'
+import type { Position } from '../base/position.js'
+import type { Garbage } from '../garbage/garbage.js'
+import { Journal, journalDirectory } from '../log/journal.js'
+import { journalLog, JournalWriter, type JournalWriterOptions } from '../log/journal-writer.js'
+import { SegmentFiles } from '../log/segment-files.js'
+import { reserveSpares, SegmentPool } from '../log/segment-pool.js'
+import { SegmentGrid, segmentHeaderBytes, segmentName } from '../log/segment.js'
+import { findTail, type JournalTail } from '../recovery/journal-tail.js'
+import type { QueueHeader } from '../recovery/queue-header.js'
+import type { EngineOptions } from './options.js'
+
+/** Spares kept beyond the reserve: what a burst of mail needs before its segments come back. */
+const spareCountMax = reserveSpares + 4
+const batchBytesMax = 2 * 1024 * 1024
+
+export interface OpenedJournal {
+  readonly journal: Journal
+  readonly tail: JournalTail
+  readonly life: number
+  /** What the newest checkpoint says; at a queue's first start, that it is empty. */
+  readonly checkpoint: Checkpoint
+  /** Where the first frame of this life can be. */
+  readonly firstPosition: Position
+  /** Begins the segment: from here on mail can be accepted. */
+  readonly begin: () => void
+}
+
+type Callbacks = Pick<JournalWriterOptions, 'onDurable' | 'onSegment' | 'onFailure'> & {
+  readonly onRoom: () => void
+}
+
+/** @throws WaybillError LOG_CORRUPT, FORMAT_NEWER, DISK_FAILED */
+export async function openJournal(
+  options: EngineOptions,
+  header: QueueHeader,
+  garbage: Garbage,
+  callbacks: Callbacks,
+): Promise<OpenedJournal> {
+  const { disk, clock, prng } = options
+  const grid = new SegmentGrid(header.segmentBytes)
+  const files = new SegmentFiles(disk, journalDirectory, journalLog, 'journal', grid)
+  const names = await disk.list(journalDirectory)
+  const tail = await findTail(files, names)
+  await rewriteLastBatch(options, files, tail)
+  const life = tail.life + 1
+  const index = tail.index + 1
+  const checkpoint =
+    tail.checkpoint === undefined ? firstCheckpoint(grid, life) : decodeCheckpoint(tail.checkpoint)
+
+  for (const unbegun of tail.unbegun) await files.forget(unbegun)
+  const pool = new SegmentPool({
+    disk,
+    directory: journalDirectory,
+    log: journalLog,
+    segmentBytes: header.segmentBytes,
+    life,
+    spareCountMax,
+    onChange: callbacks.onRoom,
+  })
+  await pool.adopt(names, tail.unbegun)
+  const pins = garbage.of(journalLog)
+  for (const begun of tail.begun) pins.add(begun)
+  pins.add(index)
+  const writer = new JournalWriter({
+    clock,
+    prng,
+    grid,
+    pool,
+    batchBytes: Math.min(batchBytesMax, header.segmentBytes / 4),
+    index,
+    previousEnd: tail.end,
+    onDurable: callbacks.onDurable,
+    onSegment: (entered) => {
+      pins.add(entered)
+      callbacks.onSegment(entered)
+    },
+    onFailure: callbacks.onFailure,
+  })
+  return {
+    journal: new Journal(writer, files, pool),
+    tail,
+    life,
+    checkpoint,
+    firstPosition: grid.firstOf(index),
+    begin: () => writer.begin(tail.checkpoint ?? encodeCheckpoint(checkpoint)),
+  }
+}
+
+/** The page cache may show a batch that a failed sync of an earlier life never brought to the disk. Written again, same bytes,
+ * and synced, it is durable; those before it are, because it was written after they were synced.
+ *    // 1. batch written, sync fails  2. restart in the same boot reads it from memory  3. mail delivered  4. power loss: never there */
+async function rewriteLastBatch(
+  { disk }: EngineOptions,
+  files: SegmentFiles,
+  tail: JournalTail,
+): Promise<void> {
+  if (tail.lastBatch === undefined) return
+  const { offsetBytes, bytes } = tail.lastBatch
+  const batch = Buffer.allocUnsafe(bytes)
+  const path = `${journalDirectory}/${segmentName(tail.index)}`
+  await files.with(tail.index, ({ file }) => file.read(batch, offsetBytes))
+  const file = await disk.open(path, 'synced')
+  await file.write(batch, offsetBytes)
+  await file.close()
+}
+
+function firstCheckpoint(grid: SegmentGrid, life: number): Checkpoint {
+  const suffix = grid.at(0, segmentHeaderBytes)
+  return { life, suffix, lanes: [], laneNext: 0, spoolHighest: 0, spoolPending: [] }
+}

@@ -1,0 +1,99 @@
+/** The lanes of this life: their logs cut at the checkpointed ends, those of new intervals made. */
+import { assert } from '../base/assert.js'
+import type { Position } from '../base/position.js'
+import type { Garbage } from '../garbage/garbage.js'
+import { holdLane, incomingLane, Lane, type LaneLogs } from '../lane/lane.js'
+import { planLanes } from '../lane/lane-plan.js'
+import { Lanes } from '../lane/lanes.js'
+import { LaneLog } from '../log/lane-log.js'
+import { SegmentFiles } from '../log/segment-files.js'
+import { SegmentGrid } from '../log/segment.js'
+import type { Checkpoint, LanePositions } from '../record/checkpoint.js'
+import type { QueueHeader } from '../recovery/queue-header.js'
+import { dataLog, envelopesLog } from './holding.js'
+import { arrangeLaneDirectories, dataDirectory, envelopesDirectory } from './lane-directories.js'
+import type { EngineOptions } from './options.js'
+
+export interface LaneCallbacks {
+  readonly onRoom: () => void
+  readonly onFailure: (error: unknown) => void
+}
+
+/** @param tailEnd where the journal ended, @param firstPosition where it goes on
+ * @throws WaybillError LANES_TOO_MANY, LOG_CORRUPT, DISK_FAILED */
+export async function openLanes(
+  options: EngineOptions,
+  header: QueueHeader,
+  life: number,
+  checkpoint: Checkpoint,
+  tailEnd: Position,
+  firstPosition: Position,
+  garbage: Garbage,
+  callbacks: LaneCallbacks,
+): Promise<Lanes> {
+  const { intervalsMs } = options.retry
+  const plan = planLanes(checkpoint.lanes, checkpoint.laneNext, intervalsMs, options.layout, firstPosition)
+  const withLogs = plan.lanes.filter((lane) => !lane.inJournal).map((lane) => lane.lane)
+  await arrangeLaneDirectories(options.disk, withLogs)
+  const lanes: Lane[] = []
+  for (const positions of plan.lanes) {
+    const { lane: number, inJournal } = positions
+    const logs = inJournal ? undefined : await openLogs(options, header, life, positions, garbage, callbacks)
+    const isRetry = number !== incomingLane && number !== holdLane
+    const lane = new Lane({
+      number,
+      intervalMs: number === holdLane ? Infinity : positions.intervalMs,
+      logs,
+      runner: positions.runner,
+      trustedEnd: positions.envelopesEnd,
+      dataFloor: positions.dataFloor,
+      lastMarks: positions.marks,
+      wanted:
+        !isRetry ||
+        (intervalsMs.includes(positions.intervalMs) && inJournal === (options.layout === 'single')),
+    })
+    // What the journal holds for it is read, not handed over, up to the end of the life before.
+    if (inJournal && tailEnd > positions.runner) lane.runner.missed(tailEnd)
+    lanes.push(lane)
+  }
+  return new Lanes(lanes, plan.laneNext)
+}
+
+async function openLogs(
+  options: EngineOptions,
+  header: QueueHeader,
+  life: number,
+  positions: LanePositions,
+  garbage: Garbage,
+  callbacks: LaneCallbacks,
+): Promise<LaneLogs> {
+  const { lane, envelopesEnd, dataEnd } = positions
+  assert(!positions.inJournal, 'a lane in the journal has no logs')
+  const { disk, prng } = options
+  const grid = new SegmentGrid(header.laneSegmentBytes)
+  const open = async (directory: string, log: number, name: string, end: Position): Promise<LaneLog> => {
+    const pins = garbage.of(log)
+    const opened = new LaneLog({
+      disk,
+      directory,
+      log,
+      life,
+      prng,
+      files: new SegmentFiles(disk, directory, log, name, grid),
+      end,
+      onSegment: (index) => pins.add(index),
+      ...callbacks,
+    })
+    await opened.recover()
+    return opened
+  }
+  return {
+    envelopes: await open(
+      envelopesDirectory(lane),
+      envelopesLog(lane),
+      `lane ${lane} envelopes`,
+      envelopesEnd,
+    ),
+    data: await open(dataDirectory(lane), dataLog(lane), `lane ${lane} data`, dataEnd),
+  }
+}

@@ -1,0 +1,103 @@
+/** The only start: lock, recover, accept. What a crash left is made whole before the first submission is accepted; what was being
+ * worked on is taken up meanwhile. */
+import { ActiveSet } from '../active/active-set.js'
+import type { Disk } from '../disk/disk.js'
+import { nodeDisk } from '../disk/node-disk.js'
+import { WaybillError } from '../errors.js'
+import { Garbage } from '../garbage/garbage.js'
+import { journalDirectory } from '../log/journal.js'
+import { formatVersion } from '../log/segment.js'
+import { readQueueHeader, writeQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
+import { Engine } from './engine.js'
+import { QueueEmitter } from './events.js'
+import { lanesDirectory } from './lane-directories.js'
+import { Life } from './life.js'
+import { MessageReader } from './message-reader.js'
+import { openJournal } from './open-journal.js'
+import { openLanes } from './open-lanes.js'
+import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './options.js'
+import { Queue } from './queue.js'
+import { Spool, spoolDirectory, spoolNumberOf } from './spool.js'
+
+/** Opens the queue in a directory, which is made if it is not there. Settles as soon as mail can be submitted; deliveries
+ * go on when the event `recovered` tells. There is no close: `crash()` or the end of the process ends it.
+ * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT,
+ * LANES_TOO_MANY, DISK_FULL, DISK_FAILED */
+export async function openQueue(directory: string, options: QueueOptions): Promise<Queue> {
+  if (typeof directory !== 'string' || directory === '')
+    throw new WaybillError('OPTION_INVALID', 'a queue is opened in a directory', { option: 'directory' })
+  const disk = options?.disk ?? nodeDisk(directory)
+  const checked = engineOptions(options, disk)
+  try {
+    await disk.makeDirectory('')
+    const { warnings } = await disk.lock('lock')
+    const header = await headerOf(disk, checked)
+    const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(header))
+    const queue = await open({ ...checked, inlineBytesMax }, disk, header)
+    for (const message of warnings)
+      queueMicrotask(() => queue.emit('warning', { code: 'FILE_SYSTEM', message }))
+    return queue
+  } catch (error) {
+    disk.abandon()
+    throw error
+  }
+}
+
+async function open(options: EngineOptions, disk: Disk, header: QueueHeader): Promise<Queue> {
+  const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
+
+  const events = new QueueEmitter()
+  const garbage = new Garbage()
+  let engine: Engine | undefined
+  const life = new Life((error) => {
+    engine?.stop()
+    disk.abandon()
+    if (error !== undefined && events.listenerCount('crashed') === 0)
+      throw new WaybillError('QUEUE_CRASHED', 'the queue has crashed, and nobody listens to `crashed`', {}, error)
+    events.emit('crashed', { error })
+  })
+  const callbacks = { onRoom: () => engine?.roomChanged(), onFailure: life.end }
+  const opened = await openJournal(options, header, garbage, {
+    ...callbacks,
+    onDurable: (end) => engine?.durable(end),
+    onSegment: () => engine?.segmentEntered(),
+  })
+  const { journal, checkpoint, tail, firstPosition } = opened
+  const lanes = await openLanes(
+    options,
+    header,
+    opened.life,
+    checkpoint,
+    tail.end,
+    firstPosition,
+    garbage,
+    callbacks,
+  )
+  const spool = new Spool(disk, opened.life, [checkpoint.spoolHighest, ...spools])
+  const reader = new MessageReader(journal, lanes, spool)
+  const parts = { options, life, events, journal, lanes, active: new ActiveSet(), garbage, spool, reader }
+  engine = new Engine(parts, {
+    life: opened.life,
+    checkpoint,
+    tailEnd: tail.end,
+    cutBytes: tail.cutBytes,
+    spools,
+  })
+  life.check()
+  opened.begin()
+  life.run(engine.recover())
+  return new Queue(parts, engine)
+}
+
+/** The header of an existing queue, or of the one that is made now. */
+async function headerOf(disk: Disk, options: EngineOptions): Promise<QueueHeader> {
+  const existing = await readQueueHeader(disk)
+  if (existing !== undefined) return existing
+  for (const directory of [journalDirectory, lanesDirectory, spoolDirectory])
+    await disk.makeDirectory(directory)
+  await disk.syncDirectory('')
+  const { segmentBytes, laneSegmentBytes } = options
+  const header = { format: formatVersion, segmentBytes, laneSegmentBytes }
+  await writeQueueHeader(disk, header)
+  return header
+}

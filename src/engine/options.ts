@@ -1,0 +1,141 @@
+/** What `openQueue` can be told. Every number has a unit, a default and bounds, checked here and nowhere else. */
+import { systemClock, type Clock } from '../base/clock.js'
+import { systemPrng, type Prng } from '../base/prng.js'
+import type { AttemptOptions } from '../delivery/attempt.js'
+import type { Transport } from '../delivery/transport.js'
+import type { Disk } from '../disk/disk.js'
+import { WaybillError } from '../errors.js'
+import type { Layout } from '../lane/lane-plan.js'
+import { blockBytes } from '../log/segment.js'
+import { postfixRetry } from '../policy/postfix-retry.js'
+import type { RetryPolicy } from '../policy/retry-policy.js'
+import type { SchedulerOptions } from '../scheduler/scheduler.js'
+
+export interface Route {
+  /** A name in `transports`. */
+  readonly transport: string
+  /** What the transport should connect to, and the scheduler's destination: a domain, mostly. */
+  readonly nexthop: string
+}
+
+export interface QueueOptions {
+  /** By name; `route` chooses among them. */
+  readonly transports: Readonly<Record<string, Transport>>
+  /** Asked anew at every attempt, once per recipient. What it throws defers the recipient. */
+  readonly route: (recipient: string) => Route
+  /** When to try again and when to give up. Default: `postfixRetry()`. */
+  readonly retry?: RetryPolicy
+  /** The scheduler's parameters, under their Postfix names. */
+  readonly scheduler?: SchedulerOptions
+  /** When an attempt without an answer is given up. */
+  readonly attempt?: AttemptOptions
+  /** Reports name this host. Default 'localhost'. */
+  readonly reportingMta?: string
+  /** Largest message, bytes. Default 50 MiB. */
+  readonly dataBytesMax?: number
+  /** Data up to this stands in the log, beyond it in a file of its own. Default 128 KiB, at most an eighth of a segment. */
+  readonly inlineBytesMax?: number
+  /** Recipients of one message. Default 100 000. */
+  readonly recipientCountMax?: number
+  /** Active messages. Default 20 000. */
+  readonly activeCountMax?: number
+  /** Bytes of a journal segment; fixed when the queue is created. Default 64 MiB. */
+  readonly segmentBytes?: number
+  /** Bytes of a lane's segment; fixed when the queue is created. Default 16 MiB. */
+  readonly laneSegmentBytes?: number
+  /** `lanes` (default), or `single`: one log for everything. May change from life to life. */
+  readonly layout?: Layout
+  /** The working suffix that recovery has to read is kept below this, bytes. Default 64 MiB. */
+  readonly suffixBytesMax?: number
+  /** Time between checkpoints while there is activity, milliseconds. Default 2000. */
+  readonly checkpointIntervalMs?: number
+  /** A message that so many recoveries in a row found without progress is put on hold. Default 10; 0 = never. */
+  readonly fruitlessRecoveriesMax?: number
+  readonly clock?: Clock
+  readonly prng?: Prng
+  /** The disk to live on, in place of the directory: for simulations. */
+  readonly disk?: Disk
+}
+
+export interface EngineOptions extends Required<Omit<QueueOptions, 'disk'>> {
+  readonly disk: Disk
+}
+
+const mebibyte = 1024 * 1024
+
+/** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
+export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
+  if (typeof given?.route !== 'function' || typeof given.transports !== 'object' || given.transports === null)
+    throw new WaybillError('OPTION_INVALID', '`transports` and `route` say where mail goes; both are needed')
+  for (const [name, transport] of Object.entries(given.transports))
+    if (typeof transport?.deliver !== 'function')
+      throw new WaybillError('OPTION_INVALID', `the transport has no deliver()`, {
+        option: `transports.${name}`,
+      })
+  const segmentBytes = blocks('segmentBytes', given.segmentBytes ?? 64 * mebibyte, 8, 2 ** 31)
+  const laneSegmentBytes = blocks(
+    'laneSegmentBytes',
+    given.laneSegmentBytes ?? 16 * mebibyte,
+    8,
+    16 * mebibyte,
+  )
+  const inlineMost = inlineBytesMost({ segmentBytes, laneSegmentBytes })
+  return {
+    transports: given.transports,
+    route: given.route,
+    retry: given.retry ?? postfixRetry(),
+    scheduler: given.scheduler ?? {},
+    attempt: given.attempt ?? {},
+    reportingMta: given.reportingMta ?? 'localhost',
+    dataBytesMax: integer('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
+    inlineBytesMax: integer(
+      'inlineBytesMax',
+      given.inlineBytesMax ?? Math.min(128 * 1024, inlineMost),
+      0,
+      inlineMost,
+    ),
+    recipientCountMax: integer('recipientCountMax', given.recipientCountMax ?? 100_000, 1, 1_000_000),
+    activeCountMax: integer('activeCountMax', given.activeCountMax ?? 20_000, 1, 1_000_000),
+    segmentBytes,
+    laneSegmentBytes,
+    layout: oneOf('layout', given.layout ?? 'lanes', ['lanes', 'single']),
+    suffixBytesMax: integer('suffixBytesMax', given.suffixBytesMax ?? 64 * mebibyte, blockBytes, 2 ** 40),
+    checkpointIntervalMs: integer('checkpointIntervalMs', given.checkpointIntervalMs ?? 2000, 1, 3_600_000),
+    fruitlessRecoveriesMax: integer(
+      'fruitlessRecoveriesMax',
+      given.fruitlessRecoveriesMax ?? 10,
+      0,
+      1_000_000,
+    ),
+    clock: given.clock ?? systemClock,
+    prng: given.prng ?? systemPrng(),
+    disk,
+  }
+}
+
+/** Data that may stand in the log, at the most: a message and the report on it must fit a segment together. */
+export const inlineBytesMost = (sizes: {
+  readonly segmentBytes: number
+  readonly laneSegmentBytes: number
+}): number => Math.floor(Math.min(sizes.segmentBytes, sizes.laneSegmentBytes) / 8)
+
+function integer(option: string, value: number, least: number, most: number): number {
+  if (!Number.isSafeInteger(value) || value < least || value > most)
+    throw new WaybillError('OPTION_INVALID', `${value} is not an integer from ${least} to ${most}`, {
+      option,
+    })
+  return value
+}
+
+function blocks(option: string, value: number, leastBlocks: number, most: number): number {
+  integer(option, value, leastBlocks * blockBytes, most)
+  if (value % blockBytes !== 0)
+    throw new WaybillError('OPTION_INVALID', `${value} is not a multiple of ${blockBytes}`, { option })
+  return value
+}
+
+function oneOf<T extends string>(option: string, value: T, values: readonly T[]): T {
+  if (!values.includes(value))
+    throw new WaybillError('OPTION_INVALID', `'${value}' is none of ${values.join(', ')}`, { option })
+  return value
+}

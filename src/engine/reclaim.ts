@@ -1,0 +1,95 @@
+/** Recycles what a durable checkpoint made garbage, and tries again where a full disk left no room. */
+import type { Timer } from '../base/clock.js'
+import { journalLog } from '../log/journal-writer.js'
+import type { Captured } from './capture.js'
+import { dataLog, envelopesLog } from './holding.js'
+import { laneDirectory } from './lane-directories.js'
+import type { Lane } from '../lane/lane.js'
+import type { LaneLog } from '../log/lane-log.js'
+import type { Parts } from './parts.js'
+
+/** While the disk is full, room is tried for this often. */
+const retryMs = 1000
+
+export class Reclaim {
+  readonly #parts: Parts
+  readonly #waiting: (() => void)[] = []
+  #retry: Timer | undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Waits until there is room. What follows without a wait has it. */
+  async room(has: () => boolean): Promise<void> {
+    while (!has()) {
+      await new Promise<void>((look) => this.#waiting.push(look))
+      this.#parts.life.check()
+    }
+  }
+
+  /** Room may have come. While the disk is full it is tried for again and again. */
+  roomChanged(): void {
+    for (const look of this.#waiting.splice(0)) look()
+    const { journal, lanes, life, options } = this.#parts
+    const isFull =
+      journal.spares.diskFull ||
+      [...lanes].some(({ logs }) => logs?.envelopes.diskFull || logs?.data.diskFull)
+    if (!isFull || this.#retry !== undefined || life.isOver) return
+    this.#retry = options.clock.after(retryMs, () => {
+      this.#retry = undefined
+      life.run(journal.refill())
+      for (const { logs } of lanes) {
+        if (logs?.envelopes.diskFull === true) logs.envelopes.extend()
+        if (logs?.data.diskFull === true) logs.data.extend()
+      }
+    })
+  }
+
+  /** The checkpoint is durable: what it no longer needs goes. */
+  async reclaim({ checkpoint, pins, journalFloor, retired }: Captured): Promise<void> {
+    const { journal, lanes, garbage } = this.#parts
+    const released = (log: number): readonly number[] => pins.get(log) ?? []
+    await journal.forget(
+      garbage.of(journalLog).confirm(released(journalLog), journal.grid.indexOf(journalFloor)),
+    )
+    for (const { lane, runner, dataFloor } of checkpoint.lanes) {
+      const { logs } = lanes.get(lane)
+      if (logs === undefined) continue
+      const { envelopes, data } = logs
+      const envelopesFloor = envelopes.files.grid.indexOf(runner)
+      await forget(
+        envelopes,
+        garbage.of(envelopesLog(lane)).confirm(released(envelopesLog(lane)), envelopesFloor),
+      )
+      await forget(
+        data,
+        garbage.of(dataLog(lane)).confirm(released(dataLog(lane)), data.files.grid.indexOf(dataFloor)),
+      )
+    }
+    for (const lane of retired) await this.#remove(lane)
+  }
+
+  stop(): void {
+    this.#retry?.cancel()
+    this.roomChanged()
+  }
+
+  /** The lane left the table: its number is never given again. */
+  async #remove(lane: Lane): Promise<void> {
+    const { lanes, garbage, options } = this.#parts
+    lanes.remove(lane)
+    if (lane.logs === undefined) return
+    await forget(lane.logs.envelopes, garbage.of(envelopesLog(lane.number)).confirm([], Infinity))
+    await forget(lane.logs.data, garbage.of(dataLog(lane.number)).confirm([], Infinity))
+    garbage.drop(envelopesLog(lane.number))
+    garbage.drop(dataLog(lane.number))
+    for (const name of ['envelopes', 'data'])
+      await options.disk.removeDirectory(`${laneDirectory(lane.number)}/${name}`)
+    await options.disk.removeDirectory(laneDirectory(lane.number))
+  }
+}
+
+async function forget(log: LaneLog, indexes: readonly number[]): Promise<void> {
+  for (const index of indexes) await log.forget(index)
+}

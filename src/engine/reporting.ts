@@ -1,0 +1,116 @@
+/** Reports to the sender: what has failed for good, or is late. A report is an ordinary message from the null sender; it stands in
+ * one group with the record that says whom it names, so none is lost and none is written twice. */
+import { reportId } from '../base/message-id.js'
+import { crc32 } from '../base/checksum.js'
+import { isInternational } from '../base/mail-address.js'
+import { nowhere } from '../base/position.js'
+import type { ActiveMessage } from '../active/active-message.js'
+import { composeReport } from '../bounce/report.js'
+import { reportDecision } from '../bounce/report-decision.js'
+import type { ReportedRecipient } from '../bounce/report-input.js'
+import { isWaybillError } from '../errors.js'
+import type { OutcomeNote } from '../record/outcome-note.js'
+import { messageGroup, type MessageGroup } from './message-group.js'
+import type { Parts } from './parts.js'
+
+export interface Report {
+  readonly group: MessageGroup
+  /** Its data's file, when it is large. */
+  readonly spool: number | undefined
+}
+
+export interface ReportedOutcome {
+  readonly index: number
+  readonly action: ReportedRecipient['action']
+  readonly status: string
+  readonly text: string
+}
+
+/** The report, ready to be appended; undefined where the sender is not told. */
+export async function report(
+  parts: Parts,
+  message: ActiveMessage,
+  outcomes: readonly ReportedOutcome[],
+): Promise<Report | undefined> {
+  const { options, spool } = parts
+  const { envelope } = message
+  if (reportDecision(envelope.sender, outcomes.length).kind === 'silent') return undefined
+  const nowMs = options.clock.wallMs()
+  const id = reportId(envelope.id, envelope.attempts + 1)
+  const data = await composeReport({
+    id,
+    originalId: envelope.id,
+    originalSender: envelope.sender,
+    recipients: await reported(parts, message, outcomes),
+    acceptedAtMs: envelope.acceptedAt,
+    nowMs,
+    reportingMta: options.reportingMta,
+    data: await original(parts, message),
+    dataBytes: envelope.dataBytes,
+    smtputf8: envelope.smtputf8,
+  })
+  const facts = {
+    id,
+    sender: '',
+    acceptedAt: nowMs,
+    attempts: 0,
+    smtputf8: isInternational(envelope.sender),
+    dataBytes: data.length,
+    checksum: crc32(data),
+    replaces: nowhere,
+    notes: [],
+    warnings: 0,
+    reported: [],
+  }
+  if (data.length <= options.inlineBytesMax)
+    return { group: messageGroup(facts, [envelope.sender], data), spool: undefined }
+  const file = await spool.create()
+  await file.write(data)
+  await file.finish()
+  const group = messageGroup(facts, [envelope.sender], { kind: 'spool', number: file.number })
+  return { group, spool: file.number }
+}
+
+/** The notes of some recipients as outcomes to report. */
+export function outcomesOf(
+  notes: readonly OutcomeNote[],
+  indexes: readonly number[],
+  as: (note: OutcomeNote) => Omit<ReportedOutcome, 'index'>,
+): ReportedOutcome[] {
+  return indexes.map((index) => {
+    const note = notes.find(({ ranges }) =>
+      ranges.some((first, i) => i % 2 === 0 && first <= index && index <= ranges[i + 1]!),
+    )
+    return { index, ...as(note ?? { kind: 'failed', status: '', text: '', ranges: [] }) }
+  })
+}
+
+async function reported(
+  { reader }: Parts,
+  message: ActiveMessage,
+  outcomes: readonly ReportedOutcome[],
+): Promise<ReportedRecipient[]> {
+  const recipients: ReportedRecipient[] = []
+  let from = 0
+  let addresses: string[] = []
+  for (const { index, action, status, text } of outcomes) {
+    if (index >= from + addresses.length) {
+      from = index
+      addresses = await reader.recipients(message, from, 1000)
+    }
+    recipients.push({ address: addresses[index - from]!, action, status, reason: text })
+  }
+  return recipients
+}
+
+/** The original for its header. A report goes out without it when it is a reference, or cannot be read. */
+async function original({ reader, events }: Parts, message: ActiveMessage): Promise<Buffer | undefined> {
+  try {
+    const data = await reader.data(message)
+    return Buffer.isBuffer(data) ? data : undefined
+  } catch (error) {
+    if (!isWaybillError(error)) throw error
+    events.emit('warning', { code: error.code, message: error.message, id: message.envelope.id })
+    return undefined
+  }
+}

@@ -1,0 +1,338 @@
+/** The end of an attempt: finish, or a replacement for the lane of the next one, with the report that belongs to it.
+ * Invariants: what ends a message and what reports on it stand in one group. A replacement and its note are appended in one step, where
+ * both have room; until then the message stays active. Nothing here waits for a sync, but at the bound on replacements that no
+ * checkpoint vouches for. */
+import { position } from '../base/position.js'
+import { toRanges, type Ranges } from '../base/ranges.js'
+import { Ring } from '../base/ring.js'
+import type { ActiveMessage } from '../active/active-message.js'
+import { isWaybillError } from '../errors.js'
+import { incomingLane, type Lane, type LaneLogs } from '../lane/lane.js'
+import type { DataPlace } from '../record/envelope.js'
+import { encodeFinish } from '../record/finish.js'
+import { frameBytes, kinds } from '../record/frame.js'
+import { encodeReplaced } from '../record/replaced.js'
+import { letGo } from './holding.js'
+import { appendGroup, messageGroup, type EnvelopeFacts, type MessageGroup } from './message-group.js'
+import type { Route } from './options.js'
+import type { Parts } from './parts.js'
+import { fixedData, remainderOf, replacementFacts } from './replacement.js'
+import { outcomesOf, report, type Report, type ReportedOutcome } from './reporting.js'
+import { settleDecision } from './settle-decision.js'
+
+/** Messages being settled at once that need reading or composing. */
+const workersMax = 64
+/** A message that could not be read is tried again after this. */
+const retryMs = 60_000
+
+export interface SettleOptions {
+  /** The message is no longer active: there is room for another. */
+  readonly onEnd: () => void
+  /** A replacement was appended to a lane with logs of its own, which is to be vouched for within this time. */
+  readonly onReplacement: (intervalMs: number) => void
+  /** So many replacements may be appended before a checkpoint vouches for them. */
+  readonly unvouchedMax: number
+}
+
+export class Settle {
+  readonly #parts: Parts
+  readonly #options: SettleOptions
+  readonly #queue = new Ring<ActiveMessage>()
+  readonly #waiting: (() => void)[] = []
+  #workers = 0
+  /** Replacements appended since the last capture, and since the one before. */
+  #unvouched = 0
+  #captured = 0
+
+  constructor(parts: Parts, options: SettleOptions) {
+    this.#parts = parts
+    this.#options = options
+  }
+
+  /** Replacements that no durable checkpoint vouches for. */
+  get unvouchedCount(): number {
+    return this.#unvouched + this.#captured
+  }
+
+  /** No recipient waits for an attempt, or none is to be attempted. */
+  settle(message: ActiveMessage): void {
+    const done = message.deliveredCount === message.envelope.recipientCount
+    if (done && message.replacement === undefined) {
+      this.#finish(message, undefined, [])
+      return
+    }
+    this.#queue.push(message)
+    this.#work()
+  }
+
+  /** A checkpoint is being captured: it vouches for what is appended by now. */
+  capture(): void {
+    this.#captured += this.#unvouched
+    this.#unvouched = 0
+  }
+
+  /** The captured checkpoint is durable. */
+  vouched(): void {
+    this.#captured = 0
+    this.roomChanged()
+  }
+
+  /** Room may have come. */
+  roomChanged(): void {
+    for (const look of this.#waiting.splice(0)) look()
+  }
+
+  #work(): void {
+    const { life } = this.#parts
+    while (this.#workers < workersMax && this.#queue.length > 0) {
+      this.#workers++
+      life.run(
+        this.#settle(this.#queue.shift()!).finally(() => {
+          this.#workers--
+          if (!life.isOver) this.#work()
+        }),
+      )
+    }
+  }
+
+  /** What cannot be read or composed now is tried again; nothing was appended, so nothing is lost. */
+  async #settle(message: ActiveMessage): Promise<void> {
+    const { life, events, options } = this.#parts
+    try {
+      await this.#end(message)
+    } catch (error) {
+      if (life.isOver || !isWaybillError(error)) throw error
+      events.emit('warning', { code: error.code, message: error.message, id: message.envelope.id })
+      options.clock.after(retryMs, () => {
+        if (!life.isOver) this.settle(message)
+      })
+    }
+  }
+
+  async #end(message: ActiveMessage): Promise<void> {
+    const { lanes, options } = this.#parts
+    const { replacement } = message
+    if (replacement !== undefined) {
+      const lane = lanes.has(replacement.lane) ? lanes.get(replacement.lane) : lanes.forDelay(0)
+      return this.#replace(message, lane, replacement.timeMs, false)
+    }
+    const nowMs = options.clock.wallMs()
+    const route = await this.#routeOfDeferred(message)
+    const decision = settleDecision({ message, nowMs, ...route }, options.retry, options.prng)
+    switch (decision.kind) {
+      case 'finish':
+        return this.#reportAndFinish(message, decision.expired)
+      case 'replace':
+        return this.#replace(message, lanes.forDelay(decision.delayMs), undefined, decision.warns)
+      case 'hold':
+        return this.#replace(message, lanes.hold, undefined, false)
+    }
+  }
+
+  async #reportAndFinish(message: ActiveMessage, expired: readonly number[]): Promise<void> {
+    const outcomes = [...failures(message), ...deferrals(message, expired, 'failed')]
+    const written = await report(this.#parts, message, outcomes)
+    await this.#room(written, () => true)
+    this.#finish(message, written, written === undefined ? [] : outcomes.map(({ index }) => index))
+  }
+
+  #finish(message: ActiveMessage, written: Report | undefined, reported: number[]): void {
+    const { journal, active, options, spool, life, events } = this.#parts
+    const { data, id } = message.envelope
+    const timeMs = options.clock.wallMs()
+    const file = data.kind === 'spool' ? data.number : 0
+    const payload = encodeFinish({ start: message.start, reported: toRanges(reported), spool: file })
+    journal.open((written?.group.bytes ?? 0) + frameBytes(payload.length))
+    this.#appendReport(message, written, timeMs, 'failed')
+    const at = journal.append(kinds.finish, message.place.lane, timeMs, payload)
+    letGo(this.#parts, message)
+    if (file === 0) active.end(message)
+    else {
+      active.endHolding(message)
+      const unlink = async (): Promise<void> => {
+        await journal.whenDurable(position(at + frameBytes(payload.length)))
+        await spool.unlink(file)
+        active.unlinked(message)
+      }
+      life.run(unlink())
+    }
+    if (events.listenerCount('finished') > 0) events.emit('finished', { id })
+    this.#options.onEnd()
+  }
+
+  /** @param timeMs the time of a replacement that is made again; undefined: now */
+  async #replace(
+    message: ActiveMessage,
+    lane: Lane,
+    timeMs: number | undefined,
+    warns: boolean,
+  ): Promise<void> {
+    const { reader } = this.#parts
+    const failed = failures(message)
+    const late = warns ? deferrals(message, message.indexesIn('deferred'), 'delayed') : []
+    const written = await report(this.#parts, message, [...failed, ...late])
+    const remainder = await remainderOf(message, reader)
+    const warnings = message.warnings + (warns && written !== undefined ? 1 : 0)
+    const replacement: Replacement = {
+      message,
+      lane,
+      timeMs,
+      facts: replacementFacts(message, remainder.notes, warnings),
+      recipients: remainder.recipients,
+      data: fixedData(message) ?? ((await reader.data(message)) as Buffer),
+      written,
+      reported: toRanges(written === undefined ? [] : failed.map(({ index }) => index)),
+    }
+    if (lane.logs === undefined) await this.#replaceInJournal(replacement)
+    else await this.#replaceInLane(replacement, lane.logs)
+  }
+
+  async #replaceInLane(replacement: Replacement, logs: LaneLogs): Promise<void> {
+    const { message, lane, facts, recipients, data, written, reported } = replacement
+    const { journal, options } = this.#parts
+    const bytes = Buffer.isBuffer(data) ? data : undefined
+    const dataBytes = bytes === undefined ? 0 : frameBytes(bytes.length)
+    // With the largest position for its data, so that the envelope does not grow when that is known.
+    const largest = messageGroup(facts, recipients, Buffer.isBuffer(data) ? farthest : data)
+    await this.#room(
+      written,
+      () =>
+        this.unvouchedCount < this.#options.unvouchedMax &&
+        logs.envelopes.hasRoom(largest.bytes) &&
+        (bytes === undefined || logs.data.hasRoom(dataBytes)),
+    )
+    const nowMs = options.clock.wallMs()
+    const timeMs = replacement.timeMs ?? nowMs
+    let group = largest
+    if (bytes !== undefined) {
+      logs.data.open(dataBytes, nowMs)
+      const at = logs.data.append(kinds.data, lane.number, nowMs, bytes)
+      group = messageGroup(facts, recipients, { kind: 'lane', position: at })
+    }
+    logs.envelopes.open(group.bytes, nowMs)
+    const target = appendGroup(logs.envelopes, group, lane.number, timeMs)
+    const targetEnd = position(target + group.envelopeBytes)
+    const payload = encodeReplaced({
+      start: message.start,
+      target,
+      targetEnd,
+      reported,
+      warnings: facts.warnings,
+    })
+    journal.open((written?.group.bytes ?? 0) + frameBytes(payload.length))
+    this.#appendReport(message, written, nowMs, facts.warnings > message.warnings ? 'delayed' : 'failed')
+    lane.namedAt = journal.append(kinds.replaced, lane.number, timeMs, payload)
+    this.#unvouched++
+    this.#ended(replacement, nowMs)
+  }
+
+  /** In the single-log layout the replacement itself says what it replaces. */
+  async #replaceInJournal(replacement: Replacement): Promise<void> {
+    const { message, lane, facts, recipients, data, written, reported } = replacement
+    const { journal, options } = this.#parts
+    const encoded = (): MessageGroup =>
+      messageGroup({ ...facts, replaces: message.start, reported }, recipients, data)
+    const { bytes } = encoded()
+    await this.#room(written, () => journal.room(bytes + noteBytesMax, 'accepted mail') === 'yes')
+    // Encoded again: the message may have got a new start while it waited.
+    const group = encoded()
+    const nowMs = options.clock.wallMs()
+    journal.open((written?.group.bytes ?? 0) + group.bytes)
+    this.#appendReport(message, written, nowMs, facts.warnings > message.warnings ? 'delayed' : 'failed')
+    lane.namedAt = appendGroup(journal, group, lane.number, replacement.timeMs ?? nowMs)
+    lane.runner.missed(position(lane.namedAt + group.envelopeBytes))
+    this.#ended(replacement, nowMs)
+  }
+
+  #ended({ message, lane, timeMs }: Replacement, nowMs: number): void {
+    const { active, events } = this.#parts
+    active.end(message)
+    letGo(this.#parts, message)
+    if (events.listenerCount('requeued') > 0)
+      events.emit('requeued', {
+        id: message.envelope.id,
+        lane: lane.number,
+        delayMs: Math.max(0, (timeMs ?? nowMs) + lane.intervalMs - nowMs),
+      })
+    this.#options.onReplacement(lane.intervalMs)
+    this.#options.onEnd()
+  }
+
+  /** Appends the report's frames at the head of the group that was opened, and hands it to the incoming runner. */
+  #appendReport(
+    message: ActiveMessage,
+    written: Report | undefined,
+    timeMs: number,
+    action: 'failed' | 'delayed',
+  ): void {
+    if (written === undefined) return
+    const { journal, lanes, spool, options, events } = this.#parts
+    const { envelope, envelopeBytes: bytes } = written.group
+    const at = appendGroup(journal, written.group, incomingLane, timeMs)
+    if (written.spool !== undefined) spool.appended(written.spool)
+    const seenAtMs = options.clock.monotonicMs()
+    lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data: undefined, seenAtMs })
+    journal.want()
+    if (events.listenerCount('reported') > 0)
+      events.emit('reported', { id: message.envelope.id, report: envelope.id, action })
+  }
+
+  /** Waits until there is room for the record with its report, and whatever else is asked for. What follows without a wait has it. */
+  async #room(written: Report | undefined, hasOther: () => boolean): Promise<void> {
+    const { journal, life } = this.#parts
+    const bytes = (written?.group.bytes ?? 0) + noteBytesMax
+    while (!hasOther() || journal.room(bytes, 'accepted mail') !== 'yes') {
+      await new Promise<void>((look) => this.#waiting.push(look))
+      life.check()
+    }
+  }
+
+  /** The retry policy is asked about the first recipient that waits. */
+  async #routeOfDeferred(message: ActiveMessage): Promise<Route> {
+    const { reader, options } = this.#parts
+    const [first] = message.indexesIn('deferred')
+    if (first === undefined) return routeUnknown
+    const [address] = await reader.recipients(message, first, 1)
+    try {
+      return options.route(address!)
+    } catch {
+      // The recipient was deferred because it has no route: its outcome says so.
+      return routeUnknown
+    }
+  }
+}
+
+interface Replacement {
+  readonly message: ActiveMessage
+  readonly lane: Lane
+  readonly timeMs: number | undefined
+  readonly facts: EnvelopeFacts
+  readonly recipients: readonly string[]
+  readonly data: Buffer | Exclude<DataPlace, { kind: 'before' }>
+  readonly written: Report | undefined
+  readonly reported: Ranges
+}
+
+const farthest = { kind: 'lane', position: position(Number.MAX_SAFE_INTEGER) } as const
+/** More than a finish or a note takes, its ranges apart. */
+const noteBytesMax = 4096
+const routeUnknown: Route = { transport: '', nexthop: '' }
+
+const failures = (message: ActiveMessage): ReportedOutcome[] =>
+  outcomesOf(message.notesOf('failed'), message.unreportedFailures(), ({ status, text }) => ({
+    action: 'failed',
+    status,
+    text,
+  }))
+
+/** Recipients that are still deferred, given up or late. */
+const deferrals = (
+  message: ActiveMessage,
+  indexes: readonly number[],
+  action: ReportedOutcome['action'],
+): ReportedOutcome[] =>
+  outcomesOf(message.notesOf('deferred'), indexes, ({ status, text }) => ({
+    action,
+    status: action === 'failed' ? '5.4.7' : status,
+    text: action === 'failed' ? `delivery time expired; the last attempt: ${text}` : text,
+  }))

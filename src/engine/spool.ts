@@ -1,0 +1,110 @@
+/** Large data, a file each under `spool/`, named by a number that is never given twice.
+ * Invariants: a file and its name are durable before the envelope that names it is appended; it is unlinked when the finish
+ * that names it is durable. A number is pending until its envelope is appended, and the checkpoint says which are: what
+ * exists at a start and is neither named by the suffix nor older than that is an orphan of the crash. */
+import type { Disk, DiskFile } from '../disk/disk.js'
+
+export const spoolDirectory = 'spool'
+const namePattern = /^([0-9a-f]{12,14})\.mail$/
+/** Numbers of one life: a life's first is above all that earlier ones gave, without reading what they were. */
+const numbersPerLife = 2 ** 28
+
+export const spoolName = (number: number): string => `${number.toString(16).padStart(12, '0')}.mail`
+
+export function spoolNumberOf(name: string): number | undefined {
+  const digits = namePattern.exec(name)?.[1]
+  return digits === undefined ? undefined : Number.parseInt(digits, 16)
+}
+
+/** A spool file that is being written. */
+export interface SpoolFile {
+  readonly number: number
+  /** Appends bytes. @throws WaybillError DISK_FULL, DISK_FAILED: abort, and reject the submission */
+  write(bytes: Buffer): Promise<void>
+  /** Makes it durable, name included. */
+  finish(): Promise<void>
+  /** It will not be used: removes it. */
+  abort(): Promise<void>
+}
+
+export class Spool {
+  readonly #disk: Disk
+  readonly #pending = new Set<number>()
+  #highest: number
+  #namesChanged = false
+
+  /** @param life the number of this life, @param known numbers given in earlier ones, those of the checkpoint and of the files */
+  constructor(disk: Disk, life: number, known: readonly number[]) {
+    this.#disk = disk
+    this.#highest = known.reduce((highest, number) => Math.max(highest, number), life * numbersPerLife)
+  }
+
+  get highest(): number {
+    return this.#highest
+  }
+
+  /** Numbers whose envelope is not appended yet. */
+  get pending(): readonly number[] {
+    return [...this.#pending]
+  }
+
+  async create(): Promise<SpoolFile> {
+    const number = ++this.#highest
+    this.#pending.add(number)
+    const path = `${spoolDirectory}/${spoolName(number)}`
+    let file: DiskFile
+    try {
+      file = await this.#disk.open(path, 'create')
+    } catch (error) {
+      this.#pending.delete(number)
+      throw error
+    }
+    this.#namesChanged = true
+    let offset = 0
+    return {
+      number,
+      write: async (bytes) => {
+        await file.write(bytes, offset)
+        offset += bytes.length
+      },
+      finish: async () => {
+        await file.sync()
+        await file.close()
+        await this.#disk.syncDirectory(spoolDirectory)
+      },
+      abort: async () => {
+        await file.close()
+        await this.#disk.unlink(path)
+        this.#pending.delete(number)
+      },
+    }
+  }
+
+  /** The envelope that names it was appended in this step. */
+  appended(number: number): void {
+    this.#pending.delete(number)
+  }
+
+  async read(number: number, bytes: number): Promise<Buffer> {
+    const file = await this.#disk.open(`${spoolDirectory}/${spoolName(number)}`, 'read')
+    try {
+      const data = Buffer.allocUnsafe(bytes)
+      const length = await file.read(data, 0)
+      return data.subarray(0, length)
+    } finally {
+      await file.close()
+    }
+  }
+
+  async unlink(number: number): Promise<void> {
+    await this.#disk.unlink(`${spoolDirectory}/${spoolName(number)}`)
+    this.#namesChanged = true
+  }
+
+  /** Makes removed names durable: part of a checkpoint. */
+  async syncNames(): Promise<void> {
+    if (!this.#namesChanged) return
+    this.#namesChanged = false
+    await this.#disk.syncDirectory(spoolDirectory)
+  }
+}

@@ -1,0 +1,118 @@
+/** What may be submitted. Checked before anything is read or written; each refusal has its own code and the SMTP reply for it. */
+import type { Readable } from 'node:stream'
+import { isInternational, isMailAddress } from '../base/mail-address.js'
+import { WaybillError } from '../errors.js'
+import type { EngineOptions } from './options.js'
+
+export interface Submission {
+  /** '' is the null sender: nothing is ever reported to it. */
+  readonly sender: string
+  /** At least one; the same address twice is one recipient. */
+  readonly recipients: readonly string[]
+  /** The message as it is to be delivered, lines ending in CRLF or LF; or a name under which the transports find it. */
+  readonly data: Buffer | string | Readable | { readonly ref: string }
+  /** Addresses or headers need SMTPUTF8. Set by itself when an address does. */
+  readonly smtputf8?: boolean | undefined
+  /** Aborts until the message is appended; after that it is accepted. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface CheckedEnvelope {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly smtputf8: boolean
+}
+
+const refBytesMax = 4096
+/** RFC 5321 §4.5.3.1.6: 1000 octets with CRLF. */
+const lineBytesMax = 998
+const lineFeed = 10
+const carriageReturn = 13
+
+/** @throws WaybillError ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, SUBMIT_ABORTED */
+export function checkEnvelope(submission: Submission, limits: EngineOptions): CheckedEnvelope {
+  const { sender, recipients, signal } = submission
+  if (signal?.aborted === true)
+    throw new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal.reason)
+  if (typeof sender !== 'string' || (sender !== '' && !isMailAddress(sender)))
+    throw new WaybillError('ADDRESS_INVALID', 'the sender is no address', { option: 'sender' })
+  if (!Array.isArray(recipients) || recipients.length === 0)
+    throw new WaybillError('RECIPIENTS_EMPTY', 'a message has at least one recipient')
+  if (recipients.length > limits.recipientCountMax)
+    throw new WaybillError(
+      'RECIPIENTS_TOO_MANY',
+      `${recipients.length} recipients, at most ${limits.recipientCountMax} are accepted`,
+    )
+  for (const recipient of recipients as readonly unknown[])
+    if (typeof recipient !== 'string' || !isMailAddress(recipient))
+      throw new WaybillError('ADDRESS_INVALID', 'a recipient is no address', {
+        recipient: String(recipient).slice(0, 100),
+      })
+  const distinct = recipients.length === 1 ? recipients : [...new Set(recipients as readonly string[])]
+  const smtputf8 = submission.smtputf8 === true || isInternational(sender) || distinct.some(isInternational)
+  return { sender, recipients: distinct as readonly string[], smtputf8 }
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function checkRef(ref: unknown): string {
+  if (typeof ref !== 'string' || ref === '' || Buffer.byteLength(ref) > refBytesMax)
+    throw new WaybillError('OPTION_INVALID', `a reference is a text of 1 to ${refBytesMax} bytes`, {
+      option: 'data.ref',
+    })
+  return ref
+}
+
+/** Refuses what SMTP cannot carry, piece by piece.
+ * @throws WaybillError MESSAGE_TOO_LARGE, NUL_IN_DATA, LINE_TOO_LONG */
+export class DataCheck {
+  readonly #bytesMax: number
+  #bytes = 0
+  /** Of the line that is not ended yet, its CR included. */
+  #lineBytes = 0
+  #lastByte = 0
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(piece: Buffer): void {
+    const before = this.#bytes
+    this.#bytes += piece.length
+    if (this.#bytes > this.#bytesMax)
+      throw new WaybillError('MESSAGE_TOO_LARGE', `the message is larger than ${this.#bytesMax} bytes`)
+    const nul = piece.indexOf(0)
+    if (nul >= 0)
+      throw new WaybillError('NUL_IN_DATA', 'the message has a NUL', { offsetBytes: before + nul })
+    if (piece.length === 0) return
+    this.#checkLines(piece, before)
+    this.#lastByte = piece[piece.length - 1]!
+  }
+
+  /** Jumps to the last line end within what one line may have, so that a thousand bytes cost one search. */
+  #checkLines(piece: Buffer, before: number): void {
+    let at = 0
+    // A line end may stand one byte behind the bound, if a CR stands on it.
+    while (this.#lineBytes + piece.length - at > lineBytesMax + 1) {
+      const reach = at + lineBytesMax + 1 - this.#lineBytes
+      const end = reach < at ? -1 : piece.lastIndexOf(lineFeed, reach)
+      if (end < at || (end === reach && this.#isLong(piece, at, end)))
+        throw new WaybillError('LINE_TOO_LONG', `a line is longer than ${lineBytesMax} octets`, {
+          offsetBytes: before + at - this.#lineBytes,
+        })
+      this.#lineBytes = 0
+      at = end + 1
+    }
+    const last = piece.lastIndexOf(lineFeed)
+    this.#lineBytes = last < at ? this.#lineBytes + piece.length - at : piece.length - last - 1
+  }
+
+  /** The line end at `end` stands just behind the bound: is what it ends one line, without a CR? */
+  #isLong(piece: Buffer, at: number, end: number): boolean {
+    if (end > at && piece.lastIndexOf(lineFeed, end - 1) >= at) return false
+    return (end > 0 ? piece[end - 1] : this.#lastByte) !== carriageReturn
+  }
+}

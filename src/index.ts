@@ -1,0 +1,24 @@
+/** What an embedder imports: the queue, the policies, the transports' port, the errors. */
+export { openQueue } from './engine/open.js'
+export type { Accepted } from './engine/accept.js'
+export type { QueueEvents, RecipientEvent } from './engine/events.js'
+export type { ListedMessage, Selector } from './engine/listing.js'
+export type { QueueOptions, Route } from './engine/options.js'
+export type { Queue, QueueLimits } from './engine/queue.js'
+export type { LaneStatistics, QueueStatistics } from './engine/statistics.js'
+export type { Submission } from './engine/submission.js'
+export { isWaybillError, WaybillError, type ErrorCode, type Place, type SmtpReply } from './errors.js'
+export type {
+  DeliveryRequest,
+  DeliveryResult,
+  MessageData,
+  Outcome,
+  SiteTrouble,
+  Transport,
+} from './delivery/transport.js'
+export { fixedRetry } from './policy/fixed-retry.js'
+export { postfixRetry, type PostfixRetryOptions } from './policy/postfix-retry.js'
+export type { RetryDecision, RetryPolicy, RetryState } from './policy/retry-policy.js'
+export { zmailerPolicy } from './policy/zmailer-policy.js'
+export { maildirTransport } from './relay/maildir.js'
+export { smtpTransport } from './relay/smtp-out.js'

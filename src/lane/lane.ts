@@ -1,0 +1,79 @@
+/** The messages that wait for one retry interval. Append order is due order, because the interval is constant.
+ * Invariant: nothing behind `trustedEnd` is started. Of a lane with logs of its own that is its end in the last durable
+ * checkpoint; of one in the journal the journal's durable end (`trustedEnd` is not used there). */
+import type { Position } from '../base/position.js'
+import type { LaneLog } from '../log/lane-log.js'
+import { Marks } from './marks.js'
+import { Runner, type Candidate } from './runner.js'
+
+export const incomingLane = 0
+export const holdLane = 1
+/** Numbers of lanes with an interval begin here. */
+export const firstRetryLane = 2
+
+export type LaneKind = 'incoming' | 'hold' | 'retry'
+
+export interface LaneLogs {
+  readonly envelopes: LaneLog
+  readonly data: LaneLog
+}
+
+export interface LaneOptions {
+  readonly number: number
+  /** Milliseconds; 0 for `incoming`, Infinity for `hold`. */
+  readonly intervalMs: number
+  /** undefined: the lane stands in the journal. */
+  readonly logs: LaneLogs | undefined
+  readonly runner: Position
+  readonly trustedEnd: Position
+  readonly dataFloor: Position
+  readonly lastMarks: Position
+  /** A policy names its interval; else it is only drained. */
+  readonly wanted: boolean
+}
+
+export class Lane {
+  readonly number: number
+  readonly intervalMs: number
+  readonly logs: LaneLogs | undefined
+  readonly runner: Runner
+  readonly marks: Marks
+  readonly wanted: boolean
+  trustedEnd: Position
+  /** The first data that an envelope which is not started can have. */
+  dataFloor: Position
+  /** The newest record of the journal that names this lane. */
+  namedAt: Position
+  /** The runner met damage: the lane stands still until the operator decides. */
+  damage: Error | undefined
+
+  constructor(options: LaneOptions) {
+    this.number = options.number
+    this.intervalMs = options.intervalMs
+    this.logs = options.logs
+    this.marks = new Marks(options.lastMarks)
+    this.runner = new Runner(options.runner, this.marks)
+    this.wanted = options.wanted
+    this.trustedEnd = options.trustedEnd
+    this.dataFloor = options.dataFloor
+    this.namedAt = options.runner
+  }
+
+  get kind(): LaneKind {
+    return this.number === incomingLane ? 'incoming' : this.number === holdLane ? 'hold' : 'retry'
+  }
+
+  /** Milliseconds until a candidate is due, 0 when it is. It waits at most its interval by the monotonic clock, wherever the
+   * wall clock steps. */
+  waitMs(candidate: Candidate, wallMs: number, monotonicMs: number): number {
+    const byWall = candidate.timeMs + this.intervalMs - wallMs
+    const byMonotonic = this.intervalMs - (monotonicMs - candidate.seenAtMs)
+    return Math.max(0, Math.min(byWall, byMonotonic))
+  }
+
+  /** Everything in it was started, up to its end. */
+  get isDrained(): boolean {
+    if (this.marks.count > 0 || this.runner.readAheadCount > 0) return false
+    return this.logs === undefined ? !this.runner.isBehind : this.runner.position >= this.logs.envelopes.end
+  }
+}

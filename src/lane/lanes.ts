@@ -1,0 +1,53 @@
+/** The lanes of this life, by number and by interval. */
+import { assert } from '../base/assert.js'
+import { holdLane, incomingLane, type Lane } from './lane.js'
+import { nearestInterval } from './lane-plan.js'
+
+export class Lanes {
+  readonly #lanes = new Map<number, Lane>()
+  readonly #byInterval = new Map<number, Lane>()
+  /** The number that the next new lane gets. */
+  readonly laneNext: number
+
+  constructor(lanes: readonly Lane[], laneNext: number) {
+    this.laneNext = laneNext
+    for (const lane of lanes) {
+      this.#lanes.set(lane.number, lane)
+      if (lane.kind === 'retry' && lane.wanted) this.#byInterval.set(lane.intervalMs, lane)
+    }
+  }
+
+  get incoming(): Lane {
+    return this.get(incomingLane)
+  }
+
+  get hold(): Lane {
+    return this.get(holdLane)
+  }
+
+  get(number: number): Lane {
+    const lane = this.#lanes.get(number)
+    assert(lane !== undefined, 'a lane that is named exists')
+    return lane
+  }
+
+  has(number: number): boolean {
+    return this.#lanes.has(number)
+  }
+
+  /** The lane for a delay: that of the nearest interval. */
+  forDelay(delayMs: number): Lane {
+    return (
+      this.#byInterval.get(delayMs) ??
+      this.#byInterval.get(nearestInterval([...this.#byInterval.keys()], delayMs))!
+    )
+  }
+
+  remove(lane: Lane): void {
+    this.#lanes.delete(lane.number)
+  }
+
+  [Symbol.iterator](): IterableIterator<Lane> {
+    return this.#lanes.values()
+  }
+}

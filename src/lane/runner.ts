@@ -1,0 +1,120 @@
+/** A lane's cursor: the lane's envelopes in order, those ahead of it read or handed over while they are still in memory.
+ * Invariant: every envelope of the lane before `position` has a start record; every one in [position, readFrom) is in the ring, or
+ * marked; so `position` can be a restart position at any moment.
+ *
+ *          position            readFrom                 missedEnd
+ *   started   │  in the ring      │  to be read from the log   │  handed over from here on
+ *
+ * Pure: engine/intake.ts reads and starts. */
+import { nowhere, position, type Position } from '../base/position.js'
+import { Ring } from '../base/ring.js'
+import type { Envelope } from '../record/envelope.js'
+import type { Marks } from './marks.js'
+
+/** Candidates in memory, per lane: read ahead, or handed over by the appender. */
+export const readAheadCountMax = 256
+export const readAheadBytesMax = 524_288
+const handedOverCountMax = 4096
+const handedOverDataBytesMax = 8 * 1024 * 1024
+
+export interface Candidate {
+  readonly position: Position
+  /** Length of its frame. */
+  readonly bytes: number
+  /** Milliseconds since 1970 at which it was appended. */
+  readonly timeMs: number
+  readonly envelope: Envelope
+  /** Its data, when it has just been appended. */
+  readonly data: Buffer | undefined
+  /** When it came into memory, by the monotonic clock. */
+  readonly seenAtMs: number
+}
+
+export class Runner {
+  readonly #ring = new Ring<Candidate>()
+  readonly #marks: Marks
+  #readFrom: Position
+  #missedEnd: Position = nowhere
+  #dataBytes = 0
+
+  constructor(at: Position, marks: Marks) {
+    this.#readFrom = at
+    this.#marks = marks
+  }
+
+  /** Restart position. */
+  get position(): Position {
+    return this.#ring.peek()?.position ?? this.#readFrom
+  }
+
+  /** Where reading goes on. */
+  get readFrom(): Position {
+    return this.#readFrom
+  }
+
+  get readAheadCount(): number {
+    return this.#ring.length
+  }
+
+  /** Is there something to be read before what is handed over? Only then is `readFrom` behind. */
+  get isBehind(): boolean {
+    return this.#readFrom < this.#missedEnd
+  }
+
+  /** The appender hands over what it has just appended. Refused when earlier ones have to be read first, or memory is short. */
+  handOver(candidate: Candidate): void {
+    const end = position(candidate.position + candidate.bytes)
+    const dataBytes = candidate.data?.length ?? 0
+    if (
+      this.isBehind ||
+      this.#ring.length >= handedOverCountMax ||
+      this.#dataBytes + dataBytes > handedOverDataBytesMax
+    ) {
+      this.missed(end)
+      return
+    }
+    this.#dataBytes += dataBytes
+    this.#ring.push(candidate)
+    this.#readFrom = end
+  }
+
+  /** An envelope was appended that is to be read from the log. */
+  missed(end: Position): void {
+    this.#missedEnd = end
+  }
+
+  /** An envelope of the lane stands in the log at `readFrom` or behind. */
+  found(candidate: Candidate): void {
+    this.#readFrom = position(candidate.position + candidate.bytes)
+    if (this.#marks.has(candidate.position)) this.#marks.drop(candidate.position)
+    else this.#ring.push(candidate)
+  }
+
+  /** Nothing of the lane stands between `readFrom` and here. */
+  readTo(end: Position): void {
+    if (end > this.#readFrom) this.#readFrom = end
+  }
+
+  /** The log ends here: what is not in the ring and not missed does not exist. */
+  caughtUp(end: Position): void {
+    if (this.#ring.length === 0 && !this.isBehind) this.readTo(end)
+  }
+
+  /** The next one to start, if the log is trusted behind it. */
+  peek(trustedEnd: Position): Candidate | undefined {
+    for (let head = this.#ring.peek(); head !== undefined; head = this.#ring.peek()) {
+      if (head.position + head.bytes > trustedEnd) return undefined
+      if (!this.#marks.has(head.position)) return head
+      this.#marks.drop(head.position)
+      this.take()
+    }
+    return undefined
+  }
+
+  /** The one that `peek` gave: its start is being appended in this step. */
+  take(): Candidate {
+    const head = this.#ring.shift()!
+    this.#dataBytes -= head.data?.length ?? 0
+    return head
+  }
+}

@@ -1,0 +1,121 @@
+/** The narrow interface to the one log that is synced: append a group, wait until it is durable, read from a position,
+ * forget segments. Another log could stand behind it one day; nobody outside log/ and recovery/ knows of batches. */
+import type { Position } from '../base/position.js'
+import type { Kind } from '../record/frame.js'
+import { JournalReader } from './journal-reader.js'
+import type { Claim, JournalWriter, SyncStatistics } from './journal-writer.js'
+import type { Frame, PositionVisitor, SegmentFiles } from './segment-files.js'
+import type { SegmentPool } from './segment-pool.js'
+import type { SegmentGrid } from './segment.js'
+
+export const journalDirectory = 'journal'
+
+export class Journal {
+  readonly grid: SegmentGrid
+  readonly files: SegmentFiles
+  readonly #writer: JournalWriter
+  readonly #reader: JournalReader
+  readonly #pool: SegmentPool
+  #groupCount = 0
+
+  constructor(writer: JournalWriter, files: SegmentFiles, pool: SegmentPool) {
+    this.grid = files.grid
+    this.files = files
+    this.#writer = writer
+    this.#reader = new JournalReader(files)
+    this.#pool = pool
+  }
+
+  /** Makes place for a group of frames; the `append`s that follow without a wait belong to it.
+   * @param groupBytes the sum of its frames, `frameBytes` each
+   * @throws WaybillError MESSAGE_TOO_LARGE when no segment could hold it */
+  open(groupBytes: number): void {
+    this.#groupCount++
+    this.#writer.open(groupBytes)
+  }
+
+  /** Appends a frame of the open group. It is durable when `durableEnd` has passed its end. */
+  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
+    return this.#writer.append(kind, lane, timeMs, payload)
+  }
+
+  /** @throws WaybillError MESSAGE_TOO_LARGE */
+  checkFits(groupBytes: number): void {
+    this.#writer.checkFits(groupBytes)
+  }
+
+  /** May a group be appended on this claim, as the disk stands? 'wait': a segment is being made. */
+  room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
+    return this.#writer.room(groupBytes, claim)
+  }
+
+  /** Asks for a sync of what is appended; nobody waits. */
+  want(): void {
+    this.#writer.want()
+  }
+
+  whenDurable(end: Position): Promise<void> {
+    return this.#writer.whenDurable(end)
+  }
+
+  /** Everything before it is durable. */
+  get durableEnd(): Position {
+    return this.#writer.durableEnd
+  }
+
+  /** Everything before it is appended. */
+  get end(): Position {
+    return this.#writer.end
+  }
+
+  /** Groups appended in this life. */
+  get groupCount(): number {
+    return this.#groupCount
+  }
+
+  /** Bytes appended and not yet durable. */
+  get stagedBytes(): number {
+    return this.#writer.stagedBytes
+  }
+
+  get statistics(): Readonly<SyncStatistics> {
+    return this.#writer.statistics
+  }
+
+  /** Spare segments ready, and whether the disk was too full to make one. */
+  get spares(): { readonly readyCount: number; readonly diskFull: boolean } {
+    return { readyCount: this.#pool.readyCount, diskFull: this.#pool.diskFull }
+  }
+
+  /** The newest checkpoint: every segment to come begins with a copy. */
+  rememberCheckpoint(payload: Buffer): void {
+    this.#writer.rememberCheckpoint(payload)
+  }
+
+  /** The frame at a position. @throws WaybillError LOG_CORRUPT */
+  frame(at: Position, payloadBytes?: number): Promise<Frame> {
+    return this.files.frame(at, payloadBytes)
+  }
+
+  /** Visits the frames in [from, end); see SegmentFiles.read. */
+  read(from: Position, end: Position, visit: PositionVisitor): Promise<Position> {
+    return this.#reader.read(from, end, visit)
+  }
+
+  /** Recycles segments that nobody needs. */
+  async forget(indexes: readonly number[]): Promise<void> {
+    for (const index of indexes) await this.#reader.forget(index)
+    await this.#pool.recycle(indexes)
+    await this.#pool.refill()
+  }
+
+  /** Tries again to make spares, when the disk was full. */
+  refill(): Promise<void> {
+    return this.#pool.refill()
+  }
+
+  /** The end of this life: everybody who waits is told. */
+  fail(error: unknown): void {
+    this.#writer.fail(error)
+  }
+}

@@ -1,0 +1,75 @@
+/** `queue.json`: what makes a directory a queue, and the numbers that hold for all its lives.
+ * Invariant: it is there, whole, before the first segment is: written under another name, synced, renamed, the directory synced. */
+import type { Disk } from '../disk/disk.js'
+import { WaybillError } from '../errors.js'
+import { formatVersion } from '../log/segment.js'
+
+export const queueHeaderName = 'queue.json'
+const unfinishedName = 'queue.json.new'
+const headerBytesMax = 4096
+/** What the making of a queue that was cut short may have left behind. */
+const ourNames = new Set(['lock', 'journal', 'lanes', 'spool', unfinishedName])
+
+export interface QueueHeader {
+  readonly format: number
+  readonly segmentBytes: number
+  readonly laneSegmentBytes: number
+}
+
+/** The header; undefined when the directory is empty, or a queue whose making was cut short.
+ * @throws WaybillError NOT_A_QUEUE, FORMAT_NEWER */
+export async function readQueueHeader(disk: Disk): Promise<QueueHeader | undefined> {
+  const names = await disk.list('')
+  if (names.includes(queueHeaderName)) return parse(await readText(disk, queueHeaderName))
+  const foreign = names.find((name) => !ourNames.has(name))
+  if (foreign !== undefined)
+    throw new WaybillError('NOT_A_QUEUE', 'the directory is not empty and holds no queue', { path: foreign })
+  for (const directory of ['journal', 'lanes', 'spool']) {
+    const [name] = await disk.list(directory)
+    if (name !== undefined)
+      throw new WaybillError('NOT_A_QUEUE', `${queueHeaderName} is missing`, { path: `${directory}/${name}` })
+  }
+  return undefined
+}
+
+export async function writeQueueHeader(disk: Disk, header: QueueHeader): Promise<void> {
+  if ((await disk.list('')).includes(unfinishedName)) await disk.unlink(unfinishedName)
+  const file = await disk.open(unfinishedName, 'create')
+  await file.write(Buffer.from(`${JSON.stringify(header)}\n`), 0)
+  await file.sync()
+  await file.close()
+  await disk.rename(unfinishedName, queueHeaderName)
+  await disk.syncDirectory('')
+}
+
+async function readText(disk: Disk, path: string): Promise<string> {
+  const file = await disk.open(path, 'read')
+  try {
+    const bytes = Buffer.allocUnsafe(headerBytesMax)
+    return bytes.toString('utf8', 0, await file.read(bytes, 0))
+  } finally {
+    await file.close()
+  }
+}
+
+function parse(text: string): QueueHeader {
+  const place = { path: queueHeaderName }
+  let header: Partial<QueueHeader>
+  try {
+    header = JSON.parse(text) as Partial<QueueHeader>
+  } catch (cause) {
+    throw new WaybillError('NOT_A_QUEUE', 'the queue header is not JSON', place, cause)
+  }
+  const { format, segmentBytes, laneSegmentBytes } = header ?? {}
+  if (typeof format !== 'number')
+    throw new WaybillError('NOT_A_QUEUE', 'the queue header names no format', place)
+  if (format > formatVersion)
+    throw new WaybillError(
+      'FORMAT_NEWER',
+      `the queue has format ${format}, this program knows ${formatVersion}`,
+      place,
+    )
+  if (!Number.isSafeInteger(segmentBytes) || !Number.isSafeInteger(laneSegmentBytes))
+    throw new WaybillError('NOT_A_QUEUE', 'the queue header does not say how large segments are', place)
+  return { format, segmentBytes: segmentBytes!, laneSegmentBytes: laneSegmentBytes! }
+}

@@ -1,0 +1,48 @@
+/** Reads the working suffix into a working set, and what it says of spool files. */
+import { nowhere, type Position } from '../base/position.js'
+import type { Journal } from '../log/journal.js'
+import { decodeDelivery } from '../record/delivery.js'
+import { decodeEnvelope } from '../record/envelope.js'
+import { decodeFinish } from '../record/finish.js'
+import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
+import { decodeReplaced } from '../record/replaced.js'
+import { decodeStart } from '../record/start.js'
+import { WorkingSet, type SuffixFacts } from './working-set.js'
+
+export interface Suffix {
+  readonly working: WorkingSet
+  /** Spool files that an envelope of the suffix names. */
+  readonly spoolsNamed: ReadonlySet<number>
+}
+
+/** @param end where the journal ended when this life began
+ * @param needsEnvelopes replacements may stand in the journal, or there are spool files to be judged
+ * @throws WaybillError LOG_CORRUPT */
+export async function readSuffix(
+  journal: Journal,
+  facts: SuffixFacts,
+  end: Position,
+  needsEnvelopes: boolean,
+): Promise<Suffix> {
+  const working = new WorkingSet(facts)
+  const spoolsNamed = new Set<number>()
+  await journal.read(facts.suffix, end, (window, at, position) => {
+    const kind = kindAt(window, at)
+    if (kind === kinds.start) working.start(position, classAt(window, at), decodeStart(payloadAt(window, at)))
+    else if (kind === kinds.delivery) working.delivery(position, decodeDelivery(payloadAt(window, at)))
+    else if (kind === kinds.finish) working.finish(position, decodeFinish(payloadAt(window, at)))
+    else if (kind === kinds.replaced)
+      working.replaced(
+        position,
+        classAt(window, at),
+        timeAt(window, at),
+        decodeReplaced(payloadAt(window, at)),
+      )
+    else if (kind === kinds.envelope && needsEnvelopes) {
+      const { data, replaces } = decodeEnvelope(payloadAt(window, at))
+      if (replaces !== nowhere) working.replacedBy(position, replaces)
+      if (data.kind === 'spool') spoolsNamed.add(data.number)
+    }
+  })
+  return { working, spoolsNamed }
+}
