@@ -105,11 +105,16 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       if (data !== head) (data as Readable).destroy()
       throw new ReplyError({ code: 554, enhanced: '5.4.6' }, 'the message has passed too many relays: a loop')
     }
-    const { id } = await queue.submit({
+    const submission = {
       sender: mailFrom === false ? '' : plainAddress(mailFrom.address, hostname),
       recipients: rcptTo.map(({ address }) => plainAddress(address, hostname)),
       data,
       smtputf8: smtpUtf8 === true,
+    }
+    const { id } = await queue.submit(submission).catch((error: unknown) => {
+      // What the queue did not read has to be read all the same: the reply comes after the final dot.
+      if (data !== head) (data as Readable).destroy()
+      throw error
     })
     return `2.0.0 queued as ${id}`
   }

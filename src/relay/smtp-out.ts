@@ -204,8 +204,8 @@ const withRecipients = (request: DeliveryRequest, recipients: readonly string[])
 const unwritable = /[\r\n<>]/
 
 /** The server had ended the session before it knew of this transaction. */
-function endedIdle({ error, answered, accepted, dotSent }: Transaction): boolean {
-  if (error === undefined || dotSent || accepted.length > 0) return false
+function endedIdle({ error, answered }: Transaction): boolean {
+  if (error === undefined) return false
   return error.response === undefined ? !answered : isClosing(error.response) && error.command === 'MAIL FROM'
 }
 

@@ -212,6 +212,29 @@ test.each([100, 500_000])('a client that vanishes after %d bytes of data leaves 
   expect(queue.submitCount).toBe(bytes > 128 << 10 ? 1 : 0)
 })
 
+test('a queue that refuses long data without reading it is heard after the final dot', async () => {
+  const limits = { dataBytesMax: 2_000_000, recipientCountMax: 10 }
+  const submit = async (): Promise<never> => {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    throw new WaybillError('DISK_FULL', 'no room')
+  }
+  const client = await connected(await listen({ limits, submit }))
+  await untilData(client)
+  expect(await client.say(`${`${'x'.repeat(98)}\r\n`.repeat(10_000)}.`)).toMatch(/^452 4\.3\.1 /)
+  expect(await client.say('NOOP')).toMatch(/^250 /)
+})
+
+test('a client that vanishes while nobody reads its long data does not stop the process', async () => {
+  const limits = { dataBytesMax: 2_000_000, recipientCountMax: 10 }
+  const client = await connected(await listen({ limits, submit: () => new Promise(() => {}) }))
+  await untilData(client)
+  client.send(`${'x'.repeat(98)}\r\n`.repeat(3000))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  client.destroy()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(client.socket.destroyed).toBe(true)
+})
+
 test('the Received field says who, to whom, how and when, below the limit of a line', async () => {
   const queue = memoryQueue()
   const clock = { wallMs: () => 1_763_000_000_000 } as unknown as NonNullable<SmtpServerOptions['clock']>

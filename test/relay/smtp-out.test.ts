@@ -291,6 +291,18 @@ test('a place is not lost when a connection fails', async () => {
   expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
 })
 
+test('a nexthop that is no host costs no place', async () => {
+  const { server } = await between()
+  const transport = smtpTransport({ tls: 'none', connectionsMax: 1 })
+  closing.push(transport)
+  for (let i = 0; i < 3; i++) {
+    expect(await deliver(transport, { nexthop: 'no host' })).toMatchObject({ kind: 'site', status: '4.4.3' })
+  }
+  expect(await deliver(transport, { nexthop: `127.0.0.1:${server.port}` })).toMatchObject({
+    kind: 'delivered',
+  })
+})
+
 test('an aborted attempt drops its connection', async () => {
   const { server, transport } = await between((line) => (line === '.' ? { does: 'hang' } : undefined), {
     silenceTimeoutMs: 60_000,
