@@ -4,9 +4,13 @@ import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
 import type { ActiveMessage } from './active-message.js'
 
+/** Data of active messages kept in memory, together. */
+const dataBytesMax = 32 * 1024 * 1024
+
 export class ActiveSet {
   readonly #messages = new Map<Position, ActiveMessage>()
   readonly #unlinking = new Map<Position, ActiveMessage>()
+  #dataBytes = 0
 
   get count(): number {
     return this.#messages.size
@@ -18,9 +22,18 @@ export class ActiveSet {
     this.#messages.set(message.start, message)
   }
 
+  /** Keeps its data in memory, if there is room for it; else it is read when it is needed. */
+  keepData(message: ActiveMessage, data: Buffer | undefined): void {
+    if (data === undefined || this.#dataBytes + data.length > dataBytesMax) return
+    this.#dataBytes += data.length
+    message.data = data
+  }
+
   /** Its finish, or its replacement and the note, have just been appended. */
   end(message: ActiveMessage): void {
     assert(this.#messages.delete(message.start), 'a message ends once')
+    this.#dataBytes -= message.data?.length ?? 0
+    message.data = undefined
   }
 
   /** As `end`, but its spool file is still to be unlinked. */
@@ -36,7 +49,7 @@ export class ActiveSet {
 
   /** A start that takes the place of the message's has just been appended. */
   restart(message: ActiveMessage, start: Position): void {
-    this.end(message)
+    assert(this.#messages.delete(message.start), 'an active message is started again')
     message.start = start
     this.add(message)
   }

@@ -76,9 +76,10 @@ function appendMarks({ journal }: Parts, lane: Lane, timeMs: number): void {
 
 function positionsOf(lane: Lane, timeMs: number): LanePositions {
   const { logs, runner, marks } = lane
+  const { isDrained } = lane
   const envelopesEnd = logs?.envelopes.pad(timeMs) ?? nowhere
   const dataEnd = logs?.data.pad(timeMs) ?? nowhere
-  if (lane.isDrained && logs !== undefined) {
+  if (isDrained && logs !== undefined) {
     runner.readTo(envelopesEnd)
     lane.dataFloor = dataEnd
   }

@@ -105,8 +105,8 @@ export class Intake {
     const data = dataPosition(candidate.envelope.data)
     if (data > lane.dataFloor) lane.dataFloor = data
     const message = new ActiveMessage(candidate.envelope, place, at, undefined)
-    message.data = candidate.data
     active.add(message)
+    active.keepData(message, candidate.data)
     hold(this.#parts, message)
     this.#options.onStart(message)
   }

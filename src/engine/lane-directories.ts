@@ -8,33 +8,37 @@ export const laneDirectory = (lane: number): string => `${lanesDirectory}/${lane
 export const envelopesDirectory = (lane: number): string => `${laneDirectory(lane)}/envelopes`
 export const dataDirectory = (lane: number): string => `${laneDirectory(lane)}/data`
 
-/** Makes the directories of the lanes that are wanted, and removes those of lanes that no checkpoint names: they were made
- * after it, or retired by it. */
-export async function arrangeLaneDirectories(disk: Disk, lanes: readonly number[]): Promise<void> {
-  const there = await disk.list(lanesDirectory)
+/** Makes directories for the lanes that are new, and removes those that no checkpoint names: they were made after it, or
+ * retired by it. A new lane's directory is made again even if it is there, because an earlier life may have made it and
+ * failed to sync its name.
+ * @param known lanes of the checkpoint, @param added lanes that it does not have */
+export async function arrangeLaneDirectories(
+  disk: Disk,
+  known: readonly number[],
+  added: readonly number[],
+): Promise<void> {
   let changed = false
-  for (const name of there) {
+  for (const name of await disk.list(lanesDirectory)) {
     if (!/^[0-9]+$/.test(name))
       throw new WaybillError('NOT_A_QUEUE', 'this is no lane', { path: `${lanesDirectory}/${name}` })
-    if (lanes.includes(Number(name))) continue
+    if (known.includes(Number(name))) continue
     changed = true
-    for (const part of await disk.list(`${lanesDirectory}/${name}`)) {
-      const path = `${lanesDirectory}/${name}/${part}`
-      for (const file of await disk.list(path)) await disk.unlink(`${path}/${file}`)
-      await disk.removeDirectory(path)
-    }
-    await disk.removeDirectory(`${lanesDirectory}/${name}`)
+    await removeLaneDirectory(disk, `${lanesDirectory}/${name}`)
   }
-  for (const lane of lanes) {
-    if (!there.includes(String(lane))) {
-      changed = true
-      await disk.makeDirectory(laneDirectory(lane))
-    }
-    const parts = await disk.list(laneDirectory(lane))
-    if (parts.length === 2) continue
+  for (const lane of added) {
+    changed = true
+    await disk.makeDirectory(laneDirectory(lane))
     await disk.makeDirectory(envelopesDirectory(lane))
     await disk.makeDirectory(dataDirectory(lane))
     await disk.syncDirectory(laneDirectory(lane))
   }
   if (changed) await disk.syncDirectory(lanesDirectory)
+}
+
+async function removeLaneDirectory(disk: Disk, path: string): Promise<void> {
+  for (const part of await disk.list(path)) {
+    for (const file of await disk.list(`${path}/${part}`)) await disk.unlink(`${path}/${part}/${file}`)
+    await disk.removeDirectory(`${path}/${part}`)
+  }
+  await disk.removeDirectory(path)
 }

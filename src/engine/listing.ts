@@ -80,7 +80,7 @@ async function* waiting(parts: Parts, lane: Lane): AsyncGenerator<ListedMessage>
       []
     const log = lane.logs?.envelopes ?? parts.journal
     const start: Position = position(Math.max(from, lane.runner.position))
-    from = await log.read(start, end, (window, at, place, bytes) => {
+    const visit = (window: Buffer, at: number, place: Position, bytes: number): boolean => {
       if (kindAt(window, at) !== kinds.envelope || classAt(window, at) !== lane.number) return false
       found.push({
         envelope: decodeEnvelope(payloadAt(window, at)),
@@ -88,7 +88,14 @@ async function* waiting(parts: Parts, lane: Lane): AsyncGenerator<ListedMessage>
         timeMs: timeAt(window, at),
       })
       return found.length >= batchCountMax
-    })
+    }
+    try {
+      from = await log.read(start, end, visit)
+    } catch (error) {
+      // A listing pins nothing: what the runner has passed meanwhile is gone, not damaged.
+      if (lane.runner.position <= start) throw error
+      continue
+    }
     for (const { envelope, place, timeMs } of found) {
       if (place.position < lane.runner.position || lane.marks.has(place.position)) continue
       const recipients = await parts.reader.recipients({ envelope, place }, 0, recipientsListedMax)

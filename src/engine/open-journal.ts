@@ -3,13 +3,14 @@
 import type { Checkpoint } from '../record/checkpoint.js'
 import { decodeCheckpoint, encodeCheckpoint } from '../record/checkpoint.js'
 import type { Position } from '../base/position.js'
+import type { Disk } from '../disk/disk.js'
 import type { Garbage } from '../garbage/garbage.js'
 import { Journal, journalDirectory } from '../log/journal.js'
 import { journalLog, JournalWriter, type JournalWriterOptions } from '../log/journal-writer.js'
 import { SegmentFiles } from '../log/segment-files.js'
 import { reserveSpares, SegmentPool } from '../log/segment-pool.js'
 import { SegmentGrid, segmentHeaderBytes, segmentName } from '../log/segment.js'
-import { findTail, type JournalTail } from '../recovery/journal-tail.js'
+import type { JournalTail } from '../recovery/journal-tail.js'
 import type { QueueHeader } from '../recovery/queue-header.js'
 import type { EngineOptions } from './options.js'
 
@@ -37,21 +38,20 @@ type Callbacks = Pick<JournalWriterOptions, 'onDurable' | 'onSegment' | 'onFailu
 export async function openJournal(
   options: EngineOptions,
   header: QueueHeader,
+  tail: JournalTail,
   garbage: Garbage,
   callbacks: Callbacks,
 ): Promise<OpenedJournal> {
   const { disk, clock, prng } = options
-  const grid = new SegmentGrid(header.segmentBytes)
-  const files = new SegmentFiles(disk, journalDirectory, journalLog, 'journal', grid)
+  const files = journalFiles(disk, header)
+  const { grid } = files
   const names = await disk.list(journalDirectory)
-  const tail = await findTail(files, names)
   await rewriteLastBatch(options, files, tail)
   const life = tail.life + 1
   const index = tail.index + 1
   const checkpoint =
     tail.checkpoint === undefined ? firstCheckpoint(grid, life) : decodeCheckpoint(tail.checkpoint)
 
-  for (const unbegun of tail.unbegun) await files.forget(unbegun)
   const pool = new SegmentPool({
     disk,
     directory: journalDirectory,
@@ -62,6 +62,7 @@ export async function openJournal(
     onChange: callbacks.onRoom,
   })
   await pool.adopt(names, tail.unbegun)
+  await pool.ensureOne()
   const pins = garbage.of(journalLog)
   for (const begun of tail.begun) pins.add(begun)
   pins.add(index)
@@ -78,8 +79,10 @@ export async function openJournal(
       pins.add(entered)
       callbacks.onSegment(entered)
     },
+    onPrepared: callbacks.onRoom,
     onFailure: callbacks.onFailure,
   })
+  await writer.prepared
   return {
     journal: new Journal(writer, files, pool),
     tail,
@@ -89,6 +92,10 @@ export async function openJournal(
     begin: () => writer.begin(tail.checkpoint ?? encodeCheckpoint(checkpoint)),
   }
 }
+
+/** The journal's segments, for reading. */
+export const journalFiles = (disk: Disk, { segmentBytes }: QueueHeader): SegmentFiles =>
+  new SegmentFiles(disk, journalDirectory, journalLog, 'journal', new SegmentGrid(segmentBytes))
 
 /** The page cache may show a batch that a failed sync of an earlier life never brought to the disk. Written again, same bytes,
  * and synced, it is durable; those before it are, because it was written after they were synced.

@@ -33,8 +33,11 @@ export async function openLanes(
 ): Promise<Lanes> {
   const { intervalsMs } = options.retry
   const plan = planLanes(checkpoint.lanes, checkpoint.laneNext, intervalsMs, options.layout, firstPosition)
-  const withLogs = plan.lanes.filter((lane) => !lane.inJournal).map((lane) => lane.lane)
-  await arrangeLaneDirectories(options.disk, withLogs)
+  const numbersOf = (positions: readonly LanePositions[]): number[] =>
+    positions.filter((lane) => !lane.inJournal).map((lane) => lane.lane)
+  const known = numbersOf(checkpoint.lanes)
+  const added = numbersOf(plan.lanes).filter((lane) => !known.includes(lane))
+  await arrangeLaneDirectories(options.disk, known, added)
   const lanes: Lane[] = []
   for (const positions of plan.lanes) {
     const { lane: number, inJournal } = positions

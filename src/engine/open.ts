@@ -6,14 +6,14 @@ import { nodeDisk } from '../disk/node-disk.js'
 import { WaybillError } from '../errors.js'
 import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
-import { formatVersion } from '../log/segment.js'
-import { readQueueHeader, writeQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
+import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
+import { readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
 import { Engine } from './engine.js'
 import { QueueEmitter } from './events.js'
-import { lanesDirectory } from './lane-directories.js'
 import { Life } from './life.js'
 import { MessageReader } from './message-reader.js'
-import { openJournal } from './open-journal.js'
+import { makeQueue, unmakeQueue } from './make-queue.js'
+import { journalFiles, openJournal } from './open-journal.js'
 import { openLanes } from './open-lanes.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './options.js'
 import { Queue } from './queue.js'
@@ -31,9 +31,9 @@ export async function openQueue(directory: string, options: QueueOptions): Promi
   try {
     await disk.makeDirectory('')
     const { warnings } = await disk.lock('lock')
-    const header = await headerOf(disk, checked)
+    const { header, tail } = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(header))
-    const queue = await open({ ...checked, inlineBytesMax }, disk, header)
+    const queue = await open({ ...checked, inlineBytesMax }, disk, header, tail)
     for (const message of warnings)
       queueMicrotask(() => queue.emit('warning', { code: 'FILE_SYSTEM', message }))
     return queue
@@ -43,7 +43,12 @@ export async function openQueue(directory: string, options: QueueOptions): Promi
   }
 }
 
-async function open(options: EngineOptions, disk: Disk, header: QueueHeader): Promise<Queue> {
+async function open(
+  options: EngineOptions,
+  disk: Disk,
+  header: QueueHeader,
+  tail: JournalTail,
+): Promise<Queue> {
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
 
   const events = new QueueEmitter()
@@ -53,16 +58,21 @@ async function open(options: EngineOptions, disk: Disk, header: QueueHeader): Pr
     engine?.stop()
     disk.abandon()
     if (error !== undefined && events.listenerCount('crashed') === 0)
-      throw new WaybillError('QUEUE_CRASHED', 'the queue has crashed, and nobody listens to `crashed`', {}, error)
+      throw new WaybillError(
+        'QUEUE_CRASHED',
+        'the queue has crashed, and nobody listens to `crashed`',
+        {},
+        error,
+      )
     events.emit('crashed', { error })
   })
   const callbacks = { onRoom: () => engine?.roomChanged(), onFailure: life.end }
-  const opened = await openJournal(options, header, garbage, {
+  const opened = await openJournal(options, header, tail, garbage, {
     ...callbacks,
     onDurable: (end) => engine?.durable(end),
     onSegment: () => engine?.segmentEntered(),
   })
-  const { journal, checkpoint, tail, firstPosition } = opened
+  const { journal, checkpoint, firstPosition } = opened
   const lanes = await openLanes(
     options,
     header,
@@ -89,15 +99,16 @@ async function open(options: EngineOptions, disk: Disk, header: QueueHeader): Pr
   return new Queue(parts, engine)
 }
 
-/** The header of an existing queue, or of the one that is made now. */
-async function headerOf(disk: Disk, options: EngineOptions): Promise<QueueHeader> {
+/** The queue in the directory, or a new one. */
+async function findQueue(
+  disk: Disk,
+  { segmentBytes, laneSegmentBytes }: EngineOptions,
+): Promise<{ readonly header: QueueHeader; readonly tail: JournalTail }> {
   const existing = await readQueueHeader(disk)
-  if (existing !== undefined) return existing
-  for (const directory of [journalDirectory, lanesDirectory, spoolDirectory])
-    await disk.makeDirectory(directory)
-  await disk.syncDirectory('')
-  const { segmentBytes, laneSegmentBytes } = options
-  const header = { format: formatVersion, segmentBytes, laneSegmentBytes }
-  await writeQueueHeader(disk, header)
-  return header
+  if (existing !== undefined) {
+    const tail = await findTail(journalFiles(disk, existing), await disk.list(journalDirectory))
+    if (tail.index >= 0) return { header: existing, tail }
+    await unmakeQueue(disk)
+  }
+  return { header: await makeQueue(disk, segmentBytes, laneSegmentBytes), tail: emptyTail }
 }

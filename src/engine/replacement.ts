@@ -1,5 +1,6 @@
 /** What is left of a message, as an envelope for the lane of its next attempt. */
 import type { ActiveMessage } from '../active/active-message.js'
+import { nowhere } from '../base/position.js'
 import { forEachIn, toRanges } from '../base/ranges.js'
 import type { DataPlace } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
@@ -42,7 +43,7 @@ export function replacementFacts(
   notes: readonly OutcomeNote[],
   warnings: number,
 ): EnvelopeFacts {
-  const { id, sender, acceptedAt, attempts, smtputf8, dataBytes, checksum, replaces } = message.envelope
+  const { id, sender, acceptedAt, attempts, smtputf8, dataBytes, checksum } = message.envelope
   return {
     id,
     sender,
@@ -51,7 +52,7 @@ export function replacementFacts(
     smtputf8,
     dataBytes,
     checksum,
-    replaces,
+    replaces: nowhere,
     notes,
     warnings,
     reported: [],

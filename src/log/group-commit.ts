@@ -134,8 +134,8 @@ export class GroupCommit {
 
   /** Begins the log's first segment of this life, with a copy of the newest checkpoint. */
   begin(checkpoint: Buffer, timeMs: number): void {
+    this.open(frameBytes(checkpoint.length), timeMs)
     this.#checkpoint = checkpoint
-    this.open(0, timeMs)
     this.append(kinds.checkpoint, 0, timeMs, checkpoint)
   }
 

@@ -33,6 +33,8 @@ export interface JournalWriterOptions {
   readonly previousEnd: Position
   /** Everything before `end` is durable now. */
   readonly onDurable: (end: Position) => void
+  /** The next segment is there: there may be room. */
+  readonly onPrepared: () => void
   /** A segment was entered. */
   readonly onSegment: (index: number) => void
   /** The end of this life. */
@@ -85,6 +87,11 @@ export class JournalWriter {
     })
   }
 
+  /** The first segment of this life is there. */
+  get prepared(): Promise<unknown> {
+    return this.#next.file
+  }
+
   get durableEnd(): Position {
     return this.#commits.durableEnd
   }
@@ -111,6 +118,7 @@ export class JournalWriter {
   room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
     if (!this.#commits.leavesSegment(groupBytes)) return 'yes'
     const { pool } = this.#options
+    // Segments that were entered and are not there yet will take theirs first.
     const entered = this.#commits.segmentIndex - this.#fileIndex
     if ((this.#next.ready ? 1 : 0) + pool.readyCount - entered > sparesKept[claim]) return 'yes'
     return pool.diskFull ? 'no' : 'wait'
@@ -226,10 +234,11 @@ export class JournalWriter {
   }
 
   #prepare(index: number): { readonly file: Promise<DiskFile>; ready: boolean } {
-    const { pool, onFailure } = this.#options
+    const { pool, onPrepared, onFailure } = this.#options
     const next = { file: pool.prepare(index, this.#epochOf(index)), ready: false }
     next.file.then(() => {
       next.ready = true
+      onPrepared()
     }, onFailure)
     pool.refill().catch(onFailure)
     return next

@@ -80,6 +80,11 @@ export class SegmentPool {
     return file
   }
 
+  /** Makes one spare if there is none. @throws WaybillError DISK_FULL, DISK_FAILED */
+  async ensureOne(): Promise<void> {
+    if (this.#ready.length === 0) await this.#makeSpare()
+  }
+
   /** Makes spares until the reserve is whole or the disk is full. Returns at once when that is under way. */
   async refill(): Promise<void> {
     if (this.#filling) return

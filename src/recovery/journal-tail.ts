@@ -26,6 +26,18 @@ export interface JournalTail {
   readonly life: number
 }
 
+/** Of a journal that was never written. */
+export const emptyTail: JournalTail = {
+  index: -1,
+  end: nowhere,
+  lastBatch: undefined,
+  checkpoint: undefined,
+  unbegun: [],
+  begun: [],
+  cutBytes: 0,
+  life: 0,
+}
+
 interface Examined {
   readonly scan: BatchScan
   readonly checkpoint: Buffer | undefined
@@ -59,16 +71,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
       life,
     }
   }
-  return {
-    index: -1,
-    end: nowhere,
-    lastBatch: undefined,
-    checkpoint: undefined,
-    unbegun,
-    begun: [],
-    cutBytes: 0,
-    life,
-  }
+  return { ...emptyTail, unbegun, life }
 }
 
 async function examine(files: SegmentFiles, index: number): Promise<Examined> {
