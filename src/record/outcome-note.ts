@@ -25,7 +25,7 @@ export function notesFromFields(fields: readonly unknown[]): OutcomeNote[] {
   return fields.map((field) => {
     if (!Array.isArray(field)) throw malformed()
     const [code, status, text, ranges] = field as unknown[]
-    const kind = codes[code as number]
+    const kind = Number.isSafeInteger(code) ? codes[code as number] : undefined
     if (kind === undefined || typeof status !== 'string' || typeof text !== 'string' || !areRanges(ranges))
       throw malformed()
     return { kind, status, text, ranges }

@@ -1,0 +1,177 @@
+/** Every record comes back as it was written, and what is no record is LOG_CORRUPT, never another error. */
+import fc from 'fast-check'
+import { Packr } from 'msgpackr'
+import { expect, test } from 'vitest'
+import { isWaybillError } from '../../src/errors.js'
+import { decodeCheckpoint, encodeCheckpoint } from '../../src/record/checkpoint.js'
+import { decodeDelivery, encodeDelivery } from '../../src/record/delivery.js'
+import { decodeEnvelope, encodeEnvelope } from '../../src/record/envelope.js'
+import { decodeFinish, encodeFinish } from '../../src/record/finish.js'
+import { decodeMarks, encodeMarks } from '../../src/record/marks.js'
+import { condensed, notesMax, type OutcomeNote } from '../../src/record/outcome-note.js'
+import { decodeRecipients, encodeRecipients } from '../../src/record/recipients.js'
+import { decodeReplaced, encodeReplaced } from '../../src/record/replaced.js'
+import { decodeStart, encodeStart } from '../../src/record/start.js'
+import { forEachIn } from '../../src/base/ranges.js'
+import {
+  anyCheckpoint,
+  anyCount,
+  anyEnvelope,
+  anyNote,
+  anyPosition,
+  anyRanges,
+  anyStart,
+  anyText,
+} from './arbitraries.js'
+
+const anyDelivery = fc.record({ start: anyPosition, notes: fc.array(anyNote, { maxLength: 5 }) })
+const anyFinish = fc.record({ start: anyPosition, reported: anyRanges, spool: anyCount })
+const anyReplaced = fc.record({
+  start: anyPosition,
+  target: anyPosition,
+  targetEnd: anyPosition,
+  reported: anyRanges,
+  warnings: fc.nat(9),
+})
+const anyMarks = fc.record({ previous: anyPosition, envelopes: fc.array(anyPosition) })
+const anyRecipients = fc.array(anyText, { maxLength: 30 })
+
+interface Codec {
+  readonly any: fc.Arbitrary<unknown>
+  readonly encode: (value: never) => Buffer
+  readonly decode: (payload: Buffer) => unknown
+}
+
+const codecs: readonly [string, Codec][] = [
+  ['envelope', { any: anyEnvelope, encode: encodeEnvelope, decode: decodeEnvelope }],
+  ['start', { any: anyStart, encode: encodeStart, decode: decodeStart }],
+  ['delivery', { any: anyDelivery, encode: encodeDelivery, decode: decodeDelivery }],
+  ['finish', { any: anyFinish, encode: encodeFinish, decode: decodeFinish }],
+  ['replaced', { any: anyReplaced, encode: encodeReplaced, decode: decodeReplaced }],
+  ['marks', { any: anyMarks, encode: encodeMarks, decode: decodeMarks }],
+  ['checkpoint', { any: anyCheckpoint, encode: encodeCheckpoint, decode: decodeCheckpoint }],
+  ['recipients', { any: anyRecipients, encode: encodeRecipients, decode: decodeRecipients }],
+]
+
+test.each(codecs)('a record (%s) comes back as it was written', (_, { any, encode, decode }) => {
+  fc.assert(
+    fc.property(any, (value) => {
+      expect(decode(Buffer.from(encode(value as never)))).toEqual(value)
+    }),
+  )
+})
+
+const decoders = codecs.map(
+  ([name, { any, encode, decode }]) =>
+    [name, decode, any.map((value) => Buffer.from(encode(value as never)))] as const,
+)
+
+/** undefined when it decoded, else the code. */
+function codeOf(decode: () => unknown): string | undefined {
+  try {
+    decode()
+    return undefined
+  } catch (error) {
+    return isWaybillError(error) ? error.code : `${String(error)}`
+  }
+}
+
+const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
+const anyValue = fc.anything({
+  maxDepth: 3,
+  values: [
+    fc.string(),
+    fc.double(),
+    fc.maxSafeInteger(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.constant('length'),
+  ],
+})
+
+test.each(decoders)(
+  'a %s record that is no such record is LOG_CORRUPT and nothing else',
+  (_, decode, valid) => {
+    const fine = (payload: Buffer): void =>
+      expect([undefined, 'LOG_CORRUPT']).toContain(codeOf(() => decode(payload)))
+    // Any bytes; any MessagePack; a valid one cut, with a byte changed, with a field of another type.
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => fine(Buffer.from(bytes))))
+    fc.assert(fc.property(fc.array(anyValue, { maxLength: 18 }), (fields) => fine(packr.pack(fields))))
+    fc.assert(
+      fc.property(valid, fc.nat(), fc.nat(255), (payload, place, byte) => {
+        const changed = Buffer.from(payload)
+        changed[place % changed.length] = byte
+        fine(changed)
+      }),
+    )
+    fc.assert(
+      fc.property(valid, fc.nat(), (payload, length) => {
+        const cut = Buffer.from(payload.subarray(0, length % payload.length))
+        expect(codeOf(() => decode(cut))).toBe('LOG_CORRUPT')
+      }),
+    )
+  },
+)
+
+test.each(decoders)('a %s record with a field of another type is LOG_CORRUPT', (_, decode, valid) => {
+  fc.assert(
+    fc.property(valid, fc.nat(), fc.constantFrom(null, true, -1, 1.5, {}), (payload, place, other) => {
+      const fields = packr.unpack(payload) as unknown[]
+      fields[place % fields.length] = other
+      expect(codeOf(() => decode(packr.pack(fields)))).toBe('LOG_CORRUPT')
+    }),
+  )
+})
+
+test.each(decoders)('fields behind those of a %s record are ignored', (_, decode, valid) => {
+  fc.assert(
+    fc.property(valid, (payload) => {
+      const fields = packr.unpack(payload) as unknown[]
+      expect(decode(packr.pack([...fields, 'later', 7]))).toEqual(decode(payload))
+    }),
+  )
+})
+
+test('a note whose kind is a name of the array of kinds is LOG_CORRUPT', () => {
+  for (const kind of ['length', 'at', '0', 3, -1, 0.5])
+    expect(codeOf(() => decodeDelivery(packr.pack([8, [[kind, '', '', [0, 0]]]])))).toBe('LOG_CORRUPT')
+})
+
+test('an envelope that does not have the recipients it counts is LOG_CORRUPT', () => {
+  fc.assert(
+    fc.property(anyEnvelope, fc.integer({ min: 1, max: 9 }), (envelope, more) => {
+      const wrong = { ...envelope, recipientFrames: [], recipientCount: envelope.recipientCount + more }
+      expect(codeOf(() => decodeEnvelope(encodeEnvelope(wrong)))).toBe('LOG_CORRUPT')
+    }),
+  )
+})
+
+test('condensed notes are at most a hundred and keep the kind of every recipient', () => {
+  const many = fc.array(fc.tuple(fc.constantFrom('delivered', 'deferred', 'failed'), anyText), {
+    minLength: 1,
+    maxLength: 300,
+  })
+  fc.assert(
+    fc.property(many, (drawn) => {
+      const notes = drawn.map(([kind, text], i): OutcomeNote => ({
+        kind: kind as OutcomeNote['kind'],
+        status: '4.0.0',
+        text,
+        ranges: [2 * i, 2 * i],
+      }))
+      const few = condensed(notes)
+      expect(few.length).toBeLessThanOrEqual(notesMax)
+      expect(kindsByIndex(few)).toEqual(kindsByIndex(notes))
+    }),
+  )
+})
+
+function kindsByIndex(notes: readonly OutcomeNote[]): Map<number, string> {
+  const byIndex = new Map<number, string>()
+  for (const { kind, ranges } of notes)
+    forEachIn(ranges, (index) => {
+      expect(byIndex.has(index)).toBe(false)
+      byIndex.set(index, kind)
+    })
+  return byIndex
+}
