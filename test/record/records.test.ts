@@ -92,8 +92,9 @@ const anyValue = fc.anything({
 test.each(decoders)(
   'a %s record that is no such record is LOG_CORRUPT and nothing else',
   (_, decode, valid) => {
-    const fine = (payload: Buffer): void =>
+    const fine = (payload: Buffer): void => {
       expect([undefined, 'LOG_CORRUPT']).toContain(codeOf(() => decode(payload)))
+    }
     // Any bytes; any MessagePack; a valid one cut, with a byte changed, with a field of another type.
     fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => fine(Buffer.from(bytes))))
     fc.assert(fc.property(fc.array(anyValue, { maxLength: 18 }), (fields) => fine(packr.pack(fields))))
