@@ -54,6 +54,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
   for (let i = indexes.length - 1; i >= 0; i--) {
     const index = indexes[i]!
     const examined = await examine(files, index)
+    await files.forget(index)
     life = Math.max(life, examined.life)
     const { first, last } = examined.scan
     if (first === undefined || last === undefined) {

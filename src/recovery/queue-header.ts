@@ -7,8 +7,8 @@ import { formatVersion } from '../log/segment.js'
 export const queueHeaderName = 'queue.json'
 const unfinishedName = 'queue.json.new'
 const headerBytesMax = 4096
-/** What the making of a queue that was cut short may have left behind. */
-const ourNames = new Set(['lock', 'journal', 'lanes', 'spool', unfinishedName])
+/** What the making of a queue that was cut short may have left behind, and what its owner keeps there. */
+const ourNames = new Set(['lock', 'journal', 'lanes', 'spool', 'listening', 'lost+found', unfinishedName])
 
 export interface QueueHeader {
   readonly format: number
