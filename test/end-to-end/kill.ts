@@ -184,10 +184,22 @@ function reportFaults(
 
 export function summaryOf({ settled, sent, kills, deliveries, reports }: Evidence): string {
   const copies = [...deliveries.values()]
-  const twiceCount = copies.reduce((sum, { length }) => sum + length - 1, 0)
+  const repeated = copies.flatMap((all) => all.slice(0, -1))
+  // One transaction with ten recipients that comes twice is one duplicate.
+  const twiceCount = new Set(repeated.map(({ atMs }) => atMs)).size
   const busyCount = kills.reduce((sum, kill) => sum + kill.busyCount, 0)
   return (
     `${settled.size} of ${sent.size} messages settled, ${copies.length} recipients reached, ${kills.length} kills with ` +
-    `${busyCount} deliveries in flight, ${twiceCount} duplicates, ${reports.length} reports`
+    `${busyCount} deliveries in flight, ${twiceCount} came twice` +
+    (twiceCount === 0
+      ? ''
+      : ` (answered at most ${Math.max(...repeated.map((copy) => beforeKillMs(copy, kills))).toFixed(0)} ms before a kill)`) +
+    `, ${reports.length} reports`
   )
+}
+
+/** How long before the next kill a delivery was answered; 0 when the kill came first. */
+function beforeKillMs({ atMs }: Delivery, kills: Evidence['kills']): number {
+  const next = kills.find((kill) => kill.atMs + lateMs > atMs)
+  return next === undefined ? Infinity : Math.max(0, next.atMs - atMs)
 }
