@@ -24,6 +24,22 @@ export interface SchedulerFigure {
   readonly nanosecondsPerSelection: number
   /** Processor time of all threads, garbage collection's too: what a busy machine does not falsify. */
   readonly cpuNanosecondsPerSelection: number
+  /** Searches for a candidate per selection, and jobs that they looked at per selection. */
+  readonly scansPerSelection: number
+  readonly scannedJobsPerSelection: number
+}
+
+/** One message of 100 000 recipients beside 10 000 of one. */
+export interface MemoryFigure {
+  readonly qmgrMessageRecipientLimit: number
+  readonly recipientLimit: number
+  /** Most recipients in memory, and what the document's formula allows. */
+  readonly recipientsPeak: number
+  readonly recipientsBound: number
+  readonly selections: number
+  /** Selections after which half, and the last, of the small messages had been selected. */
+  readonly smallHalfAt: number
+  readonly smallLastAt: number
 }
 
 const activeCount = 20_000
@@ -52,6 +68,11 @@ function partOf(whole: RecipientBatch, first: number, countMax: number): Recipie
   const recipients = whole.recipients.slice(first, first + countMax)
   const unreadCount = length - first - recipients.length
   return { recipients, complete: unreadCount === 0, unreadCount }
+}
+
+function scansOf(scheduler: Scheduler<Letter>): { count: number; jobs: number } {
+  const { scanCount, scannedJobs } = scheduler.inspect(() => '').transports.get('smtp')!
+  return { count: scanCount, jobs: scannedJobs }
 }
 
 export function measure(destinations: number, recipients: number): SchedulerFigure {
@@ -97,8 +118,10 @@ export function measure(destinations: number, recipients: number): SchedulerFigu
   }
   run(warmUpMs)
   const before = process.cpuUsage()
+  const scans = scansOf(scheduler)
   const { selected, ms } = run(measureMs)
   const { user, system } = process.cpuUsage(before)
+  const after = scansOf(scheduler)
   return {
     destinations,
     recipients,
@@ -106,13 +129,68 @@ export function measure(destinations: number, recipients: number): SchedulerFigu
     selectionsPerSecond: Math.round((selected / ms) * 1000),
     nanosecondsPerSelection: Math.round((ms / selected) * 1_000_000),
     cpuNanosecondsPerSelection: Math.round(((user + system) / selected) * 1000),
+    scansPerSelection: Number(((after.count - scans.count) / selected).toFixed(4)),
+    scannedJobsPerSelection: Number(((after.jobs - scans.jobs) / selected).toFixed(1)),
+  }
+}
+
+/** The large message is there first; a hundred deliveries are under way, and end in the order in which they began. */
+export function measureMemory(qmgrMessageRecipientLimit: number, recipientLimit: number): MemoryFigure {
+  const large: Letter = { batch: batchesOf(1000, 100_000)[0]! }
+  const small = batchesOf(1000, 1)
+  const scheduler = new Scheduler<Letter>(
+    { qmgrMessageActiveLimit: 10_001, qmgrMessageRecipientLimit, defaultRecipientLimit: recipientLimit },
+    {
+      deferred: () => {},
+      read: (letter, first, countMax) => partOf(letter.batch, first, countMax),
+      done: () => {},
+    },
+  )
+  scheduler.admit(large, 0, 0)
+  let recipientsPeak = scheduler.recipientCount
+  for (let i = 0; i < 10_000; i++) {
+    scheduler.admit({ batch: small[i % small.length]! }, 0, 0)
+    recipientsPeak = Math.max(recipientsPeak, scheduler.recipientCount)
+  }
+  const underWay: Entry<Letter>[] = []
+  let selections = 0
+  let smallSelected = 0
+  let smallHalfAt = 0
+  let smallLastAt = 0
+  for (;;) {
+    const nowMs = selections
+    const entry = scheduler.next(nowMs)
+    recipientsPeak = Math.max(recipientsPeak, scheduler.recipientCount)
+    if (entry === undefined) {
+      const oldest = underWay.shift()
+      if (oldest === undefined) break
+      scheduler.report(oldest, 'ok', nowMs)
+      continue
+    }
+    selections++
+    underWay.push(entry)
+    if (entry.message === large) continue
+    smallSelected++
+    if (smallSelected === 5000) smallHalfAt = selections
+    smallLastAt = selections
+  }
+  return {
+    qmgrMessageRecipientLimit,
+    recipientLimit,
+    recipientsPeak,
+    recipientsBound: scheduler.recipientBound,
+    selections,
+    smallHalfAt,
+    smallLastAt,
   }
 }
 
 export async function run({ json }: BenchArguments): Promise<void> {
-  const figures: SchedulerFigure[] = []
+  const speed: SchedulerFigure[] = []
   for (const recipients of [1, 10, 100, 1000])
-    for (const destinations of [1, 1000, 20_000]) figures.push(measure(destinations, recipients))
-  if (json) console.log(JSON.stringify(figures))
-  else console.table(figures)
+    for (const destinations of [1, 1000, 20_000]) speed.push(measure(destinations, recipients))
+  const memory = [measureMemory(20_000, 20_000), measureMemory(1000, 1000)]
+  if (json) return console.log(JSON.stringify({ speed, memory }))
+  console.table(speed)
+  console.table(memory)
 }

@@ -1,35 +1,19 @@
 /** Replays one recorded scenario of the Postfix queue manager through our Scheduler.
  * Invariant: everything that the trace records as an output is compared: the order of events, what happened inside each, and every
  * change of every state section. What the trace does not mention must not have changed. */
-import {
-  type Entry,
-  Scheduler,
-  type SchedulerOptions,
-  type SchedulerRecipient,
-} from '../src/scheduler/scheduler.js'
+import { type Entry, type RecipientBatch, Scheduler } from '../src/scheduler/scheduler.js'
 import { sectionsOf } from './conformance-sections.js'
+import {
+  type Json,
+  messageOf,
+  optionsOf,
+  rangesOf,
+  type Trace,
+  type TracedMessage,
+  type TraceEvent,
+} from './conformance-trace.js'
 
-type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
-
-export interface TraceEvent {
-  readonly e: string
-  readonly [name: string]: Json
-}
-
-export interface Trace {
-  readonly name: string
-  readonly config: {
-    readonly mode: 'direct' | 'pipeline'
-    readonly feedback_rounding: boolean
-    readonly retry: number
-    readonly trace_rcpt: boolean
-    readonly trace_cache: boolean
-    readonly globals: Readonly<Record<string, number>>
-    readonly transports: readonly Readonly<Record<string, number | string>>[]
-  }
-  readonly messages: Readonly<Record<string, readonly (readonly [string, string, number])[]>>
-  readonly trace: readonly TraceEvent[]
-}
+export type { Trace } from './conformance-trace.js'
 
 /** The first event that differs. `ours` is undefined when the scheduler did nothing where something was recorded. */
 export interface Difference {
@@ -37,12 +21,6 @@ export interface Difference {
   readonly what: string
   readonly recorded: Json | undefined
   readonly ours: Json | undefined
-}
-
-interface TracedMessage {
-  readonly id: string
-  readonly recipients: readonly SchedulerRecipient[]
-  deferred: boolean
 }
 
 class Mismatch extends Error {
@@ -56,9 +34,6 @@ class Mismatch extends Error {
 const deadSite = { status: '4.4.1', text: 'site' }
 const deadTransport = { status: '4.3.0', text: 'mail transport unavailable' }
 const sectionNames = new Set(['Q', 'J', 'L', 'C', 'T', 'M', 'K', 'R'])
-const camel = (name: string): string =>
-  name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-
 /** undefined when the whole trace was reproduced. @throws Error when the trace is not of the known form */
 export function replay(trace: Trace): Difference | undefined {
   try {
@@ -68,43 +43,6 @@ export function replay(trace: Trace): Difference | undefined {
     if (error instanceof Mismatch) return error.difference
     throw error
   }
-}
-
-function optionsOf({ config }: Trace): SchedulerOptions {
-  const transports: Record<string, Record<string, number | string>> = {}
-  for (const { name, ...parameters } of config.transports)
-    transports[String(name)] = Object.fromEntries(
-      Object.entries(parameters).map(([parameter, value]) => [camel(parameter), value]),
-    )
-  const globals = Object.fromEntries(Object.entries(config.globals).map(([k, v]) => [camel(k), v]))
-  return {
-    ...globals,
-    feedbackRounding: config.feedback_rounding,
-    retryTransport: config.retry === 1 ? 'retry' : '',
-    transports,
-  }
-}
-
-function messageOf(id: string, groups: Trace['messages'][string]): TracedMessage {
-  const recipients: SchedulerRecipient[] = []
-  for (const [transport, nexthop, count] of groups)
-    for (let i = 0; i < count; i++) {
-      const index = recipients.length
-      const address = `u${String(index).padStart(5, '0')}.${transport}@${nexthop}`
-      recipients.push({ index, address, transport, nexthop })
-    }
-  return { id, recipients, deferred: false }
-}
-
-/** `[first, last]` for each run of consecutive indexes. */
-function rangesOf(indexes: readonly number[]): [number, number][] {
-  const ranges: [number, number][] = []
-  for (const index of indexes) {
-    const last = ranges.at(-1)
-    if (last !== undefined && last[1] + 1 === index) last[1] = index
-    else ranges.push([index, index])
-  }
-  return ranges
 }
 
 class Replay {
@@ -243,7 +181,7 @@ class Replay {
     else this.#inside.push(['defer', message.id, [...recipients]])
   }
 
-  #read(message: TracedMessage, first: number, countMax: number): ReturnType<ReadFunction> {
+  #read(message: TracedMessage, first: number, countMax: number): RecipientBatch {
     const recipients = message.recipients.slice(first, first + countMax)
     this.#endRefill()
     if (first > 0) {
@@ -307,16 +245,6 @@ class Replay {
   #fail(what: string, recorded: Json | undefined, ours: Json | undefined): never {
     throw new Mismatch({ at: this.#at, what, recorded, ours })
   }
-}
-
-type ReadFunction = (
-  message: TracedMessage,
-  first: number,
-  countMax: number,
-) => {
-  recipients: SchedulerRecipient[]
-  complete: boolean
-  unreadCount: number
 }
 
 const same = (a: Json | undefined, b: Json | undefined): boolean => JSON.stringify(a) === JSON.stringify(b)

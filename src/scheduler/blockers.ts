@@ -25,6 +25,7 @@ export function releaseBlockers(destination: Destination): void {
     transport.blockerTag += 2
     transport.currentJob = transport.firstJob
     transport.forgetCandidate()
+    transport.floorFor = undefined
   }
   if (destination.hasRoom || destination.state.kind === 'dead') destination.blockerTag = 0
 }

@@ -11,6 +11,7 @@ import type { Job } from './job.js'
 import { freeJob } from './job-life.js'
 import type { Message } from './message.js'
 import { freePeer } from './peer.js'
+import { lowerFloor } from './preemption.js'
 import { settleSlots } from './recipient-slots.js'
 import type { SchedulerState } from './state.js'
 
@@ -20,8 +21,12 @@ export function entryDone(state: SchedulerState, entry: QueuedEntry): void {
   const { job } = peer
   const { message } = job
   const delivered = entry.phase === 'busy'
-  if (delivered) destination.busy--
-  else dequeue(entry)
+  if (delivered) {
+    destination.busy--
+  } else {
+    dequeue(entry)
+    lowerFloor(job)
+  }
   entry.phase = 'gone'
   destination.recount()
 

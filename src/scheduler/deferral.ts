@@ -8,6 +8,7 @@ import { type DeferReason } from './face.js'
 import { retryDestination } from './intake.js'
 import { obtainJob } from './job-life.js'
 import { peerOf } from './peer.js'
+import { lowerFloor } from './preemption.js'
 import type { SchedulerState } from './state.js'
 import type { Transport } from './transport.js'
 
@@ -26,6 +27,7 @@ export function deferWaiting(state: SchedulerState, destination: Destination, re
       job.recipientCount += entry.recipients.length
       peer.job.recipientCount -= entry.recipients.length
       entry.recipients = []
+      lowerFloor(job)
     }
     entryDone(state, entry)
   }

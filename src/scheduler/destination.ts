@@ -55,6 +55,12 @@ export class Destination {
     return this.busy === 0 && this.todo === 0
   }
 
+  snapshot(nowMs: number): DestinationSnapshot {
+    const { nexthop, name, window, busy, todo, state, recovery } = this
+    const rate = this.rate?.countAt(nowMs) ?? 0
+    return { transport: this.transport.name, nexthop, name, window, busy, todo, state, recovery, rate }
+  }
+
   /** Brings the transport's sums up to date: to be called after every change of state, window, busy or todo. */
   recount(): void {
     const now = this.state === ready ? Math.min(this.window - this.busy, this.todo) : 0

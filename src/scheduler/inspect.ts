@@ -39,6 +39,9 @@ export interface TransportInspection {
   /** undefined: not valid. */
   readonly candidate:
     { readonly of: string; readonly job: string | undefined; readonly second: number } | undefined
+  /** Searches for a candidate so far, and the jobs that they looked at. */
+  readonly scanCount: number
+  readonly scannedJobs: number
 }
 
 export interface MessageInspection {

@@ -9,8 +9,9 @@ import type { Job } from './job.js'
 import { obtainJob } from './job-life.js'
 import type { Message } from './message.js'
 import { type Peer, peerOf } from './peer.js'
+import { lowerFloor } from './preemption.js'
 import { giveBackAllSlots } from './recipient-slots.js'
-import { Arrival, byAddress, byDestination } from './recipient-order.js'
+import { Arrival, byAddress, byDestination, sortArrivals } from './recipient-order.js'
 import type { SchedulerState } from './state.js'
 import type { Transport } from './transport.js'
 
@@ -87,7 +88,7 @@ function takeBatch(state: SchedulerState, message: Message, batch: RecipientBatc
   else assign(state, message, resolveAll(state, message, recipients))
   state.recipientCount += message.recipientCount - before
   assert(state.recipientCount <= state.recipientBound, 'recipients in memory stay within their bound')
-  forgetCandidates(message)
+  reconsider(message)
   if (complete) giveBackAllSlots(message)
 }
 
@@ -108,7 +109,8 @@ function resolveAll(
   message: Message,
   recipients: readonly SchedulerRecipient[],
 ): Arrival[] {
-  const arrivals = recipients.map((recipient) => new Arrival(recipient)).sort(byAddress)
+  const arrivals = recipients.map((recipient) => new Arrival(recipient))
+  sortArrivals(arrivals, byAddress)
   const found: Arrival[] = []
   let put: number[] = []
   let why: DeferReason | undefined
@@ -127,7 +129,8 @@ function resolveAll(
     put.push(arrival.recipient.index)
   }
   if (why !== undefined) state.host.deferred(message.handle, put, why)
-  return found.sort(byDestination)
+  sortArrivals(found, byDestination)
+  return found
 }
 
 /** The destination, or why there is none. */
@@ -199,7 +202,9 @@ function place(message: Message, peer: Peer, index: number): void {
 }
 
 /** What is unread has changed, for jobs too that got no recipients now. */
-function forgetCandidates(message: Message): void {
-  for (let job = message.firstJob; job !== undefined; job = job.messageNext)
+export function reconsider(message: Message): void {
+  for (let job = message.firstJob; job !== undefined; job = job.messageNext) {
+    lowerFloor(job)
     if (job.waiting > 0 && !job.isBlocker) job.transport.forgetCandidate()
+  }
 }

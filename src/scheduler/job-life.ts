@@ -31,6 +31,7 @@ export function unblock(job: Job): void {
   job.blockerTag = 0
   job.transport.currentJob = job.transport.firstJob
   job.transport.forgetCandidate()
+  job.transport.floorFor = undefined
 }
 
 /** Cost: one step per job that is younger than this one: none when it is the newest, as always but for messages of
@@ -78,6 +79,7 @@ function unlist(job: Job): void {
   passChildrenTo(job, undefined)
   if (transport.currentJob === job) transport.currentJob = job.next
   if (transport.candidate === job || transport.candidateFor === job) transport.forgetCandidate()
+  if (transport.floorFor === job) transport.floorFor = undefined
   removeFromOrder(transport, job)
   removeFromTime(transport, job)
   job.level = -1

@@ -33,47 +33,64 @@ export function preempt(current: Job, nowMs: number): Job {
   return job
 }
 
-/** The job behind `current` that has waited longest for its size and fits into the slots that `current` can still earn.
- * Cost: one step per job behind the current one, at most once per second and current job while nothing else changes. */
+/** The job behind `current` that has waited longest for its size and fits into the slots that `current` can still earn. */
 export function candidateFor(current: Job, nowSecond: number): Job | undefined {
   const transport = current.transport
   const known = transport.candidateFor === current
   if (known && (transport.candidate === undefined || transport.candidateSecond === nowSecond))
     return transport.candidate
-  const slotsMax = Math.trunc(
-    (current.waiting + current.slotsAvailable) / transport.settings.deliverySlotCost,
-  )
-  let best: Job | undefined
-  let bestScore = 0
-  if (slotsMax > 0) {
-    transport.scanCount++
-    for (let job = current.next; job !== undefined; job = job.next) {
-      transport.scannedJobs++
-      if (job.firstChild !== undefined || job.isBlocker) continue
-      const total = job.entriesMax
-      const needed = total - job.selectedEntries
-      const age = nowSecond - job.message.queuedSecond + 1
-      if (needed > 0 && needed <= slotsMax) {
-        const score = age / total
-        if (score > bestScore) {
-          bestScore = score
-          best = job
-        }
-      }
-      // Jobs on level 0 come in the order of time: none behind can beat this one's age, which is its score at best.
-      if (age <= bestScore && job.level === 0) break
-    }
-  }
-  transport.candidate = best
+  const { deliverySlotCost } = transport.settings
+  const slotsMax = Math.trunc((current.waiting + current.slotsAvailable) / deliverySlotCost)
+  const hopeless = transport.floorFor === current && slotsMax < transport.neededFloor
+  transport.candidate = slotsMax > 0 && !hopeless ? scan(current, slotsMax, nowSecond) : undefined
   transport.candidateFor = current
   transport.candidateSecond = nowSecond
+  return transport.candidate
+}
+
+/** Cost: one step per job behind the current one, unless a good one comes first. When none was found it is not repeated for the
+ * same current job until a job that is small enough appears, blockers are released, or the preemption tree changes. */
+function scan(current: Job, slotsMax: number, nowSecond: number): Job | undefined {
+  const { transport } = current
+  let best: Job | undefined
+  let bestScore = 0
+  let neededMin = Infinity
+  transport.scanCount++
+  for (let job = current.next; job !== undefined; job = job.next) {
+    transport.scannedJobs++
+    if (job.firstChild !== undefined || job.isBlocker) continue
+    const total = job.entriesMax
+    const needed = total - job.selectedEntries
+    const age = nowSecond - job.message.queuedSecond + 1
+    if (needed > 0) {
+      if (needed < neededMin) neededMin = needed
+      const score = age / total
+      if (needed <= slotsMax && score > bestScore) {
+        bestScore = score
+        best = job
+      }
+    }
+    // Jobs on level 0 come in the order of time: none behind can beat this one's age, which is its score at best.
+    if (age <= bestScore && job.level === 0) break
+  }
+  transport.floorFor = best === undefined ? current : undefined
+  transport.neededFloor = neededMin
   return best
+}
+
+/** The job may need fewer entries than before: the floor must not lie above that. */
+export function lowerFloor(job: Job): void {
+  const { transport } = job
+  if (transport.floorFor === undefined || transport.floorFor === job) return
+  const needed = job.entriesMax - job.selectedEntries
+  if (needed > 0 && needed < transport.neededFloor) transport.neededFloor = needed
 }
 
 /** An entry of the job was selected: it earned a slot's fraction, and used a slot of whom it preempted. */
 export function countSlot(job: Job): void {
   job.slotsAvailable++
   job.slotsUsed++
+  lowerFloor(job)
   if (job !== job.transport.candidateFor) job.transport.forgetCandidate()
 }
 
@@ -90,6 +107,7 @@ export function popFromStack(job: Job): void {
   passChildrenTo(job, parent)
   job.level = 0
   transport.forgetCandidate()
+  transport.floorFor = undefined
 }
 
 /** The children's parent is gone: its own parent adopts them, or nobody. */

@@ -36,3 +36,12 @@ export function byDestination(a: Arrival, b: Arrival): number {
   if (one === other) return byAddress(a, b)
   return compare(one.transport.name, other.transport.name) || compare(one.name, other.name)
 }
+
+/** Sorts in place. Batches mostly come in order, and looking costs less than sorting. */
+export function sortArrivals(arrivals: Arrival[], order: (a: Arrival, b: Arrival) => number): void {
+  for (let i = 1; i < arrivals.length; i++)
+    if (order(arrivals[i - 1]!, arrivals[i]!) > 0) {
+      arrivals.sort(order)
+      return
+    }
+}

@@ -3,9 +3,8 @@
  * comes out once. Pure: time and recipients come in as arguments, effects go out through SchedulerHost; nothing is scheduled
  * while nobody calls. */
 import { assert } from '../base/assert.js'
-import { releaseBlockers } from './blockers.js'
-import { advance, entryDone, forgetIfIdle } from './completion.js'
-import { blame, praise, revive, unsuspend } from './concurrency.js'
+import { advance, entryDone } from './completion.js'
+import { blame, praise } from './concurrency.js'
 import { deferTransport, deferWaiting } from './deferral.js'
 import { QueuedEntry } from './entry.js'
 import type {
@@ -21,10 +20,11 @@ import { inspect, type SchedulerInspection } from './inspect.js'
 import { readFirst, takePromised, takeStarved } from './intake.js'
 import { unblock } from './job-life.js'
 import { Message } from './message.js'
-import { checkedParameters, type SchedulerOptions } from './parameters.js'
+import { checkedParameters } from './parameter-bounds.js'
+import type { SchedulerOptions } from './parameters.js'
+import { fireTimer, resumeDestination, reviveTransport } from './revival.js'
 import { selectEntry } from './selection.js'
 import { SchedulerState } from './state.js'
-import type { Transport } from './transport.js'
 import { withdrawMessage } from './withdrawal.js'
 
 export type * from './face.js'
@@ -125,7 +125,7 @@ export class Scheduler<M extends object> {
     if (result !== 'crash') state.siteTroubleSeen = trouble || result === 'okreason'
     if (trouble && destination.state.kind !== 'dead' && blame(state, destination, reason))
       this.#deferDead(done)
-    if (result !== 'crash' && transport.dead !== undefined) this.#reviveTransport(transport)
+    if (result !== 'crash' && transport.dead !== undefined) reviveTransport(state, transport)
     if (result === 'ok' || result === 'defer') praise(state, destination)
     entryDone(state, done)
     this.#feedStarved()
@@ -154,22 +154,9 @@ export class Scheduler<M extends object> {
   fire(nowMs: number): FiredTimer | undefined {
     const state = this.#state
     state.nowMs = nowMs
-    const timer = state.timers.takeDue(nowMs)
-    if (timer === undefined) return undefined
-    const { kind, transport, destination } = timer
-    if (destination === undefined) {
-      this.#reviveTransport(transport)
-      return { kind, transport: transport.name }
-    }
-    destination.timer = undefined
-    if (kind === 'revive') revive(state, destination, false)
-    if (kind === 'resume') {
-      unsuspend(state, destination)
-      releaseBlockers(destination)
-    }
-    forgetIfIdle(state, destination)
+    const fired = fireTimer(state)
     this.#feedStarved()
-    return { kind, transport: transport.name, name: destination.name }
+    return fired
   }
 
   /** Takes out what waits of the message; what is under way goes on. `done` comes when nothing is left, perhaps at once. */
@@ -183,33 +170,14 @@ export class Scheduler<M extends object> {
   /** All destinations that are in use, dead, or remembered; by transport, in the order of creation. */
   *destinations(): Generator<DestinationSnapshot> {
     for (const transport of this.#state.transports.values())
-      for (const d of transport.destinations.values())
-        yield {
-          transport: transport.name,
-          nexthop: d.nexthop,
-          name: d.name,
-          window: d.window,
-          busy: d.busy,
-          todo: d.todo,
-          state: d.state,
-          recovery: d.recovery,
-          rate: d.rate?.countAt(this.#state.nowMs) ?? 0,
-        }
+      for (const destination of transport.destinations.values()) yield destination.snapshot(this.#state.nowMs)
   }
 
   /** Revives a dead destination, or ends a suspension, at once. @param name `DestinationSnapshot.name`
    * @returns false when there is nothing to resume */
   resume(transport: string, name: string, nowMs: number): boolean {
-    const state = this.#state
-    state.nowMs = nowMs
-    const destination = state.transports.get(transport)?.destinations.get(name.toLowerCase())
-    if (destination === undefined || destination.state.kind === 'ready') return false
-    destination.rate?.clear()
-    if (destination.state.kind === 'dead') revive(state, destination, false)
-    else unsuspend(state, destination)
-    releaseBlockers(destination)
-    forgetIfIdle(state, destination)
-    return true
+    this.#state.nowMs = nowMs
+    return resumeDestination(this.#state, transport, name)
   }
 
   /** Ends the rest of a dead transport. @returns false when it is not dead */
@@ -217,7 +185,7 @@ export class Scheduler<M extends object> {
     this.#state.nowMs = nowMs
     const known = this.#state.transports.get(transport)
     if (known?.dead === undefined) return false
-    this.#reviveTransport(known)
+    reviveTransport(this.#state, known)
     return true
   }
 
@@ -256,12 +224,6 @@ export class Scheduler<M extends object> {
   #deferDead(entry: QueuedEntry): void {
     const { state } = entry.destination
     if (state.kind === 'dead') deferWaiting(this.#state, entry.destination, state.reason)
-  }
-
-  #reviveTransport(transport: Transport): void {
-    transport.dead = undefined
-    if (transport.timer !== undefined) this.#state.timers.cancel(transport.timer)
-    transport.timer = undefined
   }
 
   /** Recipients have left memory: messages that wait for that are read. Bounded: each read fills what became free. */

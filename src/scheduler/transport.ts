@@ -26,6 +26,9 @@ export class Transport {
   candidate: Job | undefined = undefined
   candidateFor: Job | undefined = undefined
   candidateSecond = 0
+  /** While this job is the current one, no other that could be a candidate needs fewer entries than `neededFloor`. */
+  floorFor: Job | undefined = undefined
+  neededFloor = 0
   /** How often a candidate was looked for without the answer being known, and the jobs looked at for it. */
   scanCount = 0
   scannedJobs = 0

@@ -1,6 +1,7 @@
 /** A message is taken out by its user.
  * Invariant: afterwards none of its recipients waits or will be read; those under way are reported as always. */
 import { advance, entryDone } from './completion.js'
+import { reconsider } from './intake.js'
 import type { Message } from './message.js'
 import type { Peer } from './peer.js'
 import { giveBackAllSlots } from './recipient-slots.js'
@@ -13,6 +14,7 @@ export function withdrawMessage(state: SchedulerState, message: Message): void {
   state.recipientCount -= message.promisedCount
   message.promisedCount = 0
   if (message.starved) removeStarved(state, message)
+  reconsider(message)
   // Counted once more, so that the message does not leave while its peers are walked through.
   message.entryCount++
   for (const peer of peersOf(message))

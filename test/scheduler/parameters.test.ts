@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { feedbackAt, parseFeedback } from '../../src/scheduler/feedback.js'
-import { checkedParameters, type SchedulerOptions } from '../../src/scheduler/parameters.js'
+import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
+import type { SchedulerOptions } from '../../src/scheduler/parameters.js'
 
 const refusal = (options: object): unknown => {
   try {
@@ -119,7 +120,8 @@ describe('feedback', () => {
         fc.integer({ min: 1, max: 1000 }),
         (x, form, window) => {
           const amount = feedbackAt(parseFeedback(`${x.toFixed(9)}${form}`)!, window)
-          return amount >= 0 && amount <= 1
+          expect(amount).toBeGreaterThanOrEqual(0)
+          expect(amount).toBeLessThanOrEqual(1)
         },
       ),
     )

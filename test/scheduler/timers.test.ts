@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkedParameters } from '../../src/scheduler/parameters.js'
+import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
 import { type Timer, Timers } from '../../src/scheduler/timers.js'
 import { Transport } from '../../src/scheduler/transport.js'
 

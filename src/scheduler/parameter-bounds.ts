@@ -1,0 +1,181 @@
+/** Defaults and bounds of the parameters.
+ * Invariant: what `checkedParameters` returns lies within its bounds; whoever reads a parameter need not look again. */
+import { WaybillError } from '../errors.js'
+import { parseFeedback } from './feedback.js'
+import type {
+  CheckedParameters,
+  SchedulerOptions,
+  SchedulerParameters,
+  TransportParameters,
+  TransportSettings,
+} from './parameters.js'
+
+interface Bound {
+  readonly default: number
+  readonly min: number
+  readonly max: number
+  readonly integer: boolean
+}
+
+const countMax = 0x3fff_ffff
+const secondsMax = 100_000_000
+const count = (value: number, min = 0, max = countMax): Bound => ({ default: value, min, max, integer: true })
+const seconds = (value: number, min = 0): Bound => ({ default: value, min, max: secondsMax, integer: false })
+
+type NumberName<T> = { [K in keyof T]: T[K] extends number ? K : never }[keyof T]
+
+const transportBounds: Readonly<Record<NumberName<TransportParameters>, Bound>> = {
+  processLimit: count(100, 1),
+  initialDestinationConcurrency: count(5, 1),
+  destinationConcurrencyLimit: count(20),
+  destinationRecipientLimit: count(50),
+  destinationConcurrencyFailedCohortLimit: count(1),
+  deliverySlotCost: count(5, 0, 1_000_000),
+  deliverySlotLoan: count(3),
+  deliverySlotDiscount: count(50, 0, 100),
+  minimumDeliverySlots: count(3, 0, 1000),
+  recipientLimit: count(20_000),
+  extraRecipientLimit: count(1000),
+  recipientRefillLimit: count(100, 1),
+  recipientRefillDelay: seconds(5),
+  destinationRateDelay: seconds(0),
+  destinationRateLimit: count(0, 0, 100_000),
+  destinationRateInterval: seconds(60, 0.001),
+  destinationRecoveryTime: seconds(4000),
+}
+
+const schedulerBounds: Readonly<Record<NumberName<SchedulerParameters>, Bound>> = {
+  minimalBackoffTime: seconds(300, 0.001),
+  transportRetryTime: seconds(60, 0.001),
+  qmgrMessageActiveLimit: count(20_000, 1),
+  qmgrMessageRecipientLimit: count(20_000, 1),
+  qmgrMessageRecipientMinimum: count(10, 1),
+}
+
+const feedbackNames = [
+  'destinationConcurrencyPositiveFeedback',
+  'destinationConcurrencyNegativeFeedback',
+] as const
+const transportFlags = ['destinationCanary', 'destinationSlowStart'] as const
+const schedulerFlags = ['destinationConcurrencyFeedbackDebug', 'feedbackRounding'] as const
+
+const defaultName = (name: string): string =>
+  name === 'initialDestinationConcurrency' ? name : `default${name.charAt(0).toUpperCase()}${name.slice(1)}`
+
+const invalid = (option: string, value: unknown, bound: string): WaybillError =>
+  new WaybillError(
+    'OPTION_INVALID',
+    `${option} is ${JSON.stringify(value) ?? String(value)}, must be ${bound}`,
+    {
+      option,
+    },
+  )
+
+type Values = Readonly<Record<string, unknown>>
+
+function numberOf(values: Values, name: string, option: string, bound: Bound, fallback: number): number {
+  const value = values[name] ?? fallback
+  const inside =
+    typeof value === 'number' &&
+    value >= bound.min &&
+    value <= bound.max &&
+    (!bound.integer || Number.isInteger(value))
+  if (inside) return value
+  throw invalid(
+    option,
+    value,
+    `${bound.integer ? 'an integer' : 'seconds'} from ${bound.min} to ${bound.max}`,
+  )
+}
+
+function flagOf(values: Values, name: string, option: string, fallback: boolean): boolean {
+  const value = values[name] ?? fallback
+  if (typeof value === 'boolean') return value
+  throw invalid(option, value, 'true or false')
+}
+
+function feedbackOf(values: Values, name: string, option: string, fallback: string): string {
+  const value = values[name] ?? fallback
+  if (typeof value === 'string' && parseFeedback(value) !== undefined) return value
+  throw invalid(option, value, 'x, x/y, x/concurrency or x/sqrt_concurrency with a value from 0 to 1')
+}
+
+function refuseUnknown(values: Values, known: ReadonlySet<string>, prefix: string): void {
+  for (const name of Object.keys(values))
+    if (!known.has(name)) throw invalid(`${prefix}${name}`, values[name], 'the name of a parameter')
+}
+
+const transportNames: readonly string[] = [
+  ...Object.keys(transportBounds),
+  ...feedbackNames,
+  ...transportFlags,
+]
+
+/** @param named gives the option's name in an error: the same parameter is `defaultX` or `transports.smtp.x`. */
+function transportOf(
+  values: Values,
+  key: (name: string) => string,
+  named: (name: string) => string,
+  base: Values,
+): TransportSettings {
+  const result: Record<string, unknown> = {}
+  for (const [name, bound] of Object.entries(transportBounds))
+    result[name] = numberOf(
+      values,
+      key(name),
+      named(name),
+      bound,
+      (base[name] as number | undefined) ?? bound.default,
+    )
+  for (const name of feedbackNames)
+    result[name] = feedbackOf(values, key(name), named(name), (base[name] as string | undefined) ?? '1')
+  for (const name of transportFlags)
+    result[name] = flagOf(values, key(name), named(name), (base[name] as boolean | undefined) ?? false)
+  const parameters = result as unknown as TransportParameters
+  const limit = parameters.destinationRateDelay > 0 ? 1 : parameters.destinationConcurrencyLimit
+  const windowLimit = limit === 0 ? Infinity : limit
+  return {
+    ...parameters,
+    windowLimit,
+    initialWindow: Math.min(parameters.initialDestinationConcurrency, windowLimit),
+    positiveFeedback: parseFeedback(parameters.destinationConcurrencyPositiveFeedback)!,
+    negativeFeedback: parseFeedback(parameters.destinationConcurrencyNegativeFeedback)!,
+  }
+}
+
+/** Defaults filled in, everything checked.
+ * @throws WaybillError OPTION_INVALID naming the parameter, its value and its bound */
+export function checkedParameters(options: SchedulerOptions): CheckedParameters {
+  const values = options as Values
+  refuseUnknown(
+    values,
+    new Set([
+      ...Object.keys(schedulerBounds),
+      ...schedulerFlags,
+      ...transportNames.map(defaultName),
+      'retryTransport',
+      'transports',
+    ]),
+    '',
+  )
+  const own: Record<string, unknown> = {}
+  for (const [name, bound] of Object.entries(schedulerBounds))
+    own[name] = numberOf(values, name, name, bound, bound.default)
+  for (const name of schedulerFlags) own[name] = flagOf(values, name, name, false)
+  const retryTransport: unknown = values['retryTransport'] ?? ''
+  if (typeof retryTransport !== 'string')
+    throw invalid('retryTransport', retryTransport, 'the name of a transport')
+
+  const defaults = transportOf(values, defaultName, defaultName, {})
+  const transports = new Map<string, TransportSettings>()
+  for (const [name, overrides] of Object.entries(options.transports ?? {})) {
+    const prefix = `transports.${name}.`
+    refuseUnknown(overrides as Values, new Set(transportNames), prefix)
+    const same = (parameter: string): string => parameter
+    transports.set(
+      name,
+      transportOf(overrides as Values, same, (p) => prefix + p, defaults as unknown as Values),
+    )
+  }
+  return { ...(own as unknown as SchedulerParameters), retryTransport, defaults, transports }
+}

@@ -1,0 +1,46 @@
+/** What comes back: by its timer, or because the user says so.
+ * Invariant: whatever leaves a destination ready either leaves it with entries or forgets it; one that was suspended may have
+ * blocked jobs, which are released then. */
+import { releaseBlockers } from './blockers.js'
+import { forgetIfIdle } from './completion.js'
+import { revive, unsuspend } from './concurrency.js'
+import type { FiredTimer } from './face.js'
+import type { SchedulerState } from './state.js'
+import type { Transport } from './transport.js'
+
+/** Fires the first timer that is due. */
+export function fireTimer(state: SchedulerState): FiredTimer | undefined {
+  const timer = state.timers.takeDue(state.nowMs)
+  if (timer === undefined) return undefined
+  const { kind, transport, destination } = timer
+  if (destination === undefined) {
+    reviveTransport(state, transport)
+    return { kind, transport: transport.name }
+  }
+  destination.timer = undefined
+  if (kind === 'revive') revive(state, destination, false)
+  if (kind === 'resume') {
+    unsuspend(state, destination)
+    releaseBlockers(destination)
+  }
+  forgetIfIdle(state, destination)
+  return { kind, transport: transport.name, name: destination.name }
+}
+
+export function reviveTransport(state: SchedulerState, transport: Transport): void {
+  transport.dead = undefined
+  if (transport.timer !== undefined) state.timers.cancel(transport.timer)
+  transport.timer = undefined
+}
+
+/** Ends a rest or a suspension before its time. @returns false when there is none */
+export function resumeDestination(state: SchedulerState, transport: string, name: string): boolean {
+  const destination = state.transports.get(transport)?.destinations.get(name.toLowerCase())
+  if (destination === undefined || destination.state.kind === 'ready') return false
+  destination.rate?.clear()
+  if (destination.state.kind === 'dead') revive(state, destination, false)
+  else unsuspend(state, destination)
+  releaseBlockers(destination)
+  forgetIfIdle(state, destination)
+  return true
+}
