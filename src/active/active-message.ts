@@ -47,7 +47,10 @@ export class ActiveMessage {
     this.place = place
     this.start = start
     this.recoveries = carried?.recoveries ?? 0
-    this.#states = Array.from({ length: envelope.recipientCount }, () => 'pending')
+    this.#states =
+      envelope.recipientCount === 1
+        ? ['pending']
+        : Array<RecipientState>(envelope.recipientCount).fill('pending')
     this.#counts = { pending: envelope.recipientCount, delivered: 0, deferred: 0, failed: 0 }
     this.#warnings = carried?.warnings ?? envelope.warnings
     if (carried === undefined) return

@@ -91,9 +91,7 @@ export class Accept {
     new DataCheck(options.dataBytesMax).add(data)
     if (data.length > options.inlineBytesMax) return this.#submitPieces(submission, envelope, [data])
     const group = this.#group(envelope, data, data.length, crc32(data))
-    // A copy for the runner: the caller may use the buffer again once the submission has settled.
-    const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
-    return this.#append(submission, group, kept, undefined)
+    return this.#append(submission, group, data, undefined)
   }
 
   async #submitStream(

@@ -269,6 +269,13 @@ export class Dispatch {
 
 /** Outcomes of an entry as notes: one for all that share kind, status and text. */
 function notesOf(recipients: readonly number[], { outcomes }: Report): readonly OutcomeNote[] {
+  const [first] = outcomes
+  if (first !== undefined && outcomes.every((outcome) => outcome === first)) {
+    const ranges = toRanges(recipients.slice())
+    return first.kind === 'delivered'
+      ? [{ kind: 'delivered', status: '', text: first.response ?? '', ranges }]
+      : [{ kind: first.kind, status: first.status, text: first.reason, ranges }]
+  }
   const groups = new Map<
     string,
     { readonly kind: Outcome['kind']; status: string; text: string; indexes: number[] }

@@ -22,6 +22,8 @@ export interface MessageGroup {
   readonly envelopeBytes: number
 }
 
+const none: readonly never[] = []
+
 /** @param data its bytes, when they go into the group; else where they are */
 export function messageGroup(
   facts: EnvelopeFacts,
@@ -44,12 +46,23 @@ export function messageGroup(
       bytes += frameBytes(payload.length)
     }
   }
+  // Field by field: a spread of so many costs ten microseconds, more than all the rest of an acceptance.
   const envelope: Envelope = {
-    ...facts,
+    id: facts.id,
+    sender: facts.sender,
+    acceptedAt: facts.acceptedAt,
+    attempts: facts.attempts,
+    smtputf8: facts.smtputf8,
     recipientCount: recipients.length,
-    recipients: framed ? [] : recipients,
-    recipientFrames: offsets.map((offset) => bytes - offset),
+    recipients: framed ? none : recipients,
+    recipientFrames: framed ? offsets.map((offset) => bytes - offset) : none,
     data: data instanceof Uint8Array ? { kind: 'before', distanceBytes: bytes } : data,
+    dataBytes: facts.dataBytes,
+    checksum: facts.checksum,
+    replaces: facts.replaces,
+    notes: facts.notes,
+    warnings: facts.warnings,
+    reported: facts.reported,
   }
   const payload = encodeEnvelope(envelope)
   const envelopeBytes = frameBytes(payload.length)
