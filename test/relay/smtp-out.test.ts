@@ -23,9 +23,6 @@ async function between(
     host: server.host,
     port: server.port,
     tls: 'none',
-    connectTimeoutMs: 300,
-    greetingTimeoutMs: 300,
-    silenceTimeoutMs: 300,
     ...options,
   })
   closing.push(server, transport)
@@ -157,7 +154,11 @@ test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA'])(
 test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA', '.'])(
   'a server that is silent at %s is site trouble after the timeout',
   async (stage) => {
-    const { transport } = await between((line) => (line.startsWith(stage) ? { does: 'hang' } : undefined))
+    const { transport } = await between((line) => (line.startsWith(stage) ? { does: 'hang' } : undefined), {
+      connectTimeoutMs: 300,
+      greetingTimeoutMs: 300,
+      silenceTimeoutMs: 300,
+    })
     const result = await deliver(transport)
     expect(result).toMatchObject({ kind: 'site', status: stage === '.' ? '4.4.2' : '4.4.1' })
   },

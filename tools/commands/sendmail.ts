@@ -101,7 +101,7 @@ async function standardInput(bytesMax: number): Promise<Buffer | undefined> {
 
 /** Delivers it as a relay would, in one attempt. */
 async function overSmtp(mail: Mail, server: Endpoint): Promise<DeliveryResult> {
-  const transport = smtpTransport({ ...server, connectionReuse: { idleMs: 0 } })
+  const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
   const { data } = mail
   const request = {
     ...mail,

@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
+import { openSink } from '../end-to-end/sink.js'
+import { rawClient, untilData } from '../relay/raw-client.js'
+
+let directory: string
+let relays: RelayProcess[] = []
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-tools-'))
+})
+afterEach(async () => {
+  await Promise.all(relays.map((relay) => relay.kill()))
+  relays = []
+  await rm(directory, { recursive: true, force: true })
+})
+
+interface Ended {
+  readonly exitCode: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function waybill(args: readonly string[], input = ''): Promise<Ended> {
+  const child = spawn(process.execPath, [waybillPath, ...args], { cwd: directory })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  return new Promise((resolve) => child.once('close', (exitCode) => resolve({ exitCode, stdout, stderr })))
+}
+
+async function served(args: readonly string[]): Promise<RelayProcess> {
+  const relay = new RelayProcess(args)
+  relays.push(relay)
+  await relay.start()
+  return relay
+}
+
+const queue = (): string => join(directory, 'queue')
+const maildir = (): string => join(directory, 'maildir')
+const local = (): Promise<RelayProcess> => served(['--queue', queue(), '--maildir', maildir()])
+
+/** What stands in a mailbox's `new`, once there is something. */
+async function arrived(mailbox: string): Promise<string> {
+  const path = join(maildir(), mailbox, 'new')
+  await expect.poll(() => readdir(path).catch(() => []), { timeout: 10_000 }).not.toEqual([])
+  const [name = ''] = await readdir(path)
+  return readFile(join(path, name), 'latin1')
+}
+
+test('help and version are written to standard output', async () => {
+  expect(await waybill(['--version'])).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^waybill \d/) as string,
+  })
+  const help = await waybill(['help'])
+  expect(help).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(help.stdout).toMatch(/serve[^]*sendmail/)
+  expect((await waybill(['serve', '--help'])).stdout).toMatch(/--relay HOST:PORT/)
+  expect((await waybill(['help', 'sendmail'])).stdout).toMatch(/--smtp HOST:PORT/)
+})
+
+test.each([
+  [[], 2, /usage: waybill COMMAND/],
+  [['fly'], 2, /no command 'fly'/],
+  [['toString'], 2, /no command 'toString'/],
+  [['serve', '--fast'], 2, /Unknown option '--fast'/],
+  [['serve', 'now'], 2, /what is 'now' for/],
+  [['serve', '--listen', 'nowhere:port'], 2, /--listen wants HOST:PORT/],
+  [['serve', '--relay', 'a:1', '--maildir', 'b'], 2, /not both/],
+  [['serve', '--retry', '1x'], 2, /--retry wants a duration/],
+  [['serve', '--trust', '10.0.0.0/99'], 2, /not an address or network/],
+  [['serve', '--queue', 'a', '--queue', 'b'], 2, /--queue is given twice/],
+  [['sendmail', '--fast'], 64, /Unknown option/],
+  [['sendmail', '--queue', 'a', '--smtp', 'b:25'], 64, /not both/],
+  [['sendmail', '--queue', 'queue'], 64, /no recipients/],
+  [['sendmail', 'a@example.net'], 78, /no queue at .\/var\/queue/],
+  [['sendmail', '--queue', 'queue', 'two@at@signs'], 65, /ADDRESS_INVALID/],
+  [['sendmail', '--size-limit', '3', '--queue', 'queue', 'a@example.net'], 65, /longer than 3 bytes/],
+  [['sendmail', '--smtp', '127.0.0.1:1', 'a@example.net'], 75, /4\.4\.1/],
+])('waybill %j exits with %d and says why', async (args, exitCode, reason) => {
+  const ended = await waybill(args, 'Subject: x\n\nbody\n')
+  expect(ended.stderr).toMatch(reason)
+  expect(ended).toMatchObject({ exitCode, stdout: '' })
+})
+
+test('a wrong option of serve leaves no directory behind', async () => {
+  await waybill(['serve', '--queue', queue(), '--sessions', '0'])
+  await expect(stat(queue())).rejects.toMatchObject({ code: 'ENOENT' })
+})
+
+test('mail for a local recipient is delivered to its Maildir', async () => {
+  const relay = await local()
+  const client = await rawClient(relay.endpoint.port)
+  await untilData(client, ['Bob@example.net'])
+  expect(await client.say('Subject: x\r\n\r\nhello\r\n.')).toMatch(/^250 2\.0\.0 queued as \S+$/)
+  client.destroy()
+  expect(await arrived('bob@example.net')).toMatch(
+    /^Return-Path: <sender@example\.org>\r\nDelivered-To: Bob@example\.net\r\nReceived: [^]*\r\nSubject: x\r\n\r\nhello\r\n$/,
+  )
+})
+
+test('the size limit of serve is what clients are told', async () => {
+  const relay = await served(['--queue', queue(), '--maildir', maildir(), '--size-limit', '10K'])
+  const client = await rawClient(relay.endpoint.port)
+  await client.reply()
+  expect(await client.say('EHLO c')).toContain('SIZE 10240')
+  client.destroy()
+})
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it at once, with a session open', async (signal) => {
+  const relay = await local()
+  const client = await rawClient(relay.endpoint.port)
+  await untilData(client)
+  const startedAt = performance.now()
+  await relay.kill(signal)
+  expect(await relay.exit()).toBe(0)
+  expect(performance.now() - startedAt).toBeLessThan(1000)
+})
+
+test('a directory that another process owns is refused with a code', async () => {
+  await local()
+  expect(await waybill(['serve', '--queue', queue(), '--listen', '127.0.0.1:0'])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('QUEUE_LOCKED') as string,
+  })
+})
+
+test('a port that is taken is refused, and the queue is free again', async () => {
+  const relay = await local()
+  const other = join(directory, 'other')
+  const listen = `127.0.0.1:${relay.endpoint.port}`
+  expect(await waybill(['serve', '--queue', other, '--listen', listen])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('EADDRINUSE') as string,
+  })
+  await served(['--queue', other, '--maildir', maildir()])
+})
+
+test('sendmail gives a message to the relay that has the directory open', async () => {
+  await local()
+  const ended = await waybill(
+    ['sendmail', '-f', 'me@example.org', '-i', '--queue', queue(), 'carol@example.net'],
+    'Subject: x\n\n.\nend\n',
+  )
+  expect(ended).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  expect(await arrived('carol@example.net')).toMatch(/Subject: x\r\n\r\n\.\r\nend\r\n$/)
+})
+
+test('sendmail leaves messages in a directory that nobody has open, and the relay delivers them later', async () => {
+  for (let i = 0; i < 3; i++) {
+    const ended = await waybill(
+      ['sendmail', '-t', '--queue', queue()],
+      `To: dave${i}@example.net\nBcc: eve${i}@example.net\n\nlater\n`,
+    )
+    expect(ended).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  }
+  await local()
+  for (let i = 0; i < 3; i++) {
+    expect(await arrived(`dave${i}@example.net`)).toMatch(/later\r\n$/)
+    expect(await arrived(`eve${i}@example.net`)).not.toContain('Bcc')
+  }
+})
+
+test('two sendmails at once wait for each other', async () => {
+  const all = await Promise.all(
+    Array.from({ length: 4 }, (_, i) =>
+      waybill(['sendmail', '--queue', queue(), `fay${i}@example.net`], 'x\n'),
+    ),
+  )
+  expect(all.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0])
+  await local()
+  for (let i = 0; i < 4; i++) await arrived(`fay${i}@example.net`)
+})
+
+test('sendmail over SMTP names what the server refused', async () => {
+  const sink = await openSink()
+  const to = ['--smtp', `${sink.host}:${sink.port}`]
+  expect(await waybill(['sendmail', ...to, 'ok-1@example.net', 'fail-1@example.net'], 'x\n')).toMatchObject({
+    exitCode: 69,
+    stderr: expect.stringContaining('5.1.1') as string,
+  })
+  expect(await waybill(['sendmail', ...to, 'defer9-1@example.net'], 'x\n')).toMatchObject({ exitCode: 75 })
+  expect(await waybill(['sendmail', ...to, 'ok-2@example.net'], 'x\n')).toMatchObject({ exitCode: 0 })
+  sink.close()
+})
