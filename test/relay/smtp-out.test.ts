@@ -460,7 +460,9 @@ test.each([
 })
 
 test('required TLS is not given up at a server without it', async () => {
-  const { server, transport } = await between(undefined, { tls: 'required' })
+  const { server, transport } = await between((line) => (line === 'STARTTLS' ? '502 5.5.1 no' : undefined), {
+    tls: 'required',
+  })
   expect(await deliver(transport)).toMatchObject({ kind: 'site' })
   expect(server.taken).toHaveLength(0)
 })
