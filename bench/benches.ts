@@ -1,0 +1,29 @@
+/** All benches by name. Each module is loaded when it is run: a bench must not pay for the packages of another. */
+import type { Bench } from './bench.js'
+
+export const benches: Readonly<Record<string, Bench>> = {
+  commit: {
+    about: 'durable submissions, and whole lives of messages, at 1 to 1000 producers beside bare loops',
+    run: async (args) => (await import('./commit.js')).run(args),
+  },
+  checksum: {
+    about: 'CRC-32 in JavaScript and in zlib by length: where src/base/checksum.ts switches',
+    run: async (args) => (await import('./checksum.js')).run(args),
+  },
+  codec: {
+    about: 'encoding and decoding of each record, sealing and verifying of frames',
+    run: async (args) => (await import('./codec.js')).run(args),
+  },
+  deferred: {
+    about: 'opening a queue with 100 and with 100 000 deferred messages: time and memory',
+    run: async (args) => (await import('./deferred.js')).run(args),
+  },
+  scheduler: {
+    about: 'selections per second with 20 000 messages active',
+    run: async (args) => (await import('./scheduler.js')).run(args),
+  },
+  tables: {
+    about: "the three tables of the Postfix document on limited servers, beside our scheduler's",
+    run: async (args) => (await import('./tables.js')).run(args),
+  },
+}

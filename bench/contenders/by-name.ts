@@ -1,0 +1,20 @@
+/** All contenders by name; a process runs one of them. */
+import type { Contender, ContenderOptions, Store } from './contender.js'
+import { produced } from './produced.js'
+
+export type ContenderName = 'bare' | 'rawlog' | 'engine' | 'accept' | 'files'
+
+type Open = (options: ContenderOptions) => Promise<Contender>
+
+const store =
+  (open: (options: ContenderOptions) => Promise<Store>): Open =>
+  async (options) =>
+    produced(await open(options))
+
+export const contenders: Readonly<Record<ContenderName, Open>> = {
+  bare: async (options) => (await import('./bare.js')).bare(options),
+  rawlog: store(async (options) => (await import('./rawlog.js')).rawlog(options)),
+  engine: store(async (options) => (await import('./engine.js')).engine(options)),
+  accept: store(async (options) => (await import('./engine.js')).accept(options)),
+  files: store(async (options) => (await import('./files.js')).files(options)),
+}

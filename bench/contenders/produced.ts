@@ -1,0 +1,51 @@
+/** Producers: each submits a message, waits until it is durable, and submits the next.
+ * Invariant: a slice ends when everything begun in it is durable, so no contender is paid for work that it still owes. */
+import type { Contender, Slice, Store } from './contender.js'
+
+/** Latencies kept of one slice; more are counted and not kept. */
+const latencyCountMax = 1_000_000
+
+export function produced(store: Store): Contender {
+  const latencies = new Float64Array(latencyCountMax)
+  return {
+    slice: (producerCount, durationMs) => slice(store, latencies, producerCount, durationMs),
+    close: () => store.close(),
+  }
+}
+
+async function slice(
+  store: Store,
+  latencies: Float64Array,
+  producerCount: number,
+  durationMs: number,
+): Promise<Slice> {
+  let messageCount = 0
+  const cpuBefore = process.cpuUsage()
+  const syncsBefore = store.syncs()
+  const startedAt = performance.now()
+  const until = startedAt + durationMs
+  const produce = async (): Promise<void> => {
+    for (let now = performance.now(); now < until;) {
+      await store.submit()
+      const durableAt = performance.now()
+      if (messageCount < latencyCountMax) latencies[messageCount] = durableAt - now
+      messageCount++
+      now = durableAt
+    }
+  }
+  await Promise.all(Array.from({ length: producerCount }, produce))
+  await store.drained()
+  const endedAt = performance.now()
+  const cpu = process.cpuUsage(cpuBefore)
+  const syncs = store.syncs()
+  const kept = latencies.subarray(0, Math.min(messageCount, latencyCountMax)).slice().sort()
+  return {
+    messageCount,
+    durationMs: endedAt - startedAt,
+    cpuMs: (cpu.user + cpu.system) / 1000,
+    syncCount: syncs.syncCount - syncsBefore.syncCount,
+    writtenBytes: syncs.writtenBytes - syncsBefore.writtenBytes,
+    p50Ms: kept[kept.length >> 1] ?? 0,
+    p99Ms: kept[Math.floor(kept.length * 0.99)] ?? 0,
+  }
+}

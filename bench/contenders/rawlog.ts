@@ -1,0 +1,110 @@
+/** *rawlog*, the ceiling of this runtime: a loop that appends a message's three records (message, outcome, finish), each framed
+ * and checksummed, to a zeroed file with group commit, and keeps no other state. Nothing could be read back with less.
+ * Written for itself and sharing nothing with src/log/: one write in flight on an O_DSYNC descriptor, and whatever
+ * arrives meanwhile is the next batch. The payloads are the engine's own encodings, made once.
+ *
+ *     │ crc 4 │ length 4 │ kind 4 │ number 4 │ payload … │ zeroes to 8      a batch is padded to a block */
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { crc32 as zlibCrc32 } from 'node:zlib'
+import CRC32 from 'crc-32'
+import type { ContenderOptions, Store } from './contender.js'
+import { recordPayloads } from './payloads.js'
+import { blockBytes, roundUp, zeroedFile } from './zeroed-file.js'
+
+const fileBytes = 256 * 1024 * 1024
+const headerBytes = 16
+const tableBelowBytes = 400
+
+/** Appends one framed record. Returns the offset behind it. */
+export function appendRecord(
+  into: Buffer,
+  at: number,
+  kind: number,
+  number: number,
+  parts: Buffer[],
+): number {
+  let end = at + headerBytes
+  for (const part of parts) {
+    into.set(part, end)
+    end += part.length
+  }
+  into.writeUInt32LE(end - at - headerBytes, at + 4)
+  into.writeUInt32LE(kind, at + 8)
+  into.writeUInt32LE(number >>> 0, at + 12)
+  const checked = into.subarray(at + 4, end)
+  const crc = checked.length < tableBelowBytes ? CRC32.buf(checked) >>> 0 : zlibCrc32(checked)
+  into.writeUInt32LE(crc, at)
+  while ((end & 7) !== 0) into[end++] = 0
+  return end
+}
+
+export async function rawlog(options: ContenderOptions): Promise<Store> {
+  const { data, envelope, delivery, finish } = recordPayloads(options)
+  const descriptor = await zeroedFile(join(options.directory, 'rawlog'), fileBytes)
+  const message = [data, envelope]
+  const outcome = [delivery]
+  const end = [finish]
+  const messageBytes = data.length + envelope.length + delivery.length + finish.length + 3 * (headerBytes + 8)
+  const bufferBytes = Math.max(8 * 1024 * 1024, 16 * messageBytes)
+  const buffers = [Buffer.alloc(bufferBytes), Buffer.alloc(bufferBytes)] as const
+  let filling = 0
+  let used = 0
+  let waiting: (() => void)[] = []
+  let writing = false
+  let soon = false
+  let offset = 0
+  let number = 0
+  let syncCount = 0
+  let writtenBytes = 0
+  let whenIdle: (() => void) | undefined
+
+  const want = (): void => {
+    if (soon || writing) return
+    soon = true
+    setImmediate(write)
+  }
+  const write = (): void => {
+    soon = false
+    if (used === 0) return whenIdle?.()
+    const bytes = roundUp(used)
+    const buffer = buffers[filling]!
+    buffer.fill(0, used, bytes)
+    const durable = waiting
+    waiting = []
+    filling = 1 - filling
+    used = 0
+    if (offset + bytes > fileBytes) offset = 0
+    writing = true
+    fs.write(descriptor, buffer, 0, bytes, offset, (error, count) => {
+      if (error !== null || count !== bytes) throw error ?? new Error('short write')
+      writing = false
+      offset += bytes
+      syncCount++
+      writtenBytes += bytes
+      const next = buffers[filling]!
+      for (const settle of durable) {
+        settle()
+        used = appendRecord(next, used, 2, number, outcome)
+        used = appendRecord(next, used, 3, number, end)
+      }
+      want()
+    })
+  }
+  return {
+    submit: () => {
+      if (used + messageBytes + blockBytes > bufferBytes)
+        throw new RangeError('too many producers for rawlog')
+      used = appendRecord(buffers[filling]!, used, 1, number++, message)
+      want()
+      return new Promise<void>((resolve) => waiting.push(resolve))
+    },
+    drained: () =>
+      new Promise((resolve) => {
+        whenIdle = resolve
+        want()
+      }),
+    syncs: () => ({ syncCount, writtenBytes }),
+    close: async () => fs.closeSync(descriptor),
+  }
+}

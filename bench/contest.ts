@@ -1,0 +1,138 @@
+/** Several contenders on one disk in one run.
+ * Invariant: one contender runs at a time, each in its own process that lives through the whole contest; in every round each has
+ * one slice, in an order that rotates, so that what the machine does meanwhile meets all of them alike. */
+import { fork, type ChildProcess } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ContenderName } from './contenders/by-name.js'
+import type { Answer, Order } from './contenders/child.js'
+import type { Slice } from './contenders/contender.js'
+import { spreadOf, type Row } from './output.js'
+
+export interface ContestOptions {
+  readonly directory: string
+  readonly contenders: readonly ContenderName[]
+  /** Ratios are to this one, of the same round. */
+  readonly reference: ContenderName
+  readonly producerCounts: readonly number[]
+  readonly messageBytes: number
+  readonly recipientCount: number
+  readonly rounds: number
+  readonly sliceMs: number
+  /** Before the first round of each number of producers. */
+  readonly warmUpMs: number
+}
+
+const defaults = { messageBytes: 1024, recipientCount: 1, rounds: 9, sliceMs: 500, warmUpMs: 1000 }
+
+/** A row for each contender and number of producers. */
+export async function contest(
+  given: Pick<ContestOptions, 'directory' | 'contenders' | 'reference' | 'producerCounts'> &
+    Partial<ContestOptions>,
+): Promise<Row[]> {
+  const options: ContestOptions = { ...defaults, ...given }
+  const runners: Runner[] = []
+  try {
+    for (const name of options.contenders) runners.push(await Runner.start(name, options))
+    const rows: Row[] = []
+    for (const producerCount of options.producerCounts) {
+      const slices = await rounds(runners, producerCount, options)
+      for (const name of options.contenders) rows.push(rowOf(name, producerCount, slices, options.reference))
+    }
+    for (const runner of runners) await runner.close()
+    return rows
+  } finally {
+    for (const runner of runners) runner.kill()
+  }
+}
+
+type Slices = ReadonlyMap<ContenderName, readonly Slice[]>
+
+async function rounds(
+  runners: readonly Runner[],
+  producerCount: number,
+  { rounds: roundCount, sliceMs, warmUpMs }: ContestOptions,
+): Promise<Slices> {
+  for (const runner of runners) await runner.slice(producerCount, warmUpMs)
+  const slices = new Map(runners.map(({ name }) => [name, [] as Slice[]]))
+  for (let round = 0; round < roundCount; round++)
+    for (let i = 0; i < runners.length; i++) {
+      const runner = runners[(round + i) % runners.length]!
+      slices.get(runner.name)!.push(await runner.slice(producerCount, sliceMs))
+    }
+  return slices
+}
+
+const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
+
+function rowOf(name: ContenderName, producerCount: number, slices: Slices, reference: ContenderName): Row {
+  const own = slices.get(name)!
+  const others = slices.get(reference)!
+  const of = (quantity: (slice: Slice, round: number) => number): ReturnType<typeof spreadOf> =>
+    spreadOf(own.map(quantity))
+  return {
+    contender: name,
+    producers: producerCount,
+    'messages/s': of(rateOf),
+    [`of ${reference}`]: of((slice, round) => rateOf(slice) / rateOf(others[round]!)),
+    'CPU µs/message': of((slice) => (slice.cpuMs * 1000) / slice.messageCount),
+    'syncs/message': of((slice) => slice.syncCount / slice.messageCount),
+    'bytes/message': of((slice) => slice.writtenBytes / slice.messageCount),
+    'p50 ms': of((slice) => slice.p50Ms),
+    'p99 ms': of((slice) => slice.p99Ms),
+  }
+}
+
+class Runner {
+  readonly name: ContenderName
+  readonly #child: ChildProcess
+
+  private constructor(name: ContenderName, child: ChildProcess) {
+    this.name = name
+    this.#child = child
+  }
+
+  static async start(
+    name: ContenderName,
+    { directory, messageBytes, recipientCount }: ContestOptions,
+  ): Promise<Runner> {
+    const own = join(directory, name)
+    mkdirSync(own)
+    const child = fork(fileURLToPath(new URL('./contenders/child.js', import.meta.url)))
+    const runner = new Runner(name, child)
+    await runner.#ask({ kind: 'open', name, options: { directory: own, messageBytes, recipientCount } })
+    return runner
+  }
+
+  async slice(producerCount: number, durationMs: number): Promise<Slice> {
+    const answer = await this.#ask({ kind: 'slice', producerCount, durationMs })
+    if (answer.kind !== 'slice') throw new Error(`${this.name} gave no slice`)
+    return answer.slice
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#child.once('exit', () => resolve())
+      this.#child.send({ kind: 'close' } satisfies Order)
+    })
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  #ask(order: Order): Promise<Answer> {
+    const child = this.#child
+    return new Promise((resolve, reject) => {
+      const ended = (code: number | null): void =>
+        reject(new Error(`${this.name} ended with ${String(code)}`))
+      child.once('exit', ended)
+      child.once('message', (answer: Answer) => {
+        child.off('exit', ended)
+        resolve(answer)
+      })
+      child.send(order)
+    })
+  }
+}
