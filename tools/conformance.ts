@@ -1,7 +1,8 @@
 /** `npm run conformance -- DIR`: replays every *.json (or *.json.gz) of a directory through the Scheduler and compares all events and all
  * state sections. Prints the first difference of each failing file, then `N passed, N failed`; exits 0 only if none failed. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { replay, type Trace } from './conformance-replay.js'
 
@@ -14,9 +15,10 @@ function check(path: string): string | undefined {
   return `event ${at}: ${what}\n  recorded ${JSON.stringify(recorded)}\n  ours     ${JSON.stringify(ours)}`
 }
 
-function main(directory: string | undefined): number {
+/** @returns the exit status */
+export function conformance(directory: string | undefined, print: (line: string) => void): number {
   if (directory === undefined) {
-    process.stderr.write('usage: conformance DIR\n')
+    print('usage: conformance DIR')
     return 2
   }
   const files = readdirSync(directory)
@@ -32,10 +34,11 @@ function main(directory: string | undefined): number {
     }
     if (problem === undefined) continue
     failed++
-    process.stdout.write(`${file}: ${problem}\n`)
+    print(`${file}: ${problem}`)
   }
-  process.stdout.write(`${files.length - failed} passed, ${failed} failed\n`)
+  print(`${files.length - failed} passed, ${failed} failed`)
   return failed === 0 && files.length > 0 ? 0 : 1
 }
 
-process.exitCode = main(process.argv[2])
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+  process.exitCode = conformance(process.argv[2], (line) => process.stdout.write(`${line}\n`))

@@ -79,7 +79,7 @@ export function advance(state: SchedulerState, message: Message): void {
       freeJob(state.freeJobs, job)
     }
     assert(message.recipientCount === 0, 'a message that leaves has no recipients in memory')
-    const { handle } = message
+    const handle = message.leave()
     state.freeMessages.give(message)
     state.host.done(handle)
     return

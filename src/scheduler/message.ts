@@ -3,6 +3,8 @@
  * plus those promised by a read that has not answered yet. */
 import type { Job } from './job.js'
 
+const nobody: object = {}
+
 export class Message {
   /** The user's object for it. */
   handle: object
@@ -32,6 +34,13 @@ export class Message {
     this.queuedAtMs = queuedAtMs
     this.queuedSecond = Math.floor(queuedAtMs / 1000)
     this.recipientLimit = recipientMinimum
+  }
+
+  /** Lets go of the user's object: this one may lie unused for long. */
+  leave(): object {
+    const { handle } = this
+    this.handle = nobody
+    return handle
   }
 
   /** As the constructor, for one that has left: its counts are 0 and its links undefined already. */

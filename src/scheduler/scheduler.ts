@@ -73,7 +73,9 @@ export class Scheduler<M extends object> {
   }
 
   /** A message enters; its first batch is asked for.
-   * @param queuedAtMs its place among the others; by the clock of `nowMs` */
+   * @param queuedAtMs its place among the others and its age, by the clock of `nowMs`: when it became active, so mostly `nowMs`
+   * itself. An earlier time costs one step per job that is younger.
+   * @param nowMs here and everywhere: milliseconds of one clock that does not go back */
   admit(message: M, queuedAtMs: number, nowMs: number): void {
     const state = this.#state
     state.nowMs = nowMs
