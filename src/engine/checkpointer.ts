@@ -58,7 +58,8 @@ export class Checkpointer {
     this.#timer = clock.after(Math.min(withinMs, checkpointIntervalMs), () => {
       this.#timer = undefined
       this.#timerAt = Infinity
-      this.#parts.life.run(this.now())
+      // Only the record of the last checkpoint may have been appended since: another one would say the same, for ever.
+      if (this.#parts.journal.groupCount !== this.#groupCount) this.#parts.life.run(this.now())
     })
   }
 
@@ -86,7 +87,7 @@ export class Checkpointer {
 
   async #take(): Promise<void> {
     const { journal, lanes, spool, life } = this.#parts
-    await this.#options.reclaim.room(() => this.#hasRoomForMarks())
+    while (!this.#hasRoomForMarks()) await this.#options.reclaim.roomChange()
     this.#carry()
     const captured = capture(this.#parts, this.#options.life)
     this.#options.onCapture()
@@ -112,7 +113,7 @@ export class Checkpointer {
     const { journal, options } = this.#parts
     const payload = encodeCheckpoint(checkpoint)
     const bytes = frameBytes(payload.length)
-    await this.#options.reclaim.room(() => journal.room(bytes, 'accepted mail') === 'yes')
+    while (journal.room(bytes, 'accepted mail') !== 'yes') await this.#options.reclaim.roomChange()
     journal.open(bytes)
     const at = journal.append(kinds.checkpoint, 0, options.clock.wallMs(), payload)
     journal.rememberCheckpoint(payload)

@@ -97,12 +97,10 @@ export class Engine {
 
   /** The second half of recovery, while mail is accepted. */
   async recover(): Promise<void> {
-    const { life, events, options, journal } = this.#parts
+    const { life, events, options } = this.#parts
     const startedAt = options.clock.monotonicMs()
     const { checkpoint, tailEnd, cutBytes, spools } = this.#facts
-    const messages = await recover(this.#parts, checkpoint, tailEnd, spools, (bytes) =>
-      this.reclaim.room(() => journal.room(bytes, 'recovery') === 'yes'),
-    )
+    const messages = await recover(this.#parts, checkpoint, tailEnd, spools, () => this.reclaim.roomChange())
     life.check()
     await this.checkpointer.run()
     life.check()

@@ -20,12 +20,10 @@ export class Reclaim {
     this.#parts = parts
   }
 
-  /** Waits until there is room. What follows without a wait has it. */
-  async room(has: () => boolean): Promise<void> {
-    while (!has()) {
-      await new Promise<void>((look) => this.#waiting.push(look))
-      this.#parts.life.check()
-    }
+  /** Waits until there may be room. Whoever waits looks again himself, in the step in which he appends. */
+  async roomChange(): Promise<void> {
+    await new Promise<void>((look) => this.#waiting.push(look))
+    this.#parts.life.check()
   }
 
   /** Room may have come. While the disk is full it is tried for again and again. */

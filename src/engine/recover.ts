@@ -21,7 +21,7 @@ export async function recover(
   checkpoint: Checkpoint,
   tailEnd: Position,
   spools: readonly number[],
-  room: (bytes: number) => Promise<void>,
+  roomChange: () => Promise<void>,
 ): Promise<readonly ActiveMessage[]> {
   const { journal, options } = parts
   const unclear = spools.filter(
@@ -43,7 +43,7 @@ export async function recover(
   await restoreLanes(parts, checkpoint, suffix.working)
   const messages: ActiveMessage[] = []
   for (const working of suffix.working.messages) messages.push(await revive(parts, working))
-  for (const message of messages) await restart(parts, message, room)
+  for (const message of messages) await restart(parts, message, roomChange)
   return messages
 }
 
@@ -90,11 +90,7 @@ async function revive(parts: Parts, working: WorkingMessage): Promise<ActiveMess
 }
 
 /** The record that takes the place of the message's start, in this life's own segments. */
-async function restart(
-  parts: Parts,
-  message: ActiveMessage,
-  room: (bytes: number) => Promise<void>,
-): Promise<void> {
+async function restart(parts: Parts, message: ActiveMessage, roomChange: () => Promise<void>): Promise<void> {
   const { journal, active, options } = parts
   const { place } = message
   const payload = encodeStart({
@@ -104,7 +100,7 @@ async function restart(
     carried: message.carried(),
   })
   const bytes = frameBytes(payload.length)
-  await room(bytes)
+  while (journal.room(bytes, 'recovery') !== 'yes') await roomChange()
   journal.open(bytes)
   message.start = journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
   active.add(message)

@@ -132,7 +132,7 @@ export class Settle {
   async #reportAndFinish(message: ActiveMessage, expired: readonly number[]): Promise<void> {
     const outcomes = [...failures(message), ...deferrals(message, expired, 'failed')]
     const written = await report(this.#parts, message, outcomes)
-    await this.#room(written, () => true)
+    while (!this.#hasRoomFor(written, 0)) await this.#roomChange()
     this.#finish(message, written, written === undefined ? [] : outcomes.map(({ index }) => index))
   }
 
@@ -194,13 +194,11 @@ export class Settle {
     const dataBytes = bytes === undefined ? 0 : frameBytes(bytes.length)
     // With the largest position for its data, so that the envelope does not grow when that is known.
     const largest = messageGroup(facts, recipients, Buffer.isBuffer(data) ? farthest : data)
-    await this.#room(
-      written,
-      () =>
-        this.unvouchedCount < this.#options.unvouchedMax &&
-        logs.envelopes.hasRoom(largest.bytes) &&
-        (bytes === undefined || logs.data.hasRoom(dataBytes)),
-    )
+    const hasRoom = (): boolean =>
+      this.unvouchedCount < this.#options.unvouchedMax &&
+      logs.envelopes.hasRoom(largest.bytes) &&
+      (bytes === undefined || logs.data.hasRoom(dataBytes))
+    while (!hasRoom() || !this.#hasRoomFor(written, 0)) await this.#roomChange()
     const nowMs = options.clock.wallMs()
     const timeMs = replacement.timeMs ?? nowMs
     let group = largest
@@ -233,7 +231,7 @@ export class Settle {
     const encoded = (): MessageGroup =>
       messageGroup({ ...facts, replaces: message.start, reported }, recipients, data)
     const { bytes } = encoded()
-    await this.#room(written, () => journal.room(bytes + noteBytesMax, 'accepted mail') === 'yes')
+    while (!this.#hasRoomFor(written, bytes)) await this.#roomChange()
     // Encoded again: the message may have got a new start while it waited.
     const group = encoded()
     const nowMs = options.clock.wallMs()
@@ -277,14 +275,17 @@ export class Settle {
       events.emit('reported', { id: message.envelope.id, report: envelope.id, action })
   }
 
-  /** Waits until there is room for the record with its report, and whatever else is asked for. What follows without a wait has it. */
-  async #room(written: Report | undefined, hasOther: () => boolean): Promise<void> {
-    const { journal, life } = this.#parts
-    const bytes = (written?.group.bytes ?? 0) + noteBytesMax
-    while (!hasOther() || journal.room(bytes, 'accepted mail') !== 'yes') {
-      await new Promise<void>((look) => this.#waiting.push(look))
-      life.check()
-    }
+  /** Is there room in the journal for the record with its report, and for more in the same group? */
+  #hasRoomFor(written: Report | undefined, moreBytes: number): boolean {
+    const bytes = (written?.group.bytes ?? 0) + moreBytes + noteBytesMax
+    return this.#parts.journal.room(bytes, 'accepted mail') === 'yes'
+  }
+
+  /** Whoever waits looks again himself, in the step in which he appends: others who waited may have taken the room.
+   *    // 1. two find room for one  2. both go on behind their `await`  3. the second appends where nothing is allocated */
+  async #roomChange(): Promise<void> {
+    await new Promise<void>((look) => this.#waiting.push(look))
+    this.#parts.life.check()
   }
 
   /** The retry policy is asked about the first recipient that waits. */

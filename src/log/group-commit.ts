@@ -13,7 +13,7 @@ import type { Position } from '../base/position.js'
 import { Ring } from '../base/ring.js'
 import { WaybillError } from '../errors.js'
 import { frameBytes, frameHeaderBytes, kinds, sealFrame, type Kind } from '../record/frame.js'
-import { commitBytesMin, sealBatch } from './commit-frame.js'
+import { commitBytesAt, commitBytesMin, sealBatch } from './commit-frame.js'
 import { blockBytes, roundUpToBlock, segmentHeaderBytes, type SegmentGrid } from './segment.js'
 
 /** A commit frame at its longest. */
@@ -101,10 +101,11 @@ export class GroupCommit {
       )
   }
 
-  /** Would this group have to enter the next segment? */
+  /** Would this group have to enter the next segment? If what is staged must be sealed first, its padding counts. */
   leavesSegment(groupBytes: number): boolean {
-    const filled = this.#filling.offsetBytes + this.#filling.used + groupBytes
-    return roundUpToBlock(filled + commitBytesMin) > this.#grid.segmentBytes
+    const staged = this.#filling.offsetBytes + this.#filling.used
+    const from = this.#sealsFor(groupBytes) ? staged + commitBytesAt(staged) : staged
+    return roundUpToBlock(from + groupBytes + commitBytesMin) > this.#grid.segmentBytes
   }
 
   /** Makes place for a group; the `append`s that follow without a wait belong to it.
@@ -113,8 +114,8 @@ export class GroupCommit {
   open(groupBytes: number, timeMs: number): void {
     this.checkFits(groupBytes)
     if (this.leavesSegment(groupBytes)) this.#enterNextSegment(groupBytes, timeMs)
-    else if (this.#filling.used + groupBytes + commitBytesMax > this.#filling.buffer.length) {
-      if (this.#filling.used > 0) this.#seal(timeMs)
+    else {
+      if (this.#sealsFor(groupBytes)) this.#seal(timeMs)
       this.#fit(groupBytes)
     }
     this.#filling.groupCount++
@@ -161,6 +162,12 @@ export class GroupCommit {
     this.#durableEnd = this.#grid.at(batch.index, batch.offsetBytes + batch.used)
     if (batch.buffer.length === this.#bufferBytes && this.#freeBuffers.length < freeBuffersMax)
       this.#freeBuffers.push(batch.buffer)
+  }
+
+  /** Is the batch that is being filled too full for this group? */
+  #sealsFor(groupBytes: number): boolean {
+    const { used, buffer } = this.#filling
+    return used > 0 && used + groupBytes + commitBytesMax > buffer.length
   }
 
   #enterNextSegment(groupBytes: number, timeMs: number): void {

@@ -157,9 +157,11 @@ export class LaneLog {
   /** Makes durable what was appended before the call, names included. */
   async sync(): Promise<void> {
     this.#flush()
-    await this.#writing
+    // Taken in this step: what is flushed while we wait touches its segment anew, for the next sync.
+    //    // 1. sync waits for writes  2. more is flushed to segment 8  3. 8 is synced before that is written, and counts as synced
     const touched = [...this.#touched]
     this.#touched.clear()
+    await this.#writing
     for (const index of touched) await this.#open.get(index)!.file.sync()
     await this.#closeBefore(this.files.grid.indexOf(this.#end))
     if (!this.#namesChanged) return
