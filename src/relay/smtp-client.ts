@@ -45,7 +45,7 @@ interface NotedEnvelope extends SMTPEnvelope {
   rejectedErrors?: ClientError[]
 }
 
-/** Members of nodemailer's connection that its types keep back; test/relay/smtp-client.test.ts fails when one is gone. */
+/** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 fail when one is gone. */
 interface Hidden {
   readonly _supportedExtensions: readonly string[]
   _sendCommand(this: SMTPConnection, line: string, logged?: string): void

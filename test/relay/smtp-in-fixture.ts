@@ -1,0 +1,66 @@
+/** A server before a queue that is only memory, and clients, all closed after the test. */
+import type { Readable } from 'node:stream'
+import { onTestFinished } from 'vitest'
+import {
+  listenSmtp,
+  type SmtpListener,
+  type SmtpServerOptions,
+  type SubmitPort,
+} from '../../src/relay/smtp-in.js'
+import { rawClient, type RawClient } from './raw-client.js'
+
+export interface Kept {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly data: Buffer
+  readonly smtputf8: boolean
+  readonly streamed: boolean
+}
+
+/** Keeps what is submitted in memory, after `before`. */
+export function memoryQueue(
+  before: () => Promise<void> = () => Promise.resolve(),
+  limits = { dataBytesMax: 2_000_000, recipientCountMax: 100 },
+): SubmitPort & { readonly kept: Kept[]; submitCount: number } {
+  const queue = {
+    kept: [] as Kept[],
+    submitCount: 0,
+    limits,
+    submit: async ({ data, ...envelope }: Parameters<SubmitPort['submit']>[0]) => {
+      queue.submitCount++
+      await before()
+      const whole = Buffer.isBuffer(data) ? data : await drained(data)
+      queue.kept.push({ ...envelope, data: whole, streamed: !Buffer.isBuffer(data) })
+      return { id: `q${queue.kept.length}` }
+    },
+  }
+  return queue
+}
+
+async function drained(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+export async function listen(
+  queue: SubmitPort,
+  options: Partial<SmtpServerOptions> = {},
+): Promise<SmtpListener> {
+  const listener = await listenSmtp(queue, {
+    host: '127.0.0.1',
+    port: 0,
+    purpose: 'local',
+    hostname: 'mx.example.net',
+    received: false,
+    ...options,
+  })
+  onTestFinished(() => listener.close())
+  return listener
+}
+
+export async function connected(listener: SmtpListener): Promise<RawClient> {
+  const client = await rawClient(listener.port)
+  onTestFinished(() => client.destroy())
+  return client
+}

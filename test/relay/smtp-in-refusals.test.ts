@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest'
+import { WaybillError } from '../../src/errors.js'
+import { untilData } from './raw-client.js'
+import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
+
+test('a size over the limit is refused at MAIL', async () => {
+  const client = await connected(await listen(memoryQueue(), { sizeBytesMax: 1000 }))
+  await client.reply()
+  await client.say('EHLO c')
+  expect(await client.say('MAIL FROM:<s@example.org> SIZE=1001')).toMatch(/^552 5\.3\.4 /)
+  expect(await client.say('MAIL FROM:<s@example.org> SIZE=1000')).toMatch(/^250 /)
+})
+
+test.each([5000, 1_500_000])(
+  'data of %d bytes over the limit is refused, and the session goes on',
+  async (bytes) => {
+    const queue = memoryQueue()
+    const client = await connected(await listen(queue, { sizeBytesMax: bytes - 100 }))
+    await untilData(client)
+    expect(await client.say(`${`${'x'.repeat(98)}\r\n`.repeat(bytes / 100)}.`)).toMatch(/^552 5\.3\.4 /)
+    expect(queue.kept).toHaveLength(0)
+    await client.say('MAIL FROM:<s@example.org>')
+    await client.say('RCPT TO:<a@example.net>')
+    await client.say('DATA')
+    expect(await client.say('small\r\n.')).toMatch(/^250 /)
+  },
+)
+
+test('too many recipients are refused one by one, the others stay', async () => {
+  const queue = memoryQueue(undefined, { dataBytesMax: 10_000, recipientCountMax: 2 })
+  const client = await connected(await listen(queue))
+  const replies = await untilData(client, ['a@example.net', 'b@example.net', 'c@example.net'])
+  expect(replies[4]).toMatch(/^452 4\.5\.3 /)
+  expect(await client.say('x\r\n.')).toMatch(/^250 /)
+  expect(queue.kept[0]?.recipients).toEqual(['a@example.net', 'b@example.net'])
+})
+
+test.each(['no address', 'two@at@signs', 'a@', '@b', 'a@b\u0007c'])(
+  'the recipient "%s" is refused at RCPT',
+  async (recipient) => {
+    const client = await connected(await listen(memoryQueue()))
+    await client.reply()
+    await client.say('EHLO c')
+    await client.say('MAIL FROM:<s@example.org>')
+    expect(await client.say(`RCPT TO:<${recipient}>`)).toMatch(/^501 5\.1\.3 /)
+    expect(await client.say('DATA')).toMatch(/^503 /)
+  },
+)
+
+test.each([
+  ['DISK_FULL', /^452 4\.3\.1 insufficient system storage, try again later$/],
+  ['QUEUE_CRASHED', /^451 4\.3\.0 local error, try again later$/],
+  ['QUEUE_BUSY', /^451 4\.3\.2 local error, try again later$/],
+  ['DISK_FAILED', /^451 4\.3\.0 local error, try again later$/],
+  ['LINE_TOO_LONG', /^554 5\.6\.0 .*line/],
+  ['NUL_IN_DATA', /^554 5\.6\.0 /],
+  ['MESSAGE_TOO_LARGE', /^552 5\.3\.4 /],
+  ['ADDRESS_INVALID', /^554 5\.1\.3 /],
+] as const)('%s from the queue is answered with its reply', async (code, reply) => {
+  const queue = memoryQueue(() =>
+    Promise.reject(new WaybillError(code, 'a line about it', { path: '/secret' })),
+  )
+  const client = await connected(await listen(queue))
+  await untilData(client)
+  expect(await client.say('x\r\n.')).toMatch(reply)
+})
+
+test('a bug in the queue is 451, and told to the operator', async () => {
+  const errors: Error[] = []
+  const queue = memoryQueue(() => Promise.reject(new TypeError('x is not a function')))
+  const client = await connected(await listen(queue, { onError: (error) => errors.push(error) }))
+  await untilData(client)
+  expect(await client.say('x\r\n.')).toMatch(/^451 4\.3\.0 /)
+  expect(errors).toMatchObject([{ message: 'x is not a function' }])
+})
+
+test.each([100, 500_000])('a client that vanishes after %d bytes of data leaves nothing', async (bytes) => {
+  const queue = memoryQueue()
+  const client = await connected(await listen(queue))
+  await untilData(client)
+  client.send(`${'x'.repeat(98)}\r\n`.repeat(bytes / 100))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  client.destroy()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(queue.kept).toHaveLength(0)
+  expect(queue.submitCount).toBe(bytes > 128 << 10 ? 1 : 0)
+})
+
+test('a queue that refuses long data without reading it is heard after the final dot', async () => {
+  const limits = { dataBytesMax: 2_000_000, recipientCountMax: 10 }
+  const submit = async (): Promise<never> => {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    throw new WaybillError('DISK_FULL', 'no room')
+  }
+  const client = await connected(await listen({ limits, submit }))
+  await untilData(client)
+  expect(await client.say(`${`${'x'.repeat(98)}\r\n`.repeat(10_000)}.`)).toMatch(/^452 4\.3\.1 /)
+  expect(await client.say('NOOP')).toMatch(/^250 /)
+})
+
+test('a client that vanishes while nobody reads its long data does not stop the process', async () => {
+  const limits = { dataBytesMax: 2_000_000, recipientCountMax: 10 }
+  const client = await connected(await listen({ limits, submit: () => new Promise(() => {}) }))
+  await untilData(client)
+  client.send(`${'x'.repeat(98)}\r\n`.repeat(3000))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  client.destroy()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(client.socket.destroyed).toBe(true)
+})
+
+test('a message that has passed 51 relays is a loop', async () => {
+  const queue = memoryQueue()
+  const client = await connected(await listen(queue))
+  await untilData(client)
+  expect(await client.say(`${'received: from x\r\n\tby y\r\n'.repeat(51)}\r\nx\r\n.`)).toMatch(
+    /^554 5\.4\.6 /,
+  )
+  await client.say('MAIL FROM:<s@example.org>')
+  await client.say('RCPT TO:<a@example.net>')
+  await client.say('DATA')
+  const fifty = 'Received: from x\r\n'.repeat(50)
+  expect(await client.say(`${fifty}\r\n${fifty}.`)).toMatch(/^250 /)
+  expect(queue.kept).toHaveLength(1)
+})
+
+test('a relay refuses strangers each recipient, and trusts who is named', async () => {
+  for (const [trust, reply] of [
+    [['192.0.2.0/24'], /^554 5\.7\.1 /],
+    [['127.0.0.1'], /^250 /],
+  ] as const) {
+    const client = await connected(await listen(memoryQueue(), { purpose: 'relay', trust, greetDelayMs: 1 }))
+    await client.reply()
+    await client.say('EHLO c')
+    await client.say('MAIL FROM:<s@example.org>')
+    expect(await client.say('RCPT TO:<a@example.net>')).toMatch(reply)
+  }
+})
+
+test('more sessions than allowed get 421', async () => {
+  const listener = await listen(memoryQueue(), { sessionsMax: 1 })
+  const first = await connected(listener)
+  expect(await first.reply()).toMatch(/^220/)
+  const second = await connected(listener)
+  expect(await second.reply()).toMatch(/^421 4\.3\.2/)
+})
+
+test('a client that says nothing is let go', async () => {
+  const client = await connected(await listen(memoryQueue(), { idleTimeoutMs: 50 }))
+  await client.reply()
+  expect(await client.reply()).toMatch(/^421 /)
+  await client.closed
+})
+
+test.each(['10.0.0.0/33', 'example.net', '::1/129', '10.0.0.1/x'])(
+  '"%s" is no network to trust',
+  async (network) => {
+    await expect(listen(memoryQueue(), { trust: [network] })).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+    })
+  },
+)

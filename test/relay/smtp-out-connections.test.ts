@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest'
+import { deliver, requestOf, someData } from './request.js'
+import { between, scripted, transportOf } from './smtp-out-fixture.js'
+
+test('the second message goes over the same connection', async () => {
+  const { server, transport } = await between()
+  await deliver(transport)
+  await deliver(transport)
+  expect(server.taken.map(({ session }) => session)).toEqual([1, 1])
+})
+
+test('a connection is left after as many messages as allowed', async () => {
+  const { server, transport } = await between(undefined, { connectionReuse: { messagesMax: 2 } })
+  for (let i = 0; i < 5; i++) await deliver(transport)
+  expect(server.taken.map(({ session }) => session)).toEqual([1, 1, 2, 2, 3])
+})
+
+test('an idle connection is ended after its time', async () => {
+  const { server, transport } = await between(undefined, { connectionReuse: { idleMs: 20 } })
+  await deliver(transport)
+  await expect.poll(() => server.openCount(), { timeout: 2000 }).toBe(0)
+  expect(server.commands.at(-1)).toBe('1 QUIT')
+})
+
+test('a transaction that was refused is left before the connection is used again', async () => {
+  const { server, transport } = await between((line) => (line.includes('<no@') ? '550 5.1.1 no' : undefined))
+  await deliver(transport, { recipients: ['no@example.net'] })
+  await expect.poll(() => server.commands.includes('1 RSET')).toBe(true)
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+})
+
+test('a reused connection that the server ends at MAIL is replaced within the attempt', async () => {
+  for (const answer of [{ does: 'close' }, { reply: '421 4.4.2 idle too long', does: 'close' }] as const) {
+    const { server, transport } = await between((line, session) =>
+      line.startsWith('MAIL') && session.number === 1 && session.taken === 1 ? answer : undefined,
+    )
+    await deliver(transport)
+    expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+    expect(server.taken.map(({ session }) => session)).toEqual([1, 2])
+  }
+})
+
+test('a fresh connection that the server ends at MAIL is not replaced', async () => {
+  const { server, transport } = await between((line) =>
+    line.startsWith('MAIL') ? { does: 'close' } : undefined,
+  )
+  expect(await deliver(transport)).toMatchObject({ kind: 'site' })
+  expect(server.sessionCount()).toBe(1)
+})
+
+test.each(['RCPT', 'DATA', '.'])(
+  'a reused connection that breaks at %s, after MAIL was accepted, is not replaced',
+  async (stage) => {
+    const { server, transport } = await between((line, session) =>
+      line.startsWith(stage) && session.taken === 1 ? { does: 'close' } : undefined,
+    )
+    await deliver(transport)
+    expect(await deliver(transport)).toMatchObject({ kind: 'site' })
+    expect(server.sessionCount()).toBe(1)
+  },
+)
+
+test('a connection that the server ended while it was idle is not used', async () => {
+  const { server, transport } = await between()
+  await deliver(transport)
+  server.endSessions()
+  await expect.poll(() => server.openCount()).toBe(0)
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+  expect(server.taken.map(({ session }) => session)).toEqual([1, 2])
+})
+
+test('more attempts than connections wait for each other, and all arrive', async () => {
+  const { server, transport } = await between(undefined, { connectionsMax: 2 })
+  const results = await Promise.all(Array.from({ length: 30 }, () => deliver(transport)))
+  expect(results.every((result) => 'kind' in result && result.kind === 'delivered')).toBe(true)
+  expect(server.taken).toHaveLength(30)
+  expect(server.sessionCount()).toBe(2)
+})
+
+test('an idle connection to one destination makes room for another', async () => {
+  const { server } = await between()
+  const other = await scripted()
+  const transport = transportOf({ connectionsMax: 1 })
+  const nexthops = Array.from({ length: 6 }, (_, i) => `127.0.0.1:${(i % 2 === 0 ? server : other).port}`)
+  const results = await Promise.all(nexthops.map((nexthop) => deliver(transport, { nexthop })))
+  expect(results.every((result) => 'kind' in result && result.kind === 'delivered')).toBe(true)
+  expect(server.taken.length).toBe(3)
+  expect(other.taken.length).toBe(3)
+})
+
+test('a place is not lost when a connection fails', async () => {
+  let refuse = true
+  const { transport } = await between(
+    (line) => (line === 'GREETING' && refuse ? { does: 'close' } : undefined),
+    {
+      connectionsMax: 1,
+    },
+  )
+  await Promise.all([deliver(transport), deliver(transport), deliver(transport)])
+  refuse = false
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+})
+
+test('a nexthop that is no host costs no place', async () => {
+  const { server } = await between()
+  const transport = transportOf({ connectionsMax: 1 })
+  for (let i = 0; i < 3; i++) {
+    expect(await deliver(transport, { nexthop: 'no host' })).toMatchObject({ kind: 'site', status: '4.4.3' })
+  }
+  expect(await deliver(transport, { nexthop: `127.0.0.1:${server.port}` })).toMatchObject({
+    kind: 'delivered',
+  })
+})
+
+test('an aborted attempt drops its connection', async () => {
+  const { server, transport } = await between((line) => (line === '.' ? { does: 'hang' } : undefined), {
+    silenceTimeoutMs: 60_000,
+  })
+  const controller = new AbortController()
+  const result = transport.deliver(requestOf(someData), controller.signal)
+  await expect.poll(() => server.commands.length).toBeGreaterThan(3)
+  controller.abort()
+  expect(await result).toMatchObject({ kind: 'site' })
+  await expect.poll(() => server.openCount()).toBe(0)
+})
+
+test('close drops every connection', async () => {
+  const { server, transport } = await between()
+  await Promise.all(Array.from({ length: 5 }, () => deliver(transport)))
+  transport.close?.()
+  await expect.poll(() => server.openCount()).toBe(0)
+})
+
+test('without a host the nexthop is connected to', async () => {
+  const { server } = await between()
+  const transport = transportOf({})
+  for (const nexthop of [
+    `127.0.0.1:${server.port}`,
+    `[127.0.0.1]:${server.port}`,
+    `localhost:${server.port}`,
+  ]) {
+    expect(await deliver(transport, { nexthop })).toMatchObject({ kind: 'delivered' })
+  }
+})

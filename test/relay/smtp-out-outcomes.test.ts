@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import { deliver } from './request.js'
+import { between } from './smtp-out-fixture.js'
+
+test('a delivered message has the reply of the server', async () => {
+  const { transport } = await between()
+  expect(await deliver(transport)).toEqual({ kind: 'delivered', response: '250 2.0.0 taken' })
+})
+
+test('each recipient has the outcome of its own RCPT', async () => {
+  const { server, transport } = await between((line) =>
+    line.includes('<no@') ? '550 5.1.1 no such user' : line.includes('<full@') ? '452 4.2.2 full' : undefined,
+  )
+  const recipients = ['yes@example.net', 'no@example.net', 'full@example.net', 'also@example.net']
+  expect(await deliver(transport, { recipients })).toEqual([
+    { kind: 'delivered', response: '250 2.0.0 taken' },
+    { kind: 'failed', status: '5.1.1', reason: '550 5.1.1 no such user' },
+    { kind: 'deferred', status: '4.2.2', reason: '452 4.2.2 full' },
+    { kind: 'delivered', response: '250 2.0.0 taken' },
+  ])
+  expect(server.taken[0]?.recipients).toEqual(['yes@example.net', 'also@example.net'])
+})
+
+test('a recipient refused before the data is refused keeps its own outcome', async () => {
+  const { transport } = await between((line) =>
+    line.includes('<no@') ? '550 5.1.1 no such user' : line === '.' ? '451 4.7.1 greylisted' : undefined,
+  )
+  expect(await deliver(transport, { recipients: ['no@example.net', 'yes@example.net'] })).toEqual([
+    { kind: 'failed', status: '5.1.1', reason: expect.stringContaining('no such user') as string },
+    { kind: 'deferred', status: '4.7.1', reason: expect.stringContaining('greylisted') as string },
+  ])
+})
+
+test('a recipient refused before the connection breaks keeps its own outcome', async () => {
+  const { transport } = await between((line) =>
+    line.includes('<no@') ? '550 5.1.1 no such user' : line === '.' ? { does: 'close' } : undefined,
+  )
+  expect(await deliver(transport, { recipients: ['no@example.net', 'yes@example.net'] })).toMatchObject([
+    { kind: 'failed', status: '5.1.1' },
+    { kind: 'deferred', status: '4.4.2' },
+  ])
+})
+
+test.each([
+  ['MAIL', '550 5.7.1 not you', 'failed', '5.7.1'],
+  ['MAIL', '451 later', 'deferred', '4.0.0'],
+  ['RCPT', '550 nobody', 'failed', '5.0.0'],
+  ['RCPT', '552 too many recipients', 'deferred', '4.5.3'],
+  ['DATA', '554 5.7.1 no', 'failed', '5.7.1'],
+  ['DATA', '451 4.3.0 no', 'deferred', '4.3.0'],
+  ['.', '554 5.6.0 spam', 'failed', '5.6.0'],
+  ['.', '450-4.2.0 two\r\n450 4.2.0 lines', 'deferred', '4.2.0'],
+  ['.', '550 4.2.0 class of code and status differ', 'failed', '5.0.0'],
+  ['.', '503 bad sequence', 'deferred', '4.5.1'],
+  ['.', 'what?', 'deferred', '4.5.0'],
+])('%s answered with "%s" is %s with status %s', async (verb, reply, kind, status) => {
+  const { transport } = await between((line) => (line.startsWith(verb) ? reply : undefined))
+  const result = await deliver(transport)
+  expect(Array.isArray(result) ? result[0] : result).toMatchObject({ kind, status })
+})
+
+test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA'])(
+  'a server that closes at %s is site trouble, and the data may not have been delivered',
+  async (stage) => {
+    const { transport } = await between((line) => (line.startsWith(stage) ? { does: 'close' } : undefined))
+    const result = await deliver(transport)
+    expect(result).toMatchObject({ kind: 'site' })
+    expect(result).not.toMatchObject({ status: '4.4.2' })
+  },
+)
+
+test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA', '.'])(
+  'a server that is silent at %s is site trouble after the timeout',
+  async (stage) => {
+    const { transport } = await between((line) => (line.startsWith(stage) ? { does: 'hang' } : undefined), {
+      connectTimeoutMs: 300,
+      greetingTimeoutMs: 300,
+      silenceTimeoutMs: 300,
+    })
+    const result = await deliver(transport)
+    expect(result).toMatchObject({ kind: 'site', status: stage === '.' ? '4.4.2' : '4.4.1' })
+  },
+)
+
+test('a connection lost after the final dot says that the message may have been delivered', async () => {
+  const { transport } = await between((line) => (line === '.' ? { does: 'close' } : undefined))
+  expect(await deliver(transport)).toMatchObject({
+    kind: 'site',
+    status: '4.4.2',
+    reason: expect.stringContaining('may have been delivered') as string,
+  })
+})
+
+test.each([
+  ['554 5.3.2 go away', '4.3.2'],
+  ['421 busy', '4.4.0'],
+  ['SSH-2.0-OpenSSH_9.2', '4.4.0'],
+])('the greeting "%s" is site trouble with status %s', async (greeting, status) => {
+  const { transport } = await between((line) => (line === 'GREETING' ? greeting : undefined))
+  expect(await deliver(transport)).toMatchObject({ kind: 'site', status })
+})
+
+test('a port where nobody listens is site trouble that names it', async () => {
+  const { server, transport } = await between()
+  server.close()
+  expect(await deliver(transport)).toMatchObject({
+    kind: 'site',
+    status: '4.4.1',
+    reason: expect.stringContaining(`127.0.0.1:${server.port}`) as string,
+  })
+})

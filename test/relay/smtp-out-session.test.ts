@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { SMTPServer } from 'smtp-server'
+import { expect, onTestFinished, test } from 'vitest'
+import type { DeliveryRequest } from '../../src/delivery/transport.js'
+import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { deliver, requestOf, someData } from './request.js'
+import { between, transportOf } from './smtp-out-fixture.js'
+
+test.each([
+  ['dots at line starts', Buffer.from('.\r\n..\r\n.a\r\n...\r\nb.\r\n')],
+  ['nothing but a dot', Buffer.from('.\r\n')],
+  [
+    'eight bits',
+    Buffer.from([...Array(256).keys()].filter((byte) => byte !== 13 && byte !== 10).concat(13, 10)),
+  ],
+  ['a line of 998', Buffer.from(`${'x'.repeat(998)}\r\n`)],
+  [
+    '64 KiB',
+    Buffer.from(
+      `${
+        randomBytes(24_000)
+          .toString('base64')
+          .match(/.{1,76}/g)
+          ?.join('\r\n') ?? ''
+      }\r\n`,
+    ),
+  ],
+])('data with %s arrives byte-identical', async (_name, data) => {
+  const { server, transport } = await between()
+  expect(await deliver(transport, {}, data)).toMatchObject({ kind: 'delivered' })
+  expect(server.taken[0]?.data.equals(data)).toBe(true)
+})
+
+test('a bare line feed leaves as CRLF, and a dot after it does not end the data', async () => {
+  const { server, transport } = await between()
+  await deliver(transport, {}, Buffer.from('a\n.\nb\r.\rc\r\n'))
+  expect(server.taken[0]?.data.toString()).toBe('a\r\n.\r\nb\r\n.\r\nc\r\n')
+})
+
+test('data over a mebibyte is streamed and arrives byte-identical', async () => {
+  const { server, transport } = await between()
+  const data = Buffer.from('.line of a long message\r\n'.repeat(60_000))
+  const request = requestOf(data, { data: () => Promise.reject(new Error('must not be read at once')) })
+  expect(await transport.deliver(request, new AbortController().signal)).toMatchObject({ kind: 'delivered' })
+  expect(server.taken[0]?.data.equals(data)).toBe(true)
+})
+
+test('data that breaks off is not ended with a dot, and the error is the one of the data', async () => {
+  const { server, transport } = await between()
+  const failing = (): Readable =>
+    Readable.from(
+      (async function* () {
+        yield someData
+        throw Object.assign(new Error('checksum'), { code: 'DATA_CORRUPT' })
+      })(),
+    )
+  const request = requestOf(someData, { dataBytes: 5_000_000, stream: failing })
+  await expect(transport.deliver(request, new AbortController().signal)).rejects.toMatchObject({
+    code: 'DATA_CORRUPT',
+  })
+  expect(server.taken).toHaveLength(0)
+})
+
+test('the size and eight bits are announced, and SMTPUTF8 for a header that needs it', async () => {
+  const { server, transport } = await between()
+  const data = Buffer.from('Subject: grüße\r\n\r\n')
+  await deliver(transport, { smtputf8: true }, data)
+  const [mail] = server.taken[0]?.commands ?? []
+  expect(mail).toContain(`SIZE=${data.length}`)
+  expect(mail).toContain('BODY=8BITMIME')
+  expect(mail?.match(/SMTPUTF8/g)).toHaveLength(1)
+})
+
+test('an address with other letters says SMTPUTF8 once', async () => {
+  const { server, transport } = await between()
+  await deliver(transport, { smtputf8: true, recipients: ['grüße@example.net'] })
+  expect(server.taken[0]?.commands[0]?.match(/SMTPUTF8/g)).toHaveLength(1)
+  expect(server.taken[0]?.recipients).toEqual(['grüße@example.net'])
+})
+
+test('a message that needs SMTPUTF8 fails at a server without it', async () => {
+  const { server, transport } = await between(undefined, {}, ['PIPELINING'])
+  expect(await deliver(transport, { smtputf8: true })).toMatchObject({ kind: 'failed', status: '5.6.7' })
+  expect(server.taken).toHaveLength(0)
+})
+
+test('a message over the size that the server announces fails without being sent', async () => {
+  const { server, transport } = await between(undefined, {}, ['SIZE 10'])
+  expect(await deliver(transport)).toMatchObject({ kind: 'failed', status: '5.3.4' })
+  expect(server.taken).toHaveLength(0)
+})
+
+test('a server without pipelining gets one command at a time', async () => {
+  const { server, transport } = await between(undefined, {}, [])
+  expect(await deliver(transport, { recipients: ['a@example.net', 'b@example.net'] })).toMatchObject({
+    kind: 'delivered',
+  })
+  expect(server.taken[0]?.recipients).toHaveLength(2)
+})
+
+test('an address without a form in SMTP fails alone', async () => {
+  const { server, transport } = await between()
+  expect(await deliver(transport, { recipients: ['"a>b"@example.net', 'ok@example.net'] })).toMatchObject([
+    { kind: 'failed', status: '5.1.3' },
+    { kind: 'delivered' },
+  ])
+  expect(server.taken[0]?.recipients).toEqual(['ok@example.net'])
+})
+
+test('a request may be an instance whose members are on its class', async () => {
+  const plain = requestOf(someData, { recipients: ['"a>b"@example.net', 'ok@example.net'] })
+  class Instance implements DeliveryRequest {
+    readonly #plain = plain
+    readonly recipients = plain.recipients
+    get id() {
+      return this.#plain.id
+    }
+    get attempts() {
+      return this.#plain.attempts
+    }
+    get sender() {
+      return this.#plain.sender
+    }
+    get nexthop() {
+      return this.#plain.nexthop
+    }
+    get acceptedAt() {
+      return this.#plain.acceptedAt
+    }
+    get dataBytes() {
+      return this.#plain.dataBytes
+    }
+    get smtputf8() {
+      return this.#plain.smtputf8
+    }
+    data() {
+      return this.#plain.data()
+    }
+    stream() {
+      return this.#plain.stream()
+    }
+  }
+  const { transport } = await between()
+  expect(await transport.deliver(new Instance(), new AbortController().signal)).toMatchObject([
+    { kind: 'failed' },
+    { kind: 'delivered' },
+  ])
+})
+
+test('the null sender is an empty path', async () => {
+  const { server, transport } = await between()
+  await deliver(transport, { sender: '' })
+  expect(server.taken[0]?.commands[0]).toMatch(/^MAIL FROM:<>/)
+})
+
+/** smtp-server with its certificate for tests, which nobody has signed. */
+
+async function selfSigned(): Promise<{ port: number; secure: () => boolean }> {
+  let secure = false
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['AUTH'],
+    logger: false,
+    onData: (stream, session, done) => {
+      secure = session.secure
+      stream.resume()
+      stream.on('end', () => done())
+    },
+  })
+  server.on('error', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => server.close(() => {}))
+  return { port: (server.server.address() as AddressInfo).port, secure: () => secure }
+}
+
+test.each([
+  ['opportunistic', 'delivered', true],
+  ['none', 'delivered', false],
+  ['required', 'site', false],
+] as const)('TLS %s with a certificate nobody signed: %s', async (tls, kind, encrypted) => {
+  const { port, secure } = await selfSigned()
+  const transport = transportOf({ host: '127.0.0.1', port, tls })
+  expect(await deliver(transport)).toMatchObject({ kind })
+  expect(secure()).toBe(encrypted)
+})
+
+test('required TLS is not given up at a server without it', async () => {
+  const { server, transport } = await between((line) => (line === 'STARTTLS' ? '502 5.5.1 no' : undefined), {
+    tls: 'required',
+  })
+  expect(await deliver(transport)).toMatchObject({ kind: 'site' })
+  expect(server.taken).toHaveLength(0)
+})
+
+test('credentials without verified TLS are refused at once', () => {
+  expect(() => smtpTransport({ auth: { user: 'u', pass: 'p' } })).toThrow(/TLS/)
+})
+
+test('a reference cannot be sent, and is tried again', async () => {
+  const { transport } = await between()
+  const data = (): Promise<{ ref: string }> => Promise.resolve({ ref: 's3://bucket/1' })
+  expect(await deliver(transport, { data })).toMatchObject({ kind: 'deferred', status: '4.3.5' })
+})
