@@ -53,6 +53,11 @@ export class EventQueue {
     return { cancel: () => (timer.callback = undefined) }
   }
 
+  /** Something may happen before time passes. */
+  get hasReady(): boolean {
+    return this.#readyHead < this.#ready.length
+  }
+
   /** Takes the next event and moves time to it; `undefined` when none is due up to `untilMs`. */
   next(untilMs: number): (() => void) | undefined {
     const readyCount = this.#ready.length - this.#readyHead
