@@ -129,12 +129,15 @@ export class SegmentFiles {
     visit: PositionVisitor,
   ): Promise<Position> {
     const { grid } = this
+    // An end on the border of two segments is that of the first: there may be no second one yet.
+    const lastIndex = grid.indexOf(position(end - 1))
     let at = from
     let stopped = false
     while (at < end && !stopped) {
       const index = grid.indexOf(at)
+      at = position(Math.max(at, grid.firstOf(index)))
       const base = grid.at(index, 0)
-      const isLast = index === grid.indexOf(end)
+      const isLast = index === lastIndex
       const segmentEnd = isLast ? end : await endOf(index)
       if (at < segmentEnd) {
         const offset = await this.with(index, ({ file, seed }) =>
