@@ -1,4 +1,4 @@
-/** A relay under traffic that is killed again and again, and what must be true afterwards.
+/** A relay between clients and a server, killed again and again, and what must be true afterwards.
  * Oracles: every message that got 250 arrives at every recipient that takes it, byte-identical (O1); what arrives twice was in
  * flight at a kill: the relay had begun it, or had its answer for less than `flightMs` (O3); nothing arrives that was not sent (O5);
  * a recipient that is refused for good is reported to the sender once. */
@@ -6,11 +6,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { below, seededPrng } from '../../src/base/prng.js'
-import { runLoad } from './load.js'
 import { numberedMail, type NumberedMail } from './mail.js'
-import { RelayProcess } from './relay-process.js'
+import { argsOf, RelayProcess } from './relay-process.js'
 import { deliveryKey, hashOf, openSink, type Delivery, type Report, type Sink } from './sink.js'
+import { trafficUnderKills, type Scenario, type Traffic } from './traffic.js'
 
 /** How long after an answer its record may be unsynced: two syncs and the relay's turn, with room for a busy machine. */
 const flightMs = 250
@@ -18,85 +17,32 @@ const flightMs = 250
 const lateMs = 500
 const drainMs = 30_000
 
-export interface Scenario {
-  readonly seed: number
-  /** Messages that must have got 250. */
-  readonly settledCount: number
-  readonly sessionCount: number
-  readonly killCount: number
-  /** A kill comes at a random moment within this time after a start, milliseconds: before, while or after it recovers. */
-  readonly lifeMsMax: number
-  /** Local parts, without the number. */
-  readonly recipients: (number: number) => readonly string[]
-}
-
-export interface Evidence {
-  readonly settled: ReadonlyMap<number, NumberedMail>
-  readonly sent: ReadonlyMap<number, NumberedMail>
-  readonly kills: readonly { readonly atMs: number; readonly busyCount: number }[]
+export interface Evidence extends Traffic {
   readonly deliveries: ReadonlyMap<string, readonly Delivery[]>
   readonly reports: readonly Report[]
 }
 
 const isTaken = (recipient: string): boolean => !recipient.startsWith('fail-')
 
-export async function killed(scenario: Scenario): Promise<Evidence> {
+/** @param recipients local parts, without the number */
+export async function killed(
+  scenario: Scenario,
+  recipients: (number: number) => readonly string[],
+): Promise<Evidence> {
   const directory = await mkdtemp(join(tmpdir(), 'waybill-kill-'))
   const sink = await openSink()
-  const target = `${sink.host}:${sink.port}`
-  const relay = new RelayProcess([
-    '--queue',
-    join(directory, 'queue'),
-    '--relay',
-    target,
-    '--retry',
-    '1s,2s,5s',
-    '--log-level',
-    'warn',
-  ])
-  const prng = seededPrng(scenario.seed)
-  const settled = new Map<number, NumberedMail>()
-  const sent = new Map<number, NumberedMail>()
-  const kills: { atMs: number; busyCount: number }[] = []
-  const givesUp = new AbortController()
+  const options = { queue: join(directory, 'queue'), relay: `${sink.host}:${sink.port}`, retry: '1s,2s,5s' }
+  const relay = new RelayProcess(argsOf({ ...options, 'log-level': 'warn' }))
   try {
-    await relay.start()
-    const load = runLoad({
-      target: () => relay.endpoint,
-      sessionCount: scenario.sessionCount,
-      pauseMs: 10,
-      next: () => {
-        if (settled.size >= scenario.settledCount && kills.length >= scenario.killCount) return undefined
-        const number = sent.size + 1
-        const mail = numberedMail(scenario.seed, number, scenario.recipients(number))
-        sent.set(number, mail)
-        return mail
-      },
-      onSettled: (mail) => void settled.set(mail.number, mail),
-      signal: givesUp.signal,
-    })
-    for (let i = 0; i < scenario.killCount; i++) {
-      const listening = i === 0 ? Promise.resolve() : relay.start()
-      await sleep(below(prng, scenario.lifeMsMax))
-      kills.push({ atMs: performance.now(), busyCount: sink.busyCount() })
-      await relay.kill()
-      await listening
-    }
-    await relay.start()
-    await Promise.race([load, endedByItself(relay)])
-    await drained(sink, settled, relay)
-    return { settled, sent, kills, deliveries: sink.deliveries(), reports: sink.reports() }
+    const mailOf = (number: number): NumberedMail => numberedMail(scenario.seed, number, recipients(number))
+    const traffic = await trafficUnderKills(relay, scenario, mailOf, () => sink.busyCount())
+    await drained(sink, traffic.settled, relay)
+    return { ...traffic, deliveries: sink.deliveries(), reports: sink.reports() }
   } finally {
-    givesUp.abort()
     await relay.kill()
     sink.close()
     await rm(directory, { recursive: true, force: true })
   }
-}
-
-async function endedByItself(relay: RelayProcess): Promise<void> {
-  const exit = await relay.exit()
-  throw new Error(`the relay ended by itself, ${String(exit)}:\n${relay.log}`)
 }
 
 /** Waits until everything settled has arrived, and then as long as a duplicate would need. */

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { RelayProcess } from './relay-process.js'
+import { argsOf, RelayProcess } from './relay-process.js'
 
 const source = '/usr/sbin/smtp-source'
 const sink = '/usr/sbin/smtp-sink'
@@ -41,16 +41,8 @@ beforeAll(async () => {
   sinkProcess = spawn(sink, [...asUser, '-d', `${directory}/%M.`, `127.0.0.1:${port}`, '1000'], {
     stdio: 'ignore',
   })
-  relay = new RelayProcess([
-    '--queue',
-    join(directory, 'queue'),
-    '--relay',
-    `127.0.0.1:${port}`,
-    '--retry',
-    '1s',
-    '--log-level',
-    'warn',
-  ])
+  const options = { queue: join(directory, 'queue'), relay: `127.0.0.1:${port}`, retry: '1s' }
+  relay = new RelayProcess(argsOf({ ...options, 'log-level': 'warn' }))
   await relay.start()
 })
 

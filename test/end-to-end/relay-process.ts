@@ -4,6 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 export const waybillPath: string = fileURLToPath(new URL('../../dist/tools/waybill.js', import.meta.url))
 
+/** `{ queue: 'q' }` → `--queue q`. */
+export const argsOf = (options: Readonly<Record<string, string>>): string[] =>
+  Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
+
 export class RelayProcess {
   readonly #args: readonly string[]
   #child: ChildProcess | undefined

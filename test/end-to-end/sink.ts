@@ -45,45 +45,55 @@ export async function openSink(): Promise<Sink> {
     attempts.set(recipient, attempt)
     return attempt <= deferred ? '450 4.2.1 try again' : undefined
   })
+  const deliveries = new Map<string, Delivery[]>()
+  const reports: Report[] = []
+  let readCount = 0
+  const readOn = (): void => {
+    for (const taken of server.taken.slice(readCount)) {
+      if (isReport(taken.recipients)) reports.push(reportOf(taken))
+      else noteDelivery(deliveries, taken)
+    }
+    readCount = server.taken.length
+  }
   return {
     host: server.host,
     port: server.port,
-    deliveries: () => deliveriesOf(server.taken),
-    reports: () => server.taken.flatMap(reportOf),
+    deliveries: () => {
+      readOn()
+      return deliveries
+    },
+    reports: () => {
+      readOn()
+      return reports
+    },
     busyCount: () => server.busyCount(),
     takenCount: () => server.taken.length,
     close: () => server.close(),
   }
 }
 
-function deliveriesOf(taken: readonly Taken[]): Map<string, Delivery[]> {
-  const deliveries = new Map<string, Delivery[]>()
-  for (const { data, recipients, atMs } of taken) {
-    if (isReport(recipients)) continue
-    const plain = withoutReceived(data)
-    const number = numberOf(data)
-    // A message that cannot be told apart must not pass unseen: it stands under a number that nobody sent.
-    const hash = plain === undefined ? 'no Received field' : hashOf(plain)
-    for (const recipient of recipients) {
-      const key = deliveryKey(number ?? -1, recipient)
-      deliveries.set(key, [...(deliveries.get(key) ?? []), { atMs, hash }])
-    }
+function noteDelivery(deliveries: Map<string, Delivery[]>, { data, recipients, atMs }: Taken): void {
+  const plain = withoutReceived(data)
+  // A message that cannot be told apart must not pass unseen: it stands under a number that nobody sent.
+  const number = numberOf(data) ?? -1
+  const hash = plain === undefined ? 'no Received field' : hashOf(plain)
+  for (const recipient of recipients) {
+    const key = deliveryKey(number, recipient)
+    const copies = deliveries.get(key)
+    if (copies === undefined) deliveries.set(key, [{ atMs, hash }])
+    else copies.push({ atMs, hash })
   }
-  return deliveries
 }
 
 const isReport = (recipients: readonly string[]): boolean =>
   recipients.some((recipient) => recipient.endsWith('@sender.example'))
 
-function reportOf({ data, recipients, atMs }: Taken): Report[] {
-  if (!isReport(recipients)) return []
+function reportOf({ data, recipients, atMs }: Taken): Report {
   const text = data.toString('latin1')
-  return [
-    {
-      number: Number(/^s(\d+)@/.exec(recipients[0] ?? '')?.[1]),
-      messageId: /^Message-ID:\s*(\S+)/im.exec(text)?.[1] ?? '',
-      recipients: [...text.matchAll(/^Final-Recipient:\s*rfc822;\s*(\S+)/gim)].map((match) => match[1] ?? ''),
-      atMs,
-    },
-  ]
+  return {
+    number: Number(/^s(\d+)@/.exec(recipients[0] ?? '')?.[1]),
+    messageId: /^Message-ID:\s*(\S+)/im.exec(text)?.[1] ?? '',
+    recipients: [...text.matchAll(/^Final-Recipient:\s*rfc822;\s*(\S+)/gim)].map((match) => match[1] ?? ''),
+    atMs,
+  }
 }
