@@ -45,7 +45,7 @@ test('the window opens when the canary came back', () => {
 test('a canary that does not come back leaves the destination dead, whatever the cohort limit', () => {
   const world = afterOutage({
     defaultDestinationCanary: true,
-    defaultDestinationConcurrencyFailedCohortLimit: 1,
+    defaultDestinationConcurrencyFailedCohortLimit: 2,
   })
   const letter = world.admit(['smtp', site, 40])
   world.fill()
@@ -133,6 +133,36 @@ test('a suspended destination goes on at once when its user says so', () => {
   world.fill()
   expect(world.scheduler.resume('smtp', site, world.nowMs)).toBe(true)
   expect(world.fill()).toHaveLength(1)
+})
+
+test('a destination that is resumed has its whole rate again', () => {
+  const world = new World({ defaultDestinationRateLimit: 2 })
+  world.admit(['smtp', site, 300])
+  expect(world.fill()).toHaveLength(2)
+  world.scheduler.resume('smtp', site, world.nowMs)
+  expect(world.fill()).toHaveLength(2)
+})
+
+test('messages that were passed over while a destination was suspended go on when it is resumed', () => {
+  const world = new World({ defaultDestinationRateLimit: 1 })
+  const early = world.admit(['smtp', site, 120])
+  world.admit(['smtp', 'b.test', 1])
+  expect(world.fill()).toHaveLength(2)
+  world.scheduler.resume('smtp', site, world.nowMs)
+  expect(world.fill()).toMatchObject([{ message: early }])
+})
+
+test('a destination back from the dead still keeps its rate limit', () => {
+  const world = new World({
+    initialDestinationConcurrency: 1,
+    minimalBackoffTime: 5,
+    defaultDestinationRateLimit: 1,
+    defaultDestinationRateInterval: 60,
+  })
+  world.admit(['smtp', site, 1])
+  world.report(world.next()!, 'site')
+  world.pass(5000)
+  expect(world.destination('smtp', site)!.state).toEqual({ kind: 'suspended', untilMs: 60_000 })
 })
 
 test('a dead destination is revived at once when its user says so', () => {

@@ -115,6 +115,38 @@ test('a batch for a message that was withdrawn is ignored', () => {
   expect(world.scheduler.recipientCount).toBe(0)
 })
 
+test('a withdrawn message that waits for room is done at once', () => {
+  const world = new World({
+    qmgrMessageRecipientLimit: 1,
+    qmgrMessageActiveLimit: 1,
+    qmgrMessageRecipientMinimum: 1,
+    defaultRecipientLimit: 0,
+    defaultExtraRecipientLimit: 0,
+  })
+  world.admit(['smtp', 'a.test', 1])
+  const [first, second] = [world.admit(['smtp', 'a.test', 1]), world.admit(['smtp', 'a.test', 1])]
+  world.withdraw(first)
+  expect(first.done).toBe(true)
+  world.finish()
+  expect(second.done).toBe(true)
+})
+
+test('a job that waits for its batch keeps its place among the others', () => {
+  const world = new World({
+    qmgrMessageRecipientLimit: 1,
+    qmgrMessageRecipientMinimum: 2,
+    defaultRecipientLimit: 0,
+  })
+  const letter = world.admit(['smtp', 'a.test', 1], ['lmtp', 'b.test', 1], ['smtp', 'c.test', 1])
+  const entry = world.fill().find(({ transport }) => transport === 'smtp')!
+  world.report(entry, 'ok')
+  world.admit(['smtp', 'd.test', 1])
+  world.reluctant = true
+  world.fill()
+  expect(world.promised).toMatchObject([{ letter, first: 2 }])
+  expect(world.scheduler.inspect(({ id }) => id).jobs.get(`${letter.id}/smtp`)).toMatchObject({ level: 0 })
+})
+
 test('there is room for as many messages as the active limit says', () => {
   const world = new World({ qmgrMessageActiveLimit: 2 })
   world.admit(['smtp', 'a.test', 1])
