@@ -129,10 +129,11 @@ export class Dispatch {
   #begin(entry: Entry<Job>): void {
     const { message, addresses } = entry.message
     const { recipients } = message.envelope
-    const whole = entry.recipients.length === recipients.length
-    const named = whole
-      ? recipients
-      : entry.recipients.map((index) => addresses?.get(index) ?? recipients[index]!)
+    // In the order of the entry, which is not that of the envelope: outcomes come back in this order.
+    const named =
+      recipients.length === 1
+        ? recipients
+        : entry.recipients.map((index) => addresses?.get(index) ?? recipients[index]!)
     this.#attempts
       .get(entry.transport)!
       .begin(entry, new Request(message, named, entry.nexthop, this.#parts.reader))

@@ -105,8 +105,10 @@ export class Engine {
     await this.checkpointer.run()
     life.check()
     this.#recovering = false
-    for (const message of messages) this.#resume(message)
-    this.intake.run()
+    if (options.deliver) {
+      for (const message of messages) this.#resume(message)
+      this.intake.run()
+    }
     const durationMs = options.clock.monotonicMs() - startedAt
     events.emit('recovered', { messageCount: messages.length, cutBytes, durationMs })
   }

@@ -30,7 +30,8 @@ export async function unmakeQueue(disk: Disk): Promise<void> {
   const hasSegment = (await disk.list(journalDirectory)).some((name) => segmentIndexOf(name) !== undefined)
   const spools = await disk.list(spoolDirectory)
   if (!hasSegment && spools.length > 0) throw journalMissing(`${spoolDirectory}/${spools[0]}`)
-  for (const lane of await disk.list(lanesDirectory)) {
+  const lanes = await disk.list(lanesDirectory)
+  for (const lane of lanes) {
     for (const part of await disk.list(`${lanesDirectory}/${lane}`)) {
       const path = `${lanesDirectory}/${lane}/${part}`
       const [name] = await disk.list(path)
@@ -39,11 +40,17 @@ export async function unmakeQueue(disk: Disk): Promise<void> {
     }
     await disk.removeDirectory(`${lanesDirectory}/${lane}`)
   }
-  await disk.unlink(queueHeaderName)
-  for (const directory of directories) {
-    for (const name of await disk.list(directory)) await disk.unlink(`${directory}/${name}`)
-    await disk.removeDirectory(directory)
+  if (lanes.length > 0) await disk.syncDirectory(lanesDirectory)
+  // 1. queue.json unlinked  2. power loss takes that, and not the unlinks before it  3. spool files without a journal, or lanes
+  // without a header: neither opens. So what is inside goes first, for certain.
+  for (const directory of [spoolDirectory, journalDirectory]) {
+    const names = await disk.list(directory)
+    for (const name of names) await disk.unlink(`${directory}/${name}`)
+    if (names.length > 0) await disk.syncDirectory(directory)
   }
+  await disk.unlink(queueHeaderName)
+  const there = await disk.list('')
+  for (const directory of directories) if (there.includes(directory)) await disk.removeDirectory(directory)
 }
 
 const journalMissing = (path: string): WaybillError =>

@@ -31,7 +31,8 @@ export async function openLanes(
   garbage: Garbage,
   callbacks: LaneCallbacks,
 ): Promise<Lanes> {
-  const { intervalsMs } = options.retry
+  // A life that delivers nothing asks no policy: it leaves the lanes as they are.
+  const intervalsMs = options.deliver ? options.retry.intervalsMs : []
   const plan = planLanes(checkpoint.lanes, checkpoint.laneNext, intervalsMs, options.layout, firstPosition)
   const numbersOf = (positions: readonly LanePositions[]): number[] =>
     positions.filter((lane) => !lane.inJournal).map((lane) => lane.lane)
@@ -53,6 +54,7 @@ export async function openLanes(
       lastMarks: positions.marks,
       wanted:
         !isRetry ||
+        !options.deliver ||
         (intervalsMs.includes(positions.intervalMs) && inJournal === (options.layout === 'single')),
     })
     // What the journal holds for it is read, not handed over, up to the end of the life before.

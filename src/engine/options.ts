@@ -27,6 +27,8 @@ export interface QueueOptions {
   readonly retry?: RetryPolicy
   /** The scheduler's parameters, under their Postfix names. */
   readonly scheduler?: SchedulerOptions
+  /** false: mail is only accepted; deliveries are left to the life that opens the queue next. Default true. */
+  readonly deliver?: boolean
   /** When an attempt without an answer is given up. */
   readonly attempt?: AttemptOptions
   /** Reports name this host. Default 'localhost'. */
@@ -85,6 +87,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     route: given.route,
     retry: given.retry ?? postfixRetry(),
     scheduler: given.scheduler ?? {},
+    deliver: given.deliver ?? true,
     attempt: given.attempt ?? {},
     reportingMta: given.reportingMta ?? 'localhost',
     dataBytesMax: integer('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),

@@ -85,7 +85,8 @@ async function revive(parts: Parts, working: WorkingMessage): Promise<ActiveMess
   const envelope = await parts.reader.envelope(place)
   const message = new ActiveMessage(envelope, place, working.start, carried)
   for (const record of records) message.apply(record)
-  message.recoveries = records.length > 0 ? 1 : message.recoveries + 1
+  // A life that delivers nothing gives it no chance, and does not count.
+  message.recoveries = (records.length > 0 ? 0 : message.recoveries) + (parts.options.deliver ? 1 : 0)
   return message
 }
 

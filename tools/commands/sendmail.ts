@@ -12,7 +12,6 @@ import {
   openQueue,
   type DeliveryResult,
   type ErrorCode,
-  type Transport,
 } from '../../src/index.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { lineOf, UsageError, type Arguments, type Command } from './command.js'
@@ -134,9 +133,6 @@ function exitOf(result: DeliveryResult): number {
   return exitCode
 }
 
-/** Accepts for those who come later: nothing is attempted by a process that ends in a moment. */
-const notNow: Transport = { deliver: () => new Promise(() => {}) }
-
 async function intoDirectory(mail: Mail, given: string | undefined, dataBytesMax: number): Promise<number> {
   const directory = given ?? queueUsual
   if (given === undefined && !(await isThere(directory))) {
@@ -146,8 +142,9 @@ async function intoDirectory(mail: Mail, given: string | undefined, dataBytesMax
     try {
       await mkdir(directory, { recursive: true })
       const queue = await openQueue(directory, {
-        transports: { later: notNow },
-        route: () => ({ transport: 'later', nexthop: 'later' }),
+        deliver: false,
+        transports: {},
+        route: () => ({ transport: 'none', nexthop: 'none' }),
         dataBytesMax,
       })
       try {
