@@ -3,7 +3,7 @@
  * Invariant: the first failure of a write, a sync or a rename is the end of this life. Nothing is retried, and what was
  * pending never becomes durable as far as anybody is told. */
 import type { Clock } from '../base/clock.js'
-import type { Position } from '../base/position.js'
+import { nowhere, type Position } from '../base/position.js'
 import type { Prng } from '../base/prng.js'
 import { Ring } from '../base/ring.js'
 import type { DiskFile } from '../disk/disk.js'
@@ -71,7 +71,8 @@ export class JournalWriter {
   #next: { readonly file: Promise<DiskFile>; ready: boolean }
   #pumping = false
   #soon = false
-  #wanted = false
+  /** What stands before it is to be synced; what is appended later is not asked for yet. */
+  #wantedEnd: Position = nowhere
   #failure: { readonly error: unknown } | undefined
 
   constructor(options: JournalWriterOptions) {
@@ -149,7 +150,7 @@ export class JournalWriter {
   /** Asks for a commit of what is appended. It begins when this turn of the event loop has done its work, so that all who
    * append in it share it. */
   want(): void {
-    this.#wanted = true
+    this.#wantedEnd = this.end
     if (this.#soon || this.#pumping) return
     this.#soon = true
     this.#options.clock.soon(() => {
@@ -177,10 +178,10 @@ export class JournalWriter {
   async #pump(): Promise<void> {
     if (this.#pumping) return
     this.#pumping = true
-    this.#wanted = false
     try {
       do {
         const batch = this.#commits.take(this.#options.clock.wallMs())
+        if (batch === undefined) this.#wantedEnd = nowhere
         if (batch === undefined || this.#failure !== undefined) break
         if (batch.index !== this.#fileIndex) await this.#enter(batch.index)
         await this.#write(batch.buffer.subarray(0, batch.used), batch.offsetBytes)
@@ -192,7 +193,8 @@ export class JournalWriter {
       this.#options.onFailure(error)
     }
     this.#pumping = false
-    if (this.#wanted && !this.#isOver()) this.want()
+    // One turn later, so that those who were told just now share the next sync.
+    if (this.durableEnd < this.#wantedEnd && !this.#isOver()) this.want()
   }
 
   #isOver(): boolean {

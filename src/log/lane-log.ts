@@ -121,6 +121,8 @@ export class LaneLog {
   /** Makes place for a group; the appends that follow without a wait belong to it. It lies in one segment. */
   open(groupBytes: number, timeMs: number): void {
     assert(this.#allocatedEnd >= this.#target(groupBytes), 'a lane is appended to only where it has room')
+    const mostBytes = this.files.grid.segmentBytes - segmentHeaderBytes - frameHeaderBytes
+    assert(groupBytes <= mostBytes, 'a group fits a segment of its lane')
     const left = this.#leftInSegment()
     if (groupBytes + frameHeaderBytes > left) this.#appendPad(left, timeMs)
     this.#stage(groupBytes)

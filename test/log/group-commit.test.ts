@@ -1,0 +1,197 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { crc32 } from '../../src/base/checksum.js'
+import type { Position } from '../../src/base/position.js'
+import { isWaybillError } from '../../src/errors.js'
+import { scanBatches } from '../../src/log/segment-scan.js'
+import { blockBytes, segmentHeaderBytes } from '../../src/log/segment.js'
+import { frameBytes, kindAt, kinds, payloadAt } from '../../src/record/frame.js'
+import { memoryFile } from './memory-disk.js'
+import { SegmentContent, seedOf } from './segment-content.js'
+
+const segmentBytes = 8 * blockBytes
+const payload = (bytes: number, fill = 1): Buffer => Buffer.alloc(bytes, fill)
+
+test('what is appended while a batch is in flight is not durable when that batch is', () => {
+  const log = new SegmentContent(segmentBytes, blockBytes)
+  const [first] = log.append([payload(100)]) as [Position]
+  expect(log.take()).toBeDefined()
+  const [second] = log.append([payload(100)]) as [Position]
+  expect(log.take()).toBeUndefined()
+  log.commits.written()
+  expect(log.commits.durableEnd).toBeGreaterThan(first)
+  expect(log.commits.durableEnd).toBeLessThanOrEqual(second)
+  log.sync()
+  expect(log.commits.durableEnd).toBeGreaterThan(second)
+})
+
+test('nothing becomes durable by being taken', () => {
+  const log = new SegmentContent(segmentBytes, blockBytes)
+  log.append([payload(100)])
+  const before = log.commits.durableEnd
+  log.take()
+  expect(log.commits.durableEnd).toBe(before)
+})
+
+test('nothing appended is nothing to write', () => {
+  const log = new SegmentContent(segmentBytes, blockBytes)
+  log.sync()
+  const { length } = log.batches
+  log.sync()
+  expect(log.batches).toHaveLength(length)
+  expect(log.commits.stagedBytes).toBe(0)
+})
+
+test('a group that no segment can hold is refused and changes nothing', () => {
+  const log = new SegmentContent(segmentBytes, blockBytes)
+  const { end } = log.commits
+  expect(() => log.append([payload(segmentBytes - segmentHeaderBytes)])).toThrow(
+    expect.objectContaining({ code: 'MESSAGE_TOO_LARGE' }),
+  )
+  expect(log.commits.end).toBe(end)
+})
+
+test('the largest group that is accepted fits', () => {
+  for (let bytes = segmentBytes - segmentHeaderBytes; bytes > 0; bytes -= 8) {
+    const log = new SegmentContent(segmentBytes, blockBytes)
+    if (isRefused(() => log.append([payload(bytes)]))) continue
+    log.sync()
+    expect(log.batches.at(-1)!.end).toBe(segmentBytes)
+    return
+  }
+  expect.unreachable()
+})
+
+function isRefused(act: () => unknown): boolean {
+  try {
+    act()
+    return false
+  } catch (error) {
+    return isWaybillError(error, 'MESSAGE_TOO_LARGE')
+  }
+}
+
+const anySteps = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: fc.array(fc.nat(3000), { minLength: 1, maxLength: 3 }) },
+    { weight: 2, arbitrary: fc.constant('take' as const) },
+    { weight: 2, arbitrary: fc.constant('written' as const) },
+    { weight: 1, arbitrary: fc.constant('checkpoint' as const) },
+  ),
+  { maxLength: 120, size: 'max' },
+)
+
+interface Told {
+  readonly at: Position
+  readonly payload: Buffer
+  /** Number of its group. */
+  readonly group: number
+}
+
+/** Lives through the steps; what was appended, in order, and what each segment begins with. */
+function live(
+  steps: readonly (number[] | 'take' | 'written' | 'checkpoint')[],
+  batchBytes: number,
+): { log: SegmentContent; told: Told[]; copies: Map<number, string> } {
+  const log = new SegmentContent(segmentBytes, batchBytes)
+  const told: Told[] = []
+  const copies = new Map([[0, 'checkpoint 0']])
+  let newest = 'checkpoint 0'
+  let underWay = false
+  steps.forEach((step, i) => {
+    if (step === 'take') underWay = log.take() !== undefined || underWay
+    else if (step === 'written') {
+      if (underWay) log.commits.written()
+      underWay = false
+    } else if (step === 'checkpoint') {
+      newest = `checkpoint ${i}`
+      log.commits.rememberCheckpoint(Buffer.from(newest))
+    } else {
+      const payloads = step.map((bytes) => payload(bytes, i))
+      const before = log.commits.segmentIndex
+      log.append(payloads).forEach((at, n) => told.push({ at, payload: payloads[n]!, group: i }))
+      if (log.commits.segmentIndex !== before) copies.set(log.commits.segmentIndex, newest)
+    }
+  })
+  if (underWay) log.commits.written()
+  log.sync()
+  return { log, told, copies }
+}
+
+const brief = ({ at, payload: bytes }: { readonly at: number; readonly payload: Buffer }): string =>
+  `${at}: ${bytes.length} of ${bytes[0]}, ${crc32(bytes)}`
+
+interface Read {
+  readonly at: number
+  readonly payload: Buffer
+  readonly batch: number
+}
+
+/** All data frames that count, and the payload of each segment's first frame. */
+async function readBack(log: SegmentContent): Promise<{ data: Read[]; copies: Map<number, string> }> {
+  const data: Read[] = []
+  const copies = new Map<number, string>()
+  let batch = 0
+  let previousEnd = 0
+  for (const [index, segment] of log.segments) {
+    const { first, last } = await scanBatches(
+      memoryFile(segment),
+      seedOf(index),
+      segmentBytes,
+      (window, at, offset) => {
+        if (offset === segmentHeaderBytes) copies.set(index, payloadAt(window, at).toString())
+        const start = log.batches.findIndex((b) => b.index === index && b.start <= offset && offset < b.end)
+        batch = start
+        if (kindAt(window, at) === kinds.data)
+          data.push({ at: log.grid.at(index, offset), payload: Buffer.from(payloadAt(window, at)), batch })
+      },
+    )
+    expect(first?.previousEnd).toBe(previousEnd)
+    previousEnd = log.grid.at(index, last!.end)
+  }
+  return { data, copies }
+}
+
+test('what was appended is read back in order, each group in one batch, each segment behind a copy of the newest checkpoint', async () => {
+  await fc.assert(
+    fc.asyncProperty(anySteps, fc.constantFrom(1, 2, 4), async (steps, batchBlocks) => {
+      const { log, told, copies } = live(steps, batchBlocks * blockBytes)
+      const read = await readBack(log)
+      expect(read.data.map(brief)).toEqual(told.map(brief))
+      const batches = new Set(read.data.map(({ batch }, i) => `${told[i]!.group} ${batch}`))
+      expect(batches.size).toBe(new Set(told.map(({ group }) => group)).size)
+      expect(read.copies).toEqual(copies)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('batches follow each other without a gap, on whole blocks, each naming the end of the one before', () => {
+  fc.assert(
+    fc.property(anySteps, (steps) => {
+      const { log } = live(steps, blockBytes)
+      log.batches.forEach(({ index, start, end }, i) => {
+        const before = log.batches[i - 1]
+        expect([start % blockBytes, end % blockBytes]).toEqual([0, 0])
+        expect(start).toBe(before?.index === index ? before.end : segmentHeaderBytes)
+        expect(index - (before?.index ?? index)).toBeLessThanOrEqual(1)
+      })
+      expect(log.commits.stagedBytes).toBe(0)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('a group that needs a batch of its own near the end of a segment does not leave the segment', () => {
+  // Filled so that the group fits the segment behind what is staged, but not behind the padding that seals it.
+  const log = new SegmentContent(segmentBytes, blockBytes)
+  log.append([payload(blockBytes)])
+  log.sync()
+  const { offset } = { offset: log.grid.offsetOf(log.commits.end) }
+  log.append([payload(40)])
+  const room = segmentBytes - offset - frameBytes(40) - 32
+  log.append([payload(room - 16)])
+  log.sync()
+  const [last] = log.batches.slice(-1)
+  expect(last!.end).toBeLessThanOrEqual(segmentBytes)
+})

@@ -1,0 +1,286 @@
+/** A lane's log on a simulated disk: trusted up to what was synced, and written in whole groups. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { position, type Position } from '../../src/base/position.js'
+import { seededPrng } from '../../src/base/prng.js'
+import type { Disk } from '../../src/disk/disk.js'
+import { LaneLog } from '../../src/log/lane-log.js'
+import { SegmentFiles } from '../../src/log/segment-files.js'
+import { SegmentGrid, segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
+import { frameBytes, frameHeaderBytes, kindAt, kinds, payloadAt } from '../../src/record/frame.js'
+import type { DiskImage } from '../../src/sim/disk-image.js'
+import { SimDisk, type SimDiskOptions } from '../../src/sim/sim-disk.js'
+import { SimWorld } from '../../src/sim/world.js'
+
+const segmentBytes = 8 * 4096
+const grid = new SegmentGrid(segmentBytes)
+const born = position(segmentHeaderBytes)
+
+interface Lane {
+  readonly world: SimWorld
+  readonly disk: SimDisk
+  readonly log: LaneLog
+  readonly failures: unknown[]
+  /** Appends a group, when there is room for it. Returns the positions of its frames. */
+  readonly append: (sizes: readonly number[]) => Promise<Position[]>
+}
+
+async function openLane(options: SimDiskOptions = {}, end: Position = born, seed = 1): Promise<Lane> {
+  const world = new SimWorld({ seed, order: 'fifo' })
+  const disk = new SimDisk(world, options)
+  const failures: unknown[] = []
+  const waiting: (() => void)[] = []
+  const log = newLog(disk, end, failures, () => {
+    for (const look of waiting.splice(0)) look()
+  })
+  await world.settle(
+    disk
+      .makeDirectory('lane')
+      .then(() => disk.syncDirectory(''))
+      .then(() => log.recover()),
+  )
+  const append = async (sizes: readonly number[]): Promise<Position[]> => {
+    const bytes = sizes.reduce((sum, size) => sum + frameBytes(size), 0)
+    while (!log.hasRoom(bytes)) await new Promise<void>((look) => waiting.push(look))
+    log.open(bytes, 1)
+    return sizes.map((size) => log.append(kinds.envelope, 3, 1, Buffer.alloc(size, size % 250)))
+  }
+  return { world, disk, log, failures, append }
+}
+
+const newLog = (disk: Disk, end: Position, failures: unknown[], onRoom: () => void): LaneLog =>
+  new LaneLog({
+    disk,
+    directory: 'lane',
+    log: 6,
+    life: 1,
+    prng: seededPrng(3),
+    files: new SegmentFiles(disk, 'lane', 6, 'lane 3 envelopes', grid),
+    end,
+    onSegment: () => undefined,
+    onRoom,
+    onFailure: (error) => failures.push(error),
+  })
+
+/** Positions and sizes of the envelopes before `end`. */
+async function readBack({ world, log }: Lane, from: Position, end: Position): Promise<string[]> {
+  const found: string[] = []
+  await world.settle(
+    log.read(from, end, (window, at, place) => {
+      if (kindAt(window, at) !== kinds.envelope) return
+      const payload = payloadAt(window, at)
+      const isWhole = payload.every((byte) => byte === payload.length % 250)
+      found.push(`${place}: ${payload.length}${isWhole ? '' : ' damaged'}`)
+    }),
+  )
+  return found
+}
+
+const anyGroups = fc.array(fc.array(fc.nat(3000), { minLength: 1, maxLength: 4 }), {
+  minLength: 1,
+  maxLength: 40,
+  size: 'max',
+})
+
+test('what was appended and synced is read back in order, each group in one segment', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyGroups, fc.nat(5), async (groups, every) => {
+      const lane = await openLane()
+      const told: string[] = []
+      for (const [i, sizes] of groups.entries()) {
+        const at = await lane.world.settle(lane.append(sizes))
+        at.forEach((place, n) => told.push(`${place}: ${sizes[n]}`))
+        const last = at.at(-1)! + frameBytes(sizes.at(-1)!) - 1
+        expect(grid.indexOf(at[0]!)).toBe(grid.indexOf(position(last)))
+        if (i % (every + 1) === 0) lane.log.pad(1)
+      }
+      const end = lane.log.pad(1)
+      await lane.world.settle(lane.log.sync())
+      expect(await readBack(lane, born, end)).toEqual(told)
+      expect(lane.failures).toEqual([])
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test.each([
+  ['leaves exactly the 16 bytes of an empty pad', 0],
+  ['would leave 8 bytes and goes to the next segment', 8],
+  ['would fill the segment to the last byte and goes to the next', 16],
+  ['leaves 24 bytes', -8],
+])('a group that %s', async (_, more) => {
+  const lane = await openLane()
+  const room = segmentBytes - segmentHeaderBytes
+  const [first] = await lane.world.settle(lane.append([100]))
+  const second = room - frameBytes(100) - frameHeaderBytes - frameHeaderBytes + more
+  const [at] = await lane.world.settle(lane.append([second]))
+  const [after] = await lane.world.settle(lane.append([200]))
+  const end = lane.log.pad(1)
+  await lane.world.settle(lane.log.sync())
+  expect(grid.indexOf(at!)).toBe(more > 0 ? 1 : 0)
+  expect(grid.indexOf(after!)).toBe(grid.indexOf(at!) + 1)
+  expect(await readBack(lane, born, end)).toEqual([`${first}: 100`, `${at}: ${second}`, `${after}: 200`])
+})
+
+test('a pad ends on a block, whatever stands before it, and one more pad is none', async () => {
+  for (let size = 4000; size < 4120; size++) {
+    const lane = await openLane()
+    await lane.world.settle(lane.append([size]))
+    const end = lane.log.pad(1)
+    expect(end % 4096).toBe(0)
+    expect(lane.log.pad(1)).toBe(end)
+  }
+})
+
+test('what was padded and synced survives every crash, byte for byte, whatever was appended behind it', async () => {
+  const lane = await openLane({}, born, 9)
+  for (let i = 0; i < 12; i++) await lane.world.settle(lane.append([i * 300, 50]))
+  const end = lane.log.pad(1)
+  await lane.world.settle(lane.log.sync())
+  const told = await readBack(lane, born, end)
+  for (let i = 0; i < 9; i++) await lane.world.settle(lane.append([i * 700]))
+  // The buffer goes to the system when it is full or synced; a sync that has begun is the worst moment.
+  void lane.log.sync().catch(() => undefined)
+  await lane.world.run({ eventsMax: 2 }).catch(() => undefined)
+  let states = 0
+  for (const { image } of [...lane.disk.crashStates({ exhaustiveUnitsMax: 5 }), ...lane.disk.killStates()]) {
+    states++
+    const next = await reopened(image, end)
+    expect(await readBack(next, born, end)).toEqual(told)
+    expect(next.log.end).toBe(end)
+  }
+  expect(states).toBeGreaterThan(5)
+})
+
+/** Another life, on the image that a crash left. */
+const reopened = (image: DiskImage, end: Position): Promise<Lane> => openLane({ image }, end)
+
+test('a start cuts the log at its end: what stood behind is gone and its place is written anew', async () => {
+  const lane = await openLane()
+  await lane.world.settle(lane.append([500]))
+  const end = lane.log.pad(1)
+  await lane.world.settle(lane.append([600]))
+  for (let i = 0; i < 12; i++) await lane.world.settle(lane.append([3000]))
+  const later = lane.log.pad(1)
+  await lane.world.settle(lane.log.sync())
+  expect(grid.indexOf(later)).toBeGreaterThan(grid.indexOf(end))
+  lane.disk.abandon()
+  const next = await reopened(lane.disk.image, end)
+  expect(next.disk.image.files()).toEqual([`lane/${segmentName(0)}`])
+  expect(next.disk.image.bytes(`lane/${segmentName(0)}`).length).toBe(grid.offsetOf(end))
+  const [at] = await next.world.settle(next.append([700]))
+  const newEnd = next.log.pad(1)
+  await next.world.settle(next.log.sync())
+  expect(at).toBe(end)
+  expect(await readBack(next, end, newEnd)).toEqual([`${end}: 700`])
+})
+
+test('a log that was cut at the beginning of a segment goes on in a file of its own', async () => {
+  const lane = await openLane()
+  await lane.world.settle(lane.append([segmentBytes - segmentHeaderBytes - 3 * frameHeaderBytes]))
+  const end = lane.log.pad(1)
+  await lane.world.settle(lane.log.sync())
+  expect(grid.offsetOf(end)).toBe(segmentHeaderBytes)
+  lane.disk.abandon()
+  const next = await reopened(lane.disk.image, end)
+  const [at] = await next.world.settle(next.append([10]))
+  const newEnd = next.log.pad(1)
+  await next.world.settle(next.log.sync())
+  expect(await readBack(next, end, newEnd)).toEqual([`${at}: 10`])
+})
+
+test('trusted content that is missing or cut short is LOG_CORRUPT with its place', async () => {
+  const lane = await openLane()
+  await lane.world.settle(lane.append([5000]))
+  const end = lane.log.pad(1)
+  await lane.world.settle(lane.log.sync())
+  lane.disk.abandon()
+  const { image } = lane.disk
+  const corrupt = { code: 'LOG_CORRUPT', place: { log: 'lane 3 envelopes', segment: 0 } }
+  await alter(image, async (disk) => {
+    const file = await disk.open(`lane/${segmentName(0)}`, 'write')
+    await file.truncate(grid.offsetOf(end) - 1)
+    await file.close()
+  })
+  await expect(reopened(image, end)).rejects.toMatchObject(corrupt)
+  await alter(image, (disk) => disk.unlink(`lane/${segmentName(0)}`))
+  await expect(reopened(image, end)).rejects.toMatchObject(corrupt)
+})
+
+async function alter(image: DiskImage, act: (disk: Disk) => Promise<void>): Promise<void> {
+  const world = new SimWorld({ seed: 0, order: 'fifo' })
+  const disk = new SimDisk(world, { image })
+  await world.settle(act(disk))
+  disk.abandon()
+}
+
+test('a file that is no segment is named', async () => {
+  const world = new SimWorld({ seed: 0, order: 'fifo' })
+  const disk = new SimDisk(world)
+  await world.settle(disk.makeDirectory('lane').then(() => disk.open('lane/notes.txt', 'create')))
+  await expect(world.settle(newLog(disk, born, [], () => undefined).recover())).rejects.toMatchObject({
+    code: 'LOG_CORRUPT',
+    place: { path: 'lane/notes.txt' },
+  })
+})
+
+test('a full disk is met before anything is appended, and room comes when there is some', async () => {
+  const lane = await openLane()
+  await lane.world.settle(lane.append([100]))
+  lane.disk.image.size = { capacityBytes: segmentBytes / 2, capacityFiles: Infinity }
+  const { log, world } = lane
+  expect(log.hasRoom(20_000)).toBe(false)
+  await world.run()
+  expect([log.hasRoom(20_000), log.diskFull]).toEqual([false, true])
+  expect(lane.failures).toEqual([])
+  lane.disk.image.size = { capacityBytes: Infinity, capacityFiles: Infinity }
+  log.extend()
+  await world.run()
+  expect([log.hasRoom(20_000), log.diskFull]).toEqual([true, false])
+})
+
+test.each(['EIO', 'SHORT'] as const)('a write or a sync that fails with %s ends the life', async (errno) => {
+  for (const [kind, at] of [
+    ['write', 1],
+    ['sync', 1],
+    ['syncDirectory', 2],
+  ] as const) {
+    const lane = await openLane({ faults: [{ kinds: [kind], at, errno, effect: 'none', count: 99 }] })
+    const { log, world } = lane
+    const appended = world.settle(lane.append([10]))
+    await appended.catch(() => undefined)
+    const synced = await world.settle(
+      log.sync().then(
+        () => 'synced',
+        () => 'failed',
+      ),
+    )
+    expect(synced === 'failed' || lane.failures.length > 0).toBe(true)
+  }
+})
+
+test('a segment that is forgotten is gone when the next sync has made its name durable', async () => {
+  const lane = await openLane()
+  for (let i = 0; i < 12; i++) await lane.world.settle(lane.append([3000]))
+  lane.log.pad(1)
+  await lane.world.settle(lane.log.sync())
+  await lane.world.settle(lane.log.forget(0))
+  const before = [...lane.disk.crashStates()].map(({ image }) =>
+    image.files().includes(`lane/${segmentName(0)}`),
+  )
+  expect(before).toContain(true)
+  await lane.world.settle(lane.log.sync())
+  const after = [...lane.disk.crashStates()].map(({ image }) =>
+    image.files().includes(`lane/${segmentName(0)}`),
+  )
+  expect(after).not.toContain(true)
+})
+
+test('a group that no segment of the lane can hold is refused, not written over the end', async () => {
+  const lane = await openLane()
+  const { log, world } = lane
+  const bytes = frameBytes(segmentBytes)
+  log.hasRoom(bytes)
+  await world.run()
+  expect(() => log.open(bytes, 1)).toThrow('segment')
+})

@@ -1,0 +1,146 @@
+/** Spares and segments on a simulated disk: what a crash leaves is usable, and a full disk is met where one can wait. */
+import { expect, test } from 'vitest'
+import type { Disk } from '../../src/disk/disk.js'
+import { reserveSpares } from '../../src/log/segment-pool.js'
+import { decodeSegmentHeader, segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
+import type { DiskImage } from '../../src/sim/disk-image.js'
+import { SimDisk } from '../../src/sim/sim-disk.js'
+import { SimWorld } from '../../src/sim/world.js'
+import { journalPool, segmentBytes } from './fixture.js'
+
+async function begin(disk: Disk): Promise<void> {
+  await disk.makeDirectory('journal')
+  await disk.syncDirectory('')
+}
+
+/** Makes spares, makes segments of them, recycles one, makes another of it. */
+async function use(disk: Disk): Promise<void> {
+  await begin(disk)
+  const pool = journalPool(disk)
+  const first = pool.prepare(0, [1, 2])
+  await pool.refill()
+  await (await first).close()
+  await (await pool.prepare(1, [3, 4])).close()
+  await pool.refill()
+  await pool.recycle([0])
+  await (await pool.prepare(2, [5, 6])).close()
+}
+
+test('a segment that was handed over is there after any crash, with its header and its whole length', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  const pool = journalPool(disk)
+  const preparing = pool.prepare(7, [11, 12])
+  await world.settle(pool.refill().then(() => preparing))
+  let states = 0
+  for (const { image } of disk.crashStates()) {
+    states++
+    const bytes = image.bytes(`journal/${segmentName(7)}`)
+    expect(decodeSegmentHeader(bytes, {})).toEqual({
+      log: 0,
+      index: 7,
+      segmentBytes,
+      epoch: [11, 12],
+      life: 1,
+    })
+    expect(bytes.length).toBe(segmentBytes)
+    expect(bytes.subarray(segmentHeaderBytes).every((byte) => byte === 0)).toBe(true)
+  }
+  expect(states).toBeGreaterThan(0)
+})
+
+test('after a crash at any call, a pool takes over what is there and makes segments of it', async () => {
+  const images: { readonly image: DiskImage; readonly line: string }[] = []
+  const world = new SimWorld({ seed: 3 })
+  const disk: SimDisk = new SimDisk(world, {
+    observer: {
+      before: ({ n, operation }) => {
+        for (const { image } of [
+          ...disk.crashStates({ exhaustiveUnitsMax: 2, randomStates: 1, statesMax: 4 }),
+          ...disk.killStates(),
+        ])
+          images.push({ image, line: `op=${n} ${operation.kind} ${operation.path}` })
+      },
+    },
+  })
+  await world.settle(use(disk))
+  for (const { image, line } of images)
+    expect({ line, ...(await takeOver(image)) }).toEqual({ line, unfinished: 0, short: 0, prepared: true })
+})
+
+async function takeOver(image: DiskImage): Promise<{ unfinished: number; short: number; prepared: boolean }> {
+  const { disk, world } = newDisk(image)
+  return world.settle(
+    (async () => {
+      await begin(disk)
+      const pool = journalPool(disk)
+      await pool.adopt(await disk.list('journal'), [])
+      const names = await disk.list('journal')
+      const spares = names.filter((name) => /^spare-[0-9]+$/.test(name))
+      const short = spares.filter((name) => image.bytes(`journal/${name}`).length !== segmentBytes).length
+      const preparing = pool.prepare(99, [1, 1])
+      await pool.refill()
+      await (await preparing).close()
+      return {
+        unfinished: names.filter((name) => name.endsWith('.fill')).length,
+        short,
+        prepared: (await disk.list('journal')).includes(segmentName(99)),
+      }
+    })(),
+  )
+}
+
+test('while the disk is full a segment that is asked for waits, and a recycled one is enough', async () => {
+  const { disk, world } = newDisk()
+  disk.image.size = { capacityBytes: (reserveSpares + 0.5) * segmentBytes, capacityFiles: Infinity }
+  await world.settle(begin(disk))
+  const pool = journalPool(disk)
+  const first = pool.prepare(0, [1, 1])
+  await world.settle(pool.refill())
+  await world.settle(first.then((file) => file.close()))
+  expect([pool.readyCount, pool.diskFull]).toEqual([1, true])
+  await world.settle(pool.prepare(1, [2, 2]).then((file) => file.close()))
+  let got = false
+  const third = pool.prepare(2, [3, 3]).then((file) => {
+    got = true
+    return file.close()
+  })
+  await world.settle(pool.refill())
+  expect([got, pool.diskFull]).toEqual([false, true])
+  await world.settle(pool.recycle([0]).then(() => third))
+  expect(got).toBe(true)
+  const names = disk.image.files()
+  expect(names.filter((name) => name.endsWith('.fill'))).toEqual([])
+})
+
+test('a refill that finds room again says that the disk is no longer full', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  disk.image.size = { capacityBytes: segmentBytes / 2, capacityFiles: Infinity }
+  const changes: string[] = []
+  const pool = journalPool(disk, () => changes.push(`${pool.readyCount} ${pool.diskFull}`))
+  await world.settle(pool.refill())
+  disk.image.size = { capacityBytes: Infinity, capacityFiles: Infinity }
+  await world.settle(pool.refill())
+  expect(changes).toEqual(['0 true', `${reserveSpares} false`])
+})
+
+test('garbage beyond the spares that are kept is removed', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  const pool = journalPool(disk)
+  const segments = Array.from({ length: 8 }, (_, i) => i)
+  const prepared = segments.map((index) => pool.prepare(index, [index, 1]))
+  await world.settle(pool.refill())
+  for (const one of prepared) await world.settle(one.then((file) => file.close()))
+  const before = pool.readyCount
+  await world.settle(pool.recycle(segments))
+  expect(before).toBe(reserveSpares)
+  expect(pool.readyCount).toBe(4)
+  expect(disk.image.files()).toHaveLength(4)
+})
+
+function newDisk(image?: DiskImage): { disk: SimDisk; world: SimWorld } {
+  const world = new SimWorld({ seed: 0, order: 'fifo' })
+  return { world, disk: new SimDisk(world, image === undefined ? {} : { image }) }
+}

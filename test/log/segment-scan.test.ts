@@ -1,0 +1,144 @@
+/** Torn tail or corruption: every byte of a small journal is turned over, one at a time. */
+import { expect, test } from 'vitest'
+import { isWaybillError } from '../../src/errors.js'
+import { SegmentFiles } from '../../src/log/segment-files.js'
+import { segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
+import { findTail } from '../../src/recovery/journal-tail.js'
+import { memoryDisk } from './memory-disk.js'
+import { SegmentContent } from './segment-content.js'
+
+const segmentBytes = 8 * 4096
+
+function journal(batchCount: number): SegmentContent {
+  const log = new SegmentContent(segmentBytes, 4096)
+  for (let i = 0; i < batchCount; i++) {
+    log.append([Buffer.from(`record ${i}`), Buffer.alloc(i * 50, 'x')])
+    log.sync()
+  }
+  return log
+}
+
+/** Where the tail ends in a damaged segment, or the error's code and offset. */
+async function tailOf(bytes: Buffer): Promise<number | string> {
+  const disk = memoryDisk(new Map([[`journal/${segmentName(0)}`, bytes]]))
+  const { grid } = new SegmentContent(segmentBytes, 4096)
+  const files = new SegmentFiles(disk, 'journal', 0, 'journal', grid)
+  try {
+    const tail = await findTail(files, [segmentName(0)])
+    return tail.index < 0 ? 'unbegun' : grid.offsetOf(tail.end)
+  } catch (error) {
+    if (!isWaybillError(error)) throw error
+    return error.place.segment === 0 ? error.code : `${error.code} without a place`
+  }
+}
+
+/** What the tail is for each byte turned over, as runs of equal answers: [first, last, answer]. */
+async function answers(log: SegmentContent, from: number, to: number): Promise<(number | string)[][]> {
+  const bytes = log.segment(0)
+  const runs: (number | string)[][] = []
+  for (let at = from; at < to; at++) {
+    bytes[at]! ^= 0x10
+    const answer = await tailOf(bytes)
+    bytes[at]! ^= 0x10
+    const run = runs.at(-1)
+    if (run?.[2] === answer) run[1] = at
+    else runs.push([at, at, answer])
+  }
+  return runs
+}
+
+test('a byte that changed is corruption before the last batch, a shorter tail in it, and nothing behind it', async () => {
+  const log = journal(3)
+  const [first, second, third] = log.batches as [
+    (typeof log.batches)[0],
+    (typeof log.batches)[0],
+    (typeof log.batches)[0],
+  ]
+  const runs = await answers(log, segmentHeaderBytes, third.end + 64)
+  expect(runs).toEqual([
+    [first.start, second.end - 1, 'LOG_CORRUPT'],
+    [third.start, third.end - 1, second.end],
+    [third.end, third.end + 63, third.end],
+  ])
+})
+
+test('a changed byte of the header is never taken for content', async () => {
+  const log = journal(2)
+  const runs = await answers(log, 0, 64)
+  expect(runs).toEqual([
+    [0, 7, 'LOG_CORRUPT'],
+    [8, 11, 'FORMAT_NEWER'],
+    [12, 43, 'LOG_CORRUPT'],
+    [44, 63, log.batches[1]!.end],
+  ])
+})
+
+test('a segment whose only batch is torn was not begun', async () => {
+  const log = journal(1)
+  const [only] = log.batches as [(typeof log.batches)[0]]
+  expect(await answers(log, only.start, only.end)).toEqual([[only.start, only.end - 1, 'unbegun']])
+})
+
+test('a batch that is there up to any byte of it is cut as a whole', async () => {
+  const log = journal(3)
+  const [, second, third] = log.batches as [
+    (typeof log.batches)[0],
+    (typeof log.batches)[0],
+    (typeof log.batches)[0],
+  ]
+  const whole = Buffer.from(log.segment(0))
+  for (let end = third.start; end < third.end; end += 8) {
+    const torn = Buffer.from(whole).fill(0, end)
+    const isWhole = torn.equals(whole)
+    expect(await tailOf(torn)).toBe(isWhole ? third.end : second.end)
+  }
+})
+
+test('sectors of the last batch in any mixture of old and new are all or nothing', async () => {
+  const log = journal(2)
+  log.append([Buffer.alloc(6000, 'y')])
+  log.sync()
+  const third = log.batches[2]!
+  const whole = Buffer.from(log.segment(0))
+  // In a recycled segment the old bytes are those of another epoch: anything but zeroes.
+  for (const old of [0, 0x55])
+    for (let lost = 1; lost < 2 ** ((third.end - third.start) / 4096 + 4); lost++) {
+      const torn = Buffer.from(whole)
+      for (let sector = 0; sector * 512 < third.end - third.start; sector++)
+        if ((lost >> (sector % 6)) & 1)
+          torn.fill(old, third.start + sector * 512, third.start + (sector + 1) * 512)
+      expect(await tailOf(torn)).toBe(torn.equals(whole) ? third.end : log.batches[1]!.end)
+    }
+})
+
+test('the content of a recycled segment is never read as that of its successor', async () => {
+  const log = journal(4)
+  const recycled = Buffer.from(log.segment(0))
+  const fresh = new SegmentContent(segmentBytes, 4096, undefined, 1).segment(1)
+  // The same file, as it looks when it has become segment 1: the new header, the old batches.
+  fresh.copy(recycled, 0, 0, segmentHeaderBytes)
+  const disk = memoryDisk(new Map([[`journal/${segmentName(1)}`, recycled]]))
+  const files = new SegmentFiles(disk, 'journal', 0, 'journal', log.grid)
+  const tail = await findTail(files, [segmentName(1)])
+  expect(tail).toMatchObject({ index: -1, unbegun: [1], cutBytes: 0 })
+})
+
+test('a segment that lies under another name, or in another log, is refused', async () => {
+  const log = journal(1)
+  const named = memoryDisk(new Map([[`journal/${segmentName(5)}`, log.segment(0)]]))
+  const files = new SegmentFiles(named, 'journal', 0, 'journal', log.grid)
+  await expect(findTail(files, [segmentName(5)])).rejects.toMatchObject({
+    code: 'LOG_CORRUPT',
+    place: { segment: 5 },
+  })
+  const other = memoryDisk(new Map([[`journal/${segmentName(0)}`, log.segment(0)]]))
+  const otherLog = new SegmentFiles(other, 'journal', 2, 'lane 1 envelopes', log.grid)
+  await expect(findTail(otherLog, [segmentName(0)])).rejects.toMatchObject({ code: 'LOG_CORRUPT' })
+})
+
+test('a file that is shorter than a header is no segment', async () => {
+  for (const bytes of [0, 7, 43, 44, 4095])
+    expect(await tailOf(journal(1).segment(0).subarray(0, bytes))).toBe(
+      bytes >= 44 ? 'unbegun' : 'LOG_CORRUPT',
+    )
+})
