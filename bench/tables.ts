@@ -1,6 +1,7 @@
 /** The three measurements of the Postfix document on servers with limited concurrency, as a discrete-event simulation around
  * our Scheduler. Invariant: time moves only from event to event, everything random comes from the seed: a run is repeatable. */
 import { below, type Prng, seededPrng } from '../src/base/prng.js'
+import type { BenchArguments } from './bench.js'
 import {
   type Entry,
   type RecipientBatch,
@@ -224,16 +225,19 @@ export function compareTables(): ComparedRow[] {
   )
 }
 
-const shown = ({ deferredPercent, average, deviation }: Row): string =>
-  `${deferredPercent.toFixed(2).padStart(6)} % ${average.toFixed(2).padStart(6)} / ${deviation.toFixed(2)}`
+const cellsOf = (name: string, { deferredPercent, average, deviation }: Row): Record<string, number> => ({
+  [`${name} deferred %`]: deferredPercent,
+  [`${name} average`]: average,
+  [`${name} deviation`]: deviation,
+})
 
-export async function run({ json }: { readonly json: boolean }): Promise<void> {
-  const rows = compareTables()
-  if (json) return console.log(JSON.stringify(rows))
-  console.log('Deferred, and window (average / deviation) at each delivery; mean of 12 seeds.')
-  console.log('table feedback   | document               | ours                   | with Postfix rounding')
-  for (const { table, feedback, document, ours, rounding } of rows)
-    console.log(
-      `${table}     ${feedback.padEnd(10)} | ${shown(document)} | ${shown(ours)} | ${shown(rounding)}`,
-    )
+export async function run({ output }: Pick<BenchArguments, 'output'>): Promise<void> {
+  const rows = compareTables().map(({ table, feedback, document, ours, rounding }) => ({
+    table,
+    feedback,
+    ...cellsOf('document', document),
+    ...cellsOf('ours', ours),
+    ...cellsOf('rounding', rounding),
+  }))
+  output.table('deferred recipients, and the window at each delivery; mean of 12 seeds', rows)
 }

@@ -77,9 +77,11 @@ function unlist(job: Job): void {
   const { transport } = job
   assert(job.level === 0 && job.parent === undefined, 'a job that leaves the lists is out of the tree')
   passChildrenTo(job, undefined)
-  if (transport.currentJob === job) transport.currentJob = job.next
+  const isCurrent = transport.currentJob === job
+  // What holds for the jobs behind this one holds for those behind the next.
+  if (transport.floorFor === job) transport.floorFor = isCurrent ? job.next : undefined
+  if (isCurrent) transport.currentJob = job.next
   if (transport.candidate === job || transport.candidateFor === job) transport.forgetCandidate()
-  if (transport.floorFor === job) transport.floorFor = undefined
   removeFromOrder(transport, job)
   removeFromTime(transport, job)
   job.level = -1

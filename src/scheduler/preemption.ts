@@ -48,8 +48,9 @@ export function candidateFor(current: Job, nowSecond: number): Job | undefined {
   return transport.candidate
 }
 
-/** Cost: one step per job behind the current one, unless a good one comes first. When none was found it is not repeated for the
- * same current job until a job that is small enough appears, blockers are released, or the preemption tree changes. */
+/** Cost: one step per job behind the current one, unless a good one comes first. When none was found it is not repeated,
+ * for this current job or those behind it, until a job that is small enough appears, blockers are released, or the preemption
+ * tree changes. */
 function scan(current: Job, slotsMax: number, nowSecond: number): Job | undefined {
   const { transport } = current
   let best: Job | undefined
