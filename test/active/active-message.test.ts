@@ -1,0 +1,137 @@
+/** What is known of an active message: living through it and replaying it come to the same. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ActiveMessage, type ActiveRecord, type EnvelopePlace } from '../../src/active/active-message.js'
+import { position } from '../../src/base/position.js'
+import { toRanges } from '../../src/base/ranges.js'
+import { decodeStart, encodeStart } from '../../src/record/start.js'
+import { envelopeOf } from '../lane/fixture.js'
+
+const place: EnvelopePlace = { lane: 0, position: position(4096), bytes: 100, outOfOrder: false }
+const newMessage = (count: number): ActiveMessage =>
+  new ActiveMessage(envelopeOf(count), place, position(9000), undefined)
+
+const recipientCount = 40
+const kinds = ['delivered', 'deferred', 'failed'] as const
+
+/** Records that a life can have: each recipient gets at most one outcome, failures can be reported. */
+const anyRecords: fc.Arbitrary<ActiveRecord[]> = fc
+  .record({
+    order: fc.shuffledSubarray(Array.from({ length: recipientCount }, (_, i) => i)),
+    cuts: fc.array(fc.nat(7), { maxLength: 20 }),
+    outcomes: fc.array(fc.tuple(fc.constantFrom(...kinds), fc.constantFrom('a', 'b', '')), {
+      minLength: 20,
+      maxLength: 20,
+    }),
+    others: fc.array(fc.tuple(fc.nat(20), fc.nat(recipientCount - 1), fc.nat(3)), { maxLength: 5 }),
+  })
+  .map(({ order, cuts, outcomes, others }) => {
+    const records: ActiveRecord[] = []
+    let from = 0
+    cuts.forEach((length, i) => {
+      const indexes = order.slice(from, from + length)
+      from += length
+      const [kind, text] = outcomes[i]!
+      if (indexes.length > 0)
+        records.push({
+          kind: 'delivery',
+          notes: [{ kind, status: '4.0.0', text, ranges: toRanges(indexes) }],
+        })
+    })
+    for (const [at, index, warnings] of others)
+      records.splice(at % (records.length + 1), 0, { kind: 'reported', reported: [index, index], warnings })
+    const [first] = others
+    if (first !== undefined) records.push({ kind: 'replacement', lane: first[0] + 2, timeMs: first[1] })
+    return records
+  })
+
+/** All that can be asked of a message. */
+const stateOf = (message: ActiveMessage): object => ({
+  pending: message.indexesIn('pending'),
+  delivered: message.indexesIn('delivered'),
+  deferred: message.indexesIn('deferred'),
+  failed: message.indexesIn('failed'),
+  counts: [message.pendingCount, message.deliveredCount, message.deferredCount, message.failedCount],
+  unreported: message.unreportedFailures(),
+  warnings: message.warnings,
+  replacement: message.replacement,
+  reasons: (['deferred', 'failed'] as const).map((kind) => message.notesOf(kind)),
+})
+
+test('a message that carries what was known is in the same state, through any number of carries and what is on disk', () => {
+  fc.assert(
+    fc.property(anyRecords, fc.nat(20), fc.nat(20), (records, one, other) => {
+      const lived = newMessage(recipientCount)
+      let carried = newMessage(recipientCount)
+      records.forEach((record, i) => {
+        lived.apply(record)
+        carried.apply(record)
+        if (i === one || i === other) carried = restarted(carried)
+      })
+      carried = restarted(carried)
+      const { reported, ...rest } = carried.carried()
+      const { reported: livedReported, ...livedRest } = lived.carried()
+      expect(stateOf(carried)).toEqual(stateOf(lived))
+      expect(reported).toEqual(livedReported)
+      expect({ ...rest, start: 0 }).toEqual({ ...livedRest, start: 0 })
+    }),
+  )
+})
+
+/** The start that takes the place of the message's, written and read. */
+function restarted(message: ActiveMessage): ActiveMessage {
+  const start = {
+    envelope: place.position,
+    envelopeBytes: place.bytes,
+    outOfOrder: false,
+    carried: message.carried(),
+  }
+  const { carried } = decodeStart(Buffer.from(encodeStart(start)))
+  return new ActiveMessage(message.envelope, place, position(message.start + 1000), carried)
+}
+
+test('counts are those of the states, and each recipient is in one', () => {
+  fc.assert(
+    fc.property(anyRecords, (records) => {
+      const message = newMessage(recipientCount)
+      for (const record of records) message.apply(record)
+      const all = (['pending', ...kinds] as const).flatMap((state) => message.indexesIn(state))
+      expect(all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: recipientCount }, (_, i) => i))
+      expect(message.failedCount).toBe(message.indexesIn('failed').length)
+    }),
+  )
+})
+
+test('a second outcome for a recipient stops the process', () => {
+  const message = newMessage(3)
+  const outcome = {
+    kind: 'delivery',
+    notes: [{ kind: 'delivered', status: '', text: '', ranges: [1, 1] }],
+  } as const
+  message.apply(outcome)
+  expect(() => message.apply(outcome)).toThrow('an outcome is recorded for a recipient that waits for one')
+})
+
+test('a failure is reported until the sender was told of it', () => {
+  const message = newMessage(5)
+  message.apply({
+    kind: 'delivery',
+    notes: [{ kind: 'failed', status: '5.1.1', text: 'no', ranges: [0, 3] }],
+  })
+  message.apply({ kind: 'reported', reported: [1, 2], warnings: 0 })
+  expect(message.unreportedFailures()).toEqual([0, 3])
+  message.apply({ kind: 'reported', reported: [0, 0, 3, 3], warnings: 0 })
+  expect(message.unreportedFailures()).toEqual([])
+})
+
+test('of many different reasons texts are given up when they are carried, states never', () => {
+  const message = newMessage(500)
+  for (let i = 0; i < 500; i++)
+    message.apply({
+      kind: 'delivery',
+      notes: [{ kind: kinds[i % 3]!, status: '4.0.0', text: `reason ${i}`, ranges: [i, i] }],
+    })
+  const again = restarted(message)
+  expect(message.carried().notes.length).toBeLessThanOrEqual(101)
+  for (const state of kinds) expect(again.indexesIn(state)).toEqual(message.indexesIn(state))
+})

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { ActiveMessage, type EnvelopePlace } from '../../src/active/active-message.js'
+import { ActiveSet } from '../../src/active/active-set.js'
+import { position } from '../../src/base/position.js'
+import { envelopeOf } from '../lane/fixture.js'
+
+const place: EnvelopePlace = { lane: 0, position: position(4096), bytes: 100, outOfOrder: false }
+const messageAt = (start: number): ActiveMessage =>
+  new ActiveMessage(envelopeOf(), place, position(start), undefined)
+
+test('the earliest start is that of the oldest active message, or of one whose file is not unlinked', () => {
+  const set = new ActiveSet()
+  const [one, two, three] = [messageAt(10), messageAt(20), messageAt(30)]
+  for (const message of [one, two, three]) set.add(message)
+  expect(set.earliestStart).toBe(10)
+  set.endHolding(one)
+  expect([set.earliestStart, set.count]).toEqual([10, 2])
+  set.end(two)
+  set.unlinked(one)
+  expect(set.earliestStart).toBe(30)
+  set.end(three)
+  expect(set.earliestStart).toBeUndefined()
+})
+
+test('a message that is started again goes behind the others', () => {
+  const set = new ActiveSet()
+  const [one, two] = [messageAt(10), messageAt(20)]
+  set.add(one)
+  set.add(two)
+  set.restart(one, position(30))
+  expect([set.earliestStart, set.has(one), one.start]).toEqual([20, true, 30])
+  expect([...set.messages()]).toEqual([two, one])
+})
+
+test('a message ends once, and two cannot have one start', () => {
+  const set = new ActiveSet()
+  const one = messageAt(10)
+  set.add(one)
+  expect(() => set.add(messageAt(10))).toThrow('a start is the start of one message')
+  set.end(one)
+  expect(() => set.end(one)).toThrow('a message ends once')
+})

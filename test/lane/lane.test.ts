@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { nowhere, position } from '../../src/base/position.js'
+import { firstRetryLane, holdLane, incomingLane, Lane } from '../../src/lane/lane.js'
+import { Lanes } from '../../src/lane/lanes.js'
+import { candidateAt } from './fixture.js'
+
+const laneOf = (number: number, intervalMs: number, wanted = true): Lane =>
+  new Lane({
+    number,
+    intervalMs,
+    logs: undefined,
+    runner: position(4096),
+    trustedEnd: position(4096),
+    dataFloor: position(4096),
+    lastMarks: nowhere,
+    wanted,
+  })
+
+test('a message waits until its interval has passed since it was appended', () => {
+  const lane = laneOf(2, 300_000)
+  const candidate = { ...candidateAt(4096, 1_000_000), seenAtMs: 0 }
+  expect(lane.waitMs(candidate, 1_100_000, 100_000)).toBe(200_000)
+  expect(lane.waitMs(candidate, 1_300_000, 300_000)).toBe(0)
+})
+
+test('a message waits at most its interval by the monotonic clock, wherever the wall clock steps', () => {
+  const lane = laneOf(2, 300_000)
+  const candidate = { ...candidateAt(4096, 1_000_000), seenAtMs: 5_000 }
+  expect(lane.waitMs(candidate, 0, 5_000)).toBe(300_000)
+  expect(lane.waitMs(candidate, 0, 304_000)).toBe(1_000)
+  expect(lane.waitMs(candidate, 0, 305_000)).toBe(0)
+})
+
+test('the number of a lane says what it is', () => {
+  expect([
+    laneOf(incomingLane, 0).kind,
+    laneOf(holdLane, Infinity).kind,
+    laneOf(firstRetryLane, 1).kind,
+  ]).toEqual(['incoming', 'hold', 'retry'])
+})
+
+test('a lane with a mark or a candidate is not drained', () => {
+  const lane = laneOf(2, 1)
+  expect(lane.isDrained).toBe(true)
+  lane.marks.add(position(4096))
+  expect(lane.isDrained).toBe(false)
+  lane.marks.drop(position(4096))
+  lane.runner.handOver(candidateAt(4096))
+  expect(lane.isDrained).toBe(false)
+})
+
+test('a delay goes to the wanted lane of the nearest interval, never to one that is only drained', () => {
+  const lanes = new Lanes([laneOf(2, 100, false), laneOf(3, 300), laneOf(4, 900)], 5)
+  expect(lanes.forDelay(300).number).toBe(3)
+  expect(lanes.forDelay(100).number).toBe(3)
+  expect(lanes.forDelay(700).number).toBe(4)
+  expect(() => lanes.get(9)).toThrow('a lane that is named exists')
+  expect([lanes.has(2), lanes.has(9)]).toEqual([true, false])
+})
