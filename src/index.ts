@@ -16,6 +16,13 @@ export type {
   SiteTrouble,
   Transport,
 } from './delivery/transport.js'
+export type {
+  DestinationSnapshot,
+  DestinationState,
+  FeedbackEvent,
+  SchedulerOptions,
+  TransportOptions,
+} from './scheduler/scheduler.js'
 export { fixedRetry } from './policy/fixed-retry.js'
 export { postfixRetry, type PostfixRetryOptions } from './policy/postfix-retry.js'
 export type { RetryDecision, RetryPolicy, RetryState } from './policy/retry-policy.js'

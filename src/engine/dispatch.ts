@@ -56,6 +56,7 @@ export class Dispatch {
         read: (job, _firstIndex, countMax) => this.#read(job, countMax),
         deferred: (job, recipients, reason) => this.#deferred(job, recipients, reason),
         done: () => undefined,
+        onFeedback: (event) => void parts.events.emit('feedback', event),
       },
     )
     for (const [name, transport] of Object.entries(options.transports))
@@ -74,13 +75,30 @@ export class Dispatch {
     return this.#scheduler.hasRoom
   }
 
-  destinations(): Iterable<DestinationSnapshot> {
-    return this.#scheduler.destinations()
+  /** Destinations in use, dead or suspended; `untilMs` by the wall clock. */
+  destinations(): readonly DestinationSnapshot[] {
+    const { clock } = this.#parts.options
+    const offsetMs = clock.wallMs() - clock.monotonicMs()
+    return [...this.#scheduler.destinations()].map((destination) => {
+      const { state } = destination
+      return state.kind === 'ready'
+        ? destination
+        : { ...destination, state: { ...state, untilMs: Math.round(state.untilMs + offsetMs) } }
+    })
+  }
+
+  /** Revives a dead destination, or ends a suspension, now. @returns false when there is nothing to resume */
+  resume(transport: string, name: string): boolean {
+    const resumed = this.#scheduler.resume(transport, name, this.#parts.options.clock.monotonicMs())
+    if (resumed) this.wake()
+    return resumed
   }
 
   /** A message became active. */
   admit(message: ActiveMessage): void {
     const { envelope } = message
+    // Monotonic, here and below: neither order nor timers of the scheduler may follow a clock that is set.
+    const nowMs = this.#parts.options.clock.monotonicMs()
     if (message.pendingCount === 0) {
       this.#ready.push(message)
     } else {
@@ -92,8 +110,8 @@ export class Dispatch {
           given: 0,
           addresses: envelope.recipientFrames.length > 0 ? new Map() : undefined,
         },
-        envelope.acceptedAt,
-        this.#parts.options.clock.wallMs(),
+        nowMs,
+        nowMs,
       )
     }
     this.wake()
@@ -116,8 +134,7 @@ export class Dispatch {
   }
 
   #run(): void {
-    const { clock } = this.#parts.options
-    const nowMs = clock.wallMs()
+    const nowMs = this.#parts.options.clock.monotonicMs()
     this.#scheduler.tick(nowMs)
     for (let entry = this.#scheduler.next(nowMs); entry !== undefined; entry = this.#scheduler.next(nowMs))
       this.#begin(entry)
@@ -156,7 +173,7 @@ export class Dispatch {
     this.#scheduler.report(
       entry,
       report.site !== undefined ? 'site' : isDeferred ? 'defer' : 'ok',
-      options.clock.wallMs(),
+      options.clock.monotonicMs(),
       report.site === undefined ? undefined : { status: report.site.status, text: report.site.reason },
     )
     this.wake()
@@ -222,7 +239,7 @@ export class Dispatch {
     const batch = this.#batch(job, last - given + 1, (index) => addresses[index - from]!)
     if (batch.recipients.length === 0 && !batch.complete) return this.#supply(job, countMax)
     for (const { index, address } of batch.recipients) job.addresses!.set(index, address)
-    this.#scheduler.supply(job, batch, options.clock.wallMs())
+    this.#scheduler.supply(job, batch, options.clock.monotonicMs())
     this.wake()
   }
 

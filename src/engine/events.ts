@@ -2,6 +2,7 @@
  * `accepted`. Listeners run inside the engine's turn: what they throw is theirs, and ends the process like any uncaught error. */
 import { EventEmitter } from 'node:events'
 import type { MessageId } from '../base/message-id.js'
+import type { FeedbackEvent } from '../scheduler/scheduler.js'
 
 export interface RecipientEvent {
   readonly id: MessageId
@@ -35,6 +36,8 @@ export interface QueueEvents {
   finished: [{ readonly id: MessageId }]
   /** Recovery has ended; runners go. */
   recovered: [{ readonly messageCount: number; readonly cutBytes: number; readonly durationMs: number }]
+  /** A step of a destination's concurrency, when the scheduler's `destinationConcurrencyFeedbackDebug` is on. */
+  feedback: [FeedbackEvent]
   /** Something that an operator should see; mail is safe. */
   warning: [{ readonly code: string; readonly message: string; readonly id?: MessageId }]
   /** The end of this life: by `crash()` without an error, or because the device or an invariant failed. */

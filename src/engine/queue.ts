@@ -3,6 +3,7 @@ import type { Accepted } from './accept.js'
 import type { Engine } from './engine.js'
 import type { QueueEvents } from './events.js'
 import { list, type ListedMessage, type Selector } from './listing.js'
+import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { Parts } from './parts.js'
 import { statistics, type QueueStatistics } from './statistics.js'
 import type { Submission } from './submission.js'
@@ -39,6 +40,17 @@ export class Queue {
 
   stats(): QueueStatistics {
     return statistics(this.#parts, this.#engine)
+  }
+
+  /** Destinations in use, dead or suspended: window, deliveries under way, entries that wait, until when, why. */
+  destinations(): readonly DestinationSnapshot[] {
+    return this.#engine.dispatch.destinations()
+  }
+
+  /** Revives a dead destination, or ends its suspension, now.
+   * @param name of the snapshot, @returns false when there is nothing to resume */
+  resume(transport: string, name: string): boolean {
+    return this.#engine.dispatch.resume(transport, name)
   }
 
   get limits(): QueueLimits {

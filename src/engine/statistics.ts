@@ -68,6 +68,6 @@ export function statistics({ journal, lanes, active, garbage }: Parts, engine: E
       ...journal.statistics,
       checkpointCount: engine.checkpointer.count,
     },
-    destinations: [...engine.dispatch.destinations()],
+    destinations: engine.dispatch.destinations(),
   }
 }
