@@ -150,8 +150,7 @@ export class LaneLog {
     const used = this.files.grid.offsetOf(this.#end) % blockBytes
     if (used > 0) {
       const left = blockBytes - used
-      const bytes = left < frameHeaderBytes ? left + blockBytes : left
-      this.#appendPad(bytes, timeMs)
+      this.#appendPad(left < frameHeaderBytes ? left + blockBytes : left, timeMs)
     }
     return this.#end
   }
