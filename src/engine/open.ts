@@ -43,20 +43,31 @@ export async function openQueue(directory: string, options: QueueOptions): Promi
   }
 }
 
-async function open(
+/** Opens, unless the life ends meanwhile: nobody listens yet, and calls that were under way may never settle. */
+function open(options: EngineOptions, disk: Disk, header: QueueHeader, tail: JournalTail): Promise<Queue> {
+  return new Promise((resolve, reject) => {
+    begin(options, disk, header, tail, reject).then(resolve, reject)
+  })
+}
+
+/** @param onFailure is told why the life ended, if it ends before it has begun */
+async function begin(
   options: EngineOptions,
   disk: Disk,
   header: QueueHeader,
   tail: JournalTail,
+  onFailure: (error: unknown) => void,
 ): Promise<Queue> {
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
 
   const events = new QueueEmitter()
   const garbage = new Garbage()
   let engine: Engine | undefined
+  let begun = false
   const life = new Life((error) => {
     engine?.stop()
     disk.abandon()
+    if (!begun) return onFailure(error)
     if (error !== undefined && events.listenerCount('crashed') === 0)
       throw new WaybillError(
         'QUEUE_CRASHED',
@@ -96,6 +107,7 @@ async function open(
   life.check()
   opened.begin()
   life.run(engine.recover())
+  begun = true
   return new Queue(parts, engine)
 }
 
