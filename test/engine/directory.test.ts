@@ -1,0 +1,196 @@
+/** What lies in the directory: another owner, another format, another thing altogether. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openQueue } from '../../src/engine/open.js'
+import type { QueueOptions } from '../../src/engine/options.js'
+import { postfixRetry } from '../../src/policy/postfix-retry.js'
+import { segmentName } from '../../src/log/segment.js'
+import { codeOf, real, simulated, submission, type Stage } from './stage.js'
+
+/** A queue with a message in it that waits, at rest. */
+async function leave(stage: Stage): Promise<string> {
+  stage.answer = () => ({ kind: 'deferred', status: '4.2.2', reason: 'full' })
+  const queue = await stage.open({ retry: postfixRetry() })
+  const { id } = await queue.submit(submission())
+  await stage.until('it is deferred', () => stage.told('deferred').length > 0)
+  await stage.until('a checkpoint vouches for it', async () => (await stage.ids()).includes(id))
+  queue.crash()
+  await new Promise<void>((resolve) => stage.clock.after(30, resolve))
+  return id
+}
+
+const journalOf = (stage: Stage): string => join(stage.directory, 'journal')
+const segmentsOf = async (stage: Stage): Promise<string[]> =>
+  (await readdir(journalOf(stage))).filter((name) => name.endsWith('.log')).sort()
+
+test('a second owner in the same process is told QUEUE_LOCKED, and gets the queue when the first has crashed', async () => {
+  await real(async (stage) => {
+    const queue = await stage.open()
+    const options = { transports: {}, route: () => ({ transport: '', nexthop: '' }) }
+    expect(await codeOf(openQueue(stage.directory, options))).toBe('QUEUE_LOCKED')
+    expect(await codeOf(queue.submit(submission()))).toBe('accepted')
+    queue.crash()
+    expect(await codeOf(stage.open())).toBe('accepted')
+  })
+})
+
+test('a directory that another process owns is QUEUE_LOCKED, until that process is killed', async () => {
+  await real(async (stage) => {
+    await (await stage.open()).submit(submission())
+    stage.queue.crash()
+    await new Promise<void>((resolve) => setTimeout(resolve, 30))
+    const hold = ['-F', join(stage.directory, 'lock'), 'sh', '-c', 'echo locked; exec sleep 60']
+    const owner = spawn('flock', hold, { stdio: ['ignore', 'pipe', 'ignore'] })
+    await once(owner.stdout, 'data')
+    expect(await codeOf(stage.open())).toBe('QUEUE_LOCKED')
+    owner.kill('SIGKILL')
+    await once(owner, 'exit')
+    expect(await codeOf(stage.open())).toBe('accepted')
+  })
+})
+
+test('a queue of a newer format is refused and nothing in it is changed', async () => {
+  await real(async (stage) => {
+    await leave(stage)
+    const path = join(stage.directory, 'queue.json')
+    const header = JSON.parse(await readFile(path, 'utf8')) as object
+    await writeFile(path, JSON.stringify({ ...header, format: 99 }))
+    const before = await readdir(stage.directory, { recursive: true })
+    expect(await codeOf(stage.open())).toBe('FORMAT_NEWER')
+    expect(await readdir(stage.directory, { recursive: true })).toEqual(before)
+  })
+})
+
+test('a segment of a newer format is refused', async () => {
+  await real(async (stage) => {
+    await leave(stage)
+    const name = (await segmentsOf(stage)).at(-1)!
+    await overwrite(join(journalOf(stage), name), 8, Buffer.of(2))
+    expect(await codeOf(stage.open())).toBe('FORMAT_NEWER')
+  })
+})
+
+test('a file that is no segment, under a segment name, is LOG_CORRUPT and named', async () => {
+  await real(async (stage) => {
+    await leave(stage)
+    const name = segmentName(99)
+    await writeFile(join(journalOf(stage), name), 'notes')
+    await expect(stage.open()).rejects.toMatchObject({
+      code: 'LOG_CORRUPT',
+      place: { log: 'journal', segment: 99, path: `journal/${name}` },
+    })
+  })
+})
+
+test('a directory with other things in it is NOT_A_QUEUE, and a file is no directory', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    stage.queue.crash()
+    const other = `${stage.directory}-other`
+    const options = { transports: {}, route: () => ({ transport: '', nexthop: '' }) }
+    await mkdir(other)
+    await writeFile(join(other, 'mail.txt'), 'x')
+    expect(await codeOf(openQueue(other, options))).toBe('NOT_A_QUEUE')
+    expect(await codeOf(openQueue(join(other, 'mail.txt'), options))).toBe('DISK_FAILED')
+    expect(await codeOf(openQueue(join(other, 'not', 'there'), options))).toBe('DISK_FAILED')
+  })
+})
+
+test('a queue whose header is gone is NOT_A_QUEUE, not an empty one', async () => {
+  await real(async (stage) => {
+    await leave(stage)
+    await writeFile(join(stage.directory, 'queue.json'), 'no JSON')
+    expect(await codeOf(stage.open())).toBe('NOT_A_QUEUE')
+  })
+})
+
+test('a file in a lane that is no segment is named', async () => {
+  await real(async (stage) => {
+    await leave(stage)
+    const [lane] = (await readdir(join(stage.directory, 'lanes'))).slice(-1)
+    await writeFile(join(stage.directory, 'lanes', lane!, 'envelopes', 'notes.txt'), 'x')
+    await expect(stage.open()).rejects.toMatchObject({ code: 'LOG_CORRUPT' })
+  })
+})
+
+test('rot before the last batch is LOG_CORRUPT with segment and offset', async () => {
+  await real(async (stage) => {
+    const queue = await stage.open({ checkpointIntervalMs: 3_600_000 })
+    for (let i = 0; i < 3; i++) await queue.submit(submission())
+    queue.crash()
+    await new Promise<void>((resolve) => setTimeout(resolve, 30))
+    const name = (await segmentsOf(stage)).find((segment) => segment === segmentName(0))!
+    await overwrite(join(journalOf(stage), name), 4096 + 40, Buffer.from('rot'))
+    await expect(stage.open()).rejects.toMatchObject({
+      code: 'LOG_CORRUPT',
+      place: { log: 'journal', segment: 0, offsetBytes: 4096 },
+    })
+  })
+})
+
+test('a trusted segment of a lane that is cut short is LOG_CORRUPT, not an empty lane', async () => {
+  await real(async (stage) => {
+    await leave(stage)
+    const lanes = join(stage.directory, 'lanes')
+    const cut: string[] = []
+    for (const lane of await readdir(lanes))
+      for (const name of await readdir(join(lanes, lane, 'envelopes')))
+        cut.push(join(lanes, lane, 'envelopes', name))
+    expect(cut.length).toBeGreaterThan(0)
+    for (const path of cut) await truncate(path, 4200)
+    expect(await codeOf(stage.open())).toBe('LOG_CORRUPT')
+  })
+})
+
+test('options outside their bounds are refused before anything is touched', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    stage.queue.crash()
+    const fresh = `${stage.directory}-fresh`
+    const good: QueueOptions = { transports: {}, route: () => ({ transport: '', nexthop: '' }) }
+    const bad: readonly (readonly [object, string | undefined])[] = [
+      [{ route: undefined }, undefined],
+      [{ transports: null }, undefined],
+      [{ transports: { a: {} } }, 'transports.a'],
+      [{ segmentBytes: 4096 }, 'segmentBytes'],
+      [{ segmentBytes: 65_537 }, 'segmentBytes'],
+      [{ laneSegmentBytes: 2 ** 25 }, 'laneSegmentBytes'],
+      [{ dataBytesMax: 0 }, 'dataBytesMax'],
+      [{ inlineBytesMax: 2 ** 30 }, 'inlineBytesMax'],
+      [{ recipientCountMax: 1.5 }, 'recipientCountMax'],
+      [{ activeCountMax: NaN }, 'activeCountMax'],
+      [{ layout: 'both' }, 'layout'],
+      [{ checkpointIntervalMs: -1 }, 'checkpointIntervalMs'],
+      [{ fruitlessRecoveriesMax: -1 }, 'fruitlessRecoveriesMax'],
+    ]
+    for (const [part, option] of bad)
+      await expect(openQueue(fresh, { ...good, ...part } as QueueOptions)).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        place: option === undefined ? {} : { option },
+      })
+    expect(await codeOf(openQueue('', good))).toBe('OPTION_INVALID')
+    await expect(readdir(fresh)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})
+
+test('more intervals than lanes is LANES_TOO_MANY', async () => {
+  await simulated(async (stage) => {
+    const intervalsMs = Array.from({ length: 33 }, (_, i) => 1000 + i)
+    const retry = {
+      intervalsMs,
+      bounceQueueLifetimeMs: 1e9,
+      delayWarningAgesMs: [],
+      decide: () => ({ kind: 'retry', delayMs: 1000 }) as const,
+    }
+    expect(await codeOf(stage.open({ retry }))).toBe('LANES_TOO_MANY')
+  })
+})
+
+async function overwrite(path: string, offset: number, bytes: Buffer): Promise<void> {
+  const content = await readFile(path)
+  bytes.copy(content, offset)
+  await writeFile(path, content)
+}

@@ -1,0 +1,142 @@
+/** What may be submitted: everything else gets its own code, and nothing of it is delivered. */
+import { Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import type { Submission } from '../../src/engine/submission.js'
+import { codeOf, mail, real, stages, submission } from './stage.js'
+
+const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknown>>, string])[] = [
+  ['a recipient that is no address', { recipients: ['grace@example.net', 'nobody'] }, 'ADDRESS_INVALID'],
+  ['a recipient with a line break', { recipients: ['grace@example.net\r\nDATA'] }, 'ADDRESS_INVALID'],
+  ['a recipient that is no text', { recipients: [7] }, 'ADDRESS_INVALID'],
+  ['a sender that is no address', { sender: 'ada' }, 'ADDRESS_INVALID'],
+  ['a sender that is missing', { sender: undefined }, 'ADDRESS_INVALID'],
+  ['no recipient', { recipients: [] }, 'RECIPIENTS_EMPTY'],
+  ['recipients that are no list', { recipients: 'grace@example.net' }, 'RECIPIENTS_EMPTY'],
+  [
+    'one recipient more than allowed',
+    { recipients: Array.from({ length: 21 }, (_, i) => `r${i}@example.net`) },
+    'RECIPIENTS_TOO_MANY',
+  ],
+  ['data over the limit', { data: 'x\r\n'.repeat(40_000) }, 'MESSAGE_TOO_LARGE'],
+  [
+    'a stream over the limit',
+    { data: () => Readable.from(Array.from({ length: 41 }, () => 'x\r\n'.repeat(1000))) },
+    'MESSAGE_TOO_LARGE',
+  ],
+  ['a line over 998 octets', { data: `${'x'.repeat(999)}\r\n` }, 'LINE_TOO_LONG'],
+  [
+    'a line over 998 octets over the pieces of a stream',
+    { data: () => Readable.from(['x'.repeat(500), 'x'.repeat(499), '\r\n']) },
+    'LINE_TOO_LONG',
+  ],
+  ['a NUL', { data: Buffer.from('a\0b\r\n') }, 'NUL_IN_DATA'],
+  ['a NUL in a stream', { data: () => Readable.from([Buffer.from('a'), Buffer.from('\0')]) }, 'NUL_IN_DATA'],
+  ['a stream that errors in the middle', { data: () => erring(2) }, 'DATA_INCOMPLETE'],
+  ['a large stream that errors in the middle', { data: () => erring(20) }, 'DATA_INCOMPLETE'],
+  ['a stream that is closed in the middle', { data: () => closing() }, 'DATA_INCOMPLETE'],
+  ['a stream of things that are no bytes', { data: () => Readable.from([{ a: 1 }]) }, 'DATA_INCOMPLETE'],
+  ['a signal that was aborted', { signal: AbortSignal.abort() }, 'SUBMIT_ABORTED'],
+  ['a reference that is empty', { data: { ref: '' } }, 'OPTION_INVALID'],
+  ['a reference that is too long', { data: { ref: 'x'.repeat(5000) } }, 'OPTION_INVALID'],
+  ['no data', { data: undefined }, 'OPTION_INVALID'],
+]
+
+function erring(pieceCount: number): Readable {
+  return Readable.from(
+    (function* () {
+      for (let i = 0; i < pieceCount; i++) yield 'x'.repeat(900).concat('\r\n')
+      throw new Error('the client vanished')
+    })(),
+  )
+}
+
+function closing(): Readable {
+  const stream = new Readable({ read: () => undefined })
+  stream.push('half a line')
+  setImmediate(() => stream.destroy())
+  return stream
+}
+
+const limits = { dataBytesMax: 100_000, recipientCountMax: 20 }
+
+describe.each(stages)('on the %s disk', (_, run) => {
+  test.each(wrong)('%s is refused', async (_what, part, code) => {
+    await run(
+      async (stage) => {
+        const queue = await stage.open()
+        const given = { ...submission(), ...part }
+        const data = typeof given.data === 'function' ? (given.data as () => unknown)() : given.data
+        expect(await codeOf(queue.submit({ ...given, data } as Submission))).toBe(code)
+        expect(await codeOf(queue.submit(submission('after@example.net')))).toBe('accepted')
+        await stage.until('the other one is delivered', () => stage.told('delivered').length > 0)
+        expect(stage.told('delivered')).toEqual(['after@example.net'])
+        await stage.until('nothing is left', async () => (await stage.ids()).length === 0)
+      },
+      { queue: limits },
+    )
+  })
+
+  test('text, bytes, streams small and large, and references are delivered as they were given', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open({ dataBytesMax: 1_000_000 })
+      const large = mail('y'.repeat(900).concat('\r\n').repeat(100))
+      const kinds: readonly (readonly [string, Submission['data'], string])[] = [
+        ['text', mail('é'), Buffer.from(mail('é')).toString('latin1')],
+        ['empty', '', ''],
+        ['bytes', Buffer.from([200, 201, 13, 10]), '\xc8\xc9\r\n'],
+        ['large-text', large, large],
+        ['stream', Readable.from(['a\r\n', Buffer.from('b\r\n')]), 'a\r\nb\r\n'],
+        ['empty-stream', Readable.from([]), ''],
+        ['large-stream', Readable.from(large.match(/[\s\S]{1,7000}/g)!), large],
+        ['reference', { ref: 's3://bucket/key' }, 's3://bucket/key'],
+      ]
+      for (const [name, data] of kinds) await queue.submit({ ...submission(`${name}@example.net`), data })
+      await stage.until('all are delivered', () => stage.told('delivered').length === kinds.length)
+      const got = new Map(Array.from(stage.data, ([key, data]) => [key.split(' ')[1]!.split('@')[0], data]))
+      for (const [name, , expected] of kinds) expect([name, got.get(name)]).toEqual([name, expected])
+    })
+  })
+
+  test('a buffer that its owner changes after the submission was settled is delivered as it was', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open()
+      const data = Buffer.from(mail('before'))
+      await queue.submit({ ...submission(), data })
+      data.fill('x')
+      await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+      expect([...stage.data.values()]).toEqual([mail('before')])
+    })
+  })
+
+  test('the same address twice is one recipient, and the null sender is accepted', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open()
+      await queue.submit({ ...submission(['a@example.net', 'b@example.net', 'a@example.net']), sender: '' })
+      await stage.until('they are delivered', () => stage.told('delivered').length === 2)
+      expect(stage.told('delivered')).toEqual(['a@example.net', 'b@example.net'])
+    })
+  })
+
+  test('every error carries the reply for a client that waits', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open()
+      await expect(queue.submit({ ...submission(), recipients: [] })).rejects.toMatchObject({
+        code: 'RECIPIENTS_EMPTY',
+        reply: { code: 554, enhanced: '5.5.1' },
+      })
+    })
+  })
+})
+
+test.fails('a signal aborts a submission whose stream has nothing more to say', async () => {
+  await real(async (stage) => {
+    const queue = await stage.open()
+    const stalled = new Readable({ read: () => undefined })
+    stalled.push('half a line')
+    const submitted = codeOf(
+      queue.submit({ ...submission(), data: stalled, signal: AbortSignal.timeout(20) }),
+    )
+    const late = new Promise<string>((resolve) => setTimeout(() => resolve('still waiting'), 1000))
+    expect(await Promise.race([submitted, late])).toBe('SUBMIT_ABORTED')
+  })
+})
