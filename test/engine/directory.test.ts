@@ -16,7 +16,10 @@ async function leave(stage: Stage): Promise<string> {
   const queue = await stage.open({ retry: postfixRetry() })
   const { id } = await queue.submit(submission())
   await stage.until('it is deferred', () => stage.told('deferred').length > 0)
-  await stage.until('a checkpoint vouches for it', async () => (await stage.ids()).includes(id))
+  await stage.until('it waits in its lane, vouched for', async () => {
+    for await (const { where } of queue.list()) return where === 'retry'
+    return false
+  })
   queue.crash()
   await new Promise<void>((resolve) => stage.clock.after(30, resolve))
   return id

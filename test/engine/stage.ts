@@ -50,7 +50,7 @@ export interface Stage {
   readonly directory: string
   /** Waits until it holds. */
   until(what: string, holds: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>
-  /** Ids of all messages in the queue, sorted. */
+  /** Ids of all messages in the queue, sorted, when recovery has ended. */
   ids(): Promise<string[]>
   /** Recipients with this outcome, over all lives, in the order of attempts. */
   told(kind: Outcome['kind']): string[]
@@ -122,6 +122,7 @@ class Theatre implements Stage {
   }
 
   async ids(): Promise<string[]> {
+    await this.until('recovery ends', () => !this.queue.stats().recovering)
     const ids: string[] = []
     for await (const { id } of this.queue.list()) ids.push(id)
     return ids.sort()
