@@ -32,7 +32,7 @@ export async function report(
   message: ActiveMessage,
   outcomes: readonly ReportedOutcome[],
 ): Promise<Report | undefined> {
-  const { options, spool } = parts
+  const { options, spool, life } = parts
   const { envelope } = message
   if (reportDecision(envelope.sender, outcomes.length).kind === 'silent') return undefined
   const nowMs = options.clock.wallMs()
@@ -65,8 +65,13 @@ export async function report(
   if (data.length <= options.inlineBytesMax)
     return { group: messageGroup(facts, [envelope.sender], data), spool: undefined }
   const file = await spool.create()
-  await file.write(data)
-  await file.finish()
+  try {
+    await file.write(data)
+    await file.finish(life.end)
+  } catch (error) {
+    if (!life.isOver) await file.abort()
+    throw error
+  }
   const group = messageGroup(facts, [envelope.sender], { kind: 'spool', number: file.number })
   return { group, spool: file.number }
 }

@@ -3,6 +3,7 @@
  * that names it is durable. A number is pending until its envelope is appended, and the checkpoint says which are: what
  * exists at a start and is neither named by the suffix nor older than that is an orphan of the crash. */
 import type { Disk, DiskFile } from '../disk/disk.js'
+import { isWaybillError } from '../errors.js'
 
 export const spoolDirectory = 'spool'
 const namePattern = /^([0-9a-f]{12,14})\.mail$/
@@ -21,21 +22,25 @@ export interface SpoolFile {
   readonly number: number
   /** Appends bytes. @throws WaybillError DISK_FULL, DISK_FAILED: abort, and reject the submission */
   write(bytes: Buffer): Promise<void>
-  /** Makes it durable, name included. */
-  finish(): Promise<void>
+  /** Makes it durable, name included.
+   * @param endLife is told when the names cannot be made durable: after that nobody knows which are, those of other files too */
+  finish(endLife: (error: unknown) => void): Promise<void>
   /** It will not be used: removes it. */
   abort(): Promise<void>
 }
 
 export class Spool {
   readonly #disk: Disk
+  readonly #onFailure: (error: unknown) => void
   readonly #pending = new Set<number>()
   #highest: number
   #namesChanged = false
 
-  /** @param life the number of this life, @param known numbers given in earlier ones, those of the checkpoint and of the files */
-  constructor(disk: Disk, life: number, known: readonly number[]) {
+  /** @param life the number of this life, @param known numbers given in earlier ones, those of the checkpoint and of the files
+   * @param onFailure the end of this life */
+  constructor(disk: Disk, life: number, known: readonly number[], onFailure: (error: unknown) => void) {
     this.#disk = disk
+    this.#onFailure = onFailure
     this.#highest = known.reduce((highest, number) => Math.max(highest, number), life * numbersPerLife)
   }
 
@@ -61,6 +66,7 @@ export class Spool {
     }
     this.#namesChanged = true
     let offset = 0
+    let isOpen = true
     return {
       number,
       write: async (bytes) => {
@@ -69,11 +75,12 @@ export class Spool {
       },
       finish: async () => {
         await file.sync()
+        isOpen = false
         await file.close()
-        await this.#disk.syncDirectory(spoolDirectory)
+        await this.#syncDirectory()
       },
       abort: async () => {
-        await file.close()
+        if (isOpen) await file.close()
         await this.#disk.unlink(path)
         this.#pending.delete(number)
       },
@@ -96,8 +103,13 @@ export class Spool {
     }
   }
 
+  /** Removes a file; one that somebody else has removed is gone as well. */
   async unlink(number: number): Promise<void> {
-    await this.#disk.unlink(`${spoolDirectory}/${spoolName(number)}`)
+    try {
+      await this.#disk.unlink(`${spoolDirectory}/${spoolName(number)}`)
+    } catch (error) {
+      if (!isWaybillError(error) || error.place.errno !== 'ENOENT') throw error
+    }
     this.#namesChanged = true
   }
 
@@ -106,5 +118,16 @@ export class Spool {
     if (!this.#namesChanged) return
     this.#namesChanged = false
     await this.#disk.syncDirectory(spoolDirectory)
+  }
+
+  /** The names in a directory are synced together, so a failure is not one submission's:
+   *    // 1. the sync for A fails, and the name of B counts as clean  2. the sync for B "succeeds"  3. B settles  4. power loss */
+  async #syncDirectory(): Promise<void> {
+    try {
+      await this.#disk.syncDirectory(spoolDirectory)
+    } catch (error) {
+      this.#onFailure(error)
+      throw error
+    }
   }
 }
