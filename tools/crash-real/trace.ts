@@ -1,0 +1,62 @@
+/** What a child tells its parent: one line of JSON for each thing that happened, written to a pipe in the moment it happens.
+ * Invariant: a line is in the kernel before the child goes on, so the trace of a child that was killed is complete up to its
+ * death, and the order of lines is the order of what they tell. Nothing of it touches the file system under test. */
+import { writeSync } from 'node:fs'
+
+export type TraceLine =
+  | { readonly kind: 'born'; readonly pid: number }
+  /** `openQueue` settled, or did not. */
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'unopened'; readonly code: string; readonly message: string }
+  | { readonly kind: 'recovered'; readonly messageCount: number; readonly cutBytes: number }
+  /** `submit` is about to be called; it settled; it rejected. */
+  | { readonly kind: 'begun'; readonly number: number }
+  | { readonly kind: 'settled'; readonly number: number }
+  | { readonly kind: 'rejected'; readonly number: number; readonly code: string; readonly message: string }
+  | EffectLine
+  /** The outcome was appended to the journal: the queue's events. */
+  | { readonly kind: 'recorded'; readonly id: string; readonly recipients: readonly string[] }
+  /** The transport could not read a message. */
+  | {
+      readonly kind: 'unreadable'
+      readonly recipient: string
+      readonly code: string
+      readonly message: string
+    }
+  | { readonly kind: 'statistics'; readonly activeCount: number; readonly diskFull: boolean }
+  | { readonly kind: 'warning'; readonly code: string; readonly message: string }
+  /** All submissions were answered. */
+  | { readonly kind: 'idle' }
+  /** The queue is empty; files that nobody needs. */
+  | { readonly kind: 'drained'; readonly leftovers: readonly string[] }
+  | { readonly kind: 'stuck'; readonly messages: readonly string[] }
+  | { readonly kind: 'crashed'; readonly code: string; readonly message: string }
+
+/** An attempt at a recipient had its effect in the world; the queue does not know yet. */
+export interface EffectLine {
+  readonly kind: 'effect'
+  readonly id: string
+  readonly sender: string
+  readonly recipient: string
+  readonly attempts: number
+  readonly outcome: 'delivered' | 'deferred' | 'failed'
+  readonly hash: string
+  /** Recipients that a report names. */
+  readonly named: readonly string[]
+}
+
+const standardOutput = 1
+
+export function tell(line: TraceLine): void {
+  writeSync(standardOutput, `${JSON.stringify(line)}\n`)
+}
+
+/** Cuts a stream of chunks into lines. What the last line lacks when the child is killed was never told. */
+export function lineReader(onLine: (line: TraceLine) => void): (chunk: string) => void {
+  let rest = ''
+  return (chunk) => {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) onLine(JSON.parse(line) as TraceLine)
+  }
+}

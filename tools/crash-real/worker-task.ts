@@ -1,0 +1,31 @@
+/** What a child is to do, handed over as one argument of its command line. */
+import type { QueueOptions } from '../../src/index.js'
+import type { Mixture } from './mail.js'
+
+export interface WorkerTask {
+  readonly directory: string
+  readonly seed: number
+  /** load: submits, then stays until it is killed · batch: submits and ends when all is answered · drain: waits until the
+   * queue is empty · quiet: looks whether anything comes back */
+  readonly mode: 'load' | 'batch' | 'drain' | 'quiet'
+  /** Number of its first message. */
+  readonly firstNumber: number
+  readonly messageCount: number
+  readonly producerCount: number
+  readonly mixture: Mixture
+  /** What happens to those behind the gate: they get the mail, are deferred, or nobody answers for them. */
+  readonly gate: 'open' | 'defers' | 'hangs'
+}
+
+/** Small, so that rotation, recycling, checkpoints and carrying are everyday. */
+export const queueSizes: Pick<
+  QueueOptions,
+  'segmentBytes' | 'laneSegmentBytes' | 'suffixBytesMax' | 'checkpointIntervalMs'
+> = {
+  segmentBytes: 1024 * 1024,
+  laneSegmentBytes: 512 * 1024,
+  suffixBytesMax: 2 * 1024 * 1024,
+  checkpointIntervalMs: 200,
+}
+
+export const retryIntervalsMs: readonly number[] = [200, 500]
