@@ -34,7 +34,9 @@ export class Spool {
   readonly #onFailure: (error: unknown) => void
   readonly #pending = new Set<number>()
   #highest: number
-  #namesChanged = false
+  /** An earlier life may have changed names that are not durable: this life does not see that they were there.
+   *    // 1. unlinked  2. killed  3. a checkpoint passes the finish  4. power loss: the file is back, and nobody knows it */
+  #namesChanged = true
 
   /** @param life the number of this life, @param known numbers given in earlier ones, those of the checkpoint and of the files
    * @param onFailure the end of this life */
