@@ -1,0 +1,107 @@
+/** The README says what is there: its example runs and prints what it says, its tables are those of the code. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { WaybillError, type ErrorCode } from '../src/errors.js'
+import { floors } from './tree/floors.js'
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const root = new URL('..', import.meta.url)
+
+interface Package {
+  readonly scripts: Readonly<Record<string, string>>
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as Package
+
+function section(title: string): string {
+  const start = readme.indexOf(`\n## ${title}\n`)
+  expect(start, `the section '${title}'`).toBeGreaterThan(0)
+  const end = readme.indexOf('\n## ', start + 4)
+  return readme.slice(start, end < 0 ? undefined : end)
+}
+
+type Log = (line: string) => void
+const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as new (
+  ...parametersAndBody: string[]
+) => (...values: unknown[]) => Promise<void>
+
+test('the example runs and prints what the README says', async () => {
+  const [, example = '', printed = ''] =
+    /```js\n([\s\S]*?)```[\s\S]*?```text\n([\s\S]*?)```/.exec(section('An example')) ?? []
+  const waybill: Readonly<Record<string, unknown>> = await import('../src/index.js')
+  const [statement = '', names = ''] = /^import \{ (.*?) \} from 'waybill'\n/.exec(example) ?? []
+  const imported = names.split(', ')
+  expect(Object.keys(waybill)).toEqual(expect.arrayContaining(imported))
+  const directory = await mkdtemp(join(tmpdir(), 'waybill-readme-'))
+  const body = example.slice(statement.length).replace('./example-queue', join(directory, 'queue'))
+  const lines: string[] = []
+  const log: Log = (line) => lines.push(line)
+  const run = new AsyncFunction('console', ...imported, body)
+  await run({ log }, ...imported.map((name) => waybill[name]))
+  await rm(directory, { recursive: true, force: true })
+  expect(`${lines.join('\n')}\n`).toBe(printed)
+})
+
+test('the table of error codes is the catalogue', () => {
+  const rows = [...section('Error codes').matchAll(/^\| `([A-Z_]+)` *\| ([0-9]+) ([0-9.]+) *\|/gm)]
+  const told = rows.map(([, code, reply, enhanced]) => [code, Number(reply), enhanced])
+  const catalogue = readFileSync(new URL('src/errors.ts', root), 'utf8')
+  const codes = [...catalogue.matchAll(/^ {2}\| '([A-Z_]+)'$/gm)].map(([, code]) => code as ErrorCode)
+  expect(codes.length).toBeGreaterThan(20)
+  expect(told).toEqual(
+    codes.map((code) => {
+      const { reply } = new WaybillError(code, 'x')
+      return [code, reply.code, reply.enhanced]
+    }),
+  )
+})
+
+test('the map names every folder of the source, on its floor', () => {
+  const rows = [...section('Map of `src/`').matchAll(/^\| `(\w+)\/` *\| ([0-9])/gm)]
+  const folders = readdirSync(new URL('src', root), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  )
+  expect(new Set(rows.map(([, folder]) => folder))).toEqual(new Set(folders.map(({ name }) => name)))
+  for (const [, folder, floor] of rows) expect([folder, Number(floor)]).toEqual([folder, floors[folder!]])
+})
+
+test('every dependency is named with its reason, and no other', () => {
+  const text = section('Why each dependency is there')
+  const [table = '', development = ''] = text.split('For development')
+  const named = [...table.matchAll(/^\| `([\w-]+)` /gm)].map(([, name]) => name)
+  expect(new Set(named)).toEqual(new Set(Object.keys(manifest.dependencies)))
+  const others = [...development.matchAll(/`([@\w/-]+)`/g)].map(([, name]) => name)
+  expect(new Set(others)).toEqual(new Set(Object.keys(manifest.devDependencies)))
+})
+
+test('every script that is named exists', () => {
+  const named = [...readme.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name!)
+  expect(Object.keys(manifest.scripts)).toEqual(expect.arrayContaining([...new Set(named), 'start', 'test']))
+})
+
+test('the sections stand in the order of the house style', () => {
+  const titles = [...readme.matchAll(/^## (.*)$/gm)].map(([, title]) => title)
+  expect(titles).toEqual([
+    'What it guarantees',
+    'What it does not',
+    'An example',
+    'The path of a message',
+    'Figures',
+    'Assumptions',
+    'Operating it',
+    'Error codes',
+    'Map of `src/`',
+    'Tests, crash hunt, bench',
+    'When not to use it',
+    'Why each dependency is there',
+  ])
+})
+
+test('every folder and file that is named is there', () => {
+  const named = [...readme.matchAll(/`((?:src|test|tools|bench)\/[\w./-]*)`/g)].map(([, path]) => path!)
+  expect(named.filter((path) => !existsSync(new URL(path, root)))).toEqual([])
+})
