@@ -35,7 +35,7 @@ function newLane(lane: number, intervalMs: number, inJournal: boolean, journalEn
   }
 }
 
-/** @param known the lanes of the newest checkpoint, @param journalEnd where a new lane in the journal begins
+/** @param known the lanes of the newest checkpoint, @param journalEnd where a new lane in the journal begins; `incoming` begins with the journal
  * @throws WaybillError LANES_TOO_MANY */
 export function planLanes(
   known: readonly LanePositions[],
@@ -51,7 +51,8 @@ export function planLanes(
     )
   const lanes = [...known]
   if (known.length === 0) {
-    lanes.push(newLane(incomingLane, 0, true, journalEnd), newLane(holdLane, 0, false, journalEnd))
+    // No checkpoint was ever durable, but mail may be: a life can end between its first batch and its first checkpoint.
+    lanes.push(newLane(incomingLane, 0, true, born), newLane(holdLane, 0, false, journalEnd))
     laneNext = firstRetryLane
   }
   for (const intervalMs of intervalsMs) {
