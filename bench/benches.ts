@@ -6,6 +6,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'durable submissions, and whole lives of messages, at 1 to 1000 producers beside bare loops',
     run: async (args) => (await import('./commit.js')).run(args),
   },
+  lives: {
+    about: 'whole lives of messages by size, recipients, speed of the disk and backlog, beside other stores',
+    run: async (args) => (await import('./lives.js')).run(args),
+  },
   checksum: {
     about: 'CRC-32 in JavaScript and in zlib by length: where src/base/checksum.ts switches',
     run: async (args) => (await import('./checksum.js')).run(args),

@@ -15,7 +15,6 @@ export async function run({ output, directory }: BenchArguments): Promise<void> 
     contenders: ['bare', 'accept'],
     reference: 'bare',
     producerCounts,
-    rounds: 9,
   })
   output.table('durable submissions, 1 KiB', submissions)
   const lives = await contest({
@@ -23,7 +22,6 @@ export async function run({ output, directory }: BenchArguments): Promise<void> 
     contenders: ['rawlog', 'engine', 'files'],
     reference: 'rawlog',
     producerCounts,
-    rounds: 9,
   })
   output.table('whole lives, 1 KiB, one recipient', lives)
   output.note('Median (least–most) of the rounds; ratios are taken within a round.')

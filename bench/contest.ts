@@ -2,7 +2,7 @@
  * Invariant: one contender runs at a time, each in its own process that lives through the whole contest; in every round each has
  * one slice, in an order that rotates, so that what the machine does meanwhile meets all of them alike. */
 import { fork, type ChildProcess } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ContenderName } from './contenders/by-name.js'
@@ -18,13 +18,25 @@ export interface ContestOptions {
   readonly producerCounts: readonly number[]
   readonly messageBytes: number
   readonly recipientCount: number
+  /** Deferred messages that the engine holds before it begins. */
+  readonly backlogCount: number
+  /** Of every contender's process. */
+  readonly environment: NodeJS.ProcessEnv
   readonly rounds: number
   readonly sliceMs: number
   /** Before the first round of each number of producers. */
   readonly warmUpMs: number
 }
 
-const defaults = { messageBytes: 1024, recipientCount: 1, rounds: 9, sliceMs: 500, warmUpMs: 1000 }
+const defaults = {
+  messageBytes: 1024,
+  recipientCount: 1,
+  backlogCount: 0,
+  environment: {},
+  rounds: 15,
+  sliceMs: 300,
+  warmUpMs: 1000,
+}
 
 /** A row for each contender and number of producers. */
 export async function contest(
@@ -95,13 +107,15 @@ class Runner {
 
   static async start(
     name: ContenderName,
-    { directory, messageBytes, recipientCount }: ContestOptions,
+    { directory, messageBytes, recipientCount, backlogCount, environment }: ContestOptions,
   ): Promise<Runner> {
-    const own = join(directory, name)
-    mkdirSync(own)
-    const child = fork(fileURLToPath(new URL('./contenders/child.js', import.meta.url)))
+    const own = mkdtempSync(join(directory, `${name}-`))
+    const child = fork(fileURLToPath(new URL('./contenders/child.js', import.meta.url)), {
+      env: { ...process.env, ...environment },
+    })
     const runner = new Runner(name, child)
-    await runner.#ask({ kind: 'open', name, options: { directory: own, messageBytes, recipientCount } })
+    const options = { directory: own, messageBytes, recipientCount, backlogCount }
+    await runner.#ask({ kind: 'open', name, options })
     return runner
   }
 

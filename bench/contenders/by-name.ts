@@ -2,7 +2,7 @@
 import type { Contender, ContenderOptions, Store } from './contender.js'
 import { produced } from './produced.js'
 
-export type ContenderName = 'bare' | 'rawlog' | 'engine' | 'accept' | 'files'
+export type ContenderName = 'bare' | 'rawlog' | 'engine' | 'accept' | 'files' | 'sqlite' | 'lmdb' | 'leveldb'
 
 type Open = (options: ContenderOptions) => Promise<Contender>
 
@@ -17,4 +17,7 @@ export const contenders: Readonly<Record<ContenderName, Open>> = {
   engine: store(async (options) => (await import('./engine.js')).engine(options)),
   accept: store(async (options) => (await import('./engine.js')).accept(options)),
   files: store(async (options) => (await import('./files.js')).files(options)),
+  sqlite: store(async (options) => (await import('./sqlite.js')).sqlite(options)),
+  lmdb: store(async (options) => (await import('./lmdb.js')).lmdb(options)),
+  leveldb: store(async (options) => (await import('./leveldb.js')).leveldb(options)),
 }

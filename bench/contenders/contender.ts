@@ -20,6 +20,8 @@ export interface ContenderOptions {
   readonly directory: string
   readonly messageBytes: number
   readonly recipientCount: number
+  /** Deferred messages that wait in the queue before the first slice; only the engine has any. */
+  readonly backlogCount: number
 }
 
 /** A store as producers see it. */

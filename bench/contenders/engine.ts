@@ -5,9 +5,20 @@ import { openQueue, type Queue, type QueueOptions } from '../../src/index.js'
 import type { ContenderOptions, Store } from './contender.js'
 import { bodyOf, recipientsOf, sender } from './payloads.js'
 
+/** Messages of this sender are deferred. */
+const waitingSender = 'backlog@example.org'
+const backlogSubmittersMax = 1000
+
 export function engine(options: ContenderOptions): Promise<Store> {
   return engineStore(options, {
-    transports: { now: { deliver: (_request) => ({ kind: 'delivered' }) } },
+    transports: {
+      now: {
+        deliver: ({ sender: from }) =>
+          from === waitingSender
+            ? { kind: 'deferred', status: '4.0.0', reason: 'part of the backlog' }
+            : { kind: 'delivered' },
+      },
+    },
     route: () => ({ transport: 'now', nexthop: 'example.net' }),
   })
 }
@@ -23,6 +34,7 @@ export function accept(options: ContenderOptions): Promise<Store> {
 async function engineStore(contest: ContenderOptions, options: QueueOptions): Promise<Store> {
   const queue = await openQueue(`${contest.directory}/queue`, options)
   await new Promise((resolve) => queue.once('recovered', resolve))
+  await fillBacklog(queue, contest)
   const submission = {
     sender,
     recipients: recipientsOf(contest.recipientCount),
@@ -34,6 +46,19 @@ async function engineStore(contest: ContenderOptions, options: QueueOptions): Pr
     syncs: () => queue.stats().journal,
     close: async () => queue.crash(),
   }
+}
+
+async function fillBacklog(queue: Queue, { backlogCount, messageBytes }: ContenderOptions): Promise<void> {
+  const submission = { sender: waitingSender, recipients: recipientsOf(1), data: bodyOf(messageBytes) }
+  let submitted = 0
+  const submit = async (): Promise<void> => {
+    while (submitted < backlogCount) {
+      submitted++
+      await queue.submit(submission)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(backlogCount, backlogSubmittersMax) }, submit))
+  await drained(queue, 0)
 }
 
 /** Nothing is active, nothing waits for a sync. A message may still be between the two, so it has to be seen twice. */

@@ -46,7 +46,7 @@ export async function rawlog(options: ContenderOptions): Promise<Store> {
   const outcome = [delivery]
   const end = [finish]
   const messageBytes = data.length + envelope.length + delivery.length + finish.length + 3 * (headerBytes + 8)
-  const bufferBytes = Math.max(8 * 1024 * 1024, 16 * messageBytes)
+  const bufferBytes = Math.max(8 * 1024 * 1024, 256 * messageBytes)
   const buffers = [Buffer.alloc(bufferBytes), Buffer.alloc(bufferBytes)] as const
   let filling = 0
   let used = 0

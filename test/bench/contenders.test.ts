@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Store } from '../../bench/contenders/contender.js'
+import type { ContenderOptions, Store } from '../../bench/contenders/contender.js'
 import { engine } from '../../bench/contenders/engine.js'
 import { files } from '../../bench/contenders/files.js'
 import { bodyOf, recordPayloads } from '../../bench/contenders/payloads.js'
@@ -18,10 +18,11 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-const options = (): { directory: string; messageBytes: number; recipientCount: number } => ({
+const options = (): ContenderOptions => ({
   directory,
   messageBytes: 1024,
   recipientCount: 1,
+  backlogCount: 0,
 })
 
 /** Kind and payload of every record whose checksum holds, batch by batch. */

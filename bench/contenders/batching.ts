@@ -1,0 +1,63 @@
+/** Group commit for a store that has none: what arrives while one commit is under way is the next one. A message that is durable
+ * has been delivered; its end goes along with the next commit, in whatever way the store likes best. */
+import type { Store } from './contender.js'
+
+export interface StoreBatch {
+  /** Numbers of new messages, and of those that ended: each has been in `begun` of an earlier batch. */
+  readonly begun: readonly number[]
+  readonly ended: readonly number[]
+}
+
+/** @param commit durable when it returns, or when it settles
+ * @param close lets go of the store */
+export function batching(
+  commit: (batch: StoreBatch) => Promise<void> | void,
+  close: () => Promise<void> | void,
+): Store {
+  let begun: number[] = []
+  let ended: number[] = []
+  let waiting: (() => void)[] = []
+  let number = 0
+  let busy = false
+  let soon = false
+  let syncCount = 0
+  let whenIdle: (() => void) | undefined
+
+  const want = (): void => {
+    if (busy || soon) return
+    soon = true
+    setImmediate(() => {
+      soon = false
+      void work()
+    })
+  }
+  const work = async (): Promise<void> => {
+    if (begun.length + ended.length === 0) return whenIdle?.()
+    const batch = { begun, ended }
+    const durable = waiting
+    begun = []
+    ended = []
+    waiting = []
+    busy = true
+    await commit(batch)
+    busy = false
+    syncCount++
+    for (const settle of durable) settle()
+    ended = [...batch.begun]
+    want()
+  }
+  return {
+    submit: () => {
+      begun.push(number++)
+      want()
+      return new Promise<void>((resolve) => waiting.push(resolve))
+    },
+    drained: () =>
+      new Promise((resolve) => {
+        whenIdle = resolve
+        want()
+      }),
+    syncs: () => ({ syncCount, writtenBytes: 0 }),
+    close: async () => close(),
+  }
+}

@@ -1,0 +1,46 @@
+/** Workload Q and its variations: producers submit messages, each waiting until its own is durable; a transport delivers at once; the
+ * outcome is recorded durably; the message is finished. Beside *rawlog*, the ceiling of this runtime, and beside other stores where
+ * they are installed. A slower disk is made by a library that is compiled here from slow-sync.c. */
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import type { BenchArguments } from './bench.js'
+import { contest, type ContestOptions } from './contest.js'
+import type { ContenderName } from './contenders/by-name.js'
+import { packageRoot } from './machine.js'
+import { installedPeers } from './peers.js'
+
+interface Variation {
+  readonly title: string
+  readonly options: Partial<ContestOptions>
+}
+
+const producerCounts = [1, 10, 100, 1000]
+
+const variations = (slowSync: (ms: number) => NodeJS.ProcessEnv): readonly Variation[] => [
+  { title: '1 KiB, one recipient', options: { producerCounts } },
+  { title: '10 KiB', options: { messageBytes: 10_240 } },
+  { title: '100 KiB', options: { messageBytes: 102_400 } },
+  { title: '10 recipients', options: { recipientCount: 10 } },
+  { title: '100 recipients', options: { recipientCount: 100 } },
+  { title: 'every sync 1 ms slower', options: { producerCounts, environment: slowSync(1) } },
+  { title: 'every sync 5 ms slower', options: { producerCounts, environment: slowSync(5) } },
+  { title: 'the engine with 100 000 deferred messages', options: { backlogCount: 100_000 } },
+]
+
+export async function run({ output, directory }: BenchArguments): Promise<void> {
+  const library = join(directory, 'slow-sync.so')
+  execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', library, join(packageRoot(), 'bench', 'slow-sync.c')])
+  const slowSync = (ms: number): NodeJS.ProcessEnv => ({
+    LD_PRELOAD: library,
+    SLOW_SYNC_US: String(ms * 1000),
+  })
+  const { installed, missing } = await installedPeers()
+  const contenders: readonly ContenderName[] = ['rawlog', 'engine', 'files', ...installed]
+  for (const { title, options } of variations(slowSync))
+    output.table(
+      title,
+      await contest({ directory, contenders, reference: 'rawlog', producerCounts: [100], ...options }),
+    )
+  output.note('Median (least–most) of the rounds; ratios are taken within a round.')
+  for (const name of missing) output.note(`${name} is not installed and was not measured.`)
+}
