@@ -7,12 +7,20 @@ import { helpOf, lineOf, parseArguments, UsageError, type Command } from './comm
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./commands/serve.js')).serve,
   sendmail: async () => (await import('./commands/sendmail.js')).sendmail,
+  mailq: async () => (await import('./commands/mailq.js')).mailq,
+  stat: async () => (await import('./commands/stat.js')).stat,
+  cat: async () => (await import('./commands/cat.js')).cat,
+  'log stat': async () => (await import('./commands/log-stat.js')).logStat,
+  'log dump': async () => (await import('./commands/log-dump.js')).logDump,
+  'log history': async () => (await import('./commands/log-history.js')).logHistory,
+  'log verify': async () => (await import('./commands/log-verify.js')).logVerify,
+  fill: async () => (await import('./commands/fill.js')).fill,
 }
 
 async function help(): Promise<string> {
   const lines: string[] = []
   for (const [name, load] of Object.entries(commands)) {
-    lines.push(`  ${name.padEnd(10)}${(await load()).summary}`)
+    lines.push(`  ${name.padEnd(13)}${(await load()).summary}`)
   }
   return [
     'usage: waybill COMMAND [OPTION …]',
@@ -31,13 +39,18 @@ function version(): string {
 }
 
 async function main(args: readonly string[]): Promise<number | undefined> {
-  const [first, ...rest] = args
+  const [first] = args
+  let rest = args.slice(1)
   if (first === '--version' || first === '-V') {
     process.stdout.write(`waybill ${version()}\n`)
     return 0
   }
   const asksHelp = first === 'help' || first === '--help' || first === '-h'
-  const name = asksHelp ? rest[0] : first
+  const words = asksHelp ? rest : args
+  // `log dump` is one name of two words.
+  const pair = `${words[0] ?? ''} ${words[1] ?? ''}`
+  const name = Object.hasOwn(commands, pair) ? pair : words[0]
+  if (name === pair) rest = words.slice(2)
   if (name === undefined) {
     const text = await help()
     if (asksHelp) process.stdout.write(text)

@@ -1,0 +1,79 @@
+/** Something that is wrong with a queue on disk: where, what, and what it costs. Damage is collected and reported, never thrown:
+ * what else verifies is still of use. */
+import { InvariantError } from '../base/assert.js'
+import type { Position } from '../base/position.js'
+import { isWaybillError, type Place } from '../errors.js'
+import type { SegmentFiles } from '../log/segment-files.js'
+
+export interface Finding {
+  /** `journal`, `lane 2 envelopes`, `lane 2 data`, or the path of another file. */
+  readonly log: string
+  readonly segment?: number | undefined
+  /** Of the first byte that does not verify. */
+  readonly offsetBytes?: number | undefined
+  /** Bytes that cannot be read as records; 0 when that is not known. */
+  readonly bytes: number
+  readonly reason: string
+  /** What is lost by it. */
+  readonly lost: string
+}
+
+export type Report = (finding: Finding) => void
+
+/** Damage at a place of a log. */
+export const damageAt = (
+  files: SegmentFiles,
+  at: Position,
+  bytes: number,
+  reason: string,
+  lost: string,
+): Finding => ({
+  log: files.name,
+  segment: files.grid.indexOf(at),
+  offsetBytes: files.grid.offsetOf(at),
+  bytes,
+  reason,
+  lost,
+})
+
+/** @throws what is no damage: bugs of ours, and a disk that answers with anything but "there is no such file" */
+export function findingOf(error: unknown, place: Place, lost: string): Finding {
+  if (!isDamage(error)) throw error
+  const { log, segment, offsetBytes, path, position } = { ...place, ...placeOf(error) }
+  return {
+    log: log ?? path ?? 'queue',
+    segment,
+    offsetBytes: offsetBytes ?? position,
+    bytes: 0,
+    reason: (error instanceof Error ? error.message : String(error)).replace(/ \((?:log|path|id) .*\)$/, ''),
+    lost,
+  }
+}
+
+const placeOf = (error: unknown): Place => (isWaybillError(error) ? error.place : {})
+
+/** Says that what lies on disk is not what was written. An invariant that records break is damage too: this code wrote none of them. */
+export function isDamage(error: unknown): boolean {
+  if (error instanceof InvariantError) return true
+  if (!isWaybillError(error)) return false
+  switch (error.code) {
+    case 'LOG_CORRUPT':
+    case 'DATA_CORRUPT':
+    case 'FORMAT_NEWER':
+    case 'NOT_A_QUEUE':
+      return true
+    default:
+      return isMissing(error)
+  }
+}
+
+export const isMissing = (error: unknown): boolean =>
+  isWaybillError(error, 'DISK_FAILED') &&
+  ['ENOENT', 'ENOTDIR', 'EISDIR', 'EIO'].includes(error.place.errno ?? '')
+
+/** The same trouble at the same place. */
+export const isSame = (one: Finding, other: Finding): boolean =>
+  one.log === other.log &&
+  one.segment === other.segment &&
+  one.offsetBytes === other.offsetBytes &&
+  one.reason === other.reason

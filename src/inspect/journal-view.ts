@@ -1,0 +1,158 @@
+/** The journal as an inspection sees it: where it ends and which checkpoint is the newest, also when a start would refuse.
+ * Invariant: an undamaged journal is judged by recovery/journal-tail.ts and by nothing else; only where that refuses does this go on
+ * with what still verifies, and says so. */
+import { nowhere, position, type Position } from '../base/position.js'
+import { isWaybillError } from '../errors.js'
+import { commitAt } from '../log/commit-frame.js'
+import type { SegmentFiles } from '../log/segment-files.js'
+import { scanBatches } from '../log/segment-scan.js'
+import { segmentHeaderBytes, segmentIndexOf, segmentName } from '../log/segment.js'
+import { decodeCheckpoint, type Checkpoint } from '../record/checkpoint.js'
+import { kindAt, kinds, payloadAt } from '../record/frame.js'
+import { findTail } from '../recovery/journal-tail.js'
+import { damageAt, findingOf, isDamage, type Finding } from './finding.js'
+import { readSurviving } from './surviving-frames.js'
+
+export interface JournalView {
+  readonly files: SegmentFiles
+  /** Segments that have a file, ascending. */
+  readonly indexes: readonly number[]
+  /** The newest begun segment; −1 when there is none. */
+  readonly newest: number
+  /** Behind the last commit that counts. */
+  readonly end: Position
+  readonly checkpoint: Checkpoint | undefined
+  /** Bytes of valid frames behind the end: of a batch that was torn, or is being written. */
+  readonly cutBytes: number
+  readonly lastBatchBytes: number
+  readonly findings: readonly Finding[]
+  /** Where the content of a segment ends. */
+  readonly endOf: (index: number) => Promise<Position>
+}
+
+const lostWithSegment = 'what the segment held: mail accepted in it, and what happened to other mail'
+
+/** @param files without open files, so that what is read is what lies there now */
+export async function viewJournal(files: SegmentFiles, names: readonly string[]): Promise<JournalView> {
+  const findings: Finding[] = []
+  const indexes = names.map(segmentIndexOf).filter((index) => index !== undefined)
+  const usable = new Set(indexes)
+  const endOf = endsOf(files)
+  for (;;) {
+    try {
+      const tail = await findTail(files, [...usable].map(segmentName))
+      const checkpoint = tail.checkpoint === undefined ? undefined : decodeCheckpoint(tail.checkpoint)
+      const lastBatchBytes = tail.lastBatch?.bytes ?? 0
+      return {
+        files,
+        indexes,
+        newest: tail.index,
+        end: tail.end,
+        checkpoint,
+        cutBytes: tail.cutBytes,
+        lastBatchBytes,
+        findings,
+        endOf,
+      }
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      findings.push(findingOf(error, { log: 'journal' }, lostWithSegment))
+      const index = isWaybillError(error) ? error.place.segment : undefined
+      if (index === undefined || !usable.delete(index)) throw error
+      const salvaged = await salvage(files, index)
+      if (salvaged !== undefined) return { files, indexes, ...salvaged, findings, endOf }
+    }
+  }
+}
+
+/** The end and the checkpoint of a segment in which a batch does not verify; undefined when nothing of it does. */
+async function salvage(
+  files: SegmentFiles,
+  index: number,
+): Promise<Pick<JournalView, 'newest' | 'end' | 'checkpoint' | 'cutBytes' | 'lastBatchBytes'> | undefined> {
+  const { grid } = files
+  const segmentEnd = grid.at(index, grid.segmentBytes)
+  let end: Position = nowhere
+  let pending: Buffer | undefined
+  let counted: Buffer | undefined
+  await readSurviving(files, {
+    from: grid.firstOf(index),
+    end: segmentEnd,
+    endOf: async () => segmentEnd,
+    onGap: ({ to }) => to,
+    visit: (window, at, where, bytes) => {
+      const kind = kindAt(window, at)
+      if (kind === kinds.checkpoint) pending = Buffer.from(payloadAt(window, at))
+      if (kind !== kinds.commit) return
+      end = position(where + bytes)
+      counted = pending
+    },
+  })
+  if (end === nowhere || counted === undefined) return undefined
+  return { newest: index, end, checkpoint: decodeCheckpoint(counted), cutBytes: 0, lastBatchBytes: 0 }
+}
+
+/** The first commit of the next segment names the end of this one. When that does not verify, the segment is read as far as it goes. */
+function endsOf(files: SegmentFiles): (index: number) => Promise<Position> {
+  const { grid } = files
+  const known = new Map<number, Position>()
+  return async (index) => {
+    const end = known.get(index) ?? (await named(files, index)) ?? (await lastCommitIn(files, index))
+    known.set(index, end)
+    return end < grid.firstOf(index) ? grid.firstOf(index) : end
+  }
+}
+
+async function named(files: SegmentFiles, index: number): Promise<Position | undefined> {
+  const { grid } = files
+  try {
+    const { first } = await files.with(index + 1, ({ file, seed }) =>
+      scanBatches(file, seed, grid.segmentBytes, () => undefined, 1),
+    )
+    return first !== undefined && grid.indexOf(position(first.previousEnd - 1)) === index
+      ? first.previousEnd
+      : undefined
+  } catch (error) {
+    if (isDamage(error)) return undefined
+    throw error
+  }
+}
+
+async function lastCommitIn(files: SegmentFiles, index: number): Promise<Position> {
+  const { grid } = files
+  let end = grid.firstOf(index)
+  const segmentEnd = grid.at(index, grid.segmentBytes)
+  await readSurviving(files, {
+    from: end,
+    end: segmentEnd,
+    endOf: async () => segmentEnd,
+    onGap: ({ to }) => to,
+    visit: (window, at, where, bytes) => {
+      if (kindAt(window, at) === kinds.commit && commitAt(window, at).previousEnd <= where)
+        end = position(where + bytes)
+    },
+  })
+  return end
+}
+
+/** Segments that must be there and are not, from the first that is needed to the newest that has a file. */
+export function missingSegments({ files, indexes }: JournalView, from: Position): Finding[] {
+  const { grid } = files
+  const last = indexes.at(-1)
+  const findings: Finding[] = []
+  if (last === undefined) return findings
+  const there = new Set(indexes)
+  for (let index = grid.indexOf(from); index < last; index++) {
+    if (there.has(index)) continue
+    findings.push(
+      damageAt(
+        files,
+        grid.at(index, 0),
+        grid.segmentBytes - segmentHeaderBytes,
+        'the segment is missing',
+        lostWithSegment,
+      ),
+    )
+  }
+  return findings
+}

@@ -1,0 +1,175 @@
+/** A queue's directory as it lies there: how large its segments are, and readers for each of its logs.
+ * Invariant: sizes come from segment headers, which have checksums, before they come from queue.json, which has none; so a queue whose
+ * queue.json is damaged or gone can still be read. */
+import type { Disk } from '../disk/disk.js'
+import { isWaybillError, WaybillError } from '../errors.js'
+import { journalDirectory } from '../log/journal.js'
+import { SegmentFiles } from '../log/segment-files.js'
+import {
+  decodeSegmentHeader,
+  formatVersion,
+  segmentHeaderBytes,
+  SegmentGrid,
+  segmentIndexOf,
+} from '../log/segment.js'
+import { queueHeaderName, readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
+import type { Finding } from './finding.js'
+import { readOnly } from './read-only-disk.js'
+
+export const lanesDirectory = 'lanes'
+export const spoolDirectory = 'spool'
+export const spoolPath = (number: number): string =>
+  `${spoolDirectory}/${number.toString(16).padStart(12, '0')}.mail`
+export const spoolNumberOf = (name: string): number | undefined =>
+  /^[0-9a-f]{12,14}\.mail$/.test(name) ? Number.parseInt(name, 16) : undefined
+
+/** Which log a reader reads: the journal, or one of a lane's two. */
+export type LogName = 'journal' | `${number}/envelopes` | `${number}/data`
+
+export interface LogPlace {
+  readonly name: LogName
+  readonly directory: string
+}
+
+const laneSegmentBytesUsual = 16 * 1024 * 1024
+/** Segments of one log that are asked for their size before it counts as unknown. */
+const headersReadMax = 64
+
+export class QueueDirectory {
+  readonly disk: Disk
+  readonly header: QueueHeader
+  /** What is wrong with queue.json. */
+  readonly findings: readonly Finding[]
+
+  private constructor(disk: Disk, header: QueueHeader, findings: readonly Finding[]) {
+    this.disk = disk
+    this.header = header
+    this.findings = findings
+  }
+
+  /** @returns undefined when there is no queue
+   * @throws WaybillError FORMAT_NEWER, NOT_A_QUEUE, DISK_FAILED */
+  static async open(writable: Disk): Promise<QueueDirectory | undefined> {
+    const disk = readOnly(writable)
+    let header: QueueHeader | undefined
+    let trouble: WaybillError | undefined
+    try {
+      header = await readQueueHeader(disk)
+    } catch (error) {
+      if (!isWaybillError(error, 'NOT_A_QUEUE') && !isWaybillError(error, 'FORMAT_NEWER')) throw error
+      trouble = error
+    }
+    const segmentBytes = await sizeIn(disk, journalDirectory)
+    const laneSegmentBytes = await laneSize(disk)
+    if (segmentBytes === undefined) {
+      if (trouble !== undefined) throw trouble
+      return header === undefined ? undefined : new QueueDirectory(disk, header, [])
+    }
+    const found: QueueHeader = {
+      format: formatVersion,
+      segmentBytes,
+      laneSegmentBytes: laneSegmentBytes ?? header?.laneSegmentBytes ?? laneSegmentBytesUsual,
+    }
+    return new QueueDirectory(disk, found, judge(header, found, trouble))
+  }
+
+  /** A reader without any open file. */
+  log(name: LogName): SegmentFiles {
+    const { segmentBytes, laneSegmentBytes } = this.header
+    if (name === 'journal')
+      return new SegmentFiles(this.disk, journalDirectory, 0, 'journal', new SegmentGrid(segmentBytes))
+    const [lane, part] = name.split('/') as [string, 'envelopes' | 'data']
+    const number = 2 * Number(lane) + (part === 'data' ? 1 : 0)
+    const directory = `${lanesDirectory}/${lane}/${part}`
+    return new SegmentFiles(
+      this.disk,
+      directory,
+      number,
+      `lane ${lane} ${part}`,
+      new SegmentGrid(laneSegmentBytes),
+    )
+  }
+
+  /** All logs that have a directory. */
+  async logs(): Promise<LogPlace[]> {
+    const found: LogPlace[] = [{ name: 'journal', directory: journalDirectory }]
+    const lanes = (await this.disk.list(lanesDirectory))
+      .filter((name) => /^[0-9]{1,5}$/.test(name))
+      .map(Number)
+    for (const lane of lanes.sort((a, b) => a - b))
+      for (const part of ['envelopes', 'data'] as const)
+        found.push({ name: `${lane}/${part}`, directory: `${lanesDirectory}/${lane}/${part}` })
+    return found
+  }
+
+  /** Indexes of the segments in a log's directory, ascending. */
+  async segments(directory: string): Promise<number[]> {
+    return (await this.disk.list(directory)).map(segmentIndexOf).filter((index) => index !== undefined)
+  }
+
+  /** Length of a file, bytes; undefined when it is not there. */
+  async size(path: string): Promise<number | undefined> {
+    try {
+      const file = await this.disk.open(path, 'read')
+      try {
+        return await file.size()
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      if (isWaybillError(error, 'DISK_FAILED')) return undefined
+      throw error
+    }
+  }
+}
+
+/** What queue.json says beside what the segments say. */
+function judge(
+  header: QueueHeader | undefined,
+  found: QueueHeader,
+  trouble: WaybillError | undefined,
+): Finding[] {
+  const reason =
+    trouble?.message ??
+    (header === undefined
+      ? 'the queue header is missing'
+      : header.format !== found.format ||
+          header.segmentBytes !== found.segmentBytes ||
+          header.laneSegmentBytes !== found.laneSegmentBytes
+        ? 'the queue header does not say what the segment headers say'
+        : undefined)
+  const lost = 'nothing, but the queue does not open'
+  return reason === undefined ? [] : [{ log: queueHeaderName, bytes: 0, reason, lost }]
+}
+
+async function laneSize(disk: Disk): Promise<number | undefined> {
+  for (const lane of await disk.list(lanesDirectory))
+    for (const part of ['envelopes', 'data']) {
+      const bytes = await sizeIn(disk, `${lanesDirectory}/${lane}/${part}`)
+      if (bytes !== undefined) return bytes
+    }
+  return undefined
+}
+
+/** Segment size of the first valid header. @throws WaybillError FORMAT_NEWER */
+async function sizeIn(disk: Disk, directory: string): Promise<number | undefined> {
+  let left = headersReadMax
+  for (const name of await disk.list(directory).catch(() => [])) {
+    if (segmentIndexOf(name) === undefined || left-- === 0) continue
+    try {
+      const path = `${directory}/${name}`
+      const file = await disk.open(path, 'read')
+      try {
+        const block = Buffer.alloc(segmentHeaderBytes)
+        await file.read(block, 0)
+        return decodeSegmentHeader(block, { path }).segmentBytes
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      if (isWaybillError(error, 'LOG_CORRUPT') || isWaybillError(error, 'DISK_FAILED')) continue
+      throw error
+    }
+  }
+  return undefined
+}

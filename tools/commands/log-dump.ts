@@ -1,0 +1,111 @@
+/** `waybill log dump`: the records of a log, as they stand there. */
+import { position } from '../../src/base/position.js'
+import type { Report } from '../../src/inspect/finding.js'
+import { readLog } from '../../src/inspect/log-reader.js'
+import type { LogName, QueueDirectory } from '../../src/inspect/queue-directory.js'
+import type { LoggedRecord } from '../../src/inspect/records.js'
+import { takeSnapshot } from '../../src/inspect/snapshot.js'
+import { decodeEnvelope } from '../../src/record/envelope.js'
+import { isWaybillError } from '../../src/errors.js'
+import { kinds } from '../../src/record/frame.js'
+import { UsageError, type Arguments } from './command.js'
+import {
+  complainOf,
+  exits,
+  inspectCommand,
+  jsonOption,
+  type InspectCommand,
+  type Inspected,
+} from './inspection.js'
+import { recordJson, recordLine } from './record-text.js'
+import { parseWord } from './values.js'
+
+export const logDump: InspectCommand = inspectCommand(
+  {
+    summary: 'shows the records of a log',
+    synopsis: '[--queue DIR] [--json] [--log NAME] [--from P] [--to P] [--kind K] [--id ID]',
+    options: {
+      ...jsonOption,
+      log: { value: 'NAME', help: 'journal, 2/envelopes, 2/data, …, or all (journal)' },
+      from: { value: 'POSITION', help: 'records at or behind it' },
+      to: { value: 'POSITION', help: 'records before it' },
+      kind: { value: 'KIND', many: true, help: `${Object.keys(kinds).join(', ')};\nmay be repeated` },
+      id: { value: 'ID', help: 'envelopes of this message; `log history` shows all that happened to it' },
+    },
+    notes:
+      'Each line: position, time, kind, lane, fields that are not zero or empty. Data is not shown, only its length.\n' +
+      'With --json every field, under its name in FORMAT.md.',
+  },
+  dump,
+)
+
+async function dump(inspected: Inspected): Promise<number> {
+  const { directory, args, out, report } = inspected
+  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
+  const names = await logNames(directory, args)
+  const from = positionOf(args, 'from')
+  const to = positionOf(args, 'to')
+  const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
+  const isWanted = filterOf(wanted, args.one('id'), report)
+  const json = args.isSet('json')
+  const snapshot = await takeSnapshot(directory)
+  for (const finding of snapshot.findings) report(finding)
+  for (const name of names)
+    for await (const batch of readLog(directory, snapshot, { name, from, to }, report)) {
+      for (const record of batch) {
+        if (!isWanted(record)) continue
+        if (json) out.json(recordJson(record))
+        else out.line(recordLine(record, names.length > 1))
+        if (out.isFull) await out.flush()
+      }
+    }
+  await out.flush()
+  complainOf(inspected)
+  return exits.fine
+}
+
+export function filterOf(
+  wanted: readonly string[],
+  id: string | undefined,
+  report: Report,
+): (record: LoggedRecord) => boolean {
+  const idBytes = id === undefined ? undefined : Buffer.from(id)
+  return (record) => {
+    if (wanted.length > 0 && !wanted.includes(record.kind)) return false
+    if (idBytes === undefined) return true
+    if (record.kind !== 'envelope' || !record.payload.includes(idBytes)) return false
+    try {
+      return decodeEnvelope(record.payload).id === id
+    } catch (error) {
+      if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+      const { log, segment, offset } = record
+      report({
+        log,
+        segment,
+        offsetBytes: offset,
+        bytes: record.bytes,
+        reason: error.message,
+        lost: 'an envelope',
+      })
+      return false
+    }
+  }
+}
+
+/** @throws UsageError */
+export async function logNames(directory: QueueDirectory, args: Arguments): Promise<readonly LogName[]> {
+  const asked = args.one('log') ?? 'journal'
+  const there = (await directory.logs()).map(({ name }) => name)
+  if (asked === 'all') return there
+  const name = there.find((candidate) => candidate === asked)
+  if (name === undefined) throw new UsageError(`no log '${asked}' in this queue: ${there.join(', ')}, or all`)
+  return [name]
+}
+
+/** @throws UsageError */
+export function positionOf(args: Arguments, option: string): ReturnType<typeof position> | undefined {
+  const text = args.one(option)
+  if (text === undefined) return undefined
+  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`--${option} wants a position, not '${text}'`)
+  return position(Number(text))
+}

@@ -1,0 +1,71 @@
+/** `waybill log verify`: is what lies on disk what was written? */
+import { verify } from '../../src/inspect/verify.js'
+import { UsageError } from './command.js'
+import {
+  exits,
+  inspectCommand,
+  jsonOption,
+  sentenceOf,
+  type InspectCommand,
+  type Inspected,
+} from './inspection.js'
+import { bytesText } from './mail-text.js'
+
+export const logVerify: InspectCommand = inspectCommand(
+  {
+    summary: 'checks every checksum, link and promise that can be checked offline',
+    synopsis: '[--queue DIR] [--json]',
+    options: jsonOption,
+    notes:
+      'Each damage is told with log, segment, offset and what is lost by it. A torn tail is what a crash leaves: its bytes were\n' +
+      'never settled, and the next start cuts them. Damage to the very last batch cannot be told from it. What lies before the\n' +
+      'newest restart positions is garbage, and is not judged.',
+  },
+  show,
+)
+
+async function show(inspected: Inspected): Promise<number> {
+  const { directory, args, out, report, findings, progress, surroundings } = inspected
+  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
+  const { snapshot, batchCount, recordCount, messageCount, dataBytes, leftoverCount, idsCompared } =
+    await verify(directory, report, (done, all) => progress.show(done, all))
+  progress.end()
+  const { cutBytes, lastBatchBytes } = snapshot.journal
+  const sound = findings.length === 0
+  if (args.isSet('json')) {
+    for (const { log, segment, offsetBytes, bytes, reason, lost } of findings)
+      out.json({ damage: { log, segment, offset: offsetBytes, bytes, reason, lost } })
+    out.json({
+      sound,
+      damages: findings.length,
+      torn_tail_bytes: cutBytes,
+      batches: batchCount,
+      records: recordCount,
+      messages: messageCount,
+      data_bytes: dataBytes,
+      leftover_spool_files: leftoverCount,
+      ids_compared: idsCompared,
+    })
+  } else {
+    const red = surroundings.isTerminal ? ['\x1b[31m', '\x1b[0m'] : ['', '']
+    for (const finding of findings) out.line(`${red[0]}damage: ${sentenceOf(finding)}${red[1]}`)
+    out.line(
+      `journal: ${batchCount} batches with ${recordCount} records, to position ${snapshot.end}, the last one of ${lastBatchBytes} bytes`,
+    )
+    if (cutBytes > 0)
+      out.line(
+        `torn tail: ${cutBytes} bytes behind it, of a batch that was never settled; normal after a crash`,
+      )
+    out.line(
+      `messages: ${messageCount}, with ${bytesText(dataBytes)} of data${idsCompared ? '' : '; too many to compare their ids'}`,
+    )
+    if (leftoverCount > 0)
+      out.line(`spool: ${leftoverCount} files of no message; the next start removes them`)
+    out.line(
+      sound
+        ? 'sound'
+        : `${red[0]}${findings.length} damages${red[1]}; \`waybill log rescue\` saves what still verifies`,
+    )
+  }
+  return exits.fine
+}

@@ -1,0 +1,104 @@
+/** Messages and times as text. Pure, but for the time zone.
+ * Invariant: what comes from a message or a remote site cannot move the cursor or end a line. */
+import type { OutcomeNote } from '../../src/record/outcome-note.js'
+
+const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
+
+let lastSecond = Number.NaN
+let lastText = ''
+
+/** `Sat Nov 21 01:02:03`, local time, as asctime(3) writes it. */
+export function shortTime(timeMs: number): string {
+  const second = Math.floor(timeMs / 1000)
+  if (second === lastSecond) return lastText
+  const date = new Date(timeMs)
+  if (Number.isNaN(date.getTime())) return '?'
+  lastSecond = second
+  lastText = `${days[date.getDay()]} ${months[date.getMonth()]} ${String(date.getDate()).padStart(2)} ${clock(date)}`
+  return lastText
+}
+
+/** `2026-11-21 01:02:03.456`, local time. */
+export function fullTime(timeMs: number): string {
+  const date = new Date(timeMs)
+  if (Number.isNaN(date.getTime())) return '?'
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${day} ${clock(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
+
+const two = (value: number): string => String(value).padStart(2, '0')
+const clock = (date: Date): string =>
+  `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+
+/** `1.5 MiB`, `17 bytes`. */
+export function bytesText(bytes: number): string {
+  const units = ['KiB', 'MiB', 'GiB', 'TiB']
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
+  let value = bytes
+  let unit = ''
+  for (const next of units) {
+    if (value < 1024) break
+    value /= 1024
+    unit = next
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`
+}
+
+/** `5d3h`, `1h6m`, `40s`. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ]
+  const first = parts.findIndex(([count]) => count > 0)
+  if (first < 0) return '0s'
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count}${unit}`)
+    .join('')
+}
+
+/** The usual kind, decided by one cheap test. */
+const plain = /^[\x20-\x7e]*$/
+const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+/** Without controls and marks that turn the direction of writing. */
+export const printable = (text: string): string => (plain.test(text) ? text : text.replace(unsafe, '?'))
+
+/** Many lines, each of them printable. */
+export const printableLines = (text: string): string => text.split(/\r?\n/).map(printable).join('\n')
+
+export const senderText = (sender: string): string => (sender === '' ? 'MAILER-DAEMON' : printable(sender))
+
+export const reasonOf = ({ status, text }: OutcomeNote): string =>
+  printable(status === '' ? text : `${status} ${text}`)
+
+/** Reasons by recipient's index. */
+export function reasonsByIndex(
+  notes: readonly OutcomeNote[],
+  indexCount: number,
+): (index: number) => string | undefined {
+  if (notes.length === 0) return () => undefined
+  const [only] = notes
+  const reasons = notes.map(reasonOf)
+  if (
+    notes.length === 1 &&
+    only!.ranges.length === 2 &&
+    only!.ranges[0] === 0 &&
+    only!.ranges[1]! >= indexCount - 1
+  )
+    return () => reasons[0]
+  return (index) => {
+    const at = notes.findIndex(({ ranges }) => {
+      for (let i = 0; i < ranges.length; i += 2)
+        if (index >= ranges[i]! && index <= ranges[i + 1]!) return true
+      return false
+    })
+    return reasons[at]
+  }
+}

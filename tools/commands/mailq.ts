@@ -1,0 +1,129 @@
+/** `waybill mailq`: who is in the queue, as Postfix's mailq shows it. */
+import { findingOf, isDamage } from '../../src/inspect/finding.js'
+import { Messages } from '../../src/inspect/messages.js'
+import { matchesEnvelope, matchesRecipients, type QueuedMessage } from '../../src/inspect/queued-message.js'
+import { takeSnapshot } from '../../src/inspect/snapshot.js'
+import { UsageError } from './command.js'
+import {
+  complainOf,
+  exits,
+  inspectCommand,
+  jsonOption,
+  type InspectCommand,
+  type Inspected,
+} from './inspection.js'
+import { printable, reasonsByIndex, senderText, shortTime } from './mail-text.js'
+import { addressesIn, selectionOf, selectionOptions, waitingAddresses } from './selection.js'
+import { parseCount } from './values.js'
+
+export const mailq: InspectCommand = inspectCommand(
+  {
+    summary: 'lists the queue',
+    synopsis: '[--queue DIR] [--json] [SELECTION …] [--limit N]',
+    options: {
+      ...jsonOption,
+      ...selectionOptions,
+      limit: { value: 'N', help: 'stop behind so many messages' },
+    },
+    notes:
+      'An id is followed by `*` when the message is being delivered, `!` when it is on hold, `?` when damage took the\n' +
+      'record that would say whether it was delivered. A queue on which a relay works is listed as of one moment.\n' +
+      'With --json the members are those of `postqueue -j`, and lane, attempts, due_time, recipient_count.',
+  },
+  list,
+)
+
+const rule = '----Queue ID----- --Size-- ---Arrival Time---- --Sender/Recipient------\n'
+const indent = `${' '.repeat(17)} ${' '.repeat(8)} ${' '.repeat(19)} `
+/** Column at which a reason ends. */
+const reasonWidth = 76
+
+async function list(inspected: Inspected): Promise<number> {
+  const { directory, args, out, surroundings, report, progress } = inspected
+  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
+  const selection = selectionOf(args, surroundings.nowMs())
+  const limit = args.isSet('limit') ? parseCount('limit', args.one('limit') ?? '', 1) : Infinity
+  const json = args.isSet('json')
+  const snapshot = await takeSnapshot(directory)
+  for (const finding of snapshot.findings) report(finding)
+  const messages = new Messages(directory, snapshot, {
+    report,
+    lane: selection.lane,
+    onProgress: (done, all) => progress.show(done, all),
+  })
+  let count = 0
+  let bytes = 0
+  batches: for await (const batch of messages.batches()) {
+    for (const message of batch) {
+      if (!matchesEnvelope(message, selection)) continue
+      let addresses = addressesIn(message)
+      try {
+        addresses ??= await waitingAddresses(message, messages.content)
+      } catch (error) {
+        if (!isDamage(error)) throw error
+        report(findingOf(error, { log: message.log }, `recipients of ${message.envelope.id}`))
+        addresses = []
+      }
+      if (!matchesRecipients(addresses, selection)) continue
+      if (json) out.json(jsonOf(message, addresses))
+      else out.text((count === 0 ? rule : '\n') + textOf(message, addresses))
+      count++
+      bytes += message.envelope.dataBytes
+      if (out.isFull) await out.flush()
+      if (count >= limit) break batches
+    }
+  }
+  if (!json)
+    out.line(
+      count === 0
+        ? 'Mail queue is empty'
+        : `\n-- ${Math.floor(bytes / 1024)} Kbytes in ${count} Request${count === 1 ? '' : 's'}.`,
+    )
+  progress.end()
+  await out.flush()
+  complainOf(inspected)
+  return exits.fine
+}
+
+const marks = { incoming: '', active: '*', deferred: '', hold: '!' } as const
+
+function textOf(message: QueuedMessage, addresses: readonly string[]): string {
+  const { envelope, where, uncertain } = message
+  const id = `${envelope.id}${marks[where]}${uncertain ? '?' : ''}`.padEnd(17)
+  const size = String(envelope.dataBytes).padStart(8)
+  const time = shortTime(envelope.acceptedAt).padStart(19)
+  let text = `${id} ${size} ${time} ${senderText(envelope.sender)}\n`
+  const reasonAt = reasonsByIndex(message.notes, envelope.recipientCount)
+  let shown = ''
+  for (let i = 0; i < addresses.length; i++) {
+    const reason = reasonAt(message.waiting?.[i] ?? i) ?? ''
+    if (reason !== shown) {
+      text += `${`(${reason === '' ? 'reason unavailable' : reason})`.padStart(reasonWidth + 2)}\n`
+      shown = reason
+    }
+    text += `${indent}${printable(addresses[i]!)}\n`
+  }
+  return text
+}
+
+export function jsonOf(message: QueuedMessage, addresses: readonly string[]): Record<string, unknown> {
+  const { envelope, where, lane, dueAt, uncertain } = message
+  const reasonAt = reasonsByIndex(message.notes, envelope.recipientCount)
+  return {
+    queue_name: where,
+    queue_id: envelope.id,
+    arrival_time: Math.floor(envelope.acceptedAt / 1000),
+    message_size: envelope.dataBytes,
+    force_expired: false,
+    sender: envelope.sender === '' ? 'MAILER-DAEMON' : envelope.sender,
+    recipients: addresses.map((address, i) => {
+      const reason = reasonAt(message.waiting?.[i] ?? i)
+      return reason === undefined ? { address } : { address, delay_reason: reason }
+    }),
+    lane,
+    attempts: envelope.attempts,
+    due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),
+    recipient_count: message.waitingCount,
+    ...(uncertain ? { uncertain } : undefined),
+  }
+}

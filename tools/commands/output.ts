@@ -1,0 +1,81 @@
+/** What a command writes, in pieces that a pipe can take.
+ * Invariant: a reader that goes away (`| head`) ends the command quietly; a slow one is waited for, so memory stays bounded. */
+import type { Disk } from '../../src/disk/disk.js'
+import { nodeDisk } from '../../src/disk/node-disk.js'
+
+/** What a command finds around it, so that a test can be around it instead. */
+export interface Surroundings {
+  /** Standard output. Resolves when it has taken the text; rejects with `OutputClosed`. */
+  write(text: string): Promise<void>
+  /** Standard error. */
+  complain(text: string): void
+  nowMs(): number
+  /** Of standard output, and of standard error. */
+  readonly isTerminal: boolean
+  readonly complainsToTerminal: boolean
+  openDisk(path: string): Disk
+  /** Asked to stop: a command that follows something ends. */
+  readonly stopped: AbortSignal
+}
+
+/** Nobody reads on. */
+export class OutputClosed extends Error {
+  override readonly name = 'OutputClosed'
+}
+
+const pieceLengthMax = 64 * 1024
+
+export class Output {
+  readonly #surroundings: Pick<Surroundings, 'write'>
+  #piece = ''
+
+  constructor(surroundings: Pick<Surroundings, 'write'>) {
+    this.#surroundings = surroundings
+  }
+
+  text(text: string): void {
+    this.#piece += text
+  }
+
+  line(text: string): void {
+    this.#piece += `${text}\n`
+  }
+
+  json(value: unknown): void {
+    this.#piece += `${JSON.stringify(value)}\n`
+  }
+
+  /** There is enough for a piece: `flush` should be awaited. */
+  get isFull(): boolean {
+    return this.#piece.length >= pieceLengthMax
+  }
+
+  async flush(): Promise<void> {
+    const piece = this.#piece
+    this.#piece = ''
+    if (piece !== '') await this.#surroundings.write(piece)
+  }
+}
+
+/** The process itself. */
+export function processSurroundings(): Surroundings {
+  const stop = new AbortController()
+  process.once('SIGINT', () => {
+    stop.abort()
+    process.exitCode = 130
+  })
+  // Without a listener the error of a closed pipe would end the process with a trace.
+  process.stdout.on('error', () => stop.abort())
+  return {
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        process.stdout.write(text, (error) => (error ? reject(new OutputClosed()) : resolve()))
+      }),
+    complain: (text) => void process.stderr.write(text),
+    nowMs: () => Date.now(),
+    isTerminal: process.stdout.isTTY === true,
+    complainsToTerminal: process.stderr.isTTY === true,
+    openDisk: nodeDisk,
+    stopped: stop.signal,
+  }
+}

@@ -1,0 +1,39 @@
+/** A progress bar on standard error, for scans that take their time. Silent when that is no terminal. */
+import type { Surroundings } from './output.js'
+
+const widthMax = 40
+const updateMs = 100
+/** A scan that is done by then shows none. */
+const quietMs = 500
+
+export class Progress {
+  readonly #surroundings: Surroundings
+  readonly #startedAt: number
+  #shownAt: number
+  #isShown = false
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings
+    this.#startedAt = this.#shownAt = surroundings.nowMs()
+  }
+
+  show(done: number, all: number): void {
+    const { complainsToTerminal, isTerminal, nowMs, complain } = this.#surroundings
+    // Beside output on the same terminal a bar would only be in the way.
+    if (!complainsToTerminal || isTerminal || all <= 0) return
+    const now = nowMs()
+    if (now - this.#startedAt < quietMs || now - this.#shownAt < updateMs) return
+    this.#shownAt = now
+    this.#isShown = true
+    const share = Math.min(1, done / all)
+    const full = Math.round(share * widthMax)
+    complain(
+      `\r[${'#'.repeat(full)}${'.'.repeat(widthMax - full)}] ${String(Math.floor(share * 100)).padStart(3)} %`,
+    )
+  }
+
+  end(): void {
+    if (this.#isShown) this.#surroundings.complain(`\r${' '.repeat(widthMax + 8)}\r`)
+    this.#isShown = false
+  }
+}

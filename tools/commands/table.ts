@@ -1,0 +1,25 @@
+/** Rows as aligned text: words to the left, numbers to the right. Pure. */
+
+export type Cell = string | number
+
+/** @param heads names of the columns */
+export function table(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const cells = rows.map((row) => row.map(cellText))
+  const widths = heads.map((head, column) =>
+    Math.max(head.length, ...cells.map((row) => row[column]?.length ?? 0)),
+  )
+  const isNumber = heads.map(
+    (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
+  )
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        isNumber[column] === true ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      )
+      .join('  ')
+      .trimEnd()
+  return [line(heads), ...cells.map(line)].join('\n')
+}
+
+const cellText = (cell: Cell): string =>
+  typeof cell === 'number' ? String(cell).replace(/\B(?=(\d{3})+$)/g, ' ') : cell
