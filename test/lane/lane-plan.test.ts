@@ -23,7 +23,8 @@ test('a new queue has incoming in the journal, hold with logs of its own, and a 
     [3, 600_000, false],
   ])
   expect(plan.laneNext).toBe(4)
-  expect(plan.lanes[0]).toMatchObject({ runner: 40_960, envelopesEnd: 4096, marks: nowhere })
+  // Incoming begins where the journal does: mail may be in it before the first checkpoint.
+  expect(plan.lanes[0]).toMatchObject({ runner: 4096, marks: nowhere })
 })
 
 const anyPolicy = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 12 })
