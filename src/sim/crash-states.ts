@@ -9,7 +9,7 @@ import { crashUnits, describeUnit, sectorOf, type CrashUnit } from './crash-unit
 import { DiskImage, Refusal } from './disk-image.js'
 import { perform, type ChangingOperation } from './operation.js'
 import { SimDirectory, applyChange, type SimNode } from './sim-directory.js'
-import { SimFile, applied } from './sim-file.js'
+import { SimFile, applied, type PendingWrite } from './sim-file.js'
 import { survivorSets, type Survivors } from './survivors.js'
 
 export interface CrashOptions {
@@ -57,7 +57,9 @@ function* statesOf(image: DiskImage, options: CrashOptions): Generator<CrashStat
       ? []
       : Array.from(units.keys()).filter((index) => {
           const unit = units[index]
-          return unit?.kind === 'file' && unit.entry.kind === 'write'
+          return (
+            unit?.kind === 'file' && unit.entry.kind === 'write' && changesAnything(unit.file, unit.entry)
+          )
         })
   const bounds = {
     exhaustiveUnitsMax: options.exhaustiveUnitsMax ?? 7,
@@ -77,6 +79,12 @@ function* statesOf(image: DiskImage, options: CrashOptions): Generator<CrashStat
       describe: () => describeSurvivors(image, units, survivors),
     }
   }
+}
+
+/** Assumed of the device: a sector that is overwritten with the bytes that it holds keeps them, whenever the power goes. */
+function changesAnything({ durable }: SimFile, { bytes, position }: PendingWrite): boolean {
+  const held = Buffer.alloc(bytes.length)
+  return durable.read(held, position) < bytes.length || !held.equals(bytes)
 }
 
 /** A synced write that has not answered is as uncertain as any. */

@@ -37,11 +37,13 @@ export class SimDirectory {
     this.#change({ seq, name: to, node, removes: from, after: undefined, clean: false })
   }
 
-  /** Makes durable what the kernel does not call clean, up to and with `seq`. */
+  /** Makes durable what the kernel does not call clean, up to and with `seq`; and of what it calls clean those names that changed
+   * again since: the device gets what they are now, and what they were before cannot come back. */
   sync(seq: number): void {
+    const names = this.#dirtyNames(seq)
     const rest: NameChange[] = []
     for (const change of this.pending) {
-      if (change.seq > seq || change.clean) {
+      if (change.seq > seq || (change.clean && !touches(change, names))) {
         rest.push(change)
         continue
       }
@@ -56,6 +58,18 @@ export class SimDirectory {
     this.pending = this.pending.map((change) => (change.seq <= seq ? { ...change, clean: true } : change))
   }
 
+  /** Names of changes that are to be written, and those that an earlier change ties to them. */
+  #dirtyNames(seq: number): ReadonlySet<string> {
+    const names = new Set<string>()
+    for (let i = this.pending.length - 1; i >= 0; i--) {
+      const change = this.pending[i]!
+      if (change.seq > seq || (change.clean && !touches(change, names))) continue
+      names.add(change.name)
+      if (change.removes !== undefined) names.add(change.removes)
+    }
+    return names
+  }
+
   #change(change: NameChange): void {
     applyChange(this.names, change)
     this.pending.push(change)
@@ -67,3 +81,6 @@ export function applyChange(names: Map<string, SimNode>, change: NameChange): vo
   if (change.node === undefined) names.delete(change.name)
   else names.set(change.name, change.node)
 }
+
+const touches = (change: NameChange, names: ReadonlySet<string>): boolean =>
+  names.has(change.name) || (change.removes !== undefined && names.has(change.removes))

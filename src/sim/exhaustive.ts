@@ -1,0 +1,160 @@
+/** A crash at every operation of a workload, and at every operation of the recovery that follows.
+ * Invariant: a crash is taken before each call takes effect, while it is still under way, so that whatever it would have changed
+ * may be there, in part, or not. The same workload, seed and options give the same result. */
+import { aftermath, firstLife } from './aftermath.js'
+import { crashPoint, type CrashPoint } from './crash-point.js'
+import type { CrashOptions } from './crash-states.js'
+import type { EventOrder } from './event-queue.js'
+import { QueueModel } from './queue-model.js'
+import type { Violation } from './violation.js'
+import type { Step, Workload } from './workload.js'
+
+export interface ExhaustOptions {
+  readonly seed: number
+  readonly order: EventOrder
+  /** What is lost with the power, and how many sets of it are tried; see CrashOptions. */
+  readonly power: CrashOptions
+  /** The process is killed as well, at every operation. */
+  readonly kills: boolean
+  /** Each so-manieth crash is followed by crashes at every operation of its recovery; 0: none. */
+  readonly secondEvery: number
+  /** States of each second crash. */
+  readonly secondStatesMax: number
+  /** Submitted in the life after the crash. */
+  readonly more?: readonly Step[]
+  /** Only the crash before this operation. */
+  readonly op?: number
+  /** Stop at the first violation. */
+  readonly untilFirst?: boolean
+}
+
+/** A violation, and how to see it again. */
+export interface Finding extends Violation {
+  readonly seed: number
+  /** The operation before which the crash came, and the one of the recovery, if there was a second crash. */
+  readonly op: number
+  readonly secondOp: number | undefined
+  readonly where: string
+}
+
+export interface HuntResult {
+  readonly operationCount: number
+  crashCount: number
+  duplicateCount: number
+  recoveredCount: number
+  readonly findings: Finding[]
+}
+
+const findingsMax = 50
+
+export async function exhaust(workload: Workload, options: ExhaustOptions): Promise<HuntResult> {
+  const { seed, order, power, kills } = options
+  const points: CrashPoint[] = []
+  const model = new QueueModel()
+  const life = await firstLife({
+    seed,
+    order,
+    workload,
+    model,
+    onOperation: (current, call) => {
+      if (options.op !== undefined && options.op !== call.n) return
+      points.push(crashPoint(current, call, { seed: seed + call.n, ...power }))
+      if (kills) points.push(crashPoint(current, call, undefined))
+    },
+  })
+  const result: HuntResult = {
+    operationCount: life.disk.callCount,
+    crashCount: 0,
+    duplicateCount: 0,
+    recoveredCount: 0,
+    findings: model.violations.map((violation) => ({
+      ...violation,
+      seed,
+      op: 0,
+      secondOp: undefined,
+      where: 'without any crash',
+    })),
+  }
+  for (const point of points) {
+    await crashAt(workload, options, point, result)
+    if (result.findings.length >= findingsMax || (options.untilFirst === true && result.findings.length > 0))
+      break
+  }
+  return result
+}
+
+async function crashAt(
+  workload: Workload,
+  options: ExhaustOptions,
+  point: CrashPoint,
+  result: HuntResult,
+): Promise<void> {
+  const { seed, order, more, power, secondEvery, secondStatesMax } = options
+  for (const state of point.states) {
+    const isSecond = secondEvery > 0 && ++result.crashCount % secondEvery === 0
+    if (secondEvery === 0) result.crashCount++
+    const second: CrashPoint[] = []
+    const where = `before ${point.operation}; ${state.describe()}`
+    const life = await aftermath({
+      seed: seed + point.n,
+      order,
+      workload,
+      model: point.model.copy(),
+      image: state.image,
+      wallMs: point.wallMs + 1,
+      ...(more === undefined ? {} : { more }),
+      ...(isSecond
+        ? {
+            onOperation: (current, call) => {
+              if (!current.recovered)
+                second.push(
+                  crashPoint(current, call, {
+                    seed: seed + call.n,
+                    ...power,
+                    statesMax: secondStatesMax,
+                    exhaustiveUnitsMax: 1,
+                  }),
+                )
+            },
+          }
+        : {}),
+    })
+    note(result, life.model, seed, point.n, undefined, where)
+    result.recoveredCount += life.recoveredCount
+    for (const next of second) {
+      for (const nextState of next.states) {
+        result.crashCount++
+        const after = await aftermath({
+          seed: seed + point.n + next.n,
+          order,
+          workload,
+          model: next.model.copy(),
+          image: nextState.image,
+          wallMs: next.wallMs + 1,
+        })
+        note(
+          result,
+          after.model,
+          seed,
+          point.n,
+          next.n,
+          `${where}; again before ${next.operation}; ${nextState.describe()}`,
+        )
+        if (result.findings.length >= findingsMax) return
+      }
+    }
+    if (result.findings.length >= findingsMax) return
+  }
+}
+
+function note(
+  result: HuntResult,
+  model: QueueModel,
+  seed: number,
+  op: number,
+  secondOp: number | undefined,
+  where: string,
+): void {
+  result.duplicateCount += model.duplicateCount
+  for (const violation of model.violations) result.findings.push({ ...violation, seed, op, secondOp, where })
+}

@@ -1,0 +1,164 @@
+/** Every call of a workload fails once: what was settled survives, and what fails is reported.
+ * After the failure the process is started again in the same boot, on a kernel that calls clean what never reached the device; and
+ * then, at some operations of that life, the power goes. */
+import { aftermath, runToEnd } from './aftermath.js'
+import { crashPoint, type CrashPoint } from './crash-point.js'
+import type { EventOrder } from './event-queue.js'
+import type { Finding, HuntResult } from './exhaustive.js'
+import type { Fault } from './faults.js'
+import type { Operation, OperationKind } from './operation.js'
+import { QueueLife } from './queue-life.js'
+import { QueueModel } from './queue-model.js'
+import type { Workload } from './workload.js'
+
+export interface FailOptions {
+  readonly seed: number
+  readonly order: EventOrder
+  readonly errno: Fault['errno']
+  /** Of the life after the failure each so-manieth operation is a power loss; 0: none. */
+  readonly powerEvery: number
+  /** Only the failure of this call, counted among those that can fail so. */
+  readonly op?: number
+}
+
+const powerStatesMax = 2
+
+export async function failEach(workload: Workload, options: FailOptions): Promise<HuntResult> {
+  const { seed, order } = options
+  let operationCount = 0
+  const whole = new QueueLife({
+    seed,
+    order,
+    workload,
+    model: new QueueModel(),
+    onOperation: (_, { operation }) => {
+      if (kindsOf(options.errno).includes(operation.kind)) operationCount++
+    },
+  })
+  await runToEnd(whole, workload.steps)
+  const result = {
+    operationCount,
+    crashCount: 0,
+    duplicateCount: 0,
+    recoveredCount: 0,
+    findings: [] as Finding[],
+  }
+  for (let op = 1; op <= operationCount; op++)
+    if (options.op === undefined || options.op === op) await failAt(workload, options, op, result)
+  return result
+}
+
+async function failAt(
+  workload: Workload,
+  options: FailOptions,
+  op: number,
+  result: HuntResult,
+): Promise<void> {
+  const { seed, order, errno, powerEvery } = options
+  const model = new QueueModel()
+  let failed: Operation | undefined
+  let count = 0
+  const life = new QueueLife({
+    seed,
+    order,
+    workload,
+    model,
+    mayCrash: true,
+    faults: [{ at: op, errno, kinds: kindsOf(errno) }],
+    onOperation: (_, { operation }) => {
+      if (kindsOf(errno).includes(operation.kind) && ++count === op) failed = operation
+    },
+  })
+  await runToEnd(life, workload.steps)
+  result.crashCount++
+  if (failed !== undefined && endsLife(failed, errno) && life.ended === undefined)
+    model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)
+  if (life.ended === undefined) life.queue!.crash()
+  const points: CrashPoint[] = []
+  const next = await aftermath({
+    seed: seed + op,
+    order,
+    workload,
+    model: model.copy(),
+    image: life.disk.image,
+    wallMs: life.endedAtMs + 1,
+    onOperation: (current, call) => {
+      if (powerEvery > 0 && call.n % powerEvery === op % powerEvery)
+        points.push(crashPoint(current, call, { seed: op, statesMax: powerStatesMax, exhaustiveUnitsMax: 0 }))
+    },
+  })
+  const where = `${failed?.kind ?? 'nothing'} ${failed?.path ?? ''} fails with ${errno}`
+  const mayLeave = failed?.kind === 'syncDirectory' && failed.path === 'spool'
+  note(result, next.model, seed, op, undefined, where, mayLeave)
+  for (const point of points)
+    for (const state of point.states) {
+      result.crashCount++
+      const last = await aftermath({
+        seed: seed + op + point.n,
+        order,
+        workload,
+        model: point.model.copy(),
+        image: state.image,
+        wallMs: point.wallMs + 1,
+      })
+      note(
+        result,
+        last.model,
+        seed,
+        op,
+        point.n,
+        `${where}; then before ${point.operation}; ${state.describe()}`,
+      )
+    }
+}
+
+/** @param mayLeave the kernel calls an unlink clean that the device never saw: the file is back with the power, and harms nobody */
+function note(
+  result: HuntResult,
+  model: QueueModel,
+  seed: number,
+  op: number,
+  secondOp: number | undefined,
+  where: string,
+  mayLeave: boolean,
+): void {
+  result.duplicateCount += model.duplicateCount
+  for (const violation of model.violations)
+    if (!mayLeave || violation.oracle !== 'O7')
+      result.findings.push({ ...violation, seed, op, secondOp, where })
+}
+
+/** Nothing but the end of the life may follow the failure of this call. */
+function endsLife({ kind, path }: Operation, errno: Fault['errno']): boolean {
+  if (!path.startsWith('journal') && !path.startsWith('lanes')) return false
+  if (kind === 'sync' || kind === 'syncDirectory') return !path.endsWith('.fill') || errno !== 'ENOSPC'
+  return kind === 'writeSynced'
+}
+
+const changing: readonly OperationKind[] = [
+  'write',
+  'writeSynced',
+  'create',
+  'makeDirectory',
+  'rename',
+  'sync',
+  'syncDirectory',
+]
+const sized: readonly OperationKind[] = ['read', 'write', 'writeSynced']
+const any: readonly OperationKind[] = [
+  ...changing,
+  'read',
+  'open',
+  'list',
+  'unlink',
+  'removeDirectory',
+  'truncate',
+  'size',
+  'lock',
+]
+
+/** Calls that can fail in this way. */
+function kindsOf(errno: Fault['errno']): readonly OperationKind[] {
+  if (errno === 'SHORT') return sized
+  return errno === 'ENOSPC' ? changing : any
+}

@@ -1,0 +1,83 @@
+/** What is known of one message from the outside: what was asked, what was told, what its recipients got.
+ * Invariant: a copy shares nothing that changes. */
+
+/** `final`: delivered or failed. `durable`: no crash may take it back. */
+export interface ModelRecipient {
+  readonly address: string
+  /** What the transport answered last that counts for good. */
+  final: 'delivered' | 'failed' | undefined
+  /** Its record was durable, or a later life was seen to believe it. */
+  durable: boolean
+  /** The life in which it was answered. */
+  life: number
+  /** Monotonic instant of that life, milliseconds. */
+  answeredAtMs: number
+  /** Successful answers of the transport. */
+  deliveryCount: number
+  inFlight: boolean
+  /** The earliest wall time of the next attempt, and the attempts that it must count: of a durable deferral. */
+  notBeforeMs: number
+  attemptsMin: number
+}
+
+/** `asked`: nobody was told. `settled`: the promise was given. `refused`: told no for good. `gone`: a recovery did not have it. */
+export type SubmissionState = 'asked' | 'settled' | 'refused' | 'gone'
+
+export interface ModelMessage {
+  /** The name in the model: the sender of a submission, the id of a report. */
+  readonly name: string
+  readonly sender: string
+  readonly data: Buffer | undefined
+  /** The life in which it was asked for, and the wall time. */
+  readonly askedInLife: number
+  readonly askedAtMs: number
+  readonly recipients: Map<string, ModelRecipient>
+  state: SubmissionState
+  id: string | undefined
+  /** It was said to be finished, in this life; and that was durable. */
+  finished: boolean
+  finishedInLife: number
+  /** It ended when it was old enough to be given up. */
+  expired: boolean
+  finishedDurably: boolean
+  /** Of a report: the message that it is about, and whom it names once it was read. */
+  readonly about: string | undefined
+  names: readonly string[] | undefined
+  checksum: number | undefined
+}
+
+export function newMessage(
+  facts: Pick<ModelMessage, 'name' | 'sender' | 'data' | 'askedInLife' | 'askedAtMs' | 'about'>,
+  recipients: readonly string[],
+): ModelMessage {
+  return {
+    ...facts,
+    recipients: new Map(recipients.map((address) => [address, newRecipient(address)])),
+    state: 'asked',
+    id: undefined,
+    finished: false,
+    finishedInLife: 0,
+    expired: false,
+    finishedDurably: false,
+    names: undefined,
+    checksum: undefined,
+  }
+}
+
+const newRecipient = (address: string): ModelRecipient => ({
+  address,
+  final: undefined,
+  durable: false,
+  life: 0,
+  answeredAtMs: 0,
+  deliveryCount: 0,
+  inFlight: false,
+  notBeforeMs: 0,
+  attemptsMin: 0,
+})
+
+export function copyMessage(message: ModelMessage): ModelMessage {
+  const recipients = new Map<string, ModelRecipient>()
+  for (const [address, recipient] of message.recipients) recipients.set(address, { ...recipient })
+  return { ...message, recipients }
+}

@@ -1,0 +1,234 @@
+/** One life of a real queue on a simulated disk, watched by a model.
+ * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
+import { openQueue } from '../engine/open.js'
+import type { Queue } from '../engine/queue.js'
+import { isWaybillError } from '../errors.js'
+import type { DiskImage } from './disk-image.js'
+import type { Fault } from './faults.js'
+import type { QueueModel } from './queue-model.js'
+import { ScriptedTransport } from './scripted-transport.js'
+import { SimDisk, type NumberedOperation } from './sim-disk.js'
+import { dataOf, retryOf, type Step, type Workload } from './workload.js'
+import { SimWorld } from './world.js'
+import type { EventOrder } from './event-queue.js'
+
+export interface LifeOptions {
+  readonly seed: number
+  readonly order: EventOrder
+  readonly workload: Workload
+  readonly model: QueueModel
+  readonly image?: DiskImage
+  /** Wall time at which it begins, milliseconds since 1970. */
+  readonly wallStartMs?: number
+  readonly faults?: readonly Fault[]
+  /** Told of each call of the disk that is about to take effect. */
+  readonly onOperation?: (life: QueueLife, call: NumberedOperation) => void
+  /** The device may fail: a crash of the engine is no surprise. */
+  readonly mayCrash?: boolean
+  /** No transport answers before `openGate`. */
+  readonly gated?: boolean
+}
+
+/** Events that the longest life of a test needs, and then some. */
+const eventsMax = 300_000
+
+export class QueueLife {
+  readonly world: SimWorld
+  readonly disk: SimDisk
+  readonly model: QueueModel
+  readonly transport: ScriptedTransport
+  queue: Queue | undefined
+  /** Why the queue ended by itself, if it did. */
+  ended: { readonly error: unknown } | undefined
+  /** Wall time at which it ended. */
+  endedAtMs = 0
+  /** Its recovery has come to an end. */
+  recovered = false
+  recoveredCount = 0
+  #openGate: () => void = () => undefined
+  readonly #options: LifeOptions
+
+  constructor(options: LifeOptions) {
+    const { seed, order, model, image, wallStartMs, faults, workload } = options
+    this.#options = options
+    this.model = model
+    model.beginLife()
+    this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
+    this.disk = new SimDisk(this.world, {
+      ...(image === undefined ? {} : { image }),
+      ...(faults === undefined ? {} : { faults }),
+      observer: { before: (call) => this.#before(call) },
+    })
+    const gate =
+      options.gated === true ? new Promise<void>((resolve) => (this.#openGate = resolve)) : undefined
+    this.transport = new ScriptedTransport({
+      world: this.world,
+      model,
+      prng: this.world.fork(),
+      answerMs: workload.answerMs,
+      onAttempt: () => this.noteDurable(),
+      ...(gate === undefined ? {} : { gate }),
+    })
+  }
+
+  /** Opens the queue. Resolves with false when it does not open: that the model was told, unless the device may fail. */
+  async open(): Promise<boolean> {
+    const { workload, mayCrash } = this.#options
+    const { world } = this
+    try {
+      const queue = await world.settle(
+        openQueue('queue', {
+          ...workload.setup,
+          retry: retryOf(workload),
+          disk: this.disk,
+          clock: world.clock,
+          prng: world.fork(),
+          transports: { scripted: this.transport },
+          route: (recipient) => ({ transport: 'scripted', nexthop: domainOf(recipient) }),
+        }),
+        { eventsMax },
+      )
+      this.queue = queue
+      this.#listen(queue)
+      return true
+    } catch (error) {
+      if (world.stopped) return false
+      this.#end(error)
+      if (mayCrash !== true) this.model.violate('O8', `the queue does not open: ${String(error)}`)
+      return false
+    }
+  }
+
+  /** Plans the steps: each is submitted when its time has come. */
+  plan(steps: readonly Step[]): void {
+    for (const step of steps)
+      if (step.atMs === 0) this.submit(step)
+      else this.world.clock.after(step.atMs, () => this.submit(step))
+  }
+
+  submit(step: Step): void {
+    if (this.queue === undefined || this.ended !== undefined) return
+    const { sender, recipients } = step
+    const data = dataOf(step)
+    const { model } = this
+    model.asked(sender, recipients, data, this.world.clock.wallMs())
+    this.queue.submit({ sender, recipients, data }).then(
+      ({ id }) => model.settled(sender, id),
+      (error: unknown) => {
+        // A failed device and the end of a life leave it open whether the message is there.
+        const isOpen = isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')
+        if (!isOpen) model.refused(sender)
+        if (this.#options.mayCrash !== true) model.violate('O8', `${sender} is refused: ${String(error)}`)
+      },
+    )
+  }
+
+  get mayCrash(): boolean {
+    return this.#options.mayCrash === true
+  }
+
+  openGate(): void {
+    this.#openGate()
+  }
+
+  /** Lets everything happen up to an instant of this life, milliseconds. */
+  async run(untilMs: number): Promise<void> {
+    await this.world.run({ untilMs, eventsMax })
+  }
+
+  /** Lets recovery end, and what is due be started; no time passes. */
+  async settleDown(): Promise<void> {
+    await this.world.run({ untilMs: this.world.nowMs, eventsMax })
+  }
+
+  /** Shows the model what is in the queue. */
+  async list(): Promise<void> {
+    const { queue, world } = this
+    if (queue === undefined || this.ended !== undefined) return
+    // Its checkpoint vouches for what waits, so that the runners may go on; what is listed must not move.
+    await this.#checkpoint(queue)
+    const listing = async (): Promise<{ id: string; sender: string; recipients: readonly string[] }[]> => {
+      const all = []
+      for await (const listed of queue.list({})) all.push(listed)
+      return all
+    }
+    try {
+      this.model.observed(await world.settle(listing(), { eventsMax, untilMs: world.nowMs }))
+    } catch (error) {
+      if (!world.stopped && this.#options.mayCrash !== true)
+        this.model.violate('O8', `the queue cannot be listed: ${String(error)}`)
+    }
+  }
+
+  async #checkpoint(queue: Queue): Promise<void> {
+    const { world } = this
+    const first = queue.list({ lane: 'hold' })[Symbol.asyncIterator]().next()
+    first.catch(() => undefined)
+    await this.settleDown()
+    if (!world.stopped && this.ended === undefined)
+      await world.settle(first, { eventsMax }).catch(() => undefined)
+    await this.settleDown()
+  }
+
+  /** Bytes that the engine has appended to its journal in this life, and how many of them it says are durable. */
+  get appendedBytes(): number {
+    const journal = this.queue?.stats().journal
+    return journal === undefined ? 0 : journal.writtenBytes + journal.stagedBytes
+  }
+
+  /** What is durable by now is told to the model, before anybody looks at it. */
+  noteDurable(): void {
+    if (this.queue !== undefined && this.ended === undefined)
+      this.model.durable(this.queue.stats().journal.writtenBytes)
+  }
+
+  #end(error: unknown): void {
+    this.ended = { error }
+    this.endedAtMs = this.world.clock.wallMs()
+  }
+
+  #before(call: NumberedOperation): void {
+    const { onOperation } = this.#options
+    if (onOperation === undefined) return
+    this.noteDurable()
+    onOperation(this, call)
+  }
+
+  #listen(queue: Queue): void {
+    const { model, world } = this
+    const { workload, mayCrash } = this.#options
+    for (const kind of ['delivered', 'failed', 'deferred'] as const)
+      queue.on(kind, ({ id, recipients }) => {
+        const attempts = this.transport.attempts.get(id)
+        const { intervalsMs } = workload
+        const intervalMs =
+          attempts === undefined ? undefined : intervalsMs[Math.min(attempts, intervalsMs.length - 1)]!
+        model.recorded(kind, id, recipients, {
+          appendedBytes: this.appendedBytes,
+          nowMs: world.nowMs,
+          notBeforeMs: intervalMs === undefined ? 0 : world.clock.wallMs() + intervalMs - 1,
+          attempts: attempts === undefined ? 0 : attempts + 1,
+        })
+      })
+    queue.on('finished', ({ id }) =>
+      model.finished(id, this.appendedBytes, workload.lifetimeMs, world.clock.wallMs()),
+    )
+    queue.on('reported', ({ id, report }) =>
+      model.reported(id, report, this.appendedBytes, world.clock.wallMs()),
+    )
+    queue.on('recovered', ({ messageCount }) => {
+      this.recovered = true
+      this.recoveredCount = messageCount
+    })
+    queue.on('warning', ({ code, message }) => {
+      if (code !== 'FILE_SYSTEM' && mayCrash !== true) model.violate('O8', `warning ${code}: ${message}`)
+    })
+    queue.on('crashed', ({ error }) => {
+      this.#end(error)
+      if (error !== undefined && mayCrash !== true)
+        model.violate('O8', `the queue crashed by itself: ${String(error)}`)
+    })
+  }
+}
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)

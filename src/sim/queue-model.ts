@@ -1,0 +1,380 @@
+/** The queue as those outside see it: what was promised, what happened, and what may therefore still happen. It knows nothing
+ * of logs, segments, lanes or checkpoints.
+ * Invariant: a fact becomes durable here only when every byte that the engine had appended by the moment of the fact was
+ * written by a synced write that returned (the engine's public statistics say so), or when a recovery was seen to believe it.
+ *
+ * What a crash may change: an outcome that was not durable may be forgotten, so its recipient may be attempted once more; a
+ * submission that was not settled may be there or not. Nothing else. */
+import { crc32 } from '../base/checksum.js'
+import { copyMessage, newMessage, type ModelMessage, type ModelRecipient } from './model-message.js'
+import { scriptedEnd } from './script.js'
+import type { Oracle, Violation } from './violation.js'
+
+type FactKind = 'delivered' | 'failed' | 'deferred' | 'finished' | 'reported'
+
+interface Fact {
+  readonly kind: FactKind
+  /** Bytes that the engine had appended by then, in this life. */
+  readonly appendedBytes: number
+  readonly name: string
+  readonly recipients: readonly string[]
+  readonly notBeforeMs: number
+  readonly attempts: number
+}
+
+export interface Attempt {
+  readonly id: string
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly attempts: number
+  readonly wallMs: number
+}
+
+/** A message as a listing shows it. */
+export interface Listed {
+  readonly id: string
+  readonly sender: string
+  readonly recipients: readonly string[]
+}
+
+/** Violations of one run that are kept: the first says what is wrong. */
+const violationsMax = 20
+
+export class QueueModel {
+  readonly violations: Violation[] = []
+  /** Attempts of recipients that had been delivered, in an earlier life that forgot. */
+  duplicateCount = 0
+  life = 0
+  readonly #messages = new Map<string, ModelMessage>()
+  readonly #names = new Map<string, string>()
+  #facts: Fact[] = []
+
+  /** The same knowledge, to go on from in another branch. */
+  copy(): QueueModel {
+    const copy = new QueueModel()
+    for (const [name, message] of this.#messages) copy.#messages.set(name, copyMessage(message))
+    for (const [id, name] of this.#names) copy.#names.set(id, name)
+    copy.#facts = this.#facts.slice()
+    copy.violations.push(...this.violations)
+    copy.duplicateCount = this.duplicateCount
+    copy.life = this.life
+    return copy
+  }
+
+  get messageCount(): number {
+    return this.#messages.size
+  }
+
+  /** Every settled message that is not finished. */
+  get waitingCount(): number {
+    let count = 0
+    for (const message of this.#messages.values())
+      if (message.state === 'settled' && !message.finished) count++
+    return count
+  }
+
+  violate(oracle: Oracle, text: string): void {
+    if (this.violations.length < violationsMax) this.violations.push({ oracle, text })
+  }
+
+  /** A life begins: what was under way and what was not durable is forgotten, perhaps. */
+  beginLife(): void {
+    this.life++
+    this.#facts = []
+    for (const { recipients } of this.#messages.values())
+      for (const recipient of recipients.values()) recipient.inFlight = false
+  }
+
+  /** @param sender the message's name: used once in a run */
+  asked(sender: string, recipients: readonly string[], data: Buffer, askedAtMs: number): void {
+    this.#messages.set(
+      sender,
+      newMessage(
+        { name: sender, sender, data, askedInLife: this.life, askedAtMs, about: undefined },
+        recipients,
+      ),
+    )
+  }
+
+  settled(sender: string, id: string): void {
+    const message = this.#messages.get(sender)!
+    const other = this.#names.get(id)
+    if (other !== undefined && other !== sender) this.violate('O5', `${sender} has the id of ${other}, ${id}`)
+    this.#names.set(id, sender)
+    message.id = id
+    message.state = 'settled'
+  }
+
+  refused(sender: string): void {
+    this.#messages.get(sender)!.state = 'refused'
+  }
+
+  /** The transport is asked. */
+  attempted(attempt: Attempt): void {
+    const message = this.#messageOf(attempt)
+    if (message === undefined) return
+    const { name } = message
+    if (message.state === 'refused') this.violate('O5', `${name} was refused and is attempted`)
+    if (message.state === 'gone') this.violate('O5', `${name} was not there after a recovery and is back`)
+    if (message.state === 'asked' && message.askedInLife === this.life)
+      this.violate('O5', `${name} is attempted before it is settled`)
+    if (message.finishedDurably) this.violate('O4', `${name} had ended and is attempted again`)
+    if (message.finished && message.finishedInLife === this.life)
+      this.violate('O4', `${name} had ended in this life and is attempted again`)
+    // A later life has it and acts on it: it made sure of that first.
+    if (message.state === 'asked') message.state = 'settled'
+    for (const address of attempt.recipients) {
+      const recipient = message.recipients.get(address)
+      if (recipient === undefined)
+        this.violate('O5', `${name} is attempted for ${address}, whom it never had`)
+      else this.#attemptedOne(message, recipient, attempt)
+    }
+  }
+
+  /** The transport has answered: the other side has the message, or never wants it. */
+  answered(id: string, address: string, delivered: boolean): void {
+    const recipient = this.#messages.get(this.#names.get(id) ?? '')?.recipients.get(address)
+    if (recipient !== undefined && delivered) recipient.deliveryCount++
+  }
+
+  /** The data that a transport read. */
+  data(id: string, data: Buffer, named: readonly string[]): void {
+    const message = this.#messages.get(this.#names.get(id) ?? '')
+    if (message === undefined) return
+    if (message.data !== undefined) {
+      if (!message.data.equals(data))
+        this.violate('O1', `the data of ${message.name} is not what was submitted`)
+      return
+    }
+    const checksum = crc32(data)
+    if (message.checksum !== undefined && message.checksum !== checksum)
+      this.violate('O5', `the report ${id} is not the same at every attempt`)
+    message.checksum = checksum
+    message.names = named
+  }
+
+  /** The engine says that it has recorded an outcome.
+   * @param nowMs monotonic, @param notBeforeMs wall time of the next attempt, of a deferral */
+  recorded(
+    kind: 'delivered' | 'failed' | 'deferred',
+    id: string,
+    recipients: readonly string[],
+    facts: {
+      readonly appendedBytes: number
+      readonly nowMs: number
+      readonly notBeforeMs: number
+      readonly attempts: number
+    },
+  ): void {
+    const name = this.#names.get(id) ?? id
+    const message = this.#messages.get(name)
+    if (message === undefined) return
+    for (const address of recipients) {
+      const recipient = message.recipients.get(address)
+      if (recipient === undefined) continue
+      recipient.inFlight = false
+      recipient.life = this.life
+      recipient.answeredAtMs = facts.nowMs
+      if (kind !== 'deferred') recipient.final = kind
+    }
+    const { appendedBytes, notBeforeMs, attempts } = facts
+    this.#facts.push({ kind, appendedBytes, name, recipients, notBeforeMs, attempts })
+  }
+
+  /** @param lifetimeMs age at which it may be given up, @param wallMs now */
+  finished(id: string, appendedBytes: number, lifetimeMs: number, wallMs: number): void {
+    const name = this.#names.get(id) ?? id
+    const message = this.#messages.get(name)
+    if (message === undefined) return
+    message.finished = true
+    message.finishedInLife = this.life
+    message.expired = wallMs - message.askedAtMs >= lifetimeMs
+    this.#facts.push({ kind: 'finished', appendedBytes, name, recipients: [], notBeforeMs: 0, attempts: 0 })
+  }
+
+  /** A report was written: it is a submission of the queue's own. */
+  reported(id: string, report: string, appendedBytes: number, askedAtMs: number): void {
+    const about = this.#messages.get(this.#names.get(id) ?? '')
+    if (about === undefined) return
+    const known = this.#messages.get(report)
+    if (known?.state === 'settled')
+      this.violate('O5', `the report ${report} was durable and is written again`)
+    const message = newMessage(
+      { name: report, sender: '', data: undefined, askedInLife: this.life, askedAtMs, about: about.name },
+      [about.sender],
+    )
+    message.id = report
+    this.#messages.set(report, message)
+    this.#names.set(report, report)
+    this.#facts.push({
+      kind: 'reported',
+      appendedBytes,
+      name: report,
+      recipients: [],
+      notBeforeMs: 0,
+      attempts: 0,
+    })
+  }
+
+  /** So many bytes of this life are durable, as the engine says. */
+  durable(writtenBytes: number): void {
+    let count = 0
+    for (const fact of this.#facts) {
+      if (fact.appendedBytes > writtenBytes) break
+      this.#believe(fact)
+      count++
+    }
+    if (count > 0) this.#facts.splice(0, count)
+  }
+
+  /** A crash, where calls take effect in order and time stands still while any is under way: a success asks for a prompt sync. */
+  crashed(nowMs: number): void {
+    for (const fact of this.#facts) {
+      if (fact.kind !== 'delivered') continue
+      for (const address of fact.recipients) {
+        const recipient = this.#messages.get(fact.name)!.recipients.get(address)!
+        if (recipient.life === this.life && recipient.answeredAtMs < nowMs)
+          this.violate(
+            'O3',
+            `the delivery of ${fact.name} to ${address} waited ${nowMs - recipient.answeredAtMs} ms for a sync`,
+          )
+      }
+    }
+  }
+
+  /** What a listing shows before anything else has happened in this life. From here on this is certain: a later crash
+   * brings nothing back that is not here, and takes nothing of it. */
+  observed(listing: readonly Listed[]): void {
+    const seen = new Map<string, Listed>()
+    for (const listed of listing) {
+      const message = this.#messageOf(listed)
+      if (message === undefined) continue
+      if (seen.has(message.name)) this.violate('O5', `${message.name} is in the queue twice`)
+      seen.set(message.name, listed)
+    }
+    for (const message of this.#messages.values()) this.#observedOne(message, seen.get(message.name))
+  }
+
+  /** Nothing is left to happen: everything that was promised has come to its end. */
+  drained(): void {
+    for (const message of this.#messages.values()) {
+      const { name, state, recipients } = message
+      if (state === 'refused' || state === 'gone' || state === 'asked') continue
+      if (!message.finished) this.violate('O1', `${name} was settled and never came to its end`)
+      for (const { address, final, deliveryCount } of recipients.values()) {
+        const end = scriptedEnd(address)
+        if (end === 'delivered' && deliveryCount === 0 && !message.expired)
+          this.violate('O1', `${name} never reached ${address}`)
+        if (end !== 'delivered' && final === 'delivered')
+          this.violate('O5', `${name} is said to have reached ${address}`)
+      }
+      this.#checkReports(message)
+    }
+  }
+
+  #attemptedOne({ name }: ModelMessage, recipient: ModelRecipient, { attempts, wallMs }: Attempt): void {
+    const { address } = recipient
+    if (recipient.inFlight) this.violate('O5', `${name} is attempted twice at once for ${address}`)
+    recipient.inFlight = true
+    if (recipient.final !== undefined) {
+      if (recipient.durable)
+        this.violate('O2', `${address} of ${name} was ${recipient.final} durably and is attempted again`)
+      else if (recipient.life === this.life)
+        this.violate('O2', `${address} of ${name} was ${recipient.final} in this life and is attempted again`)
+      recipient.final = undefined
+    }
+    if (recipient.deliveryCount > 0) this.duplicateCount++
+    if (attempts < recipient.attemptsMin)
+      this.violate(
+        'O6',
+        `${name} forgot an attempt: ${attempts} were made, ${recipient.attemptsMin} are durable`,
+      )
+    if (wallMs < recipient.notBeforeMs)
+      this.violate(
+        'O6',
+        `${address} of ${name} is attempted ${recipient.notBeforeMs - wallMs} ms before its retry is due`,
+      )
+  }
+
+  #believe({ kind, name, recipients, notBeforeMs, attempts }: Fact): void {
+    const message = this.#messages.get(name)
+    if (message === undefined) return
+    if (kind === 'finished') message.finishedDurably = true
+    if (kind === 'reported') message.state = 'settled'
+    for (const address of recipients) {
+      const recipient = message.recipients.get(address)
+      if (recipient === undefined) continue
+      if (kind === 'deferred') {
+        recipient.notBeforeMs = Math.max(recipient.notBeforeMs, notBeforeMs)
+        recipient.attemptsMin = Math.max(recipient.attemptsMin, attempts)
+      } else recipient.durable = true
+    }
+  }
+
+  #observedOne(message: ModelMessage, listed: Listed | undefined): void {
+    const { name, recipients } = message
+    if (message.finishedDurably && listed !== undefined) this.violate('O4', `${name} had ended and is listed`)
+    if (listed === undefined) {
+      if (message.state === 'settled' && !message.finished)
+        this.violate('O1', `${name} was settled and is not listed`)
+      if (message.finished) message.finishedDurably = true
+      if (message.state === 'asked' && message.askedInLife !== this.life) message.state = 'gone'
+      return
+    }
+    if (message.state === 'asked') message.state = 'settled'
+    if (message.state === 'gone') this.violate('O5', `${name} was not there after a recovery and is listed`)
+    message.finished = false
+    const waiting = new Set(listed.recipients)
+    for (const recipient of recipients.values()) {
+      const { address, final } = recipient
+      if (waiting.has(address)) {
+        if (recipient.durable) this.violate('O2', `${address} of ${name} was ${final} durably and waits`)
+        recipient.final = undefined
+      } else if (final === undefined)
+        this.violate('O1', `${address} of ${name} has no outcome and does not wait`)
+      else recipient.durable = true
+    }
+    for (const address of waiting)
+      if (!recipients.has(address)) this.violate('O5', `${name} waits for ${address}, whom it never had`)
+  }
+
+  /** Each recipient that failed or expired is named by one report, and no other. */
+  #checkReports(message: ModelMessage): void {
+    if (message.sender === '') return
+    const named = new Map<string, string>()
+    for (const report of this.#messages.values()) {
+      if (report.about !== message.name || report.names === undefined) continue
+      for (const address of report.names) {
+        if (named.has(address))
+          this.violate(
+            'O5',
+            `${address} of ${message.name} is named by ${named.get(address)} and by ${report.name}`,
+          )
+        named.set(address, report.name)
+      }
+    }
+    for (const { address, final } of message.recipients.values()) {
+      const isDue = final !== 'delivered' && (scriptedEnd(address) !== 'delivered' || message.expired)
+      if (isDue && !named.has(address)) this.violate('O1', `no report names ${address} of ${message.name}`)
+      if (!isDue && named.has(address))
+        this.violate('O5', `a report names ${address} of ${message.name}, who did not fail`)
+    }
+  }
+
+  /** The message that the queue speaks of, by its id, or by its sender while its id was told to nobody. */
+  #messageOf({ id, sender }: { readonly id: string; readonly sender: string }): ModelMessage | undefined {
+    const known = this.#messages.get(this.#names.get(id) ?? '')
+    if (known !== undefined) {
+      if (known.sender !== sender) this.violate('O5', `${known.name} has the sender ${sender}`)
+      return known
+    }
+    const asked = this.#messages.get(sender)
+    if (sender === '' || asked === undefined || asked.id !== undefined) {
+      this.violate('O5', `the message ${id} from ${sender} was never submitted`)
+      return undefined
+    }
+    asked.id = id
+    this.#names.set(id, sender)
+    return asked
+  }
+}

@@ -1,0 +1,41 @@
+/** What happens to a recipient is written in its address, so that every life of a run tells the same story.
+ *
+ * | local part | what the transport answers |
+ * |---|---|
+ * | `ok…` | delivered |
+ * | `defer2…` | deferred while fewer than 2 attempts were made, then delivered |
+ * | `fail1…` | deferred while fewer than 1 attempt was made, then failed |
+ * | `site1…` | trouble of the site while fewer than 1 attempt was made, then delivered |
+ * | `throw1…` | rejects while fewer than 1 attempt was made, then delivered |
+ * | `hang1…` | never answers while fewer than 1 attempt was made, then delivered |
+ * | `never…` | deferred for ever: it expires | */
+
+export type Answer = 'delivered' | 'deferred' | 'failed' | 'site' | 'throw' | 'hang'
+
+const pattern = /^(ok|defer|fail|site|throw|hang|never)([0-9]*)/
+
+/** @param attempts made before this one */
+export function scripted(address: string, attempts: number): Answer {
+  const [, verb, digits] = pattern.exec(address) ?? []
+  const turns = Number(digits === '' ? 0 : digits)
+  switch (verb) {
+    case 'never':
+      return 'deferred'
+    case 'fail':
+      return attempts < turns ? 'deferred' : 'failed'
+    case 'defer':
+      return attempts < turns ? 'deferred' : 'delivered'
+    case 'site':
+    case 'throw':
+    case 'hang':
+      return attempts < turns ? verb : 'delivered'
+    default:
+      return 'delivered'
+  }
+}
+
+/** How it ends when it is left to end. */
+export function scriptedEnd(address: string): 'delivered' | 'failed' | 'expired' {
+  if (address.startsWith('never')) return 'expired'
+  return address.startsWith('fail') ? 'failed' : 'delivered'
+}

@@ -1,0 +1,14 @@
+/** Tier 1: each call fails once. What was settled survives, in the same boot and after a power loss in the next life; what failed is
+ * reported. */
+import { expect, test } from 'vitest'
+import { failEach } from '../../src/sim/failing.js'
+import { lines } from './fixture.js'
+import { carried, everything, inOneLog } from './workloads.js'
+
+for (const errno of ['EIO', 'ENOSPC', 'SHORT'] as const)
+  for (const workload of [everything, carried, inOneLog(everything)])
+    test(`any call of '${workload.name}' may fail with ${errno}`, async () => {
+      const result = await failEach(workload, { seed: 1, order: 'fifo', errno, powerEvery: 120 })
+      expect(lines(result.findings)).toEqual([])
+      expect(result.crashCount).toBeGreaterThan(result.operationCount)
+    })
