@@ -5,6 +5,7 @@ import {
   codeOf,
   deferred,
   delivered,
+  gate,
   failed,
   mail,
   simulated,
@@ -35,7 +36,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
         ['delivered', 2],
       ])
       expect(stage.data.get(`${id} grace@example.net`)).toBe(mail())
-      await stage.until('nothing is left', async () => (await stage.ids()).length === 0)
+      await stage.until('nothing is left', () => stage.isEmpty())
     })
   })
 
@@ -67,7 +68,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
       expect(report).not.toContain('grace@example.net\r\nAction')
       for (let life = 0; life < 3; life++) {
         await stage.open()
-        await stage.until('nothing is left', async () => (await stage.ids()).length === 0)
+        await stage.until('nothing is left', () => stage.isEmpty())
       }
       expect(reportsIn(stage)).toEqual([`${id}-1`])
       expect(stage.told('delivered').filter((recipient) => recipient === 'ada@example.org')).toHaveLength(1)
@@ -80,10 +81,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
       const queue = await stage.open()
       await queue.submit({ ...submission(), sender: '' })
       await queue.submit(submission())
-      await stage.until(
-        'nothing is left',
-        async () => (await stage.ids()).length === 0 && stage.attempts.length >= 3,
-      )
+      await stage.until('nothing is left', async () => stage.attempts.length >= 3 && (await stage.isEmpty()))
       expect(reportsIn(stage)).toHaveLength(1)
       expect(stage.attempts).toHaveLength(3)
     })
@@ -100,7 +98,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
       const text = stage.data.get(`${report} ada@example.org`)!
       expect(text).toContain('Status: 5.4.7')
       expect(text).toContain('full')
-      await stage.until('nothing is left', async () => (await stage.ids()).length === 0)
+      await stage.until('nothing is left', () => stage.isEmpty())
     })
   })
 
@@ -144,7 +142,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
           await stage.until('some attempts are made', () => stage.attempts.length > before + 300)
           await stage.open()
         }
-        await stage.until('nothing is left', async () => (await stage.ids()).length === 0, 60_000)
+        await stage.until('nothing is left', () => stage.isEmpty(), 60_000)
         const final = new Map<string, number>()
         for (const { recipient, kind, id } of stage.attempts)
           if (!isReport(id) && kind !== 'deferred') final.set(recipient, (final.get(recipient) ?? 0) + 1)
@@ -225,37 +223,35 @@ describe.each(stages)('on the %s disk', (_, run) => {
 
   test('disposing of a queue is a crash, and what was accepted is there afterwards', async () => {
     await run(async (stage) => {
-      stage.answer = () => deferred
+      const { transports } = gate()
       let id = ''
       {
-        const queue = await stage.open()
+        const queue = await stage.open({ transports })
         id = (await queue.submit(submission())).id
         await queue[Symbol.asyncDispose]()
       }
       expect(await codeOf(stage.queue.submit(submission()))).toBe('QUEUE_CRASHED')
-      await stage.open()
+      await stage.open({ transports })
       expect(await stage.ids()).toEqual([id])
     })
   })
 
   test('what was settled is there after a crash at once, with every recipient and byte', async () => {
     await run(async (stage) => {
-      stage.answer = () => deferred
-      await stage.open()
+      const { transports } = gate()
+      await stage.open({ transports })
       const ids: string[] = []
       for (let i = 0; i < 30; i++) {
-        ids.push(
-          (await stage.queue.submit(submission([`a${i}@example.net`, `b${i}@example.org`], mail(`${i}`)))).id,
-        )
-        if (i % 10 === 9) await stage.open()
+        const recipients = [`a${i}@example.net`, `b${i}@example.org`]
+        ids.push((await stage.queue.submit(submission(recipients, mail(`${i}`)))).id)
+        if (i % 10 === 9) await stage.open({ transports })
       }
       expect(await stage.ids()).toEqual(ids.toSorted())
-      stage.answer = () => delivered
       await stage.open()
       await stage.until('all are delivered', () => stage.told('delivered').length >= 60)
       for (const [i, id] of ids.entries())
         expect(stage.data.get(`${id} a${i}@example.net`)).toBe(mail(`${i}`))
-      await stage.until('nothing is left', async () => (await stage.ids()).length === 0)
+      await stage.until('nothing is left', () => stage.isEmpty())
     })
   })
 
@@ -269,9 +265,9 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await stage.open()
       await stage.until('it is delivered', () => stage.told('delivered').length > 0)
       expect(stage.data.get(`${id} grace@example.net`)).toBe(text)
-      await stage.until('nothing is left', async () => (await stage.ids()).length === 0)
+      await stage.until('nothing is left', () => stage.isEmpty())
       await stage.open()
-      await stage.until('nothing is left', async () => (await stage.ids()).length === 0)
+      await stage.until('nothing is left', () => stage.isEmpty())
     })
   })
 })
@@ -285,10 +281,10 @@ async function listed(stage: Stage, selector?: Selector): Promise<ListedMessage[
 test('a listing finds messages by id, sender, recipient, nexthop, lane, age and last status', async () => {
   await simulated(async (stage) => {
     stage.answer = (recipient) => (recipient.startsWith('slow') ? { ...deferred, status: '4.4.1' } : deferred)
-    const retry = fixedRetry([3_600_000])
+    const retry = fixedRetry([86_400_000])
     const queue = await stage.open({ retry })
     const old = await queue.submit(submission('slow@example.net'))
-    await new Promise<void>((resolve) => stage.clock.after(10_000, resolve))
+    await new Promise<void>((resolve) => stage.clock.after(10_000_000, resolve))
     const young = await queue.submit({
       ...submission(['full@example.org', 'too@example.net']),
       sender: 'eve@example.org',
@@ -307,7 +303,7 @@ test('a listing finds messages by id, sender, recipient, nexthop, lane, age and 
     expect(await found({ lane: 'incoming' })).toEqual([])
     expect(await found({ lane: 'active' })).toEqual([])
     expect(await found({ lane: 'hold' })).toEqual([])
-    expect(await found({ olderThan: 5000 })).toEqual([old.id])
+    expect(await found({ olderThan: 5_000_000 })).toEqual([old.id])
     expect(await found({ lastStatus: '4.4' })).toEqual([old.id])
     expect(await found({ lastStatus: '4.2.2', recipient: 'full@example.org' })).toEqual([young.id])
     await expect(found({ receiver: 'x' } as Selector)).rejects.toMatchObject({
@@ -326,7 +322,7 @@ test('a listing finds messages by id, sender, recipient, nexthop, lane, age and 
   })
 })
 
-test.fails('a listing during recovery misses nothing', async () => {
+test('a listing during recovery misses nothing', async () => {
   await simulated(async (stage) => {
     stage.answer = () => deferred
     const { id } = await (await stage.open()).submit(submission())
@@ -346,13 +342,15 @@ test('a message that recoveries find again and again without progress is put on 
     const queue = await stage.open(never)
     const { id } = await queue.submit(submission())
     await stage.until('it is active', async () => (await listed(stage, { lane: 'active' })).length === 1)
-    for (let life = 0; life < 3; life++) {
-      const again = await stage.open(never)
-      await new Promise<void>((resolve) => again.once('recovered', () => resolve()))
-      expect((await listed(stage)).map(({ where }) => where)).toEqual(['active'])
+    const places: string[] = []
+    for (let life = 0; life < 9 && places.at(-1) !== 'hold'; life++) {
+      await stage.open(never)
+      await stage.until('recovery ends', () => !stage.queue.stats().recovering)
+      await new Promise<void>((resolve) => stage.clock.after(1000, resolve))
+      places.push((await listed(stage)).map(({ where }) => where).join())
     }
-    await stage.open(never)
-    await stage.until('it is on hold', async () => (await listed(stage, { lane: 'hold' })).length === 1)
+    expect(places.slice(0, 3)).toEqual(['active', 'active', 'active'])
+    expect(places.at(-1)).toBe('hold')
     const [held] = await listed(stage)
     expect(held).toMatchObject({ id, where: 'hold', dueAt: Infinity })
     await stage.open()
@@ -376,7 +374,7 @@ test('100 001 recipients are too many, 100 000 are one message', async () => {
       queue.on('delivered', (event) => (count += event.recipients.length))
       await queue.submit(submission(recipients.slice(1)))
       await stage.until('all are delivered', () => count === 100_000, 600_000)
-      await stage.until('nothing is left', async () => (await stage.ids()).length === 0)
+      await stage.until('nothing is left', () => stage.isEmpty())
     },
     { queue: {} },
   )

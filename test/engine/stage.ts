@@ -52,6 +52,8 @@ export interface Stage {
   until(what: string, holds: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>
   /** Ids of all messages in the queue, sorted, when recovery has ended. */
   ids(): Promise<string[]>
+  /** Nobody lists a message, none is active, and no lane with logs of its own has anything to pass. */
+  isEmpty(): Promise<boolean>
   /** Recipients with this outcome, over all lives, in the order of attempts. */
   told(kind: Outcome['kind']): string[]
 }
@@ -128,6 +130,12 @@ class Theatre implements Stage {
     return ids.sort()
   }
 
+  async isEmpty(): Promise<boolean> {
+    if ((await this.ids()).length > 0) return false
+    const { activeCount, lanes } = this.queue.stats()
+    return activeCount === 0 && lanes.every(({ waitingBytes }) => waitingBytes === 0)
+  }
+
   told(kind: Outcome['kind']): string[] {
     return this.attempts.filter((attempt) => attempt.kind === kind).map(({ recipient }) => recipient)
   }
@@ -177,6 +185,13 @@ export const codeOf = (promise: Promise<unknown>): Promise<string> =>
     () => 'accepted',
     (error: unknown) => (isWaybillError(error) ? error.code : String(error)),
   )
+
+/** A transport that answers nothing until it is let go. */
+export function gate(): { readonly open: () => void; readonly transports: QueueOptions['transports'] } {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { open: () => open(), transports: { out: { deliver: () => opened.then(() => delivered) } } }
+}
 
 export const mail = (text = 'Hello.'): string => `Subject: test\r\n\r\n${text}\r\n`
 

@@ -109,7 +109,7 @@ test('nothing is started behind the trusted end, not even what is in memory', ()
 
 test('data beyond what may be kept is read again instead of handed over', () => {
   const lane = new Bench()
-  for (let i = 0; i < 9; i++) lane.append(true, 1024 * 1024)
+  for (let i = 0; i < 9; i++) lane.append(true, 1_000_000)
   expect(lane.runner.readAheadCount).toBe(8)
   expect(lane.runner.isBehind).toBe(true)
   expect(lane.runner.position).toBe(placeOf(0))

@@ -1,0 +1,278 @@
+/** A disk that is full, or that fails, at any moment of a life: each gets its own error, and nothing that was settled is lost. */
+import { expect, test } from 'vitest'
+import type { Queue } from '../../src/engine/queue.js'
+import { isWaybillError, WaybillError } from '../../src/errors.js'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
+import type { OperationKind } from '../../src/sim/operation.js'
+import { codeOf, deferred, delivered, gate, mail, real, simulated, submission, type Stage } from './stage.js'
+
+/** Makes the simulated disk exactly as large as what it holds, and a little. */
+function fill(stage: Stage, leftBytes = 0): void {
+  const { image } = stage.disk!
+  image.size = { capacityBytes: Infinity, capacityFiles: Infinity }
+  image.size = { capacityBytes: 2 ** 40, capacityFiles: 1e9 }
+  const used = 2 ** 40 - image.space().freeBytes
+  image.size = { capacityBytes: used + leftBytes, capacityFiles: 1e9 }
+}
+
+function empty(stage: Stage): void {
+  stage.disk!.image.size = { capacityBytes: Infinity, capacityFiles: Infinity }
+}
+
+/** Submits until it is refused. Returns the ids that were accepted. */
+async function submitUntilRefused(queue: Queue, countMax = 500): Promise<{ ids: string[]; code: string }> {
+  const ids: string[] = []
+  for (let i = 0; i < countMax; i++) {
+    const answer = await queue.submit(submission(`r${i}@example.net`, mail('x'.repeat(900)))).then(
+      ({ id }) => id,
+      (error: unknown) => error,
+    )
+    if (typeof answer === 'string') ids.push(answer)
+    else return { ids, code: isWaybillError(answer) ? answer.code : String(answer) }
+  }
+  return { ids, code: 'accepted' }
+}
+
+test('a full disk refuses new mail with DISK_FULL, keeps what it accepted, and takes mail again when there is room', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => deferred
+    const queue = await stage.open({ retry: fixedRetry([60_000]) })
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    fill(stage)
+    const { ids, code } = await submitUntilRefused(queue)
+    expect(code).toBe('DISK_FULL')
+    expect(ids.length).toBeGreaterThan(0)
+    await expect(queue.submit(submission())).rejects.toMatchObject({
+      reply: { code: 452, enhanced: '4.3.1' },
+    })
+    expect(await stage.ids()).toEqual(ids.toSorted())
+    empty(stage)
+    await stage.until(
+      'there is room again',
+      async () => (await codeOf(queue.submit(submission()))) === 'accepted',
+    )
+    expect(stage.crashes).toEqual([])
+  })
+})
+
+/** Segments of 256 KiB: much fits one, as with the usual 64 MiB. */
+const roomy = { queue: { segmentBytes: 64 * 4096, retry: fixedRetry([100]) } }
+
+test('on a full disk mail that was accepted is still delivered and finished', async () => {
+  await simulated(async (stage) => {
+    const { open, transports } = gate()
+    const queue = await stage.open({ transports })
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    let deliveredCount = 0
+    queue.on('delivered', () => deliveredCount++)
+    fill(stage)
+    const { ids, code } = await submitUntilRefused(queue)
+    expect(code).toBe('DISK_FULL')
+    expect(ids.length).toBeGreaterThan(50)
+    open()
+    await stage.until('all are delivered', () => deliveredCount === ids.length, 120_000)
+    await stage.until('nothing is left', () => stage.isEmpty(), 120_000)
+    expect(stage.crashes).toEqual([])
+  }, roomy)
+})
+
+test('a queue opens on a full disk and delivers what it has', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ transports: gate().transports })
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    fill(stage)
+    const { ids, code } = await submitUntilRefused(queue)
+    expect(code).toBe('DISK_FULL')
+    await stage.open()
+    await stage.until(
+      'all are delivered',
+      () => new Set(stage.told('delivered')).size === ids.length,
+      120_000,
+    )
+    await stage.until('nothing is left', () => stage.isEmpty(), 120_000)
+  }, roomy)
+})
+
+test('what is deferred on a full disk waits among the active, and goes on when there is room', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => deferred
+    const queue = await stage.open()
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    fill(stage)
+    const { ids, code } = await submitUntilRefused(queue)
+    expect(code).toBe('DISK_FULL')
+    await new Promise<void>((resolve) => stage.clock.after(10_000, resolve))
+    expect(new Set(await stage.ids())).toEqual(new Set(ids))
+    stage.answer = () => delivered
+    empty(stage)
+    await stage.until(
+      'all are delivered',
+      () => new Set(stage.told('delivered')).size === ids.length,
+      120_000,
+    )
+    await stage.until('nothing is left', () => stage.isEmpty(), 120_000)
+    expect(stage.crashes).toEqual([])
+  }, roomy)
+})
+
+test('a spool file that meets a full disk rejects its submission and leaves no file', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    fill(stage, 20_000)
+    const large = submission('grace@example.net', mail('y'.repeat(90).concat('\r\n').repeat(1000)))
+    expect(await codeOf(queue.submit(large))).toBe('DISK_FULL')
+    expect(stage.disk!.image.files().filter((path) => path.startsWith('spool/'))).toEqual([])
+    expect(await codeOf(queue.submit(submission()))).toBe('accepted')
+  })
+})
+
+interface Told {
+  readonly settled: string[]
+  readonly codes: Set<string>
+}
+
+/** A life with everything in it: accept, deliver, defer, large data, checkpoints; until it ends or all is done. */
+async function live(stage: Stage): Promise<Told> {
+  const settled: string[] = []
+  const codes = new Set<string>()
+  stage.answer = (recipient, { attempts }) =>
+    recipient.startsWith('late') && attempts < 1 ? deferred : delivered
+  const opened = await stage.open().catch((error: unknown) => error)
+  if (!('submit' in (opened as object))) {
+    codes.add(isWaybillError(opened) ? opened.code : String(opened))
+    return { settled, codes }
+  }
+  const queue = opened as Queue
+  const submitted: Promise<void>[] = []
+  for (let i = 0; i < 24; i++) {
+    const large =
+      i % 8 === 7 ? mail('w'.repeat(90).concat('\r\n').repeat(150)) : mail(`${i} ${'v'.repeat(900)}`)
+    submitted.push(
+      settledOrOver(
+        stage,
+        queue.submit(submission(`${i % 3 === 0 ? 'late' : 'prompt'}${i}@example.net`, large)),
+      ).then(
+        ({ id }) => void settled.push(id),
+        (error: unknown) => void codes.add(isWaybillError(error) ? error.code : String(error)),
+      ),
+    )
+    if (i % 4 === 3) await Promise.all(submitted)
+    await new Promise<void>((resolve) => stage.clock.after(20, resolve))
+  }
+  await Promise.all(submitted)
+  await new Promise<void>((resolve) => stage.clock.after(1000, resolve))
+  return { settled, codes }
+}
+
+/** A call of the simulated disk that is under way at the end of a life never answers, and so may a submission. */
+function settledOrOver<T>(stage: Stage, submitted: Promise<T>): Promise<T> {
+  const over = stage
+    .until('this life is over', () => stage.crashes.length > 0, 1e9)
+    .then(async () => {
+      await new Promise<void>((resolve) => stage.clock.after(1, resolve))
+      throw new WaybillError('QUEUE_CRASHED', 'this life is over')
+    })
+  return Promise.race([submitted, over])
+}
+
+/** Settled messages that the next life does not deliver either. */
+async function lostAfter(stage: Stage, { settled }: Told): Promise<string[]> {
+  await stage.open()
+  const left = (): string[] => {
+    const got = new Set(stage.attempts.filter(({ kind }) => kind === 'delivered').map(({ id }) => id))
+    return settled.filter((id) => !got.has(id))
+  }
+  await stage.until('all are delivered', () => left().length === 0, 30_000).catch(() => undefined)
+  return left()
+}
+
+const kindsOfCalls: readonly (readonly [string, readonly OperationKind[], number])[] = [
+  ['synced write', ['writeSynced'], 30],
+  ['write', ['write'], 30],
+  ['sync', ['sync'], 24],
+  ['sync of a directory', ['syncDirectory'], 16],
+  ['rename', ['rename'], 6],
+  ['creation', ['create'], 12],
+  ['unlinking', ['unlink'], 4],
+  ['opening', ['open'], 12],
+  ['reading', ['read'], 4],
+]
+
+test.each(kindsOfCalls)(
+  'a %s that fails with EIO is told with its code, ends the life or only its submission, and loses nothing that was settled',
+  async (_, kinds, callCount) => {
+    const codes = new Set<string>()
+    for (let at = 1; at <= callCount; at++) {
+      const image = { disk: undefined as Stage['disk'] }
+      const told = await simulated(
+        async (stage) => {
+          const result = await live(stage)
+          image.disk = stage.disk
+          return { ...result, attempts: stage.attempts }
+        },
+        { seed: at, disk: { faults: [{ at, kinds: [...kinds], errno: 'EIO' }] } },
+      )
+      for (const code of told.codes) codes.add(code)
+      image.disk!.abandon()
+      const lost = await simulated(
+        async (stage) => {
+          stage.attempts.push(...told.attempts)
+          return lostAfter(stage, told)
+        },
+        { seed: at, disk: { image: image.disk!.image } as never },
+      )
+      expect([at, lost]).toEqual([at, []])
+    }
+    for (const code of codes) expect(['DISK_FAILED', 'QUEUE_CRASHED']).toContain(code)
+  },
+  60_000,
+)
+
+test('a failed sync of the journal rejects what waited with QUEUE_CRASHED, and the event `crashed` has the cause', async () => {
+  await simulated(
+    async (stage) => {
+      const queue = await stage.open({ checkpointIntervalMs: 3_600_000 })
+      const codes: string[] = []
+      for (let i = 0; i < 12; i++) codes.push(await codeOf(queue.submit(submission())))
+      expect(codes).toContain('accepted')
+      expect(codes.at(-1)).toBe('QUEUE_CRASHED')
+      expect(stage.crashes).toHaveLength(1)
+      expect(stage.crashes[0]).toMatchObject({ code: 'DISK_FAILED', place: { errno: 'EIO' } })
+    },
+    { disk: { faults: [{ at: 9, kinds: ['writeSynced'], errno: 'EIO', effect: 'none' }] } },
+  )
+})
+
+test('a device that says ENOSPC at a synced write has failed: that is no full disk', async () => {
+  await simulated(
+    async (stage) => {
+      const queue = await stage.open({ checkpointIntervalMs: 3_600_000 })
+      for (let i = 0; i < 12; i++) await codeOf(queue.submit(submission()))
+      expect(stage.crashes[0]).toMatchObject({ code: 'DISK_FAILED', place: { errno: 'ENOSPC' } })
+    },
+    { disk: { faults: [{ at: 9, kinds: ['writeSynced'], errno: 'ENOSPC' }] } },
+  )
+})
+
+test('data that rots while it waits is never delivered: DATA_CORRUPT or LOG_CORRUPT is told, the rest goes on', async () => {
+  await real(async (stage) => {
+    const { truncate, readdir } = await import('node:fs/promises')
+    stage.answer = () => deferred
+    const retry = fixedRetry([300])
+    const queue = await stage.open({ retry })
+    const large = mail('y'.repeat(90).concat('\r\n').repeat(1000))
+    const rotten = await queue.submit(submission('rotten@example.net', large))
+    const good = await queue.submit(submission('good@example.net'))
+    await stage.until('both were deferred', () => stage.told('deferred').length >= 2)
+    const [name] = await readdir(`${stage.directory}/spool`)
+    await truncate(`${stage.directory}/spool/${name!}`, 1000)
+    stage.answer = () => delivered
+    await stage.until('the good one is delivered', () => stage.told('delivered').includes('good@example.net'))
+    await stage.until('the other is looked at', () => stage.queue.stats().recovering === false)
+    await new Promise<void>((resolve) => setTimeout(resolve, 500))
+    expect(stage.told('delivered')).toEqual(['good@example.net'])
+    expect(await stage.ids()).toEqual([rotten.id])
+    expect(good.id).not.toBe(rotten.id)
+  })
+})
