@@ -35,6 +35,7 @@ export class ActiveMessage {
   /** Recoveries in a row that found no progress. */
   recoveries: number
   readonly #states: RecipientState[]
+  #attempted = false
   readonly #counts: Record<RecipientState, number>
   /** Failed and deferred, as they came. */
   readonly #notes: OutcomeNote[] = []
@@ -62,6 +63,7 @@ export class ActiveMessage {
   apply(record: ActiveRecord): void {
     switch (record.kind) {
       case 'delivery':
+        this.#attempted = true
         this.#applyNotes(record.notes)
         break
       case 'reported':
@@ -98,6 +100,11 @@ export class ActiveMessage {
   /** A replacement that was appended in an earlier life and not believed. */
   get replacement(): Carried['replacement'] {
     return this.#replacement
+  }
+
+  /** An attempt was recorded since the start, with or without an outcome. */
+  get isAttempted(): boolean {
+    return this.#attempted
   }
 
   stateOf(index: number): RecipientState {

@@ -9,7 +9,7 @@ import { assert } from '../base/assert.js'
 import { WaybillError } from '../errors.js'
 import { deliveryStatus } from './delivery-status.js'
 import { originalHeader } from './original-header.js'
-import { isMailAddress } from './report-decision.js'
+import { isMailAddress } from '../base/mail-address.js'
 import type { ReportInput } from './report-input.js'
 import { reportText } from './report-text.js'
 import { isAscii } from './safe-text.js'
@@ -23,6 +23,10 @@ interface Part {
   readonly content: string | Buffer
 }
 
+/** A host name or an address literal, as a report names its server. */
+export const isReportingMta = (host: string): boolean =>
+  host.length <= 255 && /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[a-z0-9.:-]+\])$/i.test(host)
+
 /** @throws WaybillError ADDRESS_INVALID when the sender cannot get a report (ask reportDecision first),
  * OPTION_INVALID when `reportingMta` is not a host name or address literal */
 export async function composeReport(input: ReportInput): Promise<Buffer> {
@@ -32,10 +36,7 @@ export async function composeReport(input: ReportInput): Promise<Buffer> {
     throw new WaybillError('ADDRESS_INVALID', 'the sender of a reported message is not an address', {
       id: input.originalId,
     })
-  if (
-    !/^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[a-z0-9.:-]+\])$/i.test(input.reportingMta) ||
-    input.reportingMta.length > 255
-  )
+  if (!isReportingMta(input.reportingMta))
     throw new WaybillError('OPTION_INVALID', 'expected a host name or an address literal', {
       option: 'reportingMta',
     })

@@ -8,6 +8,8 @@ import { nowhere, position, type Position } from '../base/position.js'
 import { Ring } from '../base/ring.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { incomingLane } from '../lane/lane.js'
+import { frameBytes, payloadBytesMax } from '../record/frame.js'
+import { notesBytesMost } from '../record/outcome-note.js'
 import { appendGroup, messageGroup, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
 import type { SpoolFile } from './spool.js'
@@ -15,6 +17,9 @@ import { checkEnvelope, checkRef, DataCheck, type CheckedEnvelope, type Submissi
 
 /** Bytes appended and not durable beyond which submissions wait: about what the disk takes in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
+
+/** More than a report's envelope takes, and more than the other fields of any record. */
+const reportEnvelopeBytes = 4096
 
 export interface Accepted {
   readonly id: MessageId
@@ -31,6 +36,8 @@ export class Accept {
   readonly #parts: Parts
   readonly #ids: MessageIds
   readonly #tickets = new Ring<Ticket>()
+  /** Streams that are being read. */
+  readonly #streams = new Set<Readable>()
   /** Those who wait for room, in order. */
   readonly #waiting: (() => void)[] = []
 
@@ -83,6 +90,7 @@ export class Accept {
   fail(error: unknown): void {
     for (let ticket = this.#tickets.shift(); ticket !== undefined; ticket = this.#tickets.shift())
       ticket.reject(error)
+    for (const stream of this.#streams) stream.destroy(this.#parts.life.reason)
     this.roomChanged()
   }
 
@@ -91,7 +99,9 @@ export class Accept {
     new DataCheck(options.dataBytesMax).add(data)
     if (data.length > options.inlineBytesMax) return this.#submitPieces(submission, envelope, [data])
     const group = this.#group(envelope, data, data.length, crc32(data))
-    return this.#append(submission, group, data, undefined)
+    // A copy for the runner: the caller may use its buffer again once the submission has settled.
+    const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
+    return this.#append(submission, group, kept, undefined)
   }
 
   async #submitStream(
@@ -100,12 +110,17 @@ export class Accept {
     stream: Readable,
   ): Promise<Accepted> {
     const { options } = this.#parts
+    const { signal } = submission
+    if (stream.readableEnded || stream.destroyed)
+      throw new WaybillError('DATA_INCOMPLETE', 'the stream has been read already')
     const check = new DataCheck(options.dataBytesMax)
+    const abort = (): void => void stream.destroy(aborted(signal))
+    signal?.addEventListener('abort', abort, { once: true })
+    this.#streams.add(stream)
     const checked = async function* (): AsyncGenerator<Buffer> {
       for await (const piece of stream as AsyncIterable<Buffer | string>) {
         const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
         check.add(bytes)
-        throwIfAborted(submission.signal)
         yield bytes
       }
       if (stream.readableAborted || stream.errored !== null)
@@ -132,6 +147,9 @@ export class Accept {
       stream.destroy()
       if (isWaybillError(error)) throw error
       throw new WaybillError('DATA_INCOMPLETE', 'the data could not be read to its end', {}, error)
+    } finally {
+      this.#streams.delete(stream)
+      signal?.removeEventListener('abort', abort)
     }
   }
 
@@ -185,8 +203,23 @@ export class Accept {
       recipients,
       data,
     )
-    this.#parts.journal.checkFits(group.bytes)
+    this.#checkFits(group)
     return group
+  }
+
+  /** Every group that this message may ever need must fit: its envelope in a lane, with an outcome for each recipient; the record
+   * that carries all of them; a report with the record that names whom it reports.
+   * @throws WaybillError MESSAGE_TOO_LARGE */
+  #checkFits({ envelope, bytes, parts }: MessageGroup): void {
+    const { journal, lanes, options } = this.#parts
+    const notesBytes = notesBytesMost(envelope.recipientCount)
+    const dataFrameBytes = envelope.data.kind === 'before' ? frameBytes(parts[0]!.payload.length) : 0
+    journal.checkFits(
+      Math.max(bytes + notesBytes, notesBytes + frameBytes(options.inlineBytesMax) + reportEnvelopeBytes),
+    )
+    lanes.checkFits(bytes - dataFrameBytes + notesBytes)
+    if (notesBytes + reportEnvelopeBytes > payloadBytesMax)
+      throw new WaybillError('MESSAGE_TOO_LARGE', `${envelope.recipientCount} recipients do not fit a record`)
   }
 
   /** @param data kept for the runner, when it is in memory anyway */
@@ -211,9 +244,13 @@ export class Accept {
     file: SpoolFile | undefined,
   ): Promise<Accepted> {
     const { life } = this.#parts
-    await new Promise<void>((look) => this.#waiting.push(look))
+    const { signal } = submission
+    await new Promise<void>((look) => {
+      this.#waiting.push(look)
+      signal?.addEventListener('abort', () => look(), { once: true })
+    })
     life.check()
-    throwIfAborted(submission.signal)
+    if (signal?.aborted === true) throw aborted(signal)
     return this.#append(submission, group, data, file)
   }
 
@@ -240,10 +277,8 @@ export class Accept {
 const isReadable = (data: unknown): data is Readable =>
   typeof data === 'object' && data !== null && typeof (data as Readable).pipe === 'function'
 
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true)
-    throw new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal.reason)
-}
+const aborted = (signal: AbortSignal | undefined): WaybillError =>
+  new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal?.reason)
 
 async function* chain(start: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* start

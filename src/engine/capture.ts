@@ -96,9 +96,11 @@ function positionsOf(lane: Lane, timeMs: number): LanePositions {
 }
 
 /** No policy names it, nothing is in it, nobody holds its segments, and recovery would read no record that names it. */
-function isRetired({ garbage }: Parts, lane: Lane, suffix: Position): boolean {
+function isRetired({ garbage, active }: Parts, lane: Lane, suffix: Position): boolean {
   return (
     !lane.wanted &&
+    lane.userCount === 0 &&
+    !active.hasReplacementFor(lane.number) &&
     lane.isDrained &&
     suffix > lane.namedAt &&
     !garbage.of(envelopesLog(lane.number)).hasPins &&

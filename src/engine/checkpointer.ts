@@ -4,9 +4,9 @@
  *    // 1. record durable  2. power loss takes a replacement that it vouches for  3. recovery believes the note: the message is gone */
 import type { Timer } from '../base/clock.js'
 import { position } from '../base/position.js'
-import { encodeStart } from '../record/start.js'
 import { encodeCheckpoint } from '../record/checkpoint.js'
 import { frameBytes, kinds } from '../record/frame.js'
+import { carryOld } from './carry.js'
 import { capture, marksBytes, type Captured } from './capture.js'
 import type { Parts } from './parts.js'
 import type { Reclaim } from './reclaim.js'
@@ -88,7 +88,8 @@ export class Checkpointer {
   async #take(): Promise<void> {
     const { journal, lanes, spool, life } = this.#parts
     while (!this.#hasRoomForMarks()) await this.#options.reclaim.roomChange()
-    this.#carry()
+    // What has been active for too long gets a new start, so that the suffix stays short.
+    carryOld(this.#parts, journal.end - this.#parts.options.suffixBytesMax)
     const captured = capture(this.#parts, this.#options.life)
     this.#options.onCapture()
     await Promise.all(
@@ -126,25 +127,5 @@ export class Checkpointer {
       if (bytes > 0 && lane.logs !== undefined && !lane.logs.envelopes.hasRoom(bytes)) return false
     }
     return true
-  }
-
-  /** Gives messages that have been active for too long a new start, so that the suffix stays short. */
-  #carry(): void {
-    const { journal, active, options } = this.#parts
-    const bound = journal.end - options.suffixBytesMax
-    for (const message of active.messages()) {
-      if (message.start >= bound) break
-      const { place } = message
-      const payload = encodeStart({
-        envelope: place.position,
-        envelopeBytes: place.bytes,
-        outOfOrder: place.outOfOrder,
-        carried: message.carried(),
-      })
-      const bytes = frameBytes(payload.length)
-      if (journal.room(bytes, 'accepted mail') !== 'yes') break
-      journal.open(bytes)
-      active.restart(message, journal.append(kinds.start, place.lane, options.clock.wallMs(), payload))
-    }
   }
 }

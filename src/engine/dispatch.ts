@@ -7,6 +7,7 @@ import { toRanges } from '../base/ranges.js'
 import { Attempts } from '../delivery/attempt.js'
 import { textOf, type Report } from '../delivery/outcome.js'
 import type { Outcome } from '../delivery/transport.js'
+import { isWaybillError } from '../errors.js'
 import { encodeDelivery } from '../record/delivery.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { condensed, type OutcomeNote } from '../record/outcome-note.js'
@@ -21,6 +22,12 @@ import {
 import { Request } from './delivery-request.js'
 import type { RecipientEvent } from './events.js'
 import type { Parts } from './parts.js'
+
+/** Room that is kept for outcomes: for what is about to begin, and for each attempt under way. */
+const outcomesBytes = 64 * 1024
+const outcomeBytes = 1024
+/** Recipients that could not be read are tried again after this. */
+const retryMs = 60_000
 
 /** What the scheduler handles: a message, and what of its recipients the scheduler has been given. */
 interface Job {
@@ -40,6 +47,8 @@ export class Dispatch {
   readonly #attempts = new Map<string, Attempts<Entry<Job>>>()
   /** Those who got their last outcome while the scheduler was at work. */
   readonly #ready: ActiveMessage[] = []
+  /** Attempts that have no outcome yet. */
+  #underWay = 0
   #soon = false
   #timer: Timer | undefined
   #timerAt = Infinity
@@ -65,7 +74,7 @@ export class Dispatch {
         new Attempts(
           transport,
           options.clock,
-          (entry, report) => this.#report(entry, report),
+          (entry, report) => parts.life.guard(() => this.#report(entry, report)),
           options.attempt,
         ),
       )
@@ -123,28 +132,48 @@ export class Dispatch {
     this.#soon = true
     queueMicrotask(() => {
       this.#soon = false
-      if (!this.#parts.life.isOver) this.#run()
+      this.#parts.life.guard(() => this.#run())
     })
   }
 
   /** The end of this life: transports are told, nothing is recorded any more. */
   abandon(): void {
     this.#timer?.cancel()
-    for (const attempts of this.#attempts.values()) attempts.abandon()
+    for (const [name, attempts] of this.#attempts) {
+      try {
+        attempts.abandon()
+      } catch (error) {
+        // A transport that cannot be closed must not keep the queue's own descriptors and lock.
+        const message = `transport ${name} did not close: ${String(error)}`
+        this.#parts.events.emit('warning', { code: 'TRANSPORT_DEFECT', message })
+      }
+    }
   }
 
   #run(): void {
     const nowMs = this.#parts.options.clock.monotonicMs()
     this.#scheduler.tick(nowMs)
-    for (let entry = this.#scheduler.next(nowMs); entry !== undefined; entry = this.#scheduler.next(nowMs))
+    while (this.canRecord() && !this.#parts.life.isOver) {
+      const entry = this.#scheduler.next(nowMs)
+      if (entry === undefined) break
       this.#begin(entry)
+    }
     for (let message = this.#ready.pop(); message !== undefined; message = this.#ready.pop())
       this.#onSettled(message)
     this.#wakeAt(this.#scheduler.wakeAtMs, nowMs)
   }
 
+  /** Attempts begin only while there is room for what all that are under way can bring. */
+  canRecord(): boolean {
+    const { journal } = this.#parts
+    const bytes = outcomesBytes + this.#underWay * outcomeBytes
+    return journal.room(Math.min(bytes, journal.grid.segmentBytes / 8), 'accepted mail') === 'yes'
+  }
+
   #begin(entry: Entry<Job>): void {
     const { message, addresses } = entry.message
+    if (message.recoveries > 0 && !message.isAttempted) this.#noteAttempt(message)
+    this.#underWay++
     const { recipients } = message.envelope
     // In the order of the entry, which is not that of the envelope: outcomes come back in this order.
     const named =
@@ -156,8 +185,20 @@ export class Dispatch {
       .begin(entry, new Request(message, named, entry.nexthop, this.#parts.reader))
   }
 
+  /** A message that was found by a recovery may be what ends lives: that it is tried is recorded, so that it can be told from
+   * those that only stood in line. */
+  #noteAttempt(message: ActiveMessage): void {
+    const { journal, options } = this.#parts
+    const payload = encodeDelivery({ start: message.start, notes: [] })
+    journal.open(frameBytes(payload.length))
+    journal.append(kinds.delivery, message.place.lane, options.clock.wallMs(), payload)
+    message.apply({ kind: 'delivery', notes: [] })
+    journal.want()
+  }
+
   #report(entry: Entry<Job>, report: Report): void {
     const { options, events } = this.#parts
+    this.#underWay--
     const { message } = entry.message
     const notes = notesOf(entry.recipients, report)
     const isDelivered = notes.some((note) => note.kind === 'delivered')
@@ -218,7 +259,7 @@ export class Dispatch {
   /** The next recipients, routed. Those of a large message are read from its frames first, and supplied later. */
   #read(job: Job, countMax: number): RecipientBatch | undefined {
     if (job.addresses !== undefined) {
-      this.#parts.life.run(this.#supply(job, countMax))
+      this.#parts.life.run(this.#supplyOrWait(job, countMax))
       return undefined
     }
     const { recipients } = job.message.envelope
@@ -226,6 +267,18 @@ export class Dispatch {
     while (batch.recipients.length === 0 && !batch.complete)
       batch = this.#batch(job, countMax, (index) => recipients[index]!)
     return batch
+  }
+
+  /** Recipients that cannot be read now are tried again; the rest of the mail goes on. */
+  async #supplyOrWait(job: Job, countMax: number): Promise<void> {
+    const { life, events, options } = this.#parts
+    try {
+      await this.#supply(job, countMax)
+    } catch (error) {
+      if (life.isOver || !isWaybillError(error)) throw error
+      events.emit('warning', { code: error.code, message: error.message, id: job.message.envelope.id })
+      options.clock.after(retryMs, () => life.run(this.#supplyOrWait(job, countMax)))
+    }
   }
 
   async #supply(job: Job, countMax: number): Promise<void> {

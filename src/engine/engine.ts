@@ -11,9 +11,6 @@ import { Reclaim } from './reclaim.js'
 import { recover } from './recover.js'
 import { Settle } from './settle.js'
 
-/** Records of messages that are being worked on still fit when a runner stops starting more. */
-const startRoomBytes = 64 * 1024
-
 export interface EngineFacts {
   readonly life: number
   readonly checkpoint: Checkpoint
@@ -35,17 +32,17 @@ export class Engine {
   readonly #parts: Parts
   readonly #facts: EngineFacts
   #recovering = true
+  #recovered: Promise<void> | undefined
 
   constructor(parts: Parts, facts: EngineFacts) {
     this.#parts = parts
     this.#facts = facts
-    const { active, options, journal } = parts
+    const { active, options } = parts
     this.accept = new Accept(parts)
     this.reclaim = new Reclaim(parts)
     this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
     this.intake = new Intake(parts, {
-      hasRoom: () =>
-        active.count < options.activeCountMax && journal.room(startRoomBytes, 'accepted mail') === 'yes',
+      hasRoom: () => active.count < options.activeCountMax && this.dispatch.canRecord(),
       onStart: (message) => this.dispatch.admit(message),
     })
     this.settle = new Settle(parts, {
@@ -90,23 +87,37 @@ export class Engine {
 
   /** There may be room where there was none. */
   roomChanged(): void {
+    this.dispatch.wake()
     this.accept.roomChanged()
     this.settle.roomChanged()
     this.reclaim.roomChanged()
     this.intake.wake()
   }
 
+  /** Settles when recovery has ended; rejects when it cannot. */
+  get recovered(): Promise<void> {
+    return (this.#recovered ??= this.#recover())
+  }
+
   /** The second half of recovery, while mail is accepted. */
-  async recover(): Promise<void> {
+  async #recover(): Promise<void> {
     const { life, events, options } = this.#parts
     const startedAt = options.clock.monotonicMs()
     const { checkpoint, tailEnd, cutBytes, spools } = this.#facts
+    this.#parts.journal.endRecovery(true)
     const messages = await recover(this.#parts, checkpoint, tailEnd, spools, () => this.reclaim.roomChange())
     life.check()
     await this.checkpointer.run()
     life.check()
+    this.#parts.journal.endRecovery(false)
     this.#recovering = false
     if (options.deliver) {
+      // Room for the first replacements is part of the reserve: on a full disk deferred mail still finds a place.
+      for (const { logs, wanted } of this.#parts.lanes)
+        if (wanted) {
+          logs?.envelopes.extend()
+          logs?.data.extend()
+        }
       for (const message of messages) this.#resume(message)
       this.intake.run()
     }
@@ -127,8 +138,15 @@ export class Engine {
   }
 
   #resume(message: ActiveMessage): void {
-    const { fruitlessRecoveriesMax } = this.#parts.options
+    const { options, events } = this.#parts
+    const { fruitlessRecoveriesMax } = options
     const isPoison = fruitlessRecoveriesMax > 0 && message.recoveries > fruitlessRecoveriesMax
+    if (isPoison && message.pendingCount > 0)
+      events.emit('warning', {
+        code: 'MESSAGE_HELD',
+        message: `${message.recoveries} recoveries found this message attempted and without progress; it is put on hold`,
+        id: message.envelope.id,
+      })
     if (message.replacement !== undefined || isPoison) this.settle.settle(message)
     else this.dispatch.admit(message)
   }

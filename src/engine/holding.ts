@@ -1,6 +1,6 @@
 /** Which segments an active message holds: those of its envelope and of its data. */
 import { nowhere, position, type Position } from '../base/position.js'
-import type { ActiveMessage } from '../active/active-message.js'
+import type { ActiveMessage, EnvelopePlace } from '../active/active-message.js'
 import type { SegmentPins } from '../garbage/pins.js'
 import { journalLog } from '../log/journal-writer.js'
 import type { Parts } from './parts.js'
@@ -18,6 +18,15 @@ export function hold(parts: Held, message: ActiveMessage): void {
 /** It has given up what it held, as of the next capture. */
 export function letGo(parts: Held, message: ActiveMessage): void {
   eachSegment(parts, message, (pins, index) => pins.release(index))
+}
+
+/** Where its data is, is not known: nothing of the lane's data goes while it is there. */
+export function holdDamaged({ journal, lanes, garbage }: Held, { lane, position: at }: EnvelopePlace): void {
+  const { logs } = lanes.get(lane)
+  const log = logs === undefined ? journalLog : envelopesLog(lane)
+  const { grid } = logs?.envelopes.files ?? journal
+  garbage.of(log).pin(grid.indexOf(at))
+  lanes.get(lane).isDataHeld = true
 }
 
 function eachSegment(

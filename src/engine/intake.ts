@@ -52,7 +52,7 @@ export class Intake {
     this.#soon = true
     this.#parts.options.clock.soon(() => {
       this.#soon = false
-      if (!this.#parts.life.isOver) this.startDue()
+      this.#parts.life.guard(() => this.startDue())
     })
   }
 
@@ -62,7 +62,7 @@ export class Intake {
     let idle = 0
     let started = 0
     while (idle < this.#turns.length) {
-      if (!this.#options.hasRoom() || this.#parts.journal.room(4096, 'accepted mail') !== 'yes') return
+      if (!this.#options.hasRoom()) return
       const lane = this.#turns.shift()!
       this.#turns.push(lane)
       if (!this.#startNext(lane)) idle++

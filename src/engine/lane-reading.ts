@@ -10,6 +10,8 @@ import type { Parts } from './parts.js'
 
 /** A lane is read on when so few candidates are left. */
 const readAheadLow = 32
+/** A lane whose device failed is read again after this. */
+const retryMs = 60_000
 
 export class LaneReading {
   readonly #parts: Parts
@@ -33,12 +35,14 @@ export class LaneReading {
   }
 
   async #read(lane: Lane): Promise<void> {
-    const { life, events } = this.#parts
+    const { life, events, options } = this.#parts
     try {
       await this.#readFrames(lane)
     } catch (error) {
       if (life.isOver || !isWaybillError(error)) throw error
       lane.damage = error
+      // What does not verify stays so; a device that failed may answer again.
+      if (error.code === 'DISK_FAILED') options.clock.after(retryMs, () => this.#tryAgain(lane))
       events.emit('warning', {
         code: error.code,
         message: `lane ${lane.number} stands still: ${error.message}`,
@@ -47,6 +51,11 @@ export class LaneReading {
       this.#underWay.delete(lane)
     }
     if (!life.isOver) this.#onRead()
+  }
+
+  #tryAgain(lane: Lane): void {
+    lane.damage = undefined
+    if (!this.#parts.life.isOver) this.#onRead()
   }
 
   async #readFrames(lane: Lane): Promise<void> {

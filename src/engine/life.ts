@@ -31,6 +31,17 @@ export class Life {
     return this.#ended ?? new WaybillError('QUEUE_CRASHED', 'the queue has crashed')
   }
 
+  /** Does a step that nobody called: what it throws is the end of this life, not of whatever event loop turn it ran in.
+   * After the end it is not done. */
+  guard(step: () => void): void {
+    if (this.isOver) return
+    try {
+      step()
+    } catch (error) {
+      this.end(error)
+    }
+  }
+
   /** Runs work that nobody waits for. Its failure is the end of this life, unless that came first. */
   run(work: Promise<unknown>): void {
     work.catch((error: unknown) => {

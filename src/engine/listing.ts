@@ -1,5 +1,5 @@
 /** Who is in the queue: the active ones from memory, the waiting ones from their lanes, a few at a time.
- * A message that moves while the listing goes on may be seen in both places; none that stays is missed. */
+ * It is the queue as of the call: what moves meanwhile is listed where it was. */
 import type { MessageId } from '../base/message-id.js'
 import { position, type Position } from '../base/position.js'
 import type { ActiveMessage, EnvelopePlace } from '../active/active-message.js'
@@ -8,7 +8,10 @@ import type { Lane, LaneKind } from '../lane/lane.js'
 import { decodeEnvelope, type Envelope } from '../record/envelope.js'
 import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
-import type { Checkpointer } from './checkpointer.js'
+import type { SegmentPins } from '../garbage/pins.js'
+import { journalLog } from '../log/journal-writer.js'
+import type { Engine } from './engine.js'
+import { envelopesLog } from './holding.js'
 import type { Parts } from './parts.js'
 
 export interface Selector {
@@ -47,61 +50,89 @@ export interface ListedMessage {
 
 const recipientsListedMax = 1000
 const batchCountMax = 256
+/** How long a listing waits for the end of a recovery, and for a checkpoint. */
+const waitMs = 2000
 
-export async function* list(
-  parts: Parts,
-  checkpointer: Checkpointer,
-  selector: Selector,
-): AsyncGenerator<ListedMessage> {
+export async function* list(parts: Parts, engine: Engine, selector: Selector): AsyncGenerator<ListedMessage> {
   check(selector)
-  // What was appended to a lane since the last checkpoint can be read after the next.
-  await checkpointer.now()
-  const wanted = selector.lane
-  if (wanted === undefined || wanted === 'active')
-    for (const message of Array.from(parts.active.messages())) {
+  // Until recovery has ended nobody knows what is active.
+  await soonAtLeast(parts, engine.recovered)
+  parts.life.check()
+  const { lane: wanted } = selector
+  const active = wanted === undefined || wanted === 'active' ? Array.from(parts.active.messages()) : []
+  const lanes = Array.from(parts.lanes)
+    .filter(({ number, kind }) => wanted === undefined || wanted === number || wanted === nameOf(kind))
+    .map((lane) => ({ lane, from: lane.runner.position, end: lane.logs?.envelopes.end ?? parts.journal.end }))
+  for (const stretch of lanes) eachSegment(parts, stretch, (pins, index) => pins.pin(index))
+  try {
+    for (const message of active) {
       const listed = await activeMessage(parts, message)
       if (matches(parts, listed, selector)) yield listed
     }
-  for (const lane of Array.from(parts.lanes)) {
-    if (wanted !== undefined && wanted !== lane.number && wanted !== nameOf(lane.kind)) continue
-    for await (const listed of waiting(parts, lane)) if (matches(parts, listed, selector)) yield listed
+    // What was appended to a lane since the last checkpoint can be read after the next.
+    await soonAtLeast(parts, engine.checkpointer.now())
+    for (const stretch of lanes)
+      for await (const listed of waiting(parts, stretch)) if (matches(parts, listed, selector)) yield listed
+  } finally {
+    for (const stretch of lanes) eachSegment(parts, stretch, (pins, index) => pins.release(index))
   }
+}
+
+/** What waited in a lane at the moment of the call. */
+interface Stretch {
+  readonly lane: Lane
+  readonly from: Position
+  readonly end: Position
+}
+
+/** The segments of a stretch stay until the listing ends, so that what is started meanwhile can still be read. */
+function eachSegment(
+  { journal, garbage }: Parts,
+  { lane, from, end }: Stretch,
+  visit: (pins: SegmentPins, index: number) => void,
+): void {
+  const { grid } = lane.logs?.envelopes.files ?? journal
+  const pins = garbage.of(lane.logs === undefined ? journalLog : envelopesLog(lane.number))
+  for (let index = grid.indexOf(from); index <= grid.indexOf(end); index++) visit(pins, index)
+}
+
+/** On a full disk it may never come: then what is known by now is listed. */
+function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<void> {
+  life.run(event)
+  return new Promise((resolve) => {
+    const timer = options.clock.after(waitMs, resolve)
+    const done = (): void => {
+      timer.cancel()
+      resolve()
+    }
+    event.then(done, done)
+  })
 }
 
 const nameOf = (kind: LaneKind): string => (kind === 'retry' ? 'deferred' : kind)
 
-async function* waiting(parts: Parts, lane: Lane): AsyncGenerator<ListedMessage> {
-  let from = lane.runner.position
-  for (;;) {
+async function* waiting(parts: Parts, { lane, from, end }: Stretch): AsyncGenerator<ListedMessage> {
+  const log = lane.logs?.envelopes ?? parts.journal
+  const trustedEnd = lane.logs === undefined ? parts.journal.durableEnd : lane.trustedEnd
+  const last = position(Math.min(end, trustedEnd))
+  for (let at = from; at < last;) {
     parts.life.check()
-    const end = lane.logs === undefined ? parts.journal.durableEnd : lane.trustedEnd
-    if (from >= end) return
-    const found: { readonly envelope: Envelope; readonly place: EnvelopePlace; readonly timeMs: number }[] =
-      []
-    const log = lane.logs?.envelopes ?? parts.journal
-    const start: Position = position(Math.max(from, lane.runner.position))
-    const visit = (window: Buffer, at: number, place: Position, bytes: number): boolean => {
-      if (kindAt(window, at) !== kinds.envelope || classAt(window, at) !== lane.number) return false
+    const found: Found[] = []
+    at = await log.read(at, last, (window, offset, place, bytes) => {
+      if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return false
+      const envelope = decodeEnvelope(payloadAt(window, offset))
       found.push({
-        envelope: decodeEnvelope(payloadAt(window, at)),
+        envelope,
         place: { lane: lane.number, position: place, bytes, outOfOrder: false },
-        timeMs: timeAt(window, at),
+        timeMs: timeAt(window, offset),
       })
       return found.length >= batchCountMax
-    }
-    try {
-      from = await log.read(start, end, visit)
-    } catch (error) {
-      // A listing pins nothing: what the runner has passed meanwhile is gone, not damaged.
-      if (lane.runner.position <= start) throw error
-      continue
-    }
+    })
     for (const { envelope, place, timeMs } of found) {
-      if (place.position < lane.runner.position || lane.marks.has(place.position)) continue
-      const recipients = await parts.reader.recipients({ envelope, place }, 0, recipientsListedMax)
+      if (lane.marks.has(place.position)) continue
       yield {
         ...factsOf(envelope),
-        recipients,
+        recipients: await parts.reader.recipients({ envelope, place }, 0, recipientsListedMax),
         recipientCount: envelope.recipientCount,
         where: lane.kind,
         lane: lane.number,
@@ -112,18 +143,33 @@ async function* waiting(parts: Parts, lane: Lane): AsyncGenerator<ListedMessage>
   }
 }
 
-async function activeMessage({ reader }: Parts, message: ActiveMessage): Promise<ListedMessage> {
+interface Found {
+  readonly envelope: Envelope
+  readonly place: EnvelopePlace
+  readonly timeMs: number
+}
+
+async function activeMessage(parts: Parts, message: ActiveMessage): Promise<ListedMessage> {
   const { envelope, place } = message
-  const addresses = await reader.recipients(message, 0, recipientsListedMax)
   const isWaiting = (index: number): boolean => ['pending', 'deferred'].includes(message.stateOf(index))
   return {
     ...factsOf(envelope),
-    recipients: addresses.filter((_, index) => isWaiting(index)),
+    recipients: (await addressesOf(parts, message)).filter((_, index) => isWaiting(index)),
     recipientCount: message.pendingCount + message.deferredCount,
     where: 'active',
     lane: place.lane,
     dueAt: 0,
     notes: message.deferredCount > 0 ? message.notesOf('deferred') : envelope.notes,
+  }
+}
+
+/** None when it has ended meanwhile, and its recipients' frames are gone. */
+async function addressesOf({ reader, active }: Parts, message: ActiveMessage): Promise<string[]> {
+  try {
+    return await reader.recipients(message, 0, recipientsListedMax)
+  } catch (error) {
+    if (active.has(message)) throw error
+    return []
   }
 }
 

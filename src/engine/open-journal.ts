@@ -4,6 +4,7 @@ import type { Checkpoint } from '../record/checkpoint.js'
 import { decodeCheckpoint, encodeCheckpoint } from '../record/checkpoint.js'
 import type { Position } from '../base/position.js'
 import type { Disk } from '../disk/disk.js'
+import { WaybillError } from '../errors.js'
 import type { Garbage } from '../garbage/garbage.js'
 import { Journal, journalDirectory } from '../log/journal.js'
 import { journalLog, JournalWriter, type JournalWriterOptions } from '../log/journal-writer.js'
@@ -49,8 +50,7 @@ export async function openJournal(
   await rewriteLastBatch(options, files, tail)
   const life = tail.life + 1
   const index = tail.index + 1
-  const checkpoint =
-    tail.checkpoint === undefined ? firstCheckpoint(grid, life) : decodeCheckpoint(tail.checkpoint)
+  const checkpoint = checkpointOf(tail, grid, life)
 
   const pool = new SegmentPool({
     disk,
@@ -82,6 +82,7 @@ export async function openJournal(
     onPrepared: callbacks.onRoom,
     onFailure: callbacks.onFailure,
   })
+  pool.keepLast(true)
   await writer.prepared
   return {
     journal: new Journal(writer, files, pool),
@@ -115,7 +116,14 @@ async function rewriteLastBatch(
   await file.close()
 }
 
-function firstCheckpoint(grid: SegmentGrid, life: number): Checkpoint {
+/** @throws WaybillError LOG_CORRUPT when a begun segment does not begin with a copy: then nothing says what is trusted */
+function checkpointOf(tail: JournalTail, grid: SegmentGrid, life: number): Checkpoint {
+  if (tail.checkpoint !== undefined) return decodeCheckpoint(tail.checkpoint)
+  if (tail.index >= 0)
+    throw new WaybillError('LOG_CORRUPT', 'the newest segment has no checkpoint', {
+      log: 'journal',
+      segment: tail.index,
+    })
   const suffix = grid.at(0, segmentHeaderBytes)
   return { life, suffix, lanes: [], laneNext: 0, spoolHighest: 0, spoolPending: [] }
 }

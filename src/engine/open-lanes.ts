@@ -16,6 +16,7 @@ import type { EngineOptions } from './options.js'
 
 export interface LaneCallbacks {
   readonly onRoom: () => void
+  readonly onFull: () => void
   readonly onFailure: (error: unknown) => void
 }
 

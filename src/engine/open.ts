@@ -35,7 +35,8 @@ export async function openQueue(directory: string, options: QueueOptions): Promi
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(header))
     const queue = await open({ ...checked, inlineBytesMax }, disk, header, tail)
     for (const message of warnings)
-      queueMicrotask(() => queue.emit('warning', { code: 'FILE_SYSTEM', message }))
+      // Later, so that who awaits the queue can listen first.
+      checked.clock.soon(() => queue.emit('warning', { code: 'FILE_SYSTEM', message }))
     return queue
   } catch (error) {
     disk.abandon()
@@ -68,16 +69,24 @@ async function begin(
     engine?.stop()
     disk.abandon()
     if (!begun) return onFailure(error)
-    if (error !== undefined && events.listenerCount('crashed') === 0)
-      throw new WaybillError(
-        'QUEUE_CRASHED',
-        'the queue has crashed, and nobody listens to `crashed`',
-        {},
-        error,
-      )
-    events.emit('crashed', { error })
+    const tell = (): void => {
+      if (error !== undefined && events.listenerCount('crashed') === 0)
+        throw new WaybillError(
+          'QUEUE_CRASHED',
+          'the queue has crashed, and nobody listens to `crashed`',
+          {},
+          error,
+        )
+      events.emit('crashed', { error })
+    }
+    if (events.listenerCount('crashed') > 0) tell()
+    else options.clock.soon(tell)
   })
-  const callbacks = { onRoom: () => engine?.roomChanged(), onFailure: life.end }
+  const callbacks = {
+    onRoom: () => engine?.roomChanged(),
+    onFull: () => engine?.reclaim.retry(),
+    onFailure: life.end,
+  }
   const opened = await openJournal(options, header, tail, garbage, {
     ...callbacks,
     onDurable: (end) => engine?.durable(end),
@@ -94,7 +103,7 @@ async function begin(
     garbage,
     callbacks,
   )
-  const spool = new Spool(disk, opened.life, [checkpoint.spoolHighest, ...spools])
+  const spool = new Spool(disk, opened.life, [checkpoint.spoolHighest, ...spools], life.end)
   const reader = new MessageReader(journal, lanes, spool)
   const parts = { options, life, events, journal, lanes, active: new ActiveSet(), garbage, spool, reader }
   engine = new Engine(parts, {
@@ -106,7 +115,7 @@ async function begin(
   })
   life.check()
   opened.begin()
-  life.run(engine.recover())
+  life.run(engine.recovered)
   begun = true
   return new Queue(parts, engine)
 }

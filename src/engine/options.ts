@@ -1,6 +1,7 @@
 /** What `openQueue` can be told. Every number has a unit, a default and bounds, checked here and nowhere else. */
 import { systemClock, type Clock } from '../base/clock.js'
 import { systemPrng, type Prng } from '../base/prng.js'
+import { isReportingMta } from '../bounce/report.js'
 import type { AttemptOptions } from '../delivery/attempt.js'
 import type { Transport } from '../delivery/transport.js'
 import type { Disk } from '../disk/disk.js'
@@ -85,11 +86,11 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   return {
     transports: given.transports,
     route: given.route,
-    retry: given.retry ?? postfixRetry(),
+    retry: checkPolicy(given.retry ?? postfixRetry()),
     scheduler: given.scheduler ?? {},
     deliver: given.deliver ?? true,
     attempt: given.attempt ?? {},
-    reportingMta: given.reportingMta ?? 'localhost',
+    reportingMta: checkHost(given.reportingMta ?? 'localhost'),
     dataBytesMax: integer('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
     inlineBytesMax: integer(
       'inlineBytesMax',
@@ -110,11 +111,41 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
       0,
       1_000_000,
     ),
-    clock: given.clock ?? systemClock,
+    clock: given.clock === undefined ? systemClock : wholeMilliseconds(given.clock),
     prng: given.prng ?? systemPrng(),
     disk,
   }
 }
+
+/** Lanes and checkpoints are made of these: what a policy of somebody else's answers is checked before anything is written. */
+function checkPolicy(policy: RetryPolicy): RetryPolicy {
+  const { intervalsMs } = policy
+  if (!Array.isArray(intervalsMs) || intervalsMs.length === 0)
+    throw new WaybillError('OPTION_INVALID', 'a policy has at least one interval', {
+      option: 'retry.intervalsMs',
+    })
+  for (const intervalMs of intervalsMs as readonly number[])
+    integer('retry.intervalsMs', intervalMs, 1, 2 ** 40)
+  if (new Set(intervalsMs).size !== intervalsMs.length)
+    throw new WaybillError('OPTION_INVALID', 'an interval is named twice', { option: 'retry.intervalsMs' })
+  return policy
+}
+
+function checkHost(host: string): string {
+  if (!isReportingMta(host))
+    throw new WaybillError('OPTION_INVALID', `'${host}' is no host name or address literal`, {
+      option: 'reportingMta',
+    })
+  return host
+}
+
+/** Records hold integers, whatever a clock of somebody else's says. */
+const wholeMilliseconds = (clock: Clock): Clock => ({
+  wallMs: () => Math.floor(clock.wallMs()),
+  monotonicMs: () => clock.monotonicMs(),
+  after: (delayMs, callback) => clock.after(delayMs, callback),
+  soon: (callback) => clock.soon(callback),
+})
 
 /** Data that may stand in the log, at the most: a message and the report on it must fit a segment together. */
 export const inlineBytesMost = (sizes: {

@@ -33,9 +33,10 @@ export class Queue {
     return this.#engine.accept.submit(submission)
   }
 
-  /** Messages that match, active ones first, then lane by lane in the order in which they are due. Memory is bounded. */
+  /** Messages that match, as of now: active ones first, then lane by lane in the order in which they are due. Memory is bounded;
+   * segments that it has yet to read are kept until it ends. */
   list(selector: Selector = {}): AsyncIterable<ListedMessage> {
-    return list(this.#parts, this.#engine.checkpointer, selector)
+    return list(this.#parts, this.#engine, selector)
   }
 
   stats(): QueueStatistics {

@@ -29,11 +29,13 @@ export class Reclaim {
   /** Room may have come. While the disk is full it is tried for again and again. */
   roomChanged(): void {
     for (const look of this.#waiting.splice(0)) look()
+    if (this.#isFull()) this.retry()
+  }
+
+  /** The disk is full somewhere: room is tried for after a while. */
+  retry(): void {
     const { journal, lanes, life, options } = this.#parts
-    const isFull =
-      journal.spares.diskFull ||
-      [...lanes].some(({ logs }) => logs?.envelopes.diskFull || logs?.data.diskFull)
-    if (!isFull || this.#retry !== undefined || life.isOver) return
+    if (this.#retry !== undefined || life.isOver) return
     this.#retry = options.clock.after(retryMs, () => {
       this.#retry = undefined
       life.run(journal.refill())
@@ -44,6 +46,12 @@ export class Reclaim {
     })
   }
 
+  #isFull(): boolean {
+    const { journal, lanes } = this.#parts
+    if (journal.spares.diskFull) return true
+    return [...lanes].some(({ logs }) => logs?.envelopes.diskFull === true || logs?.data.diskFull === true)
+  }
+
   /** The checkpoint is durable: what it no longer needs goes. */
   async reclaim({ checkpoint, pins, journalFloor, retired }: Captured): Promise<void> {
     const { journal, lanes, garbage } = this.#parts
@@ -52,7 +60,7 @@ export class Reclaim {
       garbage.of(journalLog).confirm(released(journalLog), journal.grid.indexOf(journalFloor)),
     )
     for (const { lane, runner, dataFloor } of checkpoint.lanes) {
-      const { logs } = lanes.get(lane)
+      const { logs, isDataHeld } = lanes.get(lane)
       if (logs === undefined) continue
       const { envelopes, data } = logs
       const envelopesFloor = envelopes.files.grid.indexOf(runner)
@@ -62,7 +70,9 @@ export class Reclaim {
       )
       await forget(
         data,
-        garbage.of(dataLog(lane)).confirm(released(dataLog(lane)), data.files.grid.indexOf(dataFloor)),
+        garbage
+          .of(dataLog(lane))
+          .confirm(released(dataLog(lane)), isDataHeld ? 0 : data.files.grid.indexOf(dataFloor)),
       )
     }
     for (const lane of retired) await this.#remove(lane)
@@ -78,6 +88,8 @@ export class Reclaim {
     const { lanes, garbage, options } = this.#parts
     lanes.remove(lane)
     if (lane.logs === undefined) return
+    await lane.logs.envelopes.close()
+    await lane.logs.data.close()
     await forget(lane.logs.envelopes, garbage.of(envelopesLog(lane.number)).confirm([], Infinity))
     await forget(lane.logs.data, garbage.of(dataLog(lane.number)).confirm([], Infinity))
     garbage.drop(envelopesLog(lane.number))

@@ -3,14 +3,17 @@
  * Invariant: nothing is appended that a crash in the middle of this would make wrong; a second recovery reads the same suffix
  * and what this one appended, and comes to the same state. */
 import { nowhere, position, type Position } from '../base/position.js'
-import { ActiveMessage } from '../active/active-message.js'
+import { ActiveMessage, type ActiveRecord } from '../active/active-message.js'
+import type { DamagedMessage } from '../active/active-set.js'
+import { isWaybillError } from '../errors.js'
 import type { Checkpoint } from '../record/checkpoint.js'
-import { frameBytes, kinds } from '../record/frame.js'
-import { encodeStart } from '../record/start.js'
+import { condensed } from '../record/outcome-note.js'
+import type { Carried } from '../record/start.js'
 import { readMarks } from '../recovery/read-marks.js'
 import { readSuffix, type Suffix } from '../recovery/read-suffix.js'
 import type { WorkingMessage, WorkingSet } from '../recovery/working-set.js'
-import { hold } from './holding.js'
+import { appendCarrying, carryingOf } from './carry.js'
+import { hold, holdDamaged } from './holding.js'
 import type { Parts } from './parts.js'
 
 /** @param tailEnd where the journal ended when this life began, @param spools the files that existed then
@@ -42,8 +45,22 @@ export async function recover(
   await removeSpools(parts, suffix, spools, unclear)
   await restoreLanes(parts, checkpoint, suffix.working)
   const messages: ActiveMessage[] = []
-  for (const working of suffix.working.messages) messages.push(await revive(parts, working))
-  for (const message of messages) await restart(parts, message, roomChange)
+  const damaged: WorkingMessage[] = []
+  for (const working of suffix.working.messages) {
+    const message = await revive(parts, working)
+    if (message === undefined) damaged.push(working)
+    else messages.push(message)
+  }
+  for (const message of messages) {
+    message.start = await carryOver(parts, carryingOf(message), roomChange)
+    parts.active.add(message)
+    hold(parts, message)
+  }
+  for (const working of damaged) {
+    const kept = { place: working.place, carried: carriedOf(working) }
+    parts.active.addDamaged(await carryOver(parts, kept, roomChange), kept)
+    holdDamaged(parts, working.place)
+  }
   return messages
 }
 
@@ -54,7 +71,8 @@ async function removeSpools(
   existing: readonly number[],
   unclear: readonly number[],
 ): Promise<void> {
-  const finished = working.finishedSpools.filter((number) => existing.includes(number))
+  const there = new Set(existing)
+  const finished = working.finishedSpools.filter((number) => there.has(number))
   const orphans = unclear.filter((number) => !spoolsNamed.has(number))
   for (const number of new Set([...finished, ...orphans])) await spool.unlink(number)
 }
@@ -80,30 +98,66 @@ async function restoreLanes(
   }
 }
 
-async function revive(parts: Parts, working: WorkingMessage): Promise<ActiveMessage> {
+/** @returns undefined when its envelope cannot be read: the other messages go on, this one waits for the operator */
+async function revive(parts: Parts, working: WorkingMessage): Promise<ActiveMessage | undefined> {
   const { place, carried, records } = working
-  const envelope = await parts.reader.envelope(place)
-  const message = new ActiveMessage(envelope, place, working.start, carried)
-  for (const record of records) message.apply(record)
-  // A life that delivers nothing gives it no chance, and does not count.
-  message.recoveries = (records.length > 0 ? 0 : message.recoveries) + (parts.options.deliver ? 1 : 0)
-  return message
+  try {
+    const envelope = await parts.reader.envelope(place)
+    const message = new ActiveMessage(envelope, place, working.start, carried)
+    for (const record of records) message.apply(record)
+    message.recoveries = recoveriesOf(message.recoveries, records, parts.options.deliver)
+    return message
+  } catch (error) {
+    if (parts.life.isOver || !isWaybillError(error)) throw error
+    parts.events.emit('warning', { code: error.code, message: `a message cannot be read: ${error.message}` })
+    return undefined
+  }
 }
 
-/** The record that takes the place of the message's start, in this life's own segments. */
-async function restart(parts: Parts, message: ActiveMessage, roomChange: () => Promise<void>): Promise<void> {
-  const { journal, active, options } = parts
-  const { place } = message
-  const payload = encodeStart({
-    envelope: place.position,
-    envelopeBytes: place.bytes,
-    outOfOrder: place.outOfOrder,
-    carried: message.carried(),
-  })
-  const bytes = frameBytes(payload.length)
-  while (journal.room(bytes, 'recovery') !== 'yes') await roomChange()
-  journal.open(bytes)
-  message.start = journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
-  active.add(message)
-  hold(parts, message)
+/** What is known of a message without its envelope. */
+function carriedOf({ start, carried, records }: WorkingMessage): Carried {
+  let known: Carried = carried ?? nothingKnown
+  for (const record of records)
+    switch (record.kind) {
+      case 'delivery':
+        known = { ...known, notes: condensed([...known.notes, ...record.notes]) }
+        break
+      case 'reported':
+        known = { ...known, reported: [...known.reported, ...record.reported], warnings: record.warnings }
+        break
+      case 'replacement':
+        known = { ...known, replacement: { lane: record.lane, timeMs: record.timeMs } }
+        break
+    }
+  return { ...known, start }
+}
+
+const nothingKnown: Carried = {
+  start: nowhere,
+  notes: [],
+  reported: [],
+  warnings: 0,
+  recoveries: 0,
+  replacement: undefined,
+}
+
+/** Counts the recoveries in a row that found a message attempted and without progress. At the first it is not known whether it was
+ * attempted; a life that delivers nothing does not count. */
+function recoveriesOf(before: number, records: readonly ActiveRecord[], delivers: boolean): number {
+  const progressed = records.some((record) => record.kind !== 'delivery' || record.notes.length > 0)
+  const attempted = records.length > 0 || before === 0
+  return (progressed ? 0 : before) + (attempted && delivers ? 1 : 0)
+}
+
+/** Appends the start that takes the place of the message's, in this life's own segments. */
+async function carryOver(
+  parts: Parts,
+  message: DamagedMessage,
+  roomChange: () => Promise<void>,
+): Promise<Position> {
+  for (;;) {
+    const start = appendCarrying(parts, message, 'recovery')
+    if (start !== undefined) return start
+    await roomChange()
+  }
 }

@@ -3,7 +3,7 @@ import type { ActiveMessage } from '../active/active-message.js'
 import { nowhere } from '../base/position.js'
 import { forEachIn, toRanges } from '../base/ranges.js'
 import type { DataPlace } from '../record/envelope.js'
-import type { OutcomeNote } from '../record/outcome-note.js'
+import { condensed, type OutcomeNote } from '../record/outcome-note.js'
 import type { EnvelopeFacts } from './message-group.js'
 import type { MessageReader } from './message-reader.js'
 
@@ -29,7 +29,7 @@ export async function remainderOf(message: ActiveMessage, reader: MessageReader)
     recipients.push(addresses[index - from]!)
   }
   const renumbered = new Map(indexes.map((index, i) => [index, i]))
-  const notes = message.notesOf('deferred').map(({ kind, status, text, ranges }) => {
+  const notes = condensed(message.notesOf('deferred')).map(({ kind, status, text, ranges }) => {
     const left: number[] = []
     forEachIn(ranges, (index) => left.push(renumbered.get(index)!))
     return { kind, status, text, ranges: toRanges(left) }

@@ -4,6 +4,7 @@ import { reportId } from '../base/message-id.js'
 import { crc32 } from '../base/checksum.js'
 import { isInternational } from '../base/mail-address.js'
 import { nowhere } from '../base/position.js'
+import { forEachIn } from '../base/ranges.js'
 import type { ActiveMessage } from '../active/active-message.js'
 import { composeReport } from '../bounce/report.js'
 import { reportDecision } from '../bounce/report-decision.js'
@@ -32,7 +33,7 @@ export async function report(
   message: ActiveMessage,
   outcomes: readonly ReportedOutcome[],
 ): Promise<Report | undefined> {
-  const { options, spool, life } = parts
+  const { options } = parts
   const { envelope } = message
   if (reportDecision(envelope.sender, outcomes.length).kind === 'silent') return undefined
   const nowMs = options.clock.wallMs()
@@ -64,16 +65,21 @@ export async function report(
   }
   if (data.length <= options.inlineBytesMax)
     return { group: messageGroup(facts, [envelope.sender], data), spool: undefined }
+  const number = await keep(parts, data)
+  return { group: messageGroup(facts, [envelope.sender], { kind: 'spool', number }), spool: number }
+}
+
+/** A large report, in a file of its own. */
+async function keep({ spool, life }: Parts, data: Buffer): Promise<number> {
   const file = await spool.create()
   try {
     await file.write(data)
-    await file.finish(life.end)
+    await file.finish()
   } catch (error) {
     if (!life.isOver) await file.abort()
     throw error
   }
-  const group = messageGroup(facts, [envelope.sender], { kind: 'spool', number: file.number })
-  return { group, spool: file.number }
+  return file.number
 }
 
 /** The notes of some recipients as outcomes to report. */
@@ -82,13 +88,13 @@ export function outcomesOf(
   indexes: readonly number[],
   as: (note: OutcomeNote) => Omit<ReportedOutcome, 'index'>,
 ): ReportedOutcome[] {
-  return indexes.map((index) => {
-    const note = notes.find(({ ranges }) =>
-      ranges.some((first, i) => i % 2 === 0 && first <= index && index <= ranges[i + 1]!),
-    )
-    return { index, ...as(note ?? { kind: 'failed', status: '', text: '', ranges: [] }) }
-  })
+  const noteOf = new Map<number, OutcomeNote>()
+  for (const note of notes) forEachIn(note.ranges, (index) => noteOf.set(index, note))
+  return indexes.map((index) => ({ index, ...as(noteOf.get(index) ?? unknownOutcome) }))
 }
+
+/** Texts may have been given up to keep a record small; kinds never. */
+const unknownOutcome: OutcomeNote = { kind: 'failed', status: '', text: '', ranges: [] }
 
 async function reported(
   { reader }: Parts,

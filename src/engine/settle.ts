@@ -39,6 +39,8 @@ export class Settle {
   readonly #options: SettleOptions
   readonly #queue = new Ring<ActiveMessage>()
   readonly #waiting: (() => void)[] = []
+  /** Those whose lane is full. */
+  readonly #parked: ActiveMessage[] = []
   #workers = 0
   /** Replacements appended since the last capture, and since the one before. */
   #unvouched = 0
@@ -80,6 +82,9 @@ export class Settle {
   /** Room may have come. */
   roomChanged(): void {
     for (const look of this.#waiting.splice(0)) look()
+    if (this.#parked.length === 0 || this.#parts.life.isOver) return
+    for (const message of this.#parked.splice(0)) this.#queue.push(message)
+    this.#work()
   }
 
   #work(): void {
@@ -167,11 +172,31 @@ export class Settle {
     timeMs: number | undefined,
     warns: boolean,
   ): Promise<void> {
+    lane.userCount++
+    try {
+      await this.#replaceIn(lane, message, timeMs, warns)
+    } finally {
+      lane.userCount--
+    }
+  }
+
+  async #replaceIn(
+    lane: Lane,
+    message: ActiveMessage,
+    timeMs: number | undefined,
+    warns: boolean,
+  ): Promise<void> {
+    if (!this.#hasSomeRoom(lane, message)) {
+      this.#parked.push(message)
+      return
+    }
     const { reader } = this.#parts
     const failed = failures(message)
     const late = warns ? deferrals(message, message.indexesIn('deferred'), 'delayed') : []
-    const written = await report(this.#parts, message, [...failed, ...late])
     const remainder = await remainderOf(message, reader)
+    const data = fixedData(message) ?? ((await reader.data(message)) as Buffer)
+    // Last, because its spool file, if it needs one, is used from here on.
+    const written = await report(this.#parts, message, [...failed, ...late])
     const warnings = message.warnings + (warns && written !== undefined ? 1 : 0)
     const replacement: Replacement = {
       message,
@@ -179,7 +204,7 @@ export class Settle {
       timeMs,
       facts: replacementFacts(message, remainder.notes, warnings),
       recipients: remainder.recipients,
-      data: fixedData(message) ?? ((await reader.data(message)) as Buffer),
+      data,
       written,
       reported: toRanges(written === undefined ? [] : failed.map(({ index }) => index)),
     }
@@ -198,7 +223,9 @@ export class Settle {
       this.unvouchedCount < this.#options.unvouchedMax &&
       logs.envelopes.hasRoom(largest.bytes) &&
       (bytes === undefined || logs.data.hasRoom(dataBytes))
-    while (!hasRoom() || !this.#hasRoomFor(written, 0)) await this.#roomChange()
+    const reportedBytes = 5 * reported.length
+    journal.checkFits((written?.group.bytes ?? 0) + reportedBytes + noteBytesMax)
+    while (!hasRoom() || !this.#hasRoomFor(written, reportedBytes)) await this.#roomChange()
     const nowMs = options.clock.wallMs()
     const timeMs = replacement.timeMs ?? nowMs
     let group = largest
@@ -273,6 +300,17 @@ export class Settle {
     journal.want()
     if (events.listenerCount('reported') > 0)
       events.emit('reported', { id: message.envelope.id, report: envelope.id, action })
+  }
+
+  /** Is there room of about the size that will be needed? Asked before anything is read: many may have to wait for a full lane. */
+  #hasSomeRoom({ logs }: Lane, { envelope, place }: ActiveMessage): boolean {
+    if (logs === undefined) return true
+    const dataBytes = Math.min(envelope.dataBytes, this.#parts.options.inlineBytesMax)
+    return (
+      this.unvouchedCount < this.#options.unvouchedMax &&
+      logs.envelopes.hasRoom(place.bytes) &&
+      logs.data.hasRoom(frameBytes(dataBytes))
+    )
   }
 
   /** Is there room in the journal for the record with its report, and for more in the same group? */

@@ -22,9 +22,8 @@ export interface SpoolFile {
   readonly number: number
   /** Appends bytes. @throws WaybillError DISK_FULL, DISK_FAILED: abort, and reject the submission */
   write(bytes: Buffer): Promise<void>
-  /** Makes it durable, name included.
-   * @param endLife is told when the names cannot be made durable: after that nobody knows which are, those of other files too */
-  finish(endLife: (error: unknown) => void): Promise<void>
+  /** Makes it durable, name included. */
+  finish(): Promise<void>
   /** It will not be used: removes it. */
   abort(): Promise<void>
 }

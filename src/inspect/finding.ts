@@ -2,7 +2,7 @@
  * what else verifies is still of use. */
 import { InvariantError } from '../base/assert.js'
 import type { Position } from '../base/position.js'
-import { isWaybillError, type Place } from '../errors.js'
+import { isWaybillError, type ErrorCode, type Place } from '../errors.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 
 export interface Finding {
@@ -56,16 +56,10 @@ const placeOf = (error: unknown): Place => (isWaybillError(error) ? error.place 
 export function isDamage(error: unknown): boolean {
   if (error instanceof InvariantError) return true
   if (!isWaybillError(error)) return false
-  switch (error.code) {
-    case 'LOG_CORRUPT':
-    case 'DATA_CORRUPT':
-    case 'FORMAT_NEWER':
-    case 'NOT_A_QUEUE':
-      return true
-    default:
-      return isMissing(error)
-  }
+  return damageCodes.has(error.code) || isMissing(error)
 }
+
+const damageCodes: ReadonlySet<ErrorCode> = new Set(['LOG_CORRUPT', 'DATA_CORRUPT', 'FORMAT_NEWER', 'NOT_A_QUEUE'])
 
 export const isMissing = (error: unknown): boolean =>
   isWaybillError(error, 'DISK_FAILED') &&

@@ -58,7 +58,12 @@ export async function historyOf(
         return starts.has(decodeFinish(payload).start)
       case 'replaced':
         return starts.has(decodeReplaced(payload).start)
-      default:
+      case 'data':
+      case 'recipients':
+      case 'marks':
+      case 'checkpoint':
+      case 'commit':
+      case 'pad':
         return false
     }
   }

@@ -44,6 +44,12 @@ export class Lane {
   dataFloor: Position
   /** The newest record of the journal that names this lane. */
   namedAt: Position
+  /** A message from it cannot be read: what data it has is not known, so all of it stays. */
+  isDataHeld = false
+  /** Those who are about to append to it: it stays in the table. */
+  userCount = 0
+  /** How far the wall clock is known to have been set back since envelopes were appended that still wait, milliseconds. */
+  #setBackMs = 0
   /** The runner met damage: the lane stands still until the operator decides. */
   damage: Error | undefined
 
@@ -66,8 +72,11 @@ export class Lane {
   /** Milliseconds until a candidate is due, 0 when it is. It waits at most its interval by the monotonic clock, wherever the
    * wall clock steps. */
   waitMs(candidate: Candidate, wallMs: number, monotonicMs: number): number {
-    const byWall = candidate.timeMs + this.intervalMs - wallMs
+    // Appended in the future: the clock was set back since, by as much as the ones before it showed.
+    const setBackMs = candidate.timeMs > wallMs ? this.#setBackMs : 0
+    const byWall = candidate.timeMs + this.intervalMs - wallMs - setBackMs
     const byMonotonic = this.intervalMs - (monotonicMs - candidate.seenAtMs)
+    if (byMonotonic <= 0 && byWall > 0) this.#setBackMs += byWall
     return Math.max(0, Math.min(byWall, byMonotonic))
   }
 

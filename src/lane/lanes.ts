@@ -43,6 +43,11 @@ export class Lanes {
     )
   }
 
+  /** @throws WaybillError MESSAGE_TOO_LARGE when a group of this size does not fit a lane's segment */
+  checkFits(groupBytes: number): void {
+    for (const { logs } of this.#lanes.values()) logs?.envelopes.checkFits(groupBytes)
+  }
+
   remove(lane: Lane): void {
     this.#lanes.delete(lane.number)
   }

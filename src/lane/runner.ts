@@ -15,7 +15,7 @@ import type { Marks } from './marks.js'
 export const readAheadCountMax = 256
 export const readAheadBytesMax = 524_288
 const handedOverCountMax = 4096
-const handedOverDataBytesMax = 8 * 1024 * 1024
+const handedOverBytesMax = 8 * 1024 * 1024
 
 export interface Candidate {
   readonly position: Position
@@ -35,7 +35,8 @@ export class Runner {
   readonly #marks: Marks
   #readFrom: Position
   #missedEnd: Position = nowhere
-  #dataBytes = 0
+  /** Envelopes and data of the ring. */
+  #heldBytes = 0
 
   constructor(at: Position, marks: Marks) {
     this.#readFrom = at
@@ -64,16 +65,16 @@ export class Runner {
   /** The appender hands over what it has just appended. Refused when earlier ones have to be read first, or memory is short. */
   handOver(candidate: Candidate): void {
     const end = position(candidate.position + candidate.bytes)
-    const dataBytes = candidate.data?.length ?? 0
+    const heldBytes = candidate.bytes + (candidate.data?.length ?? 0)
     if (
       this.isBehind ||
       this.#ring.length >= handedOverCountMax ||
-      this.#dataBytes + dataBytes > handedOverDataBytesMax
+      this.#heldBytes + heldBytes > handedOverBytesMax
     ) {
       this.missed(end)
       return
     }
-    this.#dataBytes += dataBytes
+    this.#heldBytes += heldBytes
     this.#ring.push(candidate)
     this.#readFrom = end
   }
@@ -87,7 +88,10 @@ export class Runner {
   found(candidate: Candidate): void {
     this.#readFrom = position(candidate.position + candidate.bytes)
     if (this.#marks.has(candidate.position)) this.#marks.drop(candidate.position)
-    else this.#ring.push(candidate)
+    else {
+      this.#heldBytes += candidate.bytes
+      this.#ring.push(candidate)
+    }
   }
 
   /** Nothing of the lane stands between `readFrom` and here. */
@@ -114,7 +118,7 @@ export class Runner {
   /** The one that `peek` gave: its start is being appended in this step. */
   take(): Candidate {
     const head = this.#ring.shift()!
-    this.#dataBytes -= head.data?.length ?? 0
+    this.#heldBytes -= head.bytes + (head.data?.length ?? 0)
     return head
   }
 }

@@ -12,7 +12,14 @@ import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
 import { Ring } from '../base/ring.js'
 import { WaybillError } from '../errors.js'
-import { frameBytes, frameHeaderBytes, kinds, sealFrame, type Kind } from '../record/frame.js'
+import {
+  frameBytes,
+  frameHeaderBytes,
+  kinds,
+  payloadBytesMax,
+  sealFrame,
+  type Kind,
+} from '../record/frame.js'
 import { commitBytesAt, commitBytesMin, sealBatch } from './commit-frame.js'
 import { blockBytes, roundUpToBlock, segmentHeaderBytes, type SegmentGrid } from './segment.js'
 
@@ -126,6 +133,7 @@ export class GroupCommit {
     const batch = this.#filling
     const at = batch.used
     const bytes = frameBytes(payload.length)
+    assert(payload.length <= payloadBytesMax, 'a payload is as long as a frame can say')
     assert(at + bytes <= batch.buffer.length, 'a group takes no more than it asked for')
     batch.buffer.set(payload, at + frameHeaderBytes)
     sealFrame(batch.buffer, at, kind, lane, timeMs, payload.length, batch.seed ^ (batch.offsetBytes + at))

@@ -109,6 +109,11 @@ export class Journal {
     await this.#pool.refill()
   }
 
+  /** The end of a recovery begins, or is over: it alone may use the last spare. */
+  endRecovery(isUnderWay: boolean): void {
+    this.#pool.keepLast(!isUnderWay)
+  }
+
   /** Tries again to make spares, when the disk was full. */
   refill(): Promise<void> {
     return this.#pool.refill()

@@ -10,7 +10,14 @@ import type { Position } from '../base/position.js'
 import type { Prng } from '../base/prng.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { isWaybillError, WaybillError } from '../errors.js'
-import { frameBytes, frameHeaderBytes, kinds, sealFrame, type Kind } from '../record/frame.js'
+import {
+  frameBytes,
+  frameHeaderBytes,
+  kinds,
+  payloadBytesMax,
+  sealFrame,
+  type Kind,
+} from '../record/frame.js'
 import type { PositionVisitor, SegmentFiles } from './segment-files.js'
 import {
   blockBytes,
@@ -40,6 +47,8 @@ export interface LaneLogOptions {
   readonly onSegment: (index: number) => void
   /** Room was made: who waits looks again. */
   readonly onRoom: () => void
+  /** The disk is too full to make room: `extend` is to be called again when there may be some. */
+  readonly onFull: () => void
   /** The end of this life. */
   readonly onFailure: (error: unknown) => void
 }
@@ -111,6 +120,17 @@ export class LaneLog {
     await this.#reopen(last)
   }
 
+  /** @throws WaybillError MESSAGE_TOO_LARGE when no segment could hold the group */
+  checkFits(groupBytes: number): void {
+    const most = this.#groupBytesMost
+    if (groupBytes > most)
+      throw new WaybillError(
+        'MESSAGE_TOO_LARGE',
+        `${groupBytes} bytes do not fit a lane's segment, which holds ${most}`,
+        { log: this.files.name },
+      )
+  }
+
   /** Can a group of this size be appended? When not, room is made for it: `onRoom` tells. */
   hasRoom(groupBytes: number): boolean {
     this.#wantedBytes = Math.max(this.#wantedBytes, groupBytes)
@@ -121,8 +141,7 @@ export class LaneLog {
   /** Makes place for a group; the appends that follow without a wait belong to it. It lies in one segment. */
   open(groupBytes: number, timeMs: number): void {
     assert(this.#allocatedEnd >= this.#target(groupBytes), 'a lane is appended to only where it has room')
-    const mostBytes = this.files.grid.segmentBytes - segmentHeaderBytes - frameHeaderBytes
-    assert(groupBytes <= mostBytes, 'a group fits a segment of its lane')
+    assert(groupBytes <= this.#groupBytesMost, 'a group fits a segment of its lane')
     const left = this.#leftInSegment()
     if (groupBytes + frameHeaderBytes > left) this.#appendPad(left, timeMs)
     this.#stage(groupBytes)
@@ -131,6 +150,7 @@ export class LaneLog {
   append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
     const staged = this.#staged!
     const { grid } = this.files
+    assert(payload.length <= payloadBytesMax, 'a payload is as long as a frame can say')
     const at = this.#end
     staged.buffer.set(payload, staged.used + frameHeaderBytes)
     const seed = this.#open.get(staged.index)!.seed ^ (staged.offsetBytes + staged.used)
@@ -176,6 +196,12 @@ export class LaneLog {
     return this.files.read(from, end, async (index) => grid.at(index, grid.segmentBytes), visit)
   }
 
+  /** Drops its descriptors: the lane has left the table. */
+  async close(): Promise<void> {
+    this.#touched.clear()
+    await this.#closeBefore(Infinity)
+  }
+
   /** Removes a segment that nobody needs. */
   async forget(index: number): Promise<void> {
     const { disk, directory } = this.#options
@@ -197,7 +223,8 @@ export class LaneLog {
       (error: unknown) => {
         this.#extending = false
         this.#full = isWaybillError(error, 'DISK_FULL')
-        if (!this.#full) this.#options.onFailure(error)
+        if (this.#full) this.#options.onFull()
+        else this.#options.onFailure(error)
       },
     )
   }
@@ -224,6 +251,10 @@ export class LaneLog {
     if (groupBytes + frameHeaderBytes > this.#leftInSegment())
       return grid.at(index + 1, Math.min(segmentHeaderBytes + groupBytes + padBytesMax, grid.segmentBytes))
     return grid.at(index, Math.min(grid.offsetOf(this.#end) + groupBytes + padBytesMax, grid.segmentBytes))
+  }
+
+  get #groupBytesMost(): number {
+    return this.files.grid.segmentBytes - segmentHeaderBytes - frameHeaderBytes
   }
 
   #leftInSegment(): number {

@@ -23,7 +23,7 @@ import {
   type SegmentHeader,
 } from './segment.js'
 
-const openFilesMax = 32
+const openFilesMax = 8
 
 export interface OpenSegment {
   readonly file: DiskFile

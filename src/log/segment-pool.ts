@@ -35,6 +35,8 @@ export class SegmentPool {
   readonly #ready: string[] = []
   readonly #waiting: ((name: string) => void)[] = []
   #spareNext = 1
+  /** Spares that `prepare` leaves alone. */
+  #kept = 0
   #filling = false
   #full = false
 
@@ -72,7 +74,10 @@ export class SegmentPool {
    * for a `refill` that succeeds. */
   async prepare(index: number, epoch: readonly [number, number]): Promise<DiskFile> {
     const { disk, directory, log, segmentBytes, life } = this.#options
-    const spare = this.#ready.shift() ?? (await new Promise<string>((resolve) => this.#waiting.push(resolve)))
+    const spare =
+      this.#ready.length > this.#kept
+        ? this.#ready.shift()!
+        : await new Promise<string>((resolve) => this.#waiting.push(resolve))
     const file = await disk.open(this.#path(spare), 'synced')
     await file.write(encodeSegmentHeader({ log, index, segmentBytes, epoch, life }), 0)
     await disk.rename(this.#path(spare), this.#path(segmentName(index)))
@@ -145,10 +150,20 @@ export class SegmentPool {
     this.#add(name)
   }
 
+  /** Keeps the last spare from now on, or gives it free: for the first segment of a life and the end of a recovery. */
+  keepLast(isKept: boolean): void {
+    this.#kept = isKept ? 1 : 0
+    this.#serve()
+  }
+
   #add(name: string): void {
-    const waiting = this.#waiting.shift()
-    if (waiting !== undefined) waiting(name)
-    else this.#ready.push(name)
+    this.#ready.push(name)
+    this.#serve()
+  }
+
+  #serve(): void {
+    while (this.#waiting.length > 0 && this.#ready.length > this.#kept)
+      this.#waiting.shift()!(this.#ready.shift()!)
   }
 
   async #isWhole(name: string): Promise<boolean> {

@@ -5,6 +5,7 @@ import { notesFromFields, notesToFields, type OutcomeNote } from './outcome-note
 
 export interface Delivery {
   readonly start: Position
+  /** Empty: an attempt has begun. Written only for messages that a recovery has found before. */
   readonly notes: readonly OutcomeNote[]
 }
 

@@ -35,6 +35,14 @@ export function notesFromFields(fields: readonly unknown[]): OutcomeNote[] {
 /** Notes that one record holds: a message with very many recipients, each with a text of its own, must still fit a frame. */
 export const notesMax = 100
 
+/** Characters of a note's text, and the octets that they, its status and what surrounds them can take. */
+export const noteTextCharsMax = 500
+const noteBytesMost = 3 * noteTextCharsMax + 64
+
+/** Octets that the notes of so many recipients can take in one record, whatever their outcomes are. */
+export const notesBytesMost = (recipientCount: number): number =>
+  Math.min(notesMax, recipientCount) * noteBytesMost + 10 * recipientCount
+
 /** The same outcomes in at most `notesMax` notes: beyond that, texts are given up, kinds never. */
 export function condensed(notes: readonly OutcomeNote[]): readonly OutcomeNote[] {
   if (notes.length <= notesMax) return notes

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { isMailAddress, reportDecision } from '../../src/bounce/report-decision.js'
+import { reportDecision } from '../../src/bounce/report-decision.js'
+import { isMailAddress } from '../../src/base/mail-address.js'
 
 const reported = { kind: 'report' }
 const silent = (why: string): object => ({ kind: 'silent', why })

@@ -3,7 +3,7 @@ import addressparser from 'nodemailer/lib/addressparser'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { composeReport, listedRecipientsMax } from '../../src/bounce/report.js'
-import { isMailAddress } from '../../src/bounce/report-decision.js'
+import { isMailAddress } from '../../src/base/mail-address.js'
 import type { ReportedRecipient, ReportInput } from '../../src/bounce/report-input.js'
 import { field, fieldGroups, parseMail, type Entity } from './parse-mail.js'
 

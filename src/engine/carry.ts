@@ -1,0 +1,56 @@
+/** A start that takes the place of an earlier one and carries everything known, so that recovery need not read further back: at the
+ * end of a recovery for all that it found, and later for what stays active for too long. */
+import type { ActiveMessage } from '../active/active-message.js'
+import type { DamagedMessage } from '../active/active-set.js'
+import type { Position } from '../base/position.js'
+import type { Claim } from '../log/journal-writer.js'
+import { frameBytes, kinds } from '../record/frame.js'
+import { encodeStart } from '../record/start.js'
+import type { Parts } from './parts.js'
+
+type Carrying = Pick<Parts, 'journal' | 'options'>
+
+/** Appends the new start, if there is room. Returns its position. */
+export function appendCarrying(
+  { journal, options }: Carrying,
+  { place, carried }: DamagedMessage,
+  claim: Claim,
+): Position | undefined {
+  const payload = encodeStart({
+    envelope: place.position,
+    envelopeBytes: place.bytes,
+    outOfOrder: place.outOfOrder,
+    carried,
+  })
+  const bytes = frameBytes(payload.length)
+  if (journal.room(bytes, claim) !== 'yes') return undefined
+  journal.open(bytes)
+  return journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
+}
+
+export const carryingOf = (message: ActiveMessage): DamagedMessage => ({
+  place: message.place,
+  carried: message.carried(),
+})
+
+/** Gives what was started before `bound` a new start, as far as there is room. */
+export function carryOld(parts: Parts, bound: number): void {
+  const { active } = parts
+  for (const message of active.messages()) {
+    if (message.start >= bound) break
+    const start = appendCarrying(parts, carryingOf(message), 'accepted mail')
+    if (start === undefined) return
+    active.restart(message, start)
+  }
+  for (const [old, message] of active.damaged()) {
+    if (old >= bound) break
+    const start = appendCarrying(
+      parts,
+      { ...message, carried: { ...message.carried, start: old } },
+      'accepted mail',
+    )
+    if (start === undefined) return
+    active.removeDamaged(old)
+    active.addDamaged(start, message)
+  }
+}
