@@ -108,6 +108,14 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test('recipients that no segment of a lane could hold are refused, though the journal could', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open({ segmentBytes: 64 * 4096, laneSegmentBytes: 8 * 4096 })
+      const recipients = Array.from({ length: 300 }, (_recipient, i) => `${'r'.repeat(280)}${i}@example.net`)
+      expect(await codeOf(queue.submit(submission(recipients)))).toBe('MESSAGE_TOO_LARGE')
+    })
+  })
+
   test('the same address twice is one recipient, and the null sender is accepted', async () => {
     await run(async (stage) => {
       const queue = await stage.open()
