@@ -104,7 +104,8 @@ async function reported(
   const recipients: ReportedRecipient[] = []
   let from = 0
   let addresses: string[] = []
-  for (const { index, action, status, text } of outcomes) {
+  // Ascending, as they are read: failures and what expired come one after the other.
+  for (const { index, action, status, text } of [...outcomes].sort((a, b) => a.index - b.index)) {
     if (index >= from + addresses.length) {
       from = index
       addresses = await reader.recipients(message, from, 1000)
