@@ -51,6 +51,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
   const indexes = names.map(segmentIndexOf).filter((index) => index !== undefined)
   const unbegun: number[] = []
   let life = 0
+  let tornBytes = 0
   for (let i = indexes.length - 1; i >= 0; i--) {
     const index = indexes[i]!
     const examined = await examine(files, index)
@@ -59,6 +60,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
     const { first, last } = examined.scan
     if (first === undefined || last === undefined) {
       unbegun.push(index)
+      tornBytes += examined.cutBytes
       continue
     }
     return {
@@ -68,7 +70,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
       checkpoint: examined.checkpoint,
       unbegun,
       begun: indexes.slice(0, i + 1),
-      cutBytes: examined.cutBytes,
+      cutBytes: tornBytes + examined.cutBytes,
       life,
     }
   }
