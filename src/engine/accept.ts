@@ -96,7 +96,9 @@ export class Accept {
 
   #submitBytes(submission: Submission, envelope: CheckedEnvelope, data: Buffer): Promise<Accepted> {
     const { options } = this.#parts
-    new DataCheck(options.dataBytesMax).add(data)
+    const check = new DataCheck(options.dataBytesMax)
+    check.add(data)
+    check.end()
     if (data.length > options.inlineBytesMax) return this.#submitPieces(submission, envelope, [data])
     const group = this.#group(envelope, data, data.length, crc32(data))
     // A copy for the runner: the caller may use its buffer again once the submission has settled.
@@ -123,6 +125,7 @@ export class Accept {
         check.add(bytes)
         yield bytes
       }
+      check.end()
       if (stream.readableAborted || stream.errored !== null)
         throw new WaybillError('DATA_INCOMPLETE', 'the data ended before its end', {}, stream.errored)
     }

@@ -5,45 +5,27 @@ import type { ActiveMessage } from '../active/active-message.js'
 import type { Timer } from '../base/clock.js'
 import { toRanges } from '../base/ranges.js'
 import { Attempts } from '../delivery/attempt.js'
-import { textOf, type Report } from '../delivery/outcome.js'
-import type { Outcome } from '../delivery/transport.js'
-import { isWaybillError } from '../errors.js'
+import type { Report } from '../delivery/outcome.js'
 import { encodeDelivery } from '../record/delivery.js'
 import { frameBytes, kinds } from '../record/frame.js'
-import { condensed, type OutcomeNote } from '../record/outcome-note.js'
-import {
-  Scheduler,
-  type DeferReason,
-  type DestinationSnapshot,
-  type Entry,
-  type RecipientBatch,
-  type SchedulerRecipient,
-} from '../scheduler/scheduler.js'
+import type { OutcomeNote } from '../record/outcome-note.js'
+import { Scheduler, type DeferReason, type DestinationSnapshot, type Entry } from '../scheduler/scheduler.js'
 import { Request } from './delivery-request.js'
 import type { RecipientEvent } from './events.js'
+import { jobOf, type Job } from './job.js'
+import { notesOf } from './outcome-notes.js'
 import type { Parts } from './parts.js'
+import { RecipientBatches } from './recipient-batches.js'
 
 /** Room that is kept for outcomes: for what is about to begin, and for each attempt under way. */
 const outcomesBytes = 64 * 1024
 const outcomeBytes = 1024
-/** Recipients that could not be read are tried again after this. */
-const retryMs = 60_000
-
-/** What the scheduler handles: a message, and what of its recipients the scheduler has been given. */
-interface Job {
-  readonly message: ActiveMessage
-  /** The recipients that wait for an attempt, in order; undefined: all. */
-  readonly indexes: readonly number[] | undefined
-  /** How many of them the scheduler was given, or would have been had they a route. */
-  given: number
-  /** Addresses by index, of those the scheduler holds, when the envelope does not have them. */
-  readonly addresses: Map<number, string> | undefined
-}
 
 export class Dispatch {
   readonly #parts: Parts
   readonly #onSettled: (message: ActiveMessage) => void
   readonly #scheduler: Scheduler<Job>
+  readonly #batches: RecipientBatches
   readonly #attempts = new Map<string, Attempts<Entry<Job>>>()
   /** Those who got their last outcome while the scheduler was at work. */
   readonly #ready: ActiveMessage[] = []
@@ -58,11 +40,19 @@ export class Dispatch {
     const { options } = parts
     this.#parts = parts
     this.#onSettled = onSettled
+    this.#batches = new RecipientBatches(parts, {
+      supplied: (job, batch) => {
+        this.#scheduler.supply(job, batch, options.clock.monotonicMs())
+        this.wake()
+      },
+      unroutable: (job, index, text) =>
+        this.#record(job, [{ kind: 'deferred', status: '4.3.5', text, ranges: [index, index] }], '', ''),
+    })
     this.#scheduler = new Scheduler(
       // Recovery may bring back twice as many as may be active.
       { ...options.scheduler, qmgrMessageActiveLimit: 2 * options.activeCountMax },
       {
-        read: (job, _firstIndex, countMax) => this.#read(job, countMax),
+        read: (job, _firstIndex, countMax) => this.#batches.read(job, countMax),
         deferred: (job, recipients, reason) => this.#deferred(job, recipients, reason),
         done: () => undefined,
         onFeedback: (event) => void parts.events.emit('feedback', event),
@@ -105,23 +95,12 @@ export class Dispatch {
 
   /** A message became active. */
   admit(message: ActiveMessage): void {
-    const { envelope } = message
     // Monotonic, here and below: neither order nor timers of the scheduler may follow a clock that is set.
     const nowMs = this.#parts.options.clock.monotonicMs()
     if (message.pendingCount === 0) {
       this.#ready.push(message)
     } else {
-      const all = message.pendingCount === envelope.recipientCount
-      this.#scheduler.admit(
-        {
-          message,
-          indexes: all ? undefined : message.indexesIn('pending'),
-          given: 0,
-          addresses: envelope.recipientFrames.length > 0 ? new Map() : undefined,
-        },
-        nowMs,
-        nowMs,
-      )
+      this.#scheduler.admit(jobOf(message), nowMs, nowMs)
     }
     this.wake()
   }
@@ -256,73 +235,6 @@ export class Dispatch {
     }
   }
 
-  /** The next recipients, routed. Those of a large message are read from its frames first, and supplied later. */
-  #read(job: Job, countMax: number): RecipientBatch | undefined {
-    if (job.addresses !== undefined) {
-      this.#parts.life.run(this.#supplyOrWait(job, countMax))
-      return undefined
-    }
-    const { recipients } = job.message.envelope
-    let batch = this.#batch(job, countMax, (index) => recipients[index]!)
-    while (batch.recipients.length === 0 && !batch.complete)
-      batch = this.#batch(job, countMax, (index) => recipients[index]!)
-    return batch
-  }
-
-  /** Recipients that cannot be read now are tried again; the rest of the mail goes on. */
-  async #supplyOrWait(job: Job, countMax: number): Promise<void> {
-    const { life, events, options } = this.#parts
-    try {
-      await this.#supply(job, countMax)
-    } catch (error) {
-      if (life.isOver || !isWaybillError(error)) throw error
-      events.emit('warning', { code: error.code, message: error.message, id: job.message.envelope.id })
-      options.clock.after(retryMs, () => life.run(this.#supplyOrWait(job, countMax)))
-    }
-  }
-
-  async #supply(job: Job, countMax: number): Promise<void> {
-    const { reader, life, options } = this.#parts
-    const { message, indexes, given } = job
-    const total = indexes?.length ?? message.envelope.recipientCount
-    const last = Math.min(total, given + countMax) - 1
-    const from = indexes?.[given] ?? given
-    const addresses = await reader.recipients(message, from, (indexes?.[last] ?? last) - from + 1)
-    if (life.isOver) return
-    const batch = this.#batch(job, last - given + 1, (index) => addresses[index - from]!)
-    if (batch.recipients.length === 0 && !batch.complete) return this.#supply(job, countMax)
-    for (const { index, address } of batch.recipients) job.addresses!.set(index, address)
-    this.#scheduler.supply(job, batch, options.clock.monotonicMs())
-    this.wake()
-  }
-
-  #batch(job: Job, countMax: number, addressOf: (index: number) => string): RecipientBatch {
-    const total = job.indexes?.length ?? job.message.envelope.recipientCount
-    const recipients: SchedulerRecipient[] = []
-    const end = Math.min(total, job.given + countMax)
-    for (; job.given < end; job.given++) {
-      const index = job.indexes?.[job.given] ?? job.given
-      const recipient = this.#route(job, index, addressOf(index))
-      if (recipient !== undefined) recipients.push(recipient)
-    }
-    return { recipients, complete: end === total, unreadCount: total - end }
-  }
-
-  /** Asks where a recipient goes; one that has no route is deferred. */
-  #route(job: Job, index: number, address: string): SchedulerRecipient | undefined {
-    const { options } = this.#parts
-    try {
-      const { transport, nexthop } = options.route(address)
-      if (!this.#attempts.has(transport)) throw new TypeError(`there is no transport '${transport}'`)
-      if (typeof nexthop !== 'string' || nexthop === '') throw new TypeError('a route names a nexthop')
-      return { index, address, transport, nexthop }
-    } catch (error) {
-      const text = textOf(`no route: ${error instanceof Error ? error.message : String(error)}`)
-      this.#record(job, [{ kind: 'deferred', status: '4.3.5', text, ranges: [index, index] }], '', '')
-      return undefined
-    }
-  }
-
   /** One timer, for when the scheduler wants to be asked again. */
   #wakeAt(atMs: number, nowMs: number): void {
     if (atMs >= this.#timerAt && this.#timer !== undefined) return
@@ -336,36 +248,4 @@ export class Dispatch {
       this.wake()
     })
   }
-}
-
-/** Outcomes of an entry as notes: one for all that share kind, status and text. */
-function notesOf(recipients: readonly number[], { outcomes }: Report): readonly OutcomeNote[] {
-  const [first] = outcomes
-  if (first !== undefined && outcomes.every((outcome) => outcome === first)) {
-    const ranges = toRanges(recipients.slice())
-    return first.kind === 'delivered'
-      ? [{ kind: 'delivered', status: '', text: first.response ?? '', ranges }]
-      : [{ kind: first.kind, status: first.status, text: first.reason, ranges }]
-  }
-  const groups = new Map<
-    string,
-    { readonly kind: Outcome['kind']; status: string; text: string; indexes: number[] }
-  >()
-  recipients.forEach((index, i) => {
-    const outcome = outcomes[i]!
-    const status = outcome.kind === 'delivered' ? '' : outcome.status
-    const text = outcome.kind === 'delivered' ? (outcome.response ?? '') : outcome.reason
-    const key = `${outcome.kind} ${status} ${text}`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, { kind: outcome.kind, status, text, indexes: [index] })
-    else group.indexes.push(index)
-  })
-  return condensed(
-    [...groups.values()].map(({ kind, status, text, indexes }) => ({
-      kind,
-      status,
-      text,
-      ranges: toRanges(indexes),
-    })),
-  )
 }

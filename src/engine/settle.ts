@@ -1,19 +1,20 @@
-/** The end of an attempt: finish, or a replacement for the lane of the next one, with the report that belongs to it.
- * Invariants: what ends a message and what reports on it stand in one group. A replacement and its note are appended in one step, where
- * both have room; until then the message stays active. Nothing here waits for a sync, but at the bound on replacements that no
- * checkpoint vouches for. */
-import { position } from '../base/position.js'
-import { toRanges, type Ranges } from '../base/ranges.js'
+/** The end of an attempt: what is left to do is decided, read, composed, and room is found for it; ending.ts appends it.
+ * Invariant: until its end is appended a message stays active, and what cannot be done now is done later. Nothing here waits for a
+ * sync, but at the bound on replacements that no checkpoint vouches for. */
+import { toRanges } from '../base/ranges.js'
 import { Ring } from '../base/ring.js'
 import type { ActiveMessage } from '../active/active-message.js'
 import { isWaybillError } from '../errors.js'
-import { incomingLane, type Lane, type LaneLogs } from '../lane/lane.js'
-import type { DataPlace } from '../record/envelope.js'
-import { encodeFinish } from '../record/finish.js'
-import { frameBytes, kinds } from '../record/frame.js'
-import { encodeReplaced } from '../record/replaced.js'
-import { letGo } from './holding.js'
-import { appendGroup, messageGroup, type EnvelopeFacts, type MessageGroup } from './message-group.js'
+import type { Lane, LaneLogs } from '../lane/lane.js'
+import { frameBytes } from '../record/frame.js'
+import {
+  Ending,
+  farthest,
+  journalGroup,
+  laneGroup,
+  type EndingCallbacks,
+  type Replacement,
+} from './ending.js'
 import type { Route } from './options.js'
 import type { Parts } from './parts.js'
 import { fixedData, remainderOf, replacementFacts } from './replacement.js'
@@ -25,11 +26,7 @@ const workersMax = 64
 /** A message that could not be read is tried again after this. */
 const retryMs = 60_000
 
-export interface SettleOptions {
-  /** The message is no longer active: there is room for another. */
-  readonly onEnd: () => void
-  /** A replacement was appended to a lane with logs of its own, which is to be vouched for within this time. */
-  readonly onReplacement: (intervalMs: number) => void
+export interface SettleOptions extends EndingCallbacks {
   /** So many replacements may be appended before a checkpoint vouches for them. */
   readonly unvouchedMax: number
 }
@@ -37,6 +34,7 @@ export interface SettleOptions {
 export class Settle {
   readonly #parts: Parts
   readonly #options: SettleOptions
+  readonly #ending: Ending
   readonly #queue = new Ring<ActiveMessage>()
   readonly #waiting: (() => void)[] = []
   /** Those whose lane is full. */
@@ -49,6 +47,7 @@ export class Settle {
   constructor(parts: Parts, options: SettleOptions) {
     this.#parts = parts
     this.#options = options
+    this.#ending = new Ending(parts, options)
   }
 
   /** Replacements that no durable checkpoint vouches for. */
@@ -60,7 +59,7 @@ export class Settle {
   settle(message: ActiveMessage): void {
     const done = message.deliveredCount === message.envelope.recipientCount
     if (done && message.replacement === undefined) {
-      this.#finish(message, undefined, [])
+      this.#ending.finish(message, undefined, [])
       return
     }
     this.#queue.push(message)
@@ -138,31 +137,7 @@ export class Settle {
     const outcomes = [...failures(message), ...deferrals(message, expired, 'failed')]
     const written = await report(this.#parts, message, outcomes)
     while (!this.#hasRoomFor(written, 0)) await this.#roomChange()
-    this.#finish(message, written, written === undefined ? [] : outcomes.map(({ index }) => index))
-  }
-
-  #finish(message: ActiveMessage, written: Report | undefined, reported: number[]): void {
-    const { journal, active, options, spool, life, events } = this.#parts
-    const { data, id } = message.envelope
-    const timeMs = options.clock.wallMs()
-    const file = data.kind === 'spool' ? data.number : 0
-    const payload = encodeFinish({ start: message.start, reported: toRanges(reported), spool: file })
-    journal.open((written?.group.bytes ?? 0) + frameBytes(payload.length))
-    this.#appendReport(message, written, timeMs, 'failed')
-    const at = journal.append(kinds.finish, message.place.lane, timeMs, payload)
-    letGo(this.#parts, message)
-    if (file === 0) active.end(message)
-    else {
-      active.endHolding(message)
-      const unlink = async (): Promise<void> => {
-        await journal.whenDurable(position(at + frameBytes(payload.length)))
-        await spool.unlink(file)
-        active.unlinked(message)
-      }
-      life.run(unlink())
-    }
-    if (events.listenerCount('finished') > 0) events.emit('finished', { id })
-    this.#options.onEnd()
+    this.#ending.finish(message, written, written === undefined ? [] : outcomes.map(({ index }) => index))
   }
 
   /** @param timeMs the time of a replacement that is made again; undefined: now */
@@ -213,93 +188,24 @@ export class Settle {
   }
 
   async #replaceInLane(replacement: Replacement, logs: LaneLogs): Promise<void> {
-    const { message, lane, facts, recipients, data, written, reported } = replacement
-    const { journal, options } = this.#parts
-    const bytes = Buffer.isBuffer(data) ? data : undefined
-    const dataBytes = bytes === undefined ? 0 : frameBytes(bytes.length)
-    // With the largest position for its data, so that the envelope does not grow when that is known.
-    const largest = messageGroup(facts, recipients, Buffer.isBuffer(data) ? farthest : data)
+    const { data, written, reported } = replacement
+    const dataBytes = Buffer.isBuffer(data) ? frameBytes(data.length) : 0
+    const envelopeBytes = laneGroup(replacement, farthest).bytes
     const hasRoom = (): boolean =>
       this.unvouchedCount < this.#options.unvouchedMax &&
-      logs.envelopes.hasRoom(largest.bytes) &&
-      (bytes === undefined || logs.data.hasRoom(dataBytes))
+      logs.envelopes.hasRoom(envelopeBytes) &&
+      (dataBytes === 0 || logs.data.hasRoom(dataBytes))
     const reportedBytes = 5 * reported.length
-    journal.checkFits((written?.group.bytes ?? 0) + reportedBytes + noteBytesMax)
+    this.#parts.journal.checkFits((written?.group.bytes ?? 0) + reportedBytes + noteBytesMax)
     while (!hasRoom() || !this.#hasRoomFor(written, reportedBytes)) await this.#roomChange()
-    const nowMs = options.clock.wallMs()
-    const timeMs = replacement.timeMs ?? nowMs
-    let group = largest
-    if (bytes !== undefined) {
-      logs.data.open(dataBytes, nowMs)
-      const at = logs.data.append(kinds.data, lane.number, nowMs, bytes)
-      group = messageGroup(facts, recipients, { kind: 'lane', position: at })
-    }
-    logs.envelopes.open(group.bytes, nowMs)
-    const target = appendGroup(logs.envelopes, group, lane.number, timeMs)
-    const targetEnd = position(target + group.envelopeBytes)
-    const payload = encodeReplaced({
-      start: message.start,
-      target,
-      targetEnd,
-      reported,
-      warnings: facts.warnings,
-    })
-    journal.open((written?.group.bytes ?? 0) + frameBytes(payload.length))
-    this.#appendReport(message, written, nowMs, facts.warnings > message.warnings ? 'delayed' : 'failed')
-    lane.namedAt = journal.append(kinds.replaced, lane.number, timeMs, payload)
     this.#unvouched++
-    this.#ended(replacement, nowMs)
+    this.#ending.replaceInLane(replacement, logs)
   }
 
-  /** In the single-log layout the replacement itself says what it replaces. */
   async #replaceInJournal(replacement: Replacement): Promise<void> {
-    const { message, lane, facts, recipients, data, written, reported } = replacement
-    const { journal, options } = this.#parts
-    const encoded = (): MessageGroup =>
-      messageGroup({ ...facts, replaces: message.start, reported }, recipients, data)
-    const { bytes } = encoded()
-    while (!this.#hasRoomFor(written, bytes)) await this.#roomChange()
-    // Encoded again: the message may have got a new start while it waited.
-    const group = encoded()
-    const nowMs = options.clock.wallMs()
-    journal.open((written?.group.bytes ?? 0) + group.bytes)
-    this.#appendReport(message, written, nowMs, facts.warnings > message.warnings ? 'delayed' : 'failed')
-    lane.namedAt = appendGroup(journal, group, lane.number, replacement.timeMs ?? nowMs)
-    lane.runner.missed(position(lane.namedAt + group.envelopeBytes))
-    this.#ended(replacement, nowMs)
-  }
-
-  #ended({ message, lane, timeMs }: Replacement, nowMs: number): void {
-    const { active, events } = this.#parts
-    active.end(message)
-    letGo(this.#parts, message)
-    if (events.listenerCount('requeued') > 0)
-      events.emit('requeued', {
-        id: message.envelope.id,
-        lane: lane.number,
-        delayMs: Math.max(0, (timeMs ?? nowMs) + lane.intervalMs - nowMs),
-      })
-    this.#options.onReplacement(lane.intervalMs)
-    this.#options.onEnd()
-  }
-
-  /** Appends the report's frames at the head of the group that was opened, and hands it to the incoming runner. */
-  #appendReport(
-    message: ActiveMessage,
-    written: Report | undefined,
-    timeMs: number,
-    action: 'failed' | 'delayed',
-  ): void {
-    if (written === undefined) return
-    const { journal, lanes, spool, options, events } = this.#parts
-    const { envelope, envelopeBytes: bytes } = written.group
-    const at = appendGroup(journal, written.group, incomingLane, timeMs)
-    if (written.spool !== undefined) spool.appended(written.spool)
-    const seenAtMs = options.clock.monotonicMs()
-    lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data: undefined, seenAtMs })
-    journal.want()
-    if (events.listenerCount('reported') > 0)
-      events.emit('reported', { id: message.envelope.id, report: envelope.id, action })
+    const bytes = journalGroup(replacement).bytes
+    while (!this.#hasRoomFor(replacement.written, bytes)) await this.#roomChange()
+    this.#ending.replaceInJournal(replacement)
   }
 
   /** Is there room of about the size that will be needed? Asked before anything is read: many may have to wait for a full lane. */
@@ -341,18 +247,6 @@ export class Settle {
   }
 }
 
-interface Replacement {
-  readonly message: ActiveMessage
-  readonly lane: Lane
-  readonly timeMs: number | undefined
-  readonly facts: EnvelopeFacts
-  readonly recipients: readonly string[]
-  readonly data: Buffer | Exclude<DataPlace, { kind: 'before' }>
-  readonly written: Report | undefined
-  readonly reported: Ranges
-}
-
-const farthest = { kind: 'lane', position: position(Number.MAX_SAFE_INTEGER) } as const
 /** More than a finish or a note takes, its ranges apart. */
 const noteBytesMax = 4096
 const routeUnknown: Route = { transport: '', nexthop: '' }

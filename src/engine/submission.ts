@@ -92,6 +92,15 @@ export class DataCheck {
     this.#lastByte = piece[piece.length - 1]!
   }
 
+  /** The data ends here. @throws WaybillError LINE_TOO_LONG */
+  end(): void {
+    const isCut = this.#lastByte === carriageReturn
+    if (this.#lineBytes - (isCut ? 1 : 0) > lineBytesMax)
+      throw new WaybillError('LINE_TOO_LONG', `the last line is longer than ${lineBytesMax} octets`, {
+        offsetBytes: this.#bytes - this.#lineBytes,
+      })
+  }
+
   /** Jumps to the last line end within what one line may have, so that a thousand bytes cost one search. */
   #checkLines(piece: Buffer, before: number): void {
     let at = 0

@@ -59,6 +59,7 @@ const newLog = (disk: Disk, end: Position, failures: unknown[], onRoom: () => vo
     end,
     onSegment: () => undefined,
     onRoom,
+    onFull: () => undefined,
     onFailure: (error) => failures.push(error),
   })
 

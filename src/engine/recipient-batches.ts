@@ -1,0 +1,95 @@
+/** The recipients of active messages, routed and in batches, as the scheduler asks for them.
+ * Invariant: every recipient that waits comes in exactly one batch, or is deferred because it has no route. Those of a large message
+ * are read from its frames when they are needed, and forgotten with their outcome. */
+import { textOf } from '../delivery/outcome.js'
+import { isWaybillError } from '../errors.js'
+import type { RecipientBatch, SchedulerRecipient } from '../scheduler/scheduler.js'
+import type { Job } from './job.js'
+import type { Parts } from './parts.js'
+
+/** Recipients that could not be read are tried again after this. */
+const retryMs = 60_000
+
+export interface BatchOutlet {
+  /** The batch that `read` could not give at once. */
+  supplied(job: Job, batch: RecipientBatch): void
+  /** No route: the recipient is deferred. */
+  unroutable(job: Job, index: number, reason: string): void
+}
+
+export class RecipientBatches {
+  readonly #parts: Parts
+  readonly #outlet: BatchOutlet
+
+  constructor(parts: Parts, outlet: BatchOutlet) {
+    this.#parts = parts
+    this.#outlet = outlet
+  }
+
+  /** The next recipients, routed. Those of a large message are read from its frames first, and supplied later. */
+  read(job: Job, countMax: number): RecipientBatch | undefined {
+    if (job.addresses !== undefined) {
+      this.#parts.life.run(this.#supplyOrWait(job, countMax))
+      return undefined
+    }
+    const { recipients } = job.message.envelope
+    let batch = this.#batch(job, countMax, (index) => recipients[index]!)
+    while (batch.recipients.length === 0 && !batch.complete)
+      batch = this.#batch(job, countMax, (index) => recipients[index]!)
+    return batch
+  }
+
+  /** Recipients that cannot be read now are tried again; the rest of the mail goes on. */
+  async #supplyOrWait(job: Job, countMax: number): Promise<void> {
+    const { life, events, options } = this.#parts
+    try {
+      await this.#supply(job, countMax)
+    } catch (error) {
+      if (life.isOver || !isWaybillError(error)) throw error
+      events.emit('warning', { code: error.code, message: error.message, id: job.message.envelope.id })
+      options.clock.after(retryMs, () => life.run(this.#supplyOrWait(job, countMax)))
+    }
+  }
+
+  async #supply(job: Job, countMax: number): Promise<void> {
+    const { reader, life } = this.#parts
+    const { message, indexes, given } = job
+    const total = indexes?.length ?? message.envelope.recipientCount
+    const last = Math.min(total, given + countMax) - 1
+    const from = indexes?.[given] ?? given
+    const addresses = await reader.recipients(message, from, (indexes?.[last] ?? last) - from + 1)
+    if (life.isOver) return
+    const batch = this.#batch(job, last - given + 1, (index) => addresses[index - from]!)
+    if (batch.recipients.length === 0 && !batch.complete) return this.#supply(job, countMax)
+    for (const { index, address } of batch.recipients) job.addresses!.set(index, address)
+    this.#outlet.supplied(job, batch)
+  }
+
+  #batch(job: Job, countMax: number, addressOf: (index: number) => string): RecipientBatch {
+    const total = job.indexes?.length ?? job.message.envelope.recipientCount
+    const recipients: SchedulerRecipient[] = []
+    const end = Math.min(total, job.given + countMax)
+    for (; job.given < end; job.given++) {
+      const index = job.indexes?.[job.given] ?? job.given
+      const recipient = this.#route(job, index, addressOf(index))
+      if (recipient !== undefined) recipients.push(recipient)
+    }
+    return { recipients, complete: end === total, unreadCount: total - end }
+  }
+
+  /** Asks where a recipient goes; one that has no route is deferred. */
+  #route(job: Job, index: number, address: string): SchedulerRecipient | undefined {
+    const { options } = this.#parts
+    try {
+      const { transport, nexthop } = options.route(address)
+      if (!Object.hasOwn(options.transports, transport))
+        throw new TypeError(`there is no transport '${transport}'`)
+      if (typeof nexthop !== 'string' || nexthop === '') throw new TypeError('a route names a nexthop')
+      return { index, address, transport, nexthop }
+    } catch (error) {
+      const text = textOf(`no route: ${error instanceof Error ? error.message : String(error)}`)
+      this.#outlet.unroutable(job, index, text)
+      return undefined
+    }
+  }
+}
