@@ -3,9 +3,10 @@
 import { nowhere, position, type Position } from '../base/position.js'
 import { classAt, kindAt, kindName, payloadAt, timeAt } from '../record/frame.js'
 import { damageAt, type Finding, type Report } from './finding.js'
+import { Presence } from './presence.js'
 import type { LogName, QueueDirectory } from './queue-directory.js'
 import type { LoggedRecord } from './records.js'
-import { floorOf, takeSnapshot, type Snapshot } from './snapshot.js'
+import { floorOf, type Snapshot } from './snapshot.js'
 import { readSurviving } from './surviving-frames.js'
 
 const batchCountMax = 512
@@ -44,6 +45,7 @@ export async function* readLog(
 ): AsyncGenerator<readonly LoggedRecord[]> {
   const files = directory.log(name)
   const { grid } = files
+  const presence = new Presence(directory, snapshot)
   const end = position(Math.min(to ?? Infinity, endOfLog(name, snapshot)))
   const path = name === 'journal' ? 'journal' : `lanes/${name}`
   const indexes = (await directory.segments(path)).filter((index) => grid.at(index, 0) < end)
@@ -79,8 +81,7 @@ export async function* readLog(
           return batch.length >= batchCountMax || bytesLeft <= 0
         },
         onGap: async (gap) => {
-          const now = await takeSnapshot(directory)
-          const floor = floorOfLog(name, now)
+          const floor = floorOfLog(name, await presence.now())
           if (floor > gap.from) return gap.to
           findings.push(damageAt(files, gap.from, gap.to - gap.from, gap.reason, 'the records in it'))
           return gap.to

@@ -3,9 +3,10 @@
 import { position } from '../base/position.js'
 import { segmentName } from '../log/segment.js'
 import type { KindName } from '../record/frame.js'
-import { isDamage, type Report } from './finding.js'
+import { findingOf, isDamage, type Report } from './finding.js'
 import { endOfLog, floorOfLog, readLog } from './log-reader.js'
 import { MessageContent } from './message-content.js'
+import { Presence } from './presence.js'
 import type { LogName, QueueDirectory } from './queue-directory.js'
 import type { Snapshot } from './snapshot.js'
 
@@ -94,9 +95,11 @@ export async function logStatistics(
 /** Ids of the active messages that hold a segment, by log and index. */
 async function pinsOf(
   directory: QueueDirectory,
-  { working, lanes }: Snapshot,
+  snapshot: Snapshot,
   report: Report,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { working, lanes } = snapshot
+  const presence = new Presence(directory, snapshot)
   const content = new MessageContent(directory)
   const pins = new Map<string, string[]>()
   const pin = (name: LogName, at: number, id: string): void => {
@@ -112,16 +115,10 @@ async function pinsOf(
       pin(log, place.position, id)
       if (data.kind === 'lane') pin(`${place.lane}/data`, data.position, id)
     } catch (error) {
-      // Whoever lists the messages reports it with what is lost.
       if (!isDamage(error)) throw error
-      report({
-        log,
-        segment: content.log(log).grid.indexOf(place.position),
-        offsetBytes: content.log(log).grid.offsetOf(place.position),
-        bytes: 0,
-        reason: 'the envelope of an active message does not verify',
-        lost: 'the message',
-      })
+      const files = content.log(log)
+      if (await presence.isThere(place.lane, place.position))
+        report(findingOf(error, files.placeOf(place.position), 'a message that was being worked on'))
     }
   }
   return pins

@@ -10,9 +10,10 @@ import type { WorkingMessage } from '../recovery/working-set.js'
 import { damageAt, findingOf, isDamage, type Finding, type Report } from './finding.js'
 import { fold } from './fold.js'
 import { MessageContent } from './message-content.js'
+import { Presence } from './presence.js'
 import type { QueueDirectory } from './queue-directory.js'
 import { selectsLane, type QueuedMessage, type QueueName, type Selection } from './queued-message.js'
-import { takeSnapshot, type LaneView, type Snapshot } from './snapshot.js'
+import type { LaneView, Snapshot } from './snapshot.js'
 import { readSurviving, type Gap } from './surviving-frames.js'
 
 const batchCountMax = 1024
@@ -28,6 +29,7 @@ export interface MessagesOptions {
 
 export class Messages {
   readonly content: MessageContent
+  readonly presence: Presence
   readonly #directory: QueueDirectory
   readonly #snapshot: Snapshot
   readonly #options: MessagesOptions
@@ -40,6 +42,7 @@ export class Messages {
     this.#snapshot = snapshot
     this.#options = options
     this.content = new MessageContent(directory)
+    this.presence = new Presence(directory, snapshot)
   }
 
   async *batches(): AsyncGenerator<readonly QueuedMessage[]> {
@@ -70,11 +73,7 @@ export class Messages {
       return activeMessage(active, { envelope, log, lane: place.lane, at: place.position }, this.#snapshot)
     } catch (error) {
       if (!isDamage(error)) throw error
-      const now = await takeSnapshot(this.#directory)
-      const isThere = now.working.some(
-        (other) => other.place.lane === place.lane && other.place.position === place.position,
-      )
-      if (!isThere) return undefined
+      if (!(await this.presence.isThere(place.lane, place.position))) return undefined
       const files = this.#directory.log(log)
       this.#options.report(
         findingOf(error, files.placeOf(place.position), 'a message that was being worked on'),
@@ -145,10 +144,9 @@ export class Messages {
         onGap: async (gap) => {
           if (uncertain) return gap.to
           await files.forget(grid.indexOf(gap.from))
-          const now = await takeSnapshot(this.#directory)
-          const runner = now.lanes.find(({ lane }) => lane === view.lane)?.runner ?? end
+          const runner = (await this.presence.runnerOf(view.lane)) ?? end
           if (runner > gap.from) return position(Math.min(runner, end))
-          if (now.end !== this.#snapshot.end && ++looks < looksMax) return gap.from
+          if (++looks < looksMax && !(await this.presence.isStill())) return gap.from
           looks = 0
           findings.push(laneDamage(view, gap, files))
           return gap.to

@@ -248,7 +248,7 @@ async function verifyMessages(
           messages.content.log(log).placeOf(message.at),
           `message ${envelope.id} from ${envelope.sender}`,
         )
-        if (await isStillThere(directory, message)) report(finding)
+        if (await messages.presence.isThere(message.lane, message.at)) report(finding)
       }
     }
   const leftovers = (await directory.disk.list(spoolDirectory)).filter((name) => {
@@ -266,14 +266,3 @@ const twice = ({ content }: Messages, { envelope, log, at }: QueuedMessage): Fin
     `message ${envelope.id} is in the queue twice`,
     'nothing, but it may be delivered twice',
   )
-
-/** Beside a running relay a message may have gone, and its place with it. */
-async function isStillThere(
-  directory: QueueDirectory,
-  { lane, at, active }: QueuedMessage,
-): Promise<boolean> {
-  const now = await takeSnapshot(directory)
-  if (now.working.some(({ place }) => place.lane === lane && place.position === at)) return true
-  const view = now.lanes.find((other) => other.lane === lane)
-  return active === undefined && view !== undefined && at >= view.runner && !view.marks.has(at)
-}

@@ -6,14 +6,14 @@ import { nodeDisk } from '../../src/disk/node-disk.js'
 /** What a command finds around it, so that a test can be around it instead. */
 export interface Surroundings {
   /** Standard output. Resolves when it has taken the text; rejects with `OutputClosed`. */
-  write(text: string): Promise<void>
+  readonly write: (text: string) => Promise<void>
   /** Standard error. */
-  complain(text: string): void
-  nowMs(): number
+  readonly complain: (text: string) => void
+  readonly nowMs: () => number
   /** Of standard output, and of standard error. */
   readonly isTerminal: boolean
   readonly complainsToTerminal: boolean
-  openDisk(path: string): Disk
+  readonly openDisk: (path: string) => Disk
   /** Asked to stop: a command that follows something ends. */
   readonly stopped: AbortSignal
 }
