@@ -7,8 +7,6 @@
  * 4. A failed write or sync of content is the end of this life; a disk too full to extend is not. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
-import type { Prng } from '../base/prng.js'
-import type { Disk, DiskFile } from '../disk/disk.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import {
   frameBytes,
@@ -19,14 +17,8 @@ import {
   type Kind,
 } from '../record/frame.js'
 import type { PositionVisitor, SegmentFiles } from './segment-files.js'
-import {
-  blockBytes,
-  encodeSegmentHeader,
-  segmentHeaderBytes,
-  segmentIndexOf,
-  segmentName,
-  segmentSeed,
-} from './segment.js'
+import { LaneSegments, type LaneSegmentsOptions } from './lane-segments.js'
+import { blockBytes, segmentHeaderBytes } from './segment.js'
 
 /** Room is made in steps of this, ahead of the need. */
 const extendBytesMax = 1024 * 1024
@@ -34,17 +26,9 @@ const bufferBytesMin = 64 * 1024
 /** What a pad frame at a sync or at the end of a segment may take beyond the group. */
 const padBytesMax = blockBytes + frameHeaderBytes
 
-export interface LaneLogOptions {
-  readonly disk: Disk
-  readonly directory: string
-  readonly log: number
-  readonly life: number
-  readonly prng: Prng
-  readonly files: SegmentFiles
+export interface LaneLogOptions extends LaneSegmentsOptions {
   /** The checkpointed end. */
   readonly end: Position
-  /** A segment of this log exists. */
-  readonly onSegment: (index: number) => void
   /** Room was made: who waits looks again. */
   readonly onRoom: () => void
   /** The disk is too full to make room: `extend` is to be called again when there may be some. */
@@ -60,28 +44,21 @@ interface Staged {
   used: number
 }
 
-interface OpenFile {
-  readonly file: DiskFile
-  readonly seed: number
-}
-
 export class LaneLog {
   readonly files: SegmentFiles
   readonly #options: LaneLogOptions
-  readonly #open = new Map<number, OpenFile>()
-  readonly #touched = new Set<number>()
+  readonly #segments: LaneSegments
   #end: Position
   #allocatedEnd: Position
   #staged: Staged | undefined
-  #writing: Promise<void> = Promise.resolve()
   #wantedBytes = 0
   #extending = false
   #full = false
-  #namesChanged = false
 
   constructor(options: LaneLogOptions) {
     this.#options = options
     this.files = options.files
+    this.#segments = new LaneSegments(options)
     this.#end = options.end
     this.#allocatedEnd = options.end
   }
@@ -98,26 +75,9 @@ export class LaneLog {
   /** Cuts the log at its end; segments behind it are removed.
    * @throws WaybillError LOG_CORRUPT when trusted content is missing */
   async recover(): Promise<void> {
-    const { disk, directory } = this.#options
     const { grid } = this.files
-    const last = grid.indexOf(this.#end)
-    const holdsContent = grid.offsetOf(this.#end) > segmentHeaderBytes
-    let found = false
-    for (const name of await disk.list(directory)) {
-      const index = segmentIndexOf(name)
-      if (index === undefined)
-        throw new WaybillError('LOG_CORRUPT', 'the file is no segment', { path: `${directory}/${name}` })
-      if (index < last || (index === last && holdsContent)) {
-        this.#options.onSegment(index)
-        found ||= index === last
-      } else {
-        await disk.unlink(`${directory}/${name}`)
-        this.#namesChanged = true
-      }
-    }
-    if (!holdsContent) return
-    if (!found) throw this.files.corrupt(this.#end, 'the segment is missing')
-    await this.#reopen(last)
+    const offset = grid.offsetOf(this.#end)
+    await this.#segments.cut(grid.indexOf(this.#end), offset > segmentHeaderBytes ? offset : 0)
   }
 
   /** @throws WaybillError MESSAGE_TOO_LARGE when no segment could hold the group */
@@ -153,7 +113,7 @@ export class LaneLog {
     assert(payload.length <= payloadBytesMax, 'a payload is as long as a frame can say')
     const at = this.#end
     staged.buffer.set(payload, staged.used + frameHeaderBytes)
-    const seed = this.#open.get(staged.index)!.seed ^ (staged.offsetBytes + staged.used)
+    const seed = this.#segments.seedOf(staged.index) ^ (staged.offsetBytes + staged.used)
     sealFrame(staged.buffer, staged.used, kind, lane, timeMs, payload.length, seed)
     staged.used += frameBytes(payload.length)
     const endBytes = staged.offsetBytes + staged.used
@@ -178,16 +138,7 @@ export class LaneLog {
   /** Makes durable what was appended before the call, names included. */
   async sync(): Promise<void> {
     this.#flush()
-    // Taken in this step: what is flushed while we wait touches its segment anew, for the next sync.
-    //    // 1. sync waits for writes  2. more is flushed to segment 8  3. 8 is synced before that is written, and counts as synced
-    const touched = [...this.#touched]
-    this.#touched.clear()
-    await this.#writing
-    for (const index of touched) await this.#open.get(index)!.file.sync()
-    await this.#closeBefore(this.files.grid.indexOf(this.#end))
-    if (!this.#namesChanged) return
-    this.#namesChanged = false
-    await this.#options.disk.syncDirectory(this.#options.directory)
+    await this.#segments.sync(this.files.grid.indexOf(this.#end))
   }
 
   /** Visits the frames in [from, end); see SegmentFiles.read. @param end trusted */
@@ -197,17 +148,13 @@ export class LaneLog {
   }
 
   /** Drops its descriptors: the lane has left the table. */
-  async close(): Promise<void> {
-    this.#touched.clear()
-    await this.#closeBefore(Infinity)
+  close(): Promise<void> {
+    return this.#segments.close()
   }
 
   /** Removes a segment that nobody needs. */
-  async forget(index: number): Promise<void> {
-    const { disk, directory } = this.#options
-    await this.files.forget(index)
-    await disk.unlink(`${directory}/${segmentName(index)}`)
-    this.#namesChanged = true
+  forget(index: number): Promise<void> {
+    return this.#segments.remove(index)
   }
 
   /** Makes room ahead of the end, until there is enough or the disk is full. Returns at once when that is under way. */
@@ -236,9 +183,8 @@ export class LaneLog {
     while (this.#allocatedEnd < this.#target(this.#wantedBytes + stepBytes)) {
       const index = grid.indexOf(this.#allocatedEnd)
       const offset = grid.offsetOf(this.#allocatedEnd)
-      const segment = this.#open.get(index) ?? (await this.#create(index))
       const bytes = Math.min(stepBytes, grid.segmentBytes - offset)
-      await segment.file.write(zeroes.subarray(0, bytes), offset)
+      await this.#segments.allocate(index, offset, zeroes.subarray(0, bytes))
       const end = offset + bytes
       this.#allocatedEnd = end === grid.segmentBytes ? grid.firstOf(index + 1) : grid.at(index, end)
     }
@@ -282,50 +228,7 @@ export class LaneLog {
     const staged = this.#staged
     if (staged === undefined) return
     this.#staged = undefined
-    const { file } = this.#open.get(staged.index)!
-    this.#touched.add(staged.index)
-    this.#writing = this.#writing.then(() =>
-      file.write(staged.buffer.subarray(0, staged.used), staged.offsetBytes),
-    )
-    this.#writing.catch(this.#options.onFailure)
-  }
-
-  async #create(index: number): Promise<OpenFile> {
-    const { disk, directory, log, life, prng } = this.#options
-    const { segmentBytes } = this.files.grid
-    const epoch = [prng.uint32(), prng.uint32()] as const
-    const path = `${directory}/${segmentName(index)}`
-    const file = await disk.open(path, 'create')
-    try {
-      await file.write(encodeSegmentHeader({ log, index, segmentBytes, epoch, life }), 0)
-    } catch (error) {
-      await file.close()
-      await disk.unlink(path)
-      throw error
-    }
-    const opened = { file, seed: segmentSeed(log, index, epoch) }
-    this.#open.set(index, opened)
-    this.#touched.add(index)
-    this.#options.onSegment(index)
-    this.#namesChanged = true
-    return opened
-  }
-
-  async #reopen(index: number): Promise<void> {
-    const { disk, directory } = this.#options
-    const seed = await this.files.with(index, async (segment) => segment.seed)
-    const file = await disk.open(`${directory}/${segmentName(index)}`, 'write')
-    const lengthBytes = this.files.grid.offsetOf(this.#end)
-    if ((await file.size()) < lengthBytes) throw this.files.corrupt(this.#end, 'the segment is cut short')
-    await file.truncate(lengthBytes)
-    this.#open.set(index, { file, seed })
-  }
-
-  async #closeBefore(index: number): Promise<void> {
-    for (const [opened, { file }] of this.#open) {
-      if (opened >= index || this.#touched.has(opened)) continue
-      this.#open.delete(opened)
-      await file.close()
-    }
+    const { index, offsetBytes, buffer, used } = staged
+    this.#segments.write(index, offsetBytes, buffer.subarray(0, used)).catch(this.#options.onFailure)
   }
 }

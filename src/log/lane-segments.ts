@@ -1,0 +1,140 @@
+/** The segments of a lane's log that are open for writing: made, written, synced, closed, removed.
+ * Invariant: `sync` covers what was written before it and every name that was made or removed; a file with writes that no sync
+ * covers stays open. */
+import type { Prng } from '../base/prng.js'
+import type { Disk, DiskFile } from '../disk/disk.js'
+import { WaybillError } from '../errors.js'
+import type { SegmentFiles } from './segment-files.js'
+import { encodeSegmentHeader, segmentIndexOf, segmentName, segmentSeed } from './segment.js'
+
+export interface LaneSegmentsOptions {
+  readonly disk: Disk
+  readonly directory: string
+  readonly log: number
+  readonly life: number
+  readonly prng: Prng
+  readonly files: SegmentFiles
+  /** A segment of this log exists. */
+  readonly onSegment: (index: number) => void
+}
+
+interface OpenFile {
+  readonly file: DiskFile
+  readonly seed: number
+}
+
+export class LaneSegments {
+  readonly #options: LaneSegmentsOptions
+  readonly #open = new Map<number, OpenFile>()
+  readonly #touched = new Set<number>()
+  #writing: Promise<void> = Promise.resolve()
+  #namesChanged = false
+
+  constructor(options: LaneSegmentsOptions) {
+    this.#options = options
+  }
+
+  /** The seed of a segment that is open. */
+  seedOf(index: number): number {
+    return this.#open.get(index)!.seed
+  }
+
+  /** Removes what lies behind the end, and opens the last segment, cut there.
+   * @param last index of the last segment that holds content, @param lengthBytes of it; 0 when none does
+   * @throws WaybillError LOG_CORRUPT when trusted content is missing */
+  async cut(last: number, lengthBytes: number): Promise<void> {
+    const { disk, directory, files, onSegment } = this.#options
+    let found = false
+    for (const name of await disk.list(directory)) {
+      const index = segmentIndexOf(name)
+      const path = `${directory}/${name}`
+      if (index === undefined) throw new WaybillError('LOG_CORRUPT', 'the file is no segment', { path })
+      if (index < last || (index === last && lengthBytes > 0)) {
+        onSegment(index)
+        found ||= index === last
+      } else {
+        await disk.unlink(path)
+        this.#namesChanged = true
+      }
+    }
+    if (lengthBytes === 0) return
+    const end = files.grid.at(last, lengthBytes)
+    if (!found) throw files.corrupt(end, 'the segment is missing')
+    const seed = await files.with(last, async (segment) => segment.seed)
+    const file = await disk.open(`${directory}/${segmentName(last)}`, 'write')
+    if ((await file.size()) < lengthBytes) throw files.corrupt(end, 'the segment is cut short')
+    await file.truncate(lengthBytes)
+    this.#open.set(last, { file, seed })
+  }
+
+  /** Writes zeroes, to allocate room. The segment is made if it is not there. @throws WaybillError DISK_FULL, DISK_FAILED */
+  async allocate(index: number, offsetBytes: number, zeroes: Buffer): Promise<void> {
+    const { file } = this.#open.get(index) ?? (await this.#create(index))
+    await file.write(zeroes, offsetBytes)
+  }
+
+  /** Writes content, in order behind earlier content. @returns when it is written */
+  write(index: number, offsetBytes: number, bytes: Buffer): Promise<void> {
+    const { file } = this.#open.get(index)!
+    this.#touched.add(index)
+    this.#writing = this.#writing.then(() => file.write(bytes, offsetBytes))
+    return this.#writing
+  }
+
+  /** Makes durable what was written before the call. @param current segments before this one are not needed open any more */
+  async sync(current: number): Promise<void> {
+    // Taken in this step: what is written while we wait touches its segment anew, for the next sync.
+    //    // 1. sync waits for writes  2. more is written to segment 8  3. 8 is synced before that is, and counts as synced
+    const touched = [...this.#touched]
+    this.#touched.clear()
+    await this.#writing
+    for (const index of touched) await this.#open.get(index)!.file.sync()
+    await this.#closeBefore(current)
+    if (!this.#namesChanged) return
+    this.#namesChanged = false
+    await this.#options.disk.syncDirectory(this.#options.directory)
+  }
+
+  /** Removes a segment that nobody needs. */
+  async remove(index: number): Promise<void> {
+    const { disk, directory, files } = this.#options
+    await files.forget(index)
+    await disk.unlink(`${directory}/${segmentName(index)}`)
+    this.#namesChanged = true
+  }
+
+  /** Drops all descriptors. */
+  async close(): Promise<void> {
+    this.#touched.clear()
+    await this.#closeBefore(Infinity)
+  }
+
+  async #create(index: number): Promise<OpenFile> {
+    const { disk, directory, log, life, prng, files, onSegment } = this.#options
+    const { segmentBytes } = files.grid
+    const epoch = [prng.uint32(), prng.uint32()] as const
+    const path = `${directory}/${segmentName(index)}`
+    const file = await disk.open(path, 'create')
+    try {
+      await file.write(encodeSegmentHeader({ log, index, segmentBytes, epoch, life }), 0)
+    } catch (error) {
+      await file.close()
+      await disk.unlink(path)
+      throw error
+    }
+    const opened = { file, seed: segmentSeed(log, index, epoch) }
+    this.#open.set(index, opened)
+    this.#touched.add(index)
+    onSegment(index)
+    this.#namesChanged = true
+    return opened
+  }
+
+  async #closeBefore(index: number): Promise<void> {
+    for (const [opened, { file }] of this.#open) {
+      if (opened >= index || this.#touched.has(opened)) continue
+      this.#open.delete(opened)
+      await file.close()
+    }
+  }
+}
