@@ -22,8 +22,10 @@ export const failures: readonly Failure[] = [
   { call: '?rename,?renameat,?renameat2', errno: 'EIO' },
   { call: '?unlink,?unlinkat', errno: 'EIO' },
 ]
-const batchCount = 40
+const batchCount = 100
 const lifeMsMax = 20_000
+/** A failure in the last moments of a life that ends anyway is not noticed. */
+const noticeMsMax = 250
 
 type Seen = 'ended' | 'rejected' | 'waited' | 'not reached'
 
@@ -62,7 +64,7 @@ async function atWork(run: Run, failure: Failure, name: string): Promise<CaseRes
   const seen: Seen[] = []
   for (let cycle = 0; cycle < run.cycles; cycle++) {
     // Dense at first, where the recovery is.
-    const nth = Math.ceil((cycle + 1) ** 1.4)
+    const nth = Math.ceil((cycle + 1) ** 1.2)
     run.progress(`strace ${name} ${nth}`)
     seen.push(await life(session, failure, nth, directory))
   }
@@ -115,13 +117,30 @@ async function life(session: Session, failure: Failure, nth: number, directory: 
   return seenIn(session, child, failure, nth, ending, injectedIn(log))
 }
 
-const tracer = (log: string): readonly string[] => ['strace', '-f', '--seccomp-bpf', '-qq', '-y', '-o', log]
+const tracer = (log: string): readonly string[] => [
+  'strace',
+  '-f',
+  '--seccomp-bpf',
+  '-q',
+  '-ttt',
+  '-y',
+  '-o',
+  log,
+]
 
-/** The call that failed, as strace shows it. */
-const injectedIn = (log: string): string | undefined =>
-  readFileSync(log, 'utf8')
-    .split('\n')
-    .find((line) => line.includes('(INJECTED)'))
+interface Injected {
+  /** The call, as strace shows it. */
+  readonly line: string
+  /** From its failure to the end of the process. */
+  readonly beforeEndMs: number
+}
+
+function injectedIn(log: string): Injected | undefined {
+  const lines = readFileSync(log, 'utf8').trim().split('\n')
+  const line = lines.find((text) => text.includes('(INJECTED)'))
+  const timeMs = (text = ''): number => Number(text.split(/ +/)[1]) * 1000
+  return line === undefined ? undefined : { line, beforeEndMs: timeMs(lines.at(-1)) - timeMs(line) }
+}
 
 function seenIn(
   session: Session,
@@ -129,7 +148,7 @@ function seenIn(
   failure: Failure,
   nth: number,
   ending: number | string,
-  injected: string | undefined,
+  injected: Injected | undefined,
 ): Seen {
   const where = `${nth}th ${nameOf(failure)} ${failure.errno}`
   const ended = child.line('crashed') ?? child.line('unopened')
@@ -142,8 +161,9 @@ function seenIn(
   if (ending !== 0) return 'ended'
   if (child.line('rejected') !== undefined) return 'rejected'
   // Waits for room; and the number of the process in the lock is for people only.
-  if (failure.errno !== 'ENOSPC' && !/\/lock>/.test(injected))
-    session.ledger.blame('life', `${where} went unnoticed: ${injected}`)
+  const isHarmless = failure.errno === 'ENOSPC' || /\/lock>/.test(injected.line)
+  if (!isHarmless && injected.beforeEndMs > noticeMsMax)
+    session.ledger.blame('life', `${where} went unnoticed: ${injected.line}`)
   return 'waited'
 }
 

@@ -23,7 +23,7 @@ export type TraceLine =
       readonly code: string
       readonly message: string
     }
-  | { readonly kind: 'statistics'; readonly activeCount: number; readonly diskFull: boolean }
+  | StatisticsLine
   | { readonly kind: 'warning'; readonly code: string; readonly message: string }
   /** All submissions were answered. */
   | { readonly kind: 'idle' }
@@ -31,6 +31,15 @@ export type TraceLine =
   | { readonly kind: 'drained'; readonly leftovers: readonly string[] }
   | { readonly kind: 'stuck'; readonly messages: readonly string[] }
   | { readonly kind: 'crashed'; readonly code: string; readonly message: string }
+
+export interface StatisticsLine {
+  readonly kind: 'statistics'
+  readonly activeCount: number
+  readonly diskFull: boolean
+  /** Of the journal: ready, and appended but not durable. */
+  readonly spareCount: number
+  readonly stagedBytes: number
+}
 
 /** An attempt at a recipient had its effect in the world; the queue does not know yet. */
 export interface EffectLine {

@@ -17,15 +17,17 @@ export interface WorkerTask {
   readonly gate: 'open' | 'defers' | 'hangs'
 }
 
-/** Small, so that rotation, recycling, checkpoints and carrying are everyday. */
+/** Small, so that rotation, recycling, checkpoints and carrying are everyday. As many messages are active for each byte of a
+ * segment as by default. */
 export const queueSizes: Pick<
   QueueOptions,
-  'segmentBytes' | 'laneSegmentBytes' | 'suffixBytesMax' | 'checkpointIntervalMs'
+  'segmentBytes' | 'laneSegmentBytes' | 'suffixBytesMax' | 'checkpointIntervalMs' | 'activeCountMax'
 > = {
   segmentBytes: 1024 * 1024,
   laneSegmentBytes: 512 * 1024,
   suffixBytesMax: 2 * 1024 * 1024,
   checkpointIntervalMs: 200,
+  activeCountMax: 300,
 }
 
 export const retryIntervalsMs: readonly number[] = [200, 500]

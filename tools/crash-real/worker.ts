@@ -178,7 +178,8 @@ async function listed(queue: Queue): Promise<readonly string[]> {
 
 function tellStatistics(queue: Queue): void {
   const { activeCount, journal } = queue.stats()
-  tell({ kind: 'statistics', activeCount, diskFull: journal.diskFull })
+  const { diskFull, spareCount, stagedBytes } = journal
+  tell({ kind: 'statistics', activeCount, diskFull, spareCount, stagedBytes })
 }
 
 async function main(): Promise<void> {
@@ -197,6 +198,7 @@ async function main(): Promise<void> {
       return load(queue)
     case 'batch':
       await load(queue)
+      await sleep(quietMs)
       break
     case 'drain':
       await drain(queue)
