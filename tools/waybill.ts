@@ -8,12 +8,17 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./commands/serve.js')).serve,
   sendmail: async () => (await import('./commands/sendmail.js')).sendmail,
   mailq: async () => (await import('./commands/mailq.js')).mailq,
+  qshape: async () => (await import('./commands/qshape.js')).qshape,
   stat: async () => (await import('./commands/stat.js')).stat,
   cat: async () => (await import('./commands/cat.js')).cat,
   'log stat': async () => (await import('./commands/log-stat.js')).logStat,
   'log dump': async () => (await import('./commands/log-dump.js')).logDump,
+  'log tail': async () => (await import('./commands/log-tail.js')).logTail,
   'log history': async () => (await import('./commands/log-history.js')).logHistory,
+  'log at': async () => (await import('./commands/log-at.js')).logAt,
   'log verify': async () => (await import('./commands/log-verify.js')).logVerify,
+  'log map': async () => (await import('./commands/log-map.js')).logMap,
+  'log rescue': async () => (await import('./commands/log-rescue.js')).logRescue,
   fill: async () => (await import('./commands/fill.js')).fill,
 }
 

@@ -59,7 +59,12 @@ export function isDamage(error: unknown): boolean {
   return damageCodes.has(error.code) || isMissing(error)
 }
 
-const damageCodes: ReadonlySet<ErrorCode> = new Set(['LOG_CORRUPT', 'DATA_CORRUPT', 'FORMAT_NEWER', 'NOT_A_QUEUE'])
+const damageCodes: ReadonlySet<ErrorCode> = new Set([
+  'LOG_CORRUPT',
+  'DATA_CORRUPT',
+  'FORMAT_NEWER',
+  'NOT_A_QUEUE',
+])
 
 export const isMissing = (error: unknown): boolean =>
   isWaybillError(error, 'DISK_FAILED') &&

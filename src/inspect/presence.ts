@@ -62,10 +62,13 @@ export class Presence {
 const placesOf = ({ working }: Snapshot): Set<string> =>
   new Set(working.map(({ place }) => `${place.lane} ${place.position}`))
 
-/** Does something stand behind the journal's end, or in the segment behind its newest? */
+/** Are there other segments than before, or does something stand behind the journal's end, or in the segment behind its newest? */
 async function hasMoved(directory: QueueDirectory, { journal }: Snapshot): Promise<boolean> {
   const files = directory.log('journal')
   const { grid } = files
+  const indexes = await directory.segments('journal')
+  if (indexes.length !== journal.indexes.length || indexes.some((index, i) => index !== journal.indexes[i]))
+    return true
   const places = [grid.firstOf(journal.newest + 1)]
   if (journal.end > 0 && grid.offsetOf(journal.end) > 0) places.push(position(journal.end))
   for (const at of places) {

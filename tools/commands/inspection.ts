@@ -3,7 +3,7 @@
 import { isWaybillError } from '../../src/errors.js'
 import type { Finding, Report } from '../../src/inspect/finding.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
-import { lineOf, type Arguments, type Command, type Option } from './command.js'
+import { lineOf, UsageError, type Arguments, type Command, type Option } from './command.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from './output.js'
 import { Progress } from './progress.js'
 
@@ -36,28 +36,37 @@ export interface InspectCommand extends Command {
   runIn(args: Arguments, surroundings: Surroundings): Promise<number>
 }
 
-/** @param inspect returns an exit code; damage that it reported makes a 0 a 1 */
+/** @param command with `positionalQueue` its queue is the first argument, not an option
+ * @param inspect returns an exit code; damage that it reported makes a 0 a 1 */
 export function inspectCommand(
-  command: Omit<Command, 'run'>,
+  { positionalQueue = false, ...command }: Omit<Command, 'run'> & { readonly positionalQueue?: boolean },
   inspect: (inspected: Inspected) => Promise<number>,
 ): InspectCommand {
+  const pathOf = (args: Arguments): string =>
+    positionalQueue ? onlyOf(args) : (args.one('queue') ?? queueUsual)
   const runIn = (args: Arguments, surroundings: Surroundings): Promise<number> =>
-    run(args, surroundings, inspect)
+    run(pathOf(args), args, surroundings, inspect)
   return {
     ...command,
-    options: { ...queueOption, ...command.options },
+    options: positionalQueue ? command.options : { ...queueOption, ...command.options },
     notes: command.notes === undefined ? exitNotes : `${command.notes}\n${exitNotes}`,
     run: (args) => runIn(args, processSurroundings()),
     runIn,
   }
 }
 
+function onlyOf({ rest }: Arguments): string {
+  const [path, ...more] = rest
+  if (path === undefined || more.length > 0) throw new UsageError('one queue directory is wanted')
+  return path
+}
+
 async function run(
+  path: string,
   args: Arguments,
   surroundings: Surroundings,
   inspect: (inspected: Inspected) => Promise<number>,
 ): Promise<number> {
-  const path = args.one('queue') ?? queueUsual
   const disk = surroundings.openDisk(path)
   try {
     const directory = await QueueDirectory.open(disk)

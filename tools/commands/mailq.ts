@@ -33,7 +33,7 @@ export const mailq: InspectCommand = inspectCommand(
   list,
 )
 
-const rule = '----Queue ID----- --Size-- ---Arrival Time---- --Sender/Recipient------\n'
+export const listingRule: string = '----Queue ID----- --Size-- ---Arrival Time---- --Sender/Recipient------\n'
 const indent = `${' '.repeat(17)} ${' '.repeat(8)} ${' '.repeat(19)} `
 /** Column at which a reason ends. */
 const reasonWidth = 76
@@ -66,7 +66,7 @@ async function list(inspected: Inspected): Promise<number> {
       }
       if (!matchesRecipients(addresses, selection)) continue
       if (json) out.json(jsonOf(message, addresses))
-      else out.text((count === 0 ? rule : '\n') + textOf(message, addresses))
+      else out.text((count === 0 ? listingRule : '\n') + textOf(message, addresses))
       count++
       bytes += message.envelope.dataBytes
       if (out.isFull) await out.flush()
@@ -87,7 +87,7 @@ async function list(inspected: Inspected): Promise<number> {
 
 const marks = { incoming: '', active: '*', deferred: '', hold: '!' } as const
 
-function textOf(message: QueuedMessage, addresses: readonly string[]): string {
+export function textOf(message: QueuedMessage, addresses: readonly string[]): string {
   const { envelope, where, uncertain } = message
   const id = `${envelope.id}${marks[where]}${uncertain ? '?' : ''}`.padEnd(17)
   const size = String(envelope.dataBytes).padStart(8)

@@ -1,0 +1,82 @@
+/** Ages by domain, as Postfix's qshape counts them: the first bucket ends at `firstMs`, each later one at twice the time (or, linear, at
+ * one step more), the last one has no end. Pure.
+ * Invariant: memory is bounded: domains beyond `domainCountMax` are counted together. */
+
+export const domainCountMax = 200_000
+
+export interface AgeRow {
+  readonly domain: string
+  readonly total: number
+  readonly buckets: readonly number[]
+}
+
+export class AgeTable {
+  readonly #bucketCount: number
+  readonly #firstMs: number
+  readonly #linear: boolean
+  /** Total and buckets of each domain. */
+  readonly #rows = new Map<string, Uint32Array>()
+  readonly #all: Uint32Array
+  #othersRow: Uint32Array | undefined
+
+  /** @param bucketCount at least 2, @param firstMs greater than 0 */
+  constructor(bucketCount: number, firstMs: number, linear: boolean) {
+    this.#bucketCount = bucketCount
+    this.#firstMs = firstMs
+    this.#linear = linear
+    this.#all = new Uint32Array(bucketCount + 1)
+  }
+
+  add(domain: string, ageMs: number): void {
+    const bucket = this.#bucketOf(ageMs)
+    const row = this.#row(domain)
+    row[0]!++
+    row[bucket + 1]!++
+    this.#all[0]!++
+    this.#all[bucket + 1]!++
+  }
+
+  /** `5`, `10`, …, `1280`, `1280+`: where each bucket ends, in minutes. */
+  get heads(): string[] {
+    const ends: number[] = []
+    for (let i = 0; i < this.#bucketCount - 1; i++)
+      ends.push((this.#firstMs * (this.#linear ? i + 1 : 2 ** i)) / 60_000)
+    const texts = ends.map((minutes) => String(Math.round(minutes * 100) / 100))
+    return [...texts, `${texts.at(-1)}+`]
+  }
+
+  get total(): AgeRow {
+    return rowOf('TOTAL', this.#all)
+  }
+
+  /** The largest first; of one size the shorter name first. */
+  get domains(): AgeRow[] {
+    const rows = Array.from(this.#rows, ([domain, counts]) => rowOf(domain, counts))
+    if (this.#othersRow !== undefined) rows.push(rowOf('(others)', this.#othersRow))
+    return rows.sort(
+      (a, b) => b.total - a.total || a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1),
+    )
+  }
+
+  #bucketOf(ageMs: number): number {
+    const share = ageMs / this.#firstMs
+    if (share < 1) return 0
+    const bucket = this.#linear ? Math.floor(share) : 1 + Math.floor(Math.log2(share))
+    return Math.min(bucket, this.#bucketCount - 1)
+  }
+
+  #row(domain: string): Uint32Array {
+    const known = this.#rows.get(domain)
+    if (known !== undefined) return known
+    const row = new Uint32Array(this.#bucketCount + 1)
+    if (this.#rows.size < domainCountMax) this.#rows.set(domain, row)
+    else return (this.#othersRow ??= row)
+    return row
+  }
+}
+
+const rowOf = (domain: string, counts: Uint32Array): AgeRow => ({
+  domain,
+  total: counts[0]!,
+  buckets: Array.from(counts.subarray(1)),
+})

@@ -1,0 +1,61 @@
+/** The queue as it was at an earlier position of the journal: the newest checkpoint before it, and the journal from there.
+ * What was recycled since cannot be told any more: lanes are listed as far as their logs are still there. */
+import { position, type Position } from '../base/position.js'
+import { decodeCheckpoint, type Checkpoint } from '../record/checkpoint.js'
+import { kindAt, kinds, payloadAt } from '../record/frame.js'
+import { readSurviving } from './surviving-frames.js'
+import type { JournalView } from './journal-view.js'
+import type { QueueDirectory } from './queue-directory.js'
+import { snapshotOf, type Snapshot } from './snapshot.js'
+
+export type Past =
+  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
+  /** The journal does not reach back so far, or not yet so far. */
+  | { readonly kind: 'gone'; readonly oldest: Position; readonly newest: Position }
+
+export async function snapshotAt(
+  directory: QueueDirectory,
+  { journal }: Snapshot,
+  at: Position,
+): Promise<Past> {
+  const { grid } = journal.files
+  const oldestIndex = journal.indexes[0]
+  const gone: Past = {
+    kind: 'gone',
+    oldest: position(oldestIndex === undefined ? 0 : grid.firstOf(oldestIndex)),
+    newest: journal.end,
+  }
+  if (at > journal.end || oldestIndex === undefined) return gone
+  const { checkpoint, end } = await checkpointBefore(journal, at)
+  const suffix = checkpoint?.suffix
+  // A life's first segment repeats the checkpoint of the life before; before the very first there is none, and nothing to miss.
+  if (suffix === undefined || !journal.indexes.includes(grid.indexOf(suffix))) return gone
+  return { kind: 'snapshot', snapshot: await snapshotOf(directory, journal, checkpoint, end) }
+}
+
+/** Each segment begins with a copy of the newest checkpoint, so at most one segment is read.
+ * @returns with the end of the last record before the position */
+async function checkpointBefore(
+  { files, endOf, newest, end: journalEnd }: JournalView,
+  at: Position,
+): Promise<{ readonly checkpoint: Checkpoint | undefined; readonly end: Position }> {
+  const { grid } = files
+  const index = grid.indexOf(position(Math.max(0, at - 1)))
+  const contentEnd = index === newest ? journalEnd : await endOf(index)
+  let checkpoint: Checkpoint | undefined
+  let end = grid.firstOf(index)
+  await readSurviving(files, {
+    from: end,
+    end: contentEnd,
+    endOf: async () => contentEnd,
+    onGap: ({ to }) => to,
+    visit: (window, windowAt, place, bytes) => {
+      if (place + bytes > at) return true
+      end = position(place + bytes)
+      if (kindAt(window, windowAt) === kinds.checkpoint)
+        checkpoint = decodeCheckpoint(payloadAt(window, windowAt))
+      return false
+    },
+  })
+  return { checkpoint, end }
+}

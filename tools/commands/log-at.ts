@@ -1,0 +1,74 @@
+/** `waybill log at POSITION`: the queue as it was when the journal ended there. */
+import { position } from '../../src/base/position.js'
+import { isDamage } from '../../src/inspect/finding.js'
+import { Messages } from '../../src/inspect/messages.js'
+import { snapshotAt } from '../../src/inspect/past.js'
+import { takeSnapshot } from '../../src/inspect/snapshot.js'
+import { UsageError } from './command.js'
+import {
+  complainOf,
+  exits,
+  inspectCommand,
+  jsonOption,
+  type InspectCommand,
+  type Inspected,
+} from './inspection.js'
+import { jsonOf, listingRule, textOf } from './mailq.js'
+import { addressesIn, waitingAddresses } from './selection.js'
+
+export const logAt: InspectCommand = inspectCommand(
+  {
+    summary: 'lists the queue as it was at a position of the journal',
+    synopsis: '[--queue DIR] [--json] POSITION',
+    options: jsonOption,
+    notes:
+      'Positions are those of `log dump`. What was recycled since is left out. A position that the journal\n' +
+      'does not reach any more, or not yet, ends it with 1.',
+  },
+  show,
+)
+
+async function show(inspected: Inspected): Promise<number> {
+  const { directory, args, out, report, surroundings } = inspected
+  const [text, ...more] = args.rest
+  if (text === undefined || more.length > 0 || !/^\d{1,15}$/.test(text))
+    throw new UsageError('a position of the journal is wanted')
+  const now = await takeSnapshot(directory)
+  for (const finding of now.findings) report(finding)
+  const past = await snapshotAt(directory, now, position(Number(text)))
+  if (past.kind === 'gone') {
+    complainOf(inspected)
+    surroundings.complain(
+      `waybill log at: position ${text} cannot be told: the journal on disk reaches from ${past.oldest} to ${past.newest}\n`,
+    )
+    return exits.wrong
+  }
+  for (const finding of past.snapshot.findings) report(finding)
+  let goneCount = 0
+  // What lay there then may be recycled by now: that is no damage.
+  const messages = new Messages(directory, past.snapshot, { report: () => goneCount++ })
+  let count = 0
+  let activeCount = 0
+  for await (const batch of messages.batches())
+    for (const message of batch) {
+      let addresses = addressesIn(message)
+      try {
+        addresses ??= await waitingAddresses(message, messages.content)
+      } catch (error) {
+        if (!isDamage(error)) throw error
+        goneCount++
+        addresses = []
+      }
+      if (args.isSet('json')) out.json(jsonOf(message, addresses))
+      else out.text((count === 0 ? listingRule : '\n') + textOf(message, addresses))
+      count++
+      if (message.active !== undefined) activeCount++
+      if (out.isFull) await out.flush()
+    }
+  if (!args.isSet('json')) out.line(`\n-- ${count} messages at position ${text}.`)
+  await out.flush()
+  complainOf(inspected)
+  const left = past.snapshot.working.length - activeCount + goneCount
+  if (left > 0) surroundings.complain(`waybill log at: ${left} messages or stretches of then are recycled\n`)
+  return exits.fine
+}

@@ -1,0 +1,60 @@
+/** `waybill log tail`: the end of the journal, and with -f what is settled from now on. */
+import { lastRecords, recordsSince } from '../../src/inspect/journal-tail-records.js'
+import type { LoggedRecord } from '../../src/inspect/records.js'
+import { kinds } from '../../src/record/frame.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { UsageError } from './command.js'
+import {
+  complainOf,
+  exits,
+  inspectCommand,
+  jsonOption,
+  type InspectCommand,
+  type Inspected,
+} from './inspection.js'
+import { recordJson, recordLine } from './record-text.js'
+import { parseCount, parseWord } from './values.js'
+
+/** How often the journal is looked at. */
+const lookMs = 250
+
+export const logTail: InspectCommand = inspectCommand(
+  {
+    summary: 'shows the end of the journal, and follows it',
+    synopsis: '[--queue DIR] [--json] [-f] [-n N] [--kind K]',
+    options: {
+      ...jsonOption,
+      f: { short: 'f', help: 'go on with what is settled from now on, until interrupted' },
+      n: { short: 'n', value: 'N', help: 'records to begin with (10)' },
+      kind: { value: 'KIND', many: true, help: `${Object.keys(kinds).join(', ')};\nmay be repeated` },
+    },
+    notes:
+      'Records are shown once the batch that they stand in is whole. It reads; the relay does not notice.',
+  },
+  show,
+)
+
+async function show(inspected: Inspected): Promise<number> {
+  const { directory, args, out, report, surroundings } = inspected
+  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
+  const count = parseCount('n', args.one('n') ?? '10', 0)
+  const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
+  const json = args.isSet('json')
+  const write = async (records: readonly LoggedRecord[]): Promise<void> => {
+    for (const record of records) {
+      if (wanted.length > 0 && !wanted.includes(record.kind)) continue
+      if (json) out.json(recordJson(record))
+      else out.line(recordLine(record, false))
+    }
+    await out.flush()
+  }
+  const last = await lastRecords(directory, count, report)
+  await write(last.records)
+  let { end } = last
+  while (args.isSet('f') && !surroundings.stopped.aborted) {
+    await sleep(lookMs, undefined, { signal: surroundings.stopped }).catch(() => undefined)
+    end = await recordsSince(directory, end, report, write)
+  }
+  complainOf(inspected)
+  return exits.fine
+}
