@@ -119,6 +119,8 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await stage.until('both are delivered', () => stage.told('delivered').length === 2)
       expect(reportsIn(stage)).toHaveLength(1)
       expect(actions).toEqual(['delayed'])
+      // Not at the first deferral: it was young then.
+      expect(reportsIn(stage)[0]).toMatch(/-[2-9]$/)
       expect(stage.data.get(`${reportsIn(stage)[0]} ada@example.org`)).toContain('Action: delayed')
       expect(stage.data.get(`${id} grace@example.net`)).toBe(mail())
     })
@@ -262,12 +264,35 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await stage.open()
       const { id } = await stage.queue.submit(submission('grace@example.net', text))
       await stage.until('it was deferred', () => stage.attempts.length > 0)
+      expect(await stage.spoolFiles()).toHaveLength(1)
       await stage.open()
       await stage.until('it is delivered', () => stage.told('delivered').length > 0)
       expect(stage.data.get(`${id} grace@example.net`)).toBe(text)
+      await stage.until('its file is gone', async () => (await stage.spoolFiles()).length === 0)
       await stage.until('nothing is left', () => stage.isEmpty())
       await stage.open()
       await stage.until('nothing is left', () => stage.isEmpty())
+    })
+  })
+
+  test('a failure is reported once although its replacement is not believed after the crash', async () => {
+    await run(async (stage) => {
+      stage.answer = (recipient) =>
+        recipient === 'nobody@example.net' ? failed : recipient === 'ada@example.org' ? delivered : deferred
+      // No checkpoint vouches for the replacement before the crash.
+      const slow = { checkpointIntervalMs: 3_600_000, retry: fixedRetry([3_600_000]) }
+      const queue = await stage.open(slow)
+      const { id } = await queue.submit(submission(['grace@example.net', 'nobody@example.net']))
+      await stage.until('the report is delivered', () => stage.told('delivered').length === 1)
+      await stage.until('what happened is durable', () => queue.stats().journal.stagedBytes === 0)
+      await stage.open()
+      await stage.until(
+        'the message waits again',
+        async () => (await listed(stage, { id }))[0]?.where === 'retry',
+      )
+      await new Promise<void>((resolve) => stage.clock.after(150, resolve))
+      expect(reportsIn(stage)).toEqual([`${id}-1`])
+      expect(stage.told('failed')).toEqual(['nobody@example.net'])
     })
   })
 })

@@ -1,6 +1,6 @@
 /** A stage for the whole queue: lives one after the other in one directory, simulated or real, with transports that do as told.
  * In the simulated one the body runs in its world: seconds cost nothing, and a run is its seed. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, type Clock } from '../../src/base/clock.js'
@@ -52,6 +52,8 @@ export interface Stage {
   until(what: string, holds: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>
   /** Ids of all messages in the queue, sorted, when recovery has ended. */
   ids(): Promise<string[]>
+  /** Files of large data that are there now. */
+  spoolFiles(): Promise<string[]>
   /** Nobody lists a message, none is active, and no lane with logs of its own has anything to pass. */
   isEmpty(): Promise<boolean>
   /** Recipients with this outcome, over all lives, in the order of attempts. */
@@ -128,6 +130,11 @@ class Theatre implements Stage {
     const ids: string[] = []
     for await (const { id } of this.queue.list()) ids.push(id)
     return ids.sort()
+  }
+
+  async spoolFiles(): Promise<string[]> {
+    if (this.disk !== undefined) return this.disk.image.files().filter((path) => path.startsWith('spool/'))
+    return readdir(join(this.directory, 'spool'))
   }
 
   async isEmpty(): Promise<boolean> {
