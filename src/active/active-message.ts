@@ -34,6 +34,9 @@ export class ActiveMessage {
   data: Buffer | undefined
   /** Recoveries in a row that found no progress. */
   recoveries: number
+  /** Neighbours in the set of active messages, which alone changes them. */
+  older: ActiveMessage | undefined = undefined
+  newer: ActiveMessage | undefined = undefined
   readonly #states: RecipientState[]
   #attempted = false
   readonly #counts: Record<RecipientState, number>

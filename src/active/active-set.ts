@@ -1,5 +1,8 @@
 /** The active messages, in the order of their newest starts: the first one is where the working suffix begins.
- * A message whose spool file is not unlinked yet holds the suffix though it is finished, so that a recovery unlinks again. */
+ * A message whose spool file is not unlinked yet holds the suffix though it is finished, so that a recovery unlinks again.
+ * Invariant: starts ascend along the list, because each is the newest record when its message is added.
+ * A list through the messages and no Map: the table of a Map that is filled and emptied all the time is replaced again and again,
+ * and an old table that garbage collection has promoted keeps all that follow, with every message that was in them. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
 import type { Carried } from '../record/start.js'
@@ -15,20 +18,31 @@ export interface DamagedMessage {
 }
 
 export class ActiveSet {
-  readonly #messages = new Map<Position, ActiveMessage>()
   readonly #unlinking = new Map<Position, ActiveMessage>()
   /** Messages that cannot be read: what was carried of them, by the start that holds their place. */
   readonly #damaged = new Map<Position, DamagedMessage>()
+  #first: ActiveMessage | undefined
+  #last: ActiveMessage | undefined
+  #count = 0
   #dataBytes = 0
 
   get count(): number {
-    return this.#messages.size
+    return this.#count
   }
 
   /** Its start has just been appended. */
   add(message: ActiveMessage): void {
-    assert(!this.#messages.has(message.start), 'a start is the start of one message')
-    this.#messages.set(message.start, message)
+    assert(!this.has(message), 'a message becomes active once')
+    const last = this.#last
+    assert(
+      last === undefined || last.start < message.start,
+      'a start is the start of one message, and the newest',
+    )
+    message.older = last
+    if (last === undefined) this.#first = message
+    else last.newer = message
+    this.#last = message
+    this.#count++
   }
 
   /** Keeps its data in memory, if there is room for it; else it is read when it is needed. */
@@ -40,7 +54,8 @@ export class ActiveSet {
 
   /** Its finish, or its replacement and the note, have just been appended. */
   end(message: ActiveMessage): void {
-    assert(this.#messages.delete(message.start), 'a message ends once')
+    assert(this.has(message), 'a message ends once')
+    this.#remove(message)
     this.#dataBytes -= message.data?.length ?? 0
     message.data = undefined
   }
@@ -58,25 +73,26 @@ export class ActiveSet {
 
   /** A start that takes the place of the message's has just been appended. */
   restart(message: ActiveMessage, start: Position): void {
-    assert(this.#messages.delete(message.start), 'an active message is started again')
+    assert(this.has(message), 'an active message is started again')
+    this.#remove(message)
     message.start = start
     this.add(message)
   }
 
   /** Is one of them to be replaced again in this lane, because a recovery did not believe that it was? */
   hasReplacementFor(lane: number): boolean {
-    for (const { replacement } of this.#messages.values()) if (replacement?.lane === lane) return true
+    for (const { replacement } of this.messages()) if (replacement?.lane === lane) return true
     return false
   }
 
   has(message: ActiveMessage): boolean {
-    return this.#messages.get(message.start) === message
+    return message.older !== undefined || this.#first === message
   }
 
   /** The earliest start that recovery has to read; undefined when there is none. */
   get earliestStart(): Position | undefined {
-    let earliest: Position | undefined
-    for (const held of [this.#messages, this.#unlinking, this.#damaged]) {
+    let earliest = this.#first?.start
+    for (const held of [this.#unlinking, this.#damaged]) {
       const [first] = held.keys()
       if (first !== undefined && (earliest === undefined || first < earliest)) earliest = first
     }
@@ -97,8 +113,23 @@ export class ActiveSet {
     return this.#damaged
   }
 
-  /** In the order of their starts. */
-  messages(): Iterable<ActiveMessage> {
-    return this.#messages.values()
+  /** In the order of their starts. The one that was given last may end or start again meanwhile. */
+  *messages(): Generator<ActiveMessage> {
+    for (let message = this.#first; message !== undefined;) {
+      const { newer } = message
+      yield message
+      message = newer
+    }
+  }
+
+  #remove(message: ActiveMessage): void {
+    const { older, newer } = message
+    if (older === undefined) this.#first = newer
+    else older.newer = newer
+    if (newer === undefined) this.#last = older
+    else newer.older = older
+    message.older = undefined
+    message.newer = undefined
+    this.#count--
   }
 }

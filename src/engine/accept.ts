@@ -100,9 +100,9 @@ export class Accept {
     check.add(data)
     check.end()
     if (data.length > options.inlineBytesMax) return this.#submitPieces(submission, envelope, [data])
-    const group = this.#group(envelope, data, data.length, crc32(data))
-    // A copy for the runner: the caller may use its buffer again once the submission has settled.
+    // A copy: the submission may wait for room, and the runner keeps the data; the caller has its buffer for itself again.
     const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
+    const group = this.#group(envelope, kept, kept.length, crc32(kept))
     return this.#append(submission, group, kept, undefined)
   }
 

@@ -127,6 +127,7 @@ export class JournalWriter {
 
   /** Makes place for a group; see GroupCommit.open. */
   open(groupBytes: number): void {
+    if (this.#commits.openHere(groupBytes)) return
     const before = this.#commits.segmentIndex
     this.#commits.open(groupBytes, this.#options.clock.wallMs())
     if (this.#commits.segmentIndex !== before) {

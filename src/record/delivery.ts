@@ -1,7 +1,8 @@
 /** Outcomes of one attempt for some recipients: a delta to the start that it names. The small record that is written most. */
 import { position, type Position } from '../base/position.js'
-import { encodeFields, FieldReader } from './msgpack.js'
-import { notesFromFields, notesToFields, type OutcomeNote } from './outcome-note.js'
+import { FieldReader } from './msgpack.js'
+import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
+import { payload } from './payload-writer.js'
 
 export interface Delivery {
   readonly start: Position
@@ -9,11 +10,14 @@ export interface Delivery {
   readonly notes: readonly OutcomeNote[]
 }
 
-export const encodeDelivery = (delivery: Delivery): Buffer =>
-  encodeFields([delivery.start, notesToFields(delivery.notes)])
+export function encodeDelivery({ start, notes }: Delivery): Buffer {
+  payload.list(2).count(start)
+  writeNotes(notes)
+  return payload.end()
+}
 
 /** @throws WaybillError LOG_CORRUPT */
-export function decodeDelivery(payload: Buffer): Delivery {
-  const fields = new FieldReader(payload, 'delivery', 2)
+export function decodeDelivery(encoded: Buffer): Delivery {
+  const fields = new FieldReader(encoded, 'delivery', 2)
   return { start: position(fields.count()), notes: notesFromFields(fields.list()) }
 }

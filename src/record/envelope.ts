@@ -3,8 +3,9 @@
 import type { MessageId } from '../base/message-id.js'
 import { nowhere, position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
-import { encodeFields, FieldReader, type Field } from './msgpack.js'
-import { notesFromFields, notesToFields, type OutcomeNote } from './outcome-note.js'
+import { FieldReader } from './msgpack.js'
+import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
+import { payload } from './payload-writer.js'
 
 /** Recipients in one frame: a message with more keeps them in frames of their own, before its envelope. */
 export const frameRecipientsMax = 1000
@@ -51,29 +52,20 @@ const placeCodes = ['before', 'lane', 'spool', 'ref'] as const
 
 export function encodeEnvelope(envelope: Envelope): Buffer {
   const { data } = envelope
-  return encodeFields([
-    envelope.id,
-    envelope.sender,
-    envelope.acceptedAt,
-    envelope.attempts,
-    envelope.smtputf8 ? smtputf8Flag : 0,
-    envelope.recipientCount,
-    envelope.recipients,
-    envelope.recipientFrames,
-    placeCodes.indexOf(data.kind),
-    placeField(data),
-    envelope.dataBytes,
-    envelope.checksum,
-    envelope.replaces,
-    notesToFields(envelope.notes),
-    envelope.warnings,
-    envelope.reported,
-  ])
+  payload.list(16).text(envelope.id).text(envelope.sender)
+  payload.count(envelope.acceptedAt).count(envelope.attempts)
+  payload.count(envelope.smtputf8 ? smtputf8Flag : 0).count(envelope.recipientCount)
+  payload.texts(envelope.recipients).counts(envelope.recipientFrames)
+  payload.count(placeCodes.indexOf(data.kind))
+  writePlace(data)
+  payload.count(envelope.dataBytes).count(envelope.checksum).count(envelope.replaces)
+  writeNotes(envelope.notes)
+  return payload.count(envelope.warnings).counts(envelope.reported).end()
 }
 
 /** @throws WaybillError LOG_CORRUPT */
-export function decodeEnvelope(payload: Buffer): Envelope {
-  const fields = new FieldReader(payload, 'envelope', 16)
+export function decodeEnvelope(encoded: Buffer): Envelope {
+  const fields = new FieldReader(encoded, 'envelope', 16)
   const envelope = {
     id: fields.text() as MessageId,
     sender: fields.text(),
@@ -100,16 +92,20 @@ export function decodeEnvelope(payload: Buffer): Envelope {
 
 export const replacesSomething = (envelope: Envelope): boolean => envelope.replaces !== nowhere
 
-function placeField(data: DataPlace): Field {
+function writePlace(data: DataPlace): void {
   switch (data.kind) {
     case 'before':
-      return data.distanceBytes
+      payload.count(data.distanceBytes)
+      return
     case 'lane':
-      return data.position
+      payload.count(data.position)
+      return
     case 'spool':
-      return data.number
+      payload.count(data.number)
+      return
     case 'ref':
-      return data.ref
+      payload.text(data.ref)
+      return
   }
 }
 

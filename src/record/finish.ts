@@ -1,6 +1,7 @@
 /** Nothing is left to do for a message. What the sender is told stands in the same group. */
 import { position, type Position } from '../base/position.js'
-import { encodeFields, FieldReader } from './msgpack.js'
+import { FieldReader } from './msgpack.js'
+import { payload } from './payload-writer.js'
 
 export interface Finish {
   readonly start: Position
@@ -11,10 +12,10 @@ export interface Finish {
 }
 
 export const encodeFinish = (finish: Finish): Buffer =>
-  encodeFields([finish.start, finish.reported, finish.spool])
+  payload.list(3).count(finish.start).counts(finish.reported).count(finish.spool).end()
 
 /** @throws WaybillError LOG_CORRUPT */
-export function decodeFinish(payload: Buffer): Finish {
-  const fields = new FieldReader(payload, 'finish', 3)
+export function decodeFinish(encoded: Buffer): Finish {
+  const fields = new FieldReader(encoded, 'finish', 3)
   return { start: position(fields.count()), reported: fields.counts(), spool: fields.count() }
 }

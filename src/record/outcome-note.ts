@@ -2,7 +2,7 @@
  * share kind, status and text, the recipients as ranges of their indexes in the envelope that the start links to. */
 import { forEachIn, toRanges, type Ranges } from '../base/ranges.js'
 import { WaybillError } from '../errors.js'
-import type { Field } from './msgpack.js'
+import { payload } from './payload-writer.js'
 
 export type OutcomeKind = 'delivered' | 'deferred' | 'failed'
 
@@ -17,8 +17,12 @@ export interface OutcomeNote {
 
 const codes: readonly OutcomeKind[] = ['delivered', 'deferred', 'failed']
 
-export const notesToFields = (notes: readonly OutcomeNote[]): Field[] =>
-  notes.map(({ kind, status, text, ranges }) => [codes.indexOf(kind), status, text, ranges as number[]])
+/** Into the payload that is being written. */
+export function writeNotes(notes: readonly OutcomeNote[]): void {
+  payload.list(notes.length)
+  for (const { kind, status, text, ranges } of notes)
+    payload.list(4).count(codes.indexOf(kind)).text(status).text(text).counts(ranges)
+}
 
 /** @throws WaybillError LOG_CORRUPT */
 export function notesFromFields(fields: readonly unknown[]): OutcomeNote[] {

@@ -2,8 +2,9 @@
  * replaced. One that takes the place of an earlier start carries everything known by then, so that nothing before
  * it need be read. */
 import { position, type Position } from '../base/position.js'
-import { encodeFields, FieldReader, type Field } from './msgpack.js'
-import { notesFromFields, notesToFields, type OutcomeNote } from './outcome-note.js'
+import { FieldReader } from './msgpack.js'
+import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
+import { payload } from './payload-writer.js'
 
 export interface Carried {
   /** The start whose place this one takes. */
@@ -29,24 +30,27 @@ export interface Start {
 }
 
 export function encodeStart(start: Start): Buffer {
-  const { carried } = start
-  const tail: Field[] =
-    carried === undefined
-      ? []
-      : [
-          carried.start,
-          notesToFields(carried.notes),
-          carried.reported,
-          carried.warnings,
-          carried.recoveries,
-          carried.replacement === undefined ? [] : [carried.replacement.lane, carried.replacement.timeMs],
-        ]
-  return encodeFields([start.envelope, start.envelopeBytes, start.outOfOrder ? 1 : 0, tail])
+  payload.list(4).count(start.envelope).count(start.envelopeBytes)
+  payload.count(start.outOfOrder ? 1 : 0)
+  writeCarried(start.carried)
+  return payload.end()
+}
+
+function writeCarried(carried: Carried | undefined): void {
+  if (carried === undefined) {
+    payload.list(0)
+    return
+  }
+  const { replacement } = carried
+  payload.list(6).count(carried.start)
+  writeNotes(carried.notes)
+  payload.counts(carried.reported).count(carried.warnings).count(carried.recoveries)
+  payload.counts(replacement === undefined ? [] : [replacement.lane, replacement.timeMs])
 }
 
 /** @throws WaybillError LOG_CORRUPT */
-export function decodeStart(payload: Buffer): Start {
-  const fields = new FieldReader(payload, 'start', 4)
+export function decodeStart(encoded: Buffer): Start {
+  const fields = new FieldReader(encoded, 'start', 4)
   return {
     envelope: position(fields.count()),
     envelopeBytes: fields.count(),

@@ -79,13 +79,11 @@ export class Scheduler<M extends object> {
   admit(message: M, queuedAtMs: number, nowMs: number): void {
     const state = this.#state
     state.nowMs = nowMs
-    const activeCount = state.messages.size
     const minimum = state.parameters.qmgrMessageRecipientMinimum
     const entered =
       state.freeMessages.take()?.renew(message, queuedAtMs, minimum) ??
       new Message(message, queuedAtMs, minimum)
-    state.messages.set(message, entered)
-    assert(state.messages.size > activeCount, 'a message is admitted once')
+    state.messages.add(entered)
     readFirst(state, entered)
     if (entered.entryCount === 0) advance(state, entered)
   }

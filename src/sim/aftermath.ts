@@ -3,7 +3,7 @@
 import type { EventOrder } from './event-queue.js'
 import type { DiskImage } from './disk-image.js'
 import { leftBehind } from './left-behind.js'
-import { QueueLife, type LifeOptions } from './queue-life.js'
+import { QueueLife, textOf, type LifeOptions } from './queue-life.js'
 import type { QueueModel } from './queue-model.js'
 import type { Step, Workload } from './workload.js'
 
@@ -27,8 +27,19 @@ const longMs = 48 * 3_600_000
 /** Lives on until nothing is left to happen. The model has what is wrong.
  * @returns the life, at its end */
 export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
-  const { seed, order, workload, model, image, wallMs, more = [], looks = true, onOperation } = options
-  const life = new QueueLife({
+  const life = lifeOf(options)
+  try {
+    await liveOn(life, options)
+  } catch (error) {
+    options.model.violate('O8', `the run does not come to an end: ${textOf(error)}`)
+  }
+  life.world.stop()
+  return life
+}
+
+function lifeOf(options: AftermathOptions): QueueLife {
+  const { seed, order, workload, model, image, wallMs, looks = true, onOperation } = options
+  return new QueueLife({
     seed,
     order,
     workload,
@@ -38,7 +49,10 @@ export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
     gated: looks,
     ...(onOperation === undefined ? {} : { onOperation }),
   })
-  if (!(await life.open())) return life
+}
+
+async function liveOn(life: QueueLife, { model, more = [], looks = true }: AftermathOptions): Promise<void> {
+  if (!(await life.open())) return
   if (looks) {
     await life.settleDown()
     if (!life.recovered && life.ended === undefined && !life.world.stopped)
@@ -48,11 +62,9 @@ export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
   }
   life.plan(more)
   await life.run(longMs)
-  if (life.world.stopped) return life
-  if (!life.recovered && life.ended === undefined) model.violate('O8', 'recovery does not come to an end')
-  if (life.ended === undefined) await checkEnd(life)
-  life.world.stop()
-  return life
+  if (life.world.stopped || life.ended !== undefined) return
+  if (!life.recovered) model.violate('O8', 'recovery does not come to an end')
+  await checkEnd(life)
 }
 
 /** The first life of a queue, to its end. */
@@ -64,10 +76,14 @@ export async function firstLife(options: Omit<LifeOptions, 'wallStartMs'>): Prom
 
 /** Opens a queue and lets everything happen that the steps bring about. */
 export async function runToEnd(life: QueueLife, steps: readonly Step[]): Promise<void> {
-  if (!(await life.open())) return
-  life.plan(steps)
-  await life.run(longMs)
-  if (!life.world.stopped && life.ended === undefined && !life.mayCrash) await checkEnd(life)
+  try {
+    if (!(await life.open())) return
+    life.plan(steps)
+    await life.run(longMs)
+    if (!life.world.stopped && life.ended === undefined && !life.mayCrash) await checkEnd(life)
+  } catch (error) {
+    life.model.violate('O8', `the run does not come to an end: ${textOf(error)}`)
+  }
 }
 
 /** Nothing is left to happen. */
@@ -76,5 +92,5 @@ async function checkEnd(life: QueueLife): Promise<void> {
   await life.list()
   // The listing asked for a checkpoint, which goes on after it.
   await life.run(2 * longMs)
-  for (const text of leftBehind(life.disk.image)) life.model.violate('O7', text)
+  for (const text of leftBehind(life.disk.image, life.spareCount)) life.model.violate('O7', text)
 }

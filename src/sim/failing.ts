@@ -17,6 +17,8 @@ export interface FailOptions {
   readonly errno: Fault['errno']
   /** Of the life after the failure each so-manieth operation is a power loss; 0: none. */
   readonly powerEvery: number
+  /** Stop at the first violation. */
+  readonly untilFirst?: boolean
   /** Only the failure of this call, counted among those that can fail so. */
   readonly op?: number
 }
@@ -43,8 +45,10 @@ export async function failEach(workload: Workload, options: FailOptions): Promis
     recoveredCount: 0,
     findings: [] as Finding[],
   }
-  for (let op = 1; op <= operationCount; op++)
+  for (let op = 1; op <= operationCount; op++) {
     if (options.op === undefined || options.op === op) await failAt(workload, options, op, result)
+    if (options.untilFirst === true && result.findings.length > 0) break
+  }
   return result
 }
 
@@ -108,6 +112,7 @@ async function failAt(
         op,
         point.n,
         `${where}; then before ${point.operation}; ${state.describe()}`,
+        mayLeave,
       )
     }
 }

@@ -1,14 +1,13 @@
-/** O7: what a drained queue may leave on the disk, by name: the segment that is written, the one prepared ahead, counted spares,
+/** O7: what a drained queue may leave on the disk, by name: the segment in which the last checkpoint was captured, the one that is
+ * written, the one prepared ahead, counted spares,
  * and nothing else. */
 import type { DiskImage } from './disk-image.js'
 
-const journalSegmentsMax = 2
+const journalSegmentsMax = 3
 const laneSegmentsMax = 2
-/** The reserve of two, and four for bursts. */
-const sparesMax = 6
 
-/** What nobody needs, in words. */
-export function leftBehind(image: DiskImage): string[] {
+/** What nobody needs, in words. @param spareCount spares that the queue counts */
+export function leftBehind(image: DiskImage, spareCount: number): string[] {
   const counts = new Map<string, number>()
   const foreign: string[] = []
   for (const path of image.files()) {
@@ -18,7 +17,7 @@ export function leftBehind(image: DiskImage): string[] {
   }
   const found = foreign.map((path) => `${path} is left behind`)
   for (const [group, count] of counts) {
-    const most = group === 'spares' ? sparesMax : group === 'journal' ? journalSegmentsMax : laneSegmentsMax
+    const most = group === 'spares' ? spareCount : group === 'journal' ? journalSegmentsMax : laneSegmentsMax
     if (count > most) found.push(`${count} files of ${group} are left, ${most} are needed`)
   }
   return found

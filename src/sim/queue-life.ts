@@ -42,6 +42,8 @@ export class QueueLife {
   ended: { readonly error: unknown } | undefined
   /** Wall time at which it ended. */
   endedAtMs = 0
+  /** What it said of damage: codes of errors and warnings, and that a torn batch was cut. */
+  readonly reports: string[] = []
   /** Its recovery has come to an end. */
   recovered = false
   recoveredCount = 0
@@ -94,7 +96,7 @@ export class QueueLife {
     } catch (error) {
       if (world.stopped) return false
       this.#end(error)
-      if (mayCrash !== true) this.model.violate('O8', `the queue does not open: ${String(error)}`)
+      if (mayCrash !== true) this.model.violate('O8', `the queue does not open: ${textOf(error)}`)
       return false
     }
   }
@@ -118,9 +120,14 @@ export class QueueLife {
         // A failed device and the end of a life leave it open whether the message is there.
         const isOpen = isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')
         if (!isOpen) model.refused(sender)
-        if (this.#options.mayCrash !== true) model.violate('O8', `${sender} is refused: ${String(error)}`)
+        if (this.#options.mayCrash !== true) model.violate('O8', `${sender} is refused: ${textOf(error)}`)
       },
     )
+  }
+
+  /** Spare segments that the queue counts. */
+  get spareCount(): number {
+    return this.queue?.stats().journal.spareCount ?? 0
   }
 
   get mayCrash(): boolean {
@@ -156,7 +163,7 @@ export class QueueLife {
       this.model.observed(await world.settle(listing(), { eventsMax, untilMs: world.nowMs }))
     } catch (error) {
       if (!world.stopped && this.#options.mayCrash !== true)
-        this.model.violate('O8', `the queue cannot be listed: ${String(error)}`)
+        this.model.violate('O8', `the queue cannot be listed: ${textOf(error)}`)
     }
   }
 
@@ -184,6 +191,7 @@ export class QueueLife {
 
   #end(error: unknown): void {
     this.ended = { error }
+    this.reports.push(textOf(error))
     this.endedAtMs = this.world.clock.wallMs()
   }
 
@@ -216,19 +224,27 @@ export class QueueLife {
     queue.on('reported', ({ id, report }) =>
       model.reported(id, report, this.appendedBytes, world.clock.wallMs()),
     )
-    queue.on('recovered', ({ messageCount }) => {
+    queue.on('recovered', ({ messageCount, cutBytes }) => {
+      if (cutBytes > 0) this.reports.push(`${cutBytes} bytes cut`)
       this.recovered = true
       this.recoveredCount = messageCount
     })
     queue.on('warning', ({ code, message }) => {
+      this.reports.push(message)
       if (code !== 'FILE_SYSTEM' && mayCrash !== true) model.violate('O8', `warning ${code}: ${message}`)
     })
     queue.on('crashed', ({ error }) => {
       this.#end(error)
       if (error !== undefined && mayCrash !== true)
-        model.violate('O8', `the queue crashed by itself: ${String(error)}`)
+        model.violate('O8', `the queue crashed by itself: ${textOf(error)}`)
     })
   }
 }
 
 const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
+
+/** An error in one line, with the one behind it. */
+export const textOf = (error: unknown): string =>
+  error instanceof Error
+    ? `${error.name}: ${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}`
+    : JSON.stringify(error)

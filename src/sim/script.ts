@@ -12,11 +12,14 @@
 
 export type Answer = 'delivered' | 'deferred' | 'failed' | 'site' | 'throw' | 'hang'
 
+type Verb = 'ok' | 'defer' | 'fail' | 'site' | 'throw' | 'hang' | 'never'
+
 const pattern = /^(ok|defer|fail|site|throw|hang|never)([0-9]*)/
 
 /** @param attempts made before this one */
 export function scripted(address: string, attempts: number): Answer {
-  const [, verb, digits] = pattern.exec(address) ?? []
+  const [, matched, digits] = pattern.exec(address) ?? []
+  const verb = matched as Verb | undefined
   const turns = Number(digits === '' ? 0 : digits)
   switch (verb) {
     case 'never':
@@ -29,7 +32,8 @@ export function scripted(address: string, attempts: number): Answer {
     case 'throw':
     case 'hang':
       return attempts < turns ? verb : 'delivered'
-    default:
+    case 'ok':
+    case undefined:
       return 'delivered'
   }
 }

@@ -1,0 +1,78 @@
+/** Small workloads that together contain everything that the engine does to mail. Whoever adds a verb extends them. */
+import { smallSetup, type Workload } from './workload.js'
+
+/** Deferral, retries from both lanes, failure and its report, expiry, a spool file, an answer that fails to come. */
+export const everything: Workload = {
+  name: 'everything',
+  setup: smallSetup,
+  intervalsMs: [1000, 2000, 60_000],
+  lifetimeMs: 50_000,
+  answerMs: 0,
+  steps: [
+    { atMs: 0, sender: 'm0@sender.test', recipients: ['ok-0@a.test', 'defer1-0@b.test'], dataBytes: 200 },
+    {
+      atMs: 0,
+      sender: 'm1@sender.test',
+      recipients: ['fail0-1@a.test', 'defer2-1@b.test', 'ok-1@b.test'],
+      dataBytes: 900,
+    },
+    { atMs: 10, sender: 'm2@sender.test', recipients: ['never-2@a.test', 'ok-2@c.test'], dataBytes: 3000 },
+  ],
+}
+
+/** A message that is active for long, so that its start is carried; segments fill and come back meanwhile. */
+export const carried: Workload = {
+  name: 'carried',
+  setup: { ...smallSetup, suffixBytesMax: 4096, attempt: { deadlineMs: 6000 } },
+  intervalsMs: [1000, 2000],
+  lifetimeMs: 50_000,
+  answerMs: 3,
+  steps: [
+    { atMs: 0, sender: 'm0@sender.test', recipients: ['hang1-0@slow.test', 'ok-0@a.test'], dataBytes: 300 },
+    { atMs: 500, sender: 'm1@sender.test', recipients: ['fail1-1@a.test'], dataBytes: 100 },
+    { atMs: 1500, sender: 'm2@sender.test', recipients: ['ok-2@a.test', 'ok-2b@b.test'], dataBytes: 1500 },
+    { atMs: 2500, sender: 'm3@sender.test', recipients: ['defer1-3@b.test'], dataBytes: 2500 },
+    { atMs: 3500, sender: 'm4@sender.test', recipients: ['ok-4@a.test'], dataBytes: 50 },
+  ],
+}
+
+/** A lane whose log goes through several segments. */
+export const turning: Workload = {
+  name: 'turning',
+  setup: { ...smallSetup, inlineBytesMax: 4096, checkpointIntervalMs: 400 },
+  intervalsMs: [500],
+  lifetimeMs: 50_000,
+  answerMs: 0,
+  steps: [
+    { atMs: 0, sender: 'm0@sender.test', recipients: ['defer6-0@a.test'], dataBytes: 3500 },
+    { atMs: 200, sender: 'm1@sender.test', recipients: ['defer5-1@a.test', 'ok-1@b.test'], dataBytes: 3900 },
+  ],
+}
+
+/** More messages than may be active. */
+export const crowded: Workload = {
+  name: 'crowded',
+  setup: { ...smallSetup, activeCountMax: 2 },
+  intervalsMs: [1000, 3000],
+  lifetimeMs: 50_000,
+  answerMs: 2,
+  steps: Array.from({ length: 5 }, (_, m) => ({
+    atMs: m < 3 ? 0 : 900,
+    sender: `m${m}@sender.test`,
+    recipients: [`defer1-${m}@a.test`],
+    dataBytes: 100 + 300 * m,
+  })),
+}
+
+/** One log for everything. */
+export const inOneLog = (workload: Workload): Workload => ({
+  ...workload,
+  name: `${workload.name}, in one log`,
+  setup: { ...workload.setup, layout: 'single' },
+})
+
+/** Sent in the life after the crash. */
+export const afterwards: Workload['steps'] = [
+  { atMs: 0, sender: 'x0@sender.test', recipients: ['ok-x@a.test'], dataBytes: 100 },
+  { atMs: 5, sender: 'x1@sender.test', recipients: ['defer1-x@b.test'], dataBytes: 2500 },
+]
