@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { failEach } from '../../src/sim/failing.js'
 import { lines } from './fixture.js'
-import { carried, everything, inOneLog } from './workloads.js'
+import { carried, everything, inOneLog } from '../../src/sim/small-workloads.js'
 
 for (const errno of ['EIO', 'ENOSPC', 'SHORT'] as const)
   for (const workload of [everything, carried, inOneLog(everything)])

@@ -2,7 +2,7 @@
 import { describeViolation } from '../../src/sim/violation.js'
 import { exhaust, type ExhaustOptions, type Finding, type HuntResult } from '../../src/sim/exhaustive.js'
 import type { Workload } from '../../src/sim/workload.js'
-import { afterwards } from './workloads.js'
+import { afterwards } from '../../src/sim/small-workloads.js'
 
 /** Few states of each crash, so that every crash of a workload is seen within seconds. */
 export const crashEverywhere = (

@@ -1,0 +1,77 @@
+/** The hunts by name, each a bounded search that stops at the first broken promise. */
+import { exhaust, type ExhaustOptions, type HuntResult } from './exhaustive.js'
+import { failEach } from './failing.js'
+import { randomRun } from './random-run.js'
+import { afterwards, carried, crowded, everything, inOneLog, turning } from './small-workloads.js'
+import type { Workload } from './workload.js'
+
+export const huntNames = [
+  'random',
+  'failing',
+  'everything',
+  'carried',
+  'turning',
+  'crowded',
+  'one log',
+  'second crash',
+] as const
+export type HuntName = (typeof huntNames)[number]
+
+/** Seeds of a random hunt. */
+const randomSeeds = 40
+
+export async function hunt(name: HuntName, seed: number): Promise<HuntResult> {
+  switch (name) {
+    case 'everything':
+      return crashes(everything, seed)
+    case 'carried':
+      return crashes(carried, seed)
+    case 'turning':
+      return crashes(turning, seed)
+    case 'crowded':
+      return crashes(crowded, seed)
+    case 'one log':
+      return crashes(inOneLog(everything), seed)
+    case 'second crash':
+      return crashes(everything, seed, { secondEvery: 11, secondStatesMax: 2, kills: false })
+    case 'failing':
+      return failEach(everything, { seed, order: 'fifo', errno: 'EIO', powerEvery: 17, untilFirst: true })
+    case 'random':
+      return randomSeries(seed)
+  }
+}
+
+const crashes = (
+  workload: Workload,
+  seed: number,
+  options: Partial<ExhaustOptions> = {},
+): Promise<HuntResult> =>
+  exhaust(workload, {
+    seed,
+    order: 'fifo',
+    power: { statesMax: 8, exhaustiveUnitsMax: 3, randomStates: 2 },
+    kills: true,
+    secondEvery: 0,
+    secondStatesMax: 0,
+    more: afterwards,
+    untilFirst: true,
+    ...options,
+  })
+
+async function randomSeries(seed: number): Promise<HuntResult> {
+  const sum: HuntResult = {
+    operationCount: 0,
+    crashCount: 0,
+    duplicateCount: 0,
+    recoveredCount: 0,
+    findings: [],
+  }
+  for (let next = seed; next < seed + randomSeeds && sum.findings.length === 0; next++) {
+    const result = await randomRun({ seed: next, untilFirst: true })
+    sum.crashCount += result.crashCount
+    sum.duplicateCount += result.duplicateCount
+    sum.recoveredCount += result.recoveredCount
+    sum.findings.push(...result.findings)
+  }
+  return sum
+}

@@ -1,0 +1,11 @@
+/** `waybill/sim`: the simulated world, and crash tests of a transport of one's own. See README.md. */
+export { SimWorld, type RunOptions, type WorldOptions } from './world.js'
+export { SimClock } from './sim-clock.js'
+export { SimDisk, type DiskObserver, type NumberedOperation, type SimDiskOptions } from './sim-disk.js'
+export { DiskImage, type DeviceSize } from './disk-image.js'
+export type { CrashOptions, CrashState } from './crash-states.js'
+export type { EventOrder } from './event-queue.js'
+export type { Fault } from './faults.js'
+export type { Operation, OperationKind } from './operation.js'
+export { describeOperation } from './operation.js'
+export { simulate, type Simulation, type SimulateOptions, type SimulatedCrash } from './simulate.js'

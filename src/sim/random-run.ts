@@ -1,0 +1,192 @@
+/** Long seeded runs: any workload, calls in any order, crashes at any moment, lives that go on with new mail and crash again; and
+ * rot in what a crash left.
+ * Invariant: what happens at an operation is drawn from the seed and the operation's number alone, so that a run with `op` is
+ * the part of the whole run that follows from this crash. */
+import { below, seededPrng, type Prng } from '../base/prng.js'
+import { aftermath, firstLife } from './aftermath.js'
+import { crashPoint, type CrashPoint } from './crash-point.js'
+import type { CrashState } from './crash-states.js'
+import type { EventOrder } from './event-queue.js'
+import type { HuntResult } from './exhaustive.js'
+import { QueueModel } from './queue-model.js'
+import { rotten } from './rot.js'
+import { randomWorkload, type Step, type Workload } from './workload.js'
+
+export interface RandomOptions {
+  readonly seed: number
+  /** Only the crash before this operation; every crash is taken there. */
+  readonly op?: number
+  /** Only these steps of the workload, by index: what shrinking leaves. */
+  readonly only?: readonly number[]
+  /** Stop at the first violation. */
+  readonly untilFirst?: boolean
+}
+
+const bounds = { messageCountMax: 6, recipientCountMax: 3, dataBytesMax: 3500 }
+/** One operation in so many is a crash. */
+const crashOneIn = 8
+/** Of a crash, so many states are taken. */
+const statesPerCrash = 2
+/** The last one goes on to its end, the others some way. */
+const livesMax = 10
+const lifeOperationsMax = 130
+
+export interface RandomPlan {
+  readonly order: EventOrder
+  readonly workload: Workload
+}
+
+/** What a seed stands for. */
+export function planOf({ seed, only }: RandomOptions): RandomPlan {
+  const prng = seededPrng(seed)
+  const order: EventOrder = below(prng, 4) === 0 ? 'fifo' : 'seeded'
+  const workload = randomWorkload(prng, bounds)
+  if (only === undefined) return { order, workload }
+  return {
+    order,
+    workload: { ...workload, steps: workload.steps.filter((_, index) => only.includes(index)) },
+  }
+}
+
+export async function randomRun(options: RandomOptions): Promise<HuntResult> {
+  const { seed, op } = options
+  const { order, workload } = planOf(options)
+  const points: CrashPoint[] = []
+  const model = new QueueModel()
+  const life = await firstLife({
+    seed,
+    order,
+    workload,
+    model,
+    onOperation: (current, call) => {
+      if (op === undefined ? below(at(seed, call.n), crashOneIn) > 0 : call.n !== op) return
+      points.push(crashPoint(current, call, powerAt(seed, call.n)))
+    },
+  })
+  const result: HuntResult = {
+    operationCount: life.disk.callCount,
+    crashCount: 0,
+    duplicateCount: model.duplicateCount,
+    recoveredCount: 0,
+    findings: model.violations.map((v) => ({
+      ...v,
+      seed,
+      op: 0,
+      secondOp: undefined,
+      where: 'without any crash',
+    })),
+  }
+  for (const point of points) {
+    await crashAt(options, { order, workload }, point, result)
+    if (options.untilFirst === true && result.findings.length > 0) break
+  }
+  return result
+}
+
+async function crashAt(
+  { seed }: RandomOptions,
+  { order, workload }: RandomPlan,
+  point: CrashPoint,
+  result: HuntResult,
+): Promise<void> {
+  const prng = at(seed, point.n)
+  for (const state of sample(point.states, statesPerCrash, prng)) {
+    const where = `before ${point.operation}; ${state.describe()}`
+    if (below(prng, 8) === 0) {
+      const found = await rotten({ seed, order, workload, point, state, prng })
+      result.crashCount++
+      result.findings.push(
+        ...found.map((v) => ({ ...v, seed, op: point.n, secondOp: undefined, where: `${where}; then rot` })),
+      )
+      continue
+    }
+    await livesFrom(seed, { order, workload }, point, state, prng, where, result)
+  }
+}
+
+/** Life after life, each with mail of its own, the last one to its end. */
+async function livesFrom(
+  seed: number,
+  { order, workload }: RandomPlan,
+  first: CrashPoint,
+  firstState: CrashState,
+  prng: Prng,
+  firstWhere: string,
+  result: HuntResult,
+): Promise<void> {
+  let point = first
+  let state = firstState
+  let where = firstWhere
+  const lives = 1 + below(prng, livesMax)
+  for (let n = 1; n <= lives; n++) {
+    const crashOp = n === lives ? Infinity : 1 + below(prng, lifeOperationsMax)
+    let next: CrashPoint | undefined
+    const life = await aftermath({
+      seed: prng.uint32(),
+      order,
+      workload,
+      model: point.model.copy(),
+      image: state.image,
+      wallMs: point.wallMs + 1 + below(prng, 3) * 700,
+      looks: below(prng, 2) === 0,
+      more: moreSteps(prng, n),
+      onOperation: (current, call) => {
+        if (call.n !== crashOp) return
+        next = crashPoint(current, call, powerAt(seed, first.n + call.n))
+        current.world.stop()
+      },
+    })
+    result.crashCount++
+    result.recoveredCount += life.recoveredCount
+    const known = next as CrashPoint | undefined
+    const model = known?.model ?? life.model
+    const secondOp = n === 1 ? undefined : point.n
+    for (const violation of model.violations)
+      result.findings.push({ ...violation, seed, op: first.n, secondOp, where })
+    if (known === undefined || model.violations.length > 0) {
+      result.duplicateCount += model.duplicateCount
+      return
+    }
+    const [chosen] = sample(known.states, 1, prng)
+    if (chosen === undefined) return
+    point = known
+    state = chosen
+    where = `${where}; life ${n + 1} before ${known.operation}; ${chosen.describe()}`
+  }
+}
+
+/** A few of the states, spread over those that come first. */
+function sample(states: Iterable<CrashState>, countMax: number, prng: Prng): CrashState[] {
+  const chosen: CrashState[] = []
+  for (const state of states) {
+    if (below(prng, 3) > 0) continue
+    chosen.push(state)
+    if (chosen.length === countMax) return chosen
+  }
+  return chosen
+}
+
+const moreSteps = (prng: Prng, life: number): Step[] =>
+  Array.from({ length: below(prng, 3) }, (_, m) => ({
+    atMs: below(prng, 2) * 30,
+    sender: `l${life}m${m}@sender.test`,
+    recipients: [`ok-l${life}@a.test`, `defer1-l${life}-${m}@b.test`].slice(0, 1 + below(prng, 2)),
+    dataBytes: below(prng, 2) === 0 ? 100 : 2600,
+  }))
+
+const powerAt = (seed: number, n: number): Parameters<typeof crashPoint>[2] => {
+  const prng = at(seed, n)
+  if (below(prng, 4) === 0) return undefined
+  return {
+    seed: prng.uint32(),
+    sectorBytes: below(prng, 2) === 0 ? 512 : 4096,
+    namesInOrder: below(prng, 2) === 0,
+    exhaustiveUnitsMax: 3,
+    randomStates: 6,
+    statesMax: 12,
+  }
+}
+
+/** A generator for one operation of one seed. */
+const at = (seed: number, n: number): Prng =>
+  seededPrng(Math.imul(seed, 0x9e3779b1) ^ Math.imul(n, 0x85ebca6b))

@@ -1,0 +1,153 @@
+/** Crash tests for those who embed the queue: their transport, their messages, our crashes.
+ * Invariant: the transport is made anew in every life, as a process that starts again would; what it keeps elsewhere is the
+ * world's, and is made anew for every run. The same options give the same runs. */
+import { below, seededPrng } from '../base/prng.js'
+import type { Transport } from '../delivery/transport.js'
+import { openQueue } from '../engine/open.js'
+import type { QueueOptions, Route } from '../engine/options.js'
+import type { Queue } from '../engine/queue.js'
+import type { Submission } from '../engine/submission.js'
+import { isWaybillError } from '../errors.js'
+import { DiskImage } from './disk-image.js'
+import { describeOperation } from './operation.js'
+import { SimDisk } from './sim-disk.js'
+import { SimWorld } from './world.js'
+
+export interface SimulateOptions<World> {
+  /** What lies outside the queue and survives its crashes: the other side of the transport. Made for every run. */
+  readonly world: () => World
+  /** The transports of one life. They wait by `clock` and by nothing else, or the run does not repeat. */
+  readonly transports: (world: World, clock: SimWorld['clock']) => Readonly<Record<string, Transport>>
+  /** Submitted in the first life, one after the other. */
+  readonly submissions: readonly Submission[]
+  /** Asked when nothing is left to happen. What it throws is the verdict on the run.
+   * @param settled which submissions were promised, by index */
+  readonly check: (world: World, settled: readonly number[]) => void
+  /** Default: all to the only transport, the domain as nexthop. */
+  readonly route?: (recipient: string) => Route
+  /** Of the queue; small segments unless told. */
+  readonly queue?: Omit<QueueOptions, 'transports' | 'route' | 'disk' | 'clock' | 'prng'>
+  /** Runs, each with its own crashes. Default 100. */
+  readonly seeds?: number
+  /** The first seed. Default 1. */
+  readonly from?: number
+  /** Crashes of one run, at most. Default 3. */
+  readonly crashesMax?: number
+}
+
+export interface SimulatedCrash {
+  /** The operation of the disk before which it came, and what it left. */
+  readonly op: number
+  readonly operation: string
+  readonly left: string
+}
+
+export interface Simulation {
+  readonly runs: number
+  readonly crashes: number
+  /** The first run whose check threw; undefined when none did. */
+  readonly failure:
+    | { readonly seed: number; readonly error: unknown; readonly crashes: readonly SimulatedCrash[] }
+    | undefined
+}
+
+const kibibyte = 1024
+/** Crashes come within so many operations of a life. */
+const lifeOperationsMax = 250
+const longMs = 30 * 86_400_000
+const small = { segmentBytes: 64 * kibibyte, laneSegmentBytes: 64 * kibibyte, inlineBytesMax: 4 * kibibyte }
+
+/** Runs the queue with these transports through power losses and kills, `seeds` times. */
+export async function simulate<World>(options: SimulateOptions<World>): Promise<Simulation> {
+  const { seeds = 100, from = 1 } = options
+  let crashCount = 0
+  for (let seed = from; seed < from + seeds; seed++) {
+    const crashes: SimulatedCrash[] = []
+    try {
+      await runOnce(options, seed, crashes)
+    } catch (error) {
+      return {
+        runs: seed - from + 1,
+        crashes: crashCount + crashes.length,
+        failure: { seed, error, crashes },
+      }
+    }
+    crashCount += crashes.length
+  }
+  return { runs: seeds, crashes: crashCount, failure: undefined }
+}
+
+async function runOnce<World>(
+  options: SimulateOptions<World>,
+  seed: number,
+  crashes: SimulatedCrash[],
+): Promise<void> {
+  const prng = seededPrng(seed)
+  const outside = options.world()
+  const settled: number[] = []
+  const crashCount = 1 + below(prng, options.crashesMax ?? 3)
+  let image = new DiskImage()
+  let wallStartMs: number | undefined
+  for (let life = 0; life <= crashCount; life++) {
+    const crashOp = life === crashCount ? Infinity : 1 + below(prng, lifeOperationsMax)
+    const isKill = below(prng, 3) === 0
+    const skipped = below(prng, 12)
+    const sim = new SimWorld({ seed: prng.uint32(), ...(wallStartMs === undefined ? {} : { wallStartMs }) })
+    let next: DiskImage | undefined
+    const disk: SimDisk = new SimDisk(sim, {
+      image,
+      observer: {
+        before: ({ n, operation }) => {
+          if (n !== crashOp) return
+          const states = [...(isKill ? disk.killStates() : disk.crashStates({ seed: n, statesMax: 24 }))]
+          const chosen = states[skipped % states.length]!
+          crashes.push({ op: n, operation: describeOperation(operation), left: chosen.describe() })
+          next = chosen.image
+          sim.stop()
+        },
+      },
+    })
+    await live(options, outside, sim, disk, life === 0 ? settled : undefined)
+    wallStartMs = sim.clock.wallMs() + 1000
+    if (next === undefined) break
+    image = next
+  }
+  options.check(outside, settled)
+}
+
+/** One life, until nothing is left to happen or the world stops. @param settled in the first life */
+async function live<World>(
+  { transports, route, queue, submissions }: SimulateOptions<World>,
+  outside: World,
+  sim: SimWorld,
+  disk: SimDisk,
+  settled: number[] | undefined,
+): Promise<void> {
+  const made = transports(outside, sim.clock)
+  const [only] = Object.keys(made)
+  let failure: { readonly error: unknown } | undefined
+  const begin = async (): Promise<void> => {
+    const opened: Queue = await openQueue('queue', {
+      ...small,
+      ...queue,
+      transports: made,
+      route:
+        route ??
+        ((recipient) => ({ transport: only!, nexthop: recipient.slice(recipient.lastIndexOf('@') + 1) })),
+      disk,
+      clock: sim.clock,
+      prng: sim.fork(),
+    })
+    opened.on('crashed', ({ error }) => (failure = { error }))
+    if (settled === undefined) return
+    for (const [index, submission] of submissions.entries()) {
+      await opened.submit(submission)
+      settled.push(index)
+    }
+  }
+  begin().catch((error: unknown) => {
+    if (!isWaybillError(error, 'QUEUE_CRASHED')) failure ??= { error }
+  })
+  await sim.run({ untilMs: longMs })
+  if (failure !== undefined && !sim.stopped) throw failure.error
+}

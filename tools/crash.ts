@@ -1,0 +1,124 @@
+/** `npm run crash`: seeded crash runs of the whole engine, replays, and sabotage. */
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import type { Finding } from '../src/sim/exhaustive.js'
+import { randomRun } from '../src/sim/random-run.js'
+import { shrink } from '../src/sim/shrink.js'
+import { describeViolation } from '../src/sim/violation.js'
+import { sabotage } from './crash/sabotage.js'
+
+const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on
+npm run crash -- --seed S [--op N] [--only 0,2]      one run again; only the crash before operation N; only these messages
+npm run crash -- --sabotage [--name X] [--json]      takes guarantees away, one at a time; each must be noticed`
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '200' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    op: { type: 'string' },
+    only: { type: 'string' },
+    name: { type: 'string' },
+    sabotage: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+/** Failing seeds that are shrunk and printed. */
+const shownMax = 5
+
+if (values.help) console.log(usage)
+else if (values.sabotage) process.exitCode = await runSabotage()
+else if (values.seed !== undefined) process.exitCode = await replay(Number(values.seed))
+else process.exitCode = await series(Number(values.from), Number(values.seeds))
+
+async function series(from: number, count: number): Promise<number> {
+  const sum = { seeds: 0, crashes: 0, operations: 0, recovered: 0, duplicates: 0, violations: 0 }
+  const startedAt = performance.now()
+  const failing: Finding[] = []
+  for (let seed = from; seed < from + count; seed++) {
+    const result = await randomRun({ seed })
+    sum.seeds++
+    sum.crashes += result.crashCount
+    sum.operations += result.operationCount
+    sum.recovered += result.recoveredCount
+    sum.duplicates += result.duplicateCount
+    sum.violations += result.findings.length
+    const [finding] = result.findings
+    if (finding !== undefined) failing.push(finding)
+    progress(sum.seeds, count, sum.crashes, failing.length)
+  }
+  progressEnd()
+  const seconds = (performance.now() - startedAt) / 1000
+  for (const finding of failing.slice(0, shownMax)) await show(finding)
+  const summary = {
+    ...sum,
+    seconds: Math.round(seconds * 10) / 10,
+    crashesPerSecond: Math.round(sum.crashes / seconds),
+  }
+  if (values.json) console.log(JSON.stringify(summary))
+  else
+    console.log(
+      Object.entries(summary)
+        .map(([name, value]) => `${name} ${value}`)
+        .join(', '),
+    )
+  return sum.violations === 0 ? 0 : 1
+}
+
+async function show(finding: Finding): Promise<void> {
+  const { finding: small, only } = await shrink(finding)
+  const replayWith = `--seed ${small.seed} --op ${small.op}${only === undefined ? '' : ` --only ${only.join(',')}`}`
+  console.log(`${describeViolation(small)}\n    ${small.where}\n    npm run crash -- ${replayWith}`)
+}
+
+async function replay(seed: number): Promise<number> {
+  const result = await randomRun({
+    seed,
+    ...(values.op === undefined || values.op === '0' ? {} : { op: Number(values.op) }),
+    ...(values.only === undefined ? {} : { only: values.only.split(',').map(Number) }),
+  })
+  for (const finding of result.findings)
+    console.log(
+      `op ${finding.op}${finding.secondOp === undefined ? '' : ` then ${finding.secondOp}`}: ${describeViolation(finding)}\n    ${finding.where}`,
+    )
+  console.log(
+    `${result.operationCount} operations, ${result.crashCount} crashes, ${result.findings.length} violations`,
+  )
+  return result.findings.length === 0 ? 0 : 1
+}
+
+async function runSabotage(): Promise<number> {
+  const dist = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
+  const verdicts = await sabotage(
+    dist,
+    Number(values.from),
+    Math.min(2, availableParallelism()),
+    (verdict) => {
+      if (values.json) console.log(JSON.stringify({ ...verdict, mutation: verdict.mutation.name }))
+      else
+        console.log(
+          `${verdict.found ? 'found    ' : 'NOT FOUND'} ${verdict.mutation.name.padEnd(32)} ${verdict.oracle} ${verdict.hunt} seed=${verdict.seed} op=${verdict.op} after ${verdict.crashCount} crashes: ${verdict.text.slice(0, 90)}`,
+        )
+    },
+    values.name === undefined ? [] : [values.name],
+  )
+  const missed = verdicts.filter(({ found }) => !found)
+  console.log(`${verdicts.length} guarantees taken away, ${verdicts.length - missed.length} noticed`)
+  return missed.length === 0 ? 0 : 1
+}
+
+function progress(done: number, count: number, crashes: number, failing: number): void {
+  if (!process.stderr.isTTY || values.json) return
+  const width = 30
+  const filled = Math.round((done / count) * width)
+  process.stderr.write(
+    `\r[${'='.repeat(filled)}${' '.repeat(width - filled)}] ${done}/${count} seeds, ${crashes} crashes, ${failing} failing`,
+  )
+}
+
+function progressEnd(): void {
+  if (process.stderr.isTTY && !values.json) process.stderr.write('\n')
+}

@@ -1,0 +1,340 @@
+/** Guarantees that can be taken away, one at a time, from a copy of the built engine. Each edit must match exactly once: a change of
+ * the source that disarms one is noticed. */
+import type { HuntName } from '../../src/sim/hunt.js'
+
+export interface Edit {
+  /** Below dist/src. */
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+export interface Mutation {
+  readonly name: string
+  /** The rule that is taken away. */
+  readonly rule: string
+  readonly edits: readonly Edit[]
+  /** The hunts that are tried first; then all others. */
+  readonly hunts: readonly HuntName[]
+}
+
+const one = (
+  name: string,
+  rule: string,
+  file: string,
+  find: string,
+  replace: string,
+  hunts: readonly HuntName[] = [],
+): Mutation => ({ name, rule, edits: [{ file, find, replace }], hunts })
+
+export const mutations: readonly Mutation[] = [
+  one(
+    'journal-not-synced',
+    'a batch is synced before its tickets settle',
+    'log/segment-pool.js',
+    "disk.open(this.#path(spare), 'synced')",
+    "disk.open(this.#path(spare), 'write')",
+  ),
+  one(
+    'ticket-joins-sync',
+    'a sync in flight proves nothing about bytes appended meanwhile',
+    'log/group-commit.js',
+    'this.#durableEnd = this.#grid.at(batch.index, batch.offsetBytes + batch.used);',
+    'this.#durableEnd = this.end;',
+  ),
+  one(
+    'segment-name-not-synced',
+    "the directory is synced before a segment's first batch",
+    'log/segment-pool.js',
+    'await disk.syncDirectory(directory);\n        return file;',
+    'return file;',
+  ),
+  one(
+    'recycled-name-not-synced',
+    'a spare is used only after its name is durable',
+    'log/segment-pool.js',
+    'await disk.syncDirectory(directory);\n        for (const name of names)',
+    'for (const name of names)',
+    ['carried', 'turning'],
+  ),
+  {
+    name: 'checksum-without-place',
+    rule: 'a frame of another place or life of the file never verifies',
+    edits: [
+      {
+        file: 'record/frame.js',
+        find: 'buffer.writeUInt32LE(crc32(buffer.subarray(at + 4, end), seed), at);',
+        replace: 'buffer.writeUInt32LE(crc32(buffer.subarray(at + 4, end)), at);',
+      },
+      {
+        file: 'record/frame.js',
+        find: 'buffer.subarray(at + 4, at + frameHeaderBytes + payloadBytes), seed);',
+        replace: 'buffer.subarray(at + 4, at + frameHeaderBytes + payloadBytes));',
+      },
+    ],
+    hunts: ['carried'],
+  },
+  one(
+    'half-batch-counts',
+    'a batch counts as a whole or not at all',
+    'log/segment-scan.js',
+    'visit(window, at, offsetBytes, bytes);\n            return false;',
+    'visit(window, at, offsetBytes, bytes);\n            last = { start, end: offsetBytes + bytes, previousEnd: last === undefined ? 0 : last.previousEnd };\n            first ??= last;\n            return false;',
+  ),
+  one(
+    'last-batch-not-rewritten',
+    'the last batch is rewritten before anything is built on it',
+    'engine/open-journal.js',
+    'await rewriteLastBatch(options, files, tail);',
+    '',
+    ['failing'],
+  ),
+  one(
+    'failed-write-retried',
+    'a write to the journal that failed is the end of this life',
+    'log/journal-writer.js',
+    'await this.#file.write(bytes, offsetBytes);',
+    'await this.#file.write(bytes, offsetBytes).catch(() => this.#file.write(bytes, offsetBytes));',
+    ['failing'],
+  ),
+  one(
+    'lane-sync-retried',
+    'a sync of a lane that failed is the end of this life',
+    'log/lane-log.js',
+    'await this.#open.get(index).file.sync();',
+    'await this.#open.get(index).file.sync().catch(() => this.#open.get(index).file.sync());',
+    ['failing'],
+  ),
+  one(
+    'cut-tail-comes-back',
+    "a new life's first commit names where the old tail was cut",
+    'engine/open-journal.js',
+    'previousEnd: tail.end,',
+    'previousEnd: grid.at(tail.index, header.segmentBytes),',
+  ),
+  one(
+    'checkpoint-before-envelopes',
+    'the checkpoint record comes after the sync of the lanes it vouches for (envelopes)',
+    'engine/checkpointer.js',
+    'await logs?.envelopes.sync();',
+    '',
+  ),
+  one(
+    'checkpoint-before-data',
+    'the checkpoint record comes after the sync of the lanes it vouches for (data)',
+    'engine/checkpointer.js',
+    'await logs?.data.sync();',
+    '',
+  ),
+  one(
+    'lane-names-not-synced',
+    'the names of lane segments are durable before a checkpoint vouches for them',
+    'log/lane-log.js',
+    'await this.#options.disk.syncDirectory(this.#options.directory);',
+    '',
+  ),
+  one(
+    'lane-not-padded',
+    'no later write touches a block that a checkpoint vouches for',
+    'log/lane-log.js',
+    'if (used > 0) {',
+    'if (used > blockBytes) {',
+    ['everything', 'turning', 'random'],
+  ),
+  one(
+    'runner-past-checkpoint',
+    'nothing is started behind the checkpointed end of a lane',
+    'engine/lane-reading.js',
+    ': lane.trustedEnd;',
+    ': lane.logs.envelopes.end;',
+  ),
+  one(
+    'runner-past-durable',
+    'the incoming runner starts only what is durable',
+    'engine/lane-reading.js',
+    'this.#parts.journal.durableEnd : lane',
+    'this.#parts.journal.end : lane',
+  ),
+  one(
+    'lane-tail-believed',
+    'a lane is believed up to its checkpointed end and no further',
+    'recovery/working-set.js',
+    'trustedEnd !== undefined && note.targetEnd <= trustedEnd',
+    'trustedEnd !== undefined',
+  ),
+  one(
+    'replaced-never-believed',
+    'a replacement before the checkpointed end removes its start',
+    'recovery/working-set.js',
+    'trustedEnd !== undefined && note.targetEnd <= trustedEnd',
+    'false',
+  ),
+  one(
+    'report-note-forgotten',
+    'what a note says of reports counts even if its target does not',
+    'recovery/working-set.js',
+    "message.records.push({ kind: 'reported', reported: note.reported, warnings: note.warnings });",
+    '',
+  ),
+  one(
+    'carrying-start-adds',
+    'a carrying start takes the place of the one that it names',
+    'recovery/working-set.js',
+    'this.#working.delete(carried.start);',
+    ';',
+    ['second crash', 'carried'],
+  ),
+  one(
+    'carrying-forgets-outcomes',
+    'a carrying start carries the outcomes',
+    'active/active-message.js',
+    'this.#applyNotes(carried.notes);',
+    '',
+    ['second crash', 'carried'],
+  ),
+  one(
+    'carrying-forgets-reports',
+    'a carrying start carries what was reported',
+    'active/active-message.js',
+    'this.#reported = carried.reported;',
+    '',
+    ['second crash', 'random'],
+  ),
+  one(
+    'outcome-not-recorded',
+    'an outcome is appended before the message can settle',
+    'engine/dispatch.js',
+    'journal.append(kinds.delivery, message.place.lane, options.clock.wallMs(), payload);',
+    '',
+  ),
+  one(
+    'success-waits-for-sync',
+    'a success asks for a prompt sync',
+    'engine/dispatch.js',
+    'if (isDelivered)\n            this.#parts.journal.want();',
+    '',
+  ),
+  one(
+    'recycled-one-checkpoint-early',
+    'pins go with a checkpoint captured after the end of the message',
+    'garbage/pins.js',
+    'this.#released.push(index);',
+    'const count = this.#counts.get(index);\n        if (count === 1)\n            this.#counts.delete(index);\n        else\n            this.#counts.set(index, count - 1);',
+    ['carried', 'turning', 'random'],
+  ),
+  {
+    name: 'pins-forgotten',
+    rule: 'the segments of an active message are held',
+    edits: [
+      {
+        file: 'garbage/pins.js',
+        find: 'this.#counts.set(index, (this.#counts.get(index) ?? 0) + 1);',
+        replace: '',
+      },
+      { file: 'garbage/pins.js', find: 'this.#released.push(index);', replace: '' },
+    ],
+    hunts: ['carried', 'crowded'],
+  },
+  one(
+    'suffix-forgets-active',
+    'the suffix begins at the earliest start of an active message',
+    'engine/capture.js',
+    'const suffix = active.earliestStart ?? journal.end;',
+    'const suffix = journal.end;',
+  ),
+  one(
+    'runner-position-is-read-position',
+    'a restart position counts only what has a start record',
+    'lane/runner.js',
+    'return this.#ring.peek()?.position ?? this.#readFrom;',
+    'return this.#readFrom;',
+    ['crowded', 'everything'],
+  ),
+  one(
+    'checkpoint-during-recovery',
+    'no checkpoint is taken before recovery has ended',
+    'engine/engine.js',
+    'const messages = await recover(',
+    'await this.checkpointer.run();\n        const messages = await recover(',
+    ['second crash'],
+  ),
+  one(
+    'segment-without-checkpoint',
+    'every segment begins with a copy of the newest checkpoint',
+    'log/group-commit.js',
+    'this.#fit(groupBytes + frameBytes(this.#checkpoint.length));\n        this.append(kinds.checkpoint, 0, timeMs, this.#checkpoint);',
+    'this.#fit(groupBytes);',
+  ),
+  one(
+    'stale-checkpoint-copied',
+    'restart positions never go back',
+    'log/journal-writer.js',
+    'this.#commits.rememberCheckpoint(payload);',
+    '',
+    ['carried', 'turning'],
+  ),
+  one(
+    'finish-before-report',
+    'a report and the end that it belongs to are durable together',
+    'engine/ending.js',
+    "this.#appendReport(message, written, timeMs, 'failed');\n        const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);",
+    "const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);\n        journal.open((written?.group.bytes ?? 0) + 8192);\n        setImmediate(() => this.#appendReport(message, written, timeMs, 'failed'));",
+  ),
+  one(
+    'report-written-twice',
+    'a report is written once',
+    'engine/ending.js',
+    'reported,\n            warnings: facts.warnings,',
+    'reported: [],\n            warnings: facts.warnings,',
+  ),
+  one(
+    'spool-file-not-synced',
+    'large data is durable before its envelope is appended',
+    'engine/spool.js',
+    'await file.sync();',
+    '',
+  ),
+  one(
+    'spool-name-not-synced',
+    'the name of large data is durable before its envelope is appended',
+    'engine/spool.js',
+    'await this.#syncDirectory();',
+    '',
+  ),
+  one(
+    'spool-unlinked-early',
+    'a spool file is unlinked only when the finish is durable',
+    'engine/ending.js',
+    'await journal.whenDurable(position(at + frameBytes(payload.length)));',
+    '',
+  ),
+  one(
+    'spool-holds-no-suffix',
+    'a message whose spool file is there holds the suffix',
+    'engine/ending.js',
+    'active.endHolding(message);',
+    'active.end(message);',
+  ),
+  one(
+    'spool-names-forgotten',
+    'a checkpoint syncs every directory in which a name was removed',
+    'engine/checkpointer.js',
+    'await spool.syncNames();',
+    '',
+  ),
+  one(
+    'incoming-begins-late',
+    'mail that is older than the first checkpoint is found',
+    'lane/lane-plan.js',
+    'newLane(incomingLane, 0, true, born)',
+    'newLane(incomingLane, 0, true, journalEnd)',
+    ['everything'],
+  ),
+  one(
+    'marker-of-runner-lost',
+    'runners go on behind what was started',
+    'engine/recover.js',
+    'lane.runner.readTo(trace.runner);',
+    '',
+  ),
+]
