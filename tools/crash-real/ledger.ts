@@ -9,25 +9,7 @@
 import { createHash } from 'node:crypto'
 import { attemptsOfNever, fateOf, isRefused, numberedMail, numberOf, type Mixture } from './mail.js'
 import type { EffectLine, TraceLine } from './trace.js'
-
-export type ViolationKind =
-  'lost' | 'repeated' | 'changed' | 'phantom' | 'report' | 'unreadable' | 'leftover' | 'stuck' | 'life'
-
-export interface Violation {
-  readonly kind: ViolationKind
-  readonly what: string
-}
-
-export interface Counts {
-  lives: number
-  settled: number
-  rejected: number
-  delivered: number
-  duplicates: number
-  /** Deliveries whose outcome was not proven durable when their life ended. */
-  allowance: number
-  reports: number
-}
+import { noCounts, type Counts, type Violation, type ViolationKind } from './verdict.js'
 
 /** What is known of one recipient of one message, or of one report. */
 interface Course {
@@ -57,15 +39,7 @@ interface Recorded {
 const violationsMax = 1000
 
 export class Ledger {
-  readonly counts: Counts = {
-    lives: 0,
-    settled: 0,
-    rejected: 0,
-    delivered: 0,
-    duplicates: 0,
-    allowance: 0,
-    reports: 0,
-  }
+  readonly counts: Counts = noCounts()
   readonly violations: Violation[] = []
   readonly #seed: number
   readonly #mixture: Mixture

@@ -1,9 +1,10 @@
 /** One queue directory through many lives: lives under load are ended by a part, then it is drained and judged. */
 import { seededPrng, type Prng } from '../../src/base/prng.js'
 import { Child, type ChildOptions } from './child.js'
-import { Ledger, type Counts, type Violation } from './ledger.js'
+import { Ledger } from './ledger.js'
 import type { Mixture } from './mail.js'
 import type { Undo } from './undo.js'
+import type { Counts, Violation } from './verdict.js'
 import type { WorkerTask } from './worker-task.js'
 
 export interface Run {

@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process'
 import type { Child } from './child.js'
 import { missing } from './loop-file-system.js'
 import { Session, type CaseResult, type Run } from './session.js'
+import { noCounts, type Violation } from './verdict.js'
 
 export interface Failure {
   readonly call: string
@@ -77,8 +78,8 @@ async function atWork(run: Run, failure: Failure, name: string): Promise<CaseRes
 async function atBirth(run: Run, failure: Failure, name: string): Promise<CaseResult> {
   const { directory, remove } = place(run)
   const seen: Seen[] = []
-  const counts = { lives: 0, settled: 0, rejected: 0, delivered: 0, duplicates: 0, allowance: 0, reports: 0 }
-  const violations: CaseResult['violations'][number][] = []
+  const counts = noCounts()
+  const violations: Violation[] = []
   const cycles = Math.ceil(run.cycles / 2)
   for (let cycle = 0; cycle < cycles; cycle++) {
     run.progress(`strace ${name} ${cycle + 1}`)
