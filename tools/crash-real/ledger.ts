@@ -7,7 +7,7 @@
  * were in flight, or in the batch being synced, or in the one that waited, or nobody submitted since. Their number is the
  * allowance, which a run under steady load keeps small. */
 import { createHash } from 'node:crypto'
-import { attemptsOfNever, fateOf, isRefused, numberedMail, numberOf, type Mixture } from './mail.js'
+import { attemptsOfNever, fateOf, isRefused, keyOf, numberedMail, numberOf, type Mixture } from './mail.js'
 import type { EffectLine, TraceLine } from './trace.js'
 import { noCounts, type Counts, type Violation, type ViolationKind } from './verdict.js'
 
@@ -247,7 +247,3 @@ export class Ledger {
     }
   }
 }
-
-/** A message's recipients are nobody else's; a report's are those of other reports too. */
-const keyOf = (id: string, recipient: string): string =>
-  fateOf(recipient) === 'from' ? `${id} ${recipient}` : recipient

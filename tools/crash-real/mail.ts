@@ -95,3 +95,7 @@ export function outcomeFor(address: string, attempts: number, gateOpen: boolean)
       return taken
   }
 }
+
+/** What tells one course of attempts from another. A message's recipients are nobody else's; a report's are those of other reports too. */
+export const keyOf = (id: string, recipient: string): string =>
+  fateOf(recipient) === 'from' ? `${id} ${recipient}` : recipient
