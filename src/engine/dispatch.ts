@@ -70,8 +70,9 @@ export class Dispatch {
       )
   }
 
+  /** Another message may become active: the scheduler has room for it, and the journal for what becomes of it. */
   get hasRoom(): boolean {
-    return this.#scheduler.hasRoom
+    return this.#scheduler.hasRoom && this.#canRecord()
   }
 
   /** Destinations in use, dead or suspended; `untilMs` by the wall clock. */
@@ -132,7 +133,7 @@ export class Dispatch {
   #run(): void {
     const nowMs = this.#parts.options.clock.monotonicMs()
     this.#scheduler.tick(nowMs)
-    while (this.canRecord() && !this.#parts.life.isOver) {
+    while (this.#canRecord() && !this.#parts.life.isOver) {
       const entry = this.#scheduler.next(nowMs)
       if (entry === undefined) break
       this.#begin(entry)
@@ -143,7 +144,7 @@ export class Dispatch {
   }
 
   /** Attempts begin only while there is room for what all that are under way can bring. */
-  canRecord(): boolean {
+  #canRecord(): boolean {
     const { journal } = this.#parts
     const bytes = outcomesBytes + this.#underWay * outcomeBytes
     return journal.room(Math.min(bytes, journal.grid.segmentBytes / 8), 'accepted mail') === 'yes'

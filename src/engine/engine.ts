@@ -42,7 +42,7 @@ export class Engine {
     this.reclaim = new Reclaim(parts)
     this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
     this.intake = new Intake(parts, {
-      hasRoom: () => active.count < options.activeCountMax && this.dispatch.canRecord(),
+      hasRoom: () => active.count < options.activeCountMax && this.dispatch.hasRoom,
       onStart: (message) => this.dispatch.admit(message),
     })
     this.settle = new Settle(parts, {

@@ -10,7 +10,7 @@ const namePattern = /^([0-9a-f]{12,14})\.mail$/
 /** Numbers of one life: a life's first is above all that earlier ones gave, without reading what they were. */
 const numbersPerLife = 2 ** 28
 
-export const spoolName = (number: number): string => `${number.toString(16).padStart(12, '0')}.mail`
+const spoolName = (number: number): string => `${number.toString(16).padStart(12, '0')}.mail`
 
 export function spoolNumberOf(name: string): number | undefined {
   const digits = namePattern.exec(name)?.[1]

@@ -1,7 +1,7 @@
 /** Everything needed to route a message, without its data. A replacement is an envelope that stands for what was left of
  * an earlier one; in a log that has no `replaced` notes it names the start that it replaces. */
 import type { MessageId } from '../base/message-id.js'
-import { nowhere, position, type Position } from '../base/position.js'
+import { position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
@@ -89,8 +89,6 @@ export function decodeEnvelope(encoded: Buffer): Envelope {
     })
   return envelope
 }
-
-export const replacesSomething = (envelope: Envelope): boolean => envelope.replaces !== nowhere
 
 function writePlace(data: DataPlace): void {
   switch (data.kind) {
