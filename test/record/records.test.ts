@@ -61,6 +61,15 @@ test.each(codecs)('a record (%s) comes back as it was written', (_, { any, encod
   )
 })
 
+test.each(codecs)('a record (%s) is written as the MessagePack library writes it', (_, { any, encode }) => {
+  fc.assert(
+    fc.property(any, (value) => {
+      const written = Buffer.from(encode(value as never))
+      expect(written.equals(packr.pack(packr.unpack(written)))).toBe(true)
+    }),
+  )
+})
+
 const decoders = codecs.map(
   ([name, { any, encode, decode }]) =>
     [name, decode, any.map((value) => Buffer.from(encode(value as never)))] as const,
