@@ -26,10 +26,12 @@ const { values } = parseArgs({
   },
 })
 
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
 /** Failing seeds that are shrunk and printed. */
 const shownMax = 5
 
-if (values.help) console.log(usage)
+if (values.help) say(usage)
 else if (values.sabotage) process.exitCode = await runSabotage()
 else if (values.seed !== undefined) process.exitCode = await replay(Number(values.seed))
 else process.exitCode = await series(Number(values.from), Number(values.seeds))
@@ -58,9 +60,9 @@ async function series(from: number, count: number): Promise<number> {
     seconds: Math.round(seconds * 10) / 10,
     crashesPerSecond: Math.round(sum.crashes / seconds),
   }
-  if (values.json) console.log(JSON.stringify(summary))
+  if (values.json) say(JSON.stringify(summary))
   else
-    console.log(
+    say(
       Object.entries(summary)
         .map(([name, value]) => `${name} ${value}`)
         .join(', '),
@@ -71,7 +73,7 @@ async function series(from: number, count: number): Promise<number> {
 async function show(finding: Finding): Promise<void> {
   const { finding: small, only } = await shrink(finding)
   const replayWith = `--seed ${small.seed} --op ${small.op}${only === undefined ? '' : ` --only ${only.join(',')}`}`
-  console.log(`${describeViolation(small)}\n    ${small.where}\n    npm run crash -- ${replayWith}`)
+  say(`${describeViolation(small)}\n    ${small.where}\n    npm run crash -- ${replayWith}`)
 }
 
 async function replay(seed: number): Promise<number> {
@@ -81,10 +83,10 @@ async function replay(seed: number): Promise<number> {
     ...(values.only === undefined ? {} : { only: values.only.split(',').map(Number) }),
   })
   for (const finding of result.findings)
-    console.log(
+    say(
       `op ${finding.op}${finding.secondOp === undefined ? '' : ` then ${finding.secondOp}`}: ${describeViolation(finding)}\n    ${finding.where}`,
     )
-  console.log(
+  say(
     `${result.operationCount} operations, ${result.crashCount} crashes, ${result.findings.length} violations`,
   )
   return result.findings.length === 0 ? 0 : 1
@@ -97,16 +99,16 @@ async function runSabotage(): Promise<number> {
     Number(values.from),
     Math.min(2, availableParallelism()),
     (verdict) => {
-      if (values.json) console.log(JSON.stringify({ ...verdict, mutation: verdict.mutation.name }))
+      if (values.json) say(JSON.stringify({ ...verdict, mutation: verdict.mutation.name }))
       else
-        console.log(
+        say(
           `${verdict.found ? 'found    ' : 'NOT FOUND'} ${verdict.mutation.name.padEnd(32)} ${verdict.oracle} ${verdict.hunt} seed=${verdict.seed} op=${verdict.op} after ${verdict.crashCount} crashes: ${verdict.text.slice(0, 90)}`,
         )
     },
     values.name === undefined ? [] : [values.name],
   )
   const missed = verdicts.filter(({ found }) => !found)
-  console.log(`${verdicts.length} guarantees taken away, ${verdicts.length - missed.length} noticed`)
+  say(`${verdicts.length} guarantees taken away, ${verdicts.length - missed.length} noticed`)
   return missed.length === 0 ? 0 : 1
 }
 

@@ -49,14 +49,6 @@ export const mutations: readonly Mutation[] = [
     'await disk.syncDirectory(directory);\n        return file;',
     'return file;',
   ),
-  one(
-    'recycled-name-not-synced',
-    'a spare is used only after its name is durable',
-    'log/segment-pool.js',
-    'await disk.syncDirectory(directory);\n        for (const name of names)',
-    'for (const name of names)',
-    ['carried', 'turning'],
-  ),
   {
     name: 'checksum-without-place',
     rule: 'a frame of another place or life of the file never verifies',
@@ -100,7 +92,7 @@ export const mutations: readonly Mutation[] = [
   one(
     'lane-sync-retried',
     'a sync of a lane that failed is the end of this life',
-    'log/lane-log.js',
+    'log/lane-segments.js',
     'await this.#open.get(index).file.sync();',
     'await this.#open.get(index).file.sync().catch(() => this.#open.get(index).file.sync());',
     ['failing'],
@@ -129,7 +121,7 @@ export const mutations: readonly Mutation[] = [
   one(
     'lane-names-not-synced',
     'the names of lane segments are durable before a checkpoint vouches for them',
-    'log/lane-log.js',
+    'log/lane-segments.js',
     'await this.#options.disk.syncDirectory(this.#options.directory);',
     '',
   ),
@@ -204,8 +196,8 @@ export const mutations: readonly Mutation[] = [
     'outcome-not-recorded',
     'an outcome is appended before the message can settle',
     'engine/dispatch.js',
-    'journal.append(kinds.delivery, message.place.lane, options.clock.wallMs(), payload);',
-    '',
+    "journal.append(kinds.delivery, message.place.lane, options.clock.wallMs(), payload);\n        message.apply({ kind: 'delivery', notes });",
+    "message.apply({ kind: 'delivery', notes });",
   ),
   one(
     'success-waits-for-sync',

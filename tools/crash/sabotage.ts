@@ -2,7 +2,6 @@
  * Invariant: the engine that is tested is the one that was built; the damage is done to a copy. */
 import { spawn } from 'node:child_process'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { huntNames } from '../../src/sim/hunt.js'
 import { mutations, type Edit, type Mutation } from './mutations.js'
 
@@ -20,7 +19,7 @@ export interface Verdict {
 /** A hunt that takes longer has not found it. */
 const hunterMsMax = 120_000
 
-/** @param dist the build, with `src` in it @param parallel hunters at once */
+/** @param dist the build, with `src` and `tools` in it, @param parallel hunters at once, @param only names; all when there are none */
 export async function sabotage(
   dist: string,
   seed: number,
@@ -48,7 +47,7 @@ async function judge(dist: string, seed: number, mutation: Mutation): Promise<Ve
   try {
     await cp(`${dist}/src`, directory, { recursive: true, filter: (path) => !/\.(d\.ts|map)$/.test(path) })
     for (const edit of mutation.edits) await damage(directory, mutation.name, edit)
-    const found = await hunter(directory, seed, mutation)
+    const found = await hunter(dist, directory, seed, mutation)
     return { ...notFound, seed, ...found, mutation, found: found.oracle !== undefined }
   } finally {
     await rm(directory, { recursive: true, force: true })
@@ -70,11 +69,12 @@ export async function damage(directory: string, name: string, { file, find, repl
 }
 
 function hunter(
+  dist: string,
   directory: string,
   seed: number,
   { hunts }: Mutation,
 ): Promise<Partial<Omit<Verdict, 'mutation' | 'found'>>> {
-  const child = fileURLToPath(new URL('./sabotage-child.js', import.meta.url))
+  const child = `${dist}/tools/crash/sabotage-child.js`
   const names = [...hunts, ...huntNames.filter((name) => !hunts.includes(name))]
   return new Promise((resolve, reject) => {
     const process_ = spawn(process.execPath, [child, directory, String(seed), ...names], {

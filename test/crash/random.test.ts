@@ -1,0 +1,18 @@
+/** Tier 2 in small: a few seeds of what `npm run crash` does by the thousand, and that a seed is a run. */
+import { expect, test } from 'vitest'
+import { randomRun } from '../../src/sim/random-run.js'
+import { lines } from './fixture.js'
+
+test('no seed breaks a promise', async () => {
+  for (let seed = 1000; seed < 1012; seed++) {
+    const { findings, crashCount } = await randomRun({ seed })
+    expect(lines(findings)).toEqual([])
+    expect(crashCount).toBeGreaterThan(0)
+  }
+})
+
+test('a seed gives the same run twice', async () => {
+  const first = await randomRun({ seed: 17 })
+  const second = await randomRun({ seed: 17 })
+  expect(second).toEqual(first)
+})

@@ -1,0 +1,89 @@
+/** Bugs of the engine that the crash hunt found, each with the run that showed it. */
+import { expect, test } from 'vitest'
+import { exhaust } from '../../src/sim/exhaustive.js'
+import { failEach } from '../../src/sim/failing.js'
+import { QueueLife } from '../../src/sim/queue-life.js'
+import { QueueModel } from '../../src/sim/queue-model.js'
+import { randomRun } from '../../src/sim/random-run.js'
+import { afterwards, everything } from '../../src/sim/small-workloads.js'
+import { lines } from './fixture.js'
+
+test('an idle queue takes no more checkpoints', async () => {
+  const life = new QueueLife({ seed: 1, order: 'fifo', workload: everything, model: new QueueModel() })
+  expect(await life.open()).toBe(true)
+  life.plan(everything.steps)
+  await life.run(600_000)
+  const { callCount } = life.disk
+  await life.run(6_000_000)
+  expect(life.disk.callCount).toBe(callCount)
+})
+
+test('a second crash while an unfinished queue is taken away leaves one that opens', async () => {
+  for (const op of [17, 21, 34])
+    for (const seed of [1, 2]) {
+      const { findings } = await exhaust(everything, {
+        seed,
+        order: 'seeded',
+        power: { statesMax: 4, exhaustiveUnitsMax: 1, randomStates: 1 },
+        kills: true,
+        secondEvery: 2,
+        secondStatesMax: 2,
+        more: afterwards,
+        op,
+      })
+      expect(lines(findings)).toEqual([])
+    }
+})
+
+test('a device that fails while the queue opens is told to who opens it', async () => {
+  const { findings } = await failEach(everything, {
+    seed: 1,
+    order: 'fifo',
+    errno: 'EIO',
+    powerEvery: 0,
+    op: 25,
+  })
+  expect(lines(findings)).toEqual([])
+})
+
+test('mail that was settled before the first checkpoint of the queue survives', async () => {
+  const { findings } = await failEach(everything, {
+    seed: 1,
+    order: 'fifo',
+    errno: 'SHORT',
+    powerEvery: 0,
+    op: 7,
+  })
+  expect(lines(findings)).toEqual([])
+})
+
+test('a spool file that a killed life had unlinked does not come back for good', async () => {
+  for (const op of [119, 120, 121]) {
+    const { findings } = await failEach(everything, {
+      seed: 1,
+      order: 'fifo',
+      errno: 'ENOSPC',
+      powerEvery: 7,
+      op,
+    })
+    expect(lines(findings)).toEqual([])
+  }
+})
+
+test('a spool directory that cannot be synced ends the life', async () => {
+  for (let op = 86; op <= 96; op++) {
+    const { findings } = await failEach(everything, {
+      seed: 1,
+      order: 'fifo',
+      errno: 'EIO',
+      powerEvery: 0,
+      op,
+    })
+    expect(lines(findings)).toEqual([])
+  }
+})
+
+test('a report on one that failed behind one that expired is composed', async () => {
+  const { findings } = await randomRun({ seed: 5, op: 120 })
+  expect(lines(findings)).toEqual([])
+})
