@@ -1,6 +1,6 @@
 /** Where a figure was measured: printed with every result, because a figure without its machine says nothing. */
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
-import { cpus, release, totalmem, type } from 'node:os'
+import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Row } from './output.js'
@@ -11,6 +11,8 @@ export function machine(directory: string): Row {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: cpus().length,
+    // What others did meanwhile: above the number of cores, absolute figures say little.
+    loadAverage: loadavg()[0] ?? 0,
     memoryMiB: Math.round(totalmem() / 1024 / 1024),
     kernel: `${type()} ${release()}`,
     node: process.version,

@@ -73,8 +73,11 @@ function runAndSave(name: string, { directory }: Options): Promise<number> {
       if (code === 0) {
         const results = join(packageRoot(), 'bench', 'results')
         mkdirSync(results, { recursive: true })
-        const lines = text.trim().split('\n')
-        writeFileSync(join(results, `${name}.json`), `[\n${lines.join(',\n')}\n]\n`)
+        const rows = text
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as unknown)
+        writeFileSync(join(results, `${name}.json`), `${JSON.stringify(rows, null, 2)}\n`)
       }
       resolve(code ?? 1)
     })
