@@ -9,14 +9,22 @@ import { bodyOf, recipientsOf, sender } from './payloads.js'
 const waitingSender = 'backlog@example.org'
 const backlogSubmittersMax = 1000
 
+/** First attempts that are still to come: a message that is durable and not yet active is seen nowhere else. */
+interface Owed {
+  recipientCount: number
+}
+
 export function engine(options: ContenderOptions): Promise<Store> {
-  return engineStore(options, {
+  const owed: Owed = { recipientCount: 0 }
+  return engineStore(options, owed, {
     transports: {
       now: {
-        deliver: ({ sender: from }) =>
-          from === waitingSender
+        deliver: ({ sender: from, attempts, recipients }) => {
+          if (attempts === 0) owed.recipientCount -= recipients.length
+          return from === waitingSender
             ? { kind: 'deferred', status: '4.0.0', reason: 'part of the backlog' }
-            : { kind: 'delivered' },
+            : { kind: 'delivered' }
+        },
       },
     },
     route: () => ({ transport: 'now', nexthop: 'example.net' }),
@@ -24,32 +32,43 @@ export function engine(options: ContenderOptions): Promise<Store> {
 }
 
 export function accept(options: ContenderOptions): Promise<Store> {
-  return engineStore(options, {
+  return engineStore(options, undefined, {
     transports: { never: { deliver: (_request) => new Promise(() => undefined) } },
     route: () => ({ transport: 'never', nexthop: 'example.net' }),
     activeCountMax: 1,
   })
 }
 
-async function engineStore(contest: ContenderOptions, options: QueueOptions): Promise<Store> {
+/** @param owed undefined: nothing is delivered */
+async function engineStore(
+  contest: ContenderOptions,
+  owed: Owed | undefined,
+  options: QueueOptions,
+): Promise<Store> {
   const queue = await openQueue(`${contest.directory}/queue`, options)
   await new Promise((resolve) => queue.once('recovered', resolve))
-  await fillBacklog(queue, contest)
-  const submission = {
-    sender,
-    recipients: recipientsOf(contest.recipientCount),
-    data: bodyOf(contest.messageBytes),
-  }
+  await fillBacklog(queue, owed, contest)
+  const recipients = recipientsOf(contest.recipientCount)
+  const submission = { sender, recipients, data: bodyOf(contest.messageBytes) }
   return {
-    submit: () => queue.submit(submission),
-    drained: () => drained(queue, options.activeCountMax ?? 0),
+    submit: () => {
+      if (owed !== undefined) owed.recipientCount += recipients.length
+      return queue.submit(submission)
+    },
+    drained: () => drained(queue, owed),
     syncs: () => queue.stats().journal,
     close: async () => queue.crash(),
   }
 }
 
-async function fillBacklog(queue: Queue, { backlogCount, messageBytes }: ContenderOptions): Promise<void> {
+async function fillBacklog(
+  queue: Queue,
+  owed: Owed | undefined,
+  { backlogCount, messageBytes }: ContenderOptions,
+): Promise<void> {
+  if (owed === undefined || backlogCount === 0) return
   const submission = { sender: waitingSender, recipients: recipientsOf(1), data: bodyOf(messageBytes) }
+  owed.recipientCount += backlogCount
   let submitted = 0
   const submit = async (): Promise<void> => {
     while (submitted < backlogCount) {
@@ -58,14 +77,15 @@ async function fillBacklog(queue: Queue, { backlogCount, messageBytes }: Contend
     }
   }
   await Promise.all(Array.from({ length: Math.min(backlogCount, backlogSubmittersMax) }, submit))
-  await drained(queue, 0)
+  await drained(queue, owed)
 }
 
-/** Nothing is active, nothing waits for a sync. A message may still be between the two, so it has to be seen twice. */
-async function drained(queue: Queue, activeCountKept: number): Promise<void> {
-  for (let idle = 0; idle < 2;) {
+/** Every attempt was made, nothing is active, nothing waits for a sync. */
+async function drained(queue: Queue, owed: Owed | undefined): Promise<void> {
+  for (;;) {
     const { activeCount, journal } = queue.stats()
-    idle = activeCount <= activeCountKept && journal.stagedBytes === 0 ? idle + 1 : 0
+    const isDelivered = owed === undefined || (owed.recipientCount === 0 && activeCount === 0)
+    if (isDelivered && journal.stagedBytes === 0) return
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
