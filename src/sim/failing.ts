@@ -15,6 +15,8 @@ export interface FailOptions {
   readonly seed: number
   readonly order: EventOrder
   readonly errno: Fault['errno']
+  /** What the call does before it fails; of a write, by default, a part. */
+  readonly effect?: NonNullable<Fault['effect']>
   /** Of the life after the failure each so-manieth operation is a power loss; 0: none. */
   readonly powerEvery: number
   /** Stop at the first violation. */
@@ -68,7 +70,7 @@ async function failAt(
     workload,
     model,
     mayCrash: true,
-    faults: [{ at: op, errno, kinds: kindsOf(errno) }],
+    faults: [{ at: op, errno, kinds: kindsOf(errno), effect: options.effect ?? 'part' }],
     onOperation: (_, { operation }) => {
       if (kindsOf(errno).includes(operation.kind) && ++count === op) failed = operation
     },

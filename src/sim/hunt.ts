@@ -18,7 +18,7 @@ export const huntNames = [
 export type HuntName = (typeof huntNames)[number]
 
 /** Seeds of a random hunt. */
-const randomSeeds = 40
+const randomSeeds = 120
 
 export async function hunt(name: HuntName, seed: number): Promise<HuntResult> {
   switch (name) {
@@ -35,7 +35,14 @@ export async function hunt(name: HuntName, seed: number): Promise<HuntResult> {
     case 'second crash':
       return crashes(everything, seed, { secondEvery: 11, secondStatesMax: 2, kills: false })
     case 'failing':
-      return failEach(everything, { seed, order: 'fifo', errno: 'EIO', powerEvery: 17, untilFirst: true })
+      return failEach(everything, {
+        seed,
+        order: 'fifo',
+        errno: 'EIO',
+        effect: 'all',
+        powerEvery: 11,
+        untilFirst: true,
+      })
     case 'random':
       return randomSeries(seed)
   }

@@ -174,7 +174,7 @@ export const mutations: readonly Mutation[] = [
     'recovery/working-set.js',
     'this.#working.delete(carried.start);',
     ';',
-    ['second crash', 'carried'],
+    ['random'],
   ),
   one(
     'carrying-forgets-outcomes',
@@ -182,7 +182,7 @@ export const mutations: readonly Mutation[] = [
     'active/active-message.js',
     'this.#applyNotes(carried.notes);',
     '',
-    ['second crash', 'carried'],
+    ['random'],
   ),
   one(
     'carrying-forgets-reports',
@@ -190,7 +190,7 @@ export const mutations: readonly Mutation[] = [
     'active/active-message.js',
     'this.#reported = carried.reported;',
     '',
-    ['second crash', 'random'],
+    ['random'],
   ),
   one(
     'outcome-not-recorded',
@@ -212,7 +212,7 @@ export const mutations: readonly Mutation[] = [
     'garbage/pins.js',
     'this.#released.push(index);',
     'const count = this.#counts.get(index);\n        if (count === 1)\n            this.#counts.delete(index);\n        else\n            this.#counts.set(index, count - 1);',
-    ['carried', 'turning', 'random'],
+    ['random', 'carried', 'turning'],
   ),
   {
     name: 'pins-forgotten',
