@@ -48,11 +48,18 @@ export class NodeFile implements DiskFile {
 
   async write(bytes: Buffer, position: number): Promise<void> {
     const operation = this.#writeOperation
-    const count = await this.#run<number>(operation, (answer) => {
-      fs.write(this.#descriptor, bytes, 0, bytes.length, position, answer)
+    const count = await this.#writeFrom(bytes, 0, position)
+    if (count === bytes.length) return
+    // libuv goes on until all is written; fewer means that the next part failed, and its code is gone. The rest is tried to learn
+    // the code, a full disk above all; the write has failed in any case.
+    await this.#writeFrom(bytes, count, position)
+    throw diskFailure(operation, this.#path, undefined)
+  }
+
+  #writeFrom(bytes: Buffer, from: number, position: number): Promise<number> {
+    return this.#run<number>(this.#writeOperation, (answer) => {
+      fs.write(this.#descriptor, bytes, from, bytes.length - from, position + from, answer)
     })
-    // libuv goes on until all is written; fewer means that the next part failed and its code is gone.
-    if (count !== bytes.length) throw diskFailure(operation, this.#path, undefined)
   }
 
   sync(): Promise<void> {

@@ -12,6 +12,7 @@ import { frameBytes, payloadBytesMax } from '../record/frame.js'
 import { notesBytesMost } from '../record/outcome-note.js'
 import { appendGroup, messageGroup, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
+import { SpaceWatch } from './space-watch.js'
 import type { SpoolFile } from './spool.js'
 import { checkEnvelope, checkRef, DataCheck, type CheckedEnvelope, type Submission } from './submission.js'
 
@@ -36,6 +37,7 @@ export class Accept {
   readonly #parts: Parts
   readonly #ids: MessageIds
   readonly #tickets = new Ring<Ticket>()
+  readonly #space: SpaceWatch
   /** Streams that are being read. */
   readonly #streams = new Set<Readable>()
   /** Those who wait for room, in order. */
@@ -44,6 +46,7 @@ export class Accept {
   constructor(parts: Parts) {
     this.#parts = parts
     this.#ids = new MessageIds(parts.options.prng)
+    this.#space = new SpaceWatch(parts)
   }
 
   /** Settles when the message is durable.
@@ -234,7 +237,8 @@ export class Accept {
   ): Promise<Accepted> {
     const { journal } = this.#parts
     const room = journal.room(group.bytes, 'new mail')
-    if (room === 'no') throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
+    if (room === 'no' || this.#space.isShort)
+      throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
     if (room === 'wait' || journal.stagedBytes > stagedBytesMax)
       return this.#appendLater(submission, group, data, file)
     return this.#appendNow(group, data, file)

@@ -46,6 +46,8 @@ export interface QueueOptions {
   readonly segmentBytes?: number
   /** Bytes of a lane's segment; fixed when the queue is created. Default 16 MiB. */
   readonly laneSegmentBytes?: number
+  /** New mail is refused while the file system has less than this free, bytes. Default: one journal segment. 0 = no floor. */
+  readonly freeBytesMin?: number
   /** `lanes` (default), or `single`: one log for everything. May change from life to life. */
   readonly layout?: Layout
   /** The working suffix that recovery has to read is kept below this, bytes. Default 64 MiB. */
@@ -102,6 +104,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     activeCountMax: integer('activeCountMax', given.activeCountMax ?? 20_000, 1, 1_000_000),
     segmentBytes,
     laneSegmentBytes,
+    freeBytesMin: integer('freeBytesMin', given.freeBytesMin ?? segmentBytes, 0, 2 ** 50),
     layout: oneOf('layout', given.layout ?? 'lanes', ['lanes', 'single']),
     suffixBytesMax: integer('suffixBytesMax', given.suffixBytesMax ?? 64 * mebibyte, blockBytes, 2 ** 40),
     checkpointIntervalMs: integer('checkpointIntervalMs', given.checkpointIntervalMs ?? 2000, 1, 3_600_000),

@@ -12,9 +12,10 @@ import { GroupCommit } from './group-commit.js'
 import { segmentSeed, type SegmentGrid } from './segment.js'
 import { reserveSpares, type SegmentPool } from './segment-pool.js'
 
-/** Who may enter a new segment: new mail leaves the reserve alone, all else leaves one spare for the end of a recovery. */
+/** Who wants to append: new mail leaves the reserve alone, all else leaves one spare for the end of a recovery. */
 export type Claim = 'new mail' | 'accepted mail' | 'recovery'
 
+/** Spares that must be left when a claim has entered a new segment. */
 const sparesKept: Readonly<Record<Claim, number>> = {
   'new mail': reserveSpares,
   'accepted mail': 1,
@@ -68,7 +69,7 @@ export class JournalWriter {
   readonly #waiters = new Ring<Waiter>()
   #file: DiskFile | undefined
   #fileIndex: number
-  #next: { readonly file: Promise<DiskFile>; ready: boolean }
+  #next: { readonly file: Promise<DiskFile>; hasSpare: boolean }
   #pumping = false
   #soon = false
   /** What stands before it is to be synced; what is appended later is not asked for yet. */
@@ -117,11 +118,14 @@ export class JournalWriter {
 
   /** May a group of this size be appended on this claim, as the disk stands? 'wait' when a segment is still being made. */
   room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
-    if (!this.#commits.leavesSegment(groupBytes)) return 'yes'
+    const leaves = this.#commits.leavesSegment(groupBytes)
+    // A segment that the reserve was broken for is not new mail's, even where it would fit.
+    if (!leaves && claim !== 'new mail') return 'yes'
     const { pool } = this.#options
     // Segments that were entered and are not there yet will take theirs first.
     const entered = this.#commits.segmentIndex - this.#fileIndex
-    if ((this.#next.ready ? 1 : 0) + pool.readyCount - entered > sparesKept[claim]) return 'yes'
+    const left = (this.#next.hasSpare ? 1 : 0) + pool.readyCount - entered - (leaves ? 1 : 0)
+    if (left >= sparesKept[claim]) return 'yes'
     return pool.diskFull ? 'no' : 'wait'
   }
 
@@ -236,11 +240,13 @@ export class JournalWriter {
     this.#next = this.#prepare(index + 1)
   }
 
-  #prepare(index: number): { readonly file: Promise<DiskFile>; ready: boolean } {
+  #prepare(index: number): { readonly file: Promise<DiskFile>; hasSpare: boolean } {
     const { pool, onPrepared, onFailure } = this.#options
-    const next = { file: pool.prepare(index, this.#epochOf(index)), ready: false }
+    const spares = pool.readyCount
+    const file = pool.prepare(index, this.#epochOf(index))
+    const next = { file, hasSpare: pool.readyCount < spares }
     next.file.then(() => {
-      next.ready = true
+      next.hasSpare = true
       onPrepared()
     }, onFailure)
     pool.refill().catch(onFailure)

@@ -1,0 +1,35 @@
+/** Is the disk short of room? New mail is refused below a floor, so that what was accepted can still be deferred: replacements and
+ * large reports need room that the journal's reserve does not give.
+ * Invariant: the answer is at most about a second old while mail comes in; nobody waits for it. */
+import type { Parts } from './parts.js'
+
+const askedEveryMs = 1000
+/** Files that must still be possible: segments, and the data of large messages. */
+const freeFilesMin = 100
+
+export class SpaceWatch {
+  readonly #parts: Pick<Parts, 'options' | 'life'>
+  #askedAtMs = -Infinity
+  #isShort = false
+
+  constructor(parts: Pick<Parts, 'options' | 'life'>) {
+    this.#parts = parts
+  }
+
+  /** The disk is short of room, as far as is known. */
+  get isShort(): boolean {
+    const { clock } = this.#parts.options
+    const nowMs = clock.monotonicMs()
+    if (nowMs - this.#askedAtMs >= askedEveryMs) {
+      this.#askedAtMs = nowMs
+      this.#parts.life.run(this.#ask())
+    }
+    return this.#isShort
+  }
+
+  async #ask(): Promise<void> {
+    const { disk, freeBytesMin } = this.#parts.options
+    const { freeBytes, freeFiles } = await disk.space()
+    this.#isShort = freeBytes < freeBytesMin || freeFiles < freeFilesMin
+  }
+}
