@@ -4,7 +4,8 @@
  * 1. A call that resolves has happened for every later call of this process; a call that rejects may have happened in part.
  * 2. Written bytes survive a crash only after a `sync` of that file that STARTED after the write resolved, or when the
  *    file was opened `synced`. A name (create, rename, unlink) survives only after `syncDirectory` of its directory.
- * 3. `write` writes everything or rejects: a short count is a failure. No driver retries a write or a sync.
+ * 3. `write` writes everything or rejects. A short count of a synced write is a failure; of another one the driver goes on with the
+ *    rest once, which tells why, and nothing is durable before a sync says so. No driver repeats a write or a sync.
  *    DISK_FULL says that there was no room and nothing else is wrong; what comes from a sync, and from a write to a
  *    `synced` file, is DISK_FAILED even if the system says ENOSPC. `place.errno` has the system's code: a name that is
  *    not there is DISK_FAILED with ENOENT, one that must not be there EEXIST.

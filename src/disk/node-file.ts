@@ -11,6 +11,7 @@ export class NodeFile implements DiskFile {
   readonly #calls: Calls
   readonly #descriptor: number
   readonly #path: string
+  readonly #isSynced: boolean
   readonly #writeOperation: string
   readonly #forget: (descriptor: number) => void
   #underWay = 0
@@ -28,6 +29,7 @@ export class NodeFile implements DiskFile {
     this.#calls = calls
     this.#descriptor = descriptor
     this.#path = path
+    this.#isSynced = synced
     this.#writeOperation = synced ? 'write synced' : 'write'
     this.#forget = forget
   }
@@ -50,10 +52,10 @@ export class NodeFile implements DiskFile {
     const operation = this.#writeOperation
     const count = await this.#writeFrom(bytes, 0, position)
     if (count === bytes.length) return
-    // libuv goes on until all is written; fewer means that the next part failed, and its code is gone. The rest is tried to learn
-    // the code, a full disk above all; the write has failed in any case.
-    await this.#writeFrom(bytes, count, position)
-    throw diskFailure(operation, this.#path, undefined)
+    // libuv goes on until all is written; fewer means that the next part failed, and its code is gone. Going on with the rest tells
+    // it: a full disk, mostly. A synced write has failed in any case; of another one nothing is durable before a sync says so.
+    const rest = await this.#writeFrom(bytes, count, position)
+    if (this.#isSynced || count + rest !== bytes.length) throw diskFailure(operation, this.#path, undefined)
   }
 
   #writeFrom(bytes: Buffer, from: number, position: number): Promise<number> {
