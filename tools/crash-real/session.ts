@@ -61,6 +61,7 @@ export class Session {
         producerCount,
         mixture: this.#mixture,
         gate: 'open',
+        freeBytesMin: 0,
         ...task,
       },
       ...options,

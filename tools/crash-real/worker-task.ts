@@ -15,6 +15,8 @@ export interface WorkerTask {
   readonly mixture: Mixture
   /** What happens to those behind the gate: they get the mail, are deferred, or nobody answers for them. */
   readonly gate: 'open' | 'defers' | 'hangs'
+  /** The floor of free space below which new mail is refused, bytes. */
+  readonly freeBytesMin: number
 }
 
 /** Small, so that rotation, recycling, checkpoints and carrying are everyday. As many messages are active for each byte of a

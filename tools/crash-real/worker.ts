@@ -80,6 +80,7 @@ async function open(): Promise<Queue> {
   try {
     const queue = await openQueue(task.directory, {
       ...queueSizes,
+      freeBytesMin: task.freeBytesMin,
       transports: { world: transport },
       route: (recipient) => ({ transport: 'world', nexthop: recipient.slice(recipient.indexOf('@') + 1) }),
       retry: retryPolicy(),
