@@ -4,9 +4,9 @@ import { crashEverywhere, lines } from './fixture.js'
 import { carried, everything, inOneLog } from '../../src/sim/small-workloads.js'
 
 for (const [workload, secondEvery] of [
-  [everything, 37],
-  [carried, 41],
-  [inOneLog(everything), 31],
+  [everything, 101],
+  [carried, 97],
+  [inOneLog(everything), 67],
 ] as const)
   test(`a crash at any operation of a recovery of '${workload.name}' breaks no promise`, async () => {
     const result = await crashEverywhere(workload, {

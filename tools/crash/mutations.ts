@@ -306,6 +306,7 @@ export const mutations: readonly Mutation[] = [
     'engine/ending.js',
     'active.endHolding(message);',
     'active.end(message);',
+    ['failing'],
   ),
   one(
     'spool-names-forgotten',
