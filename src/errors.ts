@@ -15,12 +15,10 @@ export type ErrorCode =
   | 'NUL_IN_DATA'
   | 'DATA_INCOMPLETE'
   | 'SUBMIT_ABORTED'
-  | 'ROUTE_FAILED'
   | 'OPTION_INVALID'
   | 'POLICY_INVALID'
   | 'DISK_FULL'
   | 'QUEUE_CRASHED'
-  | 'QUEUE_BUSY'
   | 'QUEUE_LOCKED'
   | 'LOCK_UNAVAILABLE'
   | 'NETWORK_FILE_SYSTEM'
@@ -41,13 +39,11 @@ const catalogue: Readonly<Record<ErrorCode, SmtpReply>> = {
   NUL_IN_DATA: { code: 554, enhanced: '5.6.0' },
   DATA_INCOMPLETE: { code: 451, enhanced: '4.3.0' },
   SUBMIT_ABORTED: { code: 451, enhanced: '4.3.0' },
-  ROUTE_FAILED: { code: 451, enhanced: '4.3.5' },
   OPTION_INVALID: { code: 451, enhanced: '4.3.5' },
   POLICY_INVALID: { code: 451, enhanced: '4.3.5' },
   // What the queue cannot do now.
   DISK_FULL: { code: 452, enhanced: '4.3.1' },
   QUEUE_CRASHED: { code: 451, enhanced: '4.3.0' },
-  QUEUE_BUSY: { code: 451, enhanced: '4.3.2' },
   // What lies in the directory.
   QUEUE_LOCKED: { code: 451, enhanced: '4.3.0' },
   LOCK_UNAVAILABLE: { code: 451, enhanced: '4.3.0' },

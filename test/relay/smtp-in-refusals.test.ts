@@ -50,7 +50,6 @@ test.each(['no address', 'two@at@signs', 'a@', '@b', 'a@b\u0007c'])(
 test.each([
   ['DISK_FULL', /^452 4\.3\.1 insufficient system storage, try again later$/],
   ['QUEUE_CRASHED', /^451 4\.3\.0 local error, try again later$/],
-  ['QUEUE_BUSY', /^451 4\.3\.2 local error, try again later$/],
   ['DISK_FAILED', /^451 4\.3\.0 local error, try again later$/],
   ['LINE_TOO_LONG', /^554 5\.6\.0 .*line/],
   ['NUL_IN_DATA', /^554 5\.6\.0 /],
