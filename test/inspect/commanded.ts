@@ -1,0 +1,32 @@
+/** Runs a reading command in this process, on files in memory. */
+import { parseArguments } from '../../tools/commands/command.js'
+import type { InspectCommand } from '../../tools/commands/inspection.js'
+import type { Surroundings } from '../../tools/commands/output.js'
+import type { Disk } from '../../src/disk/disk.js'
+
+export interface Commanded {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export async function command(
+  inspect: InspectCommand,
+  args: readonly string[],
+  disk: (path: string) => Disk,
+  nowMs: number,
+): Promise<Commanded> {
+  let stdout = ''
+  let stderr = ''
+  const surroundings: Surroundings = {
+    write: async (text) => void (stdout += text),
+    complain: (text) => void (stderr += text),
+    nowMs: () => nowMs,
+    isTerminal: false,
+    complainsToTerminal: false,
+    openDisk: disk,
+    stopped: AbortSignal.abort(),
+  }
+  const exitCode = await inspect.runIn(parseArguments(inspect, args), surroundings)
+  return { exitCode, stdout, stderr }
+}
