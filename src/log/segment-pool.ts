@@ -67,6 +67,9 @@ export class SegmentPool {
       if (await this.#isWhole(name)) whole.push(name)
       else await disk.unlink(this.#path(name))
     }
+    // A name of an earlier life may not be durable yet, and a file is not renamed twice between two syncs:
+    //    // 1. spare-3 becomes segment 2  2. killed  3. segment 2 becomes spare-5  4. power loss keeps the last only: one file, two names
+    if (unbegun.length > 0) await disk.syncDirectory(this.#options.directory)
     await this.#release(unbegun, whole)
   }
 
