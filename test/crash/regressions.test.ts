@@ -87,3 +87,8 @@ test('a report on one that failed behind one that expired is composed', async ()
   const { findings } = await randomRun({ seed: 5, op: 120 })
   expect(lines(findings)).toEqual([])
 })
+
+test('a file is not renamed twice between two syncs of its directory', async () => {
+  const { findings } = await randomRun({ seed: 236 })
+  expect(lines(findings)).toEqual([])
+})
