@@ -37,9 +37,10 @@ export async function scanFrames(
     }
     if (at > 0) offset += at
     else {
-      // A frame longer than the window, or one whose length is nonsense: a window of that length decides.
+      // A frame longer than the window, or one whose length is nonsense: a window of that length decides. One that would have fitted
+      // the window and was not read whole stands at the end of a file that was cut.
       const bytes = length < frameHeaderBytes ? 0 : frameBytesAt(window, 0)
-      if (bytes <= length || offset + bytes > end) return offset
+      if (bytes <= window.length || offset + bytes > end) return offset
       window = Buffer.allocUnsafe(bytes)
     }
   }

@@ -41,9 +41,7 @@ test('what was settled survives a power cut of XFS, and without syncs it does no
 })
 
 test('a call that fails ends the life or rejects the submission, and loses nothing', async (context) => {
-  const chosen = failures.filter(
-    ({ call, errno }) => /fdatasync|pwrite64/.test(call) && errno === 'EIO',
-  )
+  const chosen = failures.filter(({ call, errno }) => /fdatasync|pwrite64/.test(call) && errno === 'EIO')
   expect(wrongs(await failingCalls(run(2), chosen), context)).toEqual([])
 })
 

@@ -8,6 +8,7 @@ const queues = async (state: Fixture): Promise<string[]> =>
 
 test.runIf(process.env['WAYBILL_FREEZE'] === '1')('the fixture queue is frozen anew', async () => {
   freeze(await fixtureQueue())
+  expect(await queues(frozenQueue())).toEqual(await queues(await fixtureQueue()))
 })
 
 test('a queue written by the first release is read: mail of every kind is found in it', async () => {

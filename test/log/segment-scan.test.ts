@@ -142,3 +142,12 @@ test('a file that is shorter than a header is no segment', async () => {
       bytes >= 44 ? 'unbegun' : 'LOG_CORRUPT',
     )
 })
+
+test('a file that was cut anywhere is read to where it was cut, and no further', async () => {
+  const log = journal(4)
+  const whole = log.segment(0)
+  for (let length = segmentHeaderBytes; length < whole.length; length += 24) {
+    const answer = await tailOf(whole.subarray(0, length))
+    expect([length, typeof answer === 'number' && answer > length]).toEqual([length, false])
+  }
+})

@@ -7,12 +7,7 @@ import { hostname as machineName, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  isWaybillError,
-  openQueue,
-  type DeliveryResult,
-  type ErrorCode,
-} from '../../src/index.js'
+import { isWaybillError, openQueue, type DeliveryResult, type ErrorCode } from '../../src/index.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { lineOf, UsageError, type Arguments, type Command } from './command.js'
 import { messageOf, recipientsOf, unixLines } from './message-text.js'
