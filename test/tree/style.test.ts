@@ -9,7 +9,9 @@ const everything = [...sources, ...sourcesBelow('tools'), ...sourcesBelow('bench
 
 const linesMax = 300
 /** Longer ones, with the reason. */
-const longer: Readonly<Record<string, string>> = {}
+const longer: Readonly<Record<string, string>> = {
+  'src/sim/queue-model.ts': 'one state: each promise is judged where the fact comes in that could break it',
+}
 
 test('no file of the source is longer than a reader holds in mind', () => {
   const long = sources
