@@ -28,9 +28,6 @@ export class Message {
   /** Waits for recipients of others to leave memory. */
   starved = false
   starvedNext: Message | undefined = undefined
-  /** Neighbours among the messages in memory. */
-  listPrevious: Message | undefined = undefined
-  listNext: Message | undefined = undefined
 
   constructor(handle: object, queuedAtMs: number, recipientMinimum: number) {
     this.handle = handle

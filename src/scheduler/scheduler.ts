@@ -79,11 +79,13 @@ export class Scheduler<M extends object> {
   admit(message: M, queuedAtMs: number, nowMs: number): void {
     const state = this.#state
     state.nowMs = nowMs
+    const activeCount = state.messages.size
     const minimum = state.parameters.qmgrMessageRecipientMinimum
     const entered =
       state.freeMessages.take()?.renew(message, queuedAtMs, minimum) ??
       new Message(message, queuedAtMs, minimum)
-    state.messages.add(entered)
+    state.messages.set(message, entered)
+    assert(state.messages.size > activeCount, 'a message is admitted once')
     readFirst(state, entered)
     if (entered.entryCount === 0) advance(state, entered)
   }

@@ -5,7 +5,6 @@ import type { SchedulerHost } from './face.js'
 import { FreeList } from './free-list.js'
 import type { Job } from './job.js'
 import type { Peer } from './peer.js'
-import { MessageList } from './message-list.js'
 import type { CheckedParameters } from './parameters.js'
 import { Rotation } from './rotation.js'
 import { Timers } from './timers.js'
@@ -14,7 +13,7 @@ import { Transport } from './transport.js'
 export class SchedulerState {
   readonly parameters: CheckedParameters
   readonly host: SchedulerHost<object>
-  readonly messages: MessageList = new MessageList()
+  readonly messages: Map<object, Message> = new Map()
   readonly transports: Map<string, Transport> = new Map()
   readonly rotation: Rotation = new Rotation()
   readonly timers: Timers = new Timers()
