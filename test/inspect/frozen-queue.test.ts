@@ -1,15 +1,10 @@
 import { expect, test } from 'vitest'
 import { fixtureQueue, type Fixture } from './fixture-queue.js'
-import { freeze, frozenQueue } from './frozen-queue.js'
+import { frozenQueue } from './frozen-queue.js'
 import { stateOf } from './inspected-state.js'
 
 const queues = async (state: Fixture): Promise<string[]> =>
   (await stateOf(state))!.text.split('\n').map((line) => line.split(' ')[0]!)
-
-test.runIf(process.env['WAYBILL_FREEZE'] === '1')('the fixture queue is frozen anew', async () => {
-  freeze(await fixtureQueue())
-  expect(await queues(frozenQueue())).toEqual(await queues(await fixtureQueue()))
-})
 
 test('a queue written by the first release is read: mail of every kind is found in it', async () => {
   const found = await queues(frozenQueue())
