@@ -6,10 +6,10 @@ import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from './command.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from './output.js'
 import { Progress } from './progress.js'
+import { queueUsual } from './values.js'
 
 export const exits = { fine: 0, wrong: 1, usage: 2, noQueue: 3 } as const
 
-export const queueUsual = './var/queue'
 export const exitNotes = 'Exit codes: 0 fine, 1 something is wrong with the queue, 2 usage, 3 no such queue.'
 
 export const queueOption: Readonly<Record<string, Option>> = {

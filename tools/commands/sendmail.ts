@@ -11,8 +11,8 @@ import { isWaybillError, openQueue, type DeliveryResult, type ErrorCode } from '
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { lineOf, UsageError, type Arguments, type Command } from './command.js'
 import { messageOf, recipientsOf, unixLines } from './message-text.js'
-import { listeningFile, queueUsual } from './serve.js'
-import { parseBytes, parseEndpoint, type Endpoint } from './values.js'
+import { listeningFile } from './serve.js'
+import { parseBytes, parseEndpoint, queueUsual, type Endpoint } from './values.js'
 
 /** sysexits.h, which every caller of a sendmail knows. */
 const exits = {

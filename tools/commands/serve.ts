@@ -27,10 +27,10 @@ import {
   parseDurations,
   parseEndpoint,
   parseWord,
+  queueUsual,
   type Endpoint,
 } from './values.js'
 
-export const queueUsual = './var/queue'
 /** A file of the queue's directory: where its owner listens, for `waybill sendmail`. A hint: the owner may be gone. */
 export const listeningFile = 'listening'
 

@@ -2,6 +2,9 @@
 import { readDuration } from '../../src/policy/duration.js'
 import { UsageError } from './command.js'
 
+/** The queue's directory when none is named. */
+export const queueUsual = './var/queue'
+
 export interface Endpoint {
   readonly host: string
   readonly port: number
