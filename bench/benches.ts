@@ -10,6 +10,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'whole lives of messages by size, recipients, speed of the disk and backlog, beside other stores',
     run: async (args) => (await import('./lives.js')).run(args),
   },
+  relay: {
+    about: 'mail through the relay, beside Postfix and Haraka: smtp-source → relay → smtp-sink',
+    run: async (args) => (await import('./relay.js')).run(args),
+  },
   checksum: {
     about: 'CRC-32 in JavaScript and in zlib by length: where src/base/checksum.ts switches',
     run: async (args) => (await import('./checksum.js')).run(args),

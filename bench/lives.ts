@@ -7,7 +7,7 @@ import type { BenchArguments } from './bench.js'
 import { contest, type ContestOptions } from './contest.js'
 import type { ContenderName } from './contenders/by-name.js'
 import { packageRoot } from './machine.js'
-import { installedPeers } from './peers.js'
+import { installedStores } from './contenders/stores.js'
 
 interface Variation {
   readonly title: string
@@ -34,7 +34,7 @@ export async function run({ output, directory }: BenchArguments): Promise<void> 
     LD_PRELOAD: library,
     SLOW_SYNC_US: String(ms * 1000),
   })
-  const { installed, missing } = await installedPeers()
+  const { installed, missing } = await installedStores()
   const contenders: readonly ContenderName[] = ['rawlog', 'engine', 'files', ...installed]
   for (const { title, options } of variations(slowSync))
     output.table(
@@ -42,5 +42,5 @@ export async function run({ output, directory }: BenchArguments): Promise<void> 
       await contest({ directory, contenders, reference: 'rawlog', producerCounts: [100], ...options }),
     )
   output.note('Median (least–most) of the rounds; ratios are taken within a round.')
-  for (const name of missing) output.note(`${name} is not installed and was not measured.`)
+  for (const sentence of missing) output.note(sentence)
 }

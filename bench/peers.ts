@@ -1,26 +1,60 @@
-/** Other stores that take part where they are installed. */
-import type { ContenderName } from './contenders/by-name.js'
-import { peer, PeerMissing } from './contenders/peer.js'
+/** Packages that only benches need: bench/peers/stores and bench/peers/relays, each with a lock of its own.
+ * Invariant: a peer takes part in the version that package.json there names, or it is said to be missing; nothing is installed where a
+ * user of the package would find it. */
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { packageRoot } from './machine.js'
 
-const packageOf = { sqlite: 'better-sqlite3', lmdb: 'lmdb', leveldb: 'classic-level' } as const
+export type PeerGroup = 'stores' | 'relays'
 
-export interface Peers {
-  readonly installed: readonly ContenderName[]
-  /** Packages that are not there. */
-  readonly missing: readonly string[]
+const argumentsOf: Readonly<Record<PeerGroup, readonly string[]>> = {
+  stores: [],
+  // Haraka's plugins: none of them takes part.
+  relays: ['--omit=optional'],
 }
 
-export async function installedPeers(): Promise<Peers> {
-  const installed: ContenderName[] = []
-  const missing: string[] = []
-  for (const [name, packageName] of Object.entries(packageOf)) {
-    try {
-      await peer(packageName)
-      installed.push(name as ContenderName)
-    } catch (error) {
-      if (!(error instanceof PeerMissing)) throw error
-      missing.push(packageName)
-    }
+export const peerDirectory = (group: PeerGroup): string => join(packageRoot(), 'bench', 'peers', group)
+
+interface Package {
+  readonly version?: string
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+const packageAt = (directory: string): Package =>
+  JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as Package
+
+/** The packages of a group and whether each is there, in its version. */
+export function peersOf(group: PeerGroup): { name: string; version: string; isInstalled: boolean }[] {
+  const directory = peerDirectory(group)
+  return Object.entries(packageAt(directory).dependencies ?? {}).map(([name, version]) => {
+    const own = join(directory, 'node_modules', name)
+    const isInstalled = existsSync(join(own, 'package.json')) && packageAt(own).version === version
+    return { name, version, isInstalled }
+  })
+}
+
+/** Installs what is missing.
+ * @returns a sentence about what could not be installed, or undefined */
+export async function installPeers(group: PeerGroup): Promise<string | undefined> {
+  if (peersOf(group).every(({ isInstalled }) => isInstalled)) return undefined
+  console.error(`installing bench/peers/${group} …`)
+  try {
+    await promisify(execFile)('npm', ['ci', '--no-audit', '--no-fund', ...argumentsOf[group]], {
+      cwd: peerDirectory(group),
+      env: { ...process.env, ...headersOfThisNode() },
+    })
+    return undefined
+  } catch (error) {
+    const said = (error as { readonly stderr?: string }).stderr ?? String(error)
+    const [reason = said] = /npm error .*/.exec(said) ?? []
+    return `bench/peers/${group} could not be installed: ${reason}`
   }
-  return { installed, missing }
+}
+
+/** What is compiled takes the headers that lie beside this node, where there are any, and fetches none. */
+function headersOfThisNode(): NodeJS.ProcessEnv {
+  const prefix = dirname(dirname(process.execPath))
+  return existsSync(join(prefix, 'include', 'node', 'node.h')) ? { npm_config_nodedir: prefix } : {}
 }

@@ -1,9 +1,13 @@
-/** `npm run bench` lists the benches; `npm run bench -- NAME [--json] [--save] [--directory DIR]` runs one.
+/** `npm run bench` lists the benches; `npm run bench -- NAME` runs one.
+ *   --json            one JSON object a line instead of tables
+ *   --save            the same, kept in bench/results/NAME.json
+ *   --smoke           as short as it can be: shows that the bench works, measures nothing, is not saved
+ *   --directory DIR   the disk that is measured; the system's temporary directory unless told
  * Every figure of the README comes from here. What is measured together runs interleaved, several times; on a machine that
  * others use too, ratios of one run hold, absolute figures do not. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -11,12 +15,15 @@ import { benches } from './benches.js'
 import { machine, packageRoot } from './machine.js'
 import { Output } from './output.js'
 
-const usage = 'npm run bench -- NAME [--json] [--save] [--directory DIR]'
+const usage = 'npm run bench -- NAME [--json] [--save] [--smoke] [--directory DIR]'
 
 interface Options {
   readonly json: boolean
   readonly save: boolean
   readonly directory: string
+  readonly smoke: boolean
+  readonly to?: string | undefined
+  readonly minutes?: string | undefined
 }
 
 async function main(): Promise<number> {
@@ -26,17 +33,27 @@ async function main(): Promise<number> {
       json: { type: 'boolean', default: false },
       save: { type: 'boolean', default: false },
       directory: { type: 'string', default: tmpdir() },
+      smoke: { type: 'boolean', default: false },
+      to: { type: 'string' },
+      minutes: { type: 'string' },
     },
   })
   const [name] = positionals
   if (name === undefined) {
     console.log(`${usage}\n`)
     const width = Math.max(...Object.keys(benches).map((known) => known.length))
-    for (const [known, { about }] of Object.entries(benches)) console.log(`${known.padEnd(width)}  ${about}`)
+    for (const [known, { about, options }] of Object.entries(benches)) {
+      console.log(`${known.padEnd(width)}  ${about}`)
+      if (options !== undefined) console.log(`${' '.repeat(width)}  ${options}`)
+    }
     return 0
   }
   if (!Object.hasOwn(benches, name)) {
     console.error(`there is no bench '${name}'; ${usage}`)
+    return 2
+  }
+  if (values.save && values.smoke) {
+    console.error('a smoke run measures nothing that is worth keeping: --save or --smoke')
     return 2
   }
   if (values.save) return runAndSave(name, values)
@@ -44,24 +61,33 @@ async function main(): Promise<number> {
   return 0
 }
 
-async function runHere(name: string, { json, directory }: Options): Promise<void> {
+async function runHere(name: string, { json, directory, smoke, to, minutes }: Options): Promise<void> {
   const output = new Output(json)
   const own = mkdtempSync(join(directory, 'waybill-bench-'))
   try {
     output.facts('machine', { bench: name, startedAt: new Date().toISOString(), ...machine(own) })
-    await benches[name]!.run({ json, output, directory: own })
+    await benches[name]!.run({
+      json,
+      output,
+      directory: own,
+      smoke,
+      to: to === undefined ? undefined : Number(to),
+      minutes: minutes === undefined ? undefined : Number(minutes),
+    })
+    output.facts('load', { loadAverageAfter: loadavg()[0] ?? 0 })
   } finally {
     rmSync(own, { recursive: true, force: true })
   }
 }
 
 /** A run with --json as a child, its lines kept in bench/results/NAME.json. */
-function runAndSave(name: string, { directory }: Options): Promise<number> {
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv, fileURLToPath(import.meta.url), name, '--json', '--directory', directory],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
+function runAndSave(name: string, { directory, to, minutes }: Options): Promise<number> {
+  const args = [name, '--json', '--directory', directory]
+  if (to !== undefined) args.push('--to', to)
+  if (minutes !== undefined) args.push('--minutes', minutes)
+  const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     text += piece

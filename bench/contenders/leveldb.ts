@@ -20,7 +20,7 @@ type LevelModule = {
 }
 
 export async function leveldb(options: ContenderOptions): Promise<Store> {
-  const { ClassicLevel } = await peer<LevelModule>('classic-level')
+  const { ClassicLevel } = peer<LevelModule>('classic-level')
   const level = new ClassicLevel(join(options.directory, 'level'), { valueEncoding: 'buffer' })
   await level.open()
   const { data, envelope } = recordPayloads(options)

@@ -21,7 +21,7 @@ interface LmdbModule {
 }
 
 export async function lmdb(options: ContenderOptions): Promise<Store> {
-  const module = await peer<LmdbModule>('lmdb')
+  const module = peer<LmdbModule>('lmdb')
   const path = join(options.directory, 'messages.mdb')
   // Without overlapping syncs a promise settles when its transaction is on the disk.
   const database = module.open({ path, encoding: 'binary', keyEncoding: 'uint32', overlappingSync: false })

@@ -51,6 +51,8 @@ export function recordPayloads({
     notes: [],
     warnings: 0,
     reported: [],
+    route: undefined,
+    requeues: 0,
   })
   const ranges = [0, recipientCount - 1]
   const delivery = encodeDelivery({ start: at, notes: [{ kind: 'delivered', status: '', text: '', ranges }] })

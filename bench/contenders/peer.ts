@@ -1,14 +1,17 @@
-/** Peers are measured where they are installed, and are no dependency of this package. */
+/** Stores are measured where they are installed, and are no dependency of this package. */
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { peerDirectory } from '../peers.js'
 
 export class PeerMissing extends Error {
   override readonly name = 'PeerMissing'
 }
 
-/** The module of a peer. @throws PeerMissing when it is not installed */
-export async function peer<T>(name: string): Promise<T> {
+/** The module of a store. @throws PeerMissing when it is not installed, or was not compiled */
+export function peer<T>(name: string): T {
   try {
-    return (await import(name)) as T
+    return createRequire(join(peerDirectory('stores'), 'package.json'))(name) as T
   } catch (error) {
-    throw new PeerMissing(`${name} is not installed: npm install --no-save ${name}`, { cause: error })
+    throw new PeerMissing(`${name} is not installed in bench/peers/stores`, { cause: error })
   }
 }

@@ -16,9 +16,7 @@ interface Database {
 }
 
 export async function sqlite(options: ContenderOptions): Promise<Store> {
-  const { default: Sqlite } = await peer<{ readonly default: new (path: string) => Database }>(
-    'better-sqlite3',
-  )
+  const Sqlite = peer<new (path: string) => Database>('better-sqlite3')
   const database = new Sqlite(join(options.directory, 'messages.sqlite'))
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')

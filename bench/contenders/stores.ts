@@ -1,0 +1,28 @@
+/** Other stores that take part where they can be installed. */
+import { installPeers } from '../peers.js'
+import type { ContenderName } from './by-name.js'
+import { peer, PeerMissing } from './peer.js'
+
+const packageOf = { sqlite: 'better-sqlite3', lmdb: 'lmdb', leveldb: 'classic-level' } as const
+
+export interface Stores {
+  readonly installed: readonly ContenderName[]
+  /** Sentences about those that are not there. */
+  readonly missing: readonly string[]
+}
+
+export async function installedStores(): Promise<Stores> {
+  const trouble = await installPeers('stores')
+  const installed: ContenderName[] = []
+  const missing: string[] = trouble === undefined ? [] : [trouble]
+  for (const [name, packageName] of Object.entries(packageOf)) {
+    try {
+      peer(packageName)
+      installed.push(name as ContenderName)
+    } catch (error) {
+      if (!(error instanceof PeerMissing)) throw error
+      missing.push(`${error.message}; it was not measured.`)
+    }
+  }
+  return { installed, missing }
+}

@@ -1,0 +1,106 @@
+/** The relay end to end, beside Postfix and Haraka: smtp-source → relay → smtp-sink, on one machine and one disk, all durable work done as
+ * each does it by default. One relay works at a time, in turn; the others are up and idle. With reuse the source keeps its connections;
+ * without, it opens one for each message. How a relay delivers is its own affair. */
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BenchArguments } from './bench.js'
+import { spreadOf, type Row } from './output.js'
+import { haraka, harakaMissing } from './relays/haraka.js'
+import { flow, flowMissing, Sink, type FlowSlice, type Load } from './relays/mail-flow.js'
+import { postfix, postfixMissing } from './relays/postfix.js'
+import type { Relay, RelayName, RelayOptions } from './relays/relay.js'
+import { waybill } from './relays/waybill.js'
+
+interface Entrant {
+  readonly name: RelayName
+  readonly start: (options: RelayOptions) => Promise<Relay>
+  readonly missing: () => Promise<string | undefined> | string | undefined
+}
+
+const entrants: readonly Entrant[] = [
+  { name: 'waybill', start: waybill, missing: () => undefined },
+  { name: 'postfix', start: postfix, missing: postfixMissing },
+  { name: 'haraka', start: haraka, missing: harakaMissing },
+]
+
+interface Pace {
+  readonly rounds: number
+  /** What a turn should take, milliseconds. */
+  readonly sliceMs: number
+  /** Messages of the turn that shows how many that are. */
+  readonly probeCount: number
+  readonly loads: readonly Load[]
+}
+
+const loadsOf = (sizes: readonly number[], sessions: readonly number[]): Load[] =>
+  sizes.flatMap((messageBytes) =>
+    sessions.flatMap((sessionCount) =>
+      [true, false].map((isReused) => ({ messageBytes, sessionCount, isReused })),
+    ),
+  )
+
+const full: Pace = { rounds: 7, sliceMs: 3000, probeCount: 2000, loads: loadsOf([1024, 10_240], [20, 100]) }
+const short: Pace = { rounds: 1, sliceMs: 300, probeCount: 200, loads: loadsOf([1024], [20]) }
+
+export async function run({ output, directory, smoke }: BenchArguments): Promise<void> {
+  const trouble = flowMissing()
+  if (trouble !== undefined) throw new Error(trouble)
+  chmodSync(directory, 0o711)
+  const sink = await Sink.start()
+  const relays: Relay[] = []
+  try {
+    for (const { name, start, missing } of entrants) {
+      const reason = await missing()
+      if (reason !== undefined) {
+        output.note(`${reason}; it was not measured.`)
+        continue
+      }
+      const own = join(directory, name)
+      mkdirSync(own)
+      relays.push(await start({ directory: own, sinkPort: sink.port }))
+    }
+    const pace = smoke ? short : full
+    for (const load of pace.loads) output.table(titleOf(load), await measured(relays, sink, load, pace))
+    output.note('Median (least–most) of the rounds; ratios are taken within a round.')
+  } finally {
+    for (const relay of relays) await relay.stop()
+    await sink.stop()
+  }
+}
+
+const titleOf = ({ messageBytes, sessionCount, isReused }: Load): string =>
+  `${messageBytes / 1024} KiB, ${sessionCount} sessions, ${isReused ? 'connections reused' : 'a connection for each message'}`
+
+async function measured(relays: readonly Relay[], sink: Sink, load: Load, pace: Pace): Promise<Row[]> {
+  const counts = new Map<Relay, number>()
+  for (const relay of relays) {
+    const { durationMs } = await flow(relay, sink, load, pace.probeCount)
+    counts.set(relay, Math.ceil((pace.probeCount * pace.sliceMs) / durationMs))
+  }
+  const slices = new Map(relays.map((relay) => [relay, [] as FlowSlice[]]))
+  for (let round = 0; round < pace.rounds; round++)
+    for (let i = 0; i < relays.length; i++) {
+      const relay = relays[(round + i) % relays.length]!
+      slices.get(relay)!.push(await flow(relay, sink, load, counts.get(relay)!))
+    }
+  const [own = []] = slices.values()
+  return relays.map((relay) => rowOf(relay, slices.get(relay)!, own, load))
+}
+
+const rateOf = ({ messageCount, durationMs }: FlowSlice): number => (messageCount / durationMs) * 1000
+const cpuOf = ({ messageCount, cpuMs }: FlowSlice): number => (cpuMs * 1000) / messageCount
+
+/** @param first slices of the first relay, ours, of the same rounds */
+function rowOf({ name }: Relay, slices: readonly FlowSlice[], first: readonly FlowSlice[], load: Load): Row {
+  const of = (quantity: (slice: FlowSlice, round: number) => number): ReturnType<typeof spreadOf> =>
+    spreadOf(slices.map(quantity))
+  return {
+    relay: name,
+    ...load,
+    'messages/s': of(rateOf),
+    'waybill is × as fast': of((slice, round) => rateOf(first[round]!) / rateOf(slice)),
+    'CPU µs/message': of(cpuOf),
+    'waybill needs 1/× of the CPU': of((slice, round) => cpuOf(slice) / cpuOf(first[round]!)),
+    'RSS MiB': of(({ rssBytes }) => rssBytes / 1024 / 1024),
+  }
+}

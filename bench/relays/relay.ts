@@ -1,0 +1,19 @@
+/** A mail relay under measurement: it takes mail by SMTP, keeps it durably as it does by default, and delivers all of it to one sink. */
+
+export type RelayName = 'waybill' | 'postfix' | 'haraka'
+
+export interface RelayOptions {
+  /** Its own, empty: queue and configuration go here, on the disk that is measured. */
+  readonly directory: string
+  /** Port of the sink, 127.0.0.1. */
+  readonly sinkPort: number
+}
+
+export interface Relay {
+  readonly name: RelayName
+  /** Where it takes mail, 127.0.0.1. */
+  readonly port: number
+  /** All of its processes descend from this one. */
+  readonly processId: number
+  stop(): Promise<void>
+}

@@ -1,0 +1,37 @@
+/** A process that a bench started.
+ * Invariant: it is ended before its bench is, and nothing else is: by its own handle, never by name. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+
+export interface StartedProcess {
+  readonly child: ChildProcess
+  readonly processId: number
+  /** SIGTERM, and settles when it has ended. */
+  stop(): Promise<void>
+}
+
+/** @param outputPath file that takes what it says */
+export async function started(
+  command: string,
+  args: readonly string[],
+  outputPath: string,
+): Promise<StartedProcess> {
+  const output = openSync(outputPath, 'a')
+  const child = spawn(command, args, { stdio: ['ignore', output, output] })
+  closeSync(output)
+  await once(child, 'spawn')
+  const endWithUs = (): void => void child.kill('SIGKILL')
+  process.once('exit', endWithUs)
+  return {
+    child,
+    processId: child.pid!,
+    stop: async () => {
+      process.off('exit', endWithUs)
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}

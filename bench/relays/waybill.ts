@@ -1,0 +1,30 @@
+/** `waybill serve` with its defaults, its log in a file. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../machine.js'
+import { greeted } from './free-port.js'
+import type { Relay, RelayOptions } from './relay.js'
+import { started } from './started.js'
+
+export async function waybill({ directory, sinkPort }: RelayOptions): Promise<Relay> {
+  const log = join(directory, 'log')
+  const command = join(packageRoot(), 'dist', 'tools', 'waybill.js')
+  const args = ['--queue', join(directory, 'queue'), '--listen', '127.0.0.1:0']
+  const program = await started(
+    process.execPath,
+    [...process.execArgv, command, 'serve', ...args, '--relay', `127.0.0.1:${sinkPort}`],
+    log,
+  )
+  const port = await listeningPort(log)
+  await greeted(port)
+  return { name: 'waybill', port, processId: program.processId, stop: () => program.stop() }
+}
+
+async function listeningPort(log: string): Promise<number> {
+  for (let i = 0; i < 600; i++) {
+    const match = /^listening on .*:(\d+)$/m.exec(readFileSync(log, 'utf8'))
+    if (match !== null) return Number(match[1])
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`waybill does not listen: ${readFileSync(log, 'utf8')}`)
+}

@@ -1,0 +1,26 @@
+/** What a relay uses is the sum over its processes. */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { treeUsage } from '../../bench/process-tree.js'
+
+test('the processor time of a child that has ended counts as its parent’s', () => {
+  const before = treeUsage(process.pid).cpuMs
+  execFileSync(process.execPath, ['-e', 'for (const end = Date.now() + 300; Date.now() < end; );'])
+  expect(treeUsage(process.pid).cpuMs - before).toBeGreaterThan(150)
+})
+
+test('the memory of a living child counts, and it is one process more', async () => {
+  const before = treeUsage(process.pid)
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000); console.log("up")'])
+  await once(child.stdout, 'data')
+  const during = treeUsage(process.pid)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(during.processCount).toBe(before.processCount + 1)
+  expect(during.rssBytes - before.rssBytes).toBeGreaterThan(10 * 1024 * 1024)
+})
+
+test('a process that is not there is an error, not zero', () => {
+  expect(() => treeUsage(2 ** 22)).toThrow('is gone')
+})
