@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'SUBMIT_ABORTED'
   | 'OPTION_INVALID'
   | 'POLICY_INVALID'
+  | 'VERB_ABORTED'
   | 'DISK_FULL'
   | 'QUEUE_CRASHED'
   | 'QUEUE_LOCKED'
@@ -41,6 +42,7 @@ const catalogue: Readonly<Record<ErrorCode, SmtpReply>> = {
   SUBMIT_ABORTED: { code: 451, enhanced: '4.3.0' },
   OPTION_INVALID: { code: 451, enhanced: '4.3.5' },
   POLICY_INVALID: { code: 451, enhanced: '4.3.5' },
+  VERB_ABORTED: { code: 451, enhanced: '4.3.0' },
   // What the queue cannot do now.
   DISK_FULL: { code: 452, enhanced: '4.3.1' },
   QUEUE_CRASHED: { code: 451, enhanced: '4.3.0' },

@@ -28,12 +28,14 @@ export interface EnvelopePlace {
 export class ActiveMessage {
   readonly envelope: Envelope
   readonly place: EnvelopePlace
-  /** The newest start record: what later records name. */
+  /** The newest start record: what later records name. `nowhere`: it waits, and is started by what ends it. */
   start: Position
   /** The data, while it is cheap to keep. */
   data: Buffer | undefined
   /** Recoveries in a row that found no progress. */
   recoveries: number
+  /** What the scheduler knows it by, while it has it. */
+  job: object | undefined = undefined
   /** Neighbours in the set of active messages, which alone changes them. */
   older: ActiveMessage | undefined = undefined
   newer: ActiveMessage | undefined = undefined
@@ -108,6 +110,11 @@ export class ActiveMessage {
   /** An attempt was recorded since the start, with or without an outcome. */
   get isAttempted(): boolean {
     return this.#attempted
+  }
+
+  /** An attempt was recorded since the envelope was written, or an outcome. */
+  get hasOutcome(): boolean {
+    return this.#attempted || this.#counts.pending < this.envelope.recipientCount
   }
 
   stateOf(index: number): RecipientState {

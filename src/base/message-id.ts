@@ -12,7 +12,12 @@ const countBound = 32 ** 7
 export const isMessageId = (text: string): text is MessageId =>
   /^[0-9A-HJKMNP-TV-Z]{16}(?:-[1-9][0-9]{0,8})?$/.test(text)
 
-export const reportId = (id: MessageId, attempt: number): MessageId => `${id}-${attempt}` as MessageId
+/** Attempts of one time that a message was new, in the numbers of its reports. */
+const attemptsPerRequeue = 1_000_000
+
+/** @param attempt the number of the attempt that it reports on, @param requeues how often the message was made new */
+export const reportId = (id: MessageId, attempt: number, requeues: number): MessageId =>
+  `${id}-${requeues * attemptsPerRequeue + attempt}` as MessageId
 
 export class MessageIds {
   #count: number

@@ -205,6 +205,8 @@ export class Accept {
         notes: [],
         warnings: 0,
         reported: [],
+        route: undefined,
+        requeues: 0,
       },
       recipients,
       data,

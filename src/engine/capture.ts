@@ -7,7 +7,7 @@ import type { LaneLog } from '../log/lane-log.js'
 import type { Checkpoint, LanePositions } from '../record/checkpoint.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { encodeMarks, marksPerRecordMax } from '../record/marks.js'
-import { dataLog, envelopesLog } from './holding.js'
+import { dataLog, dataPosition, envelopesLog } from './holding.js'
 import type { Parts } from './parts.js'
 
 export interface Captured {
@@ -21,11 +21,20 @@ export interface Captured {
   readonly groupCount: number
 }
 
+/** Bytes of a `marks` record, at the most, without those of its marks; and of one mark. */
+const marksRecordBytes = 32
+const markBytes = 9
+
+/** Marks that may be fresh at a capture: their records fit a segment together, twice as many after a recovery. Who marks waits for a
+ * checkpoint at this. */
+export const freshMarksMax = (segmentBytes: number): number =>
+  Math.min(marksPerRecordMax, Math.floor(segmentBytes / 4 / markBytes))
+
 /** Bytes that a lane needs for its marks at a capture; 0 when there are none. */
 export function marksBytes(lane: Lane): number {
   let bytes = 0
   for (let left = lane.marks.freshCount; left > 0; left -= marksPerRecordMax)
-    bytes += frameBytes(32 + 9 * Math.min(left, marksPerRecordMax))
+    bytes += frameBytes(marksRecordBytes + markBytes * Math.min(left, marksPerRecordMax))
   return bytes
 }
 
@@ -77,6 +86,10 @@ function appendMarks({ journal }: Parts, lane: Lane, timeMs: number): void {
 function positionsOf(lane: Lane, timeMs: number): LanePositions {
   const { logs, runner, marks } = lane
   const { isDrained } = lane
+  marks.passed(runner.position)
+  // Data stands in the order of the envelopes: what the first one that waits has is the first that is needed.
+  const next = dataPosition(runner.head?.envelope.data)
+  if (next > lane.dataFloor) lane.dataFloor = next
   const envelopesEnd = logs?.envelopes.pad(timeMs) ?? nowhere
   const dataEnd = logs?.data.pad(timeMs) ?? nowhere
   if (isDrained && logs !== undefined) {

@@ -124,7 +124,10 @@ export class Checkpointer {
   #hasRoomForMarks(): boolean {
     for (const lane of this.#parts.lanes) {
       const bytes = marksBytes(lane)
-      if (bytes > 0 && lane.logs !== undefined && !lane.logs.envelopes.hasRoom(bytes)) return false
+      if (bytes === 0) continue
+      if (lane.logs === undefined) {
+        if (this.#parts.journal.room(bytes, 'accepted mail') !== 'yes') return false
+      } else if (!lane.logs.envelopes.hasRoom(bytes)) return false
     }
     return true
   }

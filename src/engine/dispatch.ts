@@ -54,7 +54,7 @@ export class Dispatch {
       {
         read: (job, _firstIndex, countMax) => this.#batches.read(job, countMax),
         deferred: (job, recipients, reason) => this.#deferred(job, recipients, reason),
-        done: () => undefined,
+        done: (job) => this.#done(job),
         onFeedback: (event) => void parts.events.emit('feedback', event),
       },
     )
@@ -101,9 +101,20 @@ export class Dispatch {
     if (message.pendingCount === 0) {
       this.#ready.push(message)
     } else {
-      this.#scheduler.admit(jobOf(message), nowMs, nowMs)
+      const job = jobOf(message)
+      message.job = job
+      this.#scheduler.admit(job, nowMs, nowMs)
     }
     this.wake()
+  }
+
+  /** No attempt on it begins any more. When those under way have their outcomes it is settled, soon if there are none.
+   * @returns false when the scheduler does not have it */
+  withdraw({ job }: ActiveMessage): boolean {
+    if (job === undefined) return false
+    this.#scheduler.withdraw(job as Job)
+    this.wake()
+    return true
   }
 
   /** Something can be selected, soon. */
@@ -234,6 +245,12 @@ export class Dispatch {
       const event: RecipientEvent = { id, sender, recipients: named, transport, nexthop, status, text }
       events.emit(kind, event)
     }
+  }
+
+  /** The scheduler has done with it. Recipients that wait still were withdrawn: else the last outcome has made it ready. */
+  #done({ message }: Job): void {
+    message.job = undefined
+    if (message.pendingCount > 0) this.#ready.push(message)
   }
 
   /** One timer, for when the scheduler wants to be asked again. */

@@ -1,15 +1,17 @@
 /** The records that end a message: its finish, or its replacement with the note.
  * Invariant: each method is one step without a wait; its caller has made sure of the room. What ends a message and what reports on
- * it stand in one group. */
+ * it stand in one group; and so does its start, when it is ended where it waited:
+ *    // 1. start of a held message durable  2. power loss takes its finish  3. recovery delivers what was on hold */
 import type { ActiveMessage } from '../active/active-message.js'
-import { position, type Position } from '../base/position.js'
+import { nowhere, position, type Position } from '../base/position.js'
 import { toRanges, type Ranges } from '../base/ranges.js'
 import { incomingLane, type Lane, type LaneLogs } from '../lane/lane.js'
 import type { DataPlace } from '../record/envelope.js'
 import { encodeFinish } from '../record/finish.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { encodeReplaced } from '../record/replaced.js'
-import { letGo } from './holding.js'
+import { encodeStart } from '../record/start.js'
+import { hold, letGo } from './holding.js'
 import { appendGroup, messageGroup, type EnvelopeFacts, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
 import type { Report } from './reporting.js'
@@ -31,12 +33,38 @@ export interface Replacement {
 export const laneGroup = ({ facts, recipients, data }: Replacement, at: Position | undefined): MessageGroup =>
   messageGroup(facts, recipients, Buffer.isBuffer(data) ? { kind: 'lane', position: at! } : data)
 
-/** The group for a lane in the journal: it says itself what it replaces, as of now. */
-export const journalGroup = ({ message, facts, recipients, data, reported }: Replacement): MessageGroup =>
-  messageGroup({ ...facts, replaces: message.start, reported }, recipients, data)
+/** The group for a lane in the journal: it says itself what it replaces, as of now. For `incoming` a note says it, so that
+ * recovery need not decode every envelope that was ever submitted. */
+function journalGroup({ message, lane, facts, recipients, data, reported }: Replacement): MessageGroup {
+  if (lane.kind === 'incoming') return messageGroup(facts, recipients, data)
+  return messageGroup({ ...facts, replaces: startOrFarthest(message), reported }, recipients, data)
+}
 
-/** The largest position: an envelope does not grow when its data has a place. */
+/** Bytes of the replacement in the journal, at the most. */
+export function journalBytes(replacement: Replacement): number {
+  const { message, lane, reported, facts } = replacement
+  const { bytes } = journalGroup(replacement)
+  if (lane.kind !== 'incoming') return bytes
+  const note = { start: message.start, target: farthest, targetEnd: farthest, reported }
+  return bytes + frameBytes(encodeReplaced({ ...note, warnings: facts.warnings }).length)
+}
+
+/** The largest position: a record does not grow when the place that it names is known. */
 export const farthest: Position = position(Number.MAX_SAFE_INTEGER)
+
+const startOrFarthest = ({ start }: ActiveMessage): Position => (start === nowhere ? farthest : start)
+
+/** Bytes of the start that a message still needs. */
+export const startBytes = (message: ActiveMessage): number =>
+  message.start === nowhere ? frameBytes(startOf(message).length) : 0
+
+const startOf = ({ place }: ActiveMessage): Buffer =>
+  encodeStart({
+    envelope: place.position,
+    envelopeBytes: place.bytes,
+    outOfOrder: true,
+    carried: undefined,
+  })
 
 export interface EndingCallbacks {
   /** The message is no longer active: there is room for another. */
@@ -60,8 +88,13 @@ export class Ending {
     const { data, id } = message.envelope
     const timeMs = options.clock.wallMs()
     const file = data.kind === 'spool' ? data.number : 0
-    const payload = encodeFinish({ start: message.start, reported: toRanges(reported), spool: file })
-    journal.open((written?.group.bytes ?? 0) + frameBytes(payload.length))
+    const ending = { reported: toRanges(reported), spool: file }
+    let payload = encodeFinish({ start: startOrFarthest(message), ...ending })
+    journal.open(startBytes(message) + (written?.group.bytes ?? 0) + frameBytes(payload.length))
+    if (message.start === nowhere) {
+      this.#start(message, timeMs)
+      payload = encodeFinish({ start: message.start, ...ending })
+    }
     this.#appendReport(message, written, timeMs, 'failed')
     const at = journal.append(kinds.finish, message.place.lane, timeMs, payload)
     letGo(this.#parts, message)
@@ -95,30 +128,58 @@ export class Ending {
     logs.envelopes.open(group.bytes, nowMs)
     const target = appendGroup(logs.envelopes, group, lane.number, timeMs)
     const targetEnd = position(target + group.envelopeBytes)
-    const payload = encodeReplaced({
-      start: message.start,
-      target,
-      targetEnd,
-      reported,
-      warnings: facts.warnings,
-    })
-    journal.open((written?.group.bytes ?? 0) + frameBytes(payload.length))
+    const note = { target, targetEnd, reported, warnings: facts.warnings }
+    let payload = encodeReplaced({ start: startOrFarthest(message), ...note })
+    journal.open(startBytes(message) + (written?.group.bytes ?? 0) + frameBytes(payload.length))
+    if (message.start === nowhere) {
+      this.#start(message, nowMs)
+      payload = encodeReplaced({ start: message.start, ...note })
+    }
     this.#appendReport(message, written, nowMs, facts.warnings > message.warnings ? 'delayed' : 'failed')
     lane.namedAt = journal.append(kinds.replaced, lane.number, timeMs, payload)
     this.#ended(replacement, nowMs)
   }
 
-  /** In the single-log layout the replacement stands in the journal itself. */
+  /** For `incoming`, and in the single-log layout for all but `hold`, the replacement stands in the journal itself. */
   replaceInJournal(replacement: Replacement): void {
-    const { message, lane, facts, written } = replacement
+    const { message, lane, facts, written, data, reported } = replacement
     const { journal, options } = this.#parts
-    const group = journalGroup(replacement)
     const nowMs = options.clock.wallMs()
-    journal.open((written?.group.bytes ?? 0) + group.bytes)
+    const timeMs = replacement.timeMs ?? nowMs
+    journal.open(startBytes(message) + (written?.group.bytes ?? 0) + journalBytes(replacement))
+    if (message.start === nowhere) this.#start(message, nowMs)
     this.#appendReport(message, written, nowMs, facts.warnings > message.warnings ? 'delayed' : 'failed')
-    lane.namedAt = appendGroup(journal, group, lane.number, replacement.timeMs ?? nowMs)
-    lane.runner.missed(position(lane.namedAt + group.envelopeBytes))
+    const group = journalGroup(replacement)
+    const target = appendGroup(journal, group, lane.number, timeMs)
+    lane.namedAt = target
+    if (lane.kind === 'incoming') {
+      const targetEnd = position(target + group.envelopeBytes)
+      const note = { start: message.start, target, targetEnd, reported, warnings: facts.warnings }
+      journal.append(kinds.replaced, lane.number, timeMs, encodeReplaced(note))
+      this.#handOver(group, target, timeMs, Buffer.isBuffer(data) ? data : undefined)
+    } else lane.runner.missed(position(target + group.envelopeBytes))
     this.#ended(replacement, nowMs)
+  }
+
+  /** What waits is started out of order, in the group that ends it. */
+  #start(message: ActiveMessage, timeMs: number): void {
+    const { journal, lanes, active } = this.#parts
+    const { place } = message
+    const lane = lanes.get(place.lane)
+    message.start = journal.append(kinds.start, place.lane, timeMs, startOf(message))
+    lane.marks.add(place.position)
+    lane.namedAt = message.start
+    active.add(message)
+    hold(this.#parts, message)
+  }
+
+  /** The incoming runner gets what is appended for it while it is in memory. */
+  #handOver(group: MessageGroup, at: Position, timeMs: number, data: Buffer | undefined): void {
+    const { lanes, options, journal } = this.#parts
+    const { envelope, envelopeBytes: bytes } = group
+    const seenAtMs = options.clock.monotonicMs()
+    lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data, seenAtMs })
+    journal.want()
   }
 
   #ended({ message, lane, timeMs }: Replacement, nowMs: number): void {
@@ -143,14 +204,11 @@ export class Ending {
     action: 'failed' | 'delayed',
   ): void {
     if (written === undefined) return
-    const { journal, lanes, spool, options, events } = this.#parts
-    const { envelope, envelopeBytes: bytes } = written.group
+    const { journal, spool, events } = this.#parts
     const at = appendGroup(journal, written.group, incomingLane, timeMs)
     if (written.spool !== undefined) spool.appended(written.spool)
-    const seenAtMs = options.clock.monotonicMs()
-    lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data: undefined, seenAtMs })
-    journal.want()
+    this.#handOver(written.group, at, timeMs, undefined)
     if (events.listenerCount('reported') > 0)
-      events.emit('reported', { id: message.envelope.id, report: envelope.id, action })
+      events.emit('reported', { id: message.envelope.id, report: written.group.envelope.id, action })
   }
 }

@@ -4,8 +4,10 @@ import type { Position } from '../base/position.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { Accept } from './accept.js'
 import { Checkpointer } from './checkpointer.js'
+import { Composing } from './composing.js'
 import { Dispatch } from './dispatch.js'
 import { Intake } from './intake.js'
+import { Orders, type Order } from './orders.js'
 import type { Parts } from './parts.js'
 import { Reclaim } from './reclaim.js'
 import { recover } from './recover.js'
@@ -29,6 +31,8 @@ export class Engine {
   readonly settle: Settle
   readonly checkpointer: Checkpointer
   readonly reclaim: Reclaim
+  readonly #composing: Composing
+  readonly #orders = new Orders()
   readonly #parts: Parts
   readonly #facts: EngineFacts
   #recovering = true
@@ -40,28 +44,30 @@ export class Engine {
     const { active, options } = parts
     this.accept = new Accept(parts)
     this.reclaim = new Reclaim(parts)
-    this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
-    this.intake = new Intake(parts, {
-      hasRoom: () => active.count < options.activeCountMax && this.dispatch.hasRoom,
-      onStart: (message) => this.dispatch.admit(message),
-    })
-    this.settle = new Settle(parts, {
+    this.#composing = new Composing(parts, {
       unvouchedMax: options.activeCountMax,
       onEnd: () => {
         this.intake.wake()
         this.checkpointer.want()
       },
       onReplacement: (intervalMs) => {
-        const isMany = this.settle.unvouchedCount >= options.activeCountMax / 2
+        const isMany = this.#composing.unvouchedCount >= options.activeCountMax / 2
         this.checkpointer.want(isMany ? 0 : intervalMs)
       },
+    })
+    this.settle = new Settle(parts, this.#composing, this.#orders, (message) => this.#goOn(message))
+    this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
+    this.intake = new Intake(parts, {
+      hasRoom: () => active.count < options.activeCountMax && this.dispatch.hasRoom,
+      onStart: (message) => this.dispatch.admit(message),
     })
     this.checkpointer = new Checkpointer(parts, {
       life: facts.life,
       reclaim: this.reclaim,
-      onCapture: () => this.settle.capture(),
+      onCapture: () => this.#composing.capture(),
       onDurable: () => {
-        this.settle.vouched()
+        this.#composing.vouched()
+        this.settle.roomChanged()
         this.intake.wake()
       },
     })
@@ -92,6 +98,24 @@ export class Engine {
     this.settle.roomChanged()
     this.reclaim.roomChanged()
     this.intake.wake()
+  }
+
+  /** Orders something for an active message. It is carried out when no attempt on it is under way.
+   * @returns false when it has ended otherwise; rejects with the WaybillError that kept it from being carried out */
+  async order(message: ActiveMessage, order: Order): Promise<boolean> {
+    const { active, options } = this.#parts
+    for (let earlier = this.#orders.answerOf(message); earlier !== undefined;) {
+      await earlier.catch(() => false)
+      earlier = this.#orders.answerOf(message)
+    }
+    if (!active.has(message)) return false
+    const answer = this.#orders.place(message, order)
+    if (!this.dispatch.withdraw(message)) {
+      // A life that delivers nothing has not handed it to anybody.
+      if (options.deliver) this.settle.reconsider(message)
+      else this.settle.settle(message)
+    }
+    return answer
   }
 
   /** Settles when recovery has ended; rejects when it cannot. */
@@ -133,8 +157,16 @@ export class Engine {
     this.intake.stop()
     this.checkpointer.stop()
     this.dispatch.abandon()
+    this.#orders.fail(life.reason)
     this.settle.roomChanged()
     this.reclaim.stop()
+  }
+
+  /** An order could not be carried out: what still waits is attempted as before. */
+  #goOn(message: ActiveMessage): void {
+    if (!this.#parts.options.deliver) return
+    if (message.pendingCount > 0) this.dispatch.admit(message)
+    else this.settle.settle(message)
   }
 
   #resume(message: ActiveMessage): void {

@@ -1,5 +1,5 @@
 /** Which segments an active message holds: those of its envelope and of its data. */
-import { nowhere, position, type Position } from '../base/position.js'
+import { nowhere, type Position } from '../base/position.js'
 import type { ActiveMessage, EnvelopePlace } from '../active/active-message.js'
 import type { SegmentPins } from '../garbage/pins.js'
 import { journalLog } from '../log/journal-writer.js'
@@ -45,5 +45,5 @@ function eachSegment(
 }
 
 /** Where in the lane's log of data it stands, or `nowhere`. */
-export const dataPosition = (data: ActiveMessage['envelope']['data']): Position =>
-  data.kind === 'lane' ? data.position : position(0)
+export const dataPosition = (data: ActiveMessage['envelope']['data'] | undefined): Position =>
+  data?.kind === 'lane' ? data.position : nowhere

@@ -2,8 +2,9 @@
  * Invariant: a message becomes active in the step in which its start is appended, and its lane's position moves in the same
  * step; nothing that its lane's log does not vouch for is started. */
 import { Ring } from '../base/ring.js'
-import { ActiveMessage } from '../active/active-message.js'
+import { ActiveMessage, type EnvelopePlace } from '../active/active-message.js'
 import type { Timer } from '../base/clock.js'
+import type { Position } from '../base/position.js'
 import type { Lane } from '../lane/lane.js'
 import type { Candidate } from '../lane/runner.js'
 import { frameBytes, kinds } from '../record/frame.js'
@@ -11,6 +12,7 @@ import { encodeStart } from '../record/start.js'
 import { dataPosition, hold } from './holding.js'
 import { LaneReading } from './lane-reading.js'
 import type { Parts } from './parts.js'
+import { trustedEndOf, waits, type WaitingMessage } from './waiting.js'
 
 /** Messages started in one turn of the event loop. */
 const startsPerTurnMax = 1000
@@ -22,12 +24,20 @@ export interface IntakeOptions {
   readonly onStart: (message: ActiveMessage) => void
 }
 
+interface Wanted {
+  readonly lane: Lane
+  readonly message: WaitingMessage
+  readonly resolve: (isStarted: boolean) => void
+}
+
 export class Intake {
   readonly #parts: Parts
   readonly #options: IntakeOptions
   readonly #reading: LaneReading
   /** The lanes in the order of their turns. */
   readonly #turns = new Ring<Lane>()
+  /** Messages that need not wait until they are due. */
+  readonly #wanted = new Ring<Wanted>()
   #running = false
   #soon = false
   #timer: Timer | undefined
@@ -42,7 +52,8 @@ export class Intake {
   /** Recovery has ended: runners go. */
   run(): void {
     this.#running = true
-    for (const lane of this.#parts.lanes) if (lane.kind !== 'hold') this.#turns.push(lane)
+    // The runner of `hold` passes what is marked, and stops at the first one that waits.
+    for (const lane of this.#parts.lanes) this.#turns.push(lane)
     this.wake()
   }
 
@@ -61,15 +72,15 @@ export class Intake {
     if (!this.#running) return
     let idle = 0
     let started = 0
-    while (idle < this.#turns.length) {
+    while (idle < this.#turns.length || this.#wanted.length > 0) {
       if (!this.#options.hasRoom()) return
       const lane = this.#turns.shift()!
       this.#turns.push(lane)
-      if (!this.#startNext(lane)) idle++
-      else {
+      // Those who were asked for take their turn between the lanes.
+      if (this.#startWanted() || this.#startNext(lane)) {
         idle = 0
         if (++started >= startsPerTurnMax) return this.wake()
-      }
+      } else idle++
     }
     this.#wakeWhenDue()
   }
@@ -77,36 +88,60 @@ export class Intake {
   #startNext(lane: Lane): boolean {
     const { clock } = this.#parts.options
     this.#reading.readAhead(lane)
-    const candidate = lane.runner.peek(this.#reading.trustedEnd(lane))
+    const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
     if (candidate === undefined) return false
     if (lane.intervalMs > 0 && lane.waitMs(candidate, clock.wallMs(), clock.monotonicMs()) > 0) return false
     this.#start(lane, candidate)
     return true
   }
 
-  #start(lane: Lane, candidate: Candidate): void {
-    const { journal, active, options } = this.#parts
-    const place = {
-      lane: lane.number,
-      position: candidate.position,
-      bytes: candidate.bytes,
-      outOfOrder: false,
-    }
+  /** Starts a message where it waits, before its time, when there is room: it is marked.
+   * @returns false when it does not wait there any more */
+  startEarly(lane: Lane, message: WaitingMessage): Promise<boolean> {
+    this.wake()
+    return new Promise((resolve) => this.#wanted.push({ lane, message, resolve }))
+  }
+
+  #startWanted(): boolean {
+    const wanted = this.#wanted.shift()
+    if (wanted === undefined) return false
+    const { lane, message, resolve } = wanted
+    const { envelope, place } = message
+    if (waits(this.#parts, place)) {
+      const at = this.#appendStart(lane, place)
+      lane.marks.add(place.position)
+      this.#activate(new ActiveMessage(envelope, place, at, undefined), undefined)
+      resolve(true)
+    } else resolve(false)
+    return true
+  }
+
+  #start(lane: Lane, { envelope, position, bytes, data }: Candidate): void {
+    const place = { lane: lane.number, position, bytes, outOfOrder: false }
+    const at = this.#appendStart(lane, place)
+    lane.runner.take()
+    const dataAt = dataPosition(envelope.data)
+    if (dataAt > lane.dataFloor) lane.dataFloor = dataAt
+    this.#activate(new ActiveMessage(envelope, place, at, undefined), data)
+  }
+
+  #appendStart(lane: Lane, { position, bytes, outOfOrder }: EnvelopePlace): Position {
+    const { journal, options } = this.#parts
     const payload = encodeStart({
-      envelope: place.position,
-      envelopeBytes: place.bytes,
-      outOfOrder: false,
+      envelope: position,
+      envelopeBytes: bytes,
+      outOfOrder,
       carried: undefined,
     })
     journal.open(frameBytes(payload.length))
-    const at = journal.append(kinds.start, lane.number, options.clock.wallMs(), payload)
-    lane.runner.take()
-    lane.namedAt = at
-    const data = dataPosition(candidate.envelope.data)
-    if (data > lane.dataFloor) lane.dataFloor = data
-    const message = new ActiveMessage(candidate.envelope, place, at, undefined)
+    lane.namedAt = journal.append(kinds.start, lane.number, options.clock.wallMs(), payload)
+    return lane.namedAt
+  }
+
+  #activate(message: ActiveMessage, data: Buffer | undefined): void {
+    const { active } = this.#parts
     active.add(message)
-    active.keepData(message, candidate.data)
+    active.keepData(message, data)
     hold(this.#parts, message)
     this.#options.onStart(message)
   }
@@ -118,7 +153,7 @@ export class Intake {
     let waitMs = Infinity
     for (const lane of this.#parts.lanes) {
       if (lane.kind !== 'retry') continue
-      const candidate = lane.runner.peek(this.#reading.trustedEnd(lane))
+      const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
       if (candidate !== undefined)
         waitMs = Math.min(waitMs, lane.waitMs(candidate, clock.wallMs(), monotonicMs))
     }
@@ -138,5 +173,6 @@ export class Intake {
   stop(): void {
     this.#running = false
     this.#timer?.cancel()
+    for (let left = this.#wanted.shift(); left !== undefined; left = this.#wanted.shift()) left.resolve(false)
   }
 }

@@ -7,6 +7,7 @@ import { readAheadBytesMax, readAheadCountMax } from '../lane/runner.js'
 import { decodeEnvelope } from '../record/envelope.js'
 import { classAt, kindAt, kinds, payloadAt, payloadBytesAt, timeAt } from '../record/frame.js'
 import type { Parts } from './parts.js'
+import { trustedEndOf } from './waiting.js'
 
 /** A lane is read on when so few candidates are left. */
 const readAheadLow = 32
@@ -28,7 +29,7 @@ export class LaneReading {
   readAhead(lane: Lane): void {
     const { runner } = lane
     if (runner.readAheadCount > readAheadLow || lane.damage !== undefined || this.#underWay.has(lane)) return
-    if (runner.readFrom >= this.trustedEnd(lane)) return
+    if (runner.readFrom >= trustedEndOf(this.#parts, lane)) return
     if (lane.logs === undefined && !runner.isBehind) return
     this.#underWay.add(lane)
     this.#parts.life.run(this.#read(lane))
@@ -61,7 +62,7 @@ export class LaneReading {
   async #readFrames(lane: Lane): Promise<void> {
     const { journal } = this.#parts
     const { runner, logs } = lane
-    const end = this.trustedEnd(lane)
+    const end = trustedEndOf(this.#parts, lane)
     const seenAtMs = this.#parts.options.clock.monotonicMs()
     let countLeft = readAheadCountMax - runner.readAheadCount
     let bytesLeft = readAheadBytesMax
@@ -75,10 +76,5 @@ export class LaneReading {
     }
     const reached = await (logs?.envelopes ?? journal).read(runner.readFrom, end, visit)
     runner.readTo(reached)
-  }
-
-  /** How far the lane's log may be believed now. */
-  trustedEnd(lane: Lane): Position {
-    return lane.logs === undefined ? this.#parts.journal.durableEnd : lane.trustedEnd
   }
 }

@@ -1,34 +1,22 @@
 /** Who is in the queue: the active ones from memory, the waiting ones from their lanes, a few at a time.
  * It is the queue as of the call: what moves meanwhile is listed where it was. */
 import type { MessageId } from '../base/message-id.js'
-import { position, type Position } from '../base/position.js'
-import type { ActiveMessage, EnvelopePlace } from '../active/active-message.js'
-import { WaybillError } from '../errors.js'
+import type { ActiveMessage } from '../active/active-message.js'
 import type { Lane, LaneKind } from '../lane/lane.js'
-import { decodeEnvelope, type Envelope } from '../record/envelope.js'
-import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
+import type { Envelope } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
-import type { SegmentPins } from '../garbage/pins.js'
-import { journalLog } from '../log/journal-writer.js'
 import type { Engine } from './engine.js'
-import { envelopesLog } from './holding.js'
 import type { Parts } from './parts.js'
-
-export interface Selector {
-  readonly id?: string
-  /** Exactly; '' is the null sender. */
-  readonly sender?: string
-  /** One of the message's recipients that still wait. */
-  readonly recipient?: string
-  /** The route of one of them, now. */
-  readonly nexthop?: string
-  /** `deferred` is every lane with an interval; a number is that lane. */
-  readonly lane?: 'incoming' | 'active' | 'deferred' | 'hold' | number
-  /** Accepted more than so many milliseconds ago. */
-  readonly olderThan?: number
-  /** The status of the last outcome of one of them begins with this: '4.4' or '4.4.1'. */
-  readonly lastStatus?: string
-}
+import {
+  AddressMatch,
+  checkSelector,
+  needsAddresses,
+  selectsActive,
+  selectsEnvelope,
+  selectsLane,
+  type Selector,
+} from './selector.js'
+import { Stretch, type WaitingMessage } from './waiting.js'
 
 export interface ListedMessage {
   readonly id: MessageId
@@ -48,52 +36,61 @@ export interface ListedMessage {
   readonly notes: readonly OutcomeNote[]
 }
 
-const recipientsListedMax = 1000
-const batchCountMax = 256
+/** A message that a selector means, where it is. */
+export type Selected =
+  | { readonly kind: 'active'; readonly message: ActiveMessage }
+  | { readonly kind: 'waiting'; readonly lane: Lane; readonly message: WaitingMessage }
+
+const recipientsReadMax = 1000
 /** How long a listing waits for the end of a recovery, and for a checkpoint. */
 const waitMs = 2000
 
+/** @throws WaybillError OPTION_INVALID, QUEUE_CRASHED, LOG_CORRUPT */
 export async function* list(parts: Parts, engine: Engine, selector: Selector): AsyncGenerator<ListedMessage> {
-  check(selector)
   // Until recovery has ended nobody knows what is active.
   await soonAtLeast(parts, engine.recovered)
+  for await (const batch of selected(parts, engine, selector))
+    for (const found of batch)
+      yield found.kind === 'active'
+        ? await activeMessage(parts, found.message)
+        : await waitingMessage(parts, found.lane, found.message)
+}
+
+/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due.
+ * @param isAsked lanes that are looked at */
+export async function* selected(
+  parts: Parts,
+  engine: Engine,
+  selector: Selector,
+  isAsked: (lane: Lane) => boolean = () => true,
+): AsyncGenerator<readonly Selected[]> {
+  checkSelector(selector)
   parts.life.check()
-  const { lane: wanted } = selector
-  const active = wanted === undefined || wanted === 'active' ? Array.from(parts.active.messages()) : []
-  const lanes = Array.from(parts.lanes)
-    .filter(({ number, kind }) => wanted === undefined || wanted === number || wanted === nameOf(kind))
-    .map((lane) => ({ lane, from: lane.runner.position, end: lane.logs?.envelopes.end ?? parts.journal.end }))
-  for (const stretch of lanes) eachSegment(parts, stretch, (pins, index) => pins.pin(index))
+  const active = selectsActive(selector) ? Array.from(parts.active.messages()) : []
+  const stretches = Array.from(parts.lanes)
+    .filter((lane) => selectsLane(selector, lane) && isAsked(lane))
+    .map((lane) => new Stretch(parts, lane))
   try {
     for (const message of active) {
-      const listed = await activeMessage(parts, message)
-      if (matches(parts, listed, selector)) yield listed
+      if (!(await matchesActive(parts, message, selector))) continue
+      yield [{ kind: 'active', message }]
+      // An id is given once.
+      if (selector.id !== undefined) return
     }
     // What was appended to a lane since the last checkpoint can be read after the next.
     await soonAtLeast(parts, engine.checkpointer.now())
-    for (const stretch of lanes)
-      for await (const listed of waiting(parts, stretch)) if (matches(parts, listed, selector)) yield listed
+    for (const stretch of stretches)
+      for await (const batch of stretch.batches()) {
+        const found: Selected[] = []
+        for (const message of batch)
+          if (await matchesWaiting(parts, message, selector))
+            found.push({ kind: 'waiting', lane: stretch.lane, message })
+        if (found.length > 0) yield found
+        if (found.length > 0 && selector.id !== undefined) return
+      }
   } finally {
-    for (const stretch of lanes) eachSegment(parts, stretch, (pins, index) => pins.release(index))
+    for (const stretch of stretches) stretch.end()
   }
-}
-
-/** What waited in a lane at the moment of the call. */
-interface Stretch {
-  readonly lane: Lane
-  readonly from: Position
-  readonly end: Position
-}
-
-/** The segments of a stretch stay until the listing ends, so that what is started meanwhile can still be read. */
-function eachSegment(
-  { journal, garbage }: Parts,
-  { lane, from, end }: Stretch,
-  visit: (pins: SegmentPins, index: number) => void,
-): void {
-  const { grid } = lane.logs?.envelopes.files ?? journal
-  const pins = garbage.of(lane.logs === undefined ? journalLog : envelopesLog(lane.number))
-  for (let index = grid.indexOf(from); index <= grid.indexOf(end); index++) visit(pins, index)
 }
 
 /** On a full disk it may never come: then what is known by now is listed. */
@@ -109,64 +106,70 @@ function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<vo
   })
 }
 
-const nameOf = (kind: LaneKind): string => (kind === 'retry' ? 'deferred' : kind)
+const notesOf = (message: ActiveMessage): readonly OutcomeNote[] =>
+  message.deferredCount > 0 ? message.notesOf('deferred') : message.envelope.notes
 
-async function* waiting(parts: Parts, { lane, from, end }: Stretch): AsyncGenerator<ListedMessage> {
-  const log = lane.logs?.envelopes ?? parts.journal
-  const trustedEnd = lane.logs === undefined ? parts.journal.durableEnd : lane.trustedEnd
-  const last = position(Math.min(end, trustedEnd))
-  for (let at = from; at < last;) {
-    parts.life.check()
-    const found: Found[] = []
-    at = await log.read(at, last, (window, offset, place, bytes) => {
-      if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return false
-      const envelope = decodeEnvelope(payloadAt(window, offset))
-      found.push({
-        envelope,
-        place: { lane: lane.number, position: place, bytes, outOfOrder: false },
-        timeMs: timeAt(window, offset),
-      })
-      return found.length >= batchCountMax
-    })
-    for (const { envelope, place, timeMs } of found) {
-      if (lane.marks.has(place.position)) continue
-      yield {
-        ...factsOf(envelope),
-        recipients: await parts.reader.recipients({ envelope, place }, 0, recipientsListedMax),
-        recipientCount: envelope.recipientCount,
-        where: lane.kind,
-        lane: lane.number,
-        dueAt: lane.kind === 'incoming' ? 0 : timeMs + lane.intervalMs,
-        notes: envelope.notes,
-      }
-    }
-  }
+async function matchesActive(parts: Parts, message: ActiveMessage, selector: Selector): Promise<boolean> {
+  const { envelope } = message
+  const { options } = parts
+  if (!selectsEnvelope(selector, { envelope, notes: notesOf(message) }, options.clock.wallMs())) return false
+  if (!needsAddresses(selector)) return true
+  const match = new AddressMatch(selector, options, envelope)
+  for (let from = 0; from < envelope.recipientCount; from += recipientsReadMax)
+    if (match.add(await waitingAddresses(parts, message, from))) return true
+  return false
 }
 
-interface Found {
-  readonly envelope: Envelope
-  readonly place: EnvelopePlace
-  readonly timeMs: number
+async function matchesWaiting(
+  { reader, options }: Parts,
+  message: WaitingMessage,
+  selector: Selector,
+): Promise<boolean> {
+  const { envelope } = message
+  if (!selectsEnvelope(selector, { envelope, notes: envelope.notes }, options.clock.wallMs())) return false
+  if (!needsAddresses(selector)) return true
+  const match = new AddressMatch(selector, options, envelope)
+  if (envelope.recipientFrames.length === 0) return match.add(envelope.recipients)
+  for (let from = 0; from < envelope.recipientCount; from += recipientsReadMax)
+    if (match.add(await reader.recipients(message, from, recipientsReadMax))) return true
+  return false
+}
+
+async function waitingMessage(parts: Parts, lane: Lane, message: WaitingMessage): Promise<ListedMessage> {
+  const { envelope, timeMs } = message
+  return {
+    ...factsOf(envelope),
+    recipients: await parts.reader.recipients(message, 0, recipientsReadMax),
+    recipientCount: envelope.recipientCount,
+    where: lane.kind,
+    lane: lane.number,
+    dueAt: lane.kind === 'incoming' ? 0 : timeMs + lane.intervalMs,
+    notes: envelope.notes,
+  }
 }
 
 async function activeMessage(parts: Parts, message: ActiveMessage): Promise<ListedMessage> {
-  const { envelope, place } = message
-  const isWaiting = (index: number): boolean => ['pending', 'deferred'].includes(message.stateOf(index))
   return {
-    ...factsOf(envelope),
-    recipients: (await addressesOf(parts, message)).filter((_, index) => isWaiting(index)),
+    ...factsOf(message.envelope),
+    recipients: await waitingAddresses(parts, message, 0),
     recipientCount: message.pendingCount + message.deferredCount,
     where: 'active',
-    lane: place.lane,
+    lane: message.place.lane,
     dueAt: 0,
-    notes: message.deferredCount > 0 ? message.notesOf('deferred') : envelope.notes,
+    notes: notesOf(message),
   }
 }
 
-/** None when it has ended meanwhile, and its recipients' frames are gone. */
-async function addressesOf({ reader, active }: Parts, message: ActiveMessage): Promise<string[]> {
+/** Of recipients `from` and on, those that still wait. None when it has ended meanwhile, and its recipients' frames are gone. */
+async function waitingAddresses(
+  { reader, active }: Parts,
+  message: ActiveMessage,
+  from: number,
+): Promise<string[]> {
+  const isWaiting = (index: number): boolean => ['pending', 'deferred'].includes(message.stateOf(index))
   try {
-    return await reader.recipients(message, 0, recipientsListedMax)
+    const addresses = await reader.recipients(message, from, recipientsReadMax)
+    return addresses.filter((_, i) => isWaiting(from + i))
   } catch (error) {
     if (active.has(message)) throw error
     return []
@@ -186,34 +189,3 @@ const factsOf = ({
   attempts,
   dataBytes,
 })
-
-function check(selector: Selector): void {
-  const known = ['id', 'sender', 'recipient', 'nexthop', 'lane', 'olderThan', 'lastStatus']
-  for (const name of Object.keys(selector))
-    if (!known.includes(name))
-      throw new WaybillError('OPTION_INVALID', `a selector has ${known.join(', ')}`, {
-        option: `selector.${name}`,
-      })
-}
-
-function matches({ options }: Parts, message: ListedMessage, selector: Selector): boolean {
-  const { id, sender, recipient, nexthop, olderThan, lastStatus } = selector
-  if (id !== undefined && message.id !== id) return false
-  if (sender !== undefined && message.sender !== sender) return false
-  if (recipient !== undefined && !message.recipients.includes(recipient)) return false
-  if (olderThan !== undefined && options.clock.wallMs() - message.acceptedAt <= olderThan) return false
-  if (lastStatus !== undefined && !message.notes.some(({ status }) => status.startsWith(lastStatus)))
-    return false
-  return (
-    nexthop === undefined || message.recipients.some((address) => routesTo(options.route, address, nexthop))
-  )
-}
-
-function routesTo(route: Parts['options']['route'], address: string, nexthop: string): boolean {
-  try {
-    return route(address).nexthop === nexthop
-  } catch {
-    // An address without a route has no nexthop.
-    return false
-  }
-}

@@ -63,6 +63,8 @@ export function messageGroup(
     notes: facts.notes,
     warnings: facts.warnings,
     reported: facts.reported,
+    route: facts.route,
+    requeues: facts.requeues,
   }
   const payload = encodeEnvelope(envelope)
   const envelopeBytes = frameBytes(payload.length)

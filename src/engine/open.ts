@@ -1,5 +1,5 @@
 /** The only start: lock, recover, accept. What a crash left is made whole before the first submission is accepted; what was being
- * worked on is taken up meanwhile. */
+ * worked on is taken up meanwhile. What comes out is wired and running; queue/ puts a face on it. */
 import { ActiveSet } from '../active/active-set.js'
 import type { Disk } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
@@ -16,14 +16,16 @@ import { makeQueue, unmakeQueue } from './make-queue.js'
 import { journalFiles, openJournal } from './open-journal.js'
 import { openLanes } from './open-lanes.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './options.js'
-import { Queue } from './queue.js'
+import type { Parts } from './parts.js'
 import { Spool, spoolDirectory, spoolNumberOf } from './spool.js'
 
-/** Opens the queue in a directory, which is made if it is not there. Settles as soon as mail can be submitted; deliveries
- * go on when the event `recovered` tells. There is no close: `crash()` or the end of the process ends it.
- * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT,
- * LANES_TOO_MANY, DISK_FULL, DISK_FAILED */
-export async function openQueue(directory: string, options: QueueOptions): Promise<Queue> {
+export interface OpenedEngine {
+  readonly parts: Parts
+  readonly engine: Engine
+}
+
+/** @throws as openQueue */
+export async function openEngine(directory: string, options: QueueOptions): Promise<OpenedEngine> {
   if (typeof directory !== 'string' || directory === '')
     throw new WaybillError('OPTION_INVALID', 'a queue is opened in a directory', { option: 'directory' })
   const disk = options?.disk ?? nodeDisk(directory)
@@ -33,11 +35,11 @@ export async function openQueue(directory: string, options: QueueOptions): Promi
     const { warnings } = await disk.lock('lock')
     const { header, tail } = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(header))
-    const queue = await open({ ...checked, inlineBytesMax }, disk, header, tail)
+    const opened = await open({ ...checked, inlineBytesMax }, disk, header, tail)
     for (const message of warnings)
       // Later, so that who awaits the queue can listen first.
-      checked.clock.soon(() => queue.emit('warning', { code: 'FILE_SYSTEM', message }))
-    return queue
+      checked.clock.soon(() => opened.parts.events.emit('warning', { code: 'FILE_SYSTEM', message }))
+    return opened
   } catch (error) {
     disk.abandon()
     throw error
@@ -45,7 +47,12 @@ export async function openQueue(directory: string, options: QueueOptions): Promi
 }
 
 /** Opens, unless the life ends meanwhile: nobody listens yet, and calls that were under way may never settle. */
-function open(options: EngineOptions, disk: Disk, header: QueueHeader, tail: JournalTail): Promise<Queue> {
+function open(
+  options: EngineOptions,
+  disk: Disk,
+  header: QueueHeader,
+  tail: JournalTail,
+): Promise<OpenedEngine> {
   return new Promise((resolve, reject) => {
     begin(options, disk, header, tail, reject).then(resolve, reject)
   })
@@ -58,7 +65,7 @@ async function begin(
   header: QueueHeader,
   tail: JournalTail,
   onFailure: (error: unknown) => void,
-): Promise<Queue> {
+): Promise<OpenedEngine> {
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
 
   const events = new QueueEmitter()
@@ -117,7 +124,7 @@ async function begin(
   opened.begin()
   life.run(engine.recovered)
   begun = true
-  return new Queue(parts, engine)
+  return { parts, engine }
 }
 
 /** The queue in the directory, or a new one. */

@@ -6,6 +6,7 @@ import { isWaybillError } from '../errors.js'
 import type { RecipientBatch, SchedulerRecipient } from '../scheduler/scheduler.js'
 import type { Job } from './job.js'
 import type { Parts } from './parts.js'
+import { routeOf } from './route.js'
 
 /** Recipients that could not be read are tried again after this. */
 const retryMs = 60_000
@@ -81,7 +82,7 @@ export class RecipientBatches {
   #route(job: Job, index: number, address: string): SchedulerRecipient | undefined {
     const { options } = this.#parts
     try {
-      const { transport, nexthop } = options.route(address)
+      const { transport, nexthop } = routeOf(options, job.message.envelope, address)
       if (!Object.hasOwn(options.transports, transport))
         throw new TypeError(`there is no transport '${transport}'`)
       if (typeof nexthop !== 'string' || nexthop === '') throw new TypeError('a route names a nexthop')

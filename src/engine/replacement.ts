@@ -1,8 +1,8 @@
 /** What is left of a message, as an envelope for the lane of its next attempt. */
-import type { ActiveMessage } from '../active/active-message.js'
+import type { ActiveMessage, RecipientState } from '../active/active-message.js'
 import { nowhere } from '../base/position.js'
 import { forEachIn, toRanges } from '../base/ranges.js'
-import type { DataPlace } from '../record/envelope.js'
+import type { DataPlace, EnvelopeRoute } from '../record/envelope.js'
 import { condensed, type OutcomeNote } from '../record/outcome-note.js'
 import type { EnvelopeFacts } from './message-group.js'
 import type { MessageReader } from './message-reader.js'
@@ -29,33 +29,61 @@ export async function remainderOf(message: ActiveMessage, reader: MessageReader)
     recipients.push(addresses[index - from]!)
   }
   const renumbered = new Map(indexes.map((index, i) => [index, i]))
-  const notes = condensed(message.notesOf('deferred')).map(({ kind, status, text, ranges }) => {
+  const notes: OutcomeNote[] = []
+  const keep = ({ kind, status, text, ranges }: OutcomeNote, ofState: RecipientState): void => {
     const left: number[] = []
-    forEachIn(ranges, (index) => left.push(renumbered.get(index)!))
-    return { kind, status, text, ranges: toRanges(left) }
-  })
-  return { indexes, recipients, notes }
+    forEachIn(ranges, (index) => {
+      if (message.stateOf(index) === ofState) left.push(renumbered.get(index)!)
+    })
+    if (left.length > 0) notes.push({ kind, status, text, ranges: toRanges(left) })
+  }
+  // Of those that were not attempted again the reasons of the attempt before stay.
+  for (const note of message.envelope.notes) keep(note, 'pending')
+  for (const note of message.notesOf('deferred')) keep(note, 'deferred')
+  return { indexes, recipients, notes: condensed(notes) }
 }
+
+/** What an operator changes of a message when he moves it. */
+export interface EnvelopeChanges {
+  /** It counts as accepted now, with no attempt made and no route set. */
+  readonly isNew?: true
+  /** Goes there from now on. */
+  readonly route?: EnvelopeRoute
+}
+
+/** Reports of a message that was made new more often could have the id of an earlier one. */
+const requeuesMax = 999
 
 /** @param warnings delay warnings that the sender will have had */
 export function replacementFacts(
   message: ActiveMessage,
   notes: readonly OutcomeNote[],
   warnings: number,
+  changes: EnvelopeChanges,
+  nowMs: number,
 ): EnvelopeFacts {
-  const { id, sender, acceptedAt, attempts, smtputf8, dataBytes, checksum } = message.envelope
+  const { id, sender, acceptedAt, attempts, smtputf8, dataBytes, checksum, route, requeues } =
+    message.envelope
+  const facts = { id, sender, smtputf8, dataBytes, checksum, replaces: nowhere, reported: [] }
+  if (changes.isNew === true)
+    return {
+      ...facts,
+      acceptedAt: nowMs,
+      attempts: 0,
+      notes: [],
+      warnings: 0,
+      route: undefined,
+      requeues: Math.min(requeues + 1, requeuesMax),
+    }
   return {
-    id,
-    sender,
+    ...facts,
     acceptedAt,
-    attempts: attempts + 1,
-    smtputf8,
-    dataBytes,
-    checksum,
-    replaces: nowhere,
+    // The number of an attempt is that of its report: one that may have been reported is counted.
+    attempts: attempts + (message.hasOutcome ? 1 : 0),
     notes,
     warnings,
-    reported: [],
+    route: changes.route ?? route,
+    requeues,
   }
 }
 

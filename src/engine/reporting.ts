@@ -37,7 +37,7 @@ export async function report(
   const { envelope } = message
   if (reportDecision(envelope.sender, outcomes.length).kind === 'silent') return undefined
   const nowMs = options.clock.wallMs()
-  const id = reportId(envelope.id, envelope.attempts + 1)
+  const id = reportId(envelope.id, envelope.attempts + 1, envelope.requeues)
   const data = await composeReport({
     id,
     originalId: envelope.id,
@@ -62,6 +62,8 @@ export async function report(
     notes: [],
     warnings: 0,
     reported: [],
+    route: undefined,
+    requeues: 0,
   }
   if (data.length <= options.inlineBytesMax)
     return { group: messageGroup(facts, [envelope.sender], data), spool: undefined }

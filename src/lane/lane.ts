@@ -82,7 +82,7 @@ export class Lane {
 
   /** Everything in it was started, up to its end. */
   get isDrained(): boolean {
-    if (this.marks.count > 0 || this.runner.readAheadCount > 0) return false
+    if (this.runner.readAheadCount > 0) return false
     return this.logs === undefined ? !this.runner.isBehind : this.runner.position >= this.logs.envelopes.end
   }
 }

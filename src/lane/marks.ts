@@ -1,11 +1,27 @@
 /** Envelopes that were started out of order and that the runner has not reached.
  * Invariant: a mark is in a `marks` record of the checkpoint that vouches for its start's effect, or its start is in the working
- * suffix; so no crash lets the runner start an envelope twice. 8 bytes each, dropped when the runner passes. */
+ * suffix; so no crash lets the runner start an envelope twice. A mark stays until the runner's position is behind it: what lies
+ * ahead of that position and is not marked waits.
+ * A bit for each place where a frame can begin, in chunks that come with their first mark: memory is at most a sixty-fourth
+ * of what waits in the log, however many are marked. */
 import { nowhere, type Position } from '../base/position.js'
 
+/** Frames begin on multiples of this. */
+const alignmentBytes = 8
+/** Bytes of log that one chunk covers. */
+const chunkBytes = 65_536
+const wordsPerChunk = chunkBytes / alignmentBytes / 32
+
+interface Chunk {
+  readonly words: Uint32Array
+  count: number
+}
+
 export class Marks {
-  readonly #marked = new Set<Position>()
+  readonly #chunks = new Map<number, Chunk>()
   #fresh: Position[] = []
+  #count = 0
+  #keepers = 0
   /** The lane's newest `marks` record. */
   lastRecord: Position
 
@@ -13,28 +29,58 @@ export class Marks {
     this.lastRecord = lastRecord
   }
 
-  /** Marked now; the next checkpoint appends it. */
+  /** Marked now, if it was not before; the next checkpoint appends it. */
   add(envelope: Position): void {
-    this.#marked.add(envelope)
-    this.#fresh.push(envelope)
+    if (this.restore(envelope)) this.#fresh.push(envelope)
   }
 
-  /** Marked by a record that the checkpoint names. */
-  restore(envelope: Position): void {
-    this.#marked.add(envelope)
+  /** Marked by a record that the checkpoint names. @returns false when it was marked already */
+  restore(envelope: Position): boolean {
+    const index = Math.floor(envelope / chunkBytes)
+    let chunk = this.#chunks.get(index)
+    if (chunk === undefined)
+      this.#chunks.set(index, (chunk = { words: new Uint32Array(wordsPerChunk), count: 0 }))
+    const place = (envelope % chunkBytes) / alignmentBytes
+    const word = chunk.words[place >>> 5]!
+    const bit = 1 << (place & 31)
+    if ((word & bit) !== 0) return false
+    chunk.words[place >>> 5] = word | bit
+    chunk.count++
+    this.#count++
+    return true
   }
 
   has(envelope: Position): boolean {
-    return this.#marked.has(envelope)
+    if (this.#count === 0) return false
+    const chunk = this.#chunks.get(Math.floor(envelope / chunkBytes))
+    if (chunk === undefined) return false
+    const place = (envelope % chunkBytes) / alignmentBytes
+    return (chunk.words[place >>> 5]! & (1 << (place & 31))) !== 0
   }
 
-  /** The runner has passed it. */
-  drop(envelope: Position): void {
-    this.#marked.delete(envelope)
+  /** The runner's position is here: what lies chunks behind it is forgotten, unless somebody reads there. */
+  passed(runner: Position): void {
+    if (this.#keepers > 0) return
+    const floor = Math.floor(runner / chunkBytes)
+    for (const [index, { count }] of this.#chunks) {
+      if (index >= floor) continue
+      this.#chunks.delete(index)
+      this.#count -= count
+    }
   }
 
+  /** Somebody reads the lane from behind the runner's position: marks stay until he lets go. */
+  keep(): void {
+    this.#keepers++
+  }
+
+  letGo(): void {
+    this.#keepers--
+  }
+
+  /** Those that are kept: a few that the runner has passed are among them. */
   get count(): number {
-    return this.#marked.size
+    return this.#count
   }
 
   /** Marks in no record yet. */

@@ -1,6 +1,6 @@
 /** A lane's cursor: the lane's envelopes in order, those ahead of it read or handed over while they are still in memory.
  * Invariant: every envelope of the lane before `position` has a start record; every one in [position, readFrom) is in the ring, or
- * marked; so `position` can be a restart position at any moment.
+ * marked; so `position` can be a restart position at any moment, and what lies behind it and is not marked waits.
  *
  *          position            readFrom                 missedEnd
  *   started   │  in the ring      │  to be read from the log   │  handed over from here on
@@ -87,11 +87,9 @@ export class Runner {
   /** An envelope of the lane stands in the log at `readFrom` or behind. */
   found(candidate: Candidate): void {
     this.#readFrom = position(candidate.position + candidate.bytes)
-    if (this.#marks.has(candidate.position)) this.#marks.drop(candidate.position)
-    else {
-      this.#heldBytes += candidate.bytes
-      this.#ring.push(candidate)
-    }
+    if (this.#marks.has(candidate.position)) return
+    this.#heldBytes += candidate.bytes
+    this.#ring.push(candidate)
   }
 
   /** Nothing of the lane stands between `readFrom` and here. */
@@ -104,12 +102,16 @@ export class Runner {
     if (this.#ring.length === 0 && !this.isBehind) this.readTo(end)
   }
 
+  /** The first one that is not started in order, whether it may be started or not. */
+  get head(): Candidate | undefined {
+    return this.#ring.peek()
+  }
+
   /** The next one to start, if the log is trusted behind it. */
   peek(trustedEnd: Position): Candidate | undefined {
     for (let head = this.#ring.peek(); head !== undefined; head = this.#ring.peek()) {
       if (head.position + head.bytes > trustedEnd) return undefined
       if (!this.#marks.has(head.position)) return head
-      this.#marks.drop(head.position)
       this.take()
     }
     return undefined

@@ -45,14 +45,29 @@ export interface Envelope {
   readonly warnings: number
   /** Recipients of the replaced envelope that a report in the same group tells the sender of; names them when `replaces` is set. */
   readonly reported: readonly number[]
+  /** Where an operator sends it instead of asking for its route. */
+  readonly route: EnvelopeRoute | undefined
+  /** How often an operator made it new. */
+  readonly requeues: number
+}
+
+/** A route that is kept with the message. An empty transport: that which is asked for. */
+export interface EnvelopeRoute {
+  readonly transport: string
+  readonly nexthop: string
 }
 
 const smtputf8Flag = 1
 const placeCodes = ['before', 'lane', 'spool', 'ref'] as const
 
 export function encodeEnvelope(envelope: Envelope): Buffer {
-  const { data } = envelope
-  payload.list(16).text(envelope.id).text(envelope.sender)
+  const { data, route, requeues } = envelope
+  // What no operator has touched is written without the fields for that.
+  const isTouched = route !== undefined || requeues > 0
+  payload
+    .list(isTouched ? 18 : 16)
+    .text(envelope.id)
+    .text(envelope.sender)
   payload.count(envelope.acceptedAt).count(envelope.attempts)
   payload.count(envelope.smtputf8 ? smtputf8Flag : 0).count(envelope.recipientCount)
   payload.texts(envelope.recipients).counts(envelope.recipientFrames)
@@ -60,7 +75,11 @@ export function encodeEnvelope(envelope: Envelope): Buffer {
   writePlace(data)
   payload.count(envelope.dataBytes).count(envelope.checksum).count(envelope.replaces)
   writeNotes(envelope.notes)
-  return payload.count(envelope.warnings).counts(envelope.reported).end()
+  payload.count(envelope.warnings).counts(envelope.reported)
+  if (!isTouched) return payload.end()
+  if (route === undefined) payload.list(0)
+  else payload.texts([route.transport, route.nexthop])
+  return payload.count(requeues).end()
 }
 
 /** @throws WaybillError LOG_CORRUPT */
@@ -82,6 +101,8 @@ export function decodeEnvelope(encoded: Buffer): Envelope {
     notes: notesFromFields(fields.list()),
     warnings: fields.count(),
     reported: fields.counts(),
+    route: fields.isAtEnd ? undefined : routeOf(fields.texts()),
+    requeues: fields.isAtEnd ? 0 : fields.count(),
   }
   if (envelope.recipientFrames.length === 0 && envelope.recipients.length !== envelope.recipientCount)
     throw new WaybillError('LOG_CORRUPT', 'an envelope does not have the recipients that it counts', {
@@ -89,6 +110,9 @@ export function decodeEnvelope(encoded: Buffer): Envelope {
     })
   return envelope
 }
+
+const routeOf = ([transport, nexthop]: readonly string[]): EnvelopeRoute | undefined =>
+  transport === undefined || nexthop === undefined ? undefined : { transport, nexthop }
 
 function writePlace(data: DataPlace): void {
   switch (data.kind) {

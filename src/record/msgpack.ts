@@ -25,6 +25,11 @@ export class FieldReader {
       throw new WaybillError('LOG_CORRUPT', `a ${record} record has too few fields`)
   }
 
+  /** Fields that a payload may lack are not there. */
+  get isAtEnd(): boolean {
+    return this.#next >= this.#fields.length
+  }
+
   text(): string {
     const value = this.#fields[this.#next++]
     return typeof value === 'string' ? value : this.#wrong('a text')

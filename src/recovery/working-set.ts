@@ -5,6 +5,7 @@
 import { position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
 import type { ActiveRecord, EnvelopePlace } from '../active/active-message.js'
+import { incomingLane } from '../lane/lane.js'
 import type { Delivery } from '../record/delivery.js'
 import type { Finish } from '../record/finish.js'
 import type { Replaced } from '../record/replaced.js'
@@ -75,13 +76,13 @@ export class WorkingSet {
     if (spool !== 0) this.finishedSpools.push(spool)
   }
 
-  /** The note of a replacement in a lane with logs of its own. */
+  /** The note of a replacement: in a lane with logs of its own, or in `incoming`, where note and replacement are one group. */
   replaced(at: Position, lane: number, timeMs: number, note: Replaced): void {
     const message = this.#find(at, note.start)
     this.#trace(lane, at)
     if (message === undefined) return
     const trustedEnd = this.#facts.trustedEnd(lane)
-    if (trustedEnd !== undefined && note.targetEnd <= trustedEnd) {
+    if (lane === incomingLane || (trustedEnd !== undefined && note.targetEnd <= trustedEnd)) {
       this.#working.delete(note.start)
       return
     }

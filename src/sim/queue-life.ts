@@ -1,7 +1,7 @@
 /** One life of a real queue on a simulated disk, watched by a model.
  * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
-import { openQueue } from '../engine/open.js'
-import type { Queue } from '../engine/queue.js'
+import { openQueue } from '../queue/open.js'
+import type { Queue } from '../queue/queue.js'
 import { isWaybillError } from '../errors.js'
 import type { DiskImage } from './disk-image.js'
 import type { Fault } from './faults.js'

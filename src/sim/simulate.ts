@@ -3,9 +3,9 @@
  * world's, and is made anew for every run. The same options give the same runs. */
 import { below, seededPrng } from '../base/prng.js'
 import type { Transport } from '../delivery/transport.js'
-import { openQueue } from '../engine/open.js'
+import { openQueue } from '../queue/open.js'
 import type { QueueOptions, Route } from '../engine/options.js'
-import type { Queue } from '../engine/queue.js'
+import type { Queue } from '../queue/queue.js'
 import type { Submission } from '../engine/submission.js'
 import { isWaybillError } from '../errors.js'
 import { DiskImage } from './disk-image.js'

@@ -37,11 +37,13 @@ test('the count wraps without leaving its seven characters', () => {
   expect(given.some((id) => id.endsWith('0000000'))).toBe(true)
 })
 
-test('a report has the id of its message and the number of the attempt', () => {
+test('a report has the id of its message and the number of the attempt, of all times that it was new', () => {
   const id = new MessageIds(seededPrng(1)).next(1_790_000_000_000)
   expect(id.slice(0, 9)).toBe('1M3250V00')
-  expect(isMessageId(reportId(id, 3))).toBe(true)
-  expect(reportId(id, 3)).toBe(`${id}-3`)
+  expect(isMessageId(reportId(id, 3, 0))).toBe(true)
+  expect(reportId(id, 3, 0)).toBe(`${id}-3`)
+  expect(reportId(id, 3, 2)).toBe(`${id}-2000003`)
+  expect(isMessageId(reportId(id, 999_999, 999))).toBe(true)
 })
 
 test('what is no id is not taken for one', () => {

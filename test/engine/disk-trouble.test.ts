@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Queue } from '../../src/engine/queue.js'
+import type { Queue } from '../../src/queue/queue.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { OperationKind } from '../../src/sim/operation.js'

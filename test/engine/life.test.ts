@@ -15,7 +15,8 @@ import {
 } from './stage.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { postfixRetry } from '../../src/policy/postfix-retry.js'
-import type { ListedMessage, Selector } from '../../src/engine/listing.js'
+import type { ListedMessage } from '../../src/engine/listing.js'
+import type { Selector } from '../../src/engine/selector.js'
 
 const isReport = (id: string): boolean => id.includes('-')
 const reportsIn = (stage: Stage): string[] => [

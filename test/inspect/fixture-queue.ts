@@ -1,8 +1,8 @@
 /** A queue with something of everything, as a crash left it: mail that was never tried, being delivered, deferred in two lanes, on hold;
  * delivered and refused recipients; large data in spool files; recipients in frames of their own; several lives. Always the same bytes. */
 import type { DeliveryResult } from '../../src/delivery/transport.js'
-import { openQueue } from '../../src/engine/open.js'
-import type { Queue } from '../../src/engine/queue.js'
+import { openQueue } from '../../src/queue/open.js'
+import type { Queue } from '../../src/queue/queue.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { SimDisk } from '../../src/sim/sim-disk.js'
 import { SimWorld } from '../../src/sim/world.js'
@@ -36,7 +36,7 @@ function outcome(domain: string): DeliveryResult | Promise<DeliveryResult> {
   return { kind: 'delivered' }
 }
 
-export async function fixtureQueue(): Promise<Fixture> {
+export async function fixtureQueue(layout: 'lanes' | 'single' = 'lanes'): Promise<Fixture> {
   const world = new SimWorld({ seed: 7, order: 'fifo', wallStartMs: fixtureStartMs })
   const disk = new SimDisk(world)
   let image = disk.image
@@ -53,6 +53,7 @@ export async function fixtureQueue(): Promise<Fixture> {
       },
       route: (recipient) => ({ transport: 'site', nexthop: recipient.slice(recipient.indexOf('@') + 1) }),
       retry: fixedRetry([600_000, 3_600_000]),
+      layout,
       segmentBytes: 256 * 1024,
       laneSegmentBytes: 256 * 1024,
       inlineBytesMax: 6000,

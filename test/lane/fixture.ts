@@ -20,9 +20,12 @@ export const envelopeOf = (recipientCount = 1): Envelope => ({
   notes: [],
   warnings: 0,
   reported: [],
+  route: undefined,
+  requeues: 0,
 })
 
-export const frameLength = 100
+/** Frames begin on multiples of eight. */
+export const frameLength = 104
 
 export const candidateAt = (at: number, timeMs = 0, data?: Buffer): Candidate => ({
   position: position(at),

@@ -39,12 +39,9 @@ test('the number of a lane says what it is', () => {
   ]).toEqual(['incoming', 'hold', 'retry'])
 })
 
-test('a lane with a mark or a candidate is not drained', () => {
+test('a lane with a candidate is not drained', () => {
   const lane = laneOf(2, 1)
   expect(lane.isDrained).toBe(true)
-  lane.marks.add(position(4096))
-  expect(lane.isDrained).toBe(false)
-  lane.marks.drop(position(4096))
   lane.runner.handOver(candidateAt(4096))
   expect(lane.isDrained).toBe(false)
 })

@@ -53,6 +53,8 @@ export const anyEnvelope: fc.Arbitrary<Envelope> = fc
     notes: fc.array(anyNote, { maxLength: 4 }),
     warnings: fc.nat(5),
     reported: anyRanges,
+    route: fc.option(fc.record({ transport: anyText, nexthop: anyText }), { nil: undefined }),
+    requeues: fc.nat(999),
   })
   .map((envelope) => ({ ...envelope, recipientCount: envelope.recipients.length }))
 

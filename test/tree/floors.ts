@@ -18,7 +18,8 @@ export const floors: Readonly<Record<string, number>> = {
   admin: 6,
   inspect: 6,
   relay: 6,
-  sim: 7,
+  queue: 7,
+  sim: 8,
 }
 
 /** Folders that decide and do not act: no module of the system, no clock, no chance. */

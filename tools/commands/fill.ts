@@ -151,6 +151,8 @@ async function fillQueue(
       notes: [{ kind: 'deferred' as const, ...mail.reason, ranges }],
       warnings: 0,
       reported: [],
+      route: undefined,
+      requeues: 0,
     }
     await bulk.get(lane)!.append(facts, mail.recipients, data, timeMs)
   }

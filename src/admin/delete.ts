@@ -1,0 +1,13 @@
+/** Gone, and nobody is told. */
+import type { OpenedEngine } from '../engine/open.js'
+import type { Order } from '../engine/orders.js'
+import type { Selector } from '../engine/selector.js'
+import { carryOut, type VerbOptions, type VerbResult } from './verb.js'
+
+const order: Order = { kind: 'delete' }
+
+export const deleteMessages = (
+  opened: OpenedEngine,
+  selector: Selector,
+  options: VerbOptions,
+): Promise<VerbResult> => carryOut(opened, selector, { orderFor: () => order }, options)

@@ -1,0 +1,10 @@
+/** Ends as if it had grown too old: the sender is told. */
+import type { OpenedEngine } from '../engine/open.js'
+import type { Order } from '../engine/orders.js'
+import type { Selector } from '../engine/selector.js'
+import { carryOut, type VerbOptions, type VerbResult } from './verb.js'
+
+const order: Order = { kind: 'expire' }
+
+export const expire = (opened: OpenedEngine, selector: Selector, options: VerbOptions): Promise<VerbResult> =>
+  carryOut(opened, selector, { orderFor: () => order }, options)

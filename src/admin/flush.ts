@@ -1,0 +1,85 @@
+/** What is deferred is attempted now, so many messages a second: an outage should not end in a flood.
+ * They are started where they wait, in the order of their lanes; what the crash of a flush leaves is deferred as before. */
+import type { Selected } from '../engine/listing.js'
+import { selected } from '../engine/listing.js'
+import type { OpenedEngine } from '../engine/open.js'
+import type { Order } from '../engine/orders.js'
+import type { Selector } from '../engine/selector.js'
+import { WaybillError } from '../errors.js'
+import type { Lane } from '../lane/lane.js'
+import { carryOut, requireSelection, Tally, type VerbOptions, type VerbResult } from './verb.js'
+
+export interface FlushOptions extends VerbOptions {
+  /** Messages started in a second; Infinity: as fast as there is room among the active. Default 100. */
+  readonly perSecond?: number
+}
+
+const perSecondUsual = 100
+const order: Order = { kind: 'move', lane: 'incoming', changes: {} }
+const isDeferred = (lane: Lane): boolean => lane.kind === 'retry'
+
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED */
+export async function flush(
+  opened: OpenedEngine,
+  selector: Selector,
+  options: FlushOptions,
+): Promise<VerbResult> {
+  requireSelection(selector)
+  const { perSecond = perSecondUsual } = options
+  if (!(perSecond > 0))
+    throw new WaybillError('OPTION_INVALID', `${perSecond} is not a number above 0`, { option: 'perSecond' })
+  const { parts, engine } = opened
+  if (!parts.options.deliver) {
+    // Nothing is attempted in this life: they are the first ones of the next.
+    const orderFor = ({ kind }: Selected): Order | undefined => (kind === 'active' ? undefined : order)
+    return carryOut(opened, selector, { orderFor, isAsked: isDeferred }, options)
+  }
+  await engine.recovered
+  revive(opened, selector)
+  const tally = new Tally(options)
+  const pace = new Pace(opened, perSecond)
+  for await (const batch of selected(parts, engine, selector, isDeferred)) {
+    for (const found of batch) {
+      if (found.kind === 'active') continue
+      await pace.next()
+      tally.pause()
+      if (await engine.intake.startEarly(found.lane, found.message))
+        tally.done(found.message.envelope.recipientCount)
+      else tally.missedCount++
+      parts.life.check()
+    }
+    await parts.journal.whenDurable(parts.journal.end)
+  }
+  await parts.journal.whenDurable(parts.journal.end)
+  tally.pause()
+  return tally.result
+}
+
+/** Destinations that are given up on for a while get another chance: else what is started is deferred again at once. */
+function revive({ engine }: OpenedEngine, { nexthop }: Selector): void {
+  for (const { transport, name, nexthop: to, state } of engine.dispatch.destinations())
+    if (state.kind !== 'ready' && (nexthop === undefined || to === nexthop))
+      engine.dispatch.resume(transport, name)
+}
+
+/** Evenly, and without catching up on what a stall has cost. */
+class Pace {
+  readonly #opened: OpenedEngine
+  readonly #gapMs: number
+  #atMs = 0
+
+  constructor(opened: OpenedEngine, perSecond: number) {
+    this.#opened = opened
+    this.#gapMs = 1000 / perSecond
+  }
+
+  async next(): Promise<void> {
+    const { clock } = this.#opened.parts.options
+    const nowMs = clock.monotonicMs()
+    const waitMs = this.#atMs - nowMs
+    this.#atMs = Math.max(this.#atMs, nowMs) + this.#gapMs
+    // Timers are no finer than this: between two of them some go together.
+    if (waitMs >= 1) await new Promise<void>((resolve) => clock.after(Math.ceil(waitMs), resolve))
+    this.#opened.parts.life.check()
+  }
+}

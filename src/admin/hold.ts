@@ -1,0 +1,10 @@
+/** On hold: no attempts until released. */
+import type { OpenedEngine } from '../engine/open.js'
+import type { Order } from '../engine/orders.js'
+import type { Selector } from '../engine/selector.js'
+import { carryOut, type VerbOptions, type VerbResult } from './verb.js'
+
+const order: Order = { kind: 'move', lane: 'hold', changes: {} }
+
+export const hold = (opened: OpenedEngine, selector: Selector, options: VerbOptions): Promise<VerbResult> =>
+  carryOut(opened, selector, { orderFor: () => order, isAsked: (lane) => lane.kind !== 'hold' }, options)

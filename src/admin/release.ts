@@ -1,0 +1,22 @@
+/** What is on hold is due now, its attempts and its age as they were. */
+import type { OpenedEngine } from '../engine/open.js'
+import type { Order } from '../engine/orders.js'
+import type { Selector } from '../engine/selector.js'
+import { carryOut, type VerbOptions, type VerbResult } from './verb.js'
+
+const order: Order = { kind: 'move', lane: 'incoming', changes: {} }
+
+export const release = (
+  opened: OpenedEngine,
+  selector: Selector,
+  options: VerbOptions,
+): Promise<VerbResult> =>
+  carryOut(
+    opened,
+    selector,
+    {
+      orderFor: ({ kind }) => (kind === 'active' ? undefined : order),
+      isAsked: (lane) => lane.kind === 'hold',
+    },
+    options,
+  )

@@ -1,0 +1,13 @@
+/** As if it had just been accepted, with the id that it has. */
+import type { OpenedEngine } from '../engine/open.js'
+import type { Order } from '../engine/orders.js'
+import type { Selector } from '../engine/selector.js'
+import { carryOut, type VerbOptions, type VerbResult } from './verb.js'
+
+const order: Order = { kind: 'move', lane: 'incoming', changes: { isNew: true } }
+
+export const requeue = (
+  opened: OpenedEngine,
+  selector: Selector,
+  options: VerbOptions,
+): Promise<VerbResult> => carryOut(opened, selector, { orderFor: () => order }, options)

@@ -1,0 +1,46 @@
+/** Messages go another way from now on, all their recipients, until they are requeued. What is on hold stays there; the rest is due
+ * now, because whoever reroutes does not want to wait for the old way's interval. */
+import type { OpenedEngine } from '../engine/open.js'
+import type { Selector } from '../engine/selector.js'
+import { WaybillError } from '../errors.js'
+import { carryOut, type VerbOptions, type VerbResult } from './verb.js'
+
+export interface NewRoute {
+  /** A name in `transports`. Without one the transport is still asked for. */
+  readonly transport?: string
+  readonly nexthop: string
+}
+
+const routeBytesMax = 255
+
+/** @throws WaybillError OPTION_INVALID when there is no such transport, or no nexthop */
+export async function reroute(
+  opened: OpenedEngine,
+  selector: Selector,
+  { transport = '', nexthop }: NewRoute,
+  options: VerbOptions,
+): Promise<VerbResult> {
+  const { transports, deliver } = opened.parts.options
+  if (typeof nexthop !== 'string' || nexthop === '' || Buffer.byteLength(nexthop) > routeBytesMax)
+    throw new WaybillError('OPTION_INVALID', `a nexthop is a text of 1 to ${routeBytesMax} bytes`, {
+      option: 'nexthop',
+    })
+  // A life that delivers nothing need not have the transports of those that do.
+  const isKnown = transport === '' || Object.hasOwn(transports, transport)
+  if (typeof transport !== 'string' || (deliver && !isKnown) || Buffer.byteLength(transport) > routeBytesMax)
+    throw new WaybillError('OPTION_INVALID', `there is no transport '${transport}'`, { option: 'transport' })
+  const route = { transport, nexthop }
+  return carryOut(
+    opened,
+    selector,
+    {
+      orderFor: (found) => {
+        const { route: now } = found.message.envelope
+        if (now?.transport === transport && now.nexthop === nexthop) return undefined
+        const isHeld = found.kind === 'waiting' && found.lane.kind === 'hold'
+        return { kind: 'move', lane: isHeld ? 'hold' : 'incoming', changes: { route } }
+      },
+    },
+    options,
+  )
+}

@@ -1,0 +1,228 @@
+/** What ends a message is read and composed, and room is found for it; ending.ts appends it.
+ * Invariant: between the last look at the room, and at whether the message is still to end this way, and the append there is no wait.
+ * Nothing here waits for a sync, but at the bound on replacements that no checkpoint vouches for. */
+import { toRanges } from '../base/ranges.js'
+import type { ActiveMessage } from '../active/active-message.js'
+import type { Lane, LaneLogs } from '../lane/lane.js'
+import { frameBytes } from '../record/frame.js'
+import { Ending, farthest, journalBytes, laneGroup, startBytes, type Replacement } from './ending.js'
+import type { Parts } from './parts.js'
+import { fixedData, remainderOf, replacementFacts, type EnvelopeChanges } from './replacement.js'
+import { outcomesOf, report, type Report, type ReportedOutcome } from './reporting.js'
+
+export interface ComposingOptions {
+  /** The message is no longer active: there is room for another. */
+  readonly onEnd: () => void
+  /** A replacement was appended, to a lane with this interval. */
+  readonly onReplacement: (intervalMs: number) => void
+  /** So many replacements may be appended before a checkpoint vouches for them. */
+  readonly unvouchedMax: number
+}
+
+export interface Move {
+  readonly lane: Lane
+  /** The time of a replacement that is made again; undefined: now. */
+  readonly timeMs?: number | undefined
+  /** The sender is told that it is late. */
+  readonly warns?: boolean
+  readonly changes?: EnvelopeChanges
+}
+
+/** `overtaken`: it is not to end this way any more, nothing was appended. `no room`: the lane is full, nothing was read. */
+export type MoveResult = 'done' | 'overtaken' | 'no room'
+
+/** Is the message still to end the way that is being prepared? */
+type IsStill = () => boolean
+
+export class Composing {
+  readonly #parts: Parts
+  readonly #options: ComposingOptions
+  readonly #ending: Ending
+  readonly #waiting: (() => void)[] = []
+  /** Replacements appended since the last capture, and since the one before. */
+  #unvouched = 0
+  #captured = 0
+
+  constructor(parts: Parts, options: ComposingOptions) {
+    this.#parts = parts
+    this.#options = options
+    this.#ending = new Ending(parts, options)
+  }
+
+  /** Replacements that no durable checkpoint vouches for. */
+  get unvouchedCount(): number {
+    return this.#unvouched + this.#captured
+  }
+
+  /** A checkpoint is being captured: it vouches for what is appended by now. */
+  capture(): void {
+    this.#captured += this.#unvouched
+    this.#unvouched = 0
+  }
+
+  /** The captured checkpoint is durable. */
+  vouched(): void {
+    this.#captured = 0
+  }
+
+  /** Room may have come: who waits looks again. */
+  roomChanged(): void {
+    for (const look of this.#waiting.splice(0)) look()
+  }
+
+  /** Whoever waits looks again himself, in the step in which he appends: others who waited may have taken the room.
+   *    // 1. two find room for one  2. both go on behind their `await`  3. the second appends where nothing is allocated */
+  async roomChange(): Promise<void> {
+    await new Promise<void>((look) => this.#waiting.push(look))
+    this.#parts.life.check()
+  }
+
+  /** Every recipient got it: its end needs no more room than was kept for outcomes. */
+  finishDelivered(message: ActiveMessage): void {
+    this.#ending.finish(message, undefined, [])
+  }
+
+  /** Ends it without a word to anybody. @returns false when it was overtaken */
+  async drop(message: ActiveMessage, isStill: IsStill): Promise<boolean> {
+    while (isStill() && !this.#hasRoomFor(undefined, startBytes(message))) await this.roomChange()
+    if (!isStill()) return false
+    this.#ending.finish(message, undefined, [])
+    return true
+  }
+
+  /** Reports what has failed, and what is given up, and ends it.
+   * @param expired recipients that are given up, @returns false when it was overtaken */
+  async finish(message: ActiveMessage, expired: readonly number[], isStill: IsStill): Promise<boolean> {
+    const outcomes = [...failures(message), ...deferrals(message, expired, 'failed')]
+    const written = await report(this.#parts, message, outcomes)
+    while (isStill() && !this.#hasRoomFor(written, startBytes(message))) await this.roomChange()
+    if (!isStill()) {
+      await this.#discard(written)
+      return false
+    }
+    this.#ending.finish(message, written, written === undefined ? [] : outcomes.map(({ index }) => index))
+    return true
+  }
+
+  /** Moves what is left of it to a lane. */
+  async move(message: ActiveMessage, move: Move, isStill: IsStill): Promise<MoveResult> {
+    const { lane } = move
+    lane.userCount++
+    try {
+      return await this.#moveTo(lane, message, move, isStill)
+    } finally {
+      lane.userCount--
+    }
+  }
+
+  async #moveTo(
+    lane: Lane,
+    message: ActiveMessage,
+    { timeMs, warns = false, changes = {} }: Move,
+    isStill: IsStill,
+  ): Promise<MoveResult> {
+    if (!this.#hasSomeRoom(lane, message)) return 'no room'
+    const { reader, options } = this.#parts
+    const failed = failures(message)
+    const late = warns ? deferrals(message, message.indexesIn('deferred'), 'delayed') : []
+    const remainder = await remainderOf(message, reader)
+    const data = fixedData(message) ?? ((await reader.data(message)) as Buffer)
+    // Last, because its spool file, if it needs one, is used from here on.
+    const written = await report(this.#parts, message, [...failed, ...late])
+    const warnings = message.warnings + (warns && written !== undefined ? 1 : 0)
+    const facts = replacementFacts(message, remainder.notes, warnings, changes, options.clock.wallMs())
+    const replacement: Replacement = {
+      message,
+      lane,
+      timeMs,
+      facts,
+      recipients: remainder.recipients,
+      data,
+      written,
+      reported: toRanges(written === undefined ? [] : failed.map(({ index }) => index)),
+    }
+    const isDone =
+      lane.logs === undefined
+        ? await this.#moveInJournal(replacement, isStill)
+        : await this.#moveToLogs(replacement, lane.logs, isStill)
+    if (!isDone) await this.#discard(written)
+    return isDone ? 'done' : 'overtaken'
+  }
+
+  async #moveToLogs(replacement: Replacement, logs: LaneLogs, isStill: IsStill): Promise<boolean> {
+    const { message, data, written, reported } = replacement
+    const dataBytes = Buffer.isBuffer(data) ? frameBytes(data.length) : 0
+    const envelopeBytes = laneGroup(replacement, farthest).bytes
+    const hasRoom = (): boolean =>
+      this.unvouchedCount < this.#options.unvouchedMax &&
+      logs.envelopes.hasRoom(envelopeBytes) &&
+      (dataBytes === 0 || logs.data.hasRoom(dataBytes))
+    const noteBytes = 5 * reported.length + startBytes(message)
+    this.#parts.journal.checkFits((written?.group.bytes ?? 0) + noteBytes + noteBytesMax)
+    while (isStill() && (!hasRoom() || !this.#hasRoomFor(written, noteBytes))) await this.roomChange()
+    if (!isStill()) return false
+    this.#unvouched++
+    this.#ending.replaceInLane(replacement, logs)
+    return true
+  }
+
+  async #moveInJournal(replacement: Replacement, isStill: IsStill): Promise<boolean> {
+    const bytes = startBytes(replacement.message) + journalBytes(replacement)
+    this.#parts.journal.checkFits((replacement.written?.group.bytes ?? 0) + bytes)
+    while (isStill() && !this.#hasRoomFor(replacement.written, bytes)) await this.roomChange()
+    if (!isStill()) return false
+    this.#ending.replaceInJournal(replacement)
+    return true
+  }
+
+  /** A report that was overtaken is not used: neither is its file. */
+  async #discard(written: Report | undefined): Promise<void> {
+    const { spool, life } = this.#parts
+    if (written?.spool === undefined || life.isOver) return
+    await spool.unlink(written.spool)
+    spool.appended(written.spool)
+  }
+
+  /** Is there room of about the size that will be needed? Asked before anything is read: many may have to wait for a full lane. */
+  #hasSomeRoom({ logs }: Lane, { envelope, place }: ActiveMessage): boolean {
+    if (logs === undefined) return true
+    const dataBytes = Math.min(envelope.dataBytes, this.#parts.options.inlineBytesMax)
+    return (
+      this.unvouchedCount < this.#options.unvouchedMax &&
+      logs.envelopes.hasRoom(place.bytes) &&
+      logs.data.hasRoom(frameBytes(dataBytes))
+    )
+  }
+
+  /** Is there room in the journal for the record with its report, and for more in the same group? */
+  #hasRoomFor(written: Report | undefined, moreBytes: number): boolean {
+    const bytes = (written?.group.bytes ?? 0) + moreBytes + noteBytesMax
+    return this.#parts.journal.room(bytes, 'accepted mail') === 'yes'
+  }
+}
+
+/** More than a finish or a note takes, its ranges apart. */
+const noteBytesMax = 4096
+
+const failures = (message: ActiveMessage): ReportedOutcome[] =>
+  outcomesOf(message.notesOf('failed'), message.unreportedFailures(), ({ status, text }) => ({
+    action: 'failed',
+    status,
+    text,
+  }))
+
+/** Recipients that still wait, given up or late, with the reason of their last attempt. */
+const deferrals = (
+  message: ActiveMessage,
+  indexes: readonly number[],
+  action: ReportedOutcome['action'],
+): ReportedOutcome[] =>
+  outcomesOf([...message.envelope.notes, ...message.notesOf('deferred')], indexes, ({ status, text }) =>
+    action === 'failed'
+      ? {
+          action,
+          status: '5.4.7',
+          text: `delivery time expired${text === '' ? '' : `; the last attempt: ${text}`}`,
+        }
+      : { action, status, text },
+  )

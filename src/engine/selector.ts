@@ -1,0 +1,115 @@
+/** Which messages an operator means: every member that is given must hold. */
+import { WaybillError } from '../errors.js'
+import type { LaneKind } from '../lane/lane.js'
+import type { Envelope } from '../record/envelope.js'
+import type { OutcomeNote } from '../record/outcome-note.js'
+import type { EngineOptions } from './options.js'
+import { routeOf } from './route.js'
+
+export interface Selector {
+  readonly id?: string
+  /** Exactly; '' is the null sender. */
+  readonly sender?: string
+  /** One of the message's recipients that still wait. */
+  readonly recipient?: string
+  /** The route of one of them, now. */
+  readonly nexthop?: string
+  /** `deferred` is every lane with an interval; a number is that lane. */
+  readonly lane?: 'incoming' | 'active' | 'deferred' | 'hold' | number
+  /** Accepted more than so many milliseconds ago. */
+  readonly olderThan?: number
+  /** The status of the last outcome of one of them begins with this: '4.4' or '4.4.1'. */
+  readonly lastStatus?: string
+  /** Every message: a verb wants to be told that nothing was forgotten. */
+  readonly all?: true
+}
+
+/** What is known of a message without reading more than its envelope. */
+export interface SelectedFacts {
+  readonly envelope: Envelope
+  /** Why its recipients still wait. */
+  readonly notes: readonly OutcomeNote[]
+}
+
+const members = ['id', 'sender', 'recipient', 'nexthop', 'lane', 'olderThan', 'lastStatus', 'all']
+
+/** @throws WaybillError OPTION_INVALID */
+export function checkSelector(selector: Selector): void {
+  const { lane, olderThan } = selector
+  for (const name of Object.keys(selector))
+    if (!members.includes(name))
+      throw new WaybillError('OPTION_INVALID', `a selector has ${members.join(', ')}`, {
+        option: `selector.${name}`,
+      })
+  const named = ['incoming', 'active', 'deferred', 'hold']
+  if (lane !== undefined && typeof lane !== 'number' && !named.includes(lane))
+    throw new WaybillError('OPTION_INVALID', `'${String(lane)}' is no lane`, { option: 'lane' })
+  if (olderThan !== undefined && !(olderThan >= 0))
+    throw new WaybillError('OPTION_INVALID', 'an age is not negative', { option: 'olderThan' })
+  const texts = ['id', 'sender', 'recipient', 'nexthop', 'lastStatus'] as const
+  for (const option of texts)
+    if (selector[option] !== undefined && typeof selector[option] !== 'string')
+      throw new WaybillError('OPTION_INVALID', 'a selector compares texts', { option })
+}
+
+const nameOf = (kind: LaneKind): string => (kind === 'retry' ? 'deferred' : kind)
+
+/** Does the selector mean messages of this lane, those being active apart? */
+export const selectsLane = (
+  { lane }: Selector,
+  { number, kind }: { readonly number: number; readonly kind: LaneKind },
+): boolean => lane === undefined || lane === number || lane === nameOf(kind)
+
+export const selectsActive = ({ lane }: Selector): boolean => lane === undefined || lane === 'active'
+
+/** All of it but what the addresses decide. */
+export function selectsEnvelope(
+  { id, sender, olderThan, lastStatus }: Selector,
+  { envelope, notes }: SelectedFacts,
+  wallMs: number,
+): boolean {
+  if (id !== undefined && envelope.id !== id) return false
+  if (sender !== undefined && envelope.sender !== sender) return false
+  if (olderThan !== undefined && wallMs - envelope.acceptedAt <= olderThan) return false
+  return lastStatus === undefined || notes.some(({ status }) => status.startsWith(lastStatus))
+}
+
+/** Must addresses be looked at? */
+export const needsAddresses = ({ recipient, nexthop }: Selector): boolean =>
+  recipient !== undefined || nexthop !== undefined
+
+/** What the addresses decide, some of them at a time. */
+export class AddressMatch {
+  readonly #selector: Selector
+  readonly #options: EngineOptions
+  readonly #envelope: Envelope
+  #hasRecipient: boolean
+  #hasNexthop: boolean
+
+  constructor(selector: Selector, options: EngineOptions, envelope: Envelope) {
+    this.#selector = selector
+    this.#options = options
+    this.#envelope = envelope
+    this.#hasRecipient = selector.recipient === undefined
+    this.#hasNexthop = selector.nexthop === undefined
+  }
+
+  /** @returns whether all that is asked for has been seen */
+  add(addresses: readonly string[]): boolean {
+    const { recipient, nexthop } = this.#selector
+    this.#hasRecipient ||= addresses.includes(recipient!)
+    this.#hasNexthop ||= addresses.some((address) =>
+      routesTo(this.#options, this.#envelope, address, nexthop!),
+    )
+    return this.#hasRecipient && this.#hasNexthop
+  }
+}
+
+function routesTo(options: EngineOptions, envelope: Envelope, address: string, nexthop: string): boolean {
+  try {
+    return routeOf(options, envelope, address).nexthop === nexthop
+  } catch {
+    // An address without a route has no nexthop.
+    return false
+  }
+}

@@ -1,0 +1,90 @@
+/** Messages that wait in lanes, read from the lanes' logs a few at a time: what waited at one moment, however long it is read.
+ * Invariant: a message waits when it stands in its lane at or behind the runner's position, is not marked, and the lane is trusted
+ * so far. Segments and marks of what is being read stay until the reading ends. */
+import { position, type Position } from '../base/position.js'
+import type { EnvelopePlace } from '../active/active-message.js'
+import type { SegmentPins } from '../garbage/pins.js'
+import type { Lane } from '../lane/lane.js'
+import { journalLog } from '../log/journal-writer.js'
+import { decodeEnvelope, type Envelope } from '../record/envelope.js'
+import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
+import { envelopesLog } from './holding.js'
+import type { Parts } from './parts.js'
+
+export interface WaitingMessage {
+  readonly envelope: Envelope
+  readonly place: EnvelopePlace
+  /** When it was appended to its lane, milliseconds since 1970. */
+  readonly timeMs: number
+}
+
+/** Messages read at once. */
+const batchCountMax = 256
+
+/** How far a lane's log may be believed now. */
+export const trustedEndOf = ({ journal }: Pick<Parts, 'journal'>, lane: Lane): Position =>
+  lane.logs === undefined ? journal.durableEnd : lane.trustedEnd
+
+/** Does a message wait at this place now? */
+export function waits(parts: Pick<Parts, 'journal' | 'lanes'>, place: EnvelopePlace): boolean {
+  if (!parts.lanes.has(place.lane)) return false
+  const lane = parts.lanes.get(place.lane)
+  return (
+    place.position >= lane.runner.position &&
+    !lane.marks.has(place.position) &&
+    place.position + place.bytes <= trustedEndOf(parts, lane)
+  )
+}
+
+/** What waited in a lane at the moment in which this was made. `end` lets go of what is held for it. */
+export class Stretch {
+  readonly lane: Lane
+  readonly #parts: Parts
+  readonly #from: Position
+  readonly #end: Position
+
+  constructor(parts: Parts, lane: Lane) {
+    this.lane = lane
+    this.#parts = parts
+    this.#from = lane.runner.position
+    this.#end = lane.logs?.envelopes.end ?? parts.journal.end
+    lane.marks.keep()
+    this.#eachSegment((pins, index) => pins.pin(index))
+  }
+
+  end(): void {
+    this.lane.marks.letGo()
+    this.#eachSegment((pins, index) => pins.release(index))
+  }
+
+  /** Batches in order, of what is trusted by the time of the first; what was marked before it is read is left out.
+   * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED */
+  async *batches(): AsyncGenerator<readonly WaitingMessage[]> {
+    const { lane } = this
+    const log = lane.logs?.envelopes ?? this.#parts.journal
+    const last = position(Math.min(this.#end, trustedEndOf(this.#parts, lane)))
+    for (let at = this.#from; at < last;) {
+      this.#parts.life.check()
+      const batch: WaitingMessage[] = []
+      at = await log.read(at, last, (window, offset, place, bytes) => {
+        if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return false
+        if (lane.marks.has(place)) return false
+        batch.push({
+          envelope: decodeEnvelope(payloadAt(window, offset)),
+          place: { lane: lane.number, position: place, bytes, outOfOrder: true },
+          timeMs: timeAt(window, offset),
+        })
+        return batch.length >= batchCountMax
+      })
+      if (batch.length > 0) yield batch
+    }
+  }
+
+  #eachSegment(visit: (pins: SegmentPins, index: number) => void): void {
+    const { journal, garbage } = this.#parts
+    const { logs, number } = this.lane
+    const { grid } = logs?.envelopes.files ?? journal
+    const pins = garbage.of(logs === undefined ? journalLog : envelopesLog(number))
+    for (let index = grid.indexOf(this.#from); index <= grid.indexOf(this.#end); index++) visit(pins, index)
+  }
+}

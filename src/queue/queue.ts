@@ -1,0 +1,140 @@
+/** A thin face over the parts: what an embedder holds in the hand. */
+import { deleteMessages } from '../admin/delete.js'
+import { expire } from '../admin/expire.js'
+import { flush, type FlushOptions } from '../admin/flush.js'
+import { hold } from '../admin/hold.js'
+import { release } from '../admin/release.js'
+import { requeue } from '../admin/requeue.js'
+import { reroute, type NewRoute } from '../admin/reroute.js'
+import type { VerbOptions, VerbResult } from '../admin/verb.js'
+import type { Accepted } from '../engine/accept.js'
+import type { Engine } from '../engine/engine.js'
+import type { QueueEvents } from '../engine/events.js'
+import { list, type ListedMessage } from '../engine/listing.js'
+import type { OpenedEngine } from '../engine/open.js'
+import type { Parts } from '../engine/parts.js'
+import type { Selector } from '../engine/selector.js'
+import { statistics, type QueueStatistics } from '../engine/statistics.js'
+import type { Submission } from '../engine/submission.js'
+import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+
+export interface QueueLimits {
+  readonly dataBytesMax: number
+  readonly recipientCountMax: number
+}
+
+type Listener<K extends keyof QueueEvents> = (...values: QueueEvents[K]) => void
+
+export class Queue {
+  readonly #opened: OpenedEngine
+  readonly #parts: Parts
+  readonly #engine: Engine
+
+  /** Made by `openQueue`. */
+  constructor(opened: OpenedEngine) {
+    this.#opened = opened
+    this.#parts = opened.parts
+    this.#engine = opened.engine
+  }
+
+  /** Accepts a message. When it settles, the message is durable: it survives the death of the process and of the machine.
+   * @throws WaybillError by rejection: ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, MESSAGE_TOO_LARGE, LINE_TOO_LONG,
+   * NUL_IN_DATA, DATA_INCOMPLETE, SUBMIT_ABORTED, OPTION_INVALID: nothing was accepted; DISK_FULL: try again later;
+   * DISK_FAILED, QUEUE_CRASHED: it may or may not be there after the next start */
+  submit(submission: Submission): Promise<Accepted> {
+    return this.#engine.accept.submit(submission)
+  }
+
+  /** Messages that match, as of now: active ones first, then lane by lane in the order in which they are due. Memory is bounded;
+   * segments that it has yet to read are kept until it ends. */
+  list(selector: Selector = {}): AsyncIterable<ListedMessage> {
+    return list(this.#parts, this.#engine, selector)
+  }
+
+  /** Verbs: each acts on all messages that match as of the call, on one that is being attempted as soon as the attempt has its
+   * outcome. What is done is durable when it settles, and counted; a verb that is aborted, or ended by a crash, has done a part.
+   * Memory is bounded, however many match.
+   * @throws WaybillError by rejection: OPTION_INVALID for a selector without a member; VERB_ABORTED; LOG_CORRUPT, DISK_FAILED;
+   * QUEUE_CRASHED */
+
+  /** No attempts until released. What was on hold before is not counted. */
+  hold(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return hold(this.#opened, selector, options)
+  }
+
+  /** What is on hold is due now, with its attempts and its age as they were. */
+  release(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return release(this.#opened, selector, options)
+  }
+
+  /** As if it had just been accepted: due now, no attempt made, no route set, its lifetime from now. Its id stays. */
+  requeue(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return requeue(this.#opened, selector, options)
+  }
+
+  /** Gone, and nobody is told. */
+  delete(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return deleteMessages(this.#opened, selector, options)
+  }
+
+  /** Ends as if it had grown too old: recipients that still wait are reported to the sender. */
+  expire(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return expire(this.#opened, selector, options)
+  }
+
+  /** From now on goes where it is told, and is due now; on hold it stays there. */
+  reroute(selector: Selector, route: NewRoute, options: VerbOptions = {}): Promise<VerbResult> {
+    return reroute(this.#opened, selector, route, options)
+  }
+
+  /** Attempts what is deferred now, so many messages a second, and revives the destinations concerned. It settles when the last one is
+   * started; a life that delivers nothing leaves them due for the next. */
+  flush(selector: Selector, options: FlushOptions = {}): Promise<VerbResult> {
+    return flush(this.#opened, selector, options)
+  }
+
+  stats(): QueueStatistics {
+    return statistics(this.#parts, this.#engine)
+  }
+
+  /** Destinations in use, dead or suspended: window, deliveries under way, entries that wait, until when, why. */
+  destinations(): readonly DestinationSnapshot[] {
+    return this.#engine.dispatch.destinations()
+  }
+
+  /** Revives a dead destination, or ends its suspension, now.
+   * @param name of the snapshot, @returns false when there is nothing to resume */
+  resume(transport: string, name: string): boolean {
+    return this.#engine.dispatch.resume(transport, name)
+  }
+
+  get limits(): QueueLimits {
+    const { dataBytesMax, recipientCountMax } = this.#parts.options
+    return { dataBytesMax, recipientCountMax }
+  }
+
+  /** The only way to stop, beside the end of the process: drops timers, descriptors and the lock, and writes nothing. */
+  crash(): void {
+    this.#parts.life.end(undefined)
+  }
+
+  on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
+    this.#parts.events.on(event, listener as never)
+    return this
+  }
+
+  once<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
+    this.#parts.events.once(event, listener as never)
+    return this
+  }
+
+  off<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
+    this.#parts.events.off(event, listener as never)
+    return this
+  }
+
+  /** `await using queue = …`: the same as `crash()`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.crash()
+  }
+}
