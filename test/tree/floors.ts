@@ -46,6 +46,7 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/delivery\/transport\.ts$/, /^node:stream$/],
   [/^src\/engine\//, /^node:(stream|events)$/],
   [/^src\/(admin|inspect|sim)\//, /^node:(stream|events|path)$/],
+  [/^src\/admin\/control-(channel|server|socket)\.ts$/, /^node:(net|fs\/promises)$/],
 ]
 
 const folderOf = (path: string): string => /^src\/([^/]+)\//.exec(path)?.[1] ?? ''

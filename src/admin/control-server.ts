@@ -1,0 +1,67 @@
+/** The control socket of a queue that runs: whoever may open the queue's files may operate it through `control` in its directory.
+ * Invariant: the socket serves a bounded number of clients, keeps no process alive, and is left behind at the end as after a crash. */
+import { createServer, type Socket } from 'node:net'
+import { systemClock, type Clock } from '../base/clock.js'
+import { ControlChannel } from './control-channel.js'
+import { answerLine, requestBytesMax, type ControlRequest } from './control-protocol.js'
+import { ControlSession, type ControlledQueue } from './control-session.js'
+import { bindControl } from './control-socket.js'
+import { Traffic } from './control-traffic.js'
+
+export interface ControlOptions {
+  /** Clients at once; more are told to come again. Default 16. */
+  readonly clientCountMax?: number
+  /** How long a client may leave an answer unread before it is let go, milliseconds. Default 30 000. */
+  readonly stallMs?: number
+  /** Told before a request is carried out. */
+  readonly onRequest?: (request: ControlRequest) => void
+  /** The socket could not take a client. */
+  readonly onError?: (error: Error) => void
+  readonly clock?: Clock
+}
+
+export interface ControlServer {
+  /** Lets all clients go; to be called when the queue has crashed and the process goes on. */
+  close(): void
+}
+
+const clientCountUsual = 16
+const stallMsUsual = 30_000
+
+/** Lets the `waybill` command operate a queue that this process has open. Replaces the socket that an earlier process left.
+ * @param directory of the queue, whose lock the queue holds
+ * @throws WaybillError DISK_FAILED when the file system has no sockets */
+export async function serveControl(
+  queue: ControlledQueue,
+  directory: string,
+  options: ControlOptions = {},
+): Promise<ControlServer> {
+  const { clock = systemClock, clientCountMax = clientCountUsual, stallMs = stallMsUsual } = options
+  const traffic = new Traffic(queue, clock)
+  const channels = new Set<ControlChannel>()
+  const server = createServer((socket) => void served(socket))
+  server.unref()
+  await bindControl(server, directory)
+  server.on('error', (error) => options.onError?.(error))
+  return {
+    close: () => {
+      server.close()
+      for (const channel of channels) channel.destroy()
+    },
+  }
+
+  async function served(socket: Socket): Promise<void> {
+    const channel = new ControlChannel(socket, { lineBytesMax: requestBytesMax, clock, stallMs })
+    if (channels.size >= clientCountMax) {
+      const message = `the relay serves ${clientCountMax} control clients already`
+      await channel.send(answerLine({ kind: 'error', code: 'QUEUE_LOCKED', message }))
+      return channel.end()
+    }
+    channels.add(channel)
+    const session = new ControlSession(channel, queue, traffic, clock, (request) =>
+      options.onRequest?.(request),
+    )
+    await session.run()
+    channels.delete(channel)
+  }
+}

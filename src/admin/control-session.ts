@@ -1,0 +1,238 @@
+/** What one client of the control socket asks, one request after the other.
+ * Invariant: when the client leaves, or says `stop`, what it asked for is stopped; the session is over only when that has ended. A
+ * client that says nothing, reads nothing or sends rubbish is let go, and nobody else notices. */
+import type { Clock } from '../base/clock.js'
+import type { QueueEvents } from '../engine/events.js'
+import type { ListedMessage } from '../engine/listing.js'
+import type { Selector } from '../engine/selector.js'
+import type { QueueStatistics } from '../engine/statistics.js'
+import { isWaybillError, WaybillError } from '../errors.js'
+import type { ControlChannel } from './control-channel.js'
+import {
+  answerLine,
+  readRequest,
+  type ControlAnswer,
+  type ControlRequest,
+  type VerbRequest,
+} from './control-protocol.js'
+import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+import type { Traffic } from './control-traffic.js'
+import type { VerbOptions, VerbResult } from './verb.js'
+
+/** What the control socket uses of a queue. */
+export interface ControlledQueue {
+  list(selector: Selector): AsyncIterable<ListedMessage>
+  stats(): QueueStatistics
+  destinations(): readonly DestinationSnapshot[]
+  resume(transport: string, name: string): boolean
+  on<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown
+  off<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown
+  hold(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  release(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  requeue(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  delete(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  expire(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  flush(selector: Selector, options?: VerbOptions & { readonly perSecond?: number }): Promise<VerbResult>
+  reroute(
+    selector: Selector,
+    to: { readonly transport?: string; readonly nexthop: string },
+    options?: VerbOptions,
+  ): Promise<VerbResult>
+}
+
+/** How long a client may take to ask. */
+const requestWaitMs = 10_000
+/** Progress is not told more often. */
+const progressMs = 100
+
+const nothingDone: VerbResult = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
+
+export class ControlSession {
+  readonly #channel: ControlChannel
+  readonly #queue: ControlledQueue
+  readonly #traffic: Traffic
+  readonly #clock: Clock
+  readonly #onRequest: (request: ControlRequest) => void
+
+  constructor(
+    channel: ControlChannel,
+    queue: ControlledQueue,
+    traffic: Traffic,
+    clock: Clock,
+    onRequest: (request: ControlRequest) => void,
+  ) {
+    this.#channel = channel
+    this.#queue = queue
+    this.#traffic = traffic
+    this.#clock = clock
+    this.#onRequest = onRequest
+  }
+
+  /** Settles when the client has left and nothing is done for it any more. */
+  async run(): Promise<void> {
+    let upcoming = this.#channel.next()
+    for (;;) {
+      const silence = this.#clock.after(requestWaitMs, () => this.#channel.destroy())
+      const line = await upcoming
+      silence.cancel()
+      if (line === undefined) return this.#leave()
+      upcoming = this.#channel.next()
+      const request = await this.#understood(line)
+      if (request === undefined) return this.#channel.end()
+      // Said too late: what it was to stop has ended.
+      if (request.do === 'stop') continue
+      this.#onRequest(request)
+      const stop = new AbortController()
+      void upcoming.then((next) => {
+        if (next === undefined || isStop(next)) stop.abort()
+      })
+      try {
+        await this.#perform(request, stop.signal)
+      } catch (error) {
+        if (!isWaybillError(error)) throw error
+        await this.#fail(error)
+      }
+    }
+  }
+
+  async #leave(): Promise<void> {
+    const { error } = this.#channel
+    if (isWaybillError(error)) await this.#fail(error)
+    this.#channel.end()
+  }
+
+  /** @returns undefined when there is no sense in it; the client has been told */
+  async #understood(line: string): Promise<ControlRequest | undefined> {
+    try {
+      return readRequest(line)
+    } catch (error) {
+      if (!isWaybillError(error)) throw error
+      await this.#fail(error)
+      return undefined
+    }
+  }
+
+  async #perform(request: ControlRequest, stop: AbortSignal): Promise<void> {
+    switch (request.do) {
+      case 'list':
+        for await (const message of this.#queue.list(request.selector)) {
+          if (stop.aborted) break
+          await this.#answer({ kind: 'message', message })
+        }
+        return this.#answer({ kind: 'result' })
+      case 'destinations':
+        for (const destination of this.#queue.destinations()) {
+          if (stop.aborted) break
+          await this.#answer({ kind: 'destination', destination })
+        }
+        return this.#answer({ kind: 'result' })
+      case 'resume':
+        return this.#answer({
+          kind: 'result',
+          resumed: this.#queue.resume(request.transport, request.name),
+        })
+      case 'watch':
+        return this.#watch(request.intervalMs, stop)
+      case 'stop':
+        return
+      case 'hold':
+      case 'release':
+      case 'requeue':
+      case 'delete':
+      case 'expire':
+      case 'flush':
+      case 'reroute':
+        return this.#verb(request, stop)
+    }
+  }
+
+  async #verb(request: VerbRequest, stop: AbortSignal): Promise<void> {
+    let soFar = nothingDone
+    let toldAt = -Infinity
+    const onProgress = (counts: VerbResult): void => {
+      soFar = counts
+      const nowMs = this.#clock.monotonicMs()
+      // Who does not read misses it: the next counts are as good.
+      if (nowMs - toldAt < progressMs || this.#channel.isFull) return
+      toldAt = nowMs
+      void this.#answer({ kind: 'progress', counts })
+    }
+    try {
+      const counts = await carriedOut(this.#queue, request, { signal: stop, onProgress })
+      await this.#answer({ kind: 'result', outcome: { ...counts, stopped: stop.aborted } })
+    } catch (error) {
+      if (!isWaybillError(error, 'VERB_ABORTED')) throw error
+      await this.#answer({ kind: 'result', outcome: { ...soFar, stopped: true } })
+    }
+  }
+
+  async #watch(intervalMs: number, stop: AbortSignal): Promise<void> {
+    const leave = this.#traffic.watch()
+    try {
+      while (!stop.aborted) {
+        await this.#answer({ kind: 'sample', sample: this.#traffic.sample() })
+        await this.#pause(intervalMs, stop)
+      }
+    } finally {
+      leave()
+    }
+    await this.#answer({ kind: 'result' })
+  }
+
+  #pause(durationMs: number, stop: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (stop.aborted) return resolve()
+      const timer = this.#clock.after(durationMs, resolve)
+      stop.addEventListener('abort', () => {
+        timer.cancel()
+        resolve()
+      })
+    })
+  }
+
+  #answer(answer: ControlAnswer): Promise<void> {
+    return this.#channel.send(answerLine(answer))
+  }
+
+  #fail({ code, message }: WaybillError): Promise<void> {
+    return this.#answer({ kind: 'error', code, message })
+  }
+}
+
+/** The verb, by its name. */
+export function carriedOut(
+  queue: ControlledQueue,
+  request: VerbRequest,
+  options: VerbOptions,
+): Promise<VerbResult> {
+  const { selector } = request
+  switch (request.do) {
+    case 'flush': {
+      const { perSecond } = request
+      return queue.flush(selector, { ...options, ...(perSecond === undefined ? undefined : { perSecond }) })
+    }
+    case 'reroute': {
+      const { nexthop, transport } = request
+      return queue.reroute(
+        selector,
+        { nexthop, ...(transport === undefined ? undefined : { transport }) },
+        options,
+      )
+    }
+    case 'hold':
+    case 'release':
+    case 'requeue':
+    case 'delete':
+    case 'expire':
+      return queue[request.do](selector, options)
+  }
+}
+
+function isStop(line: string): boolean {
+  try {
+    return readRequest(line).do === 'stop'
+  } catch {
+    // It is answered when its turn comes.
+    return false
+  }
+}

@@ -1,0 +1,385 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createConnection, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ControlClient } from '../../src/admin/control-client.js'
+import { answerBytesMax, requestLine } from '../../src/admin/control-protocol.js'
+import { serveControl, type ControlOptions, type ControlServer } from '../../src/admin/control-server.js'
+import type { VerbResult } from '../../src/admin/verb.js'
+import { WaybillError } from '../../src/errors.js'
+import { counted, destinationAt, FakeQueue, listedMessage, nothing } from './fake-queue.js'
+
+let directory: string
+let queue: FakeQueue
+let servers: ControlServer[] = []
+let clients: { close(): void }[] = []
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-control-'))
+  queue = new FakeQueue()
+})
+afterEach(async () => {
+  for (const client of clients) client.close()
+  for (const server of servers) server.close()
+  clients = []
+  servers = []
+  await rm(directory, { recursive: true, force: true })
+})
+
+async function serve(options: ControlOptions = {}): Promise<ControlServer> {
+  const server = await serveControl(queue, directory, options)
+  servers.push(server)
+  return server
+}
+
+async function connect(): Promise<ControlClient> {
+  const client = await ControlClient.connect(directory)
+  expect(client, 'somebody listens').toBeDefined()
+  clients.push(client!)
+  return client!
+}
+
+/** A client that says what it likes. */
+function raw(text = ''): Socket & { heard: string } {
+  const socket = Object.assign(createConnection(join(directory, 'control')), { heard: '' })
+  socket.on('error', () => undefined)
+  socket.write(text)
+  clients.push({ close: () => socket.destroy() })
+  return socket
+}
+
+function heard(socket: Socket & { heard: string }): Promise<string> {
+  socket.on('data', (piece: Buffer) => (socket.heard += piece.toString()))
+  return new Promise((resolve) => socket.once('close', () => resolve(socket.heard)))
+}
+
+const all = async <T>(source: AsyncIterable<T>): Promise<T[]> => {
+  const found: T[] = []
+  for await (const one of source) found.push(one)
+  return found
+}
+
+test.each(['hold', 'release', 'requeue', 'delete', 'expire'] as const)(
+  '%s reaches the queue with its selector, and its counts come back',
+  async (verb) => {
+    await serve()
+    queue.answer = () =>
+      Promise.resolve({ messageCount: 3, recipientCount: 5, missedCount: 1, failedCount: 2 })
+    const client = await connect()
+    expect(await client.verb({ do: verb, selector: { sender: '', lane: 'deferred' } })).toEqual({
+      messageCount: 3,
+      recipientCount: 5,
+      missedCount: 1,
+      failedCount: 2,
+      stopped: false,
+    })
+    expect(queue.calls).toMatchObject([{ verb, selector: { sender: '', lane: 'deferred' } }])
+  },
+)
+
+test('flush and reroute take what they need besides', async () => {
+  await serve()
+  const client = await connect()
+  const selector = { all: true } as const
+  await client.verb({ do: 'flush', selector, perSecond: 7 })
+  await client.verb({ do: 'flush', selector, perSecond: Infinity })
+  await client.verb({ do: 'flush', selector })
+  await client.verb({ do: 'reroute', selector, nexthop: 'mx.example.net' })
+  await client.verb({ do: 'reroute', selector, nexthop: 'mx.example.net', transport: 'out' })
+  expect(queue.calls.map(({ more }) => more)).toEqual([
+    7,
+    Infinity,
+    undefined,
+    { nexthop: 'mx.example.net' },
+    { nexthop: 'mx.example.net', transport: 'out' },
+  ])
+})
+
+test('an error of the queue keeps its code, and the client can go on', async () => {
+  await serve()
+  queue.answer = () => Promise.reject(new WaybillError('DISK_FULL', 'no room on the disk'))
+  const client = await connect()
+  await expect(client.verb({ do: 'hold', selector: { all: true } })).rejects.toMatchObject({
+    code: 'DISK_FULL',
+    message: 'no room on the disk',
+  })
+  queue.answer = () => Promise.resolve(counted(4))
+  expect(await client.verb({ do: 'hold', selector: { all: true } })).toMatchObject({ messageCount: 4 })
+})
+
+test('progress is told while a verb is under way', async () => {
+  await serve()
+  queue.answer = async ({ options }) => {
+    options.onProgress?.(counted(10))
+    await new Promise((resolve) => setTimeout(resolve, 120))
+    options.onProgress?.(counted(20))
+    return counted(30)
+  }
+  const client = await connect()
+  const told: VerbResult[] = []
+  await client.verb({ do: 'delete', selector: { all: true } }, { onProgress: (soFar) => told.push(soFar) })
+  expect(told).toEqual([counted(10), counted(20)])
+})
+
+test('stop ends a verb that resolves with what it did, and the counts are exact', async () => {
+  await serve()
+  queue.answer = ({ options }) =>
+    new Promise((resolve) => options.signal?.addEventListener('abort', () => resolve(counted(12))))
+  const client = await connect()
+  const stop = new AbortController()
+  const outcome = client.verb({ do: 'delete', selector: { all: true } }, { signal: stop.signal })
+  await expect.poll(() => queue.calls.length).toBe(1)
+  stop.abort()
+  expect(await outcome).toEqual({ ...counted(12), stopped: true })
+})
+
+test('stop ends a verb that rejects, and the last progress stands', async () => {
+  await serve()
+  queue.answer = ({ options }) => {
+    options.onProgress?.(counted(8))
+    return new Promise((_, reject) =>
+      options.signal?.addEventListener('abort', () => reject(new WaybillError('VERB_ABORTED', 'aborted'))),
+    )
+  }
+  const client = await connect()
+  const outcome = client.verb({ do: 'delete', selector: { all: true } }, { signal: AbortSignal.timeout(50) })
+  expect(await outcome).toEqual({ ...counted(8), stopped: true })
+})
+
+test('a client that leaves stops what it asked for', async () => {
+  await serve()
+  const aborted = new Promise((resolve) => {
+    queue.answer = ({ options }) =>
+      new Promise((settle) => {
+        options.signal?.addEventListener('abort', () => {
+          resolve(true)
+          settle(nothing)
+        })
+      })
+  })
+  const socket = raw(requestLine({ do: 'delete', selector: { all: true } }))
+  await expect.poll(() => queue.calls.length).toBe(1)
+  socket.destroy()
+  expect(await aborted).toBe(true)
+})
+
+test('two verbs of two clients are under way at once', async () => {
+  await serve()
+  const finish: ((counts: VerbResult) => void)[] = []
+  queue.answer = () => new Promise((resolve) => finish.push(resolve))
+  const [one, two] = [await connect(), await connect()]
+  const first = one.verb({ do: 'hold', selector: { sender: 'a@b' } })
+  const second = two.verb({ do: 'delete', selector: { sender: 'c@d' } })
+  await expect.poll(() => finish.length).toBe(2)
+  const [a, b] = finish
+  if (queue.calls[0]?.verb === 'hold') b?.(counted(2))
+  else a?.(counted(2))
+  expect(await second).toMatchObject({ messageCount: 2 })
+  a?.(counted(1))
+  b?.(counted(1))
+  expect(await first).toMatchObject({ messageCount: 1 })
+})
+
+test('a listing comes whole and in order', async () => {
+  await serve()
+  const messages = Array.from({ length: 2000 }, (_, i) =>
+    listedMessage(`M${i}`, { dueAt: i % 2 === 0 ? i : Infinity }),
+  )
+  queue.listed = async function* () {
+    yield* messages
+  }
+  const client = await connect()
+  expect(await all(client.list({ nexthop: 'example.net' }))).toEqual(messages)
+  expect(queue.calls).toMatchObject([{ verb: 'list', selector: { nexthop: 'example.net' } }])
+})
+
+test('a listing waits for its reader, and ends when the reader leaves', async () => {
+  await serve()
+  let yielded = 0
+  let ended = false
+  queue.listed = async function* () {
+    try {
+      for (;;) {
+        yielded++
+        yield listedMessage(`M${yielded}`, { sender: 'x'.repeat(10_000) })
+      }
+    } finally {
+      ended = true
+    }
+  }
+  const socket = raw(requestLine({ do: 'list', selector: {} }))
+  socket.pause()
+  await expect.poll(() => yielded).toBeGreaterThan(0)
+  let before = -1
+  await expect
+    .poll(
+      () => {
+        const stands = yielded === before
+        before = yielded
+        return stands
+      },
+      { interval: 200 },
+    )
+    .toBe(true)
+  expect(yielded).toBeLessThan(1000)
+  socket.destroy()
+  await expect.poll(() => ended).toBe(true)
+})
+
+test('a reader of a listing that reads nothing is let go', async () => {
+  await serve({ stallMs: 100 })
+  let ended = false
+  queue.listed = async function* () {
+    try {
+      for (;;) yield listedMessage('M', { sender: 'x'.repeat(10_000) })
+    } finally {
+      ended = true
+    }
+  }
+  raw(requestLine({ do: 'list', selector: {} })).pause()
+  await expect.poll(() => ended, { timeout: 5000 }).toBe(true)
+})
+
+test('destinations are listed, and one is resumed', async () => {
+  await serve()
+  queue.known = [
+    destinationAt('example.net'),
+    destinationAt('example.com', {
+      state: { kind: 'dead', untilMs: 5, reason: { status: '4.4.1', text: 'no' } },
+    }),
+  ]
+  const client = await connect()
+  expect(await all(client.destinations())).toEqual(queue.known)
+  expect(await client.resume('out', 'example.com')).toBe(true)
+  expect(await client.resume('out', 'example.org')).toBe(false)
+})
+
+test('mail is counted while somebody watches, and nobody listens before or after', async () => {
+  await serve()
+  const listening = (): number => queue.listenerCount('delivered') + queue.listenerCount('accepted')
+  expect(listening()).toBe(0)
+  const client = await connect()
+  const samples = client.watch(100)
+  expect((await samples.next()).value).toMatchObject({ acceptedCount: 0, deliveredCount: 0 })
+  const facts = {
+    id: 'M' as never,
+    sender: '',
+    transport: 'out',
+    nexthop: 'example.net',
+    status: '',
+    text: '',
+  }
+  queue.known = [destinationAt('example.net')]
+  queue.emit('accepted', { id: 'M' as never, sender: '', recipientCount: 3, dataBytes: 1 })
+  queue.emit('delivered', { ...facts, recipients: ['a', 'b'] })
+  queue.emit('deferred', { ...facts, recipients: ['c'] })
+  queue.emit('failed', { ...facts, recipients: ['d'] })
+  const { value } = await samples.next()
+  expect(value).toMatchObject({
+    acceptedCount: 1,
+    deliveredCount: 2,
+    deferredCount: 1,
+    failedCount: 1,
+    destinationCount: 1,
+    destinations: [{ nexthop: 'example.net', deliveredCount: 2 }],
+  })
+  expect(value?.statistics.lanes.map(({ intervalMs }: { intervalMs: number }) => intervalMs)).toEqual([
+    0,
+    Infinity,
+  ])
+  await samples.return(undefined)
+  await expect.poll(listening).toBe(0)
+})
+
+test('a sample names the destinations in trouble first, and not more than a hundred', async () => {
+  await serve()
+  const dead = { kind: 'dead', untilMs: 5, reason: { status: '4.4.1', text: 'no' } } as const
+  queue.known = [
+    ...Array.from({ length: 300 }, (_, i) => destinationAt(`d${i}.example`, { todo: i })),
+    destinationAt('dead.example', { state: dead }),
+  ]
+  const client = await connect()
+  const { value } = await client.watch(100).next()
+  expect(value?.destinationCount).toBe(301)
+  expect(value?.destinations).toHaveLength(100)
+  expect(value?.destinations.slice(0, 2)).toMatchObject([
+    { nexthop: 'dead.example' },
+    { nexthop: 'd299.example' },
+  ])
+})
+
+test.each([
+  ['rubbish', 'GET / HTTP/1.1\n', 'OPTION_INVALID'],
+  ['a request of a later version', '{"waybill":9,"do":"stop"}\n', 'FORMAT_NEWER'],
+  ['a line without an end', 'x'.repeat(70_000), 'OPTION_INVALID'],
+])('a client that sends %s is told so and let go, and others notice nothing', async (_, text, code) => {
+  await serve()
+  const client = await connect()
+  const answer = await heard(raw(text))
+  expect(answer).toContain(`"code":"${code}"`)
+  expect(await client.verb({ do: 'hold', selector: { all: true } })).toMatchObject({ messageCount: 1 })
+})
+
+test('a client that sends a flood while its verb is under way is not read on', async () => {
+  await serve()
+  queue.answer = () => new Promise(() => undefined)
+  const socket = raw(requestLine({ do: 'hold', selector: { all: true } }))
+  await expect.poll(() => queue.calls.length).toBe(1)
+  const line = `${' '.repeat(60_000)}\n`
+  let sent = 0
+  while (sent < 2000 && socket.write(line)) sent++
+  for (; sent < 2000; sent++) socket.write(line)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(socket.writableLength).toBeGreaterThan(50_000_000)
+})
+
+test('a client that says nothing is let go', async () => {
+  const waiting: (() => void)[] = []
+  const clock = {
+    wallMs: () => 0,
+    monotonicMs: () => 0,
+    soon: setImmediate,
+    after: (delayMs: number, callback: () => void) => {
+      if (delayMs === 10_000) waiting.push(callback)
+      return { cancel: () => undefined }
+    },
+  }
+  await serve({ clock })
+  const closed = heard(raw())
+  await expect.poll(() => waiting.length).toBe(1)
+  waiting[0]?.()
+  expect(await closed).toBe('')
+})
+
+test('more clients than it serves are told to come again, and one that leaves makes room', async () => {
+  await serve({ clientCountMax: 2 })
+  const [one] = [await connect(), await connect()]
+  const third = await connect()
+  await expect(third.resume('out', 'x')).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
+  one.close()
+  await expect
+    .poll(async () => (await connect()).resume('out', 'x').catch((error: unknown) => error))
+    .toBe(false)
+})
+
+test('a request is told to who logs it', async () => {
+  const requests: unknown[] = []
+  await serve({ onRequest: (request) => requests.push(request) })
+  await (await connect()).verb({ do: 'hold', selector: { id: 'X' } })
+  expect(requests).toEqual([{ do: 'hold', selector: { id: 'X' } }])
+})
+
+test('when the relay goes away in the middle of a verb, the client is told', async () => {
+  const server = await serve()
+  queue.answer = () => new Promise(() => undefined)
+  const client = await connect()
+  const outcome = client.verb({ do: 'hold', selector: { all: true } })
+  await expect.poll(() => queue.calls.length).toBe(1)
+  server.close()
+  await expect(outcome).rejects.toMatchObject({ code: 'QUEUE_CRASHED' })
+  expect(await ControlClient.connect(directory)).toBeUndefined()
+})
+
+test('an answer is bounded too', () => {
+  expect(answerBytesMax).toBeGreaterThan(1000 * (320 + 500) * 6)
+})

@@ -1,0 +1,113 @@
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { bindControl, connectControl } from '../../src/admin/control-socket.js'
+
+let directory: string
+let servers: Server[] = []
+let sockets: Socket[] = []
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-control-'))
+})
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy()
+  for (const server of servers) server.close()
+  servers = []
+  sockets = []
+  await rm(directory, { recursive: true, force: true })
+})
+
+async function bound(place = directory): Promise<Server> {
+  const server = createServer((socket) => sockets.push(socket))
+  await bindControl(server, place)
+  servers.push(server)
+  return server
+}
+
+/** Is somebody there? */
+async function answers(place = directory): Promise<boolean> {
+  const socket = await connectControl(place)
+  if (socket !== undefined) sockets.push(socket)
+  return socket !== undefined
+}
+
+test('the socket is for its owner alone, and nothing else is left beside it', async () => {
+  await bound()
+  expect((await stat(join(directory, 'control'))).mode & 0o777).toBe(0o600)
+  expect(await readdir(directory)).toEqual(['control'])
+})
+
+test('whatever the umask, no name in the directory ever lets others connect', async () => {
+  const before = process.umask(0)
+  const seen: number[] = []
+  let isBound = false
+  try {
+    const looking = (async () => {
+      while (!isBound)
+        for (const name of await readdir(directory))
+          await stat(join(directory, name)).then(
+            ({ mode }) => seen.push(mode & 0o077),
+            () => undefined,
+          )
+    })()
+    for (let i = 0; i < 20; i++) await bound()
+    isBound = true
+    await looking
+  } finally {
+    process.umask(before)
+  }
+  expect(seen.length).toBeGreaterThan(0)
+  expect(seen.filter((others) => others !== 0)).toEqual([])
+})
+
+test('a socket that a dead process left refuses, and the next takes its place', async () => {
+  const server = await bound()
+  await new Promise((resolve) => server.close(resolve))
+  expect(await readdir(directory)).toEqual(['control'])
+  expect(await answers()).toBe(false)
+  await bound()
+  expect(await answers()).toBe(true)
+})
+
+test('what a crash left of making a socket is cleared away', async () => {
+  await mkdir(join(directory, 'control.aB3xYz'))
+  await writeFile(join(directory, 'control.aB3xYz', 'socket'), '')
+  await writeFile(join(directory, 'control.notes'), 'mine')
+  await bound()
+  expect((await readdir(directory)).sort()).toEqual(['control', 'control.notes'])
+})
+
+test('where there is no socket, and where there is no directory, nobody answers', async () => {
+  expect(await answers()).toBe(false)
+  expect(await answers(join(directory, 'nowhere'))).toBe(false)
+})
+
+test('a file in its place is replaced', async () => {
+  await writeFile(join(directory, 'control'), 'x')
+  expect(await answers()).toBe(false)
+  await bound()
+  expect(await answers()).toBe(true)
+})
+
+test.each([98, 99, 100, 107, 108, 200])(
+  'a directory whose path has %d bytes is no hindrance',
+  async (bytes) => {
+    const long = join(directory, 'x'.repeat(bytes - Buffer.byteLength(directory) - 1))
+    await mkdir(long)
+    await bound(long)
+    expect(await readdir(long)).toEqual(['control'])
+    expect(await answers(long)).toBe(true)
+  },
+)
+
+test('a directory in which nothing can be made is refused with its code', async () => {
+  await expect(bindControl(createServer(), join(directory, 'nowhere'))).rejects.toMatchObject({
+    code: 'DISK_FAILED',
+    place: { errno: 'ENOENT' },
+  })
+  await mkdir(join(directory, 'control'))
+  await chmod(join(directory, 'control'), 0o700)
+  await expect(bindControl(createServer(), directory)).rejects.toMatchObject({ code: 'DISK_FAILED' })
+})
