@@ -4,6 +4,7 @@ import { InvariantError } from '../base/assert.js'
 import type { Position } from '../base/position.js'
 import { isWaybillError, type ErrorCode, type Place } from '../errors.js'
 import type { SegmentFiles } from '../log/segment-files.js'
+import { segmentIndexOf } from '../log/segment.js'
 
 export interface Finding {
   /** `journal`, `lane 2 envelopes`, `lane 2 data`, or the path of another file. */
@@ -36,21 +37,45 @@ export const damageAt = (
   lost,
 })
 
-/** @throws what is no damage: bugs of ours, and a disk that answers with anything but "there is no such file" */
+/** @param place where it is when the error does not say so itself
+ * @throws what is no damage: bugs of ours, and a disk that answers with anything but "there is no such file" */
 export function findingOf(error: unknown, place: Place, lost: string): Finding {
   if (!isDamage(error)) throw error
-  const { log, segment, offsetBytes, path, position } = { ...place, ...placeOf(error) }
+  const { log, segment, offsetBytes, path, position } = nearest(place, placeOf(error))
   return {
     log: log ?? path ?? 'queue',
     segment,
     offsetBytes: offsetBytes ?? position,
     bytes: 0,
-    reason: (error instanceof Error ? error.message : String(error)).replace(/ \((?:log|path|id) .*\)$/, ''),
+    reason: reasonOf(error),
     lost,
   }
 }
 
+/** What the error knows of its place; what it leaves open, if it speaks of the same log, is that of the reader. */
+function nearest(place: Place, own: Place): Place {
+  if (own.path !== undefined) return placeOfPath(own.path)
+  return own.log === undefined || own.log === place.log ? { ...place, ...own } : own
+}
+
 const placeOf = (error: unknown): Place => (isWaybillError(error) ? error.place : {})
+
+/** A file as a whole; of a segment, where it starts. */
+function placeOfPath(path: string): Place {
+  const match = /^(?:journal|lanes\/(\d+)\/(envelopes|data))\/([^/]*)$/.exec(path)
+  const segment = segmentIndexOf(match?.[3] ?? '')
+  if (segment === undefined) return { path }
+  const log = match?.[1] === undefined ? 'journal' : `lane ${match[1]} ${match[2]}`
+  return { log, segment, offsetBytes: 0 }
+}
+
+export function reasonOf(error: unknown): string {
+  if (isMissing(error)) {
+    const { errno } = placeOf(error)
+    return errno === 'ENOENT' ? 'the file is missing' : `the disk refused to read it: ${errno}`
+  }
+  return (error instanceof Error ? error.message : String(error)).replace(/ \((?:log|path|id) .*\)$/, '')
+}
 
 /** Says that what lies on disk is not what was written. An invariant that records break is damage too: this code wrote none of them. */
 export function isDamage(error: unknown): boolean {

@@ -11,6 +11,7 @@ import { decodeCheckpoint, type Checkpoint } from '../record/checkpoint.js'
 import { kindAt, kinds, payloadAt } from '../record/frame.js'
 import { findTail } from '../recovery/journal-tail.js'
 import { damageAt, findingOf, isDamage, type Finding } from './finding.js'
+import { sizeTrouble } from './segment-trouble.js'
 import { readSurviving } from './surviving-frames.js'
 
 export interface JournalView {
@@ -30,7 +31,8 @@ export interface JournalView {
   readonly endOf: (index: number) => Promise<Position>
 }
 
-const lostWithSegment = 'what the segment held: mail accepted in it, and what happened to other mail'
+/** What a missing or foreign segment costs. */
+export const lostWithSegment = 'what the segment held: mail accepted in it, and what happened to other mail'
 
 /** @param files without open files, so that what is read is what lies there now */
 export async function viewJournal(files: SegmentFiles, names: readonly string[]): Promise<JournalView> {
@@ -41,6 +43,10 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
   for (;;) {
     try {
       const tail = await findTail(files, [...usable].map(segmentName))
+      for (const index of [...tail.begun.slice(-1), ...tail.unbegun]) {
+        const trouble = await sizeTrouble(files, index, lostWithSegment)
+        if (trouble !== undefined) findings.push(trouble)
+      }
       const checkpoint = tail.checkpoint === undefined ? undefined : decodeCheckpoint(tail.checkpoint)
       const lastBatchBytes = tail.lastBatch?.bytes ?? 0
       return {

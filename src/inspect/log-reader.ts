@@ -6,6 +6,7 @@ import { damageAt, type Finding, type Report } from './finding.js'
 import { Presence } from './presence.js'
 import type { LogName, QueueDirectory } from './queue-directory.js'
 import type { LoggedRecord } from './records.js'
+import { indexesOf } from './segment-trouble.js'
 import { floorOf, type Snapshot } from './snapshot.js'
 import { readSurviving } from './surviving-frames.js'
 
@@ -18,7 +19,11 @@ export interface LogRange {
   readonly from?: Position | undefined
   /** Default: what may be believed. */
   readonly to?: Position | undefined
+  /** Leaves payloads empty: for those who only count and check. */
+  readonly withoutPayloads?: boolean
 }
+
+const noPayload = Buffer.alloc(0)
 
 /** How far a log may be believed; `nowhere` for one that no checkpoint knows. */
 export function endOfLog(name: LogName, { journal, lanes }: Snapshot): Position {
@@ -39,7 +44,7 @@ export function floorOfLog(name: LogName, snapshot: Snapshot): Position {
 export async function* readLog(
   directory: QueueDirectory,
   snapshot: Snapshot,
-  { name, from, to }: LogRange,
+  { name, from, to, withoutPayloads = false }: LogRange,
   report: Report,
   onProgress?: (readBytes: number) => void,
 ): AsyncGenerator<readonly LoggedRecord[]> {
@@ -48,7 +53,9 @@ export async function* readLog(
   const presence = new Presence(directory, snapshot)
   const end = position(Math.min(to ?? Infinity, endOfLog(name, snapshot)))
   const path = name === 'journal' ? 'journal' : `lanes/${name}`
-  const indexes = (await directory.segments(path)).filter((index) => grid.at(index, 0) < end)
+  const there = (await directory.segments(path)).filter((index) => grid.at(index, 0) < end)
+  const needed = indexesOf(files, position(Math.max(from ?? 0, floorOfLog(name, snapshot))), end)
+  const indexes = [...new Set([...there, ...needed])].sort((a, b) => a - b)
   for (const index of indexes) {
     let at = position(Math.max(from ?? 0, grid.firstOf(index)))
     const contentEnd =
@@ -75,15 +82,16 @@ export async function* readLog(
             kind: kindName(kindAt(window, windowAt))!,
             lane: classAt(window, windowAt),
             timeMs: timeAt(window, windowAt),
-            payload: Buffer.from(payloadAt(window, windowAt)),
+            payload: withoutPayloads ? noPayload : Buffer.from(payloadAt(window, windowAt)),
           })
           bytesLeft -= bytes
           return batch.length >= batchCountMax || bytesLeft <= 0
         },
         onGap: async (gap) => {
           const floor = floorOfLog(name, await presence.now())
-          if (floor > gap.from) return gap.to
-          findings.push(damageAt(files, gap.from, gap.to - gap.from, gap.reason, 'the records in it'))
+          const needed = position(Math.max(gap.from, floor))
+          if (needed < gap.to)
+            findings.push(damageAt(files, needed, gap.to - needed, gap.reason, 'the records in it'))
           return gap.to
         },
       })

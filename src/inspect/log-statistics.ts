@@ -3,11 +3,13 @@
 import { position } from '../base/position.js'
 import { segmentName } from '../log/segment.js'
 import type { KindName } from '../record/frame.js'
-import { findingOf, isDamage, type Report } from './finding.js'
+import { findingOf, isDamage, isSame, type Report } from './finding.js'
 import { endOfLog, floorOfLog, readLog } from './log-reader.js'
 import { MessageContent } from './message-content.js'
+import { lostWithSegment } from './journal-view.js'
 import { Presence } from './presence.js'
 import type { LogName, QueueDirectory } from './queue-directory.js'
+import { indexesOf, segmentTrouble } from './segment-trouble.js'
 import type { Snapshot } from './snapshot.js'
 
 export type SegmentState = 'live' | 'pinned' | 'garbage' | 'unused'
@@ -47,11 +49,18 @@ export async function logStatistics(
   report: Report,
 ): Promise<LogStatistics[]> {
   const pins = await pinsOf(directory, snapshot, report)
+  const presence = new Presence(directory, snapshot)
   const statistics: LogStatistics[] = []
   for (const { name, directory: path } of await directory.logs()) {
-    const { grid } = directory.log(name)
+    const files = directory.log(name)
+    const { grid } = files
     const end = endOfLog(name, snapshot)
     const floor = floorOfLog(name, snapshot)
+    for (const index of indexesOf(files, floor, end)) {
+      const trouble = await segmentTrouble(files, index, end, lostWithSegment)
+      if (trouble === undefined || snapshot.findings.some((known) => isSame(known, trouble))) continue
+      if (floorOfLog(name, await presence.now()) < grid.at(index + 1, 0)) report(trouble)
+    }
     const segments: SegmentStatistics[] = []
     for (const index of await directory.segments(path)) {
       const fileBytes = (await directory.size(`${path}/${segmentName(index)}`)) ?? 0
@@ -133,7 +142,7 @@ export async function countRecords(
   onProgress: (readBytes: number) => void,
 ): Promise<Partial<Record<KindName, { count: number; bytes: number }>>> {
   const counts: Partial<Record<KindName, { count: number; bytes: number }>> = {}
-  for await (const batch of readLog(directory, snapshot, { name }, report, onProgress))
+  for await (const batch of readLog(directory, snapshot, { name, withoutPayloads: true }, report, onProgress))
     for (const { kind, bytes } of batch) {
       const entry = (counts[kind] ??= { count: 0, bytes: 0 })
       entry.count++

@@ -4,8 +4,10 @@ import { position, type Position } from '../base/position.js'
 import { decodeCheckpoint, type Checkpoint } from '../record/checkpoint.js'
 import { kindAt, kinds, payloadAt } from '../record/frame.js'
 import { readSurviving } from './surviving-frames.js'
+import type { Finding } from './finding.js'
 import type { JournalView } from './journal-view.js'
-import type { QueueDirectory } from './queue-directory.js'
+import { floorOfLog } from './log-reader.js'
+import type { LogName, QueueDirectory } from './queue-directory.js'
 import { snapshotOf, type Snapshot } from './snapshot.js'
 
 export type Past =
@@ -58,4 +60,23 @@ async function checkpointBefore(
     },
   })
   return { checkpoint, end }
+}
+
+/** What was read of then and does not verify: is it still needed, so that it is damaged, or was it recycled since? */
+export function isStillNeeded(
+  { log, segment, offsetBytes }: Finding,
+  directory: QueueDirectory,
+  now: Snapshot,
+): boolean {
+  const [, lane, part] = /^lane (\d+) (envelopes|data)$/.exec(log) ?? []
+  const name: LogName = lane === undefined ? 'journal' : `${Number(lane)}/${part as 'envelopes' | 'data'}`
+  if (segment === undefined || (lane === undefined && log !== 'journal')) return true
+  const { grid } = directory.log(name)
+  const isFile = offsetBytes === undefined || offsetBytes === 0
+  const until = isFile ? grid.at(segment + 1, 0) : grid.at(segment, offsetBytes)
+  if (until >= floorOfLog(name, now)) return true
+  return now.working.some(({ place }) => {
+    const isHere = now.lanes.find((view) => view.lane === place.lane)?.log === name
+    return isHere && (isFile ? grid.indexOf(place.position) === segment : place.position === until)
+  })
 }

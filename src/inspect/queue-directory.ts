@@ -59,12 +59,15 @@ export class QueueDirectory {
       if (!isWaybillError(error, 'NOT_A_QUEUE') && !isWaybillError(error, 'FORMAT_NEWER')) throw error
       trouble = error
     }
-    const segmentBytes = await sizeIn(disk, journalDirectory)
-    const laneSegmentBytes = await laneSize(disk)
-    if (segmentBytes === undefined) {
+    const journal = await sizeIn(disk, journalDirectory)
+    const lanes = await laneSize(disk)
+    if (journal === undefined || !('segmentBytes' in journal)) {
+      trouble ??= journal?.newer
       if (trouble !== undefined) throw trouble
       return header === undefined ? undefined : new QueueDirectory(disk, header, [])
     }
+    const { segmentBytes } = journal
+    const laneSegmentBytes = lanes !== undefined && 'segmentBytes' in lanes ? lanes.segmentBytes : undefined
     const found: QueueHeader = {
       format: formatVersion,
       segmentBytes,
@@ -142,34 +145,40 @@ function judge(
   return reason === undefined ? [] : [{ log: queueHeaderName, bytes: 0, reason, lost }]
 }
 
-async function laneSize(disk: Disk): Promise<number | undefined> {
+/** What the segments of a directory say of their size, if one of them is of a format that we know. */
+type SaidSize = { readonly segmentBytes: number } | { readonly newer: WaybillError } | undefined
+
+async function laneSize(disk: Disk): Promise<SaidSize> {
+  let said: SaidSize
   for (const lane of await disk.list(lanesDirectory))
     for (const part of ['envelopes', 'data']) {
-      const bytes = await sizeIn(disk, `${lanesDirectory}/${lane}/${part}`)
-      if (bytes !== undefined) return bytes
+      said = (await sizeIn(disk, `${lanesDirectory}/${lane}/${part}`)) ?? said
+      if (said !== undefined && 'segmentBytes' in said) return said
     }
-  return undefined
+  return said
 }
 
-/** Segment size of the first valid header. @throws WaybillError FORMAT_NEWER */
-async function sizeIn(disk: Disk, directory: string): Promise<number | undefined> {
+/** By the first valid header. */
+async function sizeIn(disk: Disk, directory: string): Promise<SaidSize> {
   let left = headersReadMax
+  let said: SaidSize
   for (const name of await disk.list(directory).catch(() => [])) {
     if (segmentIndexOf(name) === undefined || left-- === 0) continue
+    const path = `${directory}/${name}`
     try {
-      const path = `${directory}/${name}`
       const file = await disk.open(path, 'read')
       try {
         const block = Buffer.alloc(segmentHeaderBytes)
         await file.read(block, 0)
-        return decodeSegmentHeader(block, { path }).segmentBytes
+        return { segmentBytes: decodeSegmentHeader(block, { path }).segmentBytes }
       } finally {
         await file.close()
       }
     } catch (error) {
-      if (isWaybillError(error, 'LOG_CORRUPT') || isWaybillError(error, 'DISK_FAILED')) continue
-      throw error
+      // One bit can make a header one of a later format.
+      if (isWaybillError(error, 'FORMAT_NEWER')) said ??= { newer: error }
+      else if (!isWaybillError(error, 'LOG_CORRUPT') && !isWaybillError(error, 'DISK_FAILED')) throw error
     }
   }
-  return undefined
+  return said
 }

@@ -5,7 +5,7 @@ import type { DiskFile } from '../disk/disk.js'
 import type { PositionVisitor, SegmentFiles } from '../log/segment-files.js'
 import { scanFrames } from '../log/segment-scan.js'
 import { frameBytesAt, frameHeaderBytes, verifyFrame } from '../record/frame.js'
-import { isDamage } from './finding.js'
+import { isDamage, reasonOf } from './finding.js'
 
 /** A stretch that does not verify. */
 export interface Gap {
@@ -69,7 +69,7 @@ export async function readSurviving(files: SegmentFiles, stretch: Stretch): Prom
       })
     } catch (error) {
       if (!isDamage(error)) throw error
-      gap = { from: at, to: segmentEnd, reason: error instanceof Error ? error.message : String(error) }
+      gap = { from: at, to: segmentEnd, reason: reasonOf(error) }
     }
     if (gap !== undefined) at = position(Math.max(await onGap(gap), at))
     else if (!stopped && at < segmentEnd) at = segmentEnd

@@ -41,12 +41,14 @@ const kinds: readonly Kind[] = [
     name: 'flips a bit',
     apply: (files, prng) => inContent(files, prng, 1, (bytes) => (bytes[0]! ^= 1 << below(prng, 8))),
   },
+  { name: 'flips a bit of the header', apply: flipInHeader },
   {
     name: 'turns over bytes',
     apply: (files, prng) =>
       inContent(files, prng, 64, (bytes) => bytes.forEach((byte, i) => (bytes[i] = ~byte))),
   },
   { name: 'zeroes', apply: (files, prng) => inContent(files, prng, 8192, (bytes) => bytes.fill(0)) },
+  { name: 'zeroes the end of', apply: zeroEnd },
   {
     name: 'writes noise',
     apply: (files, prng) =>
@@ -62,24 +64,49 @@ const kinds: readonly Kind[] = [
 
 const pick = (files: Files, prng: Prng): string => [...files.keys()][below(prng, files.size)]!
 
+function contentEnd(bytes: Buffer): number {
+  let end = bytes.length
+  while (end > 0 && bytes[end - 1] === 0) end--
+  return end
+}
+
 /** Where something is written, mostly: the rest of a segment is zeroes. */
 function inContent(
   files: Map<string, Buffer>,
   prng: Prng,
-  most: number,
+  lengthMax: number,
   change: (bytes: Buffer) => unknown,
 ): string {
   const path = pick(files, prng)
   const bytes = Buffer.from(files.get(path)!)
   if (bytes.length === 0) return path
-  let end = bytes.length
-  while (end > 0 && bytes[end - 1] === 0) end--
-  const bound = below(prng, 10) === 0 ? bytes.length : Math.max(1, Math.min(bytes.length, end + 64))
+  const most = Math.max(1, Math.min(bytes.length, contentEnd(bytes) + 64))
+  const bound = below(prng, 10) === 0 ? bytes.length : most
   const at = below(prng, bound)
-  const length = Math.min(1 + below(prng, most), bytes.length - at)
+  const length = Math.min(1 + below(prng, lengthMax), bytes.length - at)
   change(bytes.subarray(at, at + length))
   files.set(path, bytes)
   return `${path} at ${at}, ${length} bytes`
+}
+
+/** Few bytes, on which much depends: they would seldom be met by chance. */
+function flipInHeader(files: Map<string, Buffer>, prng: Prng): string {
+  const path = pick(files, prng)
+  const bytes = Buffer.from(files.get(path)!)
+  if (bytes.length === 0) return path
+  const at = below(prng, Math.min(bytes.length, 44))
+  bytes[at]! ^= 1 << below(prng, 8)
+  files.set(path, bytes)
+  return `${path} at ${at}`
+}
+
+/** What a crash does to what was not synced. */
+function zeroEnd(files: Map<string, Buffer>, prng: Prng): string {
+  const path = pick(files, prng)
+  const bytes = Buffer.from(files.get(path)!)
+  const at = below(prng, Math.max(1, contentEnd(bytes)))
+  files.set(path, bytes.fill(0, at))
+  return `${path} from ${at}`
 }
 
 function cut(files: Map<string, Buffer>, prng: Prng): string {

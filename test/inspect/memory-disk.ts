@@ -1,6 +1,10 @@
-/** A directory in memory, only to be read; each refusal to write is counted, because an inspection must never ask. */
+/** A directory in memory, only to be read: it counts who asks to write, because an inspection must never ask, and bounds how often it
+ * is read, because none may read for ever. */
 import type { Disk, DiskFile } from '../../src/disk/disk.js'
 import { diskFailure } from '../../src/disk/failure.js'
+
+/** Reads of one inspection: the most that a sound queue of this size needs is a few hundred. */
+const readsMax = 20_000
 
 /** Content by path. */
 export type Files = ReadonlyMap<string, Buffer>
@@ -9,6 +13,8 @@ export class MemoryDisk implements Disk {
   readonly #files: Files
   readonly #directories: readonly string[]
   openCount: number = 0
+  writeCount: number = 0
+  #readCount = 0
 
   /** @param directories that are there also when they are empty */
   constructor(files: Files, directories: readonly string[] = []) {
@@ -27,28 +33,32 @@ export class MemoryDisk implements Disk {
 
   async open(path: string, mode: string): Promise<DiskFile> {
     const content = this.#files.get(path)
-    if (mode !== 'read') throw new Error(`opened for ${mode}: ${path}`)
+    if (mode !== 'read') return this.#refused()
     if (content === undefined) throw diskFailure('open', path, 'ENOENT')
     this.openCount++
     return {
-      read: async (into, position) =>
-        content.copy(into, 0, Math.min(position, content.length), content.length),
+      read: async (into, position) => {
+        if (++this.#readCount > readsMax) throw new Error(`more than ${readsMax} reads: it hangs`)
+        return content.copy(into, 0, Math.min(position, content.length), content.length)
+      },
       size: async () => content.length,
       close: async () => void this.openCount--,
-      write: refused,
-      sync: refused,
-      truncate: refused,
+      write: this.#refused,
+      sync: this.#refused,
+      truncate: this.#refused,
     }
   }
 
-  readonly space: () => Promise<never> = refused
-  readonly makeDirectory: () => Promise<never> = refused
-  readonly removeDirectory: () => Promise<never> = refused
-  readonly rename: () => Promise<never> = refused
-  readonly unlink: () => Promise<never> = refused
-  readonly syncDirectory: () => Promise<never> = refused
-  readonly lock: () => Promise<never> = refused
+  readonly #refused = (): Promise<never> => {
+    this.writeCount++
+    return Promise.reject(new Error('an inspection writes nothing'))
+  }
+  readonly space: () => Promise<never> = this.#refused
+  readonly makeDirectory: () => Promise<never> = this.#refused
+  readonly removeDirectory: () => Promise<never> = this.#refused
+  readonly rename: () => Promise<never> = this.#refused
+  readonly unlink: () => Promise<never> = this.#refused
+  readonly syncDirectory: () => Promise<never> = this.#refused
+  readonly lock: () => Promise<never> = this.#refused
   abandon(): void {}
 }
-
-const refused = (): Promise<never> => Promise.reject(new Error('an inspection writes nothing'))

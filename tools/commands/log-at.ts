@@ -1,8 +1,8 @@
 /** `waybill log at POSITION`: the queue as it was when the journal ended there. */
 import { position } from '../../src/base/position.js'
-import { isDamage } from '../../src/inspect/finding.js'
+import { findingOf, type Finding } from '../../src/inspect/finding.js'
 import { Messages } from '../../src/inspect/messages.js'
-import { snapshotAt } from '../../src/inspect/past.js'
+import { isStillNeeded, snapshotAt } from '../../src/inspect/past.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { UsageError } from './command.js'
 import {
@@ -46,7 +46,11 @@ async function show(inspected: Inspected): Promise<number> {
   for (const finding of past.snapshot.findings) report(finding)
   let goneCount = 0
   // What lay there then may be recycled by now: that is no damage.
-  const messages = new Messages(directory, past.snapshot, { report: () => goneCount++ })
+  const judge = (finding: Finding): void => {
+    if (isStillNeeded(finding, directory, now)) report(finding)
+    else goneCount++
+  }
+  const messages = new Messages(directory, past.snapshot, { report: judge })
   let count = 0
   let activeCount = 0
   for await (const batch of messages.batches())
@@ -55,8 +59,7 @@ async function show(inspected: Inspected): Promise<number> {
       try {
         addresses ??= await waitingAddresses(message, messages.content)
       } catch (error) {
-        if (!isDamage(error)) throw error
-        goneCount++
+        judge(findingOf(error, messages.content.log(message.log).placeOf(message.at), 'recipients'))
         addresses = []
       }
       if (args.isSet('json')) out.json(jsonOf(message, addresses))

@@ -1,0 +1,106 @@
+/** Each batch of the journal that is still needed, and each link between two: checksums, order, and the length of the files.
+ * What a running relay recycles meanwhile is not judged: damage is what two walks see. */
+import { crc32 } from '../base/checksum.js'
+import { position } from '../base/position.js'
+import { commitAt } from '../log/commit-frame.js'
+import { scanFrames } from '../log/segment-scan.js'
+import { segmentHeaderBytes } from '../log/segment.js'
+import { kindAt, kinds } from '../record/frame.js'
+import { damageAt, findingOf, isDamage, isSame, type Finding, type Report } from './finding.js'
+import type { QueueDirectory } from './queue-directory.js'
+import { sizeTrouble } from './segment-trouble.js'
+import { floorOf, takeSnapshot, type Snapshot } from './snapshot.js'
+
+export interface JournalCounts {
+  readonly batchCount: number
+  readonly recordCount: number
+}
+
+/** Batches and links, from the first segment that is needed to the newest. */
+export async function verifyJournal(
+  directory: QueueDirectory,
+  snapshot: Snapshot,
+  report: Report,
+): Promise<JournalCounts> {
+  const { grid } = snapshot.journal.files
+  let batchCount = 0
+  let recordCount = 0
+  for (const index of snapshot.journal.indexes) {
+    if (index < grid.indexOf(floorOf(snapshot))) continue
+    for (let last: Finding | undefined; ;) {
+      const walked = await walkSegment(directory, snapshot, index)
+      if (walked.finding === undefined) {
+        batchCount += walked.batchCount
+        recordCount += walked.recordCount
+        break
+      }
+      const now = await takeSnapshot(directory)
+      if (index < grid.indexOf(floorOf(now))) break
+      if (last !== undefined && isSame(last, walked.finding)) {
+        if (
+          !snapshot.findings.some(
+            (known) =>
+              known.segment === index &&
+              known.log === 'journal' &&
+              known.offsetBytes === walked.finding?.offsetBytes,
+          )
+        )
+          report(walked.finding)
+        break
+      }
+      last = walked.finding
+    }
+  }
+  return { batchCount, recordCount }
+}
+
+interface Walked extends JournalCounts {
+  readonly finding: Finding | undefined
+}
+
+async function walkSegment(directory: QueueDirectory, { journal }: Snapshot, index: number): Promise<Walked> {
+  const files = directory.log('journal')
+  const { grid } = files
+  let batchCount = 0
+  let recordCount = 0
+  const lost = 'what the batch says: mail accepted in it, or what happened to mail'
+  try {
+    const trouble = await sizeTrouble(files, index, lost)
+    if (trouble !== undefined) return { batchCount, recordCount, finding: trouble }
+    // What was prepared ahead has a header and no batch.
+    const end =
+      index > journal.newest
+        ? grid.firstOf(index)
+        : index === journal.newest
+          ? journal.end
+          : await journal.endOf(index)
+    const offset = await files.with(index, async ({ file, seed }) => {
+      let start = segmentHeaderBytes
+      let checksum = 0
+      await scanFrames(file, seed, start, end - grid.at(index, 0), (window, at, offsetBytes, bytes) => {
+        if (kindAt(window, at) !== kinds.commit) {
+          checksum = crc32(window.subarray(at, at + bytes), checksum)
+          recordCount++
+          return false
+        }
+        const commit = commitAt(window, at)
+        const isLinked = start === segmentHeaderBytes || commit.previousEnd === grid.at(index, start)
+        if (commit.checksum !== checksum || !isLinked) return true
+        batchCount++
+        start = offsetBytes + bytes
+        checksum = 0
+        return false
+      })
+      return start
+    })
+    const reached = position(grid.at(index, offset))
+    const finding =
+      reached < end ? damageAt(files, reached, end - reached, 'a batch does not verify', lost) : undefined
+    return { batchCount, recordCount, finding }
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return { batchCount, recordCount, finding: findingOf(error, files.placeOf(grid.at(index, 0)), lost) }
+  } finally {
+    await files.forget(index)
+  }
+}
