@@ -74,7 +74,11 @@ export async function logStatistics(
             : pinnedBy.length > 0
               ? 'pinned'
               : 'garbage'
-      const contentBytes = state === 'unused' ? 0 : isLast ? end - grid.at(index, 0) : fileBytes
+      const contentEnd =
+        name !== 'journal' || isLast
+          ? Math.min(end, grid.at(index + 1, 0))
+          : await snapshot.journal.endOf(index)
+      const contentBytes = state === 'unused' ? 0 : contentEnd - grid.at(index, 0)
       segments.push({ index, fileBytes, contentBytes, state, pinnedBy: pinnedBy.slice(0, pinnersMax) })
     }
     const spares =

@@ -27,31 +27,34 @@ export async function verifyJournal(
   let recordCount = 0
   for (const index of snapshot.journal.indexes) {
     if (index < grid.indexOf(floorOf(snapshot))) continue
-    for (let last: Finding | undefined; ;) {
-      const walked = await walkSegment(directory, snapshot, index)
-      if (walked.finding === undefined) {
-        batchCount += walked.batchCount
-        recordCount += walked.recordCount
-        break
-      }
-      const now = await takeSnapshot(directory)
-      if (index < grid.indexOf(floorOf(now))) break
-      if (last !== undefined && isSame(last, walked.finding)) {
-        if (
-          !snapshot.findings.some(
-            (known) =>
-              known.segment === index &&
-              known.log === 'journal' &&
-              known.offsetBytes === walked.finding?.offsetBytes,
-          )
-        )
-          report(walked.finding)
-        break
-      }
-      last = walked.finding
-    }
+    const walked = await walkNeeded(directory, snapshot, index)
+    if (walked === undefined) continue
+    batchCount += walked.batchCount
+    recordCount += walked.recordCount
+    const { finding } = walked
+    const isKnown = snapshot.findings.some(
+      ({ log, segment, offsetBytes }) =>
+        log === finding?.log && segment === finding.segment && offsetBytes === finding.offsetBytes,
+    )
+    if (finding !== undefined && !isKnown) report(finding)
   }
   return { batchCount, recordCount }
+}
+
+/** Until two walks see the same. @returns undefined when the segment is not needed any more */
+async function walkNeeded(
+  directory: QueueDirectory,
+  snapshot: Snapshot,
+  index: number,
+): Promise<Walked | undefined> {
+  for (let last: Finding | undefined; ;) {
+    const walked = await walkSegment(directory, snapshot, index)
+    const { finding } = walked
+    if (finding === undefined || (last !== undefined && isSame(last, finding))) return walked
+    last = finding
+    const now = await takeSnapshot(directory)
+    if (index < now.journal.files.grid.indexOf(floorOf(now))) return undefined
+  }
 }
 
 interface Walked extends JournalCounts {

@@ -28,7 +28,9 @@ export const logRescue: InspectCommand = inspectCommand(
     options: { ...jsonOption, to: { value: 'DIR', help: 'the new queue; empty, or not there yet' } },
     notes:
       'Messages keep sender, waiting recipients and data; they get new ids, and their age counts from now. Held mail is not\n' +
-      'held any more. Recipients that failed before their sender was told are tried again. Stop the relay first: what it delivers meanwhile would be delivered again.',
+      'held any more. Recipients that failed before their sender was told are tried again. Stop the relay first: what it delivers\n' +
+      'meanwhile would be delivered again. What could not be saved is told message by message; one whose envelope is damaged has no\n' +
+      'name any more and is told as damage, with its place.',
     positionalQueue: true,
   },
   rescue,
@@ -58,7 +60,11 @@ async function rescue(inspected: Inspected): Promise<number> {
     onProgress: (done, all) => progress.show(done, all),
   })
   const tally: Tally = { saved: 0, recipients: 0, uncertain: 0, lost: [] }
+  const { segmentBytes, laneSegmentBytes } = directory.header
   const queue = await openQueue(to, {
+    // What fitted there fits here.
+    segmentBytes,
+    laneSegmentBytes,
     transports: {},
     route: () => ({ transport: 'none', nexthop: 'none' }),
     deliver: false,

@@ -50,7 +50,7 @@ async function show(inspected: Inspected): Promise<number> {
     const red = surroundings.isTerminal ? ['\x1b[31m', '\x1b[0m'] : ['', '']
     for (const finding of findings) out.line(`${red[0]}damage: ${sentenceOf(finding)}${red[1]}`)
     out.line(
-      `journal: ${batchCount} batches with ${recordCount} records, to position ${snapshot.end}, the last one of ${lastBatchBytes} bytes`,
+      `journal: ${batchCount} batches with ${recordCount} records, to position ${snapshot.end}${lastBatchBytes > 0 ? `, the last one of ${lastBatchBytes} bytes` : ''}`,
     )
     if (cutBytes > 0)
       out.line(
