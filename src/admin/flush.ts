@@ -28,17 +28,27 @@ export async function flush(
   const { perSecond = perSecondUsual } = options
   if (!(perSecond > 0))
     throw new WaybillError('OPTION_INVALID', `${perSecond} is not a number above 0`, { option: 'perSecond' })
-  const { parts, engine } = opened
+  const { parts } = opened
   if (!parts.options.deliver) {
     // Nothing is attempted in this life: they are the first ones of the next.
     const orderFor = ({ kind }: Selected): Order | undefined => (kind === 'active' ? undefined : order)
     return carryOut(opened, selector, { orderFor, isAsked: isDeferred }, options)
   }
+  return parts.life.orEnd(startAll(opened, selector, perSecond, new Tally(options)))
+}
+
+async function startAll(
+  opened: OpenedEngine,
+  selector: Selector,
+  perSecond: number,
+  tally: Tally,
+): Promise<VerbResult> {
+  const { parts, engine } = opened
   await engine.recovered
   revive(opened, selector)
-  const tally = new Tally(options)
   const pace = new Pace(opened, perSecond)
-  for await (const batch of selected(parts, engine, selector, isDeferred)) {
+  const trust = (): Promise<void> => engine.checkpointer.now()
+  for await (const batch of selected(parts, selector, { trust, isAsked: isDeferred })) {
     for (const found of batch) {
       if (found.kind === 'active') continue
       await pace.next()

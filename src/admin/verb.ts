@@ -86,6 +86,15 @@ export async function carryOut(
   options: VerbOptions,
 ): Promise<VerbResult> {
   requireSelection(selector)
+  return opened.parts.life.orEnd(goThrough(opened, selector, verb, options))
+}
+
+async function goThrough(
+  opened: OpenedEngine,
+  selector: Selector,
+  verb: Verb,
+  options: VerbOptions,
+): Promise<VerbResult> {
   const { parts, engine } = opened
   await engine.recovered
   const tally = new Tally(options)
@@ -133,7 +142,8 @@ class Pass {
     const { parts, engine } = this.#opened
     const { journal } = parts
     try {
-      for await (const batch of selected(parts, engine, this.#selector, this.#verb.isAsked)) {
+      const trust = (): Promise<void> => engine.checkpointer.now()
+      for await (const batch of selected(parts, this.#selector, { trust, isAsked: this.#verb.isAsked })) {
         await Promise.all(batch.map((found) => this.#one(found)))
         // So memory is bounded by one batch, and the disk sets the pace.
         await journal.whenDurable(journal.end)

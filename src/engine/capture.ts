@@ -42,7 +42,10 @@ export function marksBytes(lane: Lane): number {
 export function capture(parts: Parts, life: number): Captured {
   const { journal, lanes, active, garbage, spool, options } = parts
   const timeMs = options.clock.wallMs()
-  for (const lane of lanes) appendMarks(parts, lane, timeMs)
+  for (const lane of lanes) {
+    lane.marks.passed(lane.runner.position)
+    appendMarks(parts, lane, timeMs)
+  }
   const suffix = active.earliestStart ?? journal.end
   const retired: Lane[] = []
   const named: LanePositions[] = []
@@ -50,6 +53,7 @@ export function capture(parts: Parts, life: number): Captured {
   for (const lane of lanes) {
     if (lane.logs === undefined) lane.runner.caughtUp(journal.end)
     if (isRetired(parts, lane, suffix)) {
+      lane.isRetired = true
       retired.push(lane)
       continue
     }
@@ -86,7 +90,6 @@ function appendMarks({ journal }: Parts, lane: Lane, timeMs: number): void {
 function positionsOf(lane: Lane, timeMs: number): LanePositions {
   const { logs, runner, marks } = lane
   const { isDrained } = lane
-  marks.passed(runner.position)
   // Data stands in the order of the envelopes: what the first one that waits has is the first that is needed.
   const next = dataPosition(runner.head?.envelope.data)
   if (next > lane.dataFloor) lane.dataFloor = next
@@ -113,6 +116,8 @@ function isRetired({ garbage, active }: Parts, lane: Lane, suffix: Position): bo
   return (
     !lane.wanted &&
     lane.userCount === 0 &&
+    lane.logs?.envelopes.isExtending !== true &&
+    lane.logs?.data.isExtending !== true &&
     !active.hasReplacementFor(lane.number) &&
     lane.isDrained &&
     suffix > lane.namedAt &&

@@ -123,6 +123,7 @@ export class Checkpointer {
 
   #hasRoomForMarks(): boolean {
     for (const lane of this.#parts.lanes) {
+      lane.marks.passed(lane.runner.position)
       const bytes = marksBytes(lane)
       if (bytes === 0) continue
       if (lane.logs === undefined) {

@@ -4,6 +4,7 @@ import { WaybillError } from '../errors.js'
 
 export class Life {
   readonly #onEnd: (error: unknown) => void
+  readonly #waiting = new Set<(error: unknown) => void>()
   #ended: WaybillError | undefined
 
   constructor(onEnd: (error: unknown) => void) {
@@ -24,6 +25,24 @@ export class Life {
     if (this.#ended !== undefined) return
     this.#ended = new WaybillError('QUEUE_CRASHED', 'the queue has crashed', {}, error)
     this.#onEnd(error)
+    for (const reject of this.#waiting) reject(this.#ended)
+  }
+
+  /** What the work comes to, or the end of this life: calls that are under way then may never settle.
+   * @throws WaybillError QUEUE_CRASHED by rejection */
+  orEnd<T>(work: Promise<T>): Promise<T> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    return new Promise((resolve, reject) => {
+      this.#waiting.add(reject)
+      const done = (settle: () => void): void => {
+        this.#waiting.delete(reject)
+        settle()
+      }
+      work.then(
+        (value) => done(() => resolve(value)),
+        (error: unknown) => done(() => reject(error)),
+      )
+    })
   }
 
   /** The error for those who were waiting. */

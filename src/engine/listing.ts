@@ -41,15 +41,24 @@ export type Selected =
   | { readonly kind: 'active'; readonly message: ActiveMessage }
   | { readonly kind: 'waiting'; readonly lane: Lane; readonly message: WaitingMessage }
 
+export interface Walk {
+  /** What was appended to a lane since the last checkpoint can be read after the next: waits for one. */
+  readonly trust: () => Promise<void>
+  /** Lanes that are looked at. */
+  readonly isAsked?: ((lane: Lane) => boolean) | undefined
+}
+
 const recipientsReadMax = 1000
-/** How long a listing waits for the end of a recovery, and for a checkpoint. */
-const waitMs = 2000
+/** How long a listing waits for the end of a recovery, and for a checkpoint: on a full disk it may never come, and then what is known
+ * is listed. */
+const waitMs = 10_000
 
 /** @throws WaybillError OPTION_INVALID, QUEUE_CRASHED, LOG_CORRUPT */
 export async function* list(parts: Parts, engine: Engine, selector: Selector): AsyncGenerator<ListedMessage> {
   // Until recovery has ended nobody knows what is active.
   await soonAtLeast(parts, engine.recovered)
-  for await (const batch of selected(parts, engine, selector))
+  const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
+  for await (const batch of selected(parts, selector, { trust }))
     for (const found of batch)
       yield found.kind === 'active'
         ? await activeMessage(parts, found.message)
@@ -57,30 +66,28 @@ export async function* list(parts: Parts, engine: Engine, selector: Selector): A
 }
 
 /** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due.
- * @param isAsked lanes that are looked at */
+ */
 export async function* selected(
   parts: Parts,
-  engine: Engine,
   selector: Selector,
-  isAsked: (lane: Lane) => boolean = () => true,
+  { trust, isAsked = () => true }: Walk,
 ): AsyncGenerator<readonly Selected[]> {
   checkSelector(selector)
   parts.life.check()
   const active = selectsActive(selector) ? Array.from(parts.active.messages()) : []
   const stretches = Array.from(parts.lanes)
-    .filter((lane) => selectsLane(selector, lane) && isAsked(lane))
+    .filter((lane) => !lane.isRetired && selectsLane(selector, lane) && isAsked(lane))
     .map((lane) => new Stretch(parts, lane))
   try {
-    for (const message of active) {
-      if (!(await matchesActive(parts, message, selector))) continue
-      yield [{ kind: 'active', message }]
-      // An id is given once.
-      if (selector.id !== undefined) return
-    }
-    // What was appended to a lane since the last checkpoint can be read after the next.
-    await soonAtLeast(parts, engine.checkpointer.now())
+    const now: Selected[] = []
+    for (const message of active)
+      if (await matchesActive(parts, message, selector)) now.push({ kind: 'active', message })
+    // Together, because they move on: at most twice as many as may be active.
+    if (now.length > 0) yield now
+    // An id is given once.
+    if (now.length > 0 && selector.id !== undefined) return
     for (const stretch of stretches)
-      for await (const batch of stretch.batches()) {
+      for await (const batch of stretch.batches(trust)) {
         const found: Selected[] = []
         for (const message of batch)
           if (await matchesWaiting(parts, message, selector))
@@ -93,7 +100,6 @@ export async function* selected(
   }
 }
 
-/** On a full disk it may never come: then what is known by now is listed. */
 function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<void> {
   life.run(event)
   return new Promise((resolve) => {
@@ -121,7 +127,7 @@ async function matchesActive(parts: Parts, message: ActiveMessage, selector: Sel
 }
 
 async function matchesWaiting(
-  { reader, options }: Parts,
+  { reader, options, life }: Parts,
   message: WaitingMessage,
   selector: Selector,
 ): Promise<boolean> {
@@ -131,15 +137,19 @@ async function matchesWaiting(
   const match = new AddressMatch(selector, options, envelope)
   if (envelope.recipientFrames.length === 0) return match.add(envelope.recipients)
   for (let from = 0; from < envelope.recipientCount; from += recipientsReadMax)
-    if (match.add(await reader.recipients(message, from, recipientsReadMax))) return true
+    if (match.add(await life.orEnd(reader.recipients(message, from, recipientsReadMax)))) return true
   return false
 }
 
-async function waitingMessage(parts: Parts, lane: Lane, message: WaitingMessage): Promise<ListedMessage> {
+async function waitingMessage(
+  { reader, life }: Parts,
+  lane: Lane,
+  message: WaitingMessage,
+): Promise<ListedMessage> {
   const { envelope, timeMs } = message
   return {
     ...factsOf(envelope),
-    recipients: await parts.reader.recipients(message, 0, recipientsReadMax),
+    recipients: await life.orEnd(reader.recipients(message, 0, recipientsReadMax)),
     recipientCount: envelope.recipientCount,
     where: lane.kind,
     lane: lane.number,
@@ -162,13 +172,13 @@ async function activeMessage(parts: Parts, message: ActiveMessage): Promise<List
 
 /** Of recipients `from` and on, those that still wait. None when it has ended meanwhile, and its recipients' frames are gone. */
 async function waitingAddresses(
-  { reader, active }: Parts,
+  { reader, active, life }: Parts,
   message: ActiveMessage,
   from: number,
 ): Promise<string[]> {
   const isWaiting = (index: number): boolean => ['pending', 'deferred'].includes(message.stateOf(index))
   try {
-    const addresses = await reader.recipients(message, from, recipientsReadMax)
+    const addresses = await life.orEnd(reader.recipients(message, from, recipientsReadMax))
     return addresses.filter((_, i) => isWaiting(from + i))
   } catch (error) {
     if (active.has(message)) throw error

@@ -56,6 +56,6 @@ export class Orders {
 
   /** The end of this life. */
   fail(error: unknown): void {
-    for (const message of [...this.#placed.keys()]) this.failed(message, error)
+    for (const message of this.#placed.keys()) this.failed(message, error)
   }
 }

@@ -6,6 +6,7 @@ import type { EnvelopePlace } from '../active/active-message.js'
 import type { SegmentPins } from '../garbage/pins.js'
 import type { Lane } from '../lane/lane.js'
 import { journalLog } from '../log/journal-writer.js'
+import type { PositionVisitor } from '../log/segment-files.js'
 import { decodeEnvelope, type Envelope } from '../record/envelope.js'
 import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
 import { envelopesLog } from './holding.js'
@@ -57,27 +58,43 @@ export class Stretch {
     this.#eachSegment((pins, index) => pins.release(index))
   }
 
-  /** Batches in order, of what is trusted by the time of the first; what was marked before it is read is left out.
+  /** Batches in order; what was marked before it is read is left out.
+   * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what is not trusted then is left out
    * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED */
-  async *batches(): AsyncGenerator<readonly WaitingMessage[]> {
+  async *batches(trust: () => Promise<void>): AsyncGenerator<readonly WaitingMessage[]> {
+    let at = this.#from
+    for (let isAsked = false; at < this.#end;) {
+      const last = position(Math.min(this.#end, trustedEndOf(this.#parts, this.lane)))
+      if (at >= last) {
+        if (isAsked) return
+        isAsked = true
+        await trust()
+      } else {
+        const { batch, reached } = await this.#read(at, last)
+        at = reached
+        if (batch.length > 0) yield batch
+      }
+    }
+  }
+
+  async #read(
+    from: Position,
+    last: Position,
+  ): Promise<{ readonly batch: readonly WaitingMessage[]; readonly reached: Position }> {
     const { lane } = this
     const log = lane.logs?.envelopes ?? this.#parts.journal
-    const last = position(Math.min(this.#end, trustedEndOf(this.#parts, lane)))
-    for (let at = this.#from; at < last;) {
-      this.#parts.life.check()
-      const batch: WaitingMessage[] = []
-      at = await log.read(at, last, (window, offset, place, bytes) => {
-        if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return false
-        if (lane.marks.has(place)) return false
-        batch.push({
-          envelope: decodeEnvelope(payloadAt(window, offset)),
-          place: { lane: lane.number, position: place, bytes, outOfOrder: true },
-          timeMs: timeAt(window, offset),
-        })
-        return batch.length >= batchCountMax
+    const batch: WaitingMessage[] = []
+    const visit: PositionVisitor = (window, offset, place, bytes) => {
+      if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return false
+      if (lane.marks.has(place)) return false
+      batch.push({
+        envelope: decodeEnvelope(payloadAt(window, offset)),
+        place: { lane: lane.number, position: place, bytes, outOfOrder: true },
+        timeMs: timeAt(window, offset),
       })
-      if (batch.length > 0) yield batch
+      return batch.length >= batchCountMax
     }
+    return { reached: await this.#parts.life.orEnd(log.read(from, last, visit)), batch }
   }
 
   #eachSegment(visit: (pins: SegmentPins, index: number) => void): void {

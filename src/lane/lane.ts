@@ -48,6 +48,8 @@ export class Lane {
   isDataHeld = false
   /** Those who are about to append to it: it stays in the table. */
   userCount = 0
+  /** A checkpoint was captured that does not name it any more: it is empty, and goes when that is durable. */
+  isRetired = false
   /** How far the wall clock is known to have been set back since envelopes were appended that still wait, milliseconds. */
   #setBackMs = 0
   /** The runner met damage: the lane stands still until the operator decides. */

@@ -58,8 +58,10 @@ export class Marks {
     return (chunk.words[place >>> 5]! & (1 << (place & 31))) !== 0
   }
 
-  /** The runner's position is here: what lies chunks behind it is forgotten, unless somebody reads there. */
+  /** The runner's position is here: marks behind it need no record, and those chunks behind it are forgotten, unless somebody
+   * reads there. */
   passed(runner: Position): void {
+    if (this.#fresh.length > 0) this.#fresh = this.#fresh.filter((envelope) => envelope >= runner)
     if (this.#keepers > 0) return
     const floor = Math.floor(runner / chunkBytes)
     for (const [index, { count }] of this.#chunks) {

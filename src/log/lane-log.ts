@@ -72,6 +72,11 @@ export class LaneLog {
     return this.#full
   }
 
+  /** Room is being made: files may come to be. */
+  get isExtending(): boolean {
+    return this.#extending
+  }
+
   /** Cuts the log at its end; segments behind it are removed.
    * @throws WaybillError LOG_CORRUPT when trusted content is missing */
   async recover(): Promise<void> {
