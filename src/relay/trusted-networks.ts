@@ -19,9 +19,19 @@ export function trustedNetworks(networks: readonly string[]): (address: string) 
     }
     list.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6')
   }
-  return (address) => {
+  const isListed = (address: string): boolean => {
     const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
     const family = isIP(plain)
     return family !== 0 && list.check(plain, family === 4 ? 'ipv4' : 'ipv6')
+  }
+  // A session asks for each recipient, and making an address object costs more than all else in the answer.
+  let lastAddress = ''
+  let isLastListed = false
+  return (address) => {
+    if (address !== lastAddress) {
+      isLastListed = isListed(address)
+      lastAddress = address
+    }
+    return isLastListed
   }
 }
