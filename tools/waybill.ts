@@ -1,75 +1,33 @@
 #!/usr/bin/env node
-/** The command: `waybill COMMAND …`. A command is loaded when it is called, so that help costs nothing. */
-import { readFileSync } from 'node:fs'
+/** The command: `waybill COMMAND …`. */
 import { isWaybillError } from '../src/errors.js'
-import { helpOf, lineOf, parseArguments, UsageError, type Command } from './commands/command.js'
+import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/catalogue.js'
+import { lineOf, parseArguments, UsageError } from './commands/command.js'
+import { helpOf, overviewOf } from './commands/help-text.js'
+import { versionText } from './commands/version.js'
 
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./commands/serve.js')).serve,
-  sendmail: async () => (await import('./commands/sendmail.js')).sendmail,
-  mailq: async () => (await import('./commands/mailq.js')).mailq,
-  qshape: async () => (await import('./commands/qshape.js')).qshape,
-  stat: async () => (await import('./commands/stat.js')).stat,
-  cat: async () => (await import('./commands/cat.js')).cat,
-  'log stat': async () => (await import('./commands/log-stat.js')).logStat,
-  'log dump': async () => (await import('./commands/log-dump.js')).logDump,
-  'log tail': async () => (await import('./commands/log-tail.js')).logTail,
-  'log history': async () => (await import('./commands/log-history.js')).logHistory,
-  'log at': async () => (await import('./commands/log-at.js')).logAt,
-  'log verify': async () => (await import('./commands/log-verify.js')).logVerify,
-  'log map': async () => (await import('./commands/log-map.js')).logMap,
-  'log rescue': async () => (await import('./commands/log-rescue.js')).logRescue,
-  fill: async () => (await import('./commands/fill.js')).fill,
-}
-
-async function help(): Promise<string> {
-  const lines: string[] = []
-  for (const [name, load] of Object.entries(commands)) {
-    lines.push(`  ${name.padEnd(13)}${(await load()).summary}`)
-  }
-  return [
-    'usage: waybill COMMAND [OPTION …]',
-    '',
-    ...lines,
-    '',
-    '`waybill COMMAND --help` tells more; `waybill --version` which one this is.',
-    '',
-  ].join('\n')
-}
-
-function version(): string {
-  // Two folders up from dist/tools.
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
-}
-
-async function main(args: readonly string[]): Promise<number | undefined> {
-  const [first] = args
-  let rest = args.slice(1)
-  if (first === '--version' || first === '-V') {
-    process.stdout.write(`waybill ${version()}\n`)
-    return 0
-  }
-  const asksHelp = first === 'help' || first === '--help' || first === '-h'
-  const words = asksHelp ? rest : args
-  // `log dump` is one name of two words.
-  const pair = `${words[0] ?? ''} ${words[1] ?? ''}`
-  const name = Object.hasOwn(commands, pair) ? pair : words[0]
-  if (name === pair) rest = words.slice(2)
-  if (name === undefined) {
-    const text = await help()
-    if (asksHelp) process.stdout.write(text)
-    else process.stderr.write(text)
-    return asksHelp ? 0 : 2
-  }
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (load === undefined) {
-    process.stderr.write(`waybill: no command '${name}'; \`waybill help\` lists them\n`)
+async function main(words: readonly string[]): Promise<number | undefined> {
+  const [first] = words
+  if (first === undefined) {
+    process.stderr.write(overviewOf(await loadAll()))
     return 2
   }
-  const command = await load()
+  if (first === '--version' || first === '-V') {
+    process.stdout.write(`waybill ${versionText()}\n`)
+    return 0
+  }
+  if (first === '--help' || first === '-h') return main(['help', ...words.slice(1)])
+  const name = commandNameIn(words)
+  const command = name === undefined ? undefined : await loadCommand(name)
+  if (name === undefined || command === undefined) {
+    const longer = commandNames.filter((known) => known.startsWith(`${first} `))
+    const reason = longer.length === 0 ? `no command '${first}'` : `which of ${longer.join(', ')}?`
+    process.stderr.write(`waybill: ${reason}; \`waybill help\` lists them\n`)
+    return 2
+  }
+  const rest = words.slice(name.split(' ').length)
   const upToEnd = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
-  if (asksHelp || upToEnd.includes('--help')) {
+  if (upToEnd.includes('--help')) {
     process.stdout.write(helpOf(name, command))
     return 0
   }

@@ -8,6 +8,8 @@ export interface Option {
   readonly short?: string
   /** What stands for its value in the help, `DIR`. */
   readonly value?: string
+  /** All values that it may have, for completion. */
+  readonly words?: readonly string[]
   readonly many?: boolean
   readonly help: string
 }
@@ -63,21 +65,6 @@ function parsed(config: ParseArgsConfig): ReturnType<typeof parseArgs> {
     const text = error instanceof Error ? error.message : String(error)
     throw new UsageError(text.replace(/\. To specify a positional.*/s, ''))
   }
-}
-
-export function helpOf(name: string, command: Command): string {
-  const lines = Object.entries(command.options).map(([long, { short, value, help }]): [string, string] => {
-    const names = long.length === 1 ? `-${long}` : `${short === undefined ? '' : `-${short}, `}--${long}`
-    return [`  ${names}${value === undefined ? '' : ` ${value}`}`, help]
-  })
-  const width = Math.max(...lines.map(([left]) => left.length)) + 2
-  const table = lines.map(
-    ([left, help]) => left.padEnd(width) + help.replaceAll('\n', `\n${' '.repeat(width)}`),
-  )
-  const notes = command.notes === undefined ? [] : ['', command.notes]
-  return [`usage: waybill ${name} ${command.synopsis}`, '', command.summary, '', ...table, ...notes, ''].join(
-    '\n',
-  )
 }
 
 /** One line for a person: `QUEUE_LOCKED: another process has it (path …)`. */

@@ -79,3 +79,16 @@ export function processSurroundings(): Surroundings {
     stopped: stop.signal,
   }
 }
+
+/** For a command that has one thing to say. @returns its exit code */
+export async function print(
+  text: string,
+  { write }: Pick<Surroundings, 'write'> = processSurroundings(),
+): Promise<number> {
+  try {
+    await write(text)
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error
+  }
+  return 0
+}

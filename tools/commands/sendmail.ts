@@ -2,37 +2,38 @@
  * Invariant: it exits with 0 only when the message is durable in a queue for every recipient; 75 asks to be called again. With `--smtp` the message goes to that server. Otherwise into the directory: by SMTP to the relay that
  * has it open, or, when nobody has, by opening it; then it lies there until `waybill serve` starts. */
 import { randomBytes } from 'node:crypto'
-import { access, mkdir, readFile } from 'node:fs/promises'
 import { hostname as machineName, userInfo } from 'node:os'
-import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { isWaybillError, openQueue, type DeliveryResult, type ErrorCode } from '../../src/index.js'
-import { smtpTransport } from '../../src/relay/smtp-out.js'
-import { lineOf, UsageError, type Arguments, type Command } from './command.js'
+import type { DeliveryResult, Queue } from '../../src/index.js'
+import { lineOf, UsageError, type Arguments, type Command, type Option } from './command.js'
 import { messageOf, recipientsOf, unixLines } from './message-text.js'
-import { listeningFile } from './serve.js'
-import { parseBytes, parseEndpoint, queueUsual, type Endpoint } from './values.js'
+import { sessionAt, sessionWith } from './stdio-session.js'
+import { directoryOf, isUnreachable, overSmtp, withQueue, type Mail } from './submitting.js'
+import { sysexitOfError, sysexitOfResult, sysexits } from './sysexits.js'
+import { formatEndpoint, parseBytes, parseEndpoint, parseWord, queueUsual, type Endpoint } from './values.js'
 
-/** sysexits.h, which every caller of a sendmail knows. */
-const exits = {
-  ok: 0,
-  usage: 64,
-  data: 65,
-  unavailable: 69,
-  software: 70,
-  io: 74,
-  tryAgain: 75,
-  noPermission: 77,
-  config: 78,
-} as const
-
-/** How long a directory that another process is just leaving is waited for, milliseconds. */
-const lockedWaitMs = 5000
+/** What others who call a sendmail pass, and what makes no difference here. */
+const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
+  [
+    ['B', 'TYPE', 'ignored: bytes are kept as they are'],
+    ['N', 'WHEN', 'ignored'],
+    ['R', 'WHAT', 'ignored'],
+    ['V', 'ID', 'ignored'],
+    ['e', 'MODE', 'ignored: errors are told by the exit code'],
+    ['h', 'HOPS', 'ignored'],
+    ['L', 'TAG', 'ignored'],
+    ['n', undefined, 'ignored: there are no aliases'],
+    ['m', undefined, 'ignored'],
+    ['U', undefined, 'ignored'],
+    ['G', undefined, 'ignored'],
+  ].map(([name, value, help]) => [
+    name,
+    { short: name, help, many: true, ...(value === undefined ? undefined : { value }) },
+  ]),
+) as Readonly<Record<string, Option>>
 
 export const sendmail: Command = {
   summary: 'submits a message from standard input',
-  synopsis: '[-f SENDER] [-t] [-i] [--queue DIR | --smtp HOST:PORT] [RECIPIENT …]',
+  synopsis: '[-f SENDER] [-F NAME] [-t] [-i] [-v] [-bs] [--queue DIR | --smtp HOST:PORT] [RECIPIENT …]',
   options: {
     f: { short: 'f', value: 'SENDER', help: 'envelope sender; `<>` is the null sender (you@this-machine)' },
     F: { short: 'F', value: 'NAME', help: 'your name, for a message without a From field' },
@@ -41,44 +42,65 @@ export const sendmail: Command = {
     queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
     smtp: { value: 'HOST:PORT', help: 'submit to this server instead' },
     'size-limit': { value: 'BYTES', help: 'largest message (50M)' },
-    b: { short: 'b', value: 'm', help: 'ignored: -bm is what it does' },
-    o: { short: 'o', value: 'OPTION', help: 'ignored, but for -oi' },
+    b: {
+      short: 'b',
+      value: 'MODE',
+      words: ['m', 's'],
+      help: '-bm, what it does unless told; -bs speaks SMTP on standard input and output',
+    },
+    v: { short: 'v', help: 'tell on standard error what became of the message' },
+    r: { short: 'r', value: 'SENDER', help: 'the same as -f' },
+    o: { short: 'o', value: 'OPTION', many: true, help: 'ignored, but for -oi' },
+    ...ignoredOptions,
   },
   notes: 'Exit codes are those of sysexits.h: 0 durable in the queue, 64 usage, 65 data, 75 try again, …',
-  usageExitCode: exits.usage,
+  usageExitCode: sysexits.usage,
   run,
 }
 
-interface Mail {
-  readonly sender: string
-  readonly recipients: readonly string[]
-  readonly data: Buffer
+interface Settings {
+  readonly given: string | undefined
+  readonly smtp: Endpoint | undefined
+  readonly sizeBytesMax: number
+  /** With -v, on standard error. */
+  readonly tell: (text: string) => void
 }
 
 async function run(args: Arguments): Promise<number> {
   if (args.isSet('queue') && args.isSet('smtp')) throw new UsageError('--queue or --smtp, not both')
-  if (args.isSet('b') && args.one('b') !== 'm')
-    throw new UsageError(`-b${args.one('b') ?? ''} is not supported`)
+  if (args.isSet('f') && args.isSet('r')) throw new UsageError('-f and -r are the same')
+  const mode = parseWord('b', args.one('b') ?? 'm', ['m', 's'])
   const smtpText = args.one('smtp')
-  const smtp = smtpText === undefined ? undefined : parseEndpoint('smtp', smtpText, '127.0.0.1', 25)
-  const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
+  const settings: Settings = {
+    given: args.one('queue'),
+    smtp: smtpText === undefined ? undefined : parseEndpoint('smtp', smtpText, '127.0.0.1', 25),
+    sizeBytesMax: parseBytes('size-limit', args.one('size-limit') ?? '50M'),
+    tell: args.isSet('v') ? complain : () => undefined,
+  }
+  try {
+    return mode === 's' ? await session(settings) : await submission(args, settings)
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    return failed(sysexitOfError(error), lineOf(error))
+  }
+}
+
+async function submission(args: Arguments, settings: Settings): Promise<number> {
   const hostname = machineName()
   const qualified = (address: string): string => (address.includes('@') ? address : `${address}@${hostname}`)
-  const given = args.one('f')?.replace(/^<(.*)>$/, '$1') ?? userInfo().username
+  const given = (args.one('f') ?? args.one('r'))?.replace(/^<(.*)>$/, '$1') ?? userInfo().username
   const sender = given === '' ? '' : qualified(given)
-
+  const { sizeBytesMax } = settings
   const input = await standardInput(sizeBytesMax)
-  if (input === undefined) return failed(exits.data, `the message is longer than ${sizeBytesMax} bytes`)
+  if (input === undefined) return failed(sysexits.data, `the message is longer than ${sizeBytesMax} bytes`)
   const lines = unixLines(input, !args.isSet('i') && !args.all('o').includes('i'))
   const recipients = [
     ...new Set([...args.rest, ...(args.isSet('t') ? recipientsOf(lines) : [])].map(qualified)),
   ]
-  if (recipients.length === 0) return failed(exits.usage, 'no recipients')
+  if (recipients.length === 0) return failed(sysexits.usage, 'no recipients')
   const unique = `${Date.now().toString(36)}.${randomBytes(8).toString('hex')}`
   const data = messageOf(lines, { sender, hostname, unique, now: new Date(), name: args.one('F') })
-  const mail: Mail = { sender, recipients, data }
-  if (smtp !== undefined) return exitOf(await overSmtp(mail, smtp))
-  return intoDirectory(mail, args.one('queue'), sizeBytesMax)
+  return handedOver({ sender, recipients, data }, settings)
 }
 
 /** @returns undefined when there is more than `bytesMax` */
@@ -93,101 +115,52 @@ async function standardInput(bytesMax: number): Promise<Buffer | undefined> {
   return Buffer.concat(chunks)
 }
 
-/** Delivers it as a relay would, in one attempt. */
-async function overSmtp(mail: Mail, server: Endpoint): Promise<DeliveryResult> {
-  const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
-  const { data } = mail
-  const request = {
-    ...mail,
-    id: '',
-    attempts: 0,
-    nexthop: server.host,
-    acceptedAt: Date.now(),
-    dataBytes: data.length,
-    smtputf8: false,
-    data: () => Promise.resolve(data),
-    stream: () => Readable.from([data]),
-  }
-  return transport.deliver(request, new AbortController().signal)
+async function handedOver(mail: Mail, settings: Settings): Promise<number> {
+  const { given, smtp, sizeBytesMax, tell } = settings
+  if (smtp !== undefined) return judged(await overSmtp(mail, smtp), smtp, tell)
+  const directory = await directoryOf(given)
+  if (directory === undefined) return failed(sysexits.config, noQueue)
+  return withQueue(
+    directory,
+    sizeBytesMax,
+    async (queue) => {
+      const { id } = await queue.submit(mail)
+      tell(`${id} lies in ${directory} for ${mail.recipients.length} recipients, until a relay starts`)
+      return sysexits.ok
+    },
+    async (owner) => {
+      const result = await overSmtp(mail, owner)
+      return isUnreachable(result) ? undefined : judged(result, owner, tell)
+    },
+  )
 }
 
-/** Nobody could be reached, so that nothing was sent. */
-const isUnreachable = (result: DeliveryResult): boolean =>
-  'kind' in result && result.kind === 'site' && result.status === '4.4.1'
-
-/** @returns the exit code, for the worst of the outcomes */
-function exitOf(result: DeliveryResult): number {
-  const outcomes = 'kind' in result ? [result] : result
-  let exitCode: number = exits.ok
-  for (const outcome of outcomes) {
-    if (outcome.kind === 'delivered') continue
-    complain(`${outcome.status} ${outcome.reason}`)
-    if (outcome.kind === 'failed') exitCode = exits.unavailable
-    else if (exitCode === exits.ok) exitCode = exits.tryAgain
-  }
+/** Says what a server refused. @returns the exit code, for the worst of the outcomes */
+function judged(result: DeliveryResult, server: Endpoint, tell: Settings['tell']): number {
+  for (const outcome of 'kind' in result ? [result] : result)
+    if (outcome.kind !== 'delivered') complain(`${outcome.status} ${outcome.reason}`)
+  const exitCode = sysexitOfResult(result)
+  if (exitCode === sysexits.ok) tell(`taken by ${formatEndpoint(server)}`)
   return exitCode
 }
 
-async function intoDirectory(mail: Mail, given: string | undefined, dataBytesMax: number): Promise<number> {
-  const directory = given ?? queueUsual
-  if (given === undefined && !(await isThere(directory))) {
-    return failed(exits.config, `no queue at ${directory}: name one with --queue, or a server with --smtp`)
+/** -bs */
+async function session({ given, smtp, sizeBytesMax }: Settings): Promise<number> {
+  const { stdin, stdout } = process
+  const at = async (server: Endpoint): Promise<number | undefined> =>
+    (await sessionAt(server, stdin, stdout)) ? sysexits.ok : undefined
+  if (smtp !== undefined)
+    return (await at(smtp)) ?? failed(sysexits.tryAgain, `nobody answers at ${formatEndpoint(smtp)}`)
+  const directory = await directoryOf(given)
+  if (directory === undefined) return failed(sysexits.config, noQueue)
+  const withOwn = async (queue: Queue): Promise<number> => {
+    await sessionWith(queue, sizeBytesMax, stdin, stdout)
+    return sysexits.ok
   }
-  for (const startedAt = Date.now(); ; await sleep(100)) {
-    try {
-      await mkdir(directory, { recursive: true })
-      const queue = await openQueue(directory, {
-        deliver: false,
-        transports: {},
-        route: () => ({ transport: 'none', nexthop: 'none' }),
-        dataBytesMax,
-      })
-      try {
-        await queue.submit(mail)
-      } finally {
-        queue.crash()
-      }
-      return exits.ok
-    } catch (error) {
-      if (!isWaybillError(error, 'QUEUE_LOCKED')) return failed(exitOfError(error), lineOf(error))
-      const owner = await ownerOf(directory)
-      const result = owner === undefined ? undefined : await overSmtp(mail, owner)
-      if (result !== undefined && !isUnreachable(result)) return exitOf(result)
-      if (Date.now() - startedAt > lockedWaitMs) return failed(exits.tryAgain, lineOf(error))
-    }
-  }
+  return withQueue(directory, sizeBytesMax, withOwn, at)
 }
 
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
-
-/** Where the relay that has the directory open says that it listens. */
-async function ownerOf(directory: string): Promise<Endpoint | undefined> {
-  const text = await readFile(join(directory, listeningFile), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : parseEndpoint('smtp', text.trim(), '127.0.0.1', 25)
-}
-
-const exitsByCode: Partial<Record<ErrorCode, number>> = {
-  NOT_A_QUEUE: exits.config,
-  FORMAT_NEWER: exits.config,
-  OPTION_INVALID: exits.config,
-  LOCK_UNAVAILABLE: exits.config,
-  NETWORK_FILE_SYSTEM: exits.config,
-  LOG_CORRUPT: exits.io,
-  DISK_FAILED: exits.io,
-}
-
-function exitOfError(error: unknown): number {
-  if (isWaybillError(error)) {
-    return exitsByCode[error.code] ?? (error.reply.code >= 500 ? exits.data : exits.tryAgain)
-  }
-  const errno = error instanceof Error && 'code' in error ? error.code : undefined
-  if (errno === 'EACCES' || errno === 'EPERM' || errno === 'EROFS') return exits.noPermission
-  return typeof errno === 'string' && /^E[A-Z]+$/.test(errno) ? exits.io : exits.software
-}
+const noQueue = `no queue at ${queueUsual}: name one with --queue, or a server with --smtp`
 
 function failed(exitCode: number, reason: string): number {
   complain(reason)

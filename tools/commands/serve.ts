@@ -9,6 +9,7 @@ import {
   fixedRetry,
   openQueue,
   postfixRetry,
+  serveControl,
   type Queue,
   type Route,
   type Transport,
@@ -34,6 +35,10 @@ import {
 /** A file of the queue's directory: where its owner listens, for `waybill sendmail`. A hint: the owner may be gone. */
 export const listeningFile = 'listening'
 
+const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as const
+/** Longest time that a line of the log waits for others. */
+const logFlushMs = 100
+
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export const serve: Command = {
@@ -45,6 +50,7 @@ export const serve: Command = {
     relay: { value: 'HOST:PORT', help: 'deliver everything to this server' },
     'relay-tls': {
       value: 'HOW',
+      words: tlsWays,
       help: 'none, opportunistic (unless told), required or implicit',
     },
     maildir: { value: 'DIR', help: 'deliver to DIR/<address>, each a Maildir (./var/maildir)' },
@@ -67,10 +73,11 @@ export const serve: Command = {
       help: 'how long clients that are not trusted wait for the greeting (100ms)',
     },
     received: { value: 'yes|no', help: 'write a Received field above each message (yes)' },
-    'log-level': { value: 'LEVEL', help: `${levels.join(', ')} (info)` },
+    'log-level': { value: 'LEVEL', words: levels, help: `${levels.join(', ')} (info)` },
   },
   notes:
     'It prints `listening on HOST:PORT` when it answers, and logs to standard error as JSON.\n' +
+    'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
     'Without --relay nothing leaves this machine. With it, only trusted networks may send: a client\n' +
     'elsewhere gets `554 5.7.1` for each recipient, whatever --listen says.',
   run,
@@ -108,7 +115,8 @@ async function run(args: Arguments): Promise<number | undefined> {
     dataBytesMax: sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
   })
-  const stderr = destination({ fd: 2, sync: false })
+  // A write for each line costs as much as a tenth of the message that it tells of. SIGKILL takes the last lines with it.
+  const stderr = destination({ fd: 2, sync: false, minLength: 4096, periodicFlush: logFlushMs })
   const log = pino({ level, base: null }, stderr)
   logEvents(queue, log)
   queue.on('crashed', ({ error }) => {
@@ -123,6 +131,11 @@ async function run(args: Arguments): Promise<number | undefined> {
       process.exit(0)
     })
   }
+  // Without it mail goes its way all the same: a file system that has no sockets is no reason to stop.
+  await serveControl(queue, settings.queue, {
+    onRequest: (request) => log.info({ control: request }, 'asked over the control socket'),
+    onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
+  }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const onError = (error: Error): void => log.warn({ err: error }, 'a client could not be served')
   const listener = await listenSmtp(queue, { ...server, onError }).catch((error: unknown) => {
     queue.crash()
@@ -142,15 +155,11 @@ const reachable = ({ host, port }: Endpoint): Endpoint => ({
 })
 
 function transportOf(args: Arguments, { relay, hostname }: Settings): Transport {
-  const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', [
-    'none',
-    'opportunistic',
-    'required',
-    'implicit',
-  ])
+  const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', tlsWays)
   return relay === undefined
     ? maildirTransport({ directory: args.one('maildir') ?? './var/maildir', hostname })
-    : smtpTransport({ ...relay, hostname, tls })
+    : // Without a host of its own it goes to the nexthop, so that what an operator reroutes goes elsewhere.
+      smtpTransport({ hostname, tls })
 }
 
 /** A relay is one destination. Mailboxes are grouped by domain. */

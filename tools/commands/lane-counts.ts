@@ -1,0 +1,64 @@
+/** How many messages wait in each lane. The relay does not know: nothing of what waits is in its memory. So the lanes are read, beside
+ * it, again and again.
+ * Invariant: reading takes at most one twentieth of the time, and never writes. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isWaybillError } from '../../src/errors.js'
+import { Messages } from '../../src/inspect/messages.js'
+import { QueueDirectory } from '../../src/inspect/queue-directory.js'
+import { takeSnapshot } from '../../src/inspect/snapshot.js'
+import type { Surroundings } from './output.js'
+
+export interface LaneCount {
+  count: number
+  dataBytes: number
+}
+
+export interface LaneCounts {
+  /** Wall time, milliseconds. */
+  readonly atMs: number
+  readonly byLane: ReadonlyMap<number, LaneCount>
+}
+
+const pauseMsMin = 5000
+const pauseFactor = 20
+
+export class LaneCounter {
+  /** undefined until the lanes have been read once. */
+  latest: LaneCounts | undefined
+
+  /** Counts until the signal is aborted. */
+  async run(path: string, surroundings: Surroundings, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const startedAt = performance.now()
+      await this.#count(path, surroundings, signal)
+      const pauseMs = Math.max(pauseMsMin, pauseFactor * (performance.now() - startedAt))
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  async #count(path: string, { openDisk, nowMs }: Surroundings, signal: AbortSignal): Promise<void> {
+    const disk = openDisk(path)
+    try {
+      const directory = await QueueDirectory.open(disk)
+      if (directory === undefined) return
+      const messages = new Messages(directory, await takeSnapshot(directory), { report: () => undefined })
+      const byLane = new Map<number, LaneCount>()
+      for await (const batch of messages.batches()) {
+        if (signal.aborted) return
+        for (const { where, lane, envelope } of batch) {
+          if (where === 'active') continue
+          const known = byLane.get(lane) ?? { count: 0, dataBytes: 0 }
+          known.count++
+          known.dataBytes += envelope.dataBytes
+          byLane.set(lane, known)
+        }
+      }
+      this.latest = { atMs: nowMs(), byLane }
+    } catch (error) {
+      // A directory that is just being changed or is damaged is not counted; other commands tell what is wrong with it.
+      if (!isWaybillError(error)) throw error
+    } finally {
+      disk.abandon()
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/** A message of a listing, in one line or one object. Pure, but for the time zone. */
+import type { ListedMessage } from '../../src/index.js'
+import { printable, reasonOf, senderText, shortTime } from './mail-text.js'
+
+/** `1 message`, `1 234 messages`. */
+export const countText = (count: number, noun: string): string =>
+  `${String(count).replace(/\B(?=(\d{3})+$)/g, ' ')} ${noun}${count === 1 ? '' : 's'}`
+
+const queueNames = { incoming: 'incoming', active: 'active', retry: 'deferred', hold: 'hold' } as const
+
+export function listedText(message: ListedMessage): string {
+  const { id, where, acceptedAt, dataBytes, sender, recipients, recipientCount } = message
+  const more = recipientCount - 1
+  const to = printable(recipients[0] ?? '?') + (more > 0 ? ` and ${more} more` : '')
+  return `${id.padEnd(17)} ${queueNames[where].padEnd(8)} ${String(dataBytes).padStart(9)} ${shortTime(acceptedAt)}  ${senderText(sender)} → ${to}`
+}
+
+/** Members as in `postqueue -j`, where they mean the same. */
+export function listedJson(message: ListedMessage): Record<string, unknown> {
+  const {
+    id,
+    where,
+    acceptedAt,
+    dataBytes,
+    sender,
+    recipients,
+    recipientCount,
+    lane,
+    attempts,
+    dueAt,
+    notes,
+  } = message
+  return {
+    queue_name: queueNames[where],
+    queue_id: id,
+    arrival_time: Math.floor(acceptedAt / 1000),
+    message_size: dataBytes,
+    sender: sender === '' ? 'MAILER-DAEMON' : sender,
+    recipients: recipients.map((address) => ({ address })),
+    recipient_count: recipientCount,
+    delay_reasons: notes.map(reasonOf),
+    lane,
+    attempts,
+    due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),
+  }
+}

@@ -1,0 +1,25 @@
+/** `waybill reroute`. */
+import { UsageError } from './command.js'
+import type { OperatingCommand } from './operating.js'
+import { verbCommand } from './verb-command.js'
+
+export const reroute: OperatingCommand = verbCommand({
+  name: 'reroute',
+  summary: 'sends messages another way from now on, due now',
+  done: 'rerouted',
+  synopsis: ' --to NEXTHOP [--transport NAME]',
+  options: {
+    to: { value: 'NEXTHOP', help: 'where they go: what the transport takes, like mx.example.net:25' },
+    transport: { value: 'NAME', help: 'by this transport of the relay (that which they have)' },
+  },
+  notes:
+    'All recipients of a message go there until it is requeued. What is on hold stays on hold.\n' +
+    'A relay that delivers to Maildirs does so all the same: there the nexthop only names the destination.',
+  request: (args) => {
+    const nexthop = args.one('to')
+    if (nexthop === undefined || nexthop === '') throw new UsageError('--to says where they go')
+    return (selector) => ({ do: 'reroute', selector, nexthop, transport: args.one('transport') })
+  },
+  affects: () => true,
+  why: 'it goes there already',
+})

@@ -1,0 +1,61 @@
+/** `sendmail -bs`: an SMTP session on standard input and output, with the relay that has the queue open, or with this process.
+ * Invariant: what was answered with 250 is durable. The end of the input is a QUIT; a message that was not ended by then is none. */
+import { connect, type Socket } from 'node:net'
+import type { Readable, Writable } from 'node:stream'
+import { hostname as machineName } from 'node:os'
+import type { Queue } from '../../src/index.js'
+import { listenSmtp } from '../../src/relay/smtp-in.js'
+import type { Endpoint } from './values.js'
+
+/** How long the answer to what was said last is waited for, behind the end of the input. */
+const lastAnswerMs = 10_000
+
+/** @returns false when nobody answers there: nothing was read from the input */
+export async function sessionAt(server: Endpoint, input: Readable, output: Writable): Promise<boolean> {
+  const socket = await connected(server)
+  if (socket === undefined) return false
+  await new Promise<void>((resolve) => {
+    socket.once('close', () => resolve())
+    socket.pipe(output, { end: false })
+    // A client that talks before the greeting is sent away by some.
+    socket.once('data', () => input.pipe(socket, { end: false }))
+    input.once('end', () => {
+      socket.write('QUIT\r\n')
+      socket.setTimeout(lastAnswerMs, () => socket.destroy())
+    })
+    socket.on('error', () => socket.destroy())
+  })
+  input.unpipe(socket)
+  input.destroy()
+  return true
+}
+
+/** With a queue that this process has open. */
+export async function sessionWith(
+  queue: Queue,
+  sizeBytesMax: number,
+  input: Readable,
+  output: Writable,
+): Promise<void> {
+  const listener = await listenSmtp(queue, {
+    host: '127.0.0.1',
+    port: 0,
+    hostname: machineName(),
+    purpose: 'local',
+    sizeBytesMax,
+    received: false,
+    greetDelayMs: 0,
+  })
+  try {
+    await sessionAt(listener, input, output)
+  } finally {
+    listener.close()
+  }
+}
+
+const connected = ({ host, port }: Endpoint): Promise<Socket | undefined> =>
+  new Promise((resolve) => {
+    const socket = connect(port, host)
+    socket.once('connect', () => resolve(socket))
+    socket.once('error', () => resolve(undefined))
+  })

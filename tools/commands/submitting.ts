@@ -1,0 +1,92 @@
+/** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when nobody has, by opening it.
+ * Invariant: one process has the queue open; one that is just leaving it is waited for. */
+import { access, mkdir, readFile } from 'node:fs/promises'
+import { hostname as machineName } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isWaybillError, openQueue, type DeliveryResult, type Queue } from '../../src/index.js'
+import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { listeningFile } from './serve.js'
+import { parseEndpoint, queueUsual, type Endpoint } from './values.js'
+
+export interface Mail {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly data: Buffer
+}
+
+/** How long a directory that another process is just leaving is waited for, milliseconds. */
+const lockedWaitMs = 5000
+const lockedLookMs = 100
+
+/** Delivers it as a relay would, in one attempt. */
+export async function overSmtp(mail: Mail, server: Endpoint): Promise<DeliveryResult> {
+  const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
+  const { data } = mail
+  const request = {
+    ...mail,
+    id: '',
+    attempts: 0,
+    nexthop: server.host,
+    acceptedAt: Date.now(),
+    dataBytes: data.length,
+    smtputf8: false,
+    data: () => Promise.resolve(data),
+    stream: () => Readable.from([data]),
+  }
+  return transport.deliver(request, new AbortController().signal)
+}
+
+/** Nobody could be reached, so that nothing was sent. */
+export const isUnreachable = (result: DeliveryResult): boolean =>
+  'kind' in result && result.kind === 'site' && result.status === '4.4.1'
+
+/** @returns undefined when none is named and the usual one is not there */
+export async function directoryOf(given: string | undefined): Promise<string | undefined> {
+  const isThere = (path: string): Promise<boolean> =>
+    access(path).then(
+      () => true,
+      () => false,
+    )
+  return given ?? ((await isThere(queueUsual)) ? queueUsual : undefined)
+}
+
+/** Opens the queue, or asks the relay that has it.
+ * @param atRelay returns undefined when it cannot be reached: it may just be leaving, or not listen yet
+ * @throws WaybillError QUEUE_LOCKED when neither is possible for some seconds; what `openQueue` throws */
+export async function withQueue<T>(
+  directory: string,
+  dataBytesMax: number,
+  withOwn: (queue: Queue) => Promise<T>,
+  atRelay: (endpoint: Endpoint) => Promise<T | undefined>,
+): Promise<T> {
+  for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
+    try {
+      await mkdir(directory, { recursive: true })
+      const queue = await openQueue(directory, {
+        deliver: false,
+        transports: {},
+        route: () => ({ transport: 'none', nexthop: 'none' }),
+        dataBytesMax,
+      })
+      try {
+        return await withOwn(queue)
+      } finally {
+        queue.crash()
+      }
+    } catch (error) {
+      if (!isWaybillError(error, 'QUEUE_LOCKED')) throw error
+      const owner = await ownerOf(directory)
+      const result = owner === undefined ? undefined : await atRelay(owner)
+      if (result !== undefined) return result
+      if (performance.now() - startedAt > lockedWaitMs) throw error
+    }
+  }
+}
+
+/** Where the relay that has the directory open says that it listens. */
+async function ownerOf(directory: string): Promise<Endpoint | undefined> {
+  const text = await readFile(join(directory, listeningFile), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : parseEndpoint('smtp', text.trim(), '127.0.0.1', 25)
+}
