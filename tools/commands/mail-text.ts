@@ -5,18 +5,25 @@ import type { OutcomeNote } from '../../src/record/outcome-note.js'
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
 
-let lastSecond = Number.NaN
-let lastText = ''
+/** Texts of minutes, because a listing names the same ones again and again, and the local time of each is costly. */
+const minutes = new Map<number, string>()
+const minutesMax = 20_000
 
 /** `Sat Nov 21 01:02:03`, local time, as asctime(3) writes it. */
 export function shortTime(timeMs: number): string {
-  const second = Math.floor(timeMs / 1000)
-  if (second === lastSecond) return lastText
-  const date = new Date(timeMs)
-  if (Number.isNaN(date.getTime())) return '?'
-  lastSecond = second
-  lastText = `${days[date.getDay()]} ${months[date.getMonth()]} ${String(date.getDate()).padStart(2)} ${clock(date)}`
-  return lastText
+  const minute = Math.floor(timeMs / 60_000)
+  // No zone is off by a part of a minute since 1972.
+  const second = Math.floor(timeMs / 1000) - minute * 60
+  let text = minutes.get(minute)
+  if (text === undefined) {
+    const date = new Date(minute * 60_000)
+    if (Number.isNaN(date.getTime())) return '?'
+    const day = `${days[date.getDay()]} ${months[date.getMonth()]} ${String(date.getDate()).padStart(2)}`
+    text = `${day} ${two(date.getHours())}:${two(date.getMinutes())}:`
+    if (minutes.size >= minutesMax) minutes.clear()
+    minutes.set(minute, text)
+  }
+  return second < 10 ? `${text}0${second}` : `${text}${second}`
 }
 
 /** `2026-11-21 01:02:03.456`, local time. */
@@ -83,16 +90,14 @@ export function reasonsByIndex(
   notes: readonly OutcomeNote[],
   indexCount: number,
 ): (index: number) => string | undefined {
-  if (notes.length === 0) return () => undefined
   const [only] = notes
+  if (only === undefined) return () => undefined
+  const { ranges } = only
+  if (notes.length === 1 && ranges.length === 2 && ranges[0] === 0 && ranges[1]! >= indexCount - 1) {
+    const reason = reasonOf(only)
+    return () => reason
+  }
   const reasons = notes.map(reasonOf)
-  if (
-    notes.length === 1 &&
-    only!.ranges.length === 2 &&
-    only!.ranges[0] === 0 &&
-    only!.ranges[1]! >= indexCount - 1
-  )
-    return () => reasons[0]
   return (index) => {
     const at = notes.findIndex(({ ranges }) => {
       for (let i = 0; i < ranges.length; i += 2)

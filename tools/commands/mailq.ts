@@ -87,19 +87,24 @@ async function list(inspected: Inspected): Promise<number> {
 
 const marks = { incoming: '', active: '*', deferred: '', hold: '!' } as const
 
+/** Spaces in front, up to a width: what is padded is short, and there is much of it. */
+const spaces = Array.from({ length: 100 }, (_, count) => ' '.repeat(count))
+const fill = (text: string, width: number): string => spaces[width - text.length] ?? ''
+
 export function textOf(message: QueuedMessage, addresses: readonly string[]): string {
   const { envelope, where, uncertain } = message
-  const id = `${envelope.id}${marks[where]}${uncertain ? '?' : ''}`.padEnd(17)
-  const size = String(envelope.dataBytes).padStart(8)
-  const time = shortTime(envelope.acceptedAt).padStart(19)
-  let text = `${id} ${size} ${time} ${senderText(envelope.sender)}\n`
+  const id = `${envelope.id}${marks[where]}${uncertain ? '?' : ''}`
+  const size = String(envelope.dataBytes)
+  const time = shortTime(envelope.acceptedAt)
+  let text = `${id}${fill(id, 17)} ${fill(size, 8)}${size} ${fill(time, 19)}${time} ${senderText(envelope.sender)}\n`
   const reasonAt = reasonsByIndex(message.notes, envelope.recipientCount)
   let shown = ''
   for (let i = 0; i < addresses.length; i++) {
     const reason = reasonAt(message.waiting?.[i] ?? i) ?? ''
     if (reason !== shown) {
-      text += `${`(${reason === '' ? 'reason unavailable' : reason})`.padStart(reasonWidth + 2)}\n`
       shown = reason
+      const told = reason === '' ? 'reason unavailable' : reason
+      text += `${fill(told, reasonWidth)}(${told})\n`
     }
     text += `${indent}${printable(addresses[i]!)}\n`
   }
