@@ -1,0 +1,167 @@
+/** A checkpoint in its steps: capture · lane sync and then the record · durable: trust, release, recycle.
+ * Invariant: one is under way at a time. The lane sync and the record are one step, because a crash between them is a
+ * crash before the record whose lane happened to reach the disk. */
+import { SegmentPins } from '../../garbage/pins.js'
+import { indexOf, marksOf, trustedCount } from './cursor.js'
+import { appended, beforeSuffix, onDisk, startCount, suffixOf, type Place } from './history.js'
+import type { Rule } from './rules.js'
+import type { Step } from './search.js'
+import type { Facts, Fate, LaneEntry, Pending, State } from './state.js'
+import type { Variant } from './variant.js'
+
+export function checkpointSteps(state: State, variant: Variant): Step<State>[] {
+  const { without } = variant
+  const { pending, phase } = state
+  if (phase === 'scanning' && without !== 'no checkpoint during the recovery scan') return []
+  if (pending === undefined) {
+    const next = captured(state, variant)
+    return [{ name: 'a checkpoint is captured', next }]
+  }
+  const steps: Step<State>[] = []
+  if (!pending.isAppended) steps.push(...appends(state, pending, without))
+  else if (!pending.isSynced)
+    steps.push({
+      name: 'the lane is synced',
+      next: { ...state, lane: synced(state.lane), pending: { ...pending, isSynced: true } },
+    })
+  if (pending.isAppended && pending.isSynced)
+    steps.push({ name: 'the checkpoint is durable', next: confirmed(state, pending, without) })
+  return steps
+}
+
+export function captured(state: State, { without, cursorOf }: Variant): State {
+  const cursors = ([0, 1] as const).map((lane) => cursorOf(state, lane, trustedCount(state, lane)))
+  const runners = pair(cursors.map(({ position }) => position))
+  const isAhead = without === 'the runner position counts only what has a start record'
+  const before = { end: state.lane.length, marks: state.marks }
+  const marked = withMarks(state)
+  const isLate = without === 'marks are captured with the end'
+  const facts: Facts = {
+    suffix: suffixStart(state),
+    runners: isAhead ? pair(cursors.map(({ readFrom }) => readFrom)) : runners,
+    ...(isLate ? before : { end: marked.lane.length, marks: marked.marks }),
+  }
+  const released = state.released
+  return {
+    ...marked,
+    runners,
+    marked: state.marked.filter((mark) => mark >= runners[1]),
+    released: [],
+    pending: { facts, released, isSynced: false, isAppended: false },
+  }
+}
+
+/** The earliest start of an active message, or the next one to come. */
+const suffixStart = ({ active, history }: State): number =>
+  Math.min(startCount(history), ...active.map(({ start }) => start))
+
+/** Appends the marks that are in no record yet. */
+function withMarks(state: State): State {
+  if (state.fresh.length === 0) return state
+  const { marked, fresh } = state
+  const recorded = marked.filter((index) => !fresh.includes(index))
+  const envelopes = marksOf(recorded, fresh, state.marks).takeFresh(Infinity).map(indexOf)
+  const entry: LaneEntry = { kind: 'marks', disk: 'dirty', previous: state.marks, envelopes }
+  return { ...state, lane: [...state.lane, entry], fresh: [], marks: state.lane.length }
+}
+
+function appends(state: State, pending: Pending, without: Rule | undefined): Step<State>[] {
+  const facts =
+    without === 'the suffix start is that of the capture'
+      ? { ...pending.facts, suffix: suffixStart(state) }
+      : pending.facts
+  const record = (on: State, isSynced: boolean): State => ({
+    ...on,
+    history: appended(on.history, { kind: 'checkpoint', facts }),
+    pending: { ...pending, facts, isSynced, isAppended: true },
+  })
+  if (without === 'the checkpoint record comes after the lane sync')
+    return [
+      { name: 'the checkpoint record is appended before the lane is synced', next: record(state, false) },
+    ]
+  const steps = [
+    {
+      name: 'the lane is synced, the checkpoint record appended',
+      next: record({ ...state, lane: synced(state.lane) }, true),
+    },
+  ]
+  if (without === 'a failed lane sync ends the life' && state.lane.some(({ disk }) => disk === 'dirty'))
+    steps.push({
+      name: 'the sync of the lane fails, the checkpoint record is appended',
+      next: record({ ...state, lane: unsynced(state.lane) }, true),
+    })
+  return steps
+}
+
+export const synced = (lane: State['lane']): State['lane'] =>
+  lane.map((entry) => (entry.disk === 'dirty' ? { ...entry, disk: 'durable' } : entry))
+
+/** The kernel reports the failure once, and calls the pages clean. */
+export const unsynced = (lane: State['lane']): State['lane'] =>
+  lane.map((entry) => (entry.disk === 'dirty' ? { ...entry, disk: 'limbo' } : entry))
+
+/** It is durable: the lane is trusted further, and what was given up before the capture goes. */
+function confirmed(state: State, pending: Pending, without: Rule | undefined): State {
+  const { facts, released } = pending
+  const shift = <T extends { start: number }>(one: T): T => ({
+    ...one,
+    start: Math.max(beforeSuffix, one.start - facts.suffix),
+  })
+  const isLate = without === 'pins are those of the capture'
+  const at = state.history.findIndex(({ body }) => body.kind === 'checkpoint')
+  const history = [...onDisk(state.history.slice(0, at + 1), 'durable'), ...state.history.slice(at + 1)]
+  return {
+    ...vouched({ ...state, history }),
+    phase: state.phase === 'carried' ? 'running' : state.phase,
+    active: state.active.map(shift),
+    waiting: state.waiting.map(shift),
+    pending: undefined,
+    gone: recycled(state, isLate ? [...released, ...state.released] : released, facts),
+    released: isLate ? [] : state.released,
+  }
+}
+
+/** Takes what is durable for known; a durable checkpoint is the newest, and what stands before its suffix will not be read again. */
+export function vouched(state: State): State {
+  const fates = fatesAfter(
+    state.fates,
+    state.history.filter(({ disk }) => disk === 'durable'),
+  )
+  const found = state.history.find(({ body }) => body.kind === 'checkpoint')
+  if (found?.body.kind !== 'checkpoint' || found.disk !== 'durable') return { ...state, fates }
+  const { facts } = found.body
+  const others = state.history.filter((entry) => entry !== found)
+  return { ...state, fates, history: suffixOf(others, facts.suffix), checkpoint: { ...facts, suffix: 0 } }
+}
+
+/** What the pins let go. A segment holds one envelope, so indexes of envelopes are those of segments. */
+function recycled(state: State, released: readonly Place[], { runners }: Facts): State['gone'] {
+  const gone = ([0, 1] as const).map((lane) => {
+    const pins = new SegmentPins()
+    const existing = lane === 0 ? 2 : state.lane.length
+    for (let index = 0; index < existing; index++) if (!state.gone[lane].includes(index)) pins.add(index)
+    const held = [...state.active.map(({ place }) => place), ...state.released]
+    const given = state.pending?.released ?? []
+    for (const place of [...held, ...given]) if (place.lane === lane) pins.pin(place.index)
+    const indexes = released.filter((place) => place.lane === lane).map(({ index }) => index)
+    return [...state.gone[lane], ...pins.confirm(indexes, runners[lane])].sort((a, b) => a - b)
+  })
+  return pair(gone)
+}
+
+/** What is durable, or was believed, about the messages. */
+function fatesAfter(fates: State['fates'], history: State['history']): State['fates'] {
+  const after: [Fate, Fate] = [...fates]
+  for (const { body } of history) {
+    if (body.kind === 'finish') after[body.message as 0 | 1] = 'finished'
+    else if (
+      body.kind === 'delivery' &&
+      body.outcome === 'delivered' &&
+      after[body.message as 0 | 1] === 'pending'
+    )
+      after[body.message as 0 | 1] = 'delivered'
+  }
+  return after
+}
+
+const pair = <T>(list: readonly T[]): readonly [T, T] => [list[0]!, list[1]!]

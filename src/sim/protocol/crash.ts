@@ -1,0 +1,88 @@
+/** The ends of a life: the process is killed, the power is lost, a sync fails and the page cache lies about it.
+ * Invariant: what is durable stays; of the rest of the journal what one write could hold may be there, whole; the kernel outlives the
+ * process and forgets with the power. The tail is made durable and the suffix read in the same step: a crash before that is the
+ * one crash that ended the life, with less of what was written. A disk that was recovered before is not recovered again. */
+import { synced, unsynced, vouched } from './checkpoint.js'
+import { chosen, cuts, tornCuts, without as allBut, written, type History } from './history.js'
+import { recoveries } from './recovery.js'
+import type { Rule } from './rules.js'
+import type { Step } from './search.js'
+import { crashesMax, laneKey, restartKey, type State } from './state.js'
+import type { Variant } from './variant.js'
+
+export function crashSteps(state: State, variant: Variant): Step<State>[] {
+  if (state.crashCount === crashesMax) return []
+  const { without, knownDisks } = variant
+  const base = state.crashCount + restartKey(state)
+  const steps: Step<State>[] = []
+  const after = (kind: string, lane: State['lane'], histories: readonly History[]): void => {
+    const left = base + laneKey(lane)
+    for (const history of histories) {
+      let key = left
+      for (const entry of history) key += entry.key
+      if (knownDisks.has(key)) continue
+      knownDisks.add(key)
+      const name = kind + lost(state, history)
+      for (const next of recoveries(ended(state, history, lane), variant)) steps.push({ name, next })
+    }
+  }
+  const { pending, lane, history } = state
+  const isDirty = lane.some(({ disk }) => disk === 'dirty')
+  const durable = written(history, 'durable')
+  const possible = cuts(history)
+  const kept = possible.map((cut) => chosen(durable, cut))
+  after('the process is killed', lane, kept)
+  if (pending !== undefined && !pending.isSynced && isDirty)
+    after('the sync of the lane fails', unsynced(lane), kept)
+  const shown = written(history, 'limbo')
+  const unrewritten = possible
+    .map((cut) => chosen(shown, cut))
+    .filter((cut) => !isVouchedByLimbo(cut, without))
+  after('a sync of the journal fails', lane, unrewritten)
+  const isWhole = without !== 'a batch counts all or nothing'
+  const survivors = isWhole ? kept : tornCuts(history).map((cut) => chosen(durable, cut))
+  const onDevice = survivors.map((cut) => allBut(cut, ({ disk }) => disk === 'limbo'))
+  after(
+    'power is lost',
+    upTo(lane, ({ disk }) => disk !== 'durable'),
+    onDevice,
+  )
+  if (isDirty)
+    after(
+      'power is lost, the lane had been written',
+      synced(upTo(lane, ({ disk }) => disk === 'limbo')),
+      onDevice,
+    )
+  return steps
+}
+
+/** A checkpoint in a batch that is never rewritten would have to be forgotten again: that case is left out where the rule is gone. */
+const isVouchedByLimbo = (history: History, without: Rule | undefined): boolean =>
+  without === 'the last batch is rewritten, not only synced' &&
+  history.some(({ body }) => body.kind === 'checkpoint')
+
+const ended = (state: State, history: History, lane: State['lane']): State =>
+  vouched({
+    ...state,
+    phase: 'scanning',
+    crashCount: state.crashCount + 1,
+    history,
+    pending: undefined,
+    lane,
+    marked: [],
+    fresh: [],
+    active: [],
+    waiting: [],
+    released: [],
+  })
+
+function upTo<T>(list: readonly T[], isEnd: (one: T) => boolean): readonly T[] {
+  const at = list.findIndex(isEnd)
+  return at < 0 ? list : list.slice(0, at)
+}
+
+/** How much of what the life had appended is not there. */
+function lost({ history }: State, kept: History): string {
+  const count = history.length - kept.length
+  return `${count === 0 ? '' : `, ${count} of its records are lost`}; the next life recovers`
+}

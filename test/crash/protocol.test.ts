@@ -1,0 +1,46 @@
+/** The record protocol, explored to the end: with all its rules no promise is broken; without any one of them some is. */
+import { expect, test } from 'vitest'
+import { recordProtocol } from '../../src/sim/protocol/record-protocol.js'
+import { rules, type Rule } from '../../src/sim/protocol/rules.js'
+import { search } from '../../src/sim/protocol/search.js'
+
+const timeout = 300_000
+
+test('no order of steps and no two crashes break a promise', { timeout }, () => {
+  const protocol = recordProtocol()
+  const reached = { finishedAfterTwoCrashes: 0, recycled: 0, marked: 0, madeAgain: 0 }
+  const startedAt = performance.now()
+  const verdict = search({
+    ...protocol,
+    violationOf: (state) => {
+      if (state.crashCount === 2 && state.fates.every((fate) => fate === 'finished'))
+        reached.finishedAfterTwoCrashes++
+      if (state.gone[1].length > 0) reached.recycled++
+      if (state.lane.some(({ kind }) => kind === 'marks')) reached.marked++
+      if (state.active.some(({ again }) => again)) reached.madeAgain++
+      return protocol.violationOf(state)
+    },
+  })
+  print(`all rules: ${verdict.stateCount} states, ${verdict.stepCount} steps, ${secondsSince(startedAt)} s`)
+  expect(verdict.found).toBeUndefined()
+  expect(Object.entries(reached).filter(([, count]) => count === 0)).toEqual([])
+  expect(verdict.stateCount).toBeGreaterThan(50_000)
+})
+
+for (const rule of rules)
+  test(`without the rule "${rule}" a promise is broken`, { timeout }, () => {
+    const { found, stateCount } = search(recordProtocol(rule))
+    printFound(rule, stateCount, found)
+    expect(found).toBeDefined()
+  })
+
+function printFound(rule: Rule, stateCount: number, found: ReturnType<typeof search>['found']): void {
+  const trace = found?.trace.map((step, index) => `  ${index + 1}. ${step}`).join('\n')
+  print(
+    `without "${rule}", after ${stateCount} states: ${found?.violation ?? 'nothing found'}\n${trace ?? ''}`,
+  )
+}
+
+const secondsSince = (startedAt: number): string => ((performance.now() - startedAt) / 1000).toFixed(1)
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`)
