@@ -26,6 +26,11 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'opening a queue with 100 and with 100 000 deferred messages: time and memory',
     run: async (args) => (await import('./deferred.js')).run(args),
   },
+  scale: {
+    about: 'queues of up to a million deferred messages: opening, memory, disk, listing, rate, recovery',
+    options: '--to N: up to 10^N messages (6; 7 takes 13 GB)',
+    run: async (args) => (await import('./scale.js')).run(args),
+  },
   scheduler: {
     about: 'selections per second with 20 000 messages active',
     run: async (args) => (await import('./scheduler.js')).run(args),

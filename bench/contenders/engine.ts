@@ -1,7 +1,7 @@
 /** The engine through its public surface.
  * `engine`: the whole life of a message, delivered at once by a transport that answers synchronously.
  * `accept`: submissions only; the transport never answers the first message, and no second one may be active. */
-import { openQueue, type Queue, type QueueOptions } from '../../src/index.js'
+import { openQueue, type Queue, type QueueOptions, type Submission } from '../../src/index.js'
 import type { ContenderOptions, Store } from './contender.js'
 import { bodyOf, recipientsOf, sender } from './payloads.js'
 
@@ -10,7 +10,7 @@ const waitingSender = 'backlog@example.org'
 const backlogSubmittersMax = 1000
 
 /** First attempts that are still to come: a message that is durable and not yet active is seen nowhere else. */
-interface Owed {
+export interface Owed {
   recipientCount: number
 }
 
@@ -48,11 +48,18 @@ async function engineStore(
   const queue = await openQueue(`${contest.directory}/queue`, options)
   await new Promise((resolve) => queue.once('recovered', resolve))
   await fillBacklog(queue, owed, contest)
-  const recipients = recipientsOf(contest.recipientCount)
-  const submission = { sender, recipients, data: bodyOf(contest.messageBytes) }
+  return storeOf(queue, owed, {
+    sender,
+    recipients: recipientsOf(contest.recipientCount),
+    data: bodyOf(contest.messageBytes),
+  })
+}
+
+/** A queue as producers see it. @param owed counted down by its transport at each first attempt */
+export function storeOf(queue: Queue, owed: Owed | undefined, submission: Submission): Store {
   return {
     submit: () => {
-      if (owed !== undefined) owed.recipientCount += recipients.length
+      if (owed !== undefined) owed.recipientCount += submission.recipients.length
       return queue.submit(submission)
     },
     drained: () => drained(queue, owed),

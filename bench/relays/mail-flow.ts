@@ -92,11 +92,11 @@ export async function flow(relay: Relay, sink: Sink, load: Load, messageCount: n
   const cpuBeforeMs = treeUsage(relay.processId).cpuMs
   const startedAt = performance.now()
   let failure: unknown
+  const counts = `-s ${load.sessionCount} -m ${messageCount} -l ${load.messageBytes}`
+  const addresses = '-f sender@example.org -t recipient@example.net'
   const sent = promisify(execFile)(programs[0]!, [
     ...(load.isReused ? ['-d'] : []),
-    ...['-s', String(load.sessionCount), '-m', String(messageCount), '-l', String(load.messageBytes)],
-    ...['-f', 'sender@example.org', '-t', 'recipient@example.net'],
-    `127.0.0.1:${relay.port}`,
+    ...`${counts} ${addresses} 127.0.0.1:${relay.port}`.split(' '),
   ]).catch((error: unknown) => {
     failure = error
   })

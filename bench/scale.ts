@@ -1,0 +1,191 @@
+/** Queues from empty to very large beside each other: opening, memory, disk, listing, the rate of workload Q, recovery after a kill.
+ * The queues are made by `waybill fill` and opened in turn, each time by a new process, in orders that alternate. Openings are measured with the
+ * files in the page cache and out of it. For memory and rate the queue's clock is set back, so that none of the deferred mail
+ * is due meanwhile: deliveries would be counted as the size's fault. `--to N` goes on to 10^N; 10^7 take 13 GB. */
+import { execFile, spawn } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { BenchArguments } from './bench.js'
+import type { Slice } from './contenders/contender.js'
+import { packageRoot } from './machine.js'
+import { spreadOf, type Row } from './output.js'
+import { Life } from './scale/life.js'
+import type { Opened } from './scale/queue-life.js'
+
+const execute = promisify(execFile)
+const waybill = join(packageRoot(), 'dist', 'tools', 'waybill.js')
+const mebibyte = 1024 * 1024
+const producerCount = 100
+/** Long enough ago that nothing that `fill` makes is due. */
+const setBackMs = 2 * 3_600_000
+
+/** In which the mail of a lane becomes due, one by one. */
+const longestIntervalMs = 4_000_000
+
+interface Pace {
+  readonly exponents: readonly number[]
+  readonly openings: number
+  readonly slices: number
+  readonly sliceMs: number
+  readonly kills: number
+}
+
+const full: Pace = { exponents: [3, 4, 5, 6], openings: 7, slices: 15, sliceMs: 500, kills: 5 }
+const short: Pace = { exponents: [3, 4], openings: 1, slices: 1, sliceMs: 200, kills: 1 }
+
+/** A queue on disk, and what was measured of it. */
+interface Filled {
+  readonly count: number
+  readonly directory: string
+  /** When its first message is due. */
+  readonly dueAtMs: number
+  readonly diskBytes: number
+  readonly warm: Opened[]
+  readonly cold: Opened[]
+  readonly quiet: Opened[]
+  readonly slices: Slice[]
+  readonly killed: Opened[]
+  readonly listings: Listing[]
+}
+
+export async function run({ output, directory, smoke, to }: BenchArguments): Promise<void> {
+  const pace = smoke ? short : full
+  const exponents = to === undefined ? pace.exponents : range(3, to)
+  const queues: Filled[] = []
+  for (const count of [0, ...exponents.map((exponent) => 10 ** exponent)])
+    queues.push(await filled(join(directory, `queue-${count}`), count))
+  const [empty] = queues
+  for (let i = 0; i < pace.openings; i++) for (const queue of inTurn(queues, i)) await measureOpening(queue)
+  for (const queue of queues) queue.listings.push(await listed(queue.directory))
+  await measureRate(queues, pace)
+  for (let i = 0; i < pace.kills; i++)
+    for (const queue of inTurn(queues, i)) {
+      await killedUnderLoad(queue, pace.sliceMs)
+      const life = await openedQuietly(queue)
+      queue.killed.push(life.opened)
+      await life.kill()
+    }
+  output.table(
+    'queues of deferred messages, 1 KiB',
+    queues.map((queue) => rowOf(queue, empty!)),
+  )
+  output.note('Times from the call of `openQueue`, in a new process; median (least–most).')
+  output.note("Cold: the queue's files were out of the page cache; programs and directories were not.")
+}
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i)
+
+const inTurn = <T>(items: readonly T[], round: number): readonly T[] =>
+  round % 2 === 0 ? items : items.toReversed()
+
+async function filled(directory: string, count: number): Promise<Filled> {
+  await execute(process.execPath, [waybill, 'fill', '--queue', directory, '--count', String(count)])
+  return {
+    count,
+    directory,
+    // What `fill` makes first, a moment after it has looked at its clock.
+    dueAtMs: statSync(join(directory, 'queue.json')).mtimeMs,
+    diskBytes: filesBelow(directory).reduce((sum, path) => sum + statSync(path).blocks * 512, 0),
+    warm: [],
+    cold: [],
+    quiet: [],
+    slices: [],
+    killed: [],
+    listings: [],
+  }
+}
+
+const filesBelow = (directory: string): string[] =>
+  readdirSync(directory, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+
+/** Each opening is a little later by the queue's clock, so that always about ten messages are due: those before were deferred again. */
+async function measureOpening(queue: Filled): Promise<void> {
+  const { count, directory, dueAtMs, warm, cold } = queue
+  for (const kind of ['warm', 'cold'] as const) {
+    if (kind === 'cold') await forgotten(directory)
+    const laterMs = count === 0 ? 0 : ((warm.length + cold.length) * 10 * longestIntervalMs) / count
+    const life = await Life.open({ directory, wallAtMs: dueAtMs + laterMs, isDue: count > 0 })
+    queue[kind].push(life.opened)
+    await life.kill()
+  }
+}
+
+/** Written back, then out of the page cache: `dd` asks the kernel for it, file by file, and reads nothing. */
+async function forgotten(directory: string): Promise<void> {
+  await execute('sync', ['-f', directory])
+  for (const path of filesBelow(directory))
+    await execute('dd', [`if=${path}`, 'of=/dev/null', 'iflag=nocache', 'count=0', 'status=none'])
+}
+
+const openedQuietly = ({ directory, dueAtMs }: Filled): Promise<Life> =>
+  Life.open({ directory, wallAtMs: dueAtMs - setBackMs, isDue: false })
+
+/** All queues are open, one works at a time. */
+async function measureRate(queues: readonly Filled[], { slices, sliceMs }: Pace): Promise<void> {
+  const lives: { queue: Filled; life: Life }[] = []
+  for (const queue of queues) {
+    const life = await openedQuietly(queue)
+    queue.quiet.push(life.opened)
+    lives.push({ queue, life })
+    await life.slice(producerCount, sliceMs * 2)
+  }
+  for (let round = 0; round < slices; round++)
+    for (const { queue, life } of inTurn(lives, round))
+      queue.slices.push(await life.slice(producerCount, sliceMs))
+  for (const { life } of lives) await life.kill()
+}
+
+async function killedUnderLoad(queue: Filled, loadMs: number): Promise<void> {
+  const life = await openedQuietly(queue)
+  life.beginLoad(producerCount, 60_000)
+  await new Promise((resolve) => setTimeout(resolve, loadMs * 4))
+  await life.kill()
+}
+
+interface Listing {
+  readonly firstMs: number
+  readonly allMs: number
+}
+
+/** `waybill mailq`: the time to the first line, and to the last. */
+async function listed(directory: string): Promise<Listing> {
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, [waybill, 'mailq', '--queue', directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let firstMs: number | undefined
+  child.stdout.on('data', () => (firstMs ??= performance.now() - startedAt))
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  if (code !== 0) throw new Error(`mailq ended with ${String(code)}`)
+  const allMs = performance.now() - startedAt
+  return { firstMs: firstMs ?? allMs, allMs }
+}
+
+const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
+
+function rowOf(queue: Filled, empty: Filled): Row {
+  const { count, warm, cold, killed, slices, listings } = queue
+  const of = <T>(figures: readonly T[], quantity: (figure: T, i: number) => number): Row[string] =>
+    spreadOf(figures.map(quantity))
+  const added = ({ rssBeforeBytes, rssAfterBytes }: Opened): number =>
+    (rssAfterBytes - rssBeforeBytes) / mebibyte
+  const isEmpty = count === 0
+  return {
+    deferred: count,
+    'accepts after ms': of(warm, ({ acceptedMs }) => acceptedMs),
+    'delivers after ms': isEmpty ? null : of(warm, ({ attemptMs }) => attemptMs!),
+    'cold: accepts ms': of(cold, ({ acceptedMs }) => acceptedMs),
+    'cold: delivers ms': isEmpty ? null : of(cold, ({ attemptMs }) => attemptMs!),
+    'added MiB': of([...queue.quiet, ...killed], added),
+    'disk bytes/message': isEmpty ? null : (queue.diskBytes - empty.diskBytes) / count,
+    'mailq: first ms': of(listings, ({ firstMs }) => firstMs),
+    'mailq: all ms': of(listings, ({ allMs }) => allMs),
+    'lives/s': of(slices, rateOf),
+    'of the empty queue': of(slices, (slice, i) => rateOf(slice) / rateOf(empty.slices[i]!)),
+    'recovers after kill ms': of(killed, ({ recoveredMs }) => recoveredMs),
+  }
+}

@@ -1,0 +1,90 @@
+/** One life of a queue that is full of deferred mail, in a process of its own; its parent asks for what it wants to know.
+ * Invariant: the wall clock begins where the parent says, so that as much of the mail is due as the parent wants, whenever the queue was
+ * filled; monotonic time is the system's. What is deferred is deferred again, what is submitted is delivered at once. */
+import { systemClock } from '../../src/base/clock.js'
+import { openQueue, type Queue } from '../../src/index.js'
+import type { Contender, Slice } from '../contenders/contender.js'
+import { storeOf, type Owed } from '../contenders/engine.js'
+import { bodyOf, recipientsOf, sender } from '../contenders/payloads.js'
+import { produced } from '../contenders/produced.js'
+
+export type Order =
+  | { readonly kind: 'open'; readonly directory: string; readonly wallAtMs: number; readonly isDue: boolean }
+  | { readonly kind: 'slice'; readonly producerCount: number; readonly durationMs: number }
+
+export interface Opened {
+  readonly kind: 'opened'
+  /** From the call of `openQueue` until a submission had settled, milliseconds. */
+  readonly acceptedMs: number
+  /** Until recovery had ended. */
+  readonly recoveredMs: number
+  /** Until the first attempt for mail that was deferred; undefined where none is due. */
+  readonly attemptMs: number | undefined
+  /** Resident memory before the call, and after a while, garbage collected. */
+  readonly rssBeforeBytes: number
+  readonly rssAfterBytes: number
+}
+
+export type Answer = Opened | { readonly kind: 'slice'; readonly slice: Slice }
+
+const submission = { sender, recipients: recipientsOf(1), data: bodyOf(1024) }
+/** What a life does at its beginning, and what it frees, comes to rest meanwhile. */
+const restMs = 500
+
+let contender: Contender | undefined
+
+async function open(order: Extract<Order, { kind: 'open' }>): Promise<Opened> {
+  globalThis.gc?.()
+  const rssBeforeBytes = process.memoryUsage.rss()
+  const owed: Owed = { recipientCount: 0 }
+  let sawAttempt: ((atMs: number) => void) | undefined
+  const attempt = new Promise<number>((resolve) => (sawAttempt = resolve))
+  const monotonicBeganMs = systemClock.monotonicMs()
+  const startedAt = performance.now()
+  const queue: Queue = await openQueue(order.directory, {
+    clock: {
+      ...systemClock,
+      wallMs: () => Math.floor(order.wallAtMs + systemClock.monotonicMs() - monotonicBeganMs),
+    },
+    transports: {
+      now: {
+        deliver: ({ attempts, recipients }) => {
+          if (attempts > 0) {
+            sawAttempt?.(performance.now() - startedAt)
+            return { kind: 'deferred', status: '4.0.0', reason: 'part of the backlog' }
+          }
+          owed.recipientCount -= recipients.length
+          return { kind: 'delivered' }
+        },
+      },
+    },
+    route: () => ({ transport: 'now', nexthop: 'example.net' }),
+  })
+  const recovered = new Promise((resolve) => queue.once('recovered', resolve))
+  const store = storeOf(queue, owed, submission)
+  const accepted = store.submit().then(() => performance.now() - startedAt)
+  await recovered
+  const recoveredMs = performance.now() - startedAt
+  const acceptedMs = await accepted
+  const attemptMs = order.isDue ? await attempt : undefined
+  await new Promise((resolve) => setTimeout(resolve, restMs))
+  globalThis.gc?.()
+  contender = produced(store)
+  const rssAfterBytes = process.memoryUsage.rss()
+  return { kind: 'opened', acceptedMs, recoveredMs, attemptMs, rssBeforeBytes, rssAfterBytes }
+}
+
+async function obey(order: Order): Promise<Answer> {
+  if (order.kind === 'open') return open(order)
+  return { kind: 'slice', slice: await contender!.slice(order.producerCount, order.durationMs) }
+}
+
+process.on('message', (order: Order) => {
+  obey(order).then(
+    (answer) => process.send!(answer),
+    (error: unknown) => {
+      console.error(error)
+      process.exit(1)
+    },
+  )
+})
