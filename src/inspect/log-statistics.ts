@@ -2,9 +2,9 @@
  * Live is a segment at or behind the log's floor, pinned one before it that holds the envelope or data of an active message. */
 import { position } from '../base/position.js'
 import { segmentName } from '../log/segment.js'
-import type { KindName } from '../record/frame.js'
+import { kindName, type KindName } from '../record/frame.js'
 import { findingOf, isDamage, isSame, type Report } from './finding.js'
-import { endOfLog, floorOfLog, readLog } from './log-reader.js'
+import { endOfLog, floorOfLog, walkLog } from './log-reader.js'
 import { MessageContent } from './message-content.js'
 import { lostWithSegment } from './journal-view.js'
 import { Presence } from './presence.js'
@@ -145,12 +145,12 @@ export async function countRecords(
   report: Report,
   onProgress: (readBytes: number) => void,
 ): Promise<Partial<Record<KindName, { count: number; bytes: number }>>> {
-  const counts: Partial<Record<KindName, { count: number; bytes: number }>> = {}
-  for await (const batch of readLog(directory, snapshot, { name, withoutPayloads: true }, report, onProgress))
-    for (const { kind, bytes } of batch) {
-      const entry = (counts[kind] ??= { count: 0, bytes: 0 })
-      entry.count++
-      entry.bytes += bytes
-    }
-  return counts
+  const byKind: { count: number; bytes: number }[] = []
+  const count = (kind: number, bytes: number): void => {
+    const entry = (byKind[kind] ??= { count: 0, bytes: 0 })
+    entry.count++
+    entry.bytes += bytes
+  }
+  await walkLog(directory, snapshot, { name }, report, count, onProgress)
+  return Object.fromEntries(byKind.flatMap((entry, kind) => [[kindName(kind)!, entry]]))
 }

@@ -2,10 +2,12 @@
  * needed, each lane up to where it is trusted, each message with its recipients and data, what a start would insist on, and the promises
  * that need no history: no message in two places, no outcome twice, nothing without its record.
  * A torn tail is normal; corruption is not. Before the positions of the newest checkpoint nothing is needed, and nothing is judged. */
+import { DataCheck } from './data-check.js'
 import { damageAt, findingOf, isDamage, type Finding, type Report } from './finding.js'
 import { Messages } from './messages.js'
 import { spoolDirectory, spoolNumberOf, type QueueDirectory } from './queue-directory.js'
 import type { QueuedMessage } from './queued-message.js'
+import { SeenIds } from './seen-ids.js'
 import { takeSnapshot, type Snapshot } from './snapshot.js'
 import { verifyJournal, type JournalCounts } from './verify-journal.js'
 import { verifyLanes } from './verify-lanes.js'
@@ -20,8 +22,10 @@ export interface Verified extends JournalCounts {
   readonly idsCompared: boolean
 }
 
-/** Ids kept to find one that is there twice. */
-const idsMax = 2_000_000
+/** Ids compared to find one that is there twice. */
+const idsMax = 4_000_000
+/** Ids that may be there twice, of which it is made certain. */
+const suspectsMax = 1000
 
 export async function verify(
   directory: QueueDirectory,
@@ -43,7 +47,9 @@ async function verifyMessages(
   onProgress: (doneBytes: number, allBytes: number) => void,
 ): Promise<Pick<Verified, 'messageCount' | 'dataBytes' | 'leftoverCount' | 'idsCompared'>> {
   const messages = new Messages(directory, snapshot, { report, onProgress })
-  const ids = new Set<string>()
+  const data = new DataCheck(messages.content)
+  const ids = new SeenIds()
+  const suspects = new Set<string>()
   const spools = new Set<number>(snapshot.spoolsNamed)
   let messageCount = 0
   let dataBytes = 0
@@ -54,13 +60,11 @@ async function verifyMessages(
       dataBytes += envelope.dataBytes
       if (envelope.data.kind === 'spool') spools.add(envelope.data.number)
       // Of one that damage made uncertain, two places are no contradiction.
-      if (!message.uncertain && ids.size < idsMax) {
-        if (ids.has(envelope.id)) report(twice(messages, message))
-        ids.add(envelope.id)
-      }
+      const isCompared = !message.uncertain && ids.count < idsMax && suspects.size < suspectsMax
+      if (isCompared && ids.add(envelope.id)) suspects.add(envelope.id)
       try {
         await messages.content.recipients(message, 0, envelope.recipientCount)
-        await messages.content.data(message)
+        await data.check(message)
       } catch (error) {
         if (!isDamage(error)) throw error
         const finding = findingOf(
@@ -71,12 +75,28 @@ async function verifyMessages(
         if (await messages.presence.isThere(message.lane, message.at)) report(finding)
       }
     }
+  if (suspects.size > 0)
+    await reportTwice(new Messages(directory, snapshot, { report: ignore }), suspects, report)
   const leftovers = (await directory.disk.list(spoolDirectory)).filter((name) => {
     const number = spoolNumberOf(name)
     return number !== undefined && !spools.has(number)
   })
   return { messageCount, dataBytes, leftoverCount: leftovers.length, idsCompared: messageCount <= idsMax }
 }
+
+/** A second look at all messages: two ids can look alike to the first. */
+async function reportTwice(messages: Messages, suspects: ReadonlySet<string>, report: Report): Promise<void> {
+  const seen = new Set<string>()
+  for await (const batch of messages.batches())
+    for (const message of batch) {
+      const { id } = message.envelope
+      if (message.uncertain || !suspects.has(id)) continue
+      if (seen.has(id)) report(twice(messages, message))
+      seen.add(id)
+    }
+}
+
+const ignore = (): void => undefined
 
 const twice = ({ content }: Messages, { envelope, log, at }: QueuedMessage): Finding =>
   damageAt(
