@@ -1,8 +1,9 @@
 /** The record protocol, explored to the end: with all its rules no promise is broken; without any one of them some is. */
 import { expect, test } from 'vitest'
+import { InvariantError } from '../../src/base/assert.js'
 import { recordProtocol } from '../../src/sim/protocol/record-protocol.js'
 import { rules, type Rule } from '../../src/sim/protocol/rules.js'
-import { search } from '../../src/sim/protocol/search.js'
+import { search, type Protocol } from '../../src/sim/protocol/search.js'
 
 const timeout = 300_000
 
@@ -33,6 +34,25 @@ for (const rule of rules)
     printFound(rule, stateCount, found)
     expect(found).toBeDefined()
   })
+
+const counting: Protocol<number> = {
+  first: 0,
+  keyOf: String,
+  stepsOf: (state) => [
+    { name: 'one more', next: state + 1 },
+    { name: 'twice as many', next: state * 2 },
+  ],
+  violationOf: (state) => (state === 6 ? 'six' : undefined),
+}
+
+test('a search finds the shortest trace', () => {
+  const { found } = search(counting)
+  expect(found).toEqual({ violation: 'six', trace: ['one more', 'one more', 'one more', 'twice as many'] })
+})
+
+test('a search that is cut does not count as one', () => {
+  expect(() => search({ ...counting, violationOf: () => undefined }, 100)).toThrow(InvariantError)
+})
 
 function printFound(rule: Rule, stateCount: number, found: ReturnType<typeof search>['found']): void {
   const trace = found?.trace.map((step, index) => `  ${index + 1}. ${step}`).join('\n')

@@ -81,8 +81,8 @@ function upTo<T>(list: readonly T[], isEnd: (one: T) => boolean): readonly T[] {
   return at < 0 ? list : list.slice(0, at)
 }
 
-/** How much of what the life had appended is not there. */
+/** How many of its records the life has in vain. */
 function lost({ history }: State, kept: History): string {
   const count = history.length - kept.length
-  return `${count === 0 ? '' : `, ${count} of its records are lost`}; the next life recovers`
+  return `${count === 0 ? '' : `, records lost: ${count}`}; the next life recovers`
 }

@@ -1,6 +1,7 @@
 /** The engine's own Runner and Marks, standing where a state says: what a runner starts next, and where it may be restarted, is their
  * decision. They are asked once for each question that differs.
- * Invariant: everything trusted is read ahead, so that a position which counts what was read is found out. */
+ * Invariant: all that was appended is read ahead, trusted or not, so that a start or a position which counts what was only read is
+ * found out. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import { Marks } from '../../lane/marks.js'
 import { Runner, type Candidate } from '../../lane/runner.js'
@@ -46,7 +47,8 @@ function cursorOf(state: State, lane: 0 | 1, count: number): Cursor {
   const marks = new Marks()
   if (lane === 1) for (const index of state.marked) marks.restore(placeOf(index))
   const runner = new Runner(placeOf(state.runners[lane]), marks)
-  for (let index = state.runners[lane]; index < count; index++)
+  const entryCount = lane === 0 ? count : state.lane.length
+  for (let index = state.runners[lane]; index < entryCount; index++)
     if (lane === 0 || state.lane[index]?.kind === 'envelope') runner.found(candidateAt(index))
   runner.readTo(placeOf(count))
   const standing = { position: indexOf(runner.position), readFrom: indexOf(runner.readFrom) }

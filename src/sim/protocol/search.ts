@@ -25,10 +25,15 @@ export interface Verdict {
   readonly found: { readonly violation: string; readonly trace: readonly string[] } | undefined
 }
 
-/** More than any protocol here has: reaching it is a failure, not an end. */
-const stateCountMax = 3_000_000
+/** More than any protocol here has. */
+const statesMost = 3_000_000
 
-export function search<State>({ first, keyOf, stepsOf, violationOf }: Protocol<State>): Verdict {
+/** @param stateCountMax reaching it is a failure, not an end
+ * @throws InvariantError when there are more states */
+export function search<State>(
+  { first, keyOf, stepsOf, violationOf }: Protocol<State>,
+  stateCountMax: number = statesMost,
+): Verdict {
   const seen = new Set([keyOf(first)])
   const names = ['']
   const origins = [-1]
@@ -54,7 +59,7 @@ export function search<State>({ first, keyOf, stepsOf, violationOf }: Protocol<S
         origins.push(number)
       }
     }
-    assert(seen.size < stateCountMax, 'a protocol has a bounded number of states')
+    assert(seen.size <= stateCountMax, 'a protocol has a bounded number of states')
     edge = behind
   }
   return { stateCount: seen.size, stepCount, found: undefined }
