@@ -31,6 +31,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     options: '--to N: up to 10^N messages (6; 7 takes 13 GB)',
     run: async (args) => (await import('./scale.js')).run(args),
   },
+  inspect: {
+    about: 'reading a million deferred messages: mailq, qshape, stat, log verify; and beside a queue at work',
+    run: async (args) => (await import('./inspect.js')).run(args),
+  },
   scheduler: {
     about: 'selections per second with 20 000 messages active',
     run: async (args) => (await import('./scheduler.js')).run(args),
