@@ -102,6 +102,11 @@ export class ActiveMessage {
     return this.#warnings
   }
 
+  /** A report on the last attempt is written: with a replacement that a recovery did not believe. */
+  get isReportedOn(): boolean {
+    return this.#reported.length > 0 || this.#warnings > this.envelope.warnings
+  }
+
   /** A replacement that was appended in an earlier life and not believed. */
   get replacement(): Carried['replacement'] {
     return this.#replacement

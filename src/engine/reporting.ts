@@ -37,7 +37,9 @@ export async function report(
   const { envelope } = message
   if (reportDecision(envelope.sender, outcomes.length).kind === 'silent') return undefined
   const nowMs = options.clock.wallMs()
-  const id = reportId(envelope.id, envelope.attempts + 1, envelope.requeues)
+  // The number of the attempt; of the next one, when the last one is reported on and an operator ends it before that.
+  const attempt = envelope.attempts + (message.isReportedOn ? 2 : 1)
+  const id = reportId(envelope.id, attempt, envelope.requeues)
   const data = await composeReport({
     id,
     originalId: envelope.id,

@@ -148,13 +148,14 @@ export class Settle {
     order: Order,
     isStill: () => boolean,
   ): Promise<'done' | 'overtaken' | 'no room'> {
+    const left = [...message.indexesIn('pending'), ...message.indexesIn('deferred')]
+    // Its attempts have ended it: what is left is to say so.
+    if (left.length === 0 && order.kind === 'move') return this.#decide(message, isStill)
     switch (order.kind) {
       case 'delete':
         return (await this.#composing.drop(message, isStill)) ? 'done' : 'overtaken'
-      case 'expire': {
-        const left = [...message.indexesIn('pending'), ...message.indexesIn('deferred')]
+      case 'expire':
         return (await this.#composing.finish(message, left, isStill)) ? 'done' : 'overtaken'
-      }
       case 'move': {
         const { lane, changes } = order
         return this.#composing.move(message, { lane: this.#parts.lanes[lane], changes }, isStill)

@@ -5,7 +5,7 @@ import type { DiskImage } from './disk-image.js'
 import { leftBehind } from './left-behind.js'
 import { QueueLife, textOf, type LifeOptions } from './queue-life.js'
 import type { QueueModel } from './queue-model.js'
-import type { Step, Workload } from './workload.js'
+import type { Step, VerbStep, Workload } from './workload.js'
 
 export interface AftermathOptions {
   readonly seed: number
@@ -16,6 +16,8 @@ export interface AftermathOptions {
   readonly wallMs: number
   /** Submitted as soon as the queue is open again. */
   readonly more?: readonly Step[]
+  /** Ordered in this life. */
+  readonly orders?: readonly VerbStep[]
   /** The state after recovery is listed and compared before anything else happens. */
   readonly looks?: boolean
   readonly onOperation?: LifeOptions['onOperation']
@@ -51,7 +53,10 @@ function lifeOf(options: AftermathOptions): QueueLife {
   })
 }
 
-async function liveOn(life: QueueLife, { model, more = [], looks = true }: AftermathOptions): Promise<void> {
+async function liveOn(
+  life: QueueLife,
+  { model, more = [], orders = [], looks = true }: AftermathOptions,
+): Promise<void> {
   if (!(await life.open())) return
   if (looks) {
     await life.settleDown()
@@ -60,7 +65,7 @@ async function liveOn(life: QueueLife, { model, more = [], looks = true }: After
     await life.list()
     life.openGate()
   }
-  life.plan(more)
+  life.plan(more, orders)
   await life.run(longMs)
   if (life.world.stopped || life.ended !== undefined) return
   if (!life.recovered) model.violate('O8', 'recovery does not come to an end')
@@ -70,15 +75,18 @@ async function liveOn(life: QueueLife, { model, more = [], looks = true }: After
 /** The first life of a queue, to its end. */
 export async function firstLife(options: Omit<LifeOptions, 'wallStartMs'>): Promise<QueueLife> {
   const life = new QueueLife(options)
-  await runToEnd(life, options.workload.steps)
+  await runToEnd(life, options.workload)
   return life
 }
 
 /** Opens a queue and lets everything happen that the steps bring about. */
-export async function runToEnd(life: QueueLife, steps: readonly Step[]): Promise<void> {
+export async function runToEnd(
+  life: QueueLife,
+  { steps, verbs = [] }: Pick<Workload, 'steps' | 'verbs'>,
+): Promise<void> {
   try {
     if (!(await life.open())) return
-    life.plan(steps)
+    life.plan(steps, verbs)
     await life.run(longMs)
     if (!life.world.stopped && life.ended === undefined && !life.mayCrash) await checkEnd(life)
   } catch (error) {
@@ -86,11 +94,13 @@ export async function runToEnd(life: QueueLife, steps: readonly Step[]): Promise
   }
 }
 
-/** Nothing is left to happen. */
+/** Nothing is left to happen, but with what is on hold. */
 async function checkEnd(life: QueueLife): Promise<void> {
+  if (life.releaseAll()) await life.run(2 * longMs)
+  if (life.world.stopped || life.ended !== undefined) return
   life.model.drained()
   await life.list()
   // The listing asked for a checkpoint, which goes on after it.
-  await life.run(2 * longMs)
+  await life.run(3 * longMs)
   for (const text of leftBehind(life.disk.image, life.spareCount)) life.model.violate('O7', text)
 }

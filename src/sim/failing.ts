@@ -39,7 +39,7 @@ export async function failEach(workload: Workload, options: FailOptions): Promis
       if (kindsOf(options.errno).includes(operation.kind)) operationCount++
     },
   })
-  await runToEnd(whole, workload.steps)
+  await runToEnd(whole, workload)
   const result = {
     operationCount,
     crashCount: 0,
@@ -75,7 +75,7 @@ async function failAt(
       if (kindsOf(errno).includes(operation.kind) && ++count === op) failed = operation
     },
   })
-  await runToEnd(life, workload.steps)
+  await runToEnd(life, workload)
   result.crashCount++
   if (failed !== undefined && endsLife(failed, errno) && life.ended === undefined)
     model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)

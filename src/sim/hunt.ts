@@ -2,7 +2,16 @@
 import { exhaust, type ExhaustOptions, type HuntResult } from './exhaustive.js'
 import { failEach } from './failing.js'
 import { randomRun } from './random-run.js'
-import { afterwards, carried, crowded, everything, inOneLog, turning } from './small-workloads.js'
+import {
+  afterwards,
+  carried,
+  crowded,
+  everything,
+  inOneLog,
+  operated,
+  redirected,
+  turning,
+} from './small-workloads.js'
 import type { Workload } from './workload.js'
 
 export const huntNames = [
@@ -12,6 +21,8 @@ export const huntNames = [
   'carried',
   'turning',
   'crowded',
+  'operated',
+  'redirected',
   'one log',
   'second crash',
 ] as const
@@ -30,6 +41,10 @@ export async function hunt(name: HuntName, seed: number): Promise<HuntResult> {
       return crashes(turning, seed)
     case 'crowded':
       return crashes(crowded, seed)
+    case 'operated':
+      return crashes(operated, seed)
+    case 'redirected':
+      return crashes(redirected, seed)
     case 'one log':
       return crashes(inOneLog(everything), seed)
     case 'second crash':

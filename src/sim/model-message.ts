@@ -1,6 +1,8 @@
 /** What is known of one message from the outside: what was asked, what was told, what its recipients got.
  * Invariant: a copy shares nothing that changes. */
 
+import type { VerbName } from './workload.js'
+
 /** `final`: delivered or failed. `durable`: no crash may take it back. */
 export interface ModelRecipient {
   readonly address: string
@@ -44,6 +46,22 @@ export interface ModelMessage {
   readonly about: string | undefined
   names: readonly string[] | undefined
   checksum: number | undefined
+  /** Orders of this life that are not settled, and how many there ever were. */
+  readonly orders: Ordered[]
+  orderCount: number
+  /** It may be on hold; it is, and nobody has ordered otherwise since. */
+  mayBeHeld: boolean
+  held: boolean
+  /** It ended while it was ordered to be deleted. */
+  deleted: boolean
+  /** Where it goes, since it was durably rerouted. */
+  nexthop: string | undefined
+}
+
+export interface Ordered {
+  readonly verb: VerbName
+  /** The how manieth order for the message it is. */
+  readonly n: number
 }
 
 export function newMessage(
@@ -61,6 +79,12 @@ export function newMessage(
     finishedDurably: false,
     names: undefined,
     checksum: undefined,
+    orders: [],
+    orderCount: 0,
+    mayBeHeld: false,
+    held: false,
+    deleted: false,
+    nexthop: undefined,
   }
 }
 
@@ -79,5 +103,5 @@ const newRecipient = (address: string): ModelRecipient => ({
 export function copyMessage(message: ModelMessage): ModelMessage {
   const recipients = new Map<string, ModelRecipient>()
   for (const [address, recipient] of message.recipients) recipients.set(address, { ...recipient })
-  return { ...message, recipients }
+  return { ...message, recipients, orders: [...message.orders] }
 }

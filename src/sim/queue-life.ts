@@ -1,5 +1,7 @@
 /** One life of a real queue on a simulated disk, watched by a model.
  * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
+import type { VerbResult } from '../admin/verb.js'
+import type { Selector } from '../engine/selector.js'
 import { openQueue } from '../queue/open.js'
 import type { Queue } from '../queue/queue.js'
 import { isWaybillError } from '../errors.js'
@@ -8,7 +10,15 @@ import type { Fault } from './faults.js'
 import type { QueueModel } from './queue-model.js'
 import { ScriptedTransport } from './scripted-transport.js'
 import { SimDisk, type NumberedOperation } from './sim-disk.js'
-import { dataOf, retryOf, type Step, type Workload } from './workload.js'
+import {
+  dataOf,
+  otherNexthop,
+  retryOf,
+  type Step,
+  type VerbName,
+  type VerbStep,
+  type Workload,
+} from './workload.js'
 import { SimWorld } from './world.js'
 import type { EventOrder } from './event-queue.js'
 
@@ -101,8 +111,9 @@ export class QueueLife {
     }
   }
 
-  /** Plans the steps: each is submitted when its time has come. */
-  plan(steps: readonly Step[]): void {
+  /** Plans the steps: each is submitted, or ordered, when its time has come. */
+  plan(steps: readonly Step[], verbs: readonly VerbStep[] = []): void {
+    for (const verb of verbs) this.world.clock.after(verb.atMs, () => this.order(verb))
     for (const step of steps)
       if (step.atMs === 0) this.submit(step)
       else this.world.clock.after(step.atMs, () => this.submit(step))
@@ -121,6 +132,37 @@ export class QueueLife {
         const isOpen = isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')
         if (!isOpen) model.refused(sender)
         if (this.#options.mayCrash !== true) model.violate('O8', `${sender} is refused: ${textOf(error)}`)
+      },
+    )
+  }
+
+  order({ verb, sender }: VerbStep): void {
+    const { queue, model } = this
+    if (queue === undefined || this.ended !== undefined) return
+    model.ordered(sender, verb)
+    this.#obey(carryOut(queue, verb, { sender }), (result) => model.obeyed(sender, verb, result.messageCount))
+  }
+
+  /** What may be on hold goes on. @returns false when there can be nothing */
+  releaseAll(): boolean {
+    const { queue, model } = this
+    if (queue === undefined || this.ended !== undefined || !model.releasedAll()) return false
+    this.#obey(queue.release({ all: true }), () => undefined)
+    return true
+  }
+
+  #obey(work: Promise<VerbResult>, then: (result: VerbResult) => void): void {
+    const { model } = this
+    work.then(
+      (result) => {
+        if (result.failedCount > 0 && this.#options.mayCrash !== true)
+          model.violate('O8', `a verb could not read ${result.failedCount} messages`)
+        then(result)
+      },
+      (error: unknown) => {
+        const isOpen = isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')
+        if (!isOpen && this.#options.mayCrash !== true)
+          model.violate('O8', `a verb is refused: ${textOf(error)}`)
       },
     )
   }
@@ -167,13 +209,14 @@ export class QueueLife {
     }
   }
 
+  /** A verb that finds nothing ends with a checkpoint. */
   async #checkpoint(queue: Queue): Promise<void> {
     const { world } = this
-    const first = queue.list({ lane: 'hold' })[Symbol.asyncIterator]().next()
-    first.catch(() => undefined)
+    const nothing = queue.release({ id: 'none' })
+    nothing.catch(() => undefined)
     await this.settleDown()
     if (!world.stopped && this.ended === undefined)
-      await world.settle(first, { eventsMax }).catch(() => undefined)
+      await world.settle(nothing, { eventsMax }).catch(() => undefined)
     await this.settleDown()
   }
 
@@ -238,6 +281,21 @@ export class QueueLife {
       if (error !== undefined && mayCrash !== true)
         model.violate('O8', `the queue crashed by itself: ${textOf(error)}`)
     })
+  }
+}
+
+const carryOut = (queue: Queue, verb: VerbName, selector: Selector): Promise<VerbResult> => {
+  switch (verb) {
+    case 'reroute':
+      return queue.reroute(selector, { nexthop: otherNexthop })
+    case 'flush':
+      return queue.flush(selector, { perSecond: 1000 })
+    case 'hold':
+    case 'release':
+    case 'requeue':
+    case 'delete':
+    case 'expire':
+      return queue[verb](selector)
   }
 }
 

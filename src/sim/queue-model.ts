@@ -7,8 +7,10 @@
  * submission that was not settled may be there or not. Nothing else. */
 import { crc32 } from '../base/checksum.js'
 import { copyMessage, newMessage, type ModelMessage, type ModelRecipient } from './model-message.js'
+import { isOrdered, movesTime, obey, order } from './model-orders.js'
 import { scriptedEnd } from './script.js'
 import type { Oracle, Violation } from './violation.js'
+import type { VerbName } from './workload.js'
 
 type FactKind = 'delivered' | 'failed' | 'deferred' | 'finished' | 'reported'
 
@@ -27,6 +29,7 @@ export interface Attempt {
   readonly sender: string
   readonly recipients: readonly string[]
   readonly attempts: number
+  readonly nexthop: string
   readonly wallMs: number
 }
 
@@ -81,8 +84,10 @@ export class QueueModel {
   beginLife(): void {
     this.life++
     this.#facts = []
-    for (const { recipients } of this.#messages.values())
+    for (const { recipients, orders } of this.#messages.values()) {
+      orders.length = 0
       for (const recipient of recipients.values()) recipient.inFlight = false
+    }
   }
 
   /** @param sender the message's name: used once in a run */
@@ -105,6 +110,42 @@ export class QueueModel {
     message.state = 'settled'
   }
 
+  /** An operator's verb is called for the message: from now on it may have been carried out. */
+  ordered(name: string, verb: VerbName): void {
+    const message = this.#messages.get(name)
+    if (message === undefined) return
+    order(message, verb)
+    if (!movesTime(verb)) return
+    // Outcomes that become durable later are of before.
+    this.#facts = this.#facts.map((fact) =>
+      fact.name === name ? { ...fact, notBeforeMs: 0, attempts: 0 } : fact,
+    )
+  }
+
+  /** The verb has settled: what it says that it did is durable. */
+  obeyed(name: string, verb: VerbName, messageCount: number): void {
+    const message = this.#messages.get(name)
+    if (messageCount > (message === undefined ? 0 : 1))
+      this.violate('O5', `${verb} of ${name} was carried out on ${messageCount} messages`)
+    if (message === undefined || messageCount === 0) return
+    if (verb === 'delete' || verb === 'expire') {
+      if (!message.finished) this.violate('O5', `${verb} of ${name} has settled, and it has not ended`)
+      message.finishedDurably = true
+    }
+    obey(message, verb)
+  }
+
+  /** Everything is released. @returns false when nothing can be on hold */
+  releasedAll(): boolean {
+    let isAny = false
+    for (const [name, message] of this.#messages) {
+      if (!message.mayBeHeld || message.finished) continue
+      isAny = true
+      this.ordered(name, 'release')
+    }
+    return isAny
+  }
+
   refused(sender: string): void {
     this.#messages.get(sender)!.state = 'refused'
   }
@@ -119,6 +160,9 @@ export class QueueModel {
     if (message.state === 'asked' && message.askedInLife === this.life)
       this.violate('O5', `${name} is attempted before it is settled`)
     if (message.finishedDurably) this.violate('O4', `${name} had ended and is attempted again`)
+    if (message.held) this.violate('O4', `${name} is on hold and is attempted`)
+    if (message.nexthop !== undefined && message.nexthop !== attempt.nexthop)
+      this.violate('O6', `${name} was rerouted to ${message.nexthop} and goes to ${attempt.nexthop}`)
     if (message.finished && message.finishedInLife === this.life)
       this.violate('O4', `${name} had ended in this life and is attempted again`)
     // A later life has it and acts on it: it made sure of that first.
@@ -177,7 +221,11 @@ export class QueueModel {
       recipient.answeredAtMs = facts.nowMs
       if (kind !== 'deferred') recipient.final = kind
     }
-    const { appendedBytes, notBeforeMs, attempts } = facts
+    const { appendedBytes } = facts
+    // An order that is being carried out may take the wait and the count away.
+    const isMoving = message.orders.some(({ verb }) => movesTime(verb))
+    const notBeforeMs = isMoving ? 0 : facts.notBeforeMs
+    const attempts = isMoving ? 0 : facts.attempts
     this.#facts.push({ kind, appendedBytes, name, recipients, notBeforeMs, attempts })
   }
 
@@ -188,7 +236,8 @@ export class QueueModel {
     if (message === undefined) return
     message.finished = true
     message.finishedInLife = this.life
-    message.expired = wallMs - message.askedAtMs >= lifetimeMs
+    message.expired = wallMs - message.askedAtMs >= lifetimeMs || isOrdered(message, 'expire')
+    message.deleted = isOrdered(message, 'delete')
     this.#facts.push({ kind: 'finished', appendedBytes, name, recipients: [], notBeforeMs: 0, attempts: 0 })
   }
 
@@ -263,7 +312,7 @@ export class QueueModel {
       if (!message.finished) this.violate('O1', `${name} was settled and never came to its end`)
       for (const { address, final, deliveryCount } of recipients.values()) {
         const end = scriptedEnd(address)
-        if (end === 'delivered' && deliveryCount === 0 && !message.expired)
+        if (end === 'delivered' && deliveryCount === 0 && !message.expired && !message.deleted)
           this.violate('O1', `${name} never reached ${address}`)
         if (end !== 'delivered' && final === 'delivered')
           this.violate('O5', `${name} is said to have reached ${address}`)
@@ -355,7 +404,8 @@ export class QueueModel {
     }
     for (const { address, final } of message.recipients.values()) {
       const isDue = final !== 'delivered' && (scriptedEnd(address) !== 'delivered' || message.expired)
-      if (isDue && !named.has(address)) this.violate('O1', `no report names ${address} of ${message.name}`)
+      if (isDue && !named.has(address) && !message.deleted)
+        this.violate('O1', `no report names ${address} of ${message.name}`)
       if (!isDue && named.has(address))
         this.violate('O5', `a report names ${address} of ${message.name}, who did not fail`)
     }

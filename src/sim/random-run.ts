@@ -10,7 +10,7 @@ import type { EventOrder } from './event-queue.js'
 import type { HuntResult } from './exhaustive.js'
 import { QueueModel } from './queue-model.js'
 import { rotten } from './rot.js'
-import { randomWorkload, type Step, type Workload } from './workload.js'
+import { randomVerbs, randomWorkload, type Step, type Workload } from './workload.js'
 
 export interface RandomOptions {
   readonly seed: number
@@ -22,6 +22,9 @@ export interface RandomOptions {
   readonly untilFirst?: boolean
 }
 
+/** Two runs of three. */
+const hasVerbs = (seed: number): boolean => seed % 3 !== 2
+const verbCountMax = 5
 const bounds = { messageCountMax: 6, recipientCountMax: 3, dataBytesMax: 3500 }
 /** One operation in so many is a crash. */
 const crashOneIn = 8
@@ -40,7 +43,11 @@ export interface RandomPlan {
 export function planOf({ seed, only }: RandomOptions): RandomPlan {
   const prng = seededPrng(seed)
   const order: EventOrder = below(prng, 4) === 0 ? 'fifo' : 'seeded'
-  const workload = randomWorkload(prng, bounds)
+  const mail = randomWorkload(prng, bounds)
+  // Runs without orders are drawn as they were before there were any, so that old seeds say what they said.
+  const workload = hasVerbs(seed)
+    ? { ...mail, verbs: randomVerbs(prng, verbCountMax, mail.steps.length) }
+    : mail
   if (only === undefined) return { order, workload }
   return {
     order,
@@ -130,6 +137,7 @@ async function livesFrom(
       wallMs: point.wallMs + 1 + below(prng, 3) * 700,
       looks: below(prng, 2) === 0,
       more: moreSteps(prng, n),
+      orders: hasVerbs(seed) ? randomVerbs(prng, 2, bounds.messageCountMax) : [],
       onOperation: (current, call) => {
         if (call.n !== crashOp) return
         next = crashPoint(current, call, powerAt(seed, first.n + call.n))

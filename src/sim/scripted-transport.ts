@@ -30,9 +30,9 @@ export class ScriptedTransport implements Transport {
 
   deliver(request: DeliveryRequest, _signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult {
     const { world, model, prng, gate, answerMs, onAttempt } = this.#options
-    const { id, sender, recipients, attempts } = request
+    const { id, sender, recipients, attempts, nexthop } = request
     onAttempt()
-    model.attempted({ id, sender, recipients, attempts, wallMs: world.clock.wallMs() })
+    model.attempted({ id, sender, recipients, attempts, nexthop, wallMs: world.clock.wallMs() })
     this.attempts.set(id, attempts)
     if (gate === undefined && answerMs === 0 && sender !== '' && below(prng, 2) === 0)
       return this.#answer(request)

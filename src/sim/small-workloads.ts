@@ -64,6 +64,49 @@ export const crowded: Workload = {
   })),
 }
 
+/** Every verb, on mail that waits, that is active, or that is large; marks in a lane whose runner comes later. */
+export const operated: Workload = {
+  name: 'operated',
+  setup: { ...smallSetup, checkpointIntervalMs: 500 },
+  intervalsMs: [1500, 3000],
+  lifetimeMs: 50_000,
+  answerMs: 2,
+  steps: [
+    { atMs: 0, sender: 'm0@sender.test', recipients: ['defer1-0@a.test', 'ok-0@b.test'], dataBytes: 200 },
+    { atMs: 0, sender: 'm1@sender.test', recipients: ['defer2-1@a.test'], dataBytes: 3000 },
+    { atMs: 0, sender: 'm2@sender.test', recipients: ['never-2@a.test'], dataBytes: 100 },
+    { atMs: 0, sender: 'm3@sender.test', recipients: ['defer1-3@b.test'], dataBytes: 500 },
+  ],
+  verbs: [
+    { atMs: 300, verb: 'hold', sender: 'm0@sender.test' },
+    { atMs: 400, verb: 'delete', sender: 'm1@sender.test' },
+    { atMs: 600, verb: 'expire', sender: 'm2@sender.test' },
+    { atMs: 700, verb: 'flush', sender: 'm3@sender.test' },
+    { atMs: 1100, verb: 'release', sender: 'm0@sender.test' },
+  ],
+}
+
+/** The other verbs, one behind the other on the same mail. */
+export const redirected: Workload = {
+  name: 'redirected',
+  setup: { ...smallSetup, checkpointIntervalMs: 500 },
+  intervalsMs: [1500, 3000],
+  lifetimeMs: 50_000,
+  answerMs: 2,
+  steps: [
+    { atMs: 0, sender: 'm0@sender.test', recipients: ['fail1-0@a.test', 'defer2-0@b.test'], dataBytes: 200 },
+    { atMs: 0, sender: 'm1@sender.test', recipients: ['defer1-1@a.test'], dataBytes: 3000 },
+  ],
+  verbs: [
+    { atMs: 0, verb: 'reroute', sender: 'm1@sender.test' },
+    { atMs: 300, verb: 'reroute', sender: 'm0@sender.test' },
+    { atMs: 500, verb: 'hold', sender: 'm0@sender.test' },
+    { atMs: 900, verb: 'requeue', sender: 'm0@sender.test' },
+    { atMs: 1000, verb: 'hold', sender: 'm1@sender.test' },
+    { atMs: 1200, verb: 'delete', sender: 'm1@sender.test' },
+  ],
+}
+
 /** One log for everything. */
 export const inOneLog = (workload: Workload): Workload => ({
   ...workload,

@@ -14,6 +14,20 @@ export interface Step {
   readonly dataBytes: number
 }
 
+export type VerbName = 'hold' | 'release' | 'requeue' | 'delete' | 'expire' | 'reroute' | 'flush'
+
+/** An operator's order for one message. */
+export interface VerbStep {
+  /** Milliseconds since the beginning of the life. */
+  readonly atMs: number
+  readonly verb: VerbName
+  /** Of the message. */
+  readonly sender: string
+}
+
+/** Where a message goes that is rerouted. */
+export const otherNexthop = 'other.test'
+
 export type Setup = Partial<
   Pick<
     QueueOptions,
@@ -33,6 +47,7 @@ export type Setup = Partial<
 export interface Workload {
   readonly name: string
   readonly steps: readonly Step[]
+  readonly verbs?: readonly VerbStep[]
   readonly setup: Setup
   /** The intervals of the lanes, milliseconds: the n-th attempt is followed by the n-th. */
   readonly intervalsMs: readonly number[]
@@ -62,6 +77,16 @@ export function dataOf({ sender, dataBytes }: Step): Buffer {
   const text = line + body.repeat(Math.max(1, Math.ceil((dataBytes - line.length) / body.length)))
   return Buffer.from(text.slice(0, Math.max(line.length, dataBytes)))
 }
+
+const verbNames = ['hold', 'hold', 'release', 'requeue', 'delete', 'expire', 'reroute', 'flush'] as const
+
+/** Orders for messages of a random workload, which may have ended by then. */
+export const randomVerbs = (prng: Prng, countMax: number, messageCountMax: number): VerbStep[] =>
+  Array.from({ length: below(prng, countMax + 1) }, () => ({
+    atMs: [0, 1, 30, 400, 900, 1600, 3000][below(prng, 7)]!,
+    verb: verbNames[below(prng, verbNames.length)]!,
+    sender: `m${below(prng, messageCountMax)}@sender.test`,
+  }))
 
 const verbs = ['ok', 'ok', 'ok', 'defer1', 'defer2', 'defer3', 'fail0', 'fail1', 'never', 'throw1'] as const
 const domains = ['a.test', 'b.test', 'c.test'] as const

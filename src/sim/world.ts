@@ -30,6 +30,8 @@ export interface RunOptions {
 const breathEvents = 4096
 /** Some programs, test runners among them, always have something left. */
 const breathsMax = 16
+/** Times that a run whose events are used up waits so long for another one. */
+const lastRestsMax = 4
 const wallStartDefaultMs = 1_800_000_000_000
 const eventsMaxDefault = 1_000_000
 
@@ -111,13 +113,20 @@ export class SimWorld {
   async #perform(eventsMax: number, untilMs: number, done: () => boolean): Promise<void> {
     const eventCountMax = this.#eventCount + eventsMax
     await turn()
+    let restsLeft = lastRestsMax
     while (!this.#stopped && !done()) {
+      let isCut = false
       if (!this.#events.hasReady) {
-        await rest()
+        isCut = await rest()
         if (done()) return
       }
       const event = this.#events.next(untilMs)
-      if (event === undefined) return
+      if (event === undefined) {
+        // What libraries have left to do may bring more.
+        if (isCut && restsLeft-- > 0) continue
+        return
+      }
+      restsLeft = lastRestsMax
       if (this.#eventCount === eventCountMax)
         throw new InvariantError(`a run ends within ${eventsMax} events`)
       this.#eventCount++
@@ -130,9 +139,11 @@ export class SimWorld {
 const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
 const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Runs out what others left to the event loop for its next turns. */
-async function rest(): Promise<void> {
-  let breaths = 0
-  do await breath()
-  while (++breaths < breathsMax && process.getActiveResourcesInfo().includes('Immediate'))
+/** Runs out what others left to the event loop for its next turns. @returns whether there was more than it waits for */
+async function rest(): Promise<boolean> {
+  for (let breaths = 0; breaths < breathsMax; breaths++) {
+    await breath()
+    if (!process.getActiveResourcesInfo().includes('Immediate')) return false
+  }
+  return true
 }

@@ -92,3 +92,8 @@ test('a file is not renamed twice between two syncs of its directory', async () 
   const { findings } = await randomRun({ seed: 236 })
   expect(lines(findings)).toEqual([])
 })
+
+test('a message that is expired after its replacement was not believed is reported on under another number', async () => {
+  const { findings } = await randomRun({ seed: 226, op: 169 })
+  expect(lines(findings)).toEqual([])
+})

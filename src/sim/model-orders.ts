@@ -1,0 +1,35 @@
+/** What an operator's order changes of what is promised about a message. From the call on it may have been carried out, in part of the
+ * ways in which the queue may stand; when it has settled, it was.
+ * Invariant: a promise that an order may break is given up at the call, and one that it makes begins when it has settled. */
+import type { ModelMessage } from './model-message.js'
+import { otherNexthop, type VerbName } from './workload.js'
+
+export const isOrdered = ({ orders }: ModelMessage, verb: VerbName): boolean =>
+  orders.some((ordered) => ordered.verb === verb)
+
+/** Verbs that make a message due at once. */
+export const movesTime = (verb: VerbName): boolean =>
+  verb === 'release' || verb === 'requeue' || verb === 'reroute' || verb === 'flush'
+
+export function order(message: ModelMessage, verb: VerbName): void {
+  message.orders.push({ verb, n: ++message.orderCount })
+  if (verb === 'hold') message.mayBeHeld = true
+  if (verb === 'release' || verb === 'requeue') message.held = false
+  if (verb === 'requeue' || verb === 'reroute') message.nexthop = undefined
+  if (!movesTime(verb)) return
+  for (const recipient of message.recipients.values()) {
+    recipient.notBeforeMs = 0
+    recipient.attemptsMin = 0
+  }
+}
+
+export function obey(message: ModelMessage, verb: VerbName): void {
+  const [settled] = message.orders.splice(
+    message.orders.findIndex((ordered) => ordered.verb === verb),
+    1,
+  )
+  // Of orders that were under way together nobody knows which came last.
+  if (message.orders.length > 0 || settled!.n !== message.orderCount) return
+  if (verb === 'hold') message.held = true
+  if (verb === 'reroute') message.nexthop = otherNexthop
+}
