@@ -1,6 +1,5 @@
-/** A checkpoint in its steps: capture · lane sync and then the record · durable: trust, release, recycle.
- * Invariant: one is under way at a time. The lane sync and the record are one step, because a crash between them is a
- * crash before the record whose lane happened to reach the disk. */
+/** A checkpoint in its steps: capture · lane sync · record · durable: trust, release, recycle.
+ * Invariant: one is under way at a time, and none before recovery has ended. */
 import { SegmentPins } from '../../garbage/pins.js'
 import { indexOf, marksOf, trustedCount } from './cursor.js'
 import { appended, beforeSuffix, onDisk, startCount, suffixOf, type Place } from './history.js'
@@ -13,18 +12,15 @@ export function checkpointSteps(state: State, variant: Variant): Step<State>[] {
   const { without } = variant
   const { pending, phase } = state
   if (phase === 'scanning' && without !== 'no checkpoint during the recovery scan') return []
-  if (pending === undefined) {
-    const next = captured(state, variant)
-    return [{ name: 'a checkpoint is captured', next }]
-  }
+  if (pending === undefined) return [{ name: 'a checkpoint is captured', next: captured(state, variant) }]
   const steps: Step<State>[] = []
-  if (!pending.isAppended) steps.push(...appends(state, pending, without))
-  else if (!pending.isSynced)
-    steps.push({
-      name: 'the lane is synced',
-      next: { ...state, lane: synced(state.lane), pending: { ...pending, isSynced: true } },
-    })
-  if (pending.isAppended && pending.isSynced)
+  if (!pending.isSynced) steps.push(...syncs(state, pending, without))
+  if (
+    !pending.isAppended &&
+    (pending.isSynced || without === 'the checkpoint record comes after the lane sync')
+  )
+    steps.push({ name: 'the checkpoint record is appended', next: recorded(state, pending, without) })
+  if (pending.isSynced && pending.isAppended)
     steps.push({ name: 'the checkpoint is durable', next: confirmed(state, pending, without) })
   return steps
 }
@@ -59,39 +55,34 @@ const suffixStart = ({ active, history }: State): number =>
 function withMarks(state: State): State {
   if (state.fresh.length === 0) return state
   const { marked, fresh } = state
-  const recorded = marked.filter((index) => !fresh.includes(index))
-  const envelopes = marksOf(recorded, fresh, state.marks).takeFresh(Infinity).map(indexOf)
+  const known = marked.filter((index) => !fresh.includes(index))
+  const envelopes = marksOf(known, fresh, state.marks).takeFresh(Infinity).map(indexOf)
   const entry: LaneEntry = { kind: 'marks', disk: 'dirty', previous: state.marks, envelopes }
   return { ...state, lane: [...state.lane, entry], fresh: [], marks: state.lane.length }
 }
 
-function appends(state: State, pending: Pending, without: Rule | undefined): Step<State>[] {
-  const facts =
-    without === 'the suffix start is that of the capture'
-      ? { ...pending.facts, suffix: suffixStart(state) }
-      : pending.facts
-  const record = (on: State, isSynced: boolean): State => ({
-    ...on,
-    history: appended(on.history, { kind: 'checkpoint', facts }),
-    pending: { ...pending, facts, isSynced, isAppended: true },
-  })
-  if (without === 'the checkpoint record comes after the lane sync')
-    return [
-      { name: 'the checkpoint record is appended before the lane is synced', next: record(state, false) },
-    ]
-  const steps = [
-    {
-      name: 'the lane is synced, the checkpoint record appended',
-      next: record({ ...state, lane: synced(state.lane) }, true),
-    },
-  ]
-  if (without === 'a failed lane sync ends the life' && state.lane.some(({ disk }) => disk === 'dirty'))
+function syncs(state: State, pending: Pending, without: Rule | undefined): Step<State>[] {
+  const after = (lane: State['lane']): State => ({ ...state, lane, pending: { ...pending, isSynced: true } })
+  const steps = [{ name: 'the lane is synced', next: after(synced(state.lane)) }]
+  if (without === 'a failed lane sync ends the life' && isDirty(state))
     steps.push({
-      name: 'the sync of the lane fails, the checkpoint record is appended',
-      next: record({ ...state, lane: unsynced(state.lane) }, true),
+      name: 'the sync of the lane fails, and the life goes on',
+      next: after(unsynced(state.lane)),
     })
   return steps
 }
+
+function recorded(state: State, pending: Pending, without: Rule | undefined): State {
+  const isLate = without === 'the suffix start is that of the capture'
+  const facts = isLate ? { ...pending.facts, suffix: suffixStart(state) } : pending.facts
+  return {
+    ...state,
+    history: appended(state.history, { kind: 'checkpoint', facts }),
+    pending: { ...pending, facts, isAppended: true },
+  }
+}
+
+export const isDirty = ({ lane }: State): boolean => lane.some(({ disk }) => disk === 'dirty')
 
 export const synced = (lane: State['lane']): State['lane'] =>
   lane.map((entry) => (entry.disk === 'dirty' ? { ...entry, disk: 'durable' } : entry))

@@ -2,7 +2,7 @@
  * Invariant: what is durable stays; of the rest of the journal what one write could hold may be there, whole; the kernel outlives the
  * process and forgets with the power. The tail is made durable and the suffix read in the same step: a crash before that is the
  * one crash that ended the life, with less of what was written. A disk that was recovered before is not recovered again. */
-import { synced, unsynced, vouched } from './checkpoint.js'
+import { isDirty, synced, unsynced, vouched } from './checkpoint.js'
 import { chosen, cuts, tornCuts, without as allBut, written, type History } from './history.js'
 import { recoveries } from './recovery.js'
 import type { Rule } from './rules.js'
@@ -27,12 +27,12 @@ export function crashSteps(state: State, variant: Variant): Step<State>[] {
     }
   }
   const { pending, lane, history } = state
-  const isDirty = lane.some(({ disk }) => disk === 'dirty')
+  const isLaneDirty = isDirty(state)
   const durable = written(history, 'durable')
   const possible = cuts(history)
   const kept = possible.map((cut) => chosen(durable, cut))
   after('the process is killed', lane, kept)
-  if (pending !== undefined && !pending.isSynced && isDirty)
+  if (pending !== undefined && !pending.isSynced && isLaneDirty)
     after('the sync of the lane fails', unsynced(lane), kept)
   const shown = written(history, 'limbo')
   const unrewritten = possible
@@ -47,7 +47,7 @@ export function crashSteps(state: State, variant: Variant): Step<State>[] {
     upTo(lane, ({ disk }) => disk !== 'durable'),
     onDevice,
   )
-  if (isDirty)
+  if (isLaneDirty)
     after(
       'power is lost, the lane had been written',
       synced(upTo(lane, ({ disk }) => disk === 'limbo')),

@@ -14,8 +14,9 @@
  * 3. A crash and the recovery behind it, up to the capture of its checkpoint, are one step: nothing can come between but another
  *    crash, and that is one at its end which takes more records.
  * 4. Records that commute stand in one order, what no recovery will read is left out, starts are numbered from the suffix.
- * Not in it: several lanes, segments with more than one envelope, groups, bounces, spool files, compaction, full disks; the simulated
- * disk has those. */
+ * Not in it: the making of a submission (both messages are settled at the outset), several lanes, segments with more than one envelope,
+ * the bytes of a batch and of what was cut behind it, groups, bounces, spool files, new starts for what is active for long, compaction, full
+ * disks. The simulated disk has those. */
 import { checkpointSteps } from './checkpoint.js'
 import { crashSteps } from './crash.js'
 import { lifeSteps } from './life.js'
