@@ -35,6 +35,15 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'reading a million deferred messages: mailq, qshape, stat, log verify; and beside a queue at work',
     run: async (args) => (await import('./inspect.js')).run(args),
   },
+  sustained: {
+    about: 'ten minutes at full rate: rate, p99, memory and disk every ten seconds',
+    options: '--minutes N',
+    run: async (args) => (await import('./sustained.js')).run(args),
+  },
+  layouts: {
+    about: 'a lane per interval beside one log for everything, at 10, 30 and 90 per cent deferral',
+    run: async (args) => (await import('./layouts.js')).run(args),
+  },
   scheduler: {
     about: 'selections per second with 20 000 messages active',
     run: async (args) => (await import('./scheduler.js')).run(args),
@@ -42,5 +51,9 @@ export const benches: Readonly<Record<string, Bench>> = {
   tables: {
     about: "the three tables of the Postfix document on limited servers, beside our scheduler's",
     run: async (args) => (await import('./tables.js')).run(args),
+  },
+  report: {
+    about: 'draws the plots of the README from the results that are kept; measures nothing',
+    run: async (args) => (await import('./report.js')).run(args),
   },
 }

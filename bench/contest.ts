@@ -1,10 +1,9 @@
 /** Several contenders on one disk in one run.
  * Invariant: one contender runs at a time, each in its own process that lives through the whole contest; in every round each has
  * one slice, in an order that rotates, so that what the machine does meanwhile meets all of them alike. */
-import { fork, type ChildProcess } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { AskedProcess } from './asked-process.js'
 import type { ContenderName } from './contenders/by-name.js'
 import type { Answer, Order } from './contenders/child.js'
 import type { Slice } from './contenders/contender.js'
@@ -55,7 +54,7 @@ export async function contest(
     for (const runner of runners) await runner.close()
     return rows
   } finally {
-    for (const runner of runners) runner.kill()
+    for (const runner of runners) await runner.kill()
   }
 }
 
@@ -98,11 +97,11 @@ function rowOf(name: ContenderName, producerCount: number, slices: Slices, refer
 
 class Runner {
   readonly name: ContenderName
-  readonly #child: ChildProcess
+  readonly #process: AskedProcess<Order, Answer>
 
-  private constructor(name: ContenderName, child: ChildProcess) {
+  private constructor(name: ContenderName, process: AskedProcess<Order, Answer>) {
     this.name = name
-    this.#child = child
+    this.#process = process
   }
 
   static async start(
@@ -110,43 +109,24 @@ class Runner {
     { directory, messageBytes, recipientCount, backlogCount, environment }: ContestOptions,
   ): Promise<Runner> {
     const own = mkdtempSync(join(directory, `${name}-`))
-    const child = fork(fileURLToPath(new URL('./contenders/child.js', import.meta.url)), {
-      env: { ...process.env, ...environment },
-    })
-    const runner = new Runner(name, child)
+    const module = new URL('./contenders/child.js', import.meta.url)
+    const runner = new Runner(name, new AskedProcess(module, environment))
     const options = { directory: own, messageBytes, recipientCount, backlogCount }
-    await runner.#ask({ kind: 'open', name, options })
+    await runner.#process.ask({ kind: 'open', name, options })
     return runner
   }
 
   async slice(producerCount: number, durationMs: number): Promise<Slice> {
-    const answer = await this.#ask({ kind: 'slice', producerCount, durationMs })
+    const answer = await this.#process.ask({ kind: 'slice', producerCount, durationMs })
     if (answer.kind !== 'slice') throw new Error(`${this.name} gave no slice`)
     return answer.slice
   }
 
-  close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#child.once('exit', () => resolve())
-      this.#child.send({ kind: 'close' } satisfies Order)
-    })
+  async close(): Promise<void> {
+    await this.#process.ask({ kind: 'close' })
   }
 
-  kill(): void {
-    this.#child.kill('SIGKILL')
-  }
-
-  #ask(order: Order): Promise<Answer> {
-    const child = this.#child
-    return new Promise((resolve, reject) => {
-      const ended = (code: number | null): void =>
-        reject(new Error(`${this.name} ended with ${String(code)}`))
-      child.once('exit', ended)
-      child.once('message', (answer: Answer) => {
-        child.off('exit', ended)
-        resolve(answer)
-      })
-      child.send(order)
-    })
+  kill(): Promise<void> {
+    return this.#process.kill()
   }
 }

@@ -3,11 +3,12 @@
  * files in the page cache and out of it. For memory and rate the queue's clock is set back, so that none of the deferred mail
  * is due meanwhile: deliveries would be counted as the size's fault. `--to N` goes on to 10^N; 10^7 take 13 GB. */
 import { execFile, spawn } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { BenchArguments } from './bench.js'
 import type { Slice } from './contenders/contender.js'
+import { diskBytesOf, filesBelow } from './files-below.js'
 import { packageRoot } from './machine.js'
 import { spreadOf, type Row } from './output.js'
 import { Life } from './scale/life.js'
@@ -87,7 +88,7 @@ async function filled(directory: string, count: number): Promise<Filled> {
     directory,
     // What `fill` makes first, a moment after it has looked at its clock.
     dueAtMs: statSync(join(directory, 'queue.json')).mtimeMs,
-    diskBytes: filesBelow(directory).reduce((sum, path) => sum + statSync(path).blocks * 512, 0),
+    diskBytes: diskBytesOf(directory),
     warm: [],
     cold: [],
     quiet: [],
@@ -96,11 +97,6 @@ async function filled(directory: string, count: number): Promise<Filled> {
     listings: [],
   }
 }
-
-const filesBelow = (directory: string): string[] =>
-  readdirSync(directory, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
 
 /** Each opening is a little later by the queue's clock, so that always about ten messages are due: those before were deferred again. */
 async function measureOpening(queue: Filled): Promise<void> {

@@ -1,4 +1,5 @@
 /** The process of one contender: opens it, runs a slice whenever it is asked to, and says what came of it. */
+import { answering } from '../asked-process.js'
 import { contenders, type ContenderName } from './by-name.js'
 import type { Contender, ContenderOptions, Slice } from './contender.js'
 
@@ -7,30 +8,21 @@ export type Order =
   | { readonly kind: 'slice'; readonly producerCount: number; readonly durationMs: number }
   | { readonly kind: 'close' }
 
-export type Answer = { readonly kind: 'ready' } | { readonly kind: 'slice'; readonly slice: Slice }
-
-const answer = (message: Answer): void => void process.send!(message)
+export type Answer = { readonly kind: 'ready' | 'closed' } | { readonly kind: 'slice'; readonly slice: Slice }
 
 let contender: Contender | undefined
 
-async function obey(order: Order): Promise<void> {
+async function obey(order: Order): Promise<Answer> {
   switch (order.kind) {
     case 'open':
       contender = await contenders[order.name](order.options)
-      return answer({ kind: 'ready' })
-    case 'slice': {
-      const slice = await contender!.slice(order.producerCount, order.durationMs)
-      return answer({ kind: 'slice', slice })
-    }
+      return { kind: 'ready' }
+    case 'slice':
+      return { kind: 'slice', slice: await contender!.slice(order.producerCount, order.durationMs) }
     case 'close':
       await contender!.close()
-      process.disconnect()
+      return { kind: 'closed' }
   }
 }
 
-process.on('message', (order: Order) => {
-  obey(order).catch((error: unknown) => {
-    console.error(error)
-    process.exit(1)
-  })
-})
+answering(obey)

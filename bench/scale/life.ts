@@ -1,68 +1,41 @@
 /** A life of a queue in another process, as its parent sees it. It ends by SIGKILL and no other way. */
-import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { AskedProcess } from '../asked-process.js'
 import type { Slice } from '../contenders/contender.js'
-import type { Answer, Opened, Order } from './queue-life.js'
-
-export interface Opening {
-  readonly directory: string
-  /** What the queue's clock shows when it is opened, milliseconds since 1970. */
-  readonly wallAtMs: number
-  /** Whether deferred mail is due by then; if so the life waits for its first attempt. */
-  readonly isDue: boolean
-}
+import type { Answer, Opened, Opening, Order } from './queue-life.js'
 
 export class Life {
   readonly opened: Opened
-  readonly #child: ChildProcess
-  readonly #endWithUs: () => void
+  readonly #process: AskedProcess<Order, Answer>
 
-  private constructor(child: ChildProcess, opened: Opened, endWithUs: () => void) {
-    this.#child = child
+  private constructor(process: AskedProcess<Order, Answer>, opened: Opened) {
+    this.#process = process
     this.opened = opened
-    this.#endWithUs = endWithUs
   }
 
   static async open(opening: Opening): Promise<Life> {
-    const child = fork(fileURLToPath(new URL('./queue-life.js', import.meta.url)), {
-      execArgv: [...process.execArgv, '--expose-gc'],
-    })
-    const endWithUs = (): void => void child.kill('SIGKILL')
-    process.once('exit', endWithUs)
-    const answer = await asked(child, { kind: 'open', ...opening })
+    const process = new AskedProcess<Order, Answer>(new URL('./queue-life.js', import.meta.url))
+    const answer = await process.ask({ kind: 'open', ...opening })
     if (answer.kind !== 'opened') throw new Error('the queue was not opened')
-    return new Life(child, answer, endWithUs)
+    return new Life(process, answer)
+  }
+
+  get processId(): number {
+    return this.#process.processId
   }
 
   /** Workload Q for so long. */
   async slice(producerCount: number, durationMs: number): Promise<Slice> {
-    const answer = await asked(this.#child, { kind: 'slice', producerCount, durationMs })
+    const answer = await this.#process.ask({ kind: 'slice', producerCount, durationMs })
     if (answer.kind !== 'slice') throw new Error('the queue gave no slice')
     return answer.slice
   }
 
   /** Workload Q, of which nothing more is heard. */
   beginLoad(producerCount: number, durationMs: number): void {
-    this.#child.send({ kind: 'slice', producerCount, durationMs } satisfies Order)
+    this.#process.begin({ kind: 'slice', producerCount, durationMs })
   }
 
-  async kill(): Promise<void> {
-    process.off('exit', this.#endWithUs)
-    const ended = once(this.#child, 'exit')
-    this.#child.kill('SIGKILL')
-    await ended
+  kill(): Promise<void> {
+    return this.#process.kill()
   }
-}
-
-function asked(child: ChildProcess, order: Order): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const ended = (code: number | null): void => reject(new Error(`the queue's process ended with ${code}`))
-    child.once('exit', ended)
-    child.once('message', (answer: Answer) => {
-      child.off('exit', ended)
-      resolve(answer)
-    })
-    child.send(order)
-  })
 }

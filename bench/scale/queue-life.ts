@@ -3,13 +3,23 @@
  * filled; monotonic time is the system's. What is deferred is deferred again, what is submitted is delivered at once. */
 import { systemClock } from '../../src/base/clock.js'
 import { openQueue, type Queue } from '../../src/index.js'
+import { answering } from '../asked-process.js'
 import type { Contender, Slice } from '../contenders/contender.js'
 import { storeOf, type Owed } from '../contenders/engine.js'
 import { bodyOf, recipientsOf, sender } from '../contenders/payloads.js'
 import { produced } from '../contenders/produced.js'
 
+export interface Opening {
+  /** A queue, or where one is to be made. */
+  readonly directory: string
+  /** What the queue's clock shows when it is opened, milliseconds since 1970. */
+  readonly wallAtMs: number
+  /** Whether deferred mail is due by then; if so the life waits for its first attempt. */
+  readonly isDue: boolean
+}
+
 export type Order =
-  | { readonly kind: 'open'; readonly directory: string; readonly wallAtMs: number; readonly isDue: boolean }
+  | ({ readonly kind: 'open' } & Opening)
   | { readonly kind: 'slice'; readonly producerCount: number; readonly durationMs: number }
 
 export interface Opened {
@@ -33,7 +43,7 @@ const restMs = 500
 
 let contender: Contender | undefined
 
-async function open(order: Extract<Order, { kind: 'open' }>): Promise<Opened> {
+async function open(order: Opening): Promise<Opened> {
   globalThis.gc?.()
   const rssBeforeBytes = process.memoryUsage.rss()
   const owed: Owed = { recipientCount: 0 }
@@ -79,12 +89,4 @@ async function obey(order: Order): Promise<Answer> {
   return { kind: 'slice', slice: await contender!.slice(order.producerCount, order.durationMs) }
 }
 
-process.on('message', (order: Order) => {
-  obey(order).then(
-    (answer) => process.send!(answer),
-    (error: unknown) => {
-      console.error(error)
-      process.exit(1)
-    },
-  )
-})
+answering(obey)
