@@ -1,5 +1,6 @@
 /** An undamaged queue taken apart by FORMAT.md alone, without anything of src/inspect: its batches, its lanes, and for each message in it
  * the frames and files that it is made of. Nothing is verified: these bytes are known to be whole. */
+import { ActiveMessage } from '../../src/active/active-message.js'
 import { decodeCheckpoint, type Checkpoint } from '../../src/record/checkpoint.js'
 import { decodeDelivery } from '../../src/record/delivery.js'
 import { decodeEnvelope, type Envelope } from '../../src/record/envelope.js'
@@ -9,7 +10,7 @@ import { decodeMarks } from '../../src/record/marks.js'
 import { decodeReplaced } from '../../src/record/replaced.js'
 import { decodeStart } from '../../src/record/start.js'
 import { position, type Position } from '../../src/base/position.js'
-import { WorkingSet } from '../../src/recovery/working-set.js'
+import { WorkingSet, type WorkingMessage } from '../../src/recovery/working-set.js'
 import type { Files } from './memory-disk.js'
 
 const headerBytes = 4096
@@ -33,6 +34,8 @@ export type Part =
 export interface TakenApart {
   readonly envelope: Envelope
   readonly isActive: boolean
+  /** Recipients that wait, or failed without a word to the sender. */
+  readonly owedCount: number
   readonly lane: number
   readonly parts: readonly Part[]
 }
@@ -121,14 +124,17 @@ export class Anatomy {
     const journalEnd = (this.newest + 1) * this.segmentBytes
     const working = this.#working(journalEnd)
     const messages: TakenApart[] = []
-    const take = (log: number, lane: number, at: Position, isActive: boolean): void => {
+    const take = (log: number, lane: number, at: Position, active?: WorkingMessage): void => {
       const frame = this.frameAt(log, at)
       const envelope = decodeEnvelope(payloadAt(frame.bytes, frame.at))
-      messages.push({ envelope, isActive, lane, parts: this.#partsOf(envelope, frame, lane) })
+      const owedCount = active === undefined ? envelope.recipientCount : owedOf(envelope, active)
+      const parts = this.#partsOf(envelope, frame, lane)
+      messages.push({ envelope, isActive: active !== undefined, owedCount, lane, parts })
     }
     const logOf = (lane: number): number =>
       lanes.find((view) => view.lane === lane)!.inJournal ? 0 : 2 * lane
-    for (const { place } of working.messages) take(logOf(place.lane), place.lane, place.position, true)
+    for (const message of working.messages)
+      take(logOf(message.place.lane), message.place.lane, message.place.position, message)
     for (const { lane, inJournal, runner, envelopesEnd, marks } of lanes) {
       const trace = working.lanes.get(lane)
       const from = Math.max(runner, trace?.runner ?? 0)
@@ -145,7 +151,7 @@ export class Anatomy {
         inJournal ? journalEnd : envelopesEnd,
       ))
         if (kindAt(bytes, at) === kinds.envelope && classAt(bytes, at) === lane && !marked.has(place))
-          take(logOf(lane), lane, place, false)
+          take(logOf(lane), lane, place)
     }
     return messages
   }
@@ -183,6 +189,13 @@ export class Anatomy {
     }
     return working
   }
+}
+
+function owedOf(envelope: Envelope, { place, start, carried, records }: WorkingMessage): number {
+  const active = new ActiveMessage(envelope, place, start, carried)
+  for (const record of records) active.apply(record)
+  const untold = envelope.sender === '' ? 0 : active.unreportedFailures().length
+  return active.pendingCount + active.deferredCount + untold
 }
 
 /** Offsets of what a frame's checksum covers, and of the checksum. */
