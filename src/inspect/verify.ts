@@ -2,7 +2,7 @@
  * needed, each lane up to where it is trusted, each message with its recipients and data, what a start would insist on, and the promises
  * that need no history: no message in two places, no outcome twice, nothing without its record.
  * A torn tail is normal; corruption is not. Before the positions of the newest checkpoint nothing is needed, and nothing is judged. */
-import { DataCheck } from './data-check.js'
+import { DataVerifier } from './verify-data.js'
 import { damageAt, findingOf, isDamage, type Finding, type Report } from './finding.js'
 import { Messages } from './messages.js'
 import { spoolDirectory, spoolNumberOf, type QueueDirectory } from './queue-directory.js'
@@ -47,7 +47,7 @@ async function verifyMessages(
   onProgress: (doneBytes: number, allBytes: number) => void,
 ): Promise<Pick<Verified, 'messageCount' | 'dataBytes' | 'leftoverCount' | 'idsCompared'>> {
   const messages = new Messages(directory, snapshot, { report, onProgress })
-  const data = new DataCheck(messages.content)
+  const data = new DataVerifier(messages.content)
   const ids = new SeenIds()
   const suspects = new Set<string>()
   const spools = new Set<number>(snapshot.spoolsNamed)

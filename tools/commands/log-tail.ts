@@ -15,6 +15,8 @@ import {
 import { recordJson, recordLine } from './record-text.js'
 import { parseCount, parseWord } from './values.js'
 
+/** As a shell tells of a command that SIGINT ended. */
+const interruptedExitCode = 130
 /** How often the journal is looked at. */
 const lookMs = 250
 
@@ -29,7 +31,8 @@ export const logTail: InspectCommand = inspectCommand(
       kind: { value: 'KIND', many: true, help: `${Object.keys(kinds).join(', ')};\nmay be repeated` },
     },
     notes:
-      'Records are shown once the batch that they stand in is whole. It reads; the relay does not notice.',
+      'Records are shown once the batch that they stand in is whole. It reads; the relay does not notice.\n' +
+      'With -f it ends with 130, when it is interrupted.',
   },
   show,
 )
@@ -56,5 +59,5 @@ async function show(inspected: Inspected): Promise<number> {
     end = await recordsSince(directory, end, report, write)
   }
   complainOf(inspected)
-  return exits.fine
+  return args.isSet('f') ? interruptedExitCode : exits.fine
 }

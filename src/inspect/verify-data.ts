@@ -8,7 +8,7 @@ import type { LogName } from './queue-directory.js'
 
 const windowBytes = 1024 * 1024
 
-export class DataCheck {
+export class DataVerifier {
   readonly #content: MessageContent
   readonly #window: Buffer = Buffer.allocUnsafe(windowBytes)
   #log: LogName | undefined

@@ -1,0 +1,72 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openQueue, type Queue } from '../../src/index.js'
+import { waybillPath } from '../end-to-end/relay-process.js'
+
+let directory: string
+let queue: Queue
+let tail: ChildProcess | undefined
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-tail-'))
+  queue = await openQueue(directory, {
+    transports: {},
+    route: () => ({ transport: 'none', nexthop: 'none' }),
+    deliver: false,
+    segmentBytes: 64 * 1024,
+    laneSegmentBytes: 64 * 1024,
+  })
+})
+afterEach(async () => {
+  tail?.kill('SIGKILL')
+  queue.crash()
+  await rm(directory, { recursive: true, force: true })
+})
+
+/** What it has printed so far. */
+function follow(...args: string[]): () => string {
+  tail = spawn(process.execPath, [waybillPath, 'log', 'tail', '-f', '--queue', directory, ...args])
+  let text = ''
+  for (const stream of [tail.stdout!, tail.stderr!])
+    stream.on('data', (piece: Buffer) => (text += piece.toString()))
+  return () => text
+}
+
+const submit = async (bytes = 100): Promise<string> =>
+  (
+    await queue.submit({
+      sender: 'a@from.example',
+      recipients: ['b@to.example'],
+      data: Buffer.alloc(bytes, 'a line\r\n'),
+    })
+  ).id
+
+test('log tail -f shows mail as it is accepted, over segments, each once, and ends with 130 when it is interrupted', async () => {
+  const first = await submit()
+  const printed = follow('--json', '--kind', 'envelope')
+  await expect.poll(printed, { timeout: 20_000 }).toContain(first)
+  const ids = [first]
+  for (let i = 0; i < 30; i++) ids.push(await submit(5000))
+  await expect.poll(printed, { timeout: 20_000 }).toContain(ids.at(-1))
+  const closed = once(tail!, 'close')
+  tail!.kill('SIGINT')
+  expect(await closed).toEqual([130, null])
+  const lines = printed().trim().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { record: { id: string } }).record.id)).toEqual(ids)
+})
+
+test('log tail -f ends quietly when nobody reads on', async () => {
+  follow()
+  await once(tail!.stdout!, 'data')
+  const closed = once(tail!, 'exit')
+  tail!.stdout!.destroy()
+  let complaints = ''
+  tail!.stderr!.on('data', (piece: Buffer) => (complaints += piece.toString()))
+  const submitting = setInterval(() => void submit(), 100)
+  const [exitCode] = (await closed) as [number | null]
+  clearInterval(submitting)
+  expect([exitCode, complaints]).toEqual([0, ''])
+})
