@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
+import { RelayProcess } from '../end-to-end/relay-process.js'
 import { openSink } from '../end-to-end/sink.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
+import { runWaybill, type Ended } from './command-process.js'
 
 let directory: string
 let relays: RelayProcess[] = []
@@ -18,22 +18,8 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-interface Ended {
-  readonly exitCode: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-function waybill(args: readonly string[], input = ''): Promise<Ended> {
-  const child = spawn(process.execPath, [waybillPath, ...args], { cwd: directory })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  child.stdin.on('error', () => {})
-  child.stdin.end(input)
-  return new Promise((resolve) => child.once('close', (exitCode) => resolve({ exitCode, stdout, stderr })))
-}
+const waybill = (args: readonly string[], input = ''): Promise<Ended> =>
+  runWaybill(args, { directory, input })
 
 async function served(args: readonly string[]): Promise<RelayProcess> {
   const relay = new RelayProcess(args)

@@ -30,7 +30,8 @@ end
 # Is this the command?
 function __waybill_is
     set -l words (commandline -opc)
-    test (count $words) -gt (count $argv); and test "$words[2..(math (count $argv) + 1)]" = "$argv"
+    set -l last (math (count $argv) + 1)
+    test (count $words) -ge $last; and test "$words[2..$last]" = "$argv"
 end
 complete -c waybill -f
 ${lines.join('\n')}

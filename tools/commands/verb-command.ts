@@ -144,7 +144,7 @@ async function done(
     )
   if (stopped || missedCount > 0 || failedCount > 0) return exits.wrong
   return selector.id !== undefined && messageCount === 0
-    ? await withoutEffect(definition, operator, selector.id, complain)
+    ? await withoutEffect(definition, operator, selector, complain)
     : exits.fine
 }
 
@@ -162,15 +162,15 @@ function sentenceOf(
 async function withoutEffect(
   { affects, why }: VerbDefinition,
   operator: Operator,
-  id: string,
+  selector: Selector,
   complain: (text: string) => void,
 ): Promise<number> {
-  for await (const message of operator.list({ id })) {
+  for await (const message of operator.list(selector)) {
     if (affects(message)) break
-    complain(`${id}: ${why}`)
+    complain(`${message.id}: ${why}`)
     return exits.fine
   }
-  complain(`${id}: there is no such message, or the other options exclude it`)
+  complain(`${selector.id ?? ''}: there is no such message, or the other options exclude it`)
   return exits.wrong
 }
 
