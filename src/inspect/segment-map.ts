@@ -1,10 +1,12 @@
 /** A picture of the logs as SVG: a row for each, a box for each segment, as wide as its file is long, coloured by who needs it. Pure.
- * Positions that matter stand above the row; what is garbage between live segments is there to be seen. */
+ * Positions that matter stand above and below the row, so that those that coincide are both seen; what is garbage between live segments
+ * is there to be seen. */
 import type { LogStatistics, SegmentState } from './log-statistics.js'
 
+export type MarkName = 'suffix' | 'runner' | 'floor' | 'end'
+
 export interface MapMark {
-  /** `runner`, `suffix`, `end`. */
-  readonly name: string
+  readonly name: MarkName
   readonly position: number
 }
 
@@ -29,7 +31,16 @@ const colours: Readonly<Record<SegmentState, string>> = {
   garbage: '#b9b3a7',
   unused: '#ffffff',
 }
-const markColours: Readonly<Record<string, string>> = { suffix: '#8a2be2', runner: '#1d4ed8', end: '#b91c1c' }
+/** Of a live segment, what lies before the floor: it goes when all of the segment may go. */
+const passedColour = '#94c0a4'
+const spareColour = '#e8eef7'
+const markStyles: Readonly<Record<MarkName, { readonly colour: string; readonly side: 'above' | 'below' }>> =
+  {
+    suffix: { colour: '#8a2be2', side: 'above' },
+    end: { colour: '#b91c1c', side: 'above' },
+    runner: { colour: '#1d4ed8', side: 'below' },
+    floor: { colour: '#0e7490', side: 'below' },
+  }
 
 /** @param bytesText formats an amount, `1.5 MiB` */
 export function segmentMap(
@@ -45,6 +56,7 @@ export function segmentMap(
     `<rect width="${width}" height="${height}" fill="#faf9f6"/>`,
     `<text x="20" y="26" font-size="17" font-weight="bold">${escaped(title)}</text>`,
     legend(),
+    ruler(scale, bytesText),
     ...rows.map((row, i) => rowSvg(row, top + i * rowHeight, scale, bytesText)),
     '</svg>',
   ]
@@ -54,19 +66,30 @@ export function segmentMap(
 function legend(): string {
   let x = 20
   const items: string[] = []
-  for (const [state, colour] of [...Object.entries(colours), ['spare', '#e8eef7'] as const]) {
+  for (const [state, colour] of [
+    ...Object.entries(colours),
+    ['passed', passedColour] as const,
+    ['spare', spareColour] as const,
+  ]) {
     items.push(
       `<rect x="${x}" y="40" width="14" height="14" fill="${colour}" stroke="#555"/><text x="${x + 20}" y="52">${state}</text>`,
     )
     x += 44 + state.length * 8
   }
-  for (const [name, colour] of Object.entries(markColours)) {
+  for (const [name, { colour }] of Object.entries(markStyles)) {
     items.push(
-      `<path d="M${x + 7} 54 l-5 -10 h10 z" fill="${colour}"/><text x="${x + 20}" y="52">${name}</text>`,
+      `<path d="${triangle(x + 7, 'above', 54)}" fill="${colour}"/><text x="${x + 20}" y="52">${name}</text>`,
     )
     x += 44 + name.length * 8
   }
   return items.join('')
+}
+
+/** How wide an amount is: the largest power of two that is at most a tenth of the picture. */
+function ruler(scale: number, bytesText: (bytes: number) => string): string {
+  const bytes = 2 ** Math.floor(Math.log2(width / 10 / scale))
+  const x = width - right
+  return `<path d="M${num(x - bytes * scale)} 42 v10 M${num(x - bytes * scale)} 47 H${x} M${x} 42 v10" stroke="#555" fill="none"/><text x="${num(x - bytes * scale - 8)}" y="52" text-anchor="end" fill="#555">${bytesText(bytes)}</text>`
 }
 
 function rowSvg(
@@ -80,6 +103,8 @@ function rowSvg(
     `<text x="20" y="${y + 45}" fill="#555">${escaped(title)}</text>`,
   ]
   const barY = y + 18
+  const bar = (x: number, barWidth: number, style: string): string =>
+    `<rect x="${num(x)}" y="${barY}" width="${num(barWidth)}" height="${barHeight}" ${style}/>`
   let x = left
   const starts = new Map<number, number>()
   for (const { index, fileBytes, contentBytes, state, pinnedBy } of log.segments) {
@@ -87,32 +112,42 @@ function rowSvg(
     starts.set(index, x)
     const pinners = pinnedBy.length > 0 ? `, held by ${pinnedBy.join(' ')}` : ''
     const tip = `segment ${index}: ${state}, ${bytesText(contentBytes)} of ${bytesText(fileBytes)}${pinners}`
+    const passedBytes =
+      state === 'live' ? Math.min(contentBytes, Math.max(0, log.floor - index * segmentBytes)) : 0
     parts.push(
-      `<g><title>${escaped(tip)}</title>` +
-        `<rect x="${num(x)}" y="${barY}" width="${num(boxWidth)}" height="${barHeight}" fill="#ffffff" stroke="#555" stroke-width="0.5"/>` +
-        `<rect x="${num(x)}" y="${barY}" width="${num(contentBytes * scale)}" height="${barHeight}" fill="${colours[state]}"/></g>`,
+      `<g><title>${escaped(tip)}</title>${bar(x, boxWidth, 'fill="#ffffff"')}`,
+      ...(contentBytes > 0 ? [bar(x, contentBytes * scale, `fill="${colours[state]}"`)] : []),
+      ...(passedBytes > 0 ? [bar(x, passedBytes * scale, `fill="${passedColour}"`)] : []),
+      `${bar(x, boxWidth, 'fill="none" stroke="#333" stroke-width="0.5"')}</g>`,
     )
     if (boxWidth > 26)
       parts.push(
-        `<text x="${num(x + 3)}" y="${barY + barHeight - 4}" font-size="9" fill="${state === 'live' ? '#ffffff' : '#333'}">${index}</text>`,
+        `<text x="${num(x + 4)}" y="${barY + barHeight - 4}" font-size="9" fill="#111" stroke="#ffffff" stroke-width="2" paint-order="stroke">${index}</text>`,
       )
     x += boxWidth
   }
-  if (log.spareCount > 0)
-    parts.push(
-      `<g><title>${log.spareCount} spare segments, ${bytesText(log.spareBytes)}</title><rect x="${num(x)}" y="${barY}" width="${num(log.spareBytes * scale)}" height="${barHeight}" fill="#e8eef7" stroke="#555" stroke-width="0.5" stroke-dasharray="3 2"/></g>`,
-    )
+  if (log.spareCount > 0) {
+    const style = `fill="${spareColour}" stroke="#555" stroke-width="0.5" stroke-dasharray="3 2"`
+    const tip = `${log.spareCount} spare segments, ${bytesText(log.spareBytes)}`
+    parts.push(`<g><title>${tip}</title>${bar(x, log.spareBytes * scale, style)}</g>`)
+  }
   if (log.segments.length === 0 && log.spareCount === 0)
     parts.push(`<text x="${left}" y="${barY + 17}" fill="#888">no segments</text>`)
   for (const { name, position } of marks) {
     const at = placeOf(position, segmentBytes, starts, scale)
     if (at === undefined) continue
+    const { colour, side } = markStyles[name]
+    const tip = side === 'above' ? barY : barY + barHeight
     parts.push(
-      `<g><title>${name} at ${position}</title><path d="M${num(at)} ${barY} l-5 -10 h10 z M${num(at)} ${barY} v${barHeight}" fill="${markColours[name] ?? '#000'}" stroke="${markColours[name] ?? '#000'}" stroke-width="1"/></g>`,
+      `<g><title>${name} at ${position}</title><path d="${triangle(at, side, tip)} M${num(at)} ${barY} v${barHeight}" fill="${colour}" stroke="${colour}" stroke-width="1"/></g>`,
     )
   }
   return parts.join('\n')
 }
+
+/** @param tipY where it points */
+const triangle = (x: number, side: 'above' | 'below', tipY: number): string =>
+  `M${num(x)} ${tipY} l-5 ${side === 'above' ? -10 : 10} h10 z`
 
 /** Where a position is drawn; undefined when its segment is not there. An end on a border belongs to the segment before it. */
 function placeOf(

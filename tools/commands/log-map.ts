@@ -13,7 +13,8 @@ export const logMap: InspectCommand = inspectCommand(
     synopsis: '[--queue DIR] FILE.svg',
     options: {},
     notes:
-      'Boxes are as wide as their files are long. `-` writes to standard output. A browser tells more of a box it points at.',
+      'Boxes are as wide as their files are long. A segment is live as a whole, and passed as far as nothing in it is needed any more.\n' +
+      '`-` writes to standard output. A browser tells more of a box it points at.',
   },
   draw,
 )
@@ -61,7 +62,7 @@ function marksOf({ name, end }: LogStatistics, { suffix, lanes }: Snapshot): Map
   }
   for (const { lane, runner, dataFloor } of lanes) {
     if (name === `${lane}/envelopes`) marks.push({ name: 'runner', position: runner })
-    if (name === `${lane}/data`) marks.push({ name: 'runner', position: dataFloor })
+    if (name === `${lane}/data`) marks.push({ name: 'floor', position: dataFloor })
   }
   return marks
 }

@@ -52,8 +52,9 @@ export function bytesText(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`
 }
 
-/** `5d3h`, `1h6m`, `40s`. */
+/** `5d3h`, `1h6m`, `40s`, `200ms`. */
 export function durationText(ms: number): string {
+  if (ms > 0 && ms < 1000) return `${Math.ceil(ms)}ms`
   const seconds = Math.max(0, Math.floor(ms / 1000))
   const parts: [number, string][] = [
     [Math.floor(seconds / 86_400), 'd'],
