@@ -141,7 +141,7 @@ function recycled(state: State, released: readonly Place[], { runners }: Facts):
 }
 
 /** What is durable, or was believed, about the messages. */
-function fatesAfter(fates: State['fates'], history: State['history']): State['fates'] {
+export function fatesAfter(fates: State['fates'], history: State['history']): State['fates'] {
   const after: [Fate, Fate] = [...fates]
   for (const { body } of history) {
     if (body.kind === 'finish') after[body.message as 0 | 1] = 'finished'

@@ -5,7 +5,6 @@
 import { isDirty, synced, unsynced, vouched } from './checkpoint.js'
 import { chosen, cuts, tornCuts, without as allBut, written, type History } from './history.js'
 import { recoveries } from './recovery.js'
-import type { Rule } from './rules.js'
 import type { Step } from './search.js'
 import { crashesMax, laneKey, restartKey, type State } from './state.js'
 import type { Variant } from './variant.js'
@@ -34,32 +33,30 @@ export function crashSteps(state: State, variant: Variant): Step<State>[] {
   after('the process is killed', lane, kept)
   if (pending !== undefined && !pending.isSynced && isLaneDirty)
     after('the sync of the lane fails', unsynced(lane), kept)
-  const shown = written(history, 'limbo')
-  const unrewritten = possible
-    .map((cut) => chosen(shown, cut))
-    .filter((cut) => !isVouchedByLimbo(cut, without))
-  after('a sync of the journal fails', lane, unrewritten)
+  // The page cache shows the batch. Rewritten, the first thing that a recovery does, it is as durable as if the sync had come back.
+  const isRewritten = without !== 'the last batch is rewritten, not only synced'
+  const shown = isRewritten ? durable : written(history, 'limbo')
+  const believed = possible.map((cut) => chosen(shown, cut))
+  after(
+    'a sync of the journal fails',
+    lane,
+    believed.filter((cut) => isRewritten || !hasCheckpoint(cut)),
+  )
   const isWhole = without !== 'a batch counts all or nothing'
+  const isAllDurable = [...durable, ...lane].every(({ disk }) => disk === 'durable')
+  // Then the power takes nothing that a kill would leave.
+  if (isWhole && isAllDurable) return steps
   const survivors = isWhole ? kept : tornCuts(history).map((cut) => chosen(durable, cut))
   const onDevice = survivors.map((cut) => allBut(cut, ({ disk }) => disk === 'limbo'))
-  after(
-    'power is lost',
-    upTo(lane, ({ disk }) => disk !== 'durable'),
-    onDevice,
-  )
-  if (isLaneDirty)
-    after(
-      'power is lost, the lane had been written',
-      synced(upTo(lane, ({ disk }) => disk === 'limbo')),
-      onDevice,
-    )
+  const neverWritten = upTo(lane, ({ disk }) => disk !== 'durable')
+  const writtenBack = synced(upTo(lane, ({ disk }) => disk === 'limbo'))
+  after('power is lost', neverWritten, onDevice)
+  if (isLaneDirty) after('power is lost, the lane had been written', writtenBack, onDevice)
   return steps
 }
 
-/** A checkpoint in a batch that is never rewritten would have to be forgotten again: that case is left out where the rule is gone. */
-const isVouchedByLimbo = (history: History, without: Rule | undefined): boolean =>
-  without === 'the last batch is rewritten, not only synced' &&
-  history.some(({ body }) => body.kind === 'checkpoint')
+/** One in a batch that is never rewritten would have to be forgotten again: that case is left out where the rule is gone. */
+const hasCheckpoint = (history: History): boolean => history.some(({ body }) => body.kind === 'checkpoint')
 
 const ended = (state: State, history: History, lane: State['lane']): State =>
   vouched({

@@ -160,7 +160,7 @@ export const onDisk = (history: History, disk: Disk): History =>
 export const written = (history: History, disk: 'durable' | 'limbo'): History =>
   history.map((entry) => (entry.disk === 'staged' ? entryOf(entry.body, disk) : entry))
 
-const entryOf = (body: Body, disk: Disk): Entry => ({ body, disk, key: bodyKey(body) + disk[0] })
+const entryOf = (body: Body, disk: Disk): Entry => ({ body, disk, key: bodyKey(body) + short(disk) })
 
 function bodyKey(body: Body): string {
   switch (body.kind) {
@@ -173,7 +173,7 @@ function bodyKey(body: Body): string {
       return `s${message}${placeKey(place)}${carried === undefined ? '' : knownKey(carried) + carried.start}`
     }
     case 'delivery':
-      return `d${body.message}${body.start}${body.outcome}`
+      return `d${body.message}${body.start}${short(body.outcome)}`
     case 'finish':
       return `f${body.message}${body.start}`
     case 'replaced':
@@ -181,7 +181,10 @@ function bodyKey(body: Body): string {
   }
 }
 
-export const knownKey = ({ outcome, again }: Known): string => (again ? `${outcome}!` : outcome)
+export const knownKey = ({ outcome, again }: Known): string => short(outcome) + (again ? '!' : '')
+
+/** Enough of a word to tell it from those that could stand in its place. */
+export const short = (word: string): string => word.slice(0, 3)
 
 export const placeKey = ({ lane, index, outOfOrder }: Place): string =>
   `${lane}${index}${outOfOrder ? 'o' : ''}`

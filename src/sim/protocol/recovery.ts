@@ -1,4 +1,4 @@
-/** Recovery: the tail is made durable, the suffix folded by the engine's own WorkingSet and ActiveMessage, the lane cut, the runners
+/** Recovery, when the tail is durable: the suffix folded by the engine's own WorkingSet and ActiveMessage, the lane cut, the runners
  * and marks restored; then each message that was being worked on gets a start that carries what is known.
  * Invariant: only the order of these steps is modelled here; what the records mean is the engine's decision. */
 import { ActiveMessage } from '../../active/active-message.js'
@@ -7,10 +7,10 @@ import { isWaybillError } from '../../errors.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { Carried } from '../../record/start.js'
 import { WorkingSet, type WorkingMessage } from '../../recovery/working-set.js'
-import { captured, vouched } from './checkpoint.js'
+import { captured, fatesAfter } from './checkpoint.js'
 import { envelope } from './content.js'
 import { indexOf, marksOf, placeOf } from './cursor.js'
-import { appended, onDisk, startCount, type History, type Known, type Outcome } from './history.js'
+import { appended, startCount, type History, type Known, type Outcome } from './history.js'
 import type { Rule } from './rules.js'
 import type { Step } from './search.js'
 import { noMarks, type Active, type State } from './state.js'
@@ -32,14 +32,13 @@ export const recoverySteps = (state: State, without: Rule | undefined): Step<Sta
     : []
 
 function recovered(state: State, without: Rule | undefined): State {
-  const isRewritten = without !== 'the last batch is rewritten, not only synced'
   const isIgnored = without !== 'lane content behind the checkpointed end is ignored'
-  const durable = vouched({ ...state, history: onDisk(state.history, 'durable') })
-  const { checkpoint, fates } = durable
+  const { checkpoint } = state
   const end = isIgnored ? checkpoint.end : state.lane.length
   const base: State = {
-    ...(isRewritten ? durable : { ...state, fates }),
+    ...state,
     checkpoint: { ...checkpoint, end },
+    fates: fatesAfter(state.fates, state.history),
     lane: state.lane.slice(0, end),
   }
   if (state.lane.length < end) return { ...base, broken: 'the lane is shorter than the checkpoint says' }

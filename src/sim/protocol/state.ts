@@ -1,6 +1,6 @@
 /** One moment of two messages between journal, lane, checkpoint and crash: plain data, small numbers, never changed.
  * Invariant: states with one future have one key. */
-import { knownKey, placeKey, type History, type Known, type Place } from './history.js'
+import { knownKey, placeKey, short, type History, type Known, type Place } from './history.js'
 
 /** What a checkpoint says. */
 export interface Facts {
@@ -110,9 +110,9 @@ export const isEnded = ({ history }: State, message: number): boolean =>
 
 export function keyOf(state: State): string {
   const { phase, crashCount, pending, history, active, waiting } = state
-  let key = phase + crashCount + restartKey(state)
+  let key = short(phase) + crashCount + restartKey(state)
   if (pending !== undefined)
-    key += `${factsKey(pending.facts)}${placesKey(pending.released)}${pending.isSynced}${pending.isAppended}`
+    key += `${factsKey(pending.facts)}${placesKey(pending.released)}${pending.isSynced ? 's' : ''}${pending.isAppended ? 'a' : ''}`
   key += `|${state.runners.join()}|${state.marked.join()}|${state.fresh.join()}|${state.marks}|`
   // No crash is left: nobody will read the journal again, but for what it says of an end.
   if (crashCount === crashesMax) for (const message of messages) key += isEnded(state, message)
@@ -125,14 +125,14 @@ export function keyOf(state: State): string {
 
 /** What a recovery starts from, lane and history apart. */
 export const restartKey = ({ checkpoint, gone, fates }: State): string =>
-  `${factsKey(checkpoint)}${gone[0].join()}+${gone[1].join()}|${fates[0]}${fates[1]}|`
+  `${factsKey(checkpoint)}${gone[0].join()}+${gone[1].join()}|${short(fates[0])}${short(fates[1])}|`
 
 export const laneKey = (lane: State['lane']): string =>
   lane
     .map((entry) =>
       entry.kind === 'envelope'
-        ? `e${entry.message}${entry.attempts}${entry.disk}`
-        : `m${entry.previous},${entry.envelopes.join()}${entry.disk}`,
+        ? `e${entry.message}${entry.attempts}${short(entry.disk)}`
+        : `m${entry.previous},${entry.envelopes.join()}${short(entry.disk)}`,
     )
     .join('')
 
