@@ -5,16 +5,17 @@
  * - `engine`: submit, deliver at once, outcome durable, finished.
  * - `files`: one file per message. */
 import type { BenchArguments } from './bench.js'
-import { contest } from './contest.js'
+import { contest, shortContest } from './contest.js'
 
 const producerCounts = [1, 10, 100, 1000]
 
-export async function run({ output, directory }: BenchArguments): Promise<void> {
+export async function run({ output, directory, smoke }: BenchArguments): Promise<void> {
   const submissions = await contest({
     directory,
     contenders: ['bare', 'accept'],
     reference: 'bare',
     producerCounts,
+    ...(smoke ? shortContest : undefined),
   })
   output.table('durable submissions, 1 KiB', submissions)
   const lives = await contest({
@@ -22,6 +23,7 @@ export async function run({ output, directory }: BenchArguments): Promise<void> 
     contenders: ['rawlog', 'engine', 'files'],
     reference: 'rawlog',
     producerCounts,
+    ...(smoke ? shortContest : undefined),
   })
   output.table('whole lives, 1 KiB, one recipient', lives)
   output.note('Median (least–most) of the rounds; ratios are taken within a round.')

@@ -37,6 +37,13 @@ const defaults = {
   warmUpMs: 1000,
 }
 
+/** For a smoke run. */
+export const shortContest: Pick<ContestOptions, 'rounds' | 'sliceMs' | 'warmUpMs'> = {
+  rounds: 1,
+  sliceMs: 50,
+  warmUpMs: 50,
+}
+
 /** A row for each contender and number of producers. */
 export async function contest(
   given: Pick<ContestOptions, 'directory' | 'contenders' | 'reference' | 'producerCounts'> &
@@ -49,7 +56,7 @@ export async function contest(
     const rows: Row[] = []
     for (const producerCount of options.producerCounts) {
       const slices = await rounds(runners, producerCount, options)
-      for (const name of options.contenders) rows.push(rowOf(name, producerCount, slices, options.reference))
+      for (const name of options.contenders) rows.push(rowOf(name, producerCount, slices, options))
     }
     for (const runner of runners) await runner.close()
     return rows
@@ -77,7 +84,12 @@ async function rounds(
 
 const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
 
-function rowOf(name: ContenderName, producerCount: number, slices: Slices, reference: ContenderName): Row {
+function rowOf(
+  name: ContenderName,
+  producerCount: number,
+  slices: Slices,
+  { reference, recipientCount }: ContestOptions,
+): Row {
   const own = slices.get(name)!
   const others = slices.get(reference)!
   const of = (quantity: (slice: Slice, round: number) => number): ReturnType<typeof spreadOf> =>
@@ -89,7 +101,11 @@ function rowOf(name: ContenderName, producerCount: number, slices: Slices, refer
     [`of ${reference}`]: of((slice, round) => rateOf(slice) / rateOf(others[round]!)),
     'CPU µs/message': of((slice) => (slice.cpuMs * 1000) / slice.messageCount),
     'syncs/message': of((slice) => slice.syncCount / slice.messageCount),
+    ...(recipientCount > 1 && {
+      'syncs/recipient': of((slice) => slice.syncCount / slice.messageCount / recipientCount),
+    }),
     'bytes/message': of((slice) => slice.writtenBytes / slice.messageCount),
+    'device bytes/message': of((slice) => slice.deviceBytes / slice.messageCount),
     'p50 ms': of((slice) => slice.p50Ms),
     'p99 ms': of((slice) => slice.p99Ms),
   }

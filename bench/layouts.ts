@@ -38,6 +38,8 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
       mkdirSync(own)
       const process = new AskedProcess<Order, Answer>(new URL('./layouts/mixed-life.js', import.meta.url))
       await process.ask({ kind: 'open', directory: own, layout, deferredPercent })
+      // The first one makes segments that later ones use again.
+      await process.ask({ kind: 'slice', producerCount, durationMs: pace.sliceMs })
       entrants.push({ layout, deferredPercent, process, slices: [] })
     }
     for (let round = 0; round < pace.rounds; round++)

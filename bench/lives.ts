@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'
-import { contest, type ContestOptions } from './contest.js'
+import { contest, shortContest, type ContestOptions } from './contest.js'
 import type { ContenderName } from './contenders/by-name.js'
 import { packageRoot } from './machine.js'
 import { installedStores } from './contenders/stores.js'
@@ -27,7 +27,7 @@ const variations = (slowSync: (ms: number) => NodeJS.ProcessEnv): readonly Varia
   { title: 'the engine with 100 000 deferred messages', options: { backlogCount: 100_000 } },
 ]
 
-export async function run({ output, directory }: BenchArguments): Promise<void> {
+export async function run({ output, directory, smoke }: BenchArguments): Promise<void> {
   const library = join(directory, 'slow-sync.so')
   execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', library, join(packageRoot(), 'bench', 'slow-sync.c')])
   const slowSync = (ms: number): NodeJS.ProcessEnv => ({
@@ -39,7 +39,14 @@ export async function run({ output, directory }: BenchArguments): Promise<void> 
   for (const { title, options } of variations(slowSync))
     output.table(
       title,
-      await contest({ directory, contenders, reference: 'rawlog', producerCounts: [100], ...options }),
+      await contest({
+        directory,
+        contenders,
+        reference: 'rawlog',
+        producerCounts: [100],
+        ...options,
+        ...(smoke ? { ...shortContest, backlogCount: Math.min(options.backlogCount ?? 0, 1000) } : undefined),
+      }),
     )
   output.note('Median (least–most) of the rounds; ratios are taken within a round.')
   for (const sentence of missing) output.note(sentence)

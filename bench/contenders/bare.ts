@@ -3,6 +3,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Contender, ContenderOptions, Slice } from './contender.js'
+import { deviceBytes } from './device-bytes.js'
 import { roundUp, zeroedFile } from './zeroed-file.js'
 
 const fileBytes = 64 * 1024 * 1024
@@ -11,12 +12,13 @@ export async function bare({ directory, messageBytes }: ContenderOptions): Promi
   const descriptor = await zeroedFile(join(directory, 'bare'), fileBytes)
   let offset = 0
   return {
-    slice: (producerCount, durationMs) => {
+    slice: async (producerCount, durationMs) => {
       const batch = Buffer.alloc(roundUp(producerCount * messageBytes), 'waybill ')
       const cpuBefore = process.cpuUsage()
+      const deviceBefore = await deviceBytes(directory)
       const startedAt = performance.now()
       let syncCount = 0
-      return new Promise<Slice>((resolve, reject) => {
+      const slice = await new Promise<Omit<Slice, 'deviceBytes'>>((resolve, reject) => {
         const durations: number[] = []
         const write = (): void => {
           if (offset + batch.length > fileBytes) offset = 0
@@ -43,6 +45,7 @@ export async function bare({ directory, messageBytes }: ContenderOptions): Promi
         }
         write()
       })
+      return { ...slice, deviceBytes: (await deviceBytes(directory)) - deviceBefore }
     },
     close: async () => fs.closeSync(descriptor),
   }

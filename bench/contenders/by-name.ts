@@ -9,7 +9,7 @@ type Open = (options: ContenderOptions) => Promise<Contender>
 const store =
   (open: (options: ContenderOptions) => Promise<Store>): Open =>
   async (options) =>
-    produced(await open(options))
+    produced(await open(options), options.directory)
 
 export const contenders: Readonly<Record<ContenderName, Open>> = {
   bare: async (options) => (await import('./bare.js')).bare(options),

@@ -10,6 +10,8 @@ export interface Slice {
   /** Synced writes, and the bytes that they wrote; 0 where the contender does not say. */
   readonly syncCount: number
   readonly writtenBytes: number
+  /** Written to the device meanwhile, by others too; 0 where the kernel does not say. */
+  readonly deviceBytes: number
   /** From a producer's call until its message was durable, milliseconds. */
   readonly p50Ms: number
   readonly p99Ms: number

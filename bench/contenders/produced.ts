@@ -1,14 +1,20 @@
 /** Producers: each submits a message, waits until it is durable, and submits the next.
  * Invariant: a slice ends when everything begun in it is durable, so no contender is paid for work that it still owes. */
 import type { Contender, Slice, Store } from './contender.js'
+import { deviceBytes } from './device-bytes.js'
 
 /** Latencies kept of one slice; more are counted and not kept. */
 const latencyCountMax = 1_000_000
 
-export function produced(store: Store): Contender {
+/** @param directory on the disk whose bytes are counted */
+export function produced(store: Store, directory: string): Contender {
   const latencies = new Float64Array(latencyCountMax)
   return {
-    slice: (producerCount, durationMs) => slice(store, latencies, producerCount, durationMs),
+    slice: async (producerCount, durationMs) => {
+      const before = await deviceBytes(directory)
+      const measured = await slice(store, latencies, producerCount, durationMs)
+      return { ...measured, deviceBytes: (await deviceBytes(directory)) - before }
+    },
     close: () => store.close(),
   }
 }
@@ -18,10 +24,10 @@ async function slice(
   latencies: Float64Array,
   producerCount: number,
   durationMs: number,
-): Promise<Slice> {
+): Promise<Omit<Slice, 'deviceBytes'>> {
   let messageCount = 0
-  const cpuBefore = process.cpuUsage()
   const syncsBefore = store.syncs()
+  const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
   const until = startedAt + durationMs
   const produce = async (): Promise<void> => {

@@ -1,10 +1,10 @@
 /** A queue in one of the layouts, part of whose mail is deferred, in a process of its own.
  * Invariant: a slice is over when all that was submitted in it is delivered, retries included, so that nothing runs while others are
  * measured. Each of a message's first three attempts is deferred with the share's probability, the fourth never is. */
-import { readFileSync } from 'node:fs'
 import { seededPrng, below } from '../../src/base/prng.js'
 import { fixedRetry, openQueue, type Queue } from '../../src/index.js'
 import { answering } from '../asked-process.js'
+import { deviceBytes } from '../contenders/device-bytes.js'
 import { bodyOf, recipientsOf, sender } from '../contenders/payloads.js'
 
 export interface Mix {
@@ -26,7 +26,7 @@ export interface MixedSlice {
   /** Of the whole slice, until the last retry. */
   readonly cpuMs: number
   readonly journalBytes: number
-  /** As the kernel counts them: to the journal, the lanes and all else. */
+  /** To the device: the journal, the lanes, the file system's own, and what others write. */
   readonly deviceBytes: number
   /** Segments in use, at the worst moment. */
   readonly logBytesMost: number
@@ -44,10 +44,12 @@ const submission = { sender, recipients: recipientsOf(1), data: bodyOf(1024) }
 let deferredPercent = 0
 let attemptCount = 0
 let owedCount = 0
+let directory = ''
 let queue: Queue | undefined
 
 async function open(mix: Mix): Promise<void> {
   deferredPercent = mix.deferredPercent
+  directory = mix.directory
   queue = await openQueue(mix.directory, {
     layout: mix.layout,
     segmentBytes: journalSegmentBytes,
@@ -74,7 +76,7 @@ async function slice(producerCount: number, durationMs: number): Promise<MixedSl
   const cpuBefore = process.cpuUsage()
   const attemptsBefore = attemptCount
   const journalBefore = running.stats().journal.writtenBytes
-  const deviceBefore = deviceBytes()
+  const deviceBefore = await deviceBytes(directory)
   let logBytesMost = 0
   const looking = setInterval(() => {
     logBytesMost = Math.max(logBytesMost, logBytes(running))
@@ -104,13 +106,10 @@ async function slice(producerCount: number, durationMs: number): Promise<MixedSl
     p99Ms: latencies[Math.floor(latencies.length * 0.99)] ?? 0,
     cpuMs: (cpu.user + cpu.system) / 1000,
     journalBytes: running.stats().journal.writtenBytes - journalBefore,
-    deviceBytes: deviceBytes() - deviceBefore,
+    deviceBytes: (await deviceBytes(directory)) - deviceBefore,
     logBytesMost,
   }
 }
-
-const deviceBytes = (): number =>
-  Number(/^write_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'latin1'))?.[1] ?? 0)
 
 function logBytes(running: Queue): number {
   const { journal, lanes } = running.stats()

@@ -79,7 +79,7 @@ async function open(order: Opening): Promise<Opened> {
   const attemptMs = order.isDue ? await attempt : undefined
   await new Promise((resolve) => setTimeout(resolve, restMs))
   globalThis.gc?.()
-  contender = produced(store)
+  contender = produced(store, order.directory)
   const rssAfterBytes = process.memoryUsage.rss()
   return { kind: 'opened', acceptedMs, recoveredMs, attemptMs, rssBeforeBytes, rssAfterBytes }
 }

@@ -45,7 +45,7 @@ function recordsIn(file: Buffer): { kind: number; payload: Buffer }[] {
 
 test('rawlog leaves three records of every message in its file, the data among them', async () => {
   const store = await rawlog(options())
-  const slice = await produced(store).slice(7, 50)
+  const slice = await produced(store, directory).slice(7, 50)
   await store.close()
   const records = recordsIn(readFileSync(join(directory, 'rawlog')))
   for (const kind of [1, 2, 3])
@@ -54,9 +54,30 @@ test('rawlog leaves three records of every message in its file, the data among t
   expect(records[0]!.payload.equals(Buffer.concat([data, envelope]))).toBe(true)
 })
 
+test('rawlog writes the bytes that the engine writes for a life, but for what keeps its state', async () => {
+  const bytesOf = async (open: (given: ContenderOptions) => Promise<Store>): Promise<number> => {
+    const store = await open(options())
+    const { writtenBytes, messageCount } = await produced(store, directory).slice(500, 300)
+    await store.close()
+    return writtenBytes / messageCount
+  }
+  const ratio = (await bytesOf(engine)) / (await bytesOf(rawlog))
+  expect(ratio).toBeGreaterThan(0.97)
+  expect(ratio).toBeLessThan(1.25)
+})
+
+test('a producer of rawlog is told only when its bytes are in the file', async () => {
+  const store = await rawlog(options())
+  await store.submit()
+  const [message] = recordsIn(readFileSync(join(directory, 'rawlog')))
+  expect(message?.kind).toBe(1)
+  await store.drained()
+  await store.close()
+})
+
 test('a slice of the engine is over only when a crash finds nothing left to do', async () => {
   const store = await engine(options())
-  const slice = await produced(store).slice(5, 100)
+  const slice = await produced(store, directory).slice(5, 100)
   await store.close()
   expect(slice.messageCount).toBeGreaterThan(0)
   const attempts: string[] = []
@@ -72,7 +93,7 @@ test('a slice of the engine is over only when a crash finds nothing left to do',
 
 test('files leaves no file behind, and synced each message and each outcome', async () => {
   const store = await files(options())
-  const slice = await produced(store).slice(3, 50)
+  const slice = await produced(store, directory).slice(3, 50)
   await store.close()
   expect(slice.messageCount).toBeGreaterThan(0)
   expect(readdirSync(join(directory, 'messages'))).toEqual([])
@@ -92,7 +113,7 @@ test('a slice is not over before the store has done what it owes', async () => {
     syncs: () => ({ syncCount: 0, writtenBytes: 0 }),
     close: async () => undefined,
   }
-  const { messageCount, durationMs } = await produced(store).slice(1, 5)
+  const { messageCount, durationMs } = await produced(store, directory).slice(1, 5)
   expect(owed).toBe(0)
   expect(messageCount).toBeGreaterThan(0)
   expect(durationMs).toBeGreaterThanOrEqual(34)

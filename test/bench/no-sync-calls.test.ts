@@ -43,7 +43,7 @@ test('lives of messages, for longer than a checkpoint takes to come, make no syn
   const options = { directory, messageBytes: 100_000, recipientCount: 1, backlogCount: 50 }
   const store = await engine(options)
   calls = []
-  const slice = await produced(store).slice(20, 2500)
+  const slice = await produced(store, directory).slice(20, 2500)
   await store.close()
   expect(slice.messageCount).toBeGreaterThan(20)
   expect(calls).toEqual([])
