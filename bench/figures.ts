@@ -1,5 +1,6 @@
 /** The plots of the README: which result of which bench stands in which panel. Pure.
  * Invariant: a figure is read from the results, never written here. */
+import { cellText, tablesOf } from './kept-results.js'
 import type { Row, Spread } from './output.js'
 import { barPlot, type BarPanel } from './plot/bars.js'
 import { linePlot, type LinePanel } from './plot/lines.js'
@@ -22,18 +23,6 @@ export const figures: readonly Figure[] = [
   { name: 'layouts', bench: 'layouts', draw: drawLayouts },
 ]
 
-type Tables = ReadonlyMap<string, readonly Row[]>
-
-function tablesOf(rows: readonly Row[]): Tables {
-  const tables = new Map<string, Row[]>()
-  for (const row of rows) {
-    const title = wordIn(row, 'title')
-    if (title === 'machine' || title === 'load') continue
-    tables.set(title, [...(tables.get(title) ?? []), row])
-  }
-  return tables
-}
-
 /** Machine, versions and moment of a run. */
 function sourceOf(rows: readonly Row[]): string[] {
   const machine = rows.find(({ title }) => title === 'machine') ?? {}
@@ -52,10 +41,7 @@ function spread(row: Row, name: string): Spread {
   return cell
 }
 
-function wordIn(row: Row, name: string): string {
-  const cell = row[name]
-  return typeof cell === 'object' ? '' : String(cell)
-}
+const wordIn = (row: Row, name: string): string => cellText(row[name])
 
 const numberIn = (row: Row, name: string): number => Number(row[name])
 

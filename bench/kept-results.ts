@@ -1,0 +1,19 @@
+/** Results as they are kept: rows of one run, those about the machine and the load among them. Pure. */
+import type { Cell, Row } from './output.js'
+
+/** The tables of a run by title, in the order in which they were measured. */
+export type Tables = ReadonlyMap<string, readonly Row[]>
+
+export function tablesOf(rows: readonly Row[]): Tables {
+  const tables = new Map<string, Row[]>()
+  for (const row of rows) {
+    const title = cellText(row['title'])
+    if (title === 'machine' || title === 'load') continue
+    tables.set(title, [...(tables.get(title) ?? []), row])
+  }
+  return tables
+}
+
+/** A word or a number; nothing for a measurement. */
+export const cellText = (cell: Cell | undefined): string =>
+  cell === undefined || typeof cell === 'object' ? '' : String(cell)

@@ -1,0 +1,186 @@
+/** The figures of README.md, as text. Pure.
+ * Invariant: every number comes from a result that is kept; what has no result is left out. A test holds README.md against it. */
+import { cellText, tablesOf, type Tables } from './kept-results.js'
+import type { Cell, Row } from './output.js'
+import { shownNumber } from './plot/scales.js'
+
+export const beginMark = '<!-- figures: begin -->'
+export const endMark = '<!-- figures: end -->'
+
+/** Rows of each bench by its name. */
+export type Kept = ReadonlyMap<string, readonly Row[]>
+
+export function readmeWith(readme: string, kept: Kept): string {
+  const begin = readme.indexOf(beginMark)
+  const end = readme.indexOf(endMark)
+  if (begin < 0 || end < begin) throw new Error('README.md has no place for figures')
+  return `${readme.slice(0, begin + beginMark.length)}\n\n${figuresText(kept)}\n\n${readme.slice(end)}`
+}
+
+function figuresText(kept: Kept): string {
+  const parts = sections.flatMap(({ bench, text }) => {
+    const rows = kept.get(bench)
+    return rows === undefined ? [] : [`${text(tablesOf(rows))}\n\n${sourceText(bench, rows)}`]
+  })
+  return parts.join('\n\n')
+}
+
+const plot = (name: string, alt: string): string => `![${alt}](bench/results/plots/${name}.svg)`
+
+function sourceText(bench: string, rows: readonly Row[]): string {
+  const machine = rows.find(({ title }) => title === 'machine') ?? {}
+  const said = (name: string): string => cellText(machine[name])
+  const [fileSystem] = said('fileSystem').split(' ')
+  return `<sub>\`npm run bench -- ${bench}\`, ${said('startedAt').slice(0, 10)}: ${said('cpu')}, ${said('cores')} cores, ${fileSystem}, Node ${said('node').slice(1)}; load average before it: ${said('loadAverage')}</sub>`
+}
+
+const sections: readonly { readonly bench: string; readonly text: (tables: Tables) => string }[] = [
+  { bench: 'commit', text: commitText },
+  { bench: 'lives', text: livesText },
+  { bench: 'relay', text: relayText },
+  { bench: 'scale', text: scaleText },
+  { bench: 'sustained', text: sustainedText },
+  { bench: 'layouts', text: layoutsText },
+]
+
+const firstTable = (tables: Tables): readonly Row[] => [...tables.values()][0] ?? []
+
+function commitText(tables: Tables): string {
+  const accepted = firstTable(tables).filter(({ contender }) => contender === 'accept')
+  const rows = accepted.map((row) => ({
+    producers: cellText(row['producers']),
+    'submissions/s': shown(row['messages/s']),
+    'of the bare loop': shown(row['of bare']),
+    'syncs/message': shown(row['syncs/message']),
+    'bytes/message': shown(row['bytes/message']),
+    p99: `${shown(row['p99 ms'])} ms`,
+  }))
+  return [
+    'Durable submissions of 1 KiB, beside a loop that writes and syncs the same bytes and does nothing else:',
+    '',
+    markdownTable(rows),
+  ].join('\n')
+}
+
+function livesText(tables: Tables): string {
+  const all = firstTable(tables)
+  const engine = all.filter(({ contender }) => contender === 'engine')
+  const stores = all.filter(({ contender }) => !['engine', 'rawlog', 'files'].includes(cellText(contender)))
+  const byProducers = engine.map((row) => {
+    const best = bestOf(stores.filter(({ producers }) => producers === row['producers']))
+    return {
+      producers: cellText(row['producers']),
+      'lives/s': shown(row['messages/s']),
+      'of rawlog': shown(row['of rawlog']),
+      'best store': best === undefined ? '–' : `${cellText(best['contender'])}, ${shown(best['messages/s'])}`,
+      'syncs/message': shown(row['syncs/message']),
+      'bytes/message': shown(row['bytes/message']),
+      'submit p99': `${shown(row['p99 ms'])} ms`,
+    }
+  })
+  return [
+    'The life of a message: submitted, durable, delivered at once, its outcome recorded, finished. Beside it _rawlog_, a loop that appends the same',
+    'framed, checksummed records with group commit and keeps no state (the ceiling of this runtime), other stores, and one file per message.',
+    '',
+    plot('lives', 'lives per second by number of producers'),
+    '',
+    markdownTable(byProducers),
+    '',
+    'The same at 100 producers with larger messages, more recipients, slower disks and a backlog:',
+    '',
+    plot('lives-variations', 'lives per second, variations'),
+  ].join('\n')
+}
+
+function bestOf(rows: readonly Row[]): Row | undefined {
+  return [...rows].sort((a, b) => medianOf(b['messages/s']) - medianOf(a['messages/s']))[0]
+}
+
+function relayText(tables: Tables): string {
+  const rows = [...tables].map(([title, table]) => {
+    const of = (relay: string, name: string): Cell | undefined =>
+      table.find((row) => row['relay'] === relay)?.[name]
+    return {
+      load: title,
+      'waybill/s': shown(of('waybill', 'messages/s')),
+      'Postfix/s': shown(of('postfix', 'messages/s')),
+      'Haraka/s': shown(of('haraka', 'messages/s')),
+      '× Postfix': shown(of('postfix', 'waybill is × as fast')),
+      '× Haraka': shown(of('haraka', 'waybill is × as fast')),
+      '× Postfix per CPU second': shown(of('postfix', 'waybill needs 1/× of the CPU')),
+    }
+  })
+  return [
+    'The relay: smtp-source → relay → smtp-sink, messages completed per second. Postfix and Haraka do what they do by default, on the same disk;',
+    'Haraka does not sync what it accepts.',
+    '',
+    plot('relay', 'messages per second through a relay'),
+    '',
+    markdownTable(rows),
+  ].join('\n')
+}
+
+function scaleText(tables: Tables): string {
+  const rows = firstTable(tables).map((row) => ({
+    deferred: shown(row['deferred']),
+    'accepts after': `${shown(row['accepts after ms'])} ms`,
+    'delivers after': withUnit(row['delivers after ms'], 'ms'),
+    'files not cached': withUnit(row['cold: delivers ms'], 'ms'),
+    'memory added': `${shown(row['added MiB'])} MiB`,
+    'disk/message': withUnit(row['disk bytes/message'], 'B'),
+    mailq: `${shown(row['mailq: all ms'])} ms`,
+    'lives/s of the empty queue': shown(row['of the empty queue']),
+    'recovers after SIGKILL': `${shown(row['recovers after kill ms'])} ms`,
+  }))
+  return [
+    'A queue as it grows, opened by a new process:',
+    '',
+    plot('scale', 'start, memory and rate by deferred messages'),
+    '',
+    markdownTable(rows),
+  ].join('\n')
+}
+
+function sustainedText(tables: Tables): string {
+  const rows = [...tables.values()][1] ?? []
+  const quarters = rows.map((row) => ({
+    quarter: cellText(row['quarter']),
+    'lives/s': shown(row['lives/s']),
+    'submit p99': `${shown(row['p99 ms'])} ms`,
+    memory: `${shown(row['RSS MiB'])} MiB`,
+    'queue on disk': `${shown(row['disk MiB'])} MiB`,
+  }))
+  return [
+    'Full rate without a pause, medians of the first and the last quarter:',
+    '',
+    plot('sustained', 'rate, latency, memory and disk over time'),
+    '',
+    markdownTable(quarters),
+  ].join('\n')
+}
+
+function layoutsText(): string {
+  return 'One log for everything, or a lane per retry interval: [src/lane/README.md](src/lane/README.md#which-layout).'
+}
+
+const medianOf = (cell: Cell | undefined): number =>
+  typeof cell === 'object' && cell !== null ? cell.median : Number(cell ?? NaN)
+
+const shown = (cell: Cell | undefined): string =>
+  cell === undefined || cell === null ? '–' : shownNumber(medianOf(cell))
+
+const withUnit = (cell: Cell | undefined, unit: string): string =>
+  cell === undefined || cell === null ? '–' : `${shown(cell)} ${unit}`
+
+/** As prettier would write it. */
+function markdownTable(rows: readonly Readonly<Record<string, string>>[]): string {
+  const names = Object.keys(rows[0] ?? {})
+  const widths = names.map((name) => Math.max(3, name.length, ...rows.map((row) => row[name]!.length)))
+  const lineOf = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`
+  return [
+    lineOf(names),
+    lineOf(widths.map((width) => '-'.repeat(width))),
+    ...rows.map((row) => lineOf(names.map((name) => row[name]!))),
+  ].join('\n')
+}
