@@ -41,6 +41,9 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+/** `-f`, `--queue`. */
+export const flagOf = (option: string): string => (option.length === 1 ? `-${option}` : `--${option}`)
+
 /** @throws UsageError */
 export function parseArguments(command: Command, args: readonly string[]): Arguments {
   const options: NonNullable<ParseArgsConfig['options']> = {}
@@ -53,7 +56,7 @@ export function parseArguments(command: Command, args: readonly string[]): Argum
   const all = (name: string): readonly string[] => given(name).map(String)
   for (const [name, { many = false, value }] of Object.entries(command.options)) {
     if (value !== undefined && !many && given(name).length > 1)
-      throw new UsageError(`--${name} is given twice`)
+      throw new UsageError(`${flagOf(name)} is given twice`)
   }
   return { one: (name) => all(name).at(-1), all, isSet: (name) => given(name).length > 0, rest: positionals }
 }

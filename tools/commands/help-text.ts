@@ -1,6 +1,6 @@
 /** Help for people. Pure. */
 import type { LoadedGroup } from './catalogue.js'
-import type { Command } from './command.js'
+import { flagOf, type Command } from './command.js'
 
 export function overviewOf(groups: readonly LoadedGroup[]): string {
   const names = groups.flatMap(({ commands }) => commands.map(({ name }) => name))
@@ -20,7 +20,7 @@ export function overviewOf(groups: readonly LoadedGroup[]): string {
 
 /** `-n, --name VALUE`. */
 export function optionNames(long: string, { short, value }: Command['options'][string]): string {
-  const names = long.length === 1 ? `-${long}` : `${short === undefined ? '' : `-${short}, `}--${long}`
+  const names = short === undefined || short === long ? flagOf(long) : `-${short}, ${flagOf(long)}`
   return value === undefined ? names : `${names} ${value}`
 }
 

@@ -1,6 +1,6 @@
 /** Values on the command line: text → data, or an error that says what was expected. Pure. */
 import { readDuration } from '../../src/policy/duration.js'
-import { UsageError } from './command.js'
+import { flagOf, UsageError } from './command.js'
 
 /** The queue's directory when none is named. */
 export const queueUsual = './var/queue'
@@ -17,7 +17,7 @@ export function parseEndpoint(option: string, text: string, hostUsual: string, p
   const host = isPort ? '' : (match?.[1] ?? match?.[2] ?? '')
   const port = Number(isPort ? match?.[2] : (match?.[3] ?? portUsual))
   if (match === null || !(port >= 0 && port <= 65_535)) {
-    throw new UsageError(`--${option} wants HOST:PORT, not '${text}'`)
+    throw new UsageError(`${flagOf(option)} wants HOST:PORT, not '${text}'`)
   }
   return { host: host === '' ? hostUsual : host, port }
 }
@@ -29,7 +29,7 @@ export const formatEndpoint = ({ host, port }: Endpoint): string =>
 export function parseDurationOption(option: string, text: string): number {
   const durationMs = readDuration(text)
   if (durationMs === undefined)
-    throw new UsageError(`--${option} wants a duration like 5m or 1h30m, not '${text}'`)
+    throw new UsageError(`${flagOf(option)} wants a duration like 5m or 1h30m, not '${text}'`)
   return durationMs
 }
 
@@ -40,7 +40,8 @@ export const parseDurations = (option: string, text: string): number[] =>
 /** `1000`, `100K`, `50M`. @returns bytes @throws UsageError */
 export function parseBytes(option: string, text: string): number {
   const match = /^(\d{1,12})([kKmMgG]?)$/.exec(text)
-  if (match === null) throw new UsageError(`--${option} wants bytes like 1000, 100K or 50M, not '${text}'`)
+  if (match === null)
+    throw new UsageError(`${flagOf(option)} wants bytes like 1000, 100K or 50M, not '${text}'`)
   const powers: Readonly<Record<string, number>> = { k: 1, m: 2, g: 3 }
   return Number(match[1]) * 1024 ** (powers[(match[2] ?? '').toLowerCase()] ?? 0)
 }
@@ -48,13 +49,14 @@ export function parseBytes(option: string, text: string): number {
 /** @throws UsageError */
 export function parseCount(option: string, text: string, least: number): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : -1
-  if (count < least) throw new UsageError(`--${option} wants a number of at least ${least}, not '${text}'`)
+  if (count < least)
+    throw new UsageError(`${flagOf(option)} wants a number of at least ${least}, not '${text}'`)
   return count
 }
 
 /** @throws UsageError */
 export function parseWord<T extends string>(option: string, text: string, words: readonly T[]): T {
   const word = words.find((candidate) => candidate === text)
-  if (word === undefined) throw new UsageError(`--${option} wants ${words.join(' or ')}, not '${text}'`)
+  if (word === undefined) throw new UsageError(`${flagOf(option)} wants ${words.join(' or ')}, not '${text}'`)
   return word
 }

@@ -1,0 +1,243 @@
+/** What cron, PHP, git send-email and mailx call, and what they get. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openQueue, WaybillError, type ErrorCode, type ListedMessage } from '../../src/index.js'
+import { sysexitOfError, sysexitOfResult } from '../../tools/commands/sysexits.js'
+import { RelayProcess } from '../end-to-end/relay-process.js'
+import { openSink } from '../end-to-end/sink.js'
+import { runWaybill, type Ended } from './command-process.js'
+
+let directory: string
+let relay: RelayProcess | undefined
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-sendmail-'))
+})
+afterEach(async () => {
+  await relay?.kill()
+  relay = undefined
+  await rm(directory, { recursive: true, force: true })
+})
+
+const queue = (): string => join(directory, 'queue')
+const sendmail = (args: readonly string[], input: string): Promise<Ended> =>
+  runWaybill(['sendmail', '--queue', queue(), ...args], { directory, input })
+
+interface Lying extends Pick<ListedMessage, 'sender' | 'recipients'> {
+  readonly data: string
+}
+
+/** What lies in the queue, once there is something. */
+async function lying(): Promise<Lying[]> {
+  const taken: Lying[] = []
+  const own = await openQueue(queue(), {
+    transports: {
+      take: {
+        deliver: async (request) => {
+          const data = await request.data()
+          taken.push({
+            sender: request.sender,
+            recipients: [...request.recipients].sort(),
+            data: Buffer.isBuffer(data) ? data.toString('latin1') : '',
+          })
+          return { kind: 'delivered' }
+        },
+      },
+    },
+    route: () => ({ transport: 'take', nexthop: 'here' }),
+  })
+  for (const endMs = performance.now() + 10_000; taken.length === 0 && performance.now() < endMs;)
+    await sleep(20)
+  own.crash()
+  return taken
+}
+
+const text = 'From: a@example.org\nTo: t@example.net\nSubject: x\n\nbody\n'
+
+test.each<[string, string[], string, Partial<Lying>]>([
+  [
+    'cron',
+    ['-FCronDaemon', '-i', '-B8BITMIME', '-oem', 'root@example.net'],
+    'Subject: Cron <root> job\n\noutput\n.\nmore\n',
+    {
+      recipients: ['root@example.net'],
+      data: expect.stringMatching(/From: CronDaemon <[^]*output\r\n\.\r\nmore\r\n$/) as unknown as string,
+    },
+  ],
+  [
+    'cronie, with -odi -or0s, which are ignored',
+    ['-FCronDaemon', '-odi', '-oem', '-oi', '-or0s', '-f', 'root@example.org', 'a@example.net'],
+    'x\n.\ny\n',
+    { sender: 'root@example.org', data: expect.stringMatching(/x\r\n\.\r\ny\r\n$/) as unknown as string },
+  ],
+  [
+    'PHP',
+    ['-t', '-i', '-fwww@example.org'],
+    'To: one@example.net, Two <two@example.net>\nBcc: three@example.net\nSubject: x\n\nbody\n',
+    {
+      sender: 'www@example.org',
+      recipients: ['one@example.net', 'three@example.net', 'two@example.net'],
+      data: expect.stringMatching(/^(?![^]*Bcc)/) as unknown as string,
+    },
+  ],
+  [
+    'git send-email',
+    ['-i', '-f', 'dev@example.org', 'list@example.net', 'peer@example.net'],
+    text,
+    { sender: 'dev@example.org', recipients: ['list@example.net', 'peer@example.net'] },
+  ],
+  [
+    'mailx, with -r',
+    ['-oi', '-r', 'me@example.org', '--', 'a@example.net'],
+    text,
+    { sender: 'me@example.org' },
+  ],
+  ['a null sender', ['-f', '<>', 'a@example.net'], text, { sender: '' }],
+  ['a null sender in one word', ['-f<>', 'a@example.net'], text, { sender: '' }],
+  [
+    'a recipient that looks like an option',
+    ['-i', '--', '-odd@example.net'],
+    text,
+    { recipients: ['-odd@example.net'] },
+  ],
+  [
+    'a dot that ends the message',
+    ['a@example.net'],
+    'x\n.\ny\n',
+    { data: expect.stringMatching(/x\r\n$/) as unknown as string },
+  ],
+  [
+    '-bm, -n, -m, -U and -G',
+    ['-bm', '-n', '-m', '-U', '-G', 'a@example.net'],
+    text,
+    { recipients: ['a@example.net'] },
+  ],
+])('it does what %s wants', async (_, args, input, expected) => {
+  expect(await sendmail(args, input)).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  expect(await lying()).toMatchObject([expected])
+})
+
+test('-v tells where the message lies, or who took it', async () => {
+  const told = await sendmail(['-v', 'a@example.net'], text)
+  expect(told).toMatchObject({ exitCode: 0, stdout: '' })
+  expect(told.stderr).toMatch(
+    /^waybill sendmail: [0-9A-Z]{16} lies in .* for 1 recipients, until a relay starts\n$/,
+  )
+  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  await relay.start()
+  expect((await sendmail(['-v', 'a@example.net'], text)).stderr).toBe(
+    `waybill sendmail: taken by 127.0.0.1:${relay.endpoint.port}\n`,
+  )
+})
+
+const dialog = [
+  'EHLO me',
+  'MAIL FROM:<a@example.org>',
+  'RCPT TO:<b@example.net>',
+  'DATA',
+  'Subject: x',
+  '',
+  'body',
+  '.',
+]
+const replies =
+  /^220 [^]*\n250[ -][^]*\n250 [^]*\n250 [^]*\n354 [^]*\n250 2\.0\.0 queued as [0-9A-Z]{16}\r\n221 /
+
+test('-bs is an SMTP session, without a relay; the end of the input is a QUIT', async () => {
+  const ended = await sendmail(['-bs'], `${dialog.join('\r\n')}\r\n`)
+  expect(ended).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(ended.stdout).toMatch(replies)
+  expect(await lying()).toEqual([
+    { sender: 'a@example.org', recipients: ['b@example.net'], data: 'Subject: x\r\n\r\nbody\r\n' },
+  ])
+})
+
+test('-bs is an SMTP session with the relay that has the queue open', async () => {
+  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  await relay.start()
+  const ended = await sendmail(['-bs'], `${[...dialog, 'QUIT'].join('\r\n')}\r\n`)
+  expect(ended).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(ended.stdout).toMatch(replies)
+})
+
+test('a message that was not ended when the input of -bs ends is none', async () => {
+  const ended = await sendmail(['-bs'], `${dialog.slice(0, -1).join('\r\n')}\r\n`)
+  expect(ended.stdout).not.toContain('queued')
+}, 30_000)
+
+test('-bs to a server that is not there is to be tried again', async () => {
+  expect(await runWaybill(['sendmail', '-bs', '--smtp', '127.0.0.1:1'], { directory })).toMatchObject({
+    exitCode: 75,
+    stderr: expect.stringContaining('nobody answers') as string,
+  })
+})
+
+test.each<[string, string[], number]>([
+  ['an unknown option', ['-Z'], 64],
+  ['a mode that there is not', ['-bp', 'a@example.net'], 64],
+  ['-f twice', ['-f', 'a@b', '-f', 'c@d', 'e@example.net'], 64],
+  ['-f and -r', ['-f', 'a@b', '-r', 'c@d', 'e@example.net'], 64],
+  ['no recipient', ['-i'], 64],
+  ['no recipient in the header', ['-t'], 64],
+  ['an address that is none', ['a b@example.net'], 65],
+  ['a message that is too large', ['--size-limit', '10', 'a@example.net'], 65],
+])('%s ends with its code of sysexits.h', async (_, args, exitCode) => {
+  const ended = await sendmail(args, 'Subject: none\n\nbody\n')
+  expect(ended).toMatchObject({ exitCode, stdout: '' })
+  expect(ended.stderr).toMatch(/^waybill sendmail: /)
+})
+
+test('a directory that is no queue is a matter of configuration', async () => {
+  const foreign = join(directory, 'foreign')
+  await mkdir(foreign)
+  await writeFile(join(foreign, 'letter.txt'), '')
+  expect(await runWaybill(['sendmail', '--queue', foreign, 'a@example.net'], { directory })).toMatchObject({
+    exitCode: 78,
+    stderr: expect.stringContaining('NOT_A_QUEUE') as string,
+  })
+})
+
+test.each<[ErrorCode, number]>([
+  ['ADDRESS_INVALID', 65],
+  ['MESSAGE_TOO_LARGE', 65],
+  ['DISK_FULL', 75],
+  ['QUEUE_LOCKED', 75],
+  ['QUEUE_CRASHED', 75],
+  ['FORMAT_NEWER', 78],
+  ['OPTION_INVALID', 78],
+  ['LOG_CORRUPT', 74],
+  ['DISK_FAILED', 74],
+])('%s is exit code %d', (code, exitCode) => {
+  expect(sysexitOfError(new WaybillError(code, 'x'))).toBe(exitCode)
+})
+
+test('what this user may not do is 77, whoever says so; what nobody foresaw is 70', () => {
+  expect(sysexitOfError(new WaybillError('DISK_FAILED', 'x', { errno: 'EACCES' }))).toBe(77)
+  expect(sysexitOfError(Object.assign(new Error('x'), { code: 'EPERM' }))).toBe(77)
+  expect(sysexitOfError(Object.assign(new Error('x'), { code: 'ENOTDIR' }))).toBe(74)
+  expect(sysexitOfError(new Error('x'))).toBe(70)
+})
+
+test('the worst outcome decides: one that failed for good before one that is put off', () => {
+  const failed = { kind: 'failed', status: '5.1.1', reason: 'no' } as const
+  const deferred = { kind: 'deferred', status: '4.2.1', reason: 'later' } as const
+  expect(sysexitOfResult([{ kind: 'delivered' }, deferred, failed])).toBe(69)
+  expect(sysexitOfResult([{ kind: 'delivered' }, deferred])).toBe(75)
+  expect(sysexitOfResult({ kind: 'delivered' })).toBe(0)
+})
+
+test('over SMTP a recipient that is refused is 69, one that is put off 75', async () => {
+  const sink = await openSink()
+  try {
+    const to = ['--smtp', `${sink.host}:${sink.port}`]
+    const over = (recipient: string): Promise<Ended> =>
+      runWaybill(['sendmail', ...to, recipient], { directory, input: text })
+    expect(await over('fail-1@example.net')).toMatchObject({ exitCode: 69 })
+    expect(await over('defer9-1@example.net')).toMatchObject({ exitCode: 75 })
+    expect(await over('ok-1@example.net')).toMatchObject({ exitCode: 0 })
+  } finally {
+    sink.close()
+  }
+})
