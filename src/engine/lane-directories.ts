@@ -2,11 +2,7 @@
  * Invariant: a directory's name is durable before a log is written in it. */
 import { WaybillError } from '../errors.js'
 import type { Disk } from '../disk/disk.js'
-
-export const lanesDirectory = 'lanes'
-export const laneDirectory = (lane: number): string => `${lanesDirectory}/${lane}`
-export const envelopesDirectory = (lane: number): string => `${laneDirectory(lane)}/envelopes`
-export const dataDirectory = (lane: number): string => `${laneDirectory(lane)}/data`
+import { dataDirectory, envelopesDirectory, laneDirectory, lanesDirectory } from '../recovery/queue-paths.js'
 
 /** Makes directories for the lanes that are new, and removes those that no checkpoint names: they were made after it, or
  * retired by it. A new lane's directory is made again even if it is there, because an earlier life may have made it and

@@ -7,8 +7,7 @@ import { WaybillError } from '../errors.js'
 import { journalDirectory } from '../log/journal.js'
 import { formatVersion, segmentIndexOf } from '../log/segment.js'
 import { queueHeaderName, writeQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
-import { lanesDirectory } from './lane-directories.js'
-import { spoolDirectory } from './spool.js'
+import { lanesDirectory, spoolDirectory } from '../recovery/queue-paths.js'
 
 const directories = [journalDirectory, lanesDirectory, spoolDirectory]
 

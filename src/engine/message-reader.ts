@@ -11,6 +11,7 @@ import type { Frame, SegmentFiles } from '../log/segment-files.js'
 import { decodeEnvelope, frameRecipientsMax, type DataPlace, type Envelope } from '../record/envelope.js'
 import { decodeRecipients } from '../record/recipients.js'
 import { frameHeaderBytes, type KindName } from '../record/frame.js'
+import { spoolPath } from '../recovery/queue-paths.js'
 import type { Spool } from './spool.js'
 
 export class MessageReader {
@@ -117,7 +118,7 @@ export class MessageReader {
       case 'lane':
         return this.#dataLog(place.lane).placeOf(data.position)
       case 'spool':
-        return { path: `spool/${data.number}` }
+        return { path: spoolPath(data.number) }
       case 'ref':
         return {}
     }

@@ -10,8 +10,9 @@ import { SegmentFiles } from '../log/segment-files.js'
 import { SegmentGrid } from '../log/segment.js'
 import type { Checkpoint, LanePositions } from '../record/checkpoint.js'
 import type { QueueHeader } from '../recovery/queue-header.js'
+import { dataDirectory, envelopesDirectory } from '../recovery/queue-paths.js'
 import { dataLog, envelopesLog } from './holding.js'
-import { arrangeLaneDirectories, dataDirectory, envelopesDirectory } from './lane-directories.js'
+import { arrangeLaneDirectories } from './lane-directories.js'
 import type { EngineOptions } from './options.js'
 
 export interface LaneCallbacks {

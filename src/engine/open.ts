@@ -8,6 +8,7 @@ import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
 import { readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
+import { spoolDirectory, spoolNumberOf } from '../recovery/queue-paths.js'
 import { Engine } from './engine.js'
 import { QueueEmitter } from './events.js'
 import { Life } from './life.js'
@@ -17,7 +18,7 @@ import { journalFiles, openJournal } from './open-journal.js'
 import { openLanes } from './open-lanes.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './options.js'
 import type { Parts } from './parts.js'
-import { Spool, spoolDirectory, spoolNumberOf } from './spool.js'
+import { Spool } from './spool.js'
 
 export interface OpenedEngine {
   readonly parts: Parts

@@ -4,18 +4,10 @@
  * exists at a start and is neither named by the suffix nor older than that is an orphan of the crash. */
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { isWaybillError } from '../errors.js'
+import { spoolDirectory, spoolPath } from '../recovery/queue-paths.js'
 
-export const spoolDirectory = 'spool'
-const namePattern = /^([0-9a-f]{12,14})\.mail$/
 /** Numbers of one life: a life's first is above all that earlier ones gave, without reading what they were. */
 const numbersPerLife = 2 ** 28
-
-const spoolName = (number: number): string => `${number.toString(16).padStart(12, '0')}.mail`
-
-export function spoolNumberOf(name: string): number | undefined {
-  const digits = namePattern.exec(name)?.[1]
-  return digits === undefined ? undefined : Number.parseInt(digits, 16)
-}
 
 /** A spool file that is being written. */
 export interface SpoolFile {
@@ -57,7 +49,7 @@ export class Spool {
   async create(): Promise<SpoolFile> {
     const number = ++this.#highest
     this.#pending.add(number)
-    const path = `${spoolDirectory}/${spoolName(number)}`
+    const path = spoolPath(number)
     let file: DiskFile
     try {
       file = await this.#disk.open(path, 'create')
@@ -94,7 +86,7 @@ export class Spool {
   }
 
   async read(number: number, bytes: number): Promise<Buffer> {
-    const file = await this.#disk.open(`${spoolDirectory}/${spoolName(number)}`, 'read')
+    const file = await this.#disk.open(spoolPath(number), 'read')
     try {
       const data = Buffer.allocUnsafe(bytes)
       const length = await file.read(data, 0)
@@ -107,7 +99,7 @@ export class Spool {
   /** Removes a file; one that somebody else has removed is gone as well. */
   async unlink(number: number): Promise<void> {
     try {
-      await this.#disk.unlink(`${spoolDirectory}/${spoolName(number)}`)
+      await this.#disk.unlink(spoolPath(number))
     } catch (error) {
       if (!isWaybillError(error) || error.place.errno !== 'ENOENT') throw error
     }

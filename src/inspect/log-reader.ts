@@ -5,7 +5,7 @@ import type { PositionVisitor, SegmentFiles } from '../log/segment-files.js'
 import { classAt, kindAt, kindName, payloadAt, timeAt } from '../record/frame.js'
 import { damageAt, type Finding, type Report } from './finding.js'
 import { Presence } from './presence.js'
-import type { LogName, QueueDirectory } from './queue-directory.js'
+import { directoryOf, type LogName, type QueueDirectory } from './queue-directory.js'
 import type { LoggedRecord } from './records.js'
 import { indexesOf } from './segment-trouble.js'
 import { floorOf, type Snapshot } from './snapshot.js'
@@ -111,7 +111,7 @@ async function* segmentsOf(
   const { grid } = files
   const presence = new Presence(directory, snapshot)
   const end = position(Math.min(to ?? Infinity, endOfLog(name, snapshot)))
-  const there = await directory.segments(name === 'journal' ? 'journal' : `lanes/${name}`)
+  const there = await directory.segments(directoryOf(name))
   const needed = indexesOf(files, position(Math.max(from ?? 0, floorOfLog(name, snapshot))), end)
   for (const index of [...new Set([...there, ...needed])].sort((a, b) => a - b)) {
     const first = position(Math.max(from ?? 0, grid.firstOf(index)))

@@ -7,7 +7,8 @@ import type { SegmentFiles } from '../log/segment-files.js'
 import { decodeEnvelope, frameRecipientsMax, type Envelope } from '../record/envelope.js'
 import { frameHeaderBytes, payloadBytesMax, type KindName } from '../record/frame.js'
 import { decodeRecipients } from '../record/recipients.js'
-import { spoolPath, type LogName, type QueueDirectory } from './queue-directory.js'
+import { spoolPath } from '../recovery/queue-paths.js'
+import type { LogName, QueueDirectory } from './queue-directory.js'
 
 /** Where an envelope stands, and in which log. */
 export interface Located {

@@ -11,7 +11,7 @@ import { damageAt, findingOf, isDamage, type Finding, type Report } from './find
 import { fold } from './fold.js'
 import { MessageContent } from './message-content.js'
 import { Presence } from './presence.js'
-import type { QueueDirectory } from './queue-directory.js'
+import { directoryOf, type QueueDirectory } from './queue-directory.js'
 import { selectsLane, type QueuedMessage, type QueueName, type Selection } from './queued-message.js'
 import type { LaneView, Snapshot } from './snapshot.js'
 import { readSurviving, type Gap } from './surviving-frames.js'
@@ -157,8 +157,7 @@ export class Messages {
       this.#options.onProgress?.(this.#doneBytes, this.#allBytes)
       if (batch.length > 0) yield batch
     }
-    for (const index of await this.#directory.segments(view.inJournal ? 'journal' : `lanes/${view.log}`))
-      await files.forget(index)
+    for (const index of await this.#directory.segments(directoryOf(view.log))) await files.forget(index)
   }
 }
 

@@ -13,18 +13,16 @@ import {
   segmentIndexOf,
 } from '../log/segment.js'
 import { queueHeaderName, readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
+import { lanesDirectory } from '../recovery/queue-paths.js'
 import type { Finding } from './finding.js'
 import { readOnly } from './read-only-disk.js'
 
-export const lanesDirectory = 'lanes'
-export const spoolDirectory = 'spool'
-export const spoolPath = (number: number): string =>
-  `${spoolDirectory}/${number.toString(16).padStart(12, '0')}.mail`
-export const spoolNumberOf = (name: string): number | undefined =>
-  /^[0-9a-f]{12,14}\.mail$/.test(name) ? Number.parseInt(name, 16) : undefined
-
 /** Which log a reader reads: the journal, or one of a lane's two. */
 export type LogName = 'journal' | `${number}/envelopes` | `${number}/data`
+
+/** Of its segments. */
+export const directoryOf = (name: LogName): string =>
+  name === 'journal' ? journalDirectory : `${lanesDirectory}/${name}`
 
 export interface LogPlace {
   readonly name: LogName
@@ -83,10 +81,9 @@ export class QueueDirectory {
       return new SegmentFiles(this.disk, journalDirectory, 0, 'journal', new SegmentGrid(segmentBytes))
     const [lane, part] = name.split('/') as [string, 'envelopes' | 'data']
     const number = 2 * Number(lane) + (part === 'data' ? 1 : 0)
-    const directory = `${lanesDirectory}/${lane}/${part}`
     return new SegmentFiles(
       this.disk,
-      directory,
+      directoryOf(name),
       number,
       `lane ${lane} ${part}`,
       new SegmentGrid(laneSegmentBytes),
@@ -101,7 +98,7 @@ export class QueueDirectory {
       .map(Number)
     for (const lane of lanes.sort((a, b) => a - b))
       for (const part of ['envelopes', 'data'] as const)
-        found.push({ name: `${lane}/${part}`, directory: `${lanesDirectory}/${lane}/${part}` })
+        found.push({ name: `${lane}/${part}`, directory: directoryOf(`${lane}/${part}`) })
     return found
   }
 

@@ -5,12 +5,13 @@ import { nowhere, position, type Position } from '../base/position.js'
 import { holdLane, incomingLane, type LaneKind } from '../lane/lane.js'
 import { segmentHeaderBytes } from '../log/segment.js'
 import type { Checkpoint } from '../record/checkpoint.js'
+import { lanesDirectory, spoolDirectory } from '../recovery/queue-paths.js'
 import { readMarks } from '../recovery/read-marks.js'
 import type { WorkingMessage, WorkingSet } from '../recovery/working-set.js'
 import { findingOf, isDamage, isSame, type Finding } from './finding.js'
 import { fold } from './fold.js'
 import { missingSegments, viewJournal, type JournalView } from './journal-view.js'
-import { lanesDirectory, spoolDirectory, type LogName, type QueueDirectory } from './queue-directory.js'
+import type { LogName, QueueDirectory } from './queue-directory.js'
 
 export interface LaneView {
   readonly lane: number

@@ -2,9 +2,10 @@
 import type { Position } from '../base/position.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { segmentHeaderBytes, segmentIndexOf } from '../log/segment.js'
+import { lanesDirectory } from '../recovery/queue-paths.js'
 import { isSame, type Finding, type Report } from './finding.js'
 import { walkLog, type LogRange } from './log-reader.js'
-import { lanesDirectory, type LogName, type QueueDirectory } from './queue-directory.js'
+import { directoryOf, type LogName, type QueueDirectory } from './queue-directory.js'
 import { indexesOf, segmentTrouble } from './segment-trouble.js'
 import { takeSnapshot, type LaneView, type Snapshot } from './snapshot.js'
 
@@ -37,10 +38,10 @@ async function laneTroubles(directory: QueueDirectory, { lanes }: Snapshot): Pro
     if (lane.inJournal) continue
     for (const [name, floor, end] of logsOf(lane)) {
       const files = directory.log(name)
-      for (const file of await directory.disk.list(`${lanesDirectory}/${name}`))
+      for (const file of await directory.disk.list(directoryOf(name)))
         if (segmentIndexOf(file) === undefined)
           findings.push({
-            log: `${lanesDirectory}/${name}/${file}`,
+            log: `${directoryOf(name)}/${file}`,
             bytes: 0,
             reason: 'the file is no segment',
             lost: 'nothing, but the queue does not open',

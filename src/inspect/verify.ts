@@ -2,10 +2,11 @@
  * needed, each lane up to where it is trusted, each message with its recipients and data, what a start would insist on, and the promises
  * that need no history: no message in two places, no outcome twice, nothing without its record.
  * A torn tail is normal; corruption is not. Before the positions of the newest checkpoint nothing is needed, and nothing is judged. */
+import { spoolDirectory, spoolNumberOf } from '../recovery/queue-paths.js'
 import { DataVerifier } from './verify-data.js'
 import { damageAt, findingOf, isDamage, type Finding, type Report } from './finding.js'
 import { Messages } from './messages.js'
-import { spoolDirectory, spoolNumberOf, type QueueDirectory } from './queue-directory.js'
+import type { QueueDirectory } from './queue-directory.js'
 import type { QueuedMessage } from './queued-message.js'
 import { SeenIds } from './seen-ids.js'
 import { takeSnapshot, type Snapshot } from './snapshot.js'

@@ -5,13 +5,13 @@ import type { Prng } from '../../src/base/prng.js'
 import type { Disk } from '../../src/disk/disk.js'
 import { appendGroup, messageGroup, type EnvelopeFacts } from '../../src/engine/message-group.js'
 import { dataLog, envelopesLog } from '../../src/engine/holding.js'
-import { dataDirectory, envelopesDirectory } from '../../src/engine/lane-directories.js'
 import { WaybillError } from '../../src/errors.js'
 import { LaneLog } from '../../src/log/lane-log.js'
 import { SegmentFiles } from '../../src/log/segment-files.js'
 import { SegmentGrid, segmentHeaderBytes } from '../../src/log/segment.js'
 import type { LanePositions } from '../../src/record/checkpoint.js'
 import { frameBytes, kinds } from '../../src/record/frame.js'
+import { dataDirectory, envelopesDirectory } from '../../src/recovery/queue-paths.js'
 
 /** Bytes handed to the system between two waits for the disk. */
 const unsyncedBytesMax = 32 * 1024 * 1024

@@ -4,6 +4,7 @@ import { findingOf, isDamage } from '../../src/inspect/finding.js'
 import { MessageContent } from '../../src/inspect/message-content.js'
 import type { QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
+import { spoolPath } from '../../src/recovery/queue-paths.js'
 import { UsageError } from './command.js'
 import {
   complainOf,
@@ -139,7 +140,7 @@ function envelopeText(message: QueuedMessage, addresses: readonly string[], nowM
 }
 
 const placeText = ({ envelope, log, at }: QueuedMessage): string =>
-  `${envelope.data.kind === 'spool' ? `in spool file ${envelope.data.number.toString(16).padStart(12, '0')}` : envelope.data.kind === 'ref' ? 'kept elsewhere' : 'in the log'}; envelope at ${log} ${at}`
+  `${envelope.data.kind === 'spool' ? `in ${spoolPath(envelope.data.number)}` : envelope.data.kind === 'ref' ? 'kept elsewhere' : 'in the log'}; envelope at ${log} ${at}`
 
 function stateOf(
   { active, notes }: QueuedMessage,
