@@ -97,17 +97,17 @@ syncs 500/s   0.60 ms each, last 0.50 ms   written 3.8 MiB/s
 journal 2 segments, 2 spare   suffix 68 KiB   not yet durable 0 bytes   checkpoints 1
 
 lanes, counted 8s ago
-queue     lane  interval  messages  data     envelopes  marks
+queue     lane  interval  messages     data  envelopes  marks
 incoming  0                      0  0 bytes                 0
-deferred  2     5m          12 345  11 MiB   1.9 MiB       17
-hold      1                      3  2.9 KiB  4.0 KiB        0
+deferred  2           5m    12 345   11 MiB    1.9 MiB     17
+hold      1                      3  2.9 KiB    4.0 KiB      0
 
 destinations, 5, the slowest first
 destination    state     window  busy  waiting  delivered  done in  reason
-dead.example   dead, 4m       0     0        0  0.0/s               4.4.1 no route?[2J
-stuck.example  canary         5     1        3  0.0/s      –
-slow.example   ready          5     5       50  0.5/s      1m50s
-quick.example  ready         20    20      100  2 000/s    0s
+dead.example   dead, 4m       0     0        0      0.0/s           4.4.1 no route?[2J
+stuck.example  canary         5     1        3      0.0/s        –
+slow.example   ready          5     5       50      0.5/s    1m50s
+quick.example  ready         20    20      100    2 000/s     60ms
 and 1 more`.slice(1),
   )
 })
@@ -116,7 +116,7 @@ test('without an earlier sample there are no rates, and without counts no messag
   const text = textOf({ ...view, before: undefined, counts: undefined })
   expect(text).toContain('accepted         –   delivered         –')
   expect(text).toContain('lanes, counting …')
-  expect(text).toMatch(/^deferred {2}2 {5}5m {8}– {9}– /m)
+  expect(text).toMatch(/^deferred {2}2 {11}5m {9}– {5}– /m)
 })
 
 test.each<[string, Partial<Sample['statistics']>, RegExp]>([

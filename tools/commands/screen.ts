@@ -48,10 +48,13 @@ export class Screen {
 
   draw(lines: readonly FrameLine[]): void {
     if (!this.#isOpen) return
-    const { rows } = this.size
-    const body = lines
-      .slice(0, rows)
-      .map(({ text, style }) => (style === 'plain' ? text : styles[style] + text + reset) + eraseToEndOfLine)
+    const { columns, rows } = this.size
+    const body = lines.slice(0, rows).map(({ text, style }) => {
+      if (style === 'plain') return text + eraseToEndOfLine
+      // The head of a table is a bar from edge to edge.
+      const whole = style === 'head' ? text.padEnd(columns) : text
+      return styles[style] + whole + reset + eraseToEndOfLine
+    })
     this.#output.write(home + body.join('\r\n') + eraseBelow)
   }
 

@@ -144,10 +144,11 @@ function lanesOf({ now, counts }: TopView): FrameLine[] {
       lane.markCount,
     ]
   })
-  const [head = '', ...body] = table(
+  const [head = '', ...body] = toRight(
     ['queue', 'lane', 'interval', 'messages', 'data', 'envelopes', 'marks'],
+    ['interval', 'messages', 'data', 'envelopes'],
     rows,
-  ).split('\n')
+  )
   const counted =
     counts === undefined ? 'counting …' : `counted ${durationText(now.wallMs - counts.atMs)} ago`
   return [
@@ -155,6 +156,21 @@ function lanesOf({ now, counts }: TopView): FrameLine[] {
     { text: head, style: 'head' },
     ...body.map((text): FrameLine => ({ text, style: 'plain' })),
   ]
+}
+
+/** Lines of a table in which texts of the named columns stand to the right, like numbers. */
+function toRight(heads: readonly string[], columns: readonly string[], rows: readonly Cell[][]): string[] {
+  const widths = heads.map((head, i) =>
+    Math.max(head.length, ...rows.map((row) => (typeof row[i] === 'string' ? row[i].length : 0))),
+  )
+  const padded = rows.map((row) =>
+    row.map((cell, i) =>
+      typeof cell === 'string' && columns.includes(heads[i]!) ? cell.padStart(widths[i]!) : cell,
+    ),
+  )
+  const padHead = (head: string, i: number): string =>
+    columns.includes(head) ? head.padStart(widths[i]!) : head
+  return table(heads.map(padHead), padded).split('\n')
 }
 
 const captioned = (text: string): FrameLine[] => [
@@ -201,8 +217,9 @@ function destinationsOf(view: TopView): FrameLine[] {
   const found = slowest(view)
   const { destinationCount, wallMs } = view.now
   if (found.length === 0) return captioned('no destinations')
-  const [head = '', ...body] = table(
+  const [head = '', ...body] = toRight(
     ['destination', 'state', 'window', 'busy', 'waiting', 'delivered', 'done in', 'reason'],
+    ['delivered', 'done in'],
     found.map(({ destination, rate, drainMs }): Cell[] => [
       printable(destination.name),
       stateText(destination, wallMs),
@@ -213,7 +230,7 @@ function destinationsOf(view: TopView): FrameLine[] {
       drainText(drainMs),
       reasonText(destination),
     ]),
-  ).split('\n')
+  )
   const more = destinationCount - found.length
   return [
     ...captioned(`destinations, ${destinationCount}, the slowest first`),
