@@ -86,8 +86,16 @@ export class Sink {
   }
 }
 
-/** One turn of a relay. @throws Error when messages do not arrive, or more than were sent */
-export async function flow(relay: Relay, sink: Sink, load: Load, messageCount: number): Promise<FlowSlice> {
+/** One turn of a relay.
+ * @param stillMs how long nothing may arrive
+ * @throws Error when messages do not arrive, or more than were sent */
+export async function flow(
+  relay: Relay,
+  sink: Sink,
+  load: Load,
+  messageCount: number,
+  stillMs: number = stillMsMax,
+): Promise<FlowSlice> {
   const due = sink.messageCount + messageCount
   const cpuBeforeMs = treeUsage(relay.processId).cpuMs
   const startedAt = performance.now()
@@ -106,7 +114,7 @@ export async function flow(relay: Relay, sink: Sink, load: Load, messageCount: n
     const now = sink.messageCount
     if (now > seen) stillSince = performance.now()
     seen = now
-    const isStill = performance.now() - stillSince > stillMsMax
+    const isStill = performance.now() - stillSince > stillMs
     if (isStill || failure !== undefined)
       throw new Error(`${relay.name}: ${due - seen} of ${messageCount} messages do not arrive`, {
         cause: failure,
