@@ -14,6 +14,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'mail through the relay, beside Postfix and Haraka: smtp-source → relay → smtp-sink',
     run: async (args) => (await import('./relay.js')).run(args),
   },
+  smtp: {
+    about: 'what a message costs on its way in: a bare socket, smtp-server, the relay before its queue',
+    run: async (args) => (await import('./smtp.js')).run(args),
+  },
   checksum: {
     about: 'CRC-32 in JavaScript and in zlib by length: where src/base/checksum.ts switches',
     run: async (args) => (await import('./checksum.js')).run(args),

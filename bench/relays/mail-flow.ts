@@ -86,6 +86,16 @@ export class Sink {
   }
 }
 
+/** Sends so many messages with smtp-source; settles when all were taken. */
+export async function source(port: number, load: Load, messageCount: number): Promise<void> {
+  const counts = `-s ${load.sessionCount} -m ${messageCount} -l ${load.messageBytes}`
+  const addresses = '-f sender@example.org -t recipient@example.net'
+  await promisify(execFile)(programs[0]!, [
+    ...(load.isReused ? ['-d'] : []),
+    ...`${counts} ${addresses} 127.0.0.1:${port}`.split(' '),
+  ])
+}
+
 /** One turn of a relay.
  * @param stillMs how long nothing may arrive
  * @throws Error when messages do not arrive, or more than were sent */
@@ -100,12 +110,7 @@ export async function flow(
   const cpuBeforeMs = treeUsage(relay.processId).cpuMs
   const startedAt = performance.now()
   let failure: unknown
-  const counts = `-s ${load.sessionCount} -m ${messageCount} -l ${load.messageBytes}`
-  const addresses = '-f sender@example.org -t recipient@example.net'
-  const sent = promisify(execFile)(programs[0]!, [
-    ...(load.isReused ? ['-d'] : []),
-    ...`${counts} ${addresses} 127.0.0.1:${relay.port}`.split(' '),
-  ]).catch((error: unknown) => {
+  const sent = source(relay.port, load, messageCount).catch((error: unknown) => {
     failure = error
   })
   let seen = sink.messageCount
