@@ -8,7 +8,7 @@ import type { Finding } from './finding.js'
 import type { JournalView } from './journal-view.js'
 import { floorOfLog } from './log-reader.js'
 import type { LogName, QueueDirectory } from './queue-directory.js'
-import { snapshotOf, type Snapshot } from './snapshot.js'
+import { snapshotOf, takeSnapshot, type Snapshot } from './snapshot.js'
 
 export type Past =
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
@@ -21,19 +21,24 @@ export async function snapshotAt(
   at: Position,
 ): Promise<Past> {
   const { grid } = journal.files
-  const oldestIndex = journal.indexes[0]
-  const gone: Past = {
-    kind: 'gone',
-    oldest: position(oldestIndex === undefined ? 0 : grid.firstOf(oldestIndex)),
-    newest: journal.end,
-  }
-  if (at > journal.end || oldestIndex === undefined) return gone
+  if (at > journal.end || journal.indexes.length === 0) return goneFrom(journal)
   const { checkpoint, end } = await checkpointBefore(journal, at)
   const suffix = checkpoint?.suffix
   // A life's first segment repeats the checkpoint of the life before; before the very first there is none, and nothing to miss.
-  if (suffix === undefined || !journal.indexes.includes(grid.indexOf(suffix))) return gone
-  return { kind: 'snapshot', snapshot: await snapshotOf(directory, journal, checkpoint, end) }
+  if (suffix === undefined || !journal.indexes.includes(grid.indexOf(suffix))) return goneFrom(journal)
+  const snapshot = await snapshotOf(directory, journal, checkpoint, end)
+  if (snapshot.findings.length === 0) return { kind: 'snapshot', snapshot }
+  const { journal: later } = await takeSnapshot(directory)
+  // Recycled while it was read.
+  if (!later.indexes.includes(grid.indexOf(suffix))) return goneFrom(later)
+  return { kind: 'snapshot', snapshot }
 }
+
+const goneFrom = ({ files, indexes: [oldest], end }: JournalView): Past => ({
+  kind: 'gone',
+  oldest: position(oldest === undefined ? 0 : files.grid.firstOf(oldest)),
+  newest: end,
+})
 
 /** Each segment begins with a copy of the newest checkpoint, so at most one segment is read.
  * @returns with the end of the last record before the position */

@@ -1,7 +1,8 @@
 /** `waybill cat ID`: one message, as Postfix's postcat shows it: envelope, what became of each recipient, header, body. */
 import { findMessage } from '../../src/inspect/find-message.js'
-import { findingOf, isDamage } from '../../src/inspect/finding.js'
+import { findingOf } from '../../src/inspect/finding.js'
 import { MessageContent } from '../../src/inspect/message-content.js'
+import { Presence } from '../../src/inspect/presence.js'
 import type { QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { spoolPath } from '../../src/recovery/queue-paths.js'
@@ -64,10 +65,10 @@ async function show(inspected: Inspected): Promise<number> {
     addresses = await content.recipients(message, 0, message.envelope.recipientCount)
     if (wants('h') || wants('b')) data = await content.data(message)
   } catch (error) {
-    if (!isDamage(error)) throw error
-    const finding = findingOf(error, { log: message.log }, `content of ${id}`)
-    trouble = finding.reason
-    report(finding)
+    const finding = findingOf(error, content.log(message.log).placeOf(message.at), `content of ${id}`)
+    const isThere = await new Presence(directory, snapshot).isThere(message.lane, message.at)
+    trouble = isThere ? finding.reason : 'the relay has moved it meanwhile'
+    if (isThere) report(finding)
   }
   const { header, body } = split(data ?? Buffer.alloc(0))
   if (args.isSet('json')) {

@@ -1,6 +1,6 @@
 /** `waybill log at POSITION`: the queue as it was when the journal ended there. */
 import { position } from '../../src/base/position.js'
-import { findingOf, type Finding } from '../../src/inspect/finding.js'
+import type { Finding } from '../../src/inspect/finding.js'
 import { Messages } from '../../src/inspect/messages.js'
 import { isStillNeeded, snapshotAt } from '../../src/inspect/past.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
@@ -14,7 +14,7 @@ import {
   type Inspected,
 } from './inspection.js'
 import { jsonOf, listingRule, textOf } from './mailq.js'
-import { addressesIn, waitingAddresses } from './selection.js'
+import { addressesIn, readableAddresses } from './selection.js'
 
 export const logAt: InspectCommand = inspectCommand(
   {
@@ -43,25 +43,20 @@ async function show(inspected: Inspected): Promise<number> {
     )
     return exits.wrong
   }
-  for (const finding of past.snapshot.findings) report(finding)
   let goneCount = 0
+  const newest = past.snapshot.findings.length > 0 ? await takeSnapshot(directory) : now
   // What lay there then may be recycled by now: that is no damage.
   const judge = (finding: Finding): void => {
-    if (isStillNeeded(finding, directory, now)) report(finding)
+    if (isStillNeeded(finding, directory, newest)) report(finding)
     else goneCount++
   }
+  for (const finding of past.snapshot.findings) judge(finding)
   const messages = new Messages(directory, past.snapshot, { report: judge })
   let count = 0
   let activeCount = 0
   for await (const batch of messages.batches())
     for (const message of batch) {
-      let addresses = addressesIn(message)
-      try {
-        addresses ??= await waitingAddresses(message, messages.content)
-      } catch (error) {
-        judge(findingOf(error, messages.content.log(message.log).placeOf(message.at), 'recipients'))
-        addresses = []
-      }
+      const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, judge)) ?? []
       if (args.isSet('json')) out.json(jsonOf(message, addresses))
       else out.text((count === 0 ? listingRule : '\n') + textOf(message, addresses))
       count++

@@ -1,5 +1,4 @@
 /** `waybill mailq`: who is in the queue, as Postfix's mailq shows it. */
-import { findingOf, isDamage } from '../../src/inspect/finding.js'
 import { Messages } from '../../src/inspect/messages.js'
 import { matchesEnvelope, matchesRecipients, type QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
@@ -13,7 +12,7 @@ import {
   type Inspected,
 } from './inspection.js'
 import { printable, reasonsByIndex, senderText, shortTime } from './mail-text.js'
-import { addressesIn, selectionOf, selectionOptions, waitingAddresses } from './selection.js'
+import { addressesIn, readableAddresses, selectionOf, selectionOptions } from './selection.js'
 import { parseCount } from './values.js'
 
 export const mailq: InspectCommand = inspectCommand(
@@ -35,6 +34,7 @@ export const mailq: InspectCommand = inspectCommand(
 
 export const listingRule: string = '----Queue ID----- --Size-- ---Arrival Time---- --Sender/Recipient------\n'
 const indent = `${' '.repeat(17)} ${' '.repeat(8)} ${' '.repeat(19)} `
+const noAddresses: readonly string[] = []
 /** Column at which a reason ends. */
 const reasonWidth = 76
 
@@ -56,14 +56,8 @@ async function list(inspected: Inspected): Promise<number> {
   batches: for await (const batch of messages.batches()) {
     for (const message of batch) {
       if (!matchesEnvelope(message, selection)) continue
-      let addresses = addressesIn(message)
-      try {
-        addresses ??= await waitingAddresses(message, messages.content)
-      } catch (error) {
-        if (!isDamage(error)) throw error
-        report(findingOf(error, { log: message.log }, `recipients of ${message.envelope.id}`))
-        addresses = []
-      }
+      const addresses =
+        addressesIn(message) ?? (await readableAddresses(message, messages, report)) ?? noAddresses
       if (!matchesRecipients(addresses, selection)) continue
       if (json) out.json(jsonOf(message, addresses))
       else out.text((count === 0 ? listingRule : '\n') + textOf(message, addresses))

@@ -1,6 +1,5 @@
 /** `waybill qshape`: how old the mail is, by domain, in the form of Postfix's qshape. */
 import { AgeTable, type AgeRow } from '../../src/inspect/age-table.js'
-import { findingOf, isDamage } from '../../src/inspect/finding.js'
 import { Messages } from '../../src/inspect/messages.js'
 import {
   domainOf,
@@ -19,7 +18,7 @@ import {
   type Inspected,
 } from './inspection.js'
 import { printable } from './mail-text.js'
-import { addressesIn, laneOf, waitingAddresses } from './selection.js'
+import { addressesIn, laneOf, readableAddresses } from './selection.js'
 import { parseCount, parseDurationOption } from './values.js'
 
 export const qshape: InspectCommand = inspectCommand(
@@ -79,13 +78,8 @@ async function show(inspected: Inspected): Promise<number> {
         ages.add(envelope.sender === '' ? 'MAILER-DAEMON' : domainOf(envelope.sender), ageMs)
         continue
       }
-      try {
-        const addresses = addressesIn(message) ?? (await waitingAddresses(message, messages.content))
-        for (const address of addresses) ages.add(domainOf(address), ageMs)
-      } catch (error) {
-        if (!isDamage(error)) throw error
-        report(findingOf(error, { log: message.log }, `recipients of ${envelope.id}`))
-      }
+      const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, report))
+      for (const address of addresses ?? []) ages.add(domainOf(address), ageMs)
     }
   progress.end()
   const rows = [ages.total, ...ages.domains.slice(0, shownMax)]

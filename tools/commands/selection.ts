@@ -1,11 +1,8 @@
 /** The options that choose among messages, the same for every listing. */
+import { findingOf, type Report } from '../../src/inspect/finding.js'
 import type { MessageContent } from '../../src/inspect/message-content.js'
-import {
-  matchesEnvelope,
-  matchesRecipients,
-  type QueuedMessage,
-  type Selection,
-} from '../../src/inspect/queued-message.js'
+import type { Messages } from '../../src/inspect/messages.js'
+import type { QueuedMessage, Selection } from '../../src/inspect/queued-message.js'
 import type { Arguments, Option } from './command.js'
 import { UsageError } from './command.js'
 import { parseDurationOption } from './values.js'
@@ -49,18 +46,6 @@ export function laneOf(text: string | undefined): Selection['lane'] {
   }
 }
 
-/** @returns the addresses that wait, when the message is selected; undefined when it is not
- * @throws WaybillError LOG_CORRUPT */
-export async function selected(
-  message: QueuedMessage,
-  selection: Selection,
-  content: MessageContent,
-): Promise<readonly string[] | undefined> {
-  if (!matchesEnvelope(message, selection)) return undefined
-  const addresses = addressesIn(message) ?? (await waitingAddresses(message, content))
-  return matchesRecipients(addresses, selection) ? addresses : undefined
-}
-
 /** Without a wait, when they stand in the envelope itself. */
 export function addressesIn({ envelope, waiting }: QueuedMessage): readonly string[] | undefined {
   if (envelope.recipientFrames.length > 0) return undefined
@@ -75,4 +60,21 @@ export async function waitingAddresses(
 ): Promise<readonly string[]> {
   const all = await content.recipients(message, 0, message.envelope.recipientCount)
   return message.waiting === undefined ? all : message.waiting.map((index) => all[index] ?? '?')
+}
+
+/** Those that wait. What cannot be read is reported, unless a relay has moved the message meanwhile.
+ * @returns undefined when they cannot be read */
+export async function readableAddresses(
+  message: QueuedMessage,
+  { content, presence }: Pick<Messages, 'content' | 'presence'>,
+  report: Report,
+): Promise<readonly string[] | undefined> {
+  try {
+    return await waitingAddresses(message, content)
+  } catch (error) {
+    const place = content.log(message.log).placeOf(message.at)
+    const finding = findingOf(error, place, `recipients of ${message.envelope.id}`)
+    if (await presence.isThere(message.lane, message.at)) report(finding)
+    return undefined
+  }
 }
