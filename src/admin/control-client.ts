@@ -18,7 +18,7 @@ import {
   type VerbRequest,
 } from './control-protocol.js'
 import { connectControl } from './control-socket.js'
-import type { VerbOptions } from './verb.js'
+import type { VerbOptions } from './tally.js'
 
 const stallMs = 30_000
 

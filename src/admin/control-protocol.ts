@@ -7,7 +7,7 @@ import type { ListedMessage } from '../engine/listing.js'
 import { checkSelector, type Selector } from '../engine/selector.js'
 import type { LaneStatistics, QueueStatistics } from '../engine/statistics.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
-import type { VerbResult } from './verb.js'
+import type { VerbResult } from './tally.js'
 
 export const controlVersion = 1
 /** A request is short; a message that is listed may name a thousand recipients and why each of them waits. */

@@ -3,18 +3,16 @@
 import { createServer, type Socket } from 'node:net'
 import { systemClock, type Clock } from '../base/clock.js'
 import { ControlChannel } from './control-channel.js'
-import { answerLine, requestBytesMax, type ControlRequest } from './control-protocol.js'
-import { ControlSession, type ControlledQueue } from './control-session.js'
+import { answerLine, requestBytesMax } from './control-protocol.js'
+import { ControlSession, type ControlledQueue, type SessionWitness } from './control-session.js'
 import { bindControl } from './control-socket.js'
 import { Traffic } from './control-traffic.js'
 
-export interface ControlOptions {
+export interface ControlOptions extends SessionWitness {
   /** Clients at once; more are told to come again. Default 16. */
   readonly clientCountMax?: number
   /** How long a client may leave an answer unread before it is let go, milliseconds. Default 30 000. */
   readonly stallMs?: number
-  /** Told before a request is carried out. */
-  readonly onRequest?: (request: ControlRequest) => void
   /** The socket could not take a client. */
   readonly onError?: (error: Error) => void
   readonly clock?: Clock
@@ -58,9 +56,7 @@ export async function serveControl(
       return channel.end()
     }
     channels.add(channel)
-    const session = new ControlSession(channel, queue, traffic, clock, (request) =>
-      options.onRequest?.(request),
-    )
+    const session = new ControlSession(channel, queue, traffic, clock, options)
     await session.run()
     channels.delete(channel)
   }

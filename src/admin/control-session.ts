@@ -13,11 +13,12 @@ import {
   readRequest,
   type ControlAnswer,
   type ControlRequest,
+  type VerbOutcome,
   type VerbRequest,
 } from './control-protocol.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { Traffic } from './control-traffic.js'
-import type { VerbOptions, VerbResult } from './verb.js'
+import type { VerbOptions, VerbResult } from './tally.js'
 
 /** What the control socket uses of a queue. */
 export interface ControlledQueue {
@@ -40,6 +41,16 @@ export interface ControlledQueue {
   ): Promise<VerbResult>
 }
 
+/** Who wants to know what is done. */
+export interface SessionWitness {
+  /** Before a request is carried out. */
+  readonly onRequest?: (request: ControlRequest) => void
+  /** A verb has ended. */
+  readonly onOutcome?: (request: VerbRequest, outcome: VerbOutcome) => void
+  /** A request ended with an error. */
+  readonly onRefusal?: (request: ControlRequest, error: WaybillError) => void
+}
+
 /** How long a client may take to ask. */
 const requestWaitMs = 10_000
 /** Progress is not told more often. */
@@ -52,20 +63,20 @@ export class ControlSession {
   readonly #queue: ControlledQueue
   readonly #traffic: Traffic
   readonly #clock: Clock
-  readonly #onRequest: (request: ControlRequest) => void
+  readonly #witness: SessionWitness
 
   constructor(
     channel: ControlChannel,
     queue: ControlledQueue,
     traffic: Traffic,
     clock: Clock,
-    onRequest: (request: ControlRequest) => void,
+    witness: SessionWitness,
   ) {
     this.#channel = channel
     this.#queue = queue
     this.#traffic = traffic
     this.#clock = clock
-    this.#onRequest = onRequest
+    this.#witness = witness
   }
 
   /** Settles when the client has left and nothing is done for it any more. */
@@ -81,7 +92,7 @@ export class ControlSession {
       if (request === undefined) return this.#channel.end()
       // Said too late: what it was to stop has ended.
       if (request.do === 'stop') continue
-      this.#onRequest(request)
+      this.#witness.onRequest?.(request)
       const stop = new AbortController()
       void upcoming.then((next) => {
         if (next === undefined || isStop(next)) stop.abort()
@@ -90,6 +101,7 @@ export class ControlSession {
         await this.#perform(request, stop.signal)
       } catch (error) {
         if (!isWaybillError(error)) throw error
+        this.#witness.onRefusal?.(request, error)
         await this.#fail(error)
       }
     }
@@ -159,11 +171,16 @@ export class ControlSession {
     }
     try {
       const counts = await carriedOut(this.#queue, request, { signal: stop, onProgress })
-      await this.#answer({ kind: 'result', outcome: { ...counts, stopped: stop.aborted } })
+      await this.#ended(request, { ...counts, stopped: false })
     } catch (error) {
       if (!isWaybillError(error, 'VERB_ABORTED')) throw error
-      await this.#answer({ kind: 'result', outcome: { ...soFar, stopped: true } })
+      await this.#ended(request, { ...soFar, stopped: true })
     }
+  }
+
+  #ended(request: VerbRequest, outcome: VerbOutcome): Promise<void> {
+    this.#witness.onOutcome?.(request, outcome)
+    return this.#answer({ kind: 'result', outcome })
   }
 
   async #watch(intervalMs: number, stop: AbortSignal): Promise<void> {

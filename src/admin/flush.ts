@@ -7,7 +7,8 @@ import type { Order } from '../engine/orders.js'
 import type { Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
 import type { Lane } from '../lane/lane.js'
-import { carryOut, requireSelection, Tally, type VerbOptions, type VerbResult } from './verb.js'
+import { Tally, type VerbOptions, type VerbResult } from './tally.js'
+import { carryOut, requireSelection } from './verb.js'
 
 export interface FlushOptions extends VerbOptions {
   /** Messages started in a second; Infinity: as fast as there is room among the active. Default 100. */

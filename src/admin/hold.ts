@@ -2,7 +2,8 @@
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
 import type { Selector } from '../engine/selector.js'
-import { carryOut, type VerbOptions, type VerbResult } from './verb.js'
+import type { VerbOptions, VerbResult } from './tally.js'
+import { carryOut } from './verb.js'
 
 const order: Order = { kind: 'move', lane: 'hold', changes: {} }
 

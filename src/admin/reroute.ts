@@ -3,7 +3,8 @@
 import type { OpenedEngine } from '../engine/open.js'
 import type { Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
-import { carryOut, type VerbOptions, type VerbResult } from './verb.js'
+import type { VerbOptions, VerbResult } from './tally.js'
+import { carryOut } from './verb.js'
 
 export interface NewRoute {
   /** A name in `transports`. Without one the transport is still asked for. */

@@ -143,8 +143,8 @@ export class Engine {
           logs?.data.extend()
         }
       for (const message of messages) this.#resume(message)
-      this.intake.run()
     }
+    this.intake.run()
     const durationMs = options.clock.monotonicMs() - startedAt
     events.emit('recovered', { messageCount: messages.length, cutBytes, durationMs })
   }

@@ -49,11 +49,11 @@ export class Intake {
     this.#reading = new LaneReading(parts, () => this.wake())
   }
 
-  /** Recovery has ended: runners go. */
+  /** Recovery has ended: runners go; that of `hold` in any life, because it only passes what is marked. */
   run(): void {
     this.#running = true
-    // The runner of `hold` passes what is marked, and stops at the first one that waits.
-    for (const lane of this.#parts.lanes) this.#turns.push(lane)
+    const { lanes, options } = this.#parts
+    for (const lane of lanes) if (options.deliver || lane.kind === 'hold') this.#turns.push(lane)
     this.wake()
   }
 
@@ -151,6 +151,7 @@ export class Intake {
     const { clock } = this.#parts.options
     const monotonicMs = clock.monotonicMs()
     let waitMs = Infinity
+    if (!this.#parts.options.deliver) return
     for (const lane of this.#parts.lanes) {
       if (lane.kind !== 'retry') continue
       const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))

@@ -49,14 +49,13 @@ export interface Walk {
 }
 
 const recipientsReadMax = 1000
-/** How long a listing waits for the end of a recovery, and for a checkpoint: on a full disk it may never come, and then what is known
- * is listed. */
+/** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed. */
 const waitMs = 10_000
 
 /** @throws WaybillError OPTION_INVALID, QUEUE_CRASHED, LOG_CORRUPT */
 export async function* list(parts: Parts, engine: Engine, selector: Selector): AsyncGenerator<ListedMessage> {
   // Until recovery has ended nobody knows what is active.
-  await soonAtLeast(parts, engine.recovered)
+  await parts.life.orEnd(engine.recovered)
   const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
   for await (const batch of selected(parts, selector, { trust }))
     for (const found of batch)

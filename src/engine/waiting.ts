@@ -1,10 +1,11 @@
 /** Messages that wait in lanes, read from the lanes' logs a few at a time: what waited at one moment, however long it is read.
  * Invariant: a message waits when it stands in its lane at or behind the runner's position, is not marked, and the lane is trusted
- * so far. Segments and marks of what is being read stay until the reading ends. */
+ * so far. Segments that are being read stay until the reading ends. */
 import { position, type Position } from '../base/position.js'
 import type { EnvelopePlace } from '../active/active-message.js'
 import type { SegmentPins } from '../garbage/pins.js'
 import type { Lane } from '../lane/lane.js'
+import type { MarksThen } from '../lane/marks.js'
 import { journalLog } from '../log/journal-writer.js'
 import type { PositionVisitor } from '../log/segment-files.js'
 import { decodeEnvelope, type Envelope } from '../record/envelope.js'
@@ -43,22 +44,22 @@ export class Stretch {
   readonly #parts: Parts
   readonly #from: Position
   readonly #end: Position
+  readonly #marks: MarksThen
 
   constructor(parts: Parts, lane: Lane) {
     this.lane = lane
     this.#parts = parts
     this.#from = lane.runner.position
     this.#end = lane.logs?.envelopes.end ?? parts.journal.end
-    lane.marks.keep()
+    this.#marks = lane.marks.snapshot()
     this.#eachSegment((pins, index) => pins.pin(index))
   }
 
   end(): void {
-    this.lane.marks.letGo()
     this.#eachSegment((pins, index) => pins.release(index))
   }
 
-  /** Batches in order; what was marked before it is read is left out.
+  /** Batches in order. What has moved meanwhile is among them: `waits` tells.
    * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what is not trusted then is left out
    * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED */
   async *batches(trust: () => Promise<void>): AsyncGenerator<readonly WaitingMessage[]> {
@@ -86,7 +87,7 @@ export class Stretch {
     const batch: WaitingMessage[] = []
     const visit: PositionVisitor = (window, offset, place, bytes) => {
       if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return false
-      if (lane.marks.has(place)) return false
+      if (this.#marks.has(place)) return false
       batch.push({
         envelope: decodeEnvelope(payloadAt(window, offset)),
         place: { lane: lane.number, position: place, bytes, outOfOrder: true },

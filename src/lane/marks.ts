@@ -15,13 +15,20 @@ const wordsPerChunk = chunkBytes / alignmentBytes / 32
 interface Chunk {
   readonly words: Uint32Array
   count: number
+  /** The snapshot after which it was made: older ones share it. */
+  readonly generation: number
+}
+
+/** Marks as they were at one moment. */
+export interface MarksThen {
+  has(envelope: Position): boolean
 }
 
 export class Marks {
   readonly #chunks = new Map<number, Chunk>()
   #fresh: Position[] = []
   #count = 0
-  #keepers = 0
+  #generation = 0
   /** The lane's newest `marks` record. */
   lastRecord: Position
 
@@ -37,9 +44,7 @@ export class Marks {
   /** Marked by a record that the checkpoint names. @returns false when it was marked already */
   restore(envelope: Position): boolean {
     const index = Math.floor(envelope / chunkBytes)
-    let chunk = this.#chunks.get(index)
-    if (chunk === undefined)
-      this.#chunks.set(index, (chunk = { words: new Uint32Array(wordsPerChunk), count: 0 }))
+    const chunk = this.#chunkForWriting(index)
     const place = (envelope % chunkBytes) / alignmentBytes
     const word = chunk.words[place >>> 5]!
     const bit = 1 << (place & 31)
@@ -51,33 +56,25 @@ export class Marks {
   }
 
   has(envelope: Position): boolean {
-    if (this.#count === 0) return false
-    const chunk = this.#chunks.get(Math.floor(envelope / chunkBytes))
-    if (chunk === undefined) return false
-    const place = (envelope % chunkBytes) / alignmentBytes
-    return (chunk.words[place >>> 5]! & (1 << (place & 31))) !== 0
+    return this.#count > 0 && isMarked(this.#chunks, envelope)
   }
 
-  /** The runner's position is here: marks behind it need no record, and those chunks behind it are forgotten, unless somebody
-   * reads there. */
+  /** The marks of this moment, for who reads the lane as it is now. */
+  snapshot(): MarksThen {
+    this.#generation++
+    const chunks = new Map(this.#chunks)
+    return { has: (envelope) => isMarked(chunks, envelope) }
+  }
+
+  /** The runner's position is here: marks behind it need no record, and those chunks behind it are forgotten. */
   passed(runner: Position): void {
     if (this.#fresh.length > 0) this.#fresh = this.#fresh.filter((envelope) => envelope >= runner)
-    if (this.#keepers > 0) return
     const floor = Math.floor(runner / chunkBytes)
     for (const [index, { count }] of this.#chunks) {
       if (index >= floor) continue
       this.#chunks.delete(index)
       this.#count -= count
     }
-  }
-
-  /** Somebody reads the lane from behind the runner's position: marks stay until he lets go. */
-  keep(): void {
-    this.#keepers++
-  }
-
-  letGo(): void {
-    this.#keepers--
   }
 
   /** Those that are kept: a few that the runner has passed are among them. */
@@ -94,4 +91,20 @@ export class Marks {
   takeFresh(countMax: number): readonly Position[] {
     return this.#fresh.splice(0, countMax)
   }
+
+  #chunkForWriting(index: number): Chunk {
+    const known = this.#chunks.get(index)
+    if (known?.generation === this.#generation) return known
+    const words = known?.words.slice() ?? new Uint32Array(wordsPerChunk)
+    const chunk = { words, count: known?.count ?? 0, generation: this.#generation }
+    this.#chunks.set(index, chunk)
+    return chunk
+  }
+}
+
+function isMarked(chunks: ReadonlyMap<number, Chunk>, envelope: Position): boolean {
+  const chunk = chunks.get(Math.floor(envelope / chunkBytes))
+  if (chunk === undefined) return false
+  const place = (envelope % chunkBytes) / alignmentBytes
+  return (chunk.words[place >>> 5]! & (1 << (place & 31))) !== 0
 }

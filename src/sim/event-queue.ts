@@ -16,6 +16,8 @@ interface SimTimer {
 
 /** One event in so many is a timer that overtakes calls under way. */
 const overtakeOneIn = 16
+/** What is ready takes no longer than this, milliseconds. */
+const overtakeMsMax = 600_000
 /** Ready events taken in order before their places are given back. */
 const takenMax = 1024
 
@@ -63,7 +65,7 @@ export class EventQueue {
     const readyCount = this.#ready.length - this.#readyHead
     const overtake = readyCount > 0 && this.#order === 'seeded' && below(this.#prng, overtakeOneIn) === 0
     if (readyCount === 0 || overtake) {
-      const due = this.#nextTimer(untilMs)
+      const due = this.#nextTimer(overtake ? Math.min(untilMs, this.nowMs + overtakeMsMax) : untilMs)
       if (due !== undefined || readyCount === 0) return due
     }
     return this.#order === 'fifo' ? this.#firstReady() : this.#anyReady()

@@ -1,6 +1,6 @@
 /** One life of a real queue on a simulated disk, watched by a model.
  * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
-import type { VerbResult } from '../admin/verb.js'
+import type { VerbResult } from '../admin/tally.js'
 import type { Selector } from '../engine/selector.js'
 import { openQueue } from '../queue/open.js'
 import type { Queue } from '../queue/queue.js'

@@ -101,6 +101,7 @@ export const redirected: Workload = {
     { atMs: 0, verb: 'reroute', sender: 'm1@sender.test' },
     { atMs: 300, verb: 'reroute', sender: 'm0@sender.test' },
     { atMs: 500, verb: 'hold', sender: 'm0@sender.test' },
+    { atMs: 700, verb: 'reroute', sender: 'm0@sender.test' },
     { atMs: 900, verb: 'requeue', sender: 'm0@sender.test' },
     { atMs: 1000, verb: 'hold', sender: 'm1@sender.test' },
     { atMs: 1200, verb: 'delete', sender: 'm1@sender.test' },

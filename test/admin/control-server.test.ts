@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ControlClient } from '../../src/admin/control-client.js'
 import { answerBytesMax, requestLine } from '../../src/admin/control-protocol.js'
 import { serveControl, type ControlOptions, type ControlServer } from '../../src/admin/control-server.js'
-import type { VerbResult } from '../../src/admin/verb.js'
+import type { VerbResult } from '../../src/admin/tally.js'
 import { WaybillError } from '../../src/errors.js'
 import { counted, destinationAt, FakeQueue, listedMessage, nothing } from './fake-queue.js'
 
@@ -121,19 +121,7 @@ test('progress is told while a verb is under way', async () => {
   expect(told).toEqual([counted(10), counted(20)])
 })
 
-test('stop ends a verb that resolves with what it did, and the counts are exact', async () => {
-  await serve()
-  queue.answer = ({ options }) =>
-    new Promise((resolve) => options.signal?.addEventListener('abort', () => resolve(counted(12))))
-  const client = await connect()
-  const stop = new AbortController()
-  const outcome = client.verb({ do: 'delete', selector: { all: true } }, { signal: stop.signal })
-  await expect.poll(() => queue.calls.length).toBe(1)
-  stop.abort()
-  expect(await outcome).toEqual({ ...counted(12), stopped: true })
-})
-
-test('stop ends a verb that rejects, and the last progress stands', async () => {
+test('stop ends a verb, and the answer is how far it came', async () => {
   await serve()
   queue.answer = ({ options }) => {
     options.onProgress?.(counted(8))
@@ -144,6 +132,18 @@ test('stop ends a verb that rejects, and the last progress stands', async () => 
   const client = await connect()
   const outcome = client.verb({ do: 'delete', selector: { all: true } }, { signal: AbortSignal.timeout(50) })
   expect(await outcome).toEqual({ ...counted(8), stopped: true })
+})
+
+test('a verb that had ended when stop came is not stopped', async () => {
+  await serve()
+  queue.answer = ({ options }) =>
+    new Promise((resolve) => options.signal?.addEventListener('abort', () => resolve(counted(12))))
+  const client = await connect()
+  const outcome = client.verb({ do: 'delete', selector: { all: true } }, { signal: AbortSignal.timeout(50) })
+  expect(await outcome).toEqual({ ...counted(12), stopped: false })
+  expect(
+    await client.verb({ do: 'delete', selector: { all: true } }, { signal: AbortSignal.abort() }),
+  ).toMatchObject({ stopped: false })
 })
 
 test('a client that leaves stops what it asked for', async () => {
@@ -362,11 +362,20 @@ test('more clients than it serves are told to come again, and one that leaves ma
     .toBe(false)
 })
 
-test('a request is told to who logs it', async () => {
-  const requests: unknown[] = []
-  await serve({ onRequest: (request) => requests.push(request) })
-  await (await connect()).verb({ do: 'hold', selector: { id: 'X' } })
-  expect(requests).toEqual([{ do: 'hold', selector: { id: 'X' } }])
+test('who logs is told of a request, and of how it ended', async () => {
+  const told: unknown[] = []
+  await serve({
+    onRequest: (request) => told.push(request.do),
+    onOutcome: (request, outcome) => told.push([request.do, outcome.messageCount, outcome.stopped]),
+    onRefusal: (request, error) => told.push([request.do, error.code]),
+  })
+  const client = await connect()
+  await client.verb({ do: 'hold', selector: { id: 'X' } })
+  queue.answer = () => Promise.reject(new WaybillError('DISK_FULL', 'no room'))
+  await expect(client.verb({ do: 'delete', selector: { id: 'X' } })).rejects.toMatchObject({
+    code: 'DISK_FULL',
+  })
+  expect(told).toEqual(['hold', ['hold', 1, false], 'delete', ['delete', 'DISK_FULL']])
 })
 
 test('when the relay goes away in the middle of a verb, the client is told', async () => {

@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events'
 import type { ListedMessage, QueueEvents, QueueStatistics, Selector } from '../../src/index.js'
 import type { ControlledQueue } from '../../src/admin/control-session.js'
-import type { VerbOptions, VerbResult } from '../../src/admin/verb.js'
+import type { VerbOptions, VerbResult } from '../../src/admin/tally.js'
 import type { DestinationSnapshot } from '../../src/scheduler/scheduler.js'
 
 export const nothing: VerbResult = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }

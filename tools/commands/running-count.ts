@@ -1,5 +1,5 @@
 /** How far a verb has come, on a terminal. Silent when standard error is none. */
-import type { VerbResult } from '../../src/admin/verb.js'
+import type { VerbResult } from '../../src/admin/tally.js'
 import { countText } from './listed-message.js'
 import type { Surroundings } from './output.js'
 

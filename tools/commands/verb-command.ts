@@ -2,7 +2,7 @@
  * Invariant: what it prints is what was done, exactly: the counts of what is durable. It ends with 1 when one that it was to reach was not
  * reached, or an id that was given is not there. */
 import type { VerbOutcome, VerbRequest } from '../../src/admin/control-protocol.js'
-import type { VerbResult } from '../../src/admin/verb.js'
+import type { VerbResult } from '../../src/admin/tally.js'
 import type { ListedMessage, Selector } from '../../src/index.js'
 import { lineOf, type Arguments, type Command, type Option } from './command.js'
 import { exits, jsonOption } from './inspection.js'

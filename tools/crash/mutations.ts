@@ -369,7 +369,7 @@ export const mutations: readonly Mutation[] = [
   one(
     'verb-settles-early',
     'a verb settles when what it did is durable',
-    'admin/verb.js',
+    'admin/pass.js',
     'await parts.journal.whenDurable(parts.journal.end);\n    await engine.checkpointer.now();',
     '',
   ),

@@ -1,0 +1,152 @@
+/** The walk over the messages that a verb means.
+ * Invariant: a message counts when what was done to it is durable, and once. One that moved while the verb went through the queue is
+ * looked for again; what was done does not depend on where it was met. */
+import { nowhere } from '../base/position.js'
+import { ActiveMessage, type EnvelopePlace } from '../active/active-message.js'
+import { freshMarksMax } from '../engine/capture.js'
+import { selected, type Selected } from '../engine/listing.js'
+import type { OpenedEngine } from '../engine/open.js'
+import type { Order } from '../engine/orders.js'
+import type { Selector } from '../engine/selector.js'
+import { isWaybillError } from '../errors.js'
+import type { Lane } from '../lane/lane.js'
+import type { Tally, VerbResult } from './tally.js'
+
+export interface Verb {
+  /** What to do with a message, undefined: nothing, it is as it should be. */
+  readonly orderFor: (found: Selected) => Order | undefined
+  /** Lanes that are looked at. */
+  readonly isAsked?: (lane: Lane) => boolean
+}
+
+/** Passes over the queue, for those that moved meanwhile; and how many of those are remembered. */
+const passesMax = 3
+const movedMax = 100_000
+
+/** Goes through the queue and gives the order for each message that is meant. What was done is durable when it settles. */
+export async function goThrough(
+  opened: OpenedEngine,
+  selector: Selector,
+  verb: Verb,
+  tally: Tally,
+): Promise<VerbResult> {
+  const { parts, engine } = opened
+  await engine.recovered
+  let moved = new Set<string>()
+  for (let pass = 1; pass === 1 || (moved.size > 0 && pass <= passesMax); pass++) {
+    const looked = pass === 1 ? undefined : moved
+    moved = new Set()
+    tally.missedCount = 0
+    await new Pass(opened, selector, verb, tally, looked, moved).run()
+  }
+  await parts.journal.whenDurable(parts.journal.end)
+  await engine.checkpointer.now()
+  return tally.result
+}
+
+/** Once through the queue. */
+class Pass {
+  readonly #opened: OpenedEngine
+  readonly #selector: Selector
+  readonly #verb: Verb
+  readonly #tally: Tally
+  /** Only these, by id. */
+  readonly #looked: ReadonlySet<string> | undefined
+  readonly #moved: Set<string>
+  /** Those that wait for attempts under way. */
+  readonly #active: Promise<void>[] = []
+
+  constructor(
+    opened: OpenedEngine,
+    selector: Selector,
+    verb: Verb,
+    tally: Tally,
+    looked: ReadonlySet<string> | undefined,
+    moved: Set<string>,
+  ) {
+    this.#opened = opened
+    this.#selector = selector
+    this.#verb = verb
+    this.#tally = tally
+    this.#looked = looked
+    this.#moved = moved
+  }
+
+  async run(): Promise<void> {
+    const { parts, engine } = this.#opened
+    const { journal } = parts
+    try {
+      const trust = (): Promise<void> => engine.checkpointer.now()
+      for await (const batch of selected(parts, this.#selector, { trust, isAsked: this.#verb.isAsked })) {
+        await Promise.all(batch.map((found) => this.#one(found)))
+        // So memory is bounded by one batch, and the disk sets the pace.
+        await journal.whenDurable(journal.end)
+        await this.#recordMarks()
+        this.#tally.pause()
+      }
+    } finally {
+      await Promise.all(this.#active)
+    }
+    this.#tally.pause()
+  }
+
+  async #one(found: Selected): Promise<void> {
+    const { id } = found.message.envelope
+    if (this.#looked?.has(id) === false) return
+    const order = this.#verb.orderFor(found)
+    if (order === undefined) return
+    if (found.kind === 'active') this.#active.push(this.#count(this.#orderActive(found.message, order), id))
+    else await this.#count(this.#orderWaiting(found, order), id)
+  }
+
+  /** @returns recipients that the order was carried out on; 0: it was not there */
+  async #orderActive(message: ActiveMessage, order: Order): Promise<number> {
+    const recipientCount = message.pendingCount + message.deferredCount
+    return (await this.#opened.engine.order(message, order)) ? recipientCount : 0
+  }
+
+  async #orderWaiting(found: Selected & { kind: 'waiting' }, order: Order): Promise<number> {
+    const { engine, parts } = this.#opened
+    const { envelope, place } = found.message
+    const message = new ActiveMessage(envelope, place, nowhere, undefined)
+    try {
+      if (await engine.settle.carryOut(message, order)) return envelope.recipientCount
+    } catch (error) {
+      if (isWaybillError(error) && !parts.life.isOver)
+        parts.events.emit('warning', { code: error.code, message: error.message, id: envelope.id })
+      throw error
+    }
+    // It has been started since it was read.
+    const started = this.#activeAt(place)
+    return started === undefined ? 0 : this.#orderActive(started, order)
+  }
+
+  async #count(carried: Promise<number>, id: string): Promise<void> {
+    try {
+      const recipientCount = await carried
+      if (recipientCount > 0) this.#tally.done(recipientCount)
+      else {
+        this.#tally.missedCount++
+        if (this.#moved.size < movedMax) this.#moved.add(id)
+      }
+    } catch (error) {
+      if (this.#opened.parts.life.isOver || !isWaybillError(error)) throw error
+      this.#tally.failedCount++
+    }
+  }
+
+  #activeAt({ lane, position }: EnvelopePlace): ActiveMessage | undefined {
+    for (const message of this.#opened.parts.active.messages())
+      if (message.place.position === position && message.place.lane === lane) return message
+    return undefined
+  }
+
+  /** A checkpoint's marks must fit their lane. */
+  async #recordMarks(): Promise<void> {
+    const { parts, engine } = this.#opened
+    for (const { marks, logs } of parts.lanes) {
+      const { segmentBytes } = logs?.envelopes.files.grid ?? parts.journal.grid
+      if (marks.freshCount >= freshMarksMax(segmentBytes)) await engine.checkpointer.now()
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/** What a verb has done so far, and whether it is to go on. */
+import { WaybillError } from '../errors.js'
+
+export interface VerbResult {
+  /** Messages that the verb was carried out on. */
+  readonly messageCount: number
+  /** Recipients of theirs that still waited. */
+  readonly recipientCount: number
+  /** Matched, but had ended, or moved on, before the verb reached them. */
+  readonly missedCount: number
+  /** Could not be read: each has had a `warning`. */
+  readonly failedCount: number
+}
+
+export interface VerbOptions {
+  /** Stops between messages: what is done stays done. */
+  readonly signal?: AbortSignal
+  /** Told now and then how far it has come. */
+  readonly onProgress?: (soFar: VerbResult) => void
+}
+
+export class Tally {
+  readonly #options: VerbOptions
+  messageCount = 0
+  recipientCount = 0
+  missedCount = 0
+  failedCount = 0
+
+  constructor(options: VerbOptions) {
+    this.#options = options
+  }
+
+  get result(): VerbResult {
+    const { messageCount, recipientCount, missedCount, failedCount } = this
+    return { messageCount, recipientCount, missedCount, failedCount }
+  }
+
+  done(recipientCount: number): void {
+    this.messageCount++
+    this.recipientCount += recipientCount
+  }
+
+  /** Between messages. @throws WaybillError VERB_ABORTED */
+  pause(): void {
+    const { signal, onProgress } = this.#options
+    onProgress?.(this.result)
+    if (signal?.aborted === true)
+      throw new WaybillError('VERB_ABORTED', 'the verb was aborted', {}, signal.reason)
+  }
+}

@@ -1,0 +1,61 @@
+/** `hold` does not keep what it has passed over. */
+import { expect, test } from 'vitest'
+import type { QueueOptions } from '../../src/engine/options.js'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
+import { simulated, submission, type Stage } from '../engine/stage.js'
+
+const count = 1500
+const patient: Partial<QueueOptions> = { retry: fixedRetry([1_000_000_000], 5_000_000_000), deliver: false }
+
+const segmentsOfHold = (stage: Stage): number =>
+  stage.queue.stats().lanes.find(({ kind }) => kind === 'hold')!.segmentCount
+
+/** So many messages on hold, one in twenty of them to be kept. */
+async function heldQueue(stage: Stage): Promise<void> {
+  const queue = await stage.open(patient)
+  const submitted = Array.from({ length: count }, (_, i) =>
+    queue.submit({ ...submission(), sender: i % 20 === 0 ? 'keep@example.org' : 'drop@example.org' }),
+  )
+  await Promise.all(submitted)
+  expect(await queue.hold({ all: true })).toMatchObject({ messageCount: count, missedCount: 0 })
+}
+
+const heldIds = async (stage: Stage): Promise<string[]> => {
+  const ids: string[] = []
+  for await (const { id } of stage.queue.list({ lane: 'hold' })) ids.push(id)
+  return ids.sort()
+}
+
+test('when most of what was on hold has gone, its segments go, and what is left stays on hold', async () => {
+  await simulated(async (stage) => {
+    await heldQueue(stage)
+    const before = segmentsOfHold(stage)
+    expect(before).toBeGreaterThan(8)
+    expect(await stage.queue.delete({ sender: 'drop@example.org' })).toMatchObject({
+      messageCount: count * 0.95,
+    })
+    const kept = await heldIds(stage)
+    expect(kept).toHaveLength(count / 20)
+    await stage.until('the segments are gone', async () => {
+      // A verb that finds nothing ends with a checkpoint.
+      await stage.queue.release({ id: 'none' })
+      return segmentsOfHold(stage) <= 4
+    })
+    expect(await heldIds(stage)).toEqual(kept)
+    await stage.open(patient)
+    expect(await heldIds(stage)).toEqual(kept)
+  })
+})
+
+test('a crash at any time of a compaction leaves each message on hold once', async () => {
+  for (const afterMs of [1, 5, 20, 50, 120, 300, 700, 1500, 3000])
+    await simulated(async (stage) => {
+      await heldQueue(stage)
+      await stage.queue.delete({ sender: 'drop@example.org' })
+      const kept = await heldIds(stage)
+      await new Promise<void>((resolve) => stage.clock.after(afterMs, resolve))
+      await stage.open(patient)
+      expect(await heldIds(stage)).toEqual(kept)
+      expect(stage.attempts).toEqual([])
+    })
+})
