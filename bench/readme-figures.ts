@@ -1,5 +1,5 @@
-/** The figures of README.md, as text. Pure.
- * Invariant: every number comes from a result that is kept; what has no result is left out. A test holds README.md against it. */
+/** The figures of README.md and of src/lane/README.md, as text. Pure.
+ * Invariant: every number comes from a result that is kept; what has no result is left out. A test holds the pages against it. */
 import { cellText, tablesOf, type Tables } from './kept-results.js'
 import type { Cell, Row } from './output.js'
 import { shownNumber } from './plot/scales.js'
@@ -10,22 +10,35 @@ export const endMark = '<!-- figures: end -->'
 /** Rows of each bench by its name. */
 export type Kept = ReadonlyMap<string, readonly Row[]>
 
-export function readmeWith(readme: string, kept: Kept): string {
-  const begin = readme.indexOf(beginMark)
-  const end = readme.indexOf(endMark)
-  if (begin < 0 || end < begin) throw new Error('README.md has no place for figures')
-  return `${readme.slice(0, begin + beginMark.length)}\n\n${figuresText(kept)}\n\n${readme.slice(end)}`
+/** Pages with figures, and what each says. */
+export const pages: Readonly<Record<string, (kept: Kept) => string>> = {
+  'README.md': (kept) => textOf(sections, kept),
+  'src/lane/README.md': (kept) => textOf([{ bench: 'layouts', text: layoutTable }], kept),
 }
 
-function figuresText(kept: Kept): string {
-  const parts = sections.flatMap(({ bench, text }) => {
-    const rows = kept.get(bench)
-    return rows === undefined ? [] : [`${text(tablesOf(rows))}\n\n${sourceText(bench, rows)}`]
-  })
-  return parts.join('\n\n')
+/** @returns the page with its figures between the marks */
+export function pageWith(page: string, figures: string): string {
+  const begin = page.indexOf(beginMark)
+  const end = page.indexOf(endMark)
+  if (begin < 0 || end < begin) throw new Error('the page has no place for figures')
+  return `${page.slice(0, begin + beginMark.length)}\n\n${figures}\n\n${page.slice(end)}`
 }
 
-const plot = (name: string, alt: string): string => `![${alt}](bench/results/plots/${name}.svg)`
+interface Section {
+  readonly bench: string
+  readonly text: (tables: Tables) => string
+}
+
+const textOf = (parts: readonly Section[], kept: Kept): string =>
+  parts
+    .flatMap(({ bench, text }) => {
+      const rows = kept.get(bench)
+      return rows === undefined ? [] : [`${text(tablesOf(rows))}\n\n${sourceText(bench, rows)}`]
+    })
+    .join('\n\n')
+
+const plotPath = (name: string): string => `bench/results/plots/${name}.svg`
+const plot = (name: string, alt: string): string => `![${alt}](${plotPath(name)})`
 
 function sourceText(bench: string, rows: readonly Row[]): string {
   const machine = rows.find(({ title }) => title === 'machine') ?? {}
@@ -34,7 +47,7 @@ function sourceText(bench: string, rows: readonly Row[]): string {
   return `<sub>\`npm run bench -- ${bench}\`, ${said('startedAt').slice(0, 10)}: ${said('cpu')}, ${said('cores')} cores, ${fileSystem}, Node ${said('node').slice(1)}; load average before it: ${said('loadAverage')}</sub>`
 }
 
-const sections: readonly { readonly bench: string; readonly text: (tables: Tables) => string }[] = [
+const sections: readonly Section[] = [
   { bench: 'commit', text: commitText },
   { bench: 'lives', text: livesText },
   { bench: 'relay', text: relayText },
@@ -157,6 +170,20 @@ function sustainedText(tables: Tables): string {
     '',
     markdownTable(quarters),
   ].join('\n')
+}
+
+function layoutTable(tables: Tables): string {
+  const rows = firstTable(tables).map((row) => ({
+    deferred: `${cellText(row['deferred %'])} %`,
+    layout: `\`${cellText(row['layout'])}\``,
+    'attempts/message': shown(row['attempts/message']),
+    'CPU/message': `${shown(row['CPU µs/message'])} µs`,
+    'journal/message': `${shown(row['journal bytes/message'])} B`,
+    'messages/s': shown(row['messages/s']),
+    'submit p99': `${shown(row['p99 ms'])} ms`,
+    'logs at most': `${shown(row['logs MiB at most'])} MiB`,
+  }))
+  return [`![both layouts](../../${plotPath('layouts')})`, '', markdownTable(rows)].join('\n')
 }
 
 function layoutsText(): string {

@@ -1,11 +1,11 @@
-/** Draws the README's plots from what is kept in bench/results/, and writes its figures: `npm run bench -- report`. Measures nothing. */
+/** Draws the plots from what is kept in bench/results/, and writes the figures of the pages: `npm run bench -- report`. Measures nothing. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'
 import { figures } from './figures.js'
 import { packageRoot } from './machine.js'
 import type { Row } from './output.js'
-import { readmeWith, type Kept } from './readme-figures.js'
+import { pages, pageWith, type Kept } from './readme-figures.js'
 
 export async function run({ output }: Pick<BenchArguments, 'output'>): Promise<void> {
   const results = join(packageRoot(), 'bench', 'results')
@@ -21,9 +21,11 @@ export async function run({ output }: Pick<BenchArguments, 'output'>): Promise<v
     writeFileSync(join(plots, `${name}.svg`), draw(rows))
     output.note(`bench/results/plots/${name}.svg`)
   }
-  const readme = join(packageRoot(), 'README.md')
-  writeFileSync(readme, readmeWith(readFileSync(readme, 'utf8'), kept))
-  output.note('README.md')
+  for (const [name, textOf] of Object.entries(pages)) {
+    const path = join(packageRoot(), name)
+    writeFileSync(path, pageWith(readFileSync(path, 'utf8'), textOf(kept)))
+    output.note(name)
+  }
 }
 
 export function keptIn(results: string): Kept {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../../bench/machine.js'
 import { spreadOf, type Row } from '../../bench/output.js'
-import { beginMark, endMark, readmeWith } from '../../bench/readme-figures.js'
+import { beginMark, endMark, pages, pageWith, type Kept } from '../../bench/readme-figures.js'
 import { keptIn } from '../../bench/report.js'
 
 const machine: Row = {
@@ -29,6 +29,8 @@ const life = (contender: string, rate: number): Row => ({
 })
 
 const page = `# Title\n\n${beginMark}\n\nold\n\n${endMark}\n\nrest\n`
+
+const readmeWith = (text: string, results: Kept): string => pageWith(text, pages['README.md']!(results))
 
 test('the figures stand between the marks, and nothing else changes', () => {
   const rows = [machine, life('rawlog', 120_000), life('engine', 105_000), life('sqlite', 64_000)]
@@ -55,8 +57,13 @@ test('a page without the marks is refused', () => {
 })
 
 const kept = keptIn(join(packageRoot(), 'bench', 'results'))
-const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8')
+const pageText = (name: string): string => readFileSync(join(packageRoot(), name), 'utf8')
+
+test('the page about lanes says what the kept results say', () => {
+  const name = 'src/lane/README.md'
+  expect(pageWith(pageText(name), pages[name]!(kept))).toBe(pageText(name))
+})
 
 test.skipIf(!kept.has('lives'))('README.md says what the kept results say', () => {
-  expect(readmeWith(readme, kept)).toBe(readme)
+  expect(readmeWith(pageText('README.md'), kept)).toBe(pageText('README.md'))
 })
