@@ -51,6 +51,7 @@ const sections: readonly Section[] = [
   { bench: 'commit', text: commitText },
   { bench: 'lives', text: livesText },
   { bench: 'relay', text: relayText },
+  { bench: 'smtp', text: smtpText },
   { bench: 'scale', text: scaleText },
   { bench: 'sustained', text: sustainedText },
   { bench: 'layouts', text: layoutsText },
@@ -128,6 +129,19 @@ function relayText(tables: Tables): string {
     'Haraka does not sync what it accepts.',
     '',
     plot('relay', 'messages per second through a relay'),
+    '',
+    markdownTable(rows),
+  ].join('\n')
+}
+
+function smtpText(tables: Tables): string {
+  const rows = [...tables].map(([title, table]) => {
+    const of = (server: string): string =>
+      withUnit(table.find((row) => row['server'] === server)?.['CPU µs/message'], 'µs')
+    return { clients: title, 'a bare socket': of('bare'), 'smtp-server': of('library'), relay: of('relay') }
+  })
+  return [
+    'What a message of 1 KiB costs on its way in, before the queue ([src/relay](src/relay/README.md) says where the rest goes):',
     '',
     markdownTable(rows),
   ].join('\n')
