@@ -1,4 +1,4 @@
-/** Gone, and nobody is told. */
+/** Gone, and nobody is told: neither the sender nor the log of any later life brings it back. */
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
 import type { Selector } from '../engine/selector.js'

@@ -1,4 +1,4 @@
-/** On hold: no attempts until released. */
+/** On hold: no attempts until it is released, in this life or any later one. What is there already stays as it is. */
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
 import type { Selector } from '../engine/selector.js'

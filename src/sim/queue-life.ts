@@ -1,24 +1,16 @@
 /** One life of a real queue on a simulated disk, watched by a model.
  * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
 import type { VerbResult } from '../admin/tally.js'
-import type { Selector } from '../engine/selector.js'
 import { openQueue } from '../queue/open.js'
 import type { Queue } from '../queue/queue.js'
 import { isWaybillError } from '../errors.js'
+import { carryOut } from './carry-out.js'
 import type { DiskImage } from './disk-image.js'
 import type { Fault } from './faults.js'
 import type { QueueModel } from './queue-model.js'
 import { ScriptedTransport } from './scripted-transport.js'
 import { SimDisk, type NumberedOperation } from './sim-disk.js'
-import {
-  dataOf,
-  otherNexthop,
-  retryOf,
-  type Step,
-  type VerbName,
-  type VerbStep,
-  type Workload,
-} from './workload.js'
+import { dataOf, retryOf, type Step, type VerbStep, type Workload } from './workload.js'
 import { SimWorld } from './world.js'
 import type { EventOrder } from './event-queue.js'
 
@@ -281,21 +273,6 @@ export class QueueLife {
       if (error !== undefined && mayCrash !== true)
         model.violate('O8', `the queue crashed by itself: ${textOf(error)}`)
     })
-  }
-}
-
-const carryOut = (queue: Queue, verb: VerbName, selector: Selector): Promise<VerbResult> => {
-  switch (verb) {
-    case 'reroute':
-      return queue.reroute(selector, { nexthop: otherNexthop })
-    case 'flush':
-      return queue.flush(selector, { perSecond: 1000 })
-    case 'hold':
-    case 'release':
-    case 'requeue':
-    case 'delete':
-    case 'expire':
-      return queue[verb](selector)
   }
 }
 

@@ -13,10 +13,12 @@ export interface Source {
   readonly imports: readonly string[]
 }
 
+/** Ours, not those of packages that a bench has installed. */
 export function filesBelow(directory: string, ending: string): string[] {
   return readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .filter((path) => !path.includes('node_modules/'))
     .sort()
 }
 
