@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -39,27 +40,22 @@ test('the socket is for its owner alone, and nothing else is left beside it', as
   expect(await readdir(directory)).toEqual(['control'])
 })
 
-test('whatever the umask, no name in the directory ever lets others connect', async () => {
+test('at the moment in which it can first be connected to, others cannot, whatever the umask', async () => {
   const before = process.umask(0)
-  const seen: number[] = []
-  let isBound = false
+  const modes: [name: string, others: number][] = []
   try {
-    const looking = (async () => {
-      while (!isBound)
-        for (const name of await readdir(directory))
-          await stat(join(directory, name)).then(
-            ({ mode }) => seen.push(mode & 0o077),
-            () => undefined,
-          )
-    })()
-    for (let i = 0; i < 20; i++) await bound()
-    isBound = true
-    await looking
+    const server = createServer()
+    servers.push(server)
+    // Bound and listening, and nothing else has been done yet.
+    server.once('listening', () => {
+      for (const name of readdirSync(directory))
+        modes.push([name, statSync(join(directory, name)).mode & 0o077])
+    })
+    await bindControl(server, directory)
   } finally {
     process.umask(before)
   }
-  expect(seen.length).toBeGreaterThan(0)
-  expect(seen.filter((others) => others !== 0)).toEqual([])
+  expect(modes).toEqual([[expect.stringMatching(/^control\./), 0]])
 })
 
 test('a socket that a dead process left refuses, and the next takes its place', async () => {

@@ -134,6 +134,8 @@ async function run(args: Arguments): Promise<number | undefined> {
   // Without it mail goes its way all the same: a file system that has no sockets is no reason to stop.
   await serveControl(queue, settings.queue, {
     onRequest: (request) => log.info({ control: request }, 'asked over the control socket'),
+    onOutcome: (request, outcome) => log.info({ control: request, outcome }, 'carried out'),
+    onRefusal: (request, error) => log.warn({ control: request, err: error }, 'not carried out'),
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const onError = (error: Error): void => log.warn({ err: error }, 'a client could not be served')
