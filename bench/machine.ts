@@ -19,11 +19,13 @@ export function machine(directory: string): Row {
     v8: process.versions.v8,
     fileSystem: `${fileSystem} (${options})`,
     disk: diskOf(device),
-    packages: packageVersions()
-      .map(([name, version]) => `${name} ${version}`)
-      .join(', '),
+    packages: listed(packageVersions(packageRoot())),
+    peers: listed(['stores', 'relays'].flatMap((group) => peerVersions(group))),
   }
 }
+
+const listed = (versions: readonly Version[]): string =>
+  versions.map(([name, version]) => `${name} ${version}`).join(', ')
 
 interface Mount {
   readonly device: string
@@ -59,20 +61,26 @@ function diskOf(device: string): string {
   return `${name}${model === undefined ? '' : ` ${model.trim()}`}, ${cache}, rotational ${rotational}, scheduler ${chosen}`
 }
 
-/** This package and what package.json names, as installed. */
-function packageVersions(): (readonly [name: string, version: string])[] {
-  const root = packageRoot()
-  const own = packageAt(root)
-  const names = [...Object.keys(own.dependencies ?? {}), ...Object.keys(own.devDependencies ?? {})].sort()
-  const versions: (readonly [string, string])[] = [['waybill', own.version]]
-  for (const name of names) {
+type Version = readonly [name: string, version: string]
+
+/** This package and what its package.json names, as installed. */
+const packageVersions = (root: string): Version[] => [
+  ['waybill', packageAt(root).version],
+  ...versionsNamed(root),
+]
+
+/** What the benches measure us against, as far as it is installed. */
+const peerVersions = (group: string): Version[] => versionsNamed(join(packageRoot(), 'bench', 'peers', group))
+
+function versionsNamed(root: string): Version[] {
+  const { dependencies = {}, devDependencies = {} } = packageAt(root)
+  return [...Object.keys(dependencies), ...Object.keys(devDependencies)].sort().map((name): Version => {
     try {
-      versions.push([name, packageAt(join(root, 'node_modules', name)).version])
+      return [name, packageAt(join(root, 'node_modules', name)).version]
     } catch {
-      versions.push([name, 'not installed'])
+      return [name, 'not installed']
     }
-  }
-  return versions
+  })
 }
 
 interface Package {

@@ -91,11 +91,17 @@ const rateOf = ({ messageCount, durationMs }: FlowSlice): number => (messageCoun
 const cpuOf = ({ messageCount, cpuMs }: FlowSlice): number => (cpuMs * 1000) / messageCount
 
 /** @param first slices of the first relay, ours, of the same rounds */
-function rowOf({ name }: Relay, slices: readonly FlowSlice[], first: readonly FlowSlice[], load: Load): Row {
+function rowOf(
+  { name, version }: Relay,
+  slices: readonly FlowSlice[],
+  first: readonly FlowSlice[],
+  load: Load,
+): Row {
   const of = (quantity: (slice: FlowSlice, round: number) => number): ReturnType<typeof spreadOf> =>
     spreadOf(slices.map(quantity))
   return {
     relay: name,
+    version,
     ...load,
     'messages/s': of(rateOf),
     'waybill is × as fast': of((slice, round) => rateOf(first[round]!) / rateOf(slice)),

@@ -2,7 +2,7 @@
  * are not synced by it: what it answers `250` to may be lost with the power, which is in its favour here. */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { installPeers, peerDirectory } from '../peers.js'
+import { installPeers, peerDirectory, peersOf } from '../peers.js'
 import { freePort, greeted } from './free-port.js'
 import type { Relay, RelayOptions } from './relay.js'
 import { started } from './started.js'
@@ -32,5 +32,6 @@ export async function haraka({ directory, sinkPort }: RelayOptions): Promise<Rel
   const args = [join(packagePath, 'bin', 'haraka'), '-c', directory]
   const program = await started(process.execPath, args, join(directory, 'log'))
   await greeted(port)
-  return { name: 'haraka', port, processId: program.processId, stop: () => program.stop() }
+  const [{ version } = { version: '' }] = peersOf('relays')
+  return { name: 'haraka', version, port, processId: program.processId, stop: () => program.stop() }
 }

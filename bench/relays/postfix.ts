@@ -69,7 +69,8 @@ export async function postfix({ directory, sinkPort }: RelayOptions): Promise<Re
   await execute('postfix', ['-c', config, 'start'])
   await greeted(port)
   const processId = Number(readFileSync(join(queue, 'pid', 'master.pid'), 'utf8'))
-  return { name: 'postfix', port, processId, stop: () => stop(config, processId) }
+  const { stdout: version } = await execute('postconf', ['-h', 'mail_version'])
+  return { name: 'postfix', version: version.trim(), port, processId, stop: () => stop(config, processId) }
 }
 
 async function stop(config: string, processId: number): Promise<void> {

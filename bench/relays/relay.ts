@@ -11,6 +11,7 @@ export interface RelayOptions {
 
 export interface Relay {
   readonly name: RelayName
+  readonly version: string
   /** Where it takes mail, 127.0.0.1. */
   readonly port: number
   /** All of its processes descend from this one. */

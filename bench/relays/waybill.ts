@@ -17,7 +17,10 @@ export async function waybill({ directory, sinkPort }: RelayOptions): Promise<Re
   )
   const port = await listeningPort(log)
   await greeted(port)
-  return { name: 'waybill', port, processId: program.processId, stop: () => program.stop() }
+  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+    readonly version: string
+  }
+  return { name: 'waybill', version, port, processId: program.processId, stop: () => program.stop() }
 }
 
 async function listeningPort(log: string): Promise<number> {

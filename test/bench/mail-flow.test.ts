@@ -9,6 +9,7 @@ const missing = flowMissing()
 const load = { messageBytes: 1024, sessionCount: 5, isReused: true }
 const relayAt = (port: number): Relay => ({
   name: 'waybill',
+  version: '',
   port,
   processId: process.pid,
   stop: () => Promise.resolve(),
