@@ -27,6 +27,8 @@ interface Pace {
   readonly rounds: number
   /** What a turn should take, milliseconds. */
   readonly sliceMs: number
+  /** Messages before the first turn, with connections reused and without: compilers in the relays have then done their work. */
+  readonly warmUpCount: number
   /** Messages of the turn that shows how many that are. */
   readonly probeCount: number
   readonly loads: readonly Load[]
@@ -39,8 +41,20 @@ const loadsOf = (sizes: readonly number[], sessions: readonly number[]): Load[] 
     ),
   )
 
-const full: Pace = { rounds: 7, sliceMs: 3000, probeCount: 2000, loads: loadsOf([1024, 10_240], [20, 100]) }
-const short: Pace = { rounds: 1, sliceMs: 300, probeCount: 200, loads: loadsOf([1024], [20]) }
+const full: Pace = {
+  rounds: 7,
+  sliceMs: 3000,
+  warmUpCount: 6000,
+  probeCount: 2000,
+  loads: loadsOf([1024, 10_240], [20, 100]),
+}
+const short: Pace = {
+  rounds: 1,
+  sliceMs: 300,
+  warmUpCount: 100,
+  probeCount: 200,
+  loads: loadsOf([1024], [20]),
+}
 
 export async function run({ output, directory, smoke }: BenchArguments): Promise<void> {
   const trouble = flowMissing()
@@ -60,6 +74,8 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
       relays.push(await start({ directory: own, sinkPort: sink.port }))
     }
     const pace = smoke ? short : full
+    for (const load of pace.loads.slice(0, 2))
+      for (const relay of relays) await flow(relay, sink, load, pace.warmUpCount)
     for (const load of pace.loads) output.table(titleOf(load), await measured(relays, sink, load, pace))
     output.note('Median (least–most) of the rounds; ratios are taken within a round.')
   } finally {
