@@ -199,11 +199,13 @@ export class ControlSession {
   #pause(durationMs: number, stop: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (stop.aborted) return resolve()
-      const timer = this.#clock.after(durationMs, resolve)
-      stop.addEventListener('abort', () => {
+      const done = (): void => {
         timer.cancel()
+        stop.removeEventListener('abort', done)
         resolve()
-      })
+      }
+      const timer = this.#clock.after(durationMs, done)
+      stop.addEventListener('abort', done)
     })
   }
 

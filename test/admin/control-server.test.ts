@@ -3,7 +3,7 @@ import { createConnection, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ControlClient } from '../../src/admin/control-client.js'
 import { answerBytesMax, requestLine } from '../../src/admin/control-protocol.js'
 import { serveControl, type ControlOptions, type ControlServer } from '../../src/admin/control-server.js'
@@ -290,6 +290,20 @@ test('mail is counted while somebody watches, and nobody listens before or after
   ])
   await samples.return(undefined)
   await expect.poll(listening).toBe(0)
+})
+
+test('a long watch leaves no listener behind for each of its samples', async () => {
+  await serve()
+  const added = vi.spyOn(EventTarget.prototype, 'addEventListener')
+  const removed = vi.spyOn(EventTarget.prototype, 'removeEventListener')
+  const samples = (await connect()).watch(100)
+  for (let i = 0; i < 6; i++) await samples.next()
+  const ofAbort = (spy: typeof added | typeof removed): number =>
+    spy.mock.calls.filter(([name]) => name === 'abort').length
+  expect(ofAbort(added)).toBeGreaterThan(3)
+  expect(ofAbort(added) - ofAbort(removed)).toBeLessThan(3)
+  added.mockRestore()
+  removed.mockRestore()
 })
 
 test('a sample names the destinations in trouble first, and not more than a hundred', async () => {
