@@ -32,6 +32,19 @@ export async function goThrough(
 ): Promise<VerbResult> {
   const { parts, engine } = opened
   await engine.recovered
+  try {
+    await passes(opened, selector, verb, tally)
+  } finally {
+    // Also when it is aborted: what is counted is durable.
+    if (!parts.life.isOver) {
+      await parts.journal.whenDurable(parts.journal.end)
+      await engine.checkpointer.now()
+    }
+  }
+  return tally.result
+}
+
+async function passes(opened: OpenedEngine, selector: Selector, verb: Verb, tally: Tally): Promise<void> {
   let moved = new Set<string>()
   for (let pass = 1; pass === 1 || (moved.size > 0 && pass <= passesMax); pass++) {
     const looked = pass === 1 ? undefined : moved
@@ -39,9 +52,6 @@ export async function goThrough(
     tally.missedCount = 0
     await new Pass(opened, selector, verb, tally, looked, moved).run()
   }
-  await parts.journal.whenDurable(parts.journal.end)
-  await engine.checkpointer.now()
-  return tally.result
 }
 
 /** Once through the queue. */

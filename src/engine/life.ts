@@ -31,7 +31,11 @@ export class Life {
   /** What the work comes to, or the end of this life: calls that are under way then may never settle.
    * @throws WaybillError QUEUE_CRASHED by rejection */
   orEnd<T>(work: Promise<T>): Promise<T> {
-    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    if (this.#ended !== undefined) {
+      // It ends with this life, or never: nobody waits for it any more.
+      work.catch(() => undefined)
+      return Promise.reject(this.#ended)
+    }
     return new Promise((resolve, reject) => {
       this.#waiting.add(reject)
       const done = (settle: () => void): void => {

@@ -2,6 +2,7 @@
  * It is the queue as of the call: what moves meanwhile is listed where it was. */
 import type { MessageId } from '../base/message-id.js'
 import type { ActiveMessage } from '../active/active-message.js'
+import { WaybillError } from '../errors.js'
 import type { Lane, LaneKind } from '../lane/lane.js'
 import type { Envelope } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
@@ -46,30 +47,41 @@ export interface Walk {
   readonly trust: () => Promise<void>
   /** Lanes that are looked at. */
   readonly isAsked?: ((lane: Lane) => boolean) | undefined
+  /** Stops between reads. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ListOptions {
+  /** Stops it, also while nothing matches: it throws VERB_ABORTED. */
+  readonly signal?: AbortSignal
 }
 
 const recipientsReadMax = 1000
 /** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed. */
 const waitMs = 10_000
 
-/** @throws WaybillError OPTION_INVALID, QUEUE_CRASHED, LOG_CORRUPT */
-export async function* list(parts: Parts, engine: Engine, selector: Selector): AsyncGenerator<ListedMessage> {
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, LOG_CORRUPT */
+export async function* list(
+  parts: Parts,
+  engine: Engine,
+  selector: Selector,
+  { signal }: ListOptions,
+): AsyncGenerator<ListedMessage> {
   // Until recovery has ended nobody knows what is active.
   await parts.life.orEnd(engine.recovered)
   const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
-  for await (const batch of selected(parts, selector, { trust }))
+  for await (const batch of selected(parts, selector, { trust, signal }))
     for (const found of batch)
       yield found.kind === 'active'
         ? await activeMessage(parts, found.message)
         : await waitingMessage(parts, found.lane, found.message)
 }
 
-/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due.
- */
+/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due. */
 export async function* selected(
   parts: Parts,
   selector: Selector,
-  { trust, isAsked = () => true }: Walk,
+  { trust, isAsked = () => true, signal }: Walk,
 ): AsyncGenerator<readonly Selected[]> {
   checkSelector(selector)
   parts.life.check()
@@ -87,6 +99,8 @@ export async function* selected(
     if (now.length > 0 && selector.id !== undefined) return
     for (const stretch of stretches)
       for await (const batch of stretch.batches(trust)) {
+        if (signal?.aborted === true)
+          throw new WaybillError('VERB_ABORTED', 'the listing was aborted', {}, signal.reason)
         const found: Selected[] = []
         for (const message of batch)
           if (await matchesWaiting(parts, message, selector))

@@ -10,7 +10,7 @@ import type { VerbOptions, VerbResult } from '../admin/tally.js'
 import type { Accepted } from '../engine/accept.js'
 import type { Engine } from '../engine/engine.js'
 import type { QueueEvents } from '../engine/events.js'
-import { list, type ListedMessage } from '../engine/listing.js'
+import { list, type ListedMessage, type ListOptions } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Parts } from '../engine/parts.js'
 import type { Selector } from '../engine/selector.js'
@@ -47,8 +47,8 @@ export class Queue {
 
   /** Messages that match, as of now: active ones first, then lane by lane in the order in which they are due. Memory is bounded;
    * segments that it has yet to read are kept until it ends. */
-  list(selector: Selector = {}): AsyncIterable<ListedMessage> {
-    return list(this.#parts, this.#engine, selector)
+  list(selector: Selector = {}, options: ListOptions = {}): AsyncIterable<ListedMessage> {
+    return list(this.#parts, this.#engine, selector, options)
   }
 
   /** Verbs: each acts on all messages that match as of the call, on one that is being attempted as soon as the attempt has its

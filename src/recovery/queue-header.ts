@@ -8,7 +8,18 @@ export const queueHeaderName = 'queue.json'
 const unfinishedName = 'queue.json.new'
 const headerBytesMax = 4096
 /** What the making of a queue that was cut short may have left behind, and what its owner keeps there. */
-const ourNames = new Set(['lock', 'journal', 'lanes', 'spool', 'listening', 'lost+found', unfinishedName])
+const ourNames = new Set([
+  'lock',
+  'journal',
+  'lanes',
+  'spool',
+  'listening',
+  'control',
+  'lost+found',
+  unfinishedName,
+])
+/** A control socket that was not finished. */
+const unfinishedSocket = /^control\.[A-Za-z0-9]{6}$/
 
 export interface QueueHeader {
   readonly format: number
@@ -21,7 +32,7 @@ export interface QueueHeader {
 export async function readQueueHeader(disk: Disk): Promise<QueueHeader | undefined> {
   const names = await disk.list('')
   if (names.includes(queueHeaderName)) return parse(await readText(disk, queueHeaderName))
-  const foreign = names.find((name) => !ourNames.has(name))
+  const foreign = names.find((name) => !ourNames.has(name) && !unfinishedSocket.test(name))
   if (foreign !== undefined)
     throw new WaybillError('NOT_A_QUEUE', 'the directory is not empty and holds no queue', { path: foreign })
   for (const directory of ['journal', 'lanes', 'spool']) {
