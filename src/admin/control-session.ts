@@ -3,7 +3,7 @@
  * client that says nothing, reads nothing or sends rubbish is let go, and nobody else notices. */
 import type { Clock } from '../base/clock.js'
 import type { QueueEvents } from '../engine/events.js'
-import type { ListedMessage } from '../engine/listing.js'
+import type { ListedMessage, ListOptions } from '../engine/listing.js'
 import type { Selector } from '../engine/selector.js'
 import type { QueueStatistics } from '../engine/statistics.js'
 import { isWaybillError, WaybillError } from '../errors.js'
@@ -22,7 +22,7 @@ import type { VerbOptions, VerbResult } from './tally.js'
 
 /** What the control socket uses of a queue. */
 export interface ControlledQueue {
-  list(selector: Selector): AsyncIterable<ListedMessage>
+  list(selector: Selector, options: ListOptions): AsyncIterable<ListedMessage>
   stats(): QueueStatistics
   destinations(): readonly DestinationSnapshot[]
   resume(transport: string, name: string): boolean
@@ -127,7 +127,7 @@ export class ControlSession {
   async #perform(request: ControlRequest, stop: AbortSignal): Promise<void> {
     switch (request.do) {
       case 'list':
-        for await (const message of this.#queue.list(request.selector)) {
+        for await (const message of this.#queue.list(request.selector, { signal: stop })) {
           if (stop.aborted) break
           await this.#answer({ kind: 'message', message })
         }
