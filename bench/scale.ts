@@ -19,10 +19,15 @@ const waybill = join(packageRoot(), 'dist', 'tools', 'waybill.js')
 const mebibyte = 1024 * 1024
 const producerCount = 100
 /** Long enough ago that nothing that `fill` makes is due. */
-const setBackMs = 2 * 3_600_000
+const setBackMs = 4 * 3_600_000
 
 /** In which the mail of a lane becomes due, one by one. */
 const longestIntervalMs = 4_000_000
+
+/** A checkpoint covers what a life has done when it is killed; what a kill under load costs is measured apart. */
+const checkpointMs = 3000
+/** With less mail than this, files are mostly what segments have in reserve. */
+const diskCountMin = 100_000
 
 interface Pace {
   readonly exponents: readonly number[]
@@ -39,8 +44,8 @@ const short: Pace = { exponents: [3, 4], openings: 1, slices: 1, sliceMs: 200, k
 interface Filled {
   readonly count: number
   readonly directory: string
-  /** When its first message is due. */
-  readonly dueAtMs: number
+  /** When its next message is due; lives move it on. */
+  dueAtMs: number
   readonly diskBytes: number
   readonly warm: Opened[]
   readonly cold: Opened[]
@@ -100,21 +105,28 @@ async function filled(directory: string, count: number): Promise<Filled> {
   }
 }
 
-/** Each opening is a little later by the queue's clock, so that always about ten messages are due: those before were deferred again. */
+/** Each opening is a little later by the queue's clock than the end of the life before it, so that about ten messages are due: those
+ * before were deferred again. */
 async function measureOpening(queue: Filled): Promise<void> {
-  const { count, directory, dueAtMs, warm, cold } = queue
-  for (const kind of ['warm', 'cold'] as const) {
-    if (kind === 'cold') await forgotten(directory)
-    const laterMs = count === 0 ? 0 : ((warm.length + cold.length) * 10 * longestIntervalMs) / count
-    const life = await Life.open({ directory, wallAtMs: dueAtMs + laterMs, isDue: count > 0 })
-    queue[kind].push(life.opened)
+  const { count, directory, warm, cold } = queue
+  for (const [isCold, openings] of [
+    [false, warm],
+    [true, cold],
+  ] as const) {
+    // What earlier lives left to be written would be paid for by the first sync of this one.
+    await execute('sync', ['-f', directory])
+    if (isCold) await forgotten(directory)
+    const startedAt = performance.now()
+    const life = await Life.open({ directory, wallAtMs: queue.dueAtMs, isDue: count > 0 })
+    openings.push(life.opened)
+    await new Promise((resolve) => setTimeout(resolve, checkpointMs))
     await life.kill()
+    if (count > 0) queue.dueAtMs += performance.now() - startedAt + (10 * longestIntervalMs) / count
   }
 }
 
-/** Written back, then out of the page cache: `dd` asks the kernel for it, file by file, and reads nothing. */
+/** Out of the page cache: `dd` asks the kernel for it, file by file, and reads nothing. What was not written back stays. */
 async function forgotten(directory: string): Promise<void> {
-  await execute('sync', ['-f', directory])
   for (const path of filesBelow(directory))
     await execute('dd', [`if=${path}`, 'of=/dev/null', 'iflag=nocache', 'count=0', 'status=none'])
 }
@@ -179,7 +191,7 @@ function rowOf(queue: Filled, empty: Filled): Row {
     'cold: accepts ms': of(cold, ({ acceptedMs }) => acceptedMs),
     'cold: delivers ms': isEmpty ? null : of(cold, ({ attemptMs }) => attemptMs!),
     'added MiB': of([...queue.quiet, ...killed], added),
-    'disk bytes/message': isEmpty ? null : (queue.diskBytes - empty.diskBytes) / count,
+    'disk bytes/message': count < diskCountMin ? null : (queue.diskBytes - empty.diskBytes) / count,
     'mailq: first ms': of(listings, ({ firstMs }) => firstMs),
     'mailq: all ms': of(listings, ({ allMs }) => allMs),
     'lives/s': of(slices, rateOf),
