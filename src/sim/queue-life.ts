@@ -131,6 +131,8 @@ export class QueueLife {
   order({ verb, sender }: VerbStep): void {
     const { queue, model } = this
     if (queue === undefined || this.ended !== undefined) return
+    // A verb looks at the queue when recovery has ended: what is submitted meanwhile may be meant or not.
+    if (!model.knows(sender)) return
     model.ordered(sender, verb)
     this.#obey(carryOut(queue, verb, { sender }), (result) => model.obeyed(sender, verb, result.messageCount))
   }

@@ -110,6 +110,11 @@ export class QueueModel {
     message.state = 'settled'
   }
 
+  /** Was it asked for? */
+  knows(name: string): boolean {
+    return this.#messages.has(name)
+  }
+
   /** An operator's verb is called for the message: from now on it may have been carried out. */
   ordered(name: string, verb: VerbName): void {
     const message = this.#messages.get(name)
@@ -129,6 +134,8 @@ export class QueueModel {
       this.violate('O5', `${verb} of ${name} was carried out on ${messageCount} messages`)
     if (message === undefined || messageCount === 0) return
     if (verb === 'delete' || verb === 'expire') {
+      // Of one whose id was told to nobody the end is told by its id alone.
+      if (message.id === undefined) message.finished = true
       if (!message.finished) this.violate('O5', `${verb} of ${name} has settled, and it has not ended`)
       message.finishedDurably = true
     }
