@@ -70,6 +70,8 @@ export class Checkpointer {
       this.#underWay = this.#take().finally(() => {
         this.#underWay = undefined
       })
+      // Whoever asks for it: one that fails is not tried again.
+      this.#parts.life.run(this.#underWay)
       return this.#underWay
     }
     // The one under way was captured before this call, perhaps: the next one counts, for all who ask meanwhile.

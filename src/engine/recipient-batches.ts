@@ -43,6 +43,7 @@ export class RecipientBatches {
   /** Recipients that cannot be read now are tried again; the rest of the mail goes on. */
   async #supplyOrWait(job: Job, countMax: number): Promise<void> {
     const { life, events, options } = this.#parts
+    if (isWithdrawn(job)) return
     try {
       await this.#supply(job, countMax)
     } catch (error) {
@@ -59,7 +60,7 @@ export class RecipientBatches {
     const last = Math.min(total, given + countMax) - 1
     const from = indexes?.[given] ?? given
     const addresses = await reader.recipients(message, from, (indexes?.[last] ?? last) - from + 1)
-    if (life.isOver) return
+    if (life.isOver || isWithdrawn(job)) return
     const batch = this.#batch(job, last - given + 1, (index) => addresses[index - from]!)
     if (batch.recipients.length === 0 && !batch.complete) return this.#supply(job, countMax)
     for (const { index, address } of batch.recipients) job.addresses!.set(index, address)
@@ -94,3 +95,6 @@ export class RecipientBatches {
     }
   }
 }
+
+/** The message was taken out while its recipients were read, and may have ended since. */
+const isWithdrawn = (job: Job): boolean => job.message.job !== job

@@ -1,0 +1,77 @@
+/** Verbs where things go wrong: devices that fail, mail that is damaged, messages that move on. */
+import { expect, test } from 'vitest'
+import type { QueueOptions } from '../../src/engine/options.js'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
+import type { Fault } from '../../src/sim/faults.js'
+import { codeOf, deferred, mail, simulated, submission, type Stage } from '../engine/stage.js'
+
+/** What is deferred stays so for the whole test. */
+const patient: Partial<QueueOptions> = { retry: fixedRetry([1_000_000_000], 5_000_000_000) }
+
+const pause = (stage: Stage, ms: number): Promise<void> =>
+  new Promise<void>((resolve) => stage.clock.after(ms, resolve))
+
+/** What ended lives by themselves. */
+const accidents = (stage: Stage): string[] =>
+  stage.crashes.filter((error) => error !== undefined).map((error) => String(error))
+
+test('recipients that are read again when their message is deleted already are forgotten', async () => {
+  const many = Array.from({ length: 1500 }, (_, i) => `r${i}@example.net`)
+  let readCount = 0
+  for (let at = 1; at <= 8; at++) {
+    const faults: Fault[] = []
+    await simulated(
+      async (stage) => {
+        const queue = await stage.open(patient)
+        let isDeferred = false
+        queue.on('requeued', () => (isDeferred = true))
+        faults.push({ at, kinds: ['read'], errno: 'EIO', effect: 'none' })
+        await queue.submit(submission(many))
+        await stage.until('its recipients were read, or not', () => stage.warnings.length > 0 || isDeferred)
+        if (stage.warnings.length === 0) return
+        readCount++
+        await queue.delete({ all: true })
+        for (let seconds = 0; seconds < 70; seconds++) {
+          await pause(stage, 1000)
+          await queue.delete({ all: true })
+        }
+        expect(accidents(stage)).toEqual([])
+        expect(await stage.ids()).toEqual([])
+      },
+      {
+        disk: { faults },
+        queue: {
+          segmentBytes: 64 * 4096,
+          laneSegmentBytes: 64 * 4096,
+          route: () => {
+            throw new Error('nowhere')
+          },
+        },
+      },
+    )
+  }
+  expect(readCount).toBeGreaterThan(0)
+})
+
+test('when a sync fails in the checkpoint of a verb, the life ends', async () => {
+  let failedCount = 0
+  for (let at = 14; at <= 24; at++) {
+    const faults: Fault[] = [{ at, kinds: ['syncDirectory'], errno: 'EIO', effect: 'none' }]
+    await simulated(
+      async (stage) => {
+        const queue = await stage.open({ ...patient, inlineBytesMax: 100, checkpointIntervalMs: 3_600_000 })
+        stage.answer = () => deferred
+        if ((await codeOf(queue.submit(submission('a@example.net', mail('x'.repeat(300)))))) !== 'accepted')
+          return
+        await pause(stage, 100)
+        if ((await codeOf(queue.delete({ all: true }))) === 'accepted') return
+        failedCount++
+        await pause(stage, 1)
+        expect(accidents(stage)).toHaveLength(1)
+        expect(await codeOf(queue.delete({ all: true }))).toBe('QUEUE_CRASHED')
+      },
+      { disk: { faults } },
+    )
+  }
+  expect(failedCount).toBeGreaterThan(2)
+})
