@@ -4,7 +4,8 @@
 import { position } from '../base/position.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
-import { trustedEndOf } from '../engine/waiting.js'
+import { Stretch, trustedEndOf } from '../engine/waiting.js'
+import { isWaybillError } from '../errors.js'
 import { classAt, kindAt, kinds } from '../record/frame.js'
 import { goThrough } from './pass.js'
 import { Tally } from './tally.js'
@@ -19,11 +20,16 @@ const underWay = new WeakSet<OpenedEngine>()
 
 /** Compacts `hold` if that is worth it; nobody need wait. */
 export async function compactHold(opened: OpenedEngine): Promise<void> {
-  if (underWay.has(opened) || !(await isWorthIt(opened))) return
+  if (underWay.has(opened)) return
   underWay.add(opened)
+  const { life, events } = opened.parts
   try {
     const verb = { orderFor: () => order, isAsked: ({ kind }: { kind: string }) => kind === 'hold' }
-    await goThrough(opened, { lane: 'hold' }, verb, new Tally({}))
+    if (await isWorthIt(opened)) await goThrough(opened, { lane: 'hold' }, verb, new Tally({}))
+  } catch (error) {
+    // It tidies up, no more: where it cannot read, the rest of the mail goes on.
+    if (life.isOver || !isWaybillError(error)) throw error
+    events.emit('warning', { code: error.code, message: `hold is not compacted: ${error.message}` })
   } finally {
     underWay.delete(opened)
   }
@@ -39,12 +45,17 @@ async function isWorthIt({ parts }: OpenedEngine): Promise<boolean> {
   if (bytes < segmentsMin * log.files.grid.segmentBytes) return false
   if (hold.marks.count * envelopeBytesMin * 8 < bytes) return false
   let waitingBytes = 0
-  for (let at = from; at < end && !parts.life.isOver;)
-    at = await log.read(at, end, (window, offset, place, frameBytes) => {
-      if (kindAt(window, offset) === kinds.envelope && classAt(window, offset) === hold.number)
-        waitingBytes += hold.marks.has(place) ? 0 : frameBytes
-      // In pieces, so that others have their turn.
-      return place > position(at + 4 * 1024 * 1024)
-    })
+  const stretch = new Stretch(parts, hold)
+  try {
+    for (let at = from; at < end && !parts.life.isOver;)
+      at = await log.read(at, end, (window, offset, place, frameBytes) => {
+        if (kindAt(window, offset) === kinds.envelope && classAt(window, offset) === hold.number)
+          waitingBytes += hold.marks.has(place) ? 0 : frameBytes
+        // In pieces, so that others have their turn.
+        return place > position(at + 4 * 1024 * 1024)
+      })
+  } finally {
+    stretch.end()
+  }
   return waitingBytes * 2 < bytes
 }

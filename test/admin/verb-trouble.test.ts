@@ -75,3 +75,27 @@ test('when a sync fails in the checkpoint of a verb, the life ends', async () =>
   }
   expect(failedCount).toBeGreaterThan(2)
 })
+
+test('damage in hold is told, and does not end the life of who tidies it up', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ ...patient, deliver: false })
+    const submitted = Array.from({ length: 1000 }, (_, i) =>
+      queue.submit({ ...submission(), sender: i % 20 === 0 ? 'keep@example.org' : 'drop@example.org' }),
+    )
+    await Promise.all(submitted)
+    await queue.hold({ all: true })
+    const abort = new AbortController()
+    const onProgress = ({ messageCount }: { messageCount: number }): void => {
+      if (messageCount > 700) abort.abort()
+    }
+    const dropped = queue.delete({ sender: 'drop@example.org' }, { signal: abort.signal, onProgress })
+    expect(await codeOf(dropped)).toBe('VERB_ABORTED')
+    const file = await stage.disk!.open('lanes/1/envelopes/000000000003.log', 'write')
+    await file.write(Buffer.alloc(64, 7), 9000)
+    await file.close()
+    expect(await codeOf(queue.release({ lane: 'incoming' }))).toBe('accepted')
+    await stage.until('it is told', () => stage.warnings.includes('LOG_CORRUPT'))
+    expect(await codeOf(queue.submit(submission()))).toBe('accepted')
+    expect(accidents(stage)).toEqual([])
+  })
+})
