@@ -92,10 +92,9 @@ export class ActiveSet {
   /** The earliest start that recovery has to read; undefined when there is none. */
   get earliestStart(): Position | undefined {
     let earliest = this.#first?.start
-    for (const held of [this.#unlinking, this.#damaged]) {
-      const [first] = held.keys()
-      if (first !== undefined && (earliest === undefined || first < earliest)) earliest = first
-    }
+    // All of them: they came in the order in which they ended.
+    for (const held of [this.#unlinking, this.#damaged])
+      for (const start of held.keys()) if (earliest === undefined || start < earliest) earliest = start
     return earliest
   }
 

@@ -1,4 +1,5 @@
 /** On hold: no attempts until it is released, in this life or any later one. What is there already stays as it is. */
+import { isOnHold } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
 import type { Selector } from '../engine/selector.js'
@@ -8,4 +9,9 @@ import { carryOut } from './verb.js'
 const order: Order = { kind: 'move', lane: 'hold', changes: {} }
 
 export const hold = (opened: OpenedEngine, selector: Selector, options: VerbOptions): Promise<VerbResult> =>
-  carryOut(opened, selector, { orderFor: () => order, isAsked: (lane) => lane.kind !== 'hold' }, options)
+  carryOut(
+    opened,
+    selector,
+    { orderFor: (found) => (isOnHold(found) ? undefined : order), isAsked: (lane) => lane.kind !== 'hold' },
+    options,
+  )

@@ -1,4 +1,5 @@
 /** What is on hold is due now, its attempts and its age as they were. */
+import { isOnHold } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
 import type { Selector } from '../engine/selector.js'
@@ -16,7 +17,7 @@ export const release = (
     opened,
     selector,
     {
-      orderFor: ({ kind }) => (kind === 'active' ? undefined : order),
+      orderFor: (found) => (isOnHold(found) ? order : undefined),
       isAsked: (lane) => lane.kind === 'hold',
     },
     options,

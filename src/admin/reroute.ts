@@ -1,5 +1,6 @@
 /** Messages go another way from now on, all their recipients, until they are requeued. What is on hold stays there; the rest is due
  * now, because whoever reroutes does not want to wait for the old way's interval. */
+import { isOnHold } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
@@ -38,8 +39,7 @@ export async function reroute(
       orderFor: (found) => {
         const { route: now } = found.message.envelope
         if (now?.transport === transport && now.nexthop === nexthop) return undefined
-        const isHeld = found.kind === 'waiting' && found.lane.kind === 'hold'
-        return { kind: 'move', lane: isHeld ? 'hold' : 'incoming', changes: { route } }
+        return { kind: 'move', lane: isOnHold(found) ? 'hold' : 'incoming', changes: { route } }
       },
     },
     options,

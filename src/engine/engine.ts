@@ -111,8 +111,8 @@ export class Engine {
     if (!active.has(message)) return false
     const answer = this.#orders.place(message, order)
     if (!this.dispatch.withdraw(message)) {
-      // A life that delivers nothing has not handed it to anybody.
-      if (options.deliver) this.settle.reconsider(message)
+      // A life that delivers nothing has not handed it to anybody, unless it is to be replaced again.
+      if (options.deliver || message.replacement !== undefined) this.settle.reconsider(message)
       else this.settle.settle(message)
     }
     return answer
@@ -142,8 +142,10 @@ export class Engine {
           logs?.envelopes.extend()
           logs?.data.extend()
         }
-      for (const message of messages) this.#resume(message)
     }
+    // What was replaced is not delivered by being replaced again.
+    for (const message of messages)
+      if (options.deliver || message.replacement !== undefined) this.#resume(message)
     this.intake.run()
     const durationMs = options.clock.monotonicMs() - startedAt
     events.emit('recovered', { messageCount: messages.length, cutBytes, durationMs })
@@ -164,22 +166,24 @@ export class Engine {
 
   /** An order could not be carried out: what still waits is attempted as before. */
   #goOn(message: ActiveMessage): void {
-    if (!this.#parts.options.deliver) return
-    if (message.pendingCount > 0) this.dispatch.admit(message)
-    else this.settle.settle(message)
+    if (message.replacement !== undefined || this.#isPoison(message)) this.settle.settle(message)
+    else if (this.#parts.options.deliver) this.dispatch.admit(message)
   }
 
   #resume(message: ActiveMessage): void {
-    const { options, events } = this.#parts
-    const { fruitlessRecoveriesMax } = options
-    const isPoison = fruitlessRecoveriesMax > 0 && message.recoveries > fruitlessRecoveriesMax
+    const isPoison = this.#isPoison(message)
     if (isPoison && message.pendingCount > 0)
-      events.emit('warning', {
+      this.#parts.events.emit('warning', {
         code: 'MESSAGE_HELD',
         message: `${message.recoveries} recoveries found this message attempted and without progress; it is put on hold`,
         id: message.envelope.id,
       })
     if (message.replacement !== undefined || isPoison) this.settle.settle(message)
     else this.dispatch.admit(message)
+  }
+
+  #isPoison({ recoveries }: ActiveMessage): boolean {
+    const { fruitlessRecoveriesMax, deliver } = this.#parts.options
+    return deliver && fruitlessRecoveriesMax > 0 && recoveries > fruitlessRecoveriesMax
   }
 }

@@ -3,7 +3,7 @@
 import type { MessageId } from '../base/message-id.js'
 import type { ActiveMessage } from '../active/active-message.js'
 import { WaybillError } from '../errors.js'
-import type { Lane, LaneKind } from '../lane/lane.js'
+import { holdLane, type Lane, type LaneKind } from '../lane/lane.js'
 import type { Envelope } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import type { Engine } from './engine.js'
@@ -41,6 +41,10 @@ export interface ListedMessage {
 export type Selected =
   | { readonly kind: 'active'; readonly message: ActiveMessage }
   | { readonly kind: 'waiting'; readonly lane: Lane; readonly message: WaitingMessage }
+
+/** Is it on hold, or to be put there again because a recovery did not believe that it was? */
+export const isOnHold = (found: Selected): boolean =>
+  found.kind === 'waiting' ? found.lane.kind === 'hold' : found.message.replacement?.lane === holdLane
 
 export interface Walk {
   /** What was appended to a lane since the last checkpoint can be read after the next: waits for one. */

@@ -22,6 +22,17 @@ test('the earliest start is that of the oldest active message, or of one whose f
   expect(set.earliestStart).toBeUndefined()
 })
 
+test('the earliest start is found though a later message ended first and its file is not unlinked yet', () => {
+  const set = new ActiveSet()
+  const [one, two] = [messageAt(10), messageAt(20)]
+  for (const message of [one, two]) set.add(message)
+  set.endHolding(two)
+  set.endHolding(one)
+  expect(set.earliestStart).toBe(10)
+  set.unlinked(one)
+  expect(set.earliestStart).toBe(20)
+})
+
 test('a message that is started again goes behind the others', () => {
   const set = new ActiveSet()
   const [one, two] = [messageAt(10), messageAt(20)]

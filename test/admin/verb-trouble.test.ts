@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { QueueOptions } from '../../src/engine/options.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { Fault } from '../../src/sim/faults.js'
+import type { NumberedOperation } from '../../src/sim/sim-disk.js'
 import { codeOf, deferred, mail, simulated, submission, type Stage } from '../engine/stage.js'
 
 /** What is deferred stays so for the whole test. */
@@ -12,8 +13,7 @@ const pause = (stage: Stage, ms: number): Promise<void> =>
   new Promise<void>((resolve) => stage.clock.after(ms, resolve))
 
 /** What ended lives by themselves. */
-const accidents = (stage: Stage): string[] =>
-  stage.crashes.filter((error) => error !== undefined).map((error) => String(error))
+const accidents = (stage: Stage): unknown[] => stage.crashes.filter((error) => error !== undefined)
 
 test('recipients that are read again when their message is deleted already are forgotten', async () => {
   const many = Array.from({ length: 1500 }, (_, i) => `r${i}@example.net`)
@@ -98,4 +98,43 @@ test('damage in hold is told, and does not end the life of who tidies it up', as
     expect(await codeOf(queue.submit(submission()))).toBe('accepted')
     expect(accidents(stage)).toEqual([])
   })
+})
+
+test('what is on hold stays there when it is rerouted after the crash of a compaction', async () => {
+  let foundCount = 0
+  for (let at = 1; at <= 4; at++) {
+    let look = (): void => undefined
+    const after = ({ operation }: NumberedOperation): void => {
+      if (operation.kind === 'writeSynced') look()
+    }
+    await simulated(
+      async (stage) => {
+        const queue = await stage.open({ ...patient, deliver: false })
+        const submitted = Array.from({ length: 600 }, (_, i) =>
+          queue.submit({ ...submission(), sender: i % 20 === 0 ? 'keep@example.org' : 'drop@example.org' }),
+        )
+        await Promise.all(submitted)
+        await queue.hold({ all: true })
+        await queue.delete({ sender: 'drop@example.org' })
+        let callCount = 0
+        const crashed = new Promise<void>((resolve) => {
+          look = () => {
+            if (++callCount !== at) return
+            queue.crash()
+            resolve()
+          }
+        })
+        await crashed
+        const next = await stage.open({ ...patient, deliver: false })
+        next.once('recovered', ({ messageCount }) => (foundCount += messageCount))
+        await next.reroute({ all: true }, { nexthop: 'other.test' })
+        await stage.open(patient)
+        expect(await stage.ids()).toHaveLength(30)
+        await stage.queue.hold({ all: true })
+        expect(stage.attempts).toEqual([])
+      },
+      { seed: at, disk: { observer: { after } } },
+    )
+  }
+  expect(foundCount).toBeGreaterThan(0)
 })
