@@ -49,8 +49,10 @@ async function passes(opened: OpenedEngine, selector: Selector, verb: Verb, tall
   for (let pass = 1; pass === 1 || (moved.size > 0 && pass <= passesMax); pass++) {
     const looked = pass === 1 ? undefined : moved
     moved = new Set()
-    tally.missedCount = 0
     await new Pass(opened, selector, verb, tally, looked, moved).run()
+    // Who is looked for and not there has ended: it stays missed. Who moved again is counted by the next pass.
+    if (pass < passesMax) tally.missedCount -= moved.size
+    tally.missedCount += looked?.size ?? 0
   }
 }
 
@@ -60,8 +62,8 @@ class Pass {
   readonly #selector: Selector
   readonly #verb: Verb
   readonly #tally: Tally
-  /** Only these, by id. */
-  readonly #looked: ReadonlySet<string> | undefined
+  /** Only these, by id, as long as they were not met. */
+  readonly #looked: Set<string> | undefined
   readonly #moved: Set<string>
   /** Those that wait for attempts under way. */
   readonly #active: Promise<void>[] = []
@@ -71,7 +73,7 @@ class Pass {
     selector: Selector,
     verb: Verb,
     tally: Tally,
-    looked: ReadonlySet<string> | undefined,
+    looked: Set<string> | undefined,
     moved: Set<string>,
   ) {
     this.#opened = opened
@@ -102,43 +104,51 @@ class Pass {
 
   async #one(found: Selected): Promise<void> {
     const { id } = found.message.envelope
-    if (this.#looked?.has(id) === false) return
+    if (this.#looked?.delete(id) === false) return
     const order = this.#verb.orderFor(found)
     if (order === undefined) return
-    if (found.kind === 'active') this.#active.push(this.#count(this.#orderActive(found.message, order), id))
-    else await this.#count(this.#orderWaiting(found, order), id)
+    if (found.kind === 'active') this.#orderActive(found.message, order)
+    else await this.#orderWaiting(found, order)
   }
 
-  /** @returns recipients that the order was carried out on; 0: it was not there */
-  async #orderActive(message: ActiveMessage, order: Order): Promise<number> {
-    const recipientCount = message.pendingCount + message.deferredCount
-    return (await this.#opened.engine.order(message, order)) ? recipientCount : 0
+  /** The attempts under way are not waited for here. */
+  #orderActive(message: ActiveMessage, order: Order): void {
+    const counted = this.#count(message, this.#opened.engine.order(message, order))
+    // The end of this life may come before they are waited for.
+    counted.catch(() => undefined)
+    this.#active.push(counted)
   }
 
-  async #orderWaiting(found: Selected & { kind: 'waiting' }, order: Order): Promise<number> {
+  async #orderWaiting({ message }: Selected & { kind: 'waiting' }, order: Order): Promise<void> {
+    const { envelope, place } = message
+    const carried = new ActiveMessage(envelope, place, nowhere, undefined)
+    await this.#count(carried, this.#carryOut(carried, order))
+  }
+
+  /** @returns undefined when it has been started since it was read, and the order is for that */
+  async #carryOut(message: ActiveMessage, order: Order): Promise<boolean | undefined> {
     const { engine, parts } = this.#opened
-    const { envelope, place } = found.message
-    const message = new ActiveMessage(envelope, place, nowhere, undefined)
+    const { envelope, place } = message
     try {
-      if (await engine.settle.carryOut(message, order)) return envelope.recipientCount
+      if (await engine.settle.carryOut(message, order)) return true
     } catch (error) {
       if (isWaybillError(error) && !parts.life.isOver)
         parts.events.emit('warning', { code: error.code, message: error.message, id: envelope.id })
       throw error
     }
-    // It has been started since it was read.
     const started = this.#activeAt(place)
-    return started === undefined ? 0 : this.#orderActive(started, order)
+    if (started === undefined) return false
+    this.#orderActive(started, order)
+    return undefined
   }
 
-  async #count(carried: Promise<number>, id: string): Promise<void> {
+  async #count(message: ActiveMessage, carriedOut: Promise<boolean | undefined>): Promise<void> {
     try {
-      const recipientCount = await carried
-      if (recipientCount > 0) this.#tally.done(recipientCount)
-      else {
-        this.#tally.missedCount++
-        if (this.#moved.size < movedMax) this.#moved.add(id)
-      }
+      const isCarriedOut = await carriedOut
+      if (isCarriedOut === true) this.#tally.done(message.pendingCount + message.deferredCount)
+      if (isCarriedOut !== false) return
+      this.#tally.missedCount++
+      if (this.#moved.size < movedMax) this.#moved.add(message.envelope.id)
     } catch (error) {
       if (this.#opened.parts.life.isOver || !isWaybillError(error)) throw error
       this.#tally.failedCount++

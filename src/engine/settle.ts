@@ -69,11 +69,16 @@ export class Settle {
    * @returns false when it does not wait there any more */
   async carryOut(message: ActiveMessage, order: Order): Promise<boolean> {
     const isStill = (): boolean => waits(this.#parts, message.place)
-    for (;;) {
-      const result = await this.#obey(message, order, isStill)
+    while (isStill()) {
+      const result = await this.#obey(message, order, isStill).catch((error: unknown) => {
+        // What moves on may take along what was to be read.
+        if (this.#parts.life.isOver || !isWaybillError(error) || isStill()) throw error
+        return 'overtaken'
+      })
       if (result !== 'no room') return result === 'done'
       await this.#composing.roomChange()
     }
+    return false
   }
 
   #work(): void {
@@ -93,18 +98,21 @@ export class Settle {
   async #settle(message: ActiveMessage): Promise<void> {
     const { life, events, options } = this.#parts
     let order = this.#orders.of(message)
+    const isStill = (): boolean => this.#orders.of(message) === order
     try {
       for (;;) {
         const result = await this.#end(message, order)
-        if (result === 'no room') this.#parked.push(message)
-        if (result === 'done') this.#orders.ended(message, order !== undefined)
-        if (result !== 'overtaken') return
+        if (result === 'done') return this.#orders.ended(message, isCarriedOut(order, message))
+        // An order that came meanwhile may need no room.
+        if (result === 'no room' && isStill()) return void this.#parked.push(message)
         order = this.#orders.of(message)
       }
     } catch (error) {
       if (life.isOver || !isWaybillError(error)) throw error
       events.emit('warning', { code: error.code, message: error.message, id: message.envelope.id })
-      if (this.#orders.of(message) !== undefined) {
+      // Nor what could not be read.
+      if (!isStill()) return this.settle(message)
+      if (order !== undefined) {
         this.#orders.failed(message, error)
         return this.#goOn(message)
       }
@@ -177,5 +185,9 @@ export class Settle {
     }
   }
 }
+
+/** What its attempts have ended was not put on hold, nor made due. */
+const isCarriedOut = (order: Order | undefined, { pendingCount, deferredCount }: ActiveMessage): boolean =>
+  order !== undefined && (order.kind === 'delete' || pendingCount + deferredCount > 0)
 
 const routeUnknown: Route = { transport: '', nexthop: '' }

@@ -1,6 +1,6 @@
 /** Messages that wait in lanes, read from the lanes' logs a few at a time: what waited at one moment, however long it is read.
  * Invariant: a message waits when it stands in its lane at or behind the runner's position, is not marked, and the lane is trusted
- * so far. Segments that are being read stay until the reading ends. */
+ * so far. Segments that are being read, and their lane, stay until the reading ends. */
 import { position, type Position } from '../base/position.js'
 import type { EnvelopePlace } from '../active/active-message.js'
 import type { SegmentPins } from '../garbage/pins.js'
@@ -52,10 +52,12 @@ export class Stretch {
     this.#from = lane.runner.position
     this.#end = lane.logs?.envelopes.end ?? parts.journal.end
     this.#marks = lane.marks.snapshot()
+    lane.userCount++
     this.#eachSegment((pins, index) => pins.pin(index))
   }
 
   end(): void {
+    this.lane.userCount--
     this.#eachSegment((pins, index) => pins.release(index))
   }
 

@@ -46,7 +46,7 @@ export class Lane {
   namedAt: Position
   /** A message from it cannot be read: what data it has is not known, so all of it stays. */
   isDataHeld = false
-  /** Those who are about to append to it: it stays in the table. */
+  /** Those who read it, or are about to append to it: it stays in the table. */
   userCount = 0
   /** A checkpoint was captured that does not name it any more: it is empty, and goes when that is durable. */
   isRetired = false

@@ -4,7 +4,17 @@ import type { QueueOptions } from '../../src/engine/options.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { Fault } from '../../src/sim/faults.js'
 import type { NumberedOperation } from '../../src/sim/sim-disk.js'
-import { codeOf, deferred, mail, simulated, submission, type Stage } from '../engine/stage.js'
+import {
+  codeOf,
+  deferred,
+  delivered,
+  failed,
+  gate,
+  mail,
+  simulated,
+  submission,
+  type Stage,
+} from '../engine/stage.js'
 
 /** What is deferred stays so for the whole test. */
 const patient: Partial<QueueOptions> = { retry: fixedRetry([1_000_000_000], 5_000_000_000) }
@@ -137,4 +147,58 @@ test('what is on hold stays there when it is rerouted after the crash of a compa
     )
   }
   expect(foundCount).toBeGreaterThan(0)
+})
+
+test('what an attempt has ended is missed by the verb that waited for it, and not counted as held', async () => {
+  for (const outcome of [delivered, failed])
+    await simulated(async (stage) => {
+      let answer = (): void => undefined
+      const asked = new Promise<void>((resolve) => (answer = resolve))
+      const queue = await stage.open({
+        ...patient,
+        transports: { out: { deliver: () => asked.then(() => outcome) } },
+      })
+      await queue.submit({ ...submission(), sender: '' })
+      await stage.until('it is active', () => queue.stats().activeCount === 1)
+      const held = queue.hold({ all: true })
+      await pause(stage, 10)
+      answer()
+      expect(await held).toEqual({ messageCount: 0, recipientCount: 0, missedCount: 1, failedCount: 0 })
+    })
+})
+
+test('the end of a life with verbs under way is told to those who wait, and to nobody else', async () => {
+  const unhandled: unknown[] = []
+  const tell = (error: unknown): void => void unhandled.push(error)
+  process.on('unhandledRejection', tell)
+  try {
+    for (let at = 1; at <= 40; at++) {
+      let look = (): void => undefined
+      await simulated(
+        async (stage) => {
+          const queue = await stage.open({ ...patient, transports: gate().transports })
+          await queue.submit(submission())
+          await stage.until('it is active', () => queue.stats().activeCount === 1)
+          const accepted = Array.from({ length: 10 }, () => queue.submit(submission()).catch(() => undefined))
+          const verbs = [codeOf(queue.hold({ all: true })), codeOf(queue.delete({ all: true }))]
+          let callCount = 0
+          await new Promise<void>((resolve) => {
+            look = () => {
+              if (++callCount !== at) return
+              queue.crash()
+              resolve()
+            }
+            stage.clock.after(60_000, () => (queue.crash(), resolve()))
+          })
+          await Promise.all(accepted)
+          expect(await Promise.all(verbs)).toEqual(['QUEUE_CRASHED', 'QUEUE_CRASHED'])
+        },
+        { seed: at, disk: { observer: { before: () => look() } } },
+      )
+    }
+    await new Promise<void>((resolve) => setTimeout(resolve, 20))
+    expect(unhandled).toEqual([])
+  } finally {
+    process.off('unhandledRejection', tell)
+  }
 })
