@@ -1,5 +1,6 @@
 /** What is deferred is attempted now, so many messages a second: an outage should not end in a flood.
  * They are started where they wait, in the order of their lanes; what the crash of a flush leaves is deferred as before. */
+import { hasManyMarks } from '../engine/capture.js'
 import type { Selected } from '../engine/listing.js'
 import { selected } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
@@ -53,6 +54,8 @@ async function startAll(
     for (const found of batch) {
       if (found.kind === 'active') continue
       await pace.next()
+      // A checkpoint's marks must fit their lane.
+      if (hasManyMarks(parts, found.lane)) await engine.checkpointer.now()
       tally.pause()
       if (await engine.intake.startEarly(found.lane, found.message))
         tally.done(found.message.envelope.recipientCount)

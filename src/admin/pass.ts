@@ -3,7 +3,7 @@
  * looked for again; what was done does not depend on where it was met. */
 import { nowhere } from '../base/position.js'
 import { ActiveMessage, type EnvelopePlace } from '../active/active-message.js'
-import { freshMarksMax } from '../engine/capture.js'
+import { hasManyMarks } from '../engine/capture.js'
 import { selected, type Selected } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
@@ -164,9 +164,6 @@ class Pass {
   /** A checkpoint's marks must fit their lane. */
   async #recordMarks(): Promise<void> {
     const { parts, engine } = this.#opened
-    for (const { marks, logs } of parts.lanes) {
-      const { segmentBytes } = logs?.envelopes.files.grid ?? parts.journal.grid
-      if (marks.freshCount >= freshMarksMax(segmentBytes)) await engine.checkpointer.now()
-    }
+    for (const lane of parts.lanes) if (hasManyMarks(parts, lane)) await engine.checkpointer.now()
   }
 }

@@ -25,16 +25,24 @@ export interface Captured {
 const marksRecordBytes = 32
 const markBytes = 9
 
-/** Marks that may be fresh at a capture: their records fit a segment together, twice as many after a recovery. Who marks waits for a
- * checkpoint at this. */
-export const freshMarksMax = (segmentBytes: number): number =>
+/** Marks of one record, and those that may be fresh at a capture: their records fit a segment together, twice as many after a
+ * recovery. Who marks waits for a checkpoint at this. */
+const freshMarksMax = (segmentBytes: number): number =>
   Math.min(marksPerRecordMax, Math.floor(segmentBytes / 4 / markBytes))
 
+const segmentBytesOf = ({ journal }: Pick<Parts, 'journal'>, { logs }: Lane): number =>
+  (logs?.envelopes.files.grid ?? journal.grid).segmentBytes
+
+/** Is a checkpoint needed before more of the lane is marked? */
+export const hasManyMarks = (parts: Pick<Parts, 'journal'>, lane: Lane): boolean =>
+  lane.marks.freshCount >= freshMarksMax(segmentBytesOf(parts, lane))
+
 /** Bytes that a lane needs for its marks at a capture; 0 when there are none. */
-export function marksBytes(lane: Lane): number {
+export function marksBytes(parts: Pick<Parts, 'journal'>, lane: Lane): number {
+  const recordMax = freshMarksMax(segmentBytesOf(parts, lane))
   let bytes = 0
-  for (let left = lane.marks.freshCount; left > 0; left -= marksPerRecordMax)
-    bytes += frameBytes(marksRecordBytes + markBytes * Math.min(left, marksPerRecordMax))
+  for (let left = lane.marks.freshCount; left > 0; left -= recordMax)
+    bytes += frameBytes(marksRecordBytes + markBytes * Math.min(left, recordMax))
   return bytes
 }
 
@@ -77,8 +85,9 @@ export function capture(parts: Parts, life: number): Captured {
 }
 
 function appendMarks({ journal }: Parts, lane: Lane, timeMs: number): void {
+  const recordMax = freshMarksMax(segmentBytesOf({ journal }, lane))
   while (lane.marks.freshCount > 0) {
-    const envelopes = lane.marks.takeFresh(marksPerRecordMax)
+    const envelopes = lane.marks.takeFresh(recordMax)
     const payload = encodeMarks({ previous: lane.marks.lastRecord, envelopes })
     const log: Pick<LaneLog, 'append'> = lane.logs?.envelopes ?? journal
     if (lane.logs === undefined) journal.open(frameBytes(payload.length))

@@ -126,7 +126,7 @@ export class Checkpointer {
   #hasRoomForMarks(): boolean {
     for (const lane of this.#parts.lanes) {
       lane.marks.passed(lane.runner.position)
-      const bytes = marksBytes(lane)
+      const bytes = marksBytes(this.#parts, lane)
       if (bytes === 0) continue
       if (lane.logs === undefined) {
         if (this.#parts.journal.room(bytes, 'accepted mail') !== 'yes') return false

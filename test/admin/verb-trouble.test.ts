@@ -202,3 +202,32 @@ test('the end of a life with verbs under way is told to those who wait, and to n
     process.off('unhandledRejection', tell)
   }
 })
+
+test('a flush of more than the marks of a segment takes checkpoints on its way', async () => {
+  await simulated(
+    async (stage) => {
+      stage.answer = () => deferred
+      const queue = await stage.open(patient)
+      const submitted = Array.from({ length: 6000 }, (_, i) =>
+        queue.submit({ ...submission(), sender: i === 0 ? 'first@example.org' : '' }),
+      )
+      await Promise.all(submitted)
+      await stage.until(
+        'all are deferred',
+        () => stage.attempts.length === 6000 && queue.stats().activeCount === 0,
+        1_000_000,
+      )
+      await queue.release({ id: 'none' })
+      const next = await stage.open({
+        ...patient,
+        checkpointIntervalMs: 3_600_000,
+        transports: gate().transports,
+      })
+      const { messageCount } = await next.flush({ sender: '' }, { perSecond: Infinity })
+      expect(messageCount).toBe(5999)
+      expect(await codeOf(next.release({ id: 'none' }))).toBe('accepted')
+      expect(accidents(stage)).toEqual([])
+    },
+    { queue: { segmentBytes: 256 * 4096 } },
+  )
+})
