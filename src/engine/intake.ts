@@ -49,11 +49,10 @@ export class Intake {
     this.#reading = new LaneReading(parts, () => this.wake())
   }
 
-  /** Recovery has ended: runners go; that of `hold` in any life, because it only passes what is marked. */
+  /** Recovery has ended: runners go. In a life that delivers nothing they only pass what is marked, as that of `hold` does always. */
   run(): void {
     this.#running = true
-    const { lanes, options } = this.#parts
-    for (const lane of lanes) if (options.deliver || lane.kind === 'hold') this.#turns.push(lane)
+    for (const lane of this.#parts.lanes) this.#turns.push(lane)
     this.wake()
   }
 
@@ -86,10 +85,10 @@ export class Intake {
   }
 
   #startNext(lane: Lane): boolean {
-    const { clock } = this.#parts.options
+    const { clock, deliver } = this.#parts.options
     this.#reading.readAhead(lane)
     const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
-    if (candidate === undefined) return false
+    if (candidate === undefined || !deliver) return false
     if (lane.intervalMs > 0 && lane.waitMs(candidate, clock.wallMs(), clock.monotonicMs()) > 0) return false
     this.#start(lane, candidate)
     return true
