@@ -1,5 +1,6 @@
 /** What the scheduler handles: an active message, and what of its recipients the scheduler has been given. */
 import type { ActiveMessage } from '../active/active-message.js'
+import { inScheduler } from '../scheduler/scheduler.js'
 
 export interface Job {
   readonly message: ActiveMessage
@@ -9,6 +10,7 @@ export interface Job {
   given: number
   /** Addresses by index, of those the scheduler holds, when the envelope does not have them. */
   readonly addresses: Map<number, string> | undefined
+  [inScheduler]: object | undefined
 }
 
 export const jobOf = (message: ActiveMessage): Job => {
@@ -18,5 +20,6 @@ export const jobOf = (message: ActiveMessage): Job => {
     indexes: message.pendingCount === recipientCount ? undefined : message.indexesIn('pending'),
     given: 0,
     addresses: recipientFrames.length > 0 ? new Map() : undefined,
+    [inScheduler]: undefined,
   }
 }

@@ -72,7 +72,7 @@ export function advance(state: SchedulerState, message: Message): void {
       readOn(state, message)
       continue
     }
-    state.messages.delete(message.handle)
+    state.messages.remove(message)
     let next: Job | undefined
     for (let job = message.firstJob; job !== undefined; job = next) {
       next = job.messageNext

@@ -91,7 +91,7 @@ export function inspect(state: SchedulerState, label: Label): SchedulerInspectio
   }
   const jobs = new Map<string, JobInspection>()
   const messages = new Map<string, MessageInspection>()
-  for (const message of state.messages.values()) {
+  for (const message of state.messages) {
     const { entryCount, recipientCount, recipientLimit, unreadCount } = message
     messages.set(label(message.handle), { entryCount, recipientCount, recipientLimit, unreadCount })
     for (let job = message.firstJob; job !== undefined; job = job.messageNext)

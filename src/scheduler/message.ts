@@ -10,6 +10,9 @@ export class Message {
   handle: object
   queuedAtMs: number
   queuedSecond: number
+  /** Neighbours in memory. */
+  older: Message | undefined = undefined
+  newer: Message | undefined = undefined
   firstJob: Job | undefined = undefined
   lastJob: Job | undefined = undefined
   entryCount = 0

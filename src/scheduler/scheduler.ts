@@ -28,6 +28,7 @@ import { SchedulerState } from './state.js'
 import { withdrawMessage } from './withdrawal.js'
 
 export type * from './face.js'
+export { inScheduler } from './messages.js'
 export type { DestinationInspection, JobInspection, SchedulerInspection } from './inspect.js'
 export type {
   SchedulerOptions,
@@ -48,7 +49,7 @@ export class Scheduler<M extends object> {
 
   /** Messages in memory. */
   get activeCount(): number {
-    return this.#state.messages.size
+    return this.#state.messages.count
   }
 
   /** Recipients in memory, and those that reads under way may bring. */
@@ -64,7 +65,7 @@ export class Scheduler<M extends object> {
   /** A further message can be admitted and read. One that is admitted without room waits inside. */
   get hasRoom(): boolean {
     const { messages, parameters, recipientCount, recipientBound } = this.#state
-    return messages.size < parameters.qmgrMessageActiveLimit && recipientCount < recipientBound
+    return messages.count < parameters.qmgrMessageActiveLimit && recipientCount < recipientBound
   }
 
   /** When `tick` wants to be called, Infinity if never. */
@@ -79,13 +80,11 @@ export class Scheduler<M extends object> {
   admit(message: M, queuedAtMs: number, nowMs: number): void {
     const state = this.#state
     state.nowMs = nowMs
-    const activeCount = state.messages.size
     const minimum = state.parameters.qmgrMessageRecipientMinimum
     const entered =
       state.freeMessages.take()?.renew(message, queuedAtMs, minimum) ??
       new Message(message, queuedAtMs, minimum)
-    state.messages.set(message, entered)
-    assert(state.messages.size > activeCount, 'a message is admitted once')
+    state.messages.add(entered)
     readFirst(state, entered)
     if (entered.entryCount === 0) advance(state, entered)
   }
@@ -94,7 +93,7 @@ export class Scheduler<M extends object> {
   supply(message: M, batch: RecipientBatch, nowMs: number): void {
     const state = this.#state
     state.nowMs = nowMs
-    const known = state.messages.get(message)
+    const known = state.messages.of(message)
     if (known === undefined || known.promisedCount === 0) return
     takePromised(state, known, batch)
     for (let job = known.firstJob; job !== undefined; job = job.messageNext) if (job.isBlocker) unblock(job)
@@ -164,7 +163,7 @@ export class Scheduler<M extends object> {
 
   /** Takes out what waits of the message; what is under way goes on. `done` comes when nothing is left, perhaps at once. */
   withdraw(message: M): void {
-    const known = this.#state.messages.get(message)
+    const known = this.#state.messages.of(message)
     if (known === undefined) return
     withdrawMessage(this.#state, known)
     this.#feedStarved()

@@ -1,6 +1,7 @@
 /** What the parts of one scheduler share.
  * Invariant: `recipientCount` ≤ `recipientBound`: recipients in memory, and promised ones, never exceed the document's formula. */
 import type { Message } from './message.js'
+import { Messages } from './messages.js'
 import type { SchedulerHost } from './face.js'
 import { FreeList } from './free-list.js'
 import type { Job } from './job.js'
@@ -13,7 +14,7 @@ import { Transport } from './transport.js'
 export class SchedulerState {
   readonly parameters: CheckedParameters
   readonly host: SchedulerHost<object>
-  readonly messages: Map<object, Message> = new Map()
+  readonly messages: Messages = new Messages()
   readonly transports: Map<string, Transport> = new Map()
   readonly rotation: Rotation = new Rotation()
   readonly timers: Timers = new Timers()
