@@ -122,7 +122,7 @@ export class Ending {
     if (Buffer.isBuffer(data)) {
       const dataBytes = frameBytes(data.length)
       logs.data.open(dataBytes, nowMs)
-      place = logs.data.append(kinds.data, lane.number, nowMs, data)
+      place = logs.data.append(kinds.data, lane.number, nowMs, data, facts.checksum)
     }
     const group = laneGroup(replacement, place)
     logs.envelopes.open(group.bytes, nowMs)

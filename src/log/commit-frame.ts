@@ -4,7 +4,7 @@
  *
  * so it can be found from either side. `previous end` is where the commit before it ended (in another segment, for the first
  * of a segment); the checksum is the CRC-32 of every byte of the batch before this frame. */
-import { crc32 } from '../base/checksum.js'
+import { crc32Of } from '../base/checksum.js'
 import { position, type Position } from '../base/position.js'
 import { frameHeaderBytes, kindAt, kinds, sealFrame, verifyFrame } from '../record/frame.js'
 import { blockBytes } from './segment.js'
@@ -24,7 +24,8 @@ export interface Commit {
 }
 
 /** Writes the commit frame behind `used` bytes of a batch. Returns the bytes of the whole batch.
- * @param offsetBytes the batch's offset in its segment */
+ * @param offsetBytes the batch's offset in its segment
+ * @param checksum of the batch's first `checkedBytes` */
 export function sealBatch(
   batch: Buffer,
   used: number,
@@ -32,12 +33,14 @@ export function sealBatch(
   seed: number,
   previousEnd: Position,
   timeMs: number,
+  checksum = 0,
+  checkedBytes = 0,
 ): number {
   const bytes = commitBytesAt(offsetBytes + used)
   batch.fill(0, used, used + bytes)
   const payload = used + frameHeaderBytes
   batch.writeBigUInt64LE(BigInt(previousEnd), payload)
-  batch.writeUInt32LE(crc32(batch.subarray(0, used)), payload + 8)
+  batch.writeUInt32LE(crc32Of(batch, checkedBytes, used, checksum), payload + 8)
   batch.writeUInt32LE(bytes, used + bytes - 4)
   sealFrame(batch, used, kinds.commit, 0, timeMs, bytes - frameHeaderBytes, seed ^ (offsetBytes + used))
   return used + bytes

@@ -9,6 +9,7 @@
  *
  * Why not one sync per append: bench/commit.ts holds the numbers. */
 import { assert } from '../base/assert.js'
+import { crc32Joined, crc32Of, zlibFromBytes } from '../base/checksum.js'
 import type { Position } from '../base/position.js'
 import { Ring } from '../base/ring.js'
 import { WaybillError } from '../errors.js'
@@ -36,6 +37,9 @@ export interface Batch {
   used: number
   /** Its groups, so that an empty one is not written. */
   groupCount: number
+  /** Of its first `checkedBytes`. */
+  checksum: number
+  checkedBytes: number
 }
 
 export interface GroupCommitOptions {
@@ -136,8 +140,10 @@ export class GroupCommit {
     this.#filling.groupCount++
   }
 
-  /** Appends one frame of the group that was opened. */
-  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
+  /** Appends one frame of the group that was opened.
+   * @param checksum CRC-32 of the payload, where it is known: a long one is read once for it, and neither for its frame nor for the
+   * batch (of 1 KiB each time costs 0.3 µs) */
+  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array, checksum?: number): Position {
     const batch = this.#filling
     const at = batch.used
     const bytes = frameBytes(payload.length)
@@ -145,7 +151,13 @@ export class GroupCommit {
     assert(at + bytes <= batch.buffer.length, 'a group takes no more than it asked for')
     batch.buffer.set(payload, at + frameHeaderBytes)
     const seed = batch.seed ^ (batch.offsetBytes + at)
-    sealFrame(batch.buffer, at, kind, lane, timeMs, payload.length, seed)
+    sealFrame(batch.buffer, at, kind, lane, timeMs, payload.length, seed, checksum)
+    if (checksum !== undefined && payload.length >= zlibFromBytes) {
+      const payloadAt = at + frameHeaderBytes
+      const before = crc32Of(batch.buffer, batch.checkedBytes, payloadAt, batch.checksum)
+      batch.checksum = crc32Joined(before, checksum, payload.length)
+      batch.checkedBytes = payloadAt + payload.length
+    }
     batch.used += bytes
     return this.#grid.at(batch.index, batch.offsetBytes + at)
   }
@@ -196,7 +208,16 @@ export class GroupCommit {
 
   #seal(timeMs: number): void {
     const batch = this.#filling
-    batch.used = sealBatch(batch.buffer, batch.used, batch.offsetBytes, batch.seed, this.#previousEnd, timeMs)
+    batch.used = sealBatch(
+      batch.buffer,
+      batch.used,
+      batch.offsetBytes,
+      batch.seed,
+      this.#previousEnd,
+      timeMs,
+      batch.checksum,
+      batch.checkedBytes,
+    )
     const endBytes = batch.offsetBytes + batch.used
     this.#previousEnd = this.#grid.at(batch.index, endBytes)
     this.#sealed.push(batch)
@@ -211,6 +232,6 @@ export class GroupCommit {
 
   #batch(index: number, offsetBytes: number, seed = this.#seedOf(index)): Batch {
     const buffer = this.#freeBuffers.pop() ?? Buffer.allocUnsafeSlow(this.#bufferBytes)
-    return { index, offsetBytes, seed, buffer, used: 0, groupCount: 0 }
+    return { index, offsetBytes, seed, buffer, used: 0, groupCount: 0, checksum: 0, checkedBytes: 0 }
   }
 }

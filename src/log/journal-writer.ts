@@ -140,8 +140,8 @@ export class JournalWriter {
     }
   }
 
-  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
-    return this.#commits.append(kind, lane, timeMs, payload)
+  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array, checksum?: number): Position {
+    return this.#commits.append(kind, lane, timeMs, payload, checksum)
   }
 
   checkFits(groupBytes: number): void {

@@ -6,7 +6,7 @@
  * Valid at an offset of a segment when (1) kind is known and the frame ends within the bounds given, and (2) crc is the CRC-32 of
  * bytes 4 … 16+length, seeded with the segment's seed XOR the offset. The seed comes from log, segment and epoch, so a
  * frame of another place, log or life of the file never verifies. Kind 0 is never valid: zeroes are the end of what was written. */
-import { crc32 } from '../base/checksum.js'
+import { crc32Joined, crc32Of, zlibFromBytes } from '../base/checksum.js'
 
 export const frameHeaderBytes = 16
 /** 2²⁴ − 1: what three bytes can say. */
@@ -55,7 +55,8 @@ export const payloadAt = (buffer: Buffer, at: number): Buffer =>
   buffer.subarray(at + frameHeaderBytes, at + frameHeaderBytes + payloadBytesAt(buffer, at))
 
 /** Puts header and checksum around a payload that already stands at `at` + 16, and zeroes behind it.
- * @param seed the segment's seed XOR the offset of this frame in its segment */
+ * @param seed the segment's seed XOR the offset of this frame in its segment
+ * @param checksum CRC-32 of the payload, where it is known: a long one is not read again */
 export function sealFrame(
   buffer: Buffer,
   at: number,
@@ -64,6 +65,7 @@ export function sealFrame(
   timeMs: number,
   payloadBytes: number,
   seed: number,
+  checksum?: number,
 ): void {
   buffer[at + 4] = payloadBytes
   buffer[at + 5] = payloadBytes >>> 8
@@ -77,7 +79,11 @@ export function sealFrame(
   buffer[at + 15] = timeHigh >>> 8
   const end = at + frameHeaderBytes + payloadBytes
   for (let i = end; (i & 7) !== (at & 7); i++) buffer[i] = 0
-  buffer.writeUInt32LE(crc32(buffer.subarray(at + 4, end), seed), at)
+  const crc =
+    checksum === undefined || payloadBytes < zlibFromBytes
+      ? crc32Of(buffer, at + 4, end, seed)
+      : crc32Joined(crc32Of(buffer, at + 4, at + frameHeaderBytes, seed), checksum, payloadBytes)
+  buffer.writeUInt32LE(crc, at)
 }
 
 /** Bytes of the valid frame at `at`, padding included, or 0.
@@ -89,6 +95,6 @@ export function verifyFrame(buffer: Buffer, at: number, end: number, seed: numbe
   const payloadBytes = payloadBytesAt(buffer, at)
   const bytes = frameBytes(payloadBytes)
   if (at + bytes > end) return 0
-  const crc = crc32(buffer.subarray(at + 4, at + frameHeaderBytes + payloadBytes), seed)
+  const crc = crc32Of(buffer, at + 4, at + frameHeaderBytes + payloadBytes, seed)
   return crc === buffer.readUInt32LE(at) ? bytes : 0
 }

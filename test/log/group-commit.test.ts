@@ -195,3 +195,21 @@ test('a group that needs a batch of its own near the end of a segment does not l
   const [last] = log.batches.slice(-1)
   expect(last!.end).toBeLessThanOrEqual(segmentBytes)
 })
+
+test('a batch whose payloads bring their checksums is the same as one whose payloads are read again', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(1500), { minLength: 1, maxLength: 8 }), (lengths) => {
+      const [known, read] = [true, false].map((isKnown) => {
+        const log = new SegmentContent(segmentBytes * 4, 2 * blockBytes)
+        for (const bytes of lengths) {
+          const data = payload(bytes, 65 + (bytes % 26))
+          log.commits.open(frameBytes(bytes), 1)
+          log.commits.append(kinds.data, 0, 1, data, isKnown ? crc32(data) : undefined)
+        }
+        const { buffer, used } = log.commits.take(1)!
+        return Buffer.from(buffer.subarray(0, used))
+      })
+      expect(known!.equals(read!)).toBe(true)
+    }),
+  )
+})

@@ -55,13 +55,18 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: 'record/frame.js',
-        find: 'buffer.writeUInt32LE(crc32(buffer.subarray(at + 4, end), seed), at);',
-        replace: 'buffer.writeUInt32LE(crc32(buffer.subarray(at + 4, end)), at);',
+        find: '? crc32Of(buffer, at + 4, end, seed)',
+        replace: '? crc32Of(buffer, at + 4, end, 0)',
       },
       {
         file: 'record/frame.js',
-        find: 'buffer.subarray(at + 4, at + frameHeaderBytes + payloadBytes), seed);',
-        replace: 'buffer.subarray(at + 4, at + frameHeaderBytes + payloadBytes));',
+        find: 'at + frameHeaderBytes, seed), checksum',
+        replace: 'at + frameHeaderBytes, 0), checksum',
+      },
+      {
+        file: 'record/frame.js',
+        find: 'at + frameHeaderBytes + payloadBytes, seed);',
+        replace: 'at + frameHeaderBytes + payloadBytes, 0);',
       },
     ],
     hunts: ['carried'],
