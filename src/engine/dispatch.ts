@@ -6,8 +6,8 @@ import type { Timer } from '../base/clock.js'
 import { toRanges } from '../base/ranges.js'
 import { Attempts } from '../delivery/attempt.js'
 import type { Report } from '../delivery/outcome.js'
-import { encodeDelivery } from '../record/delivery.js'
-import { frameBytes, kinds } from '../record/frame.js'
+import { writeDelivery } from '../record/delivery.js'
+import { kinds } from '../record/frame.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import { Scheduler, type DeferReason, type DestinationSnapshot, type Entry } from '../scheduler/scheduler.js'
 import { Request } from './delivery-request.js'
@@ -180,9 +180,9 @@ export class Dispatch {
    * those that only stood in line. */
   #noteAttempt(message: ActiveMessage): void {
     const { journal, options } = this.#parts
-    const payload = encodeDelivery({ start: message.start, notes: [] })
-    journal.open(frameBytes(payload.length))
-    journal.append(kinds.delivery, message.place.lane, options.clock.wallMs(), payload)
+    journal.aim()
+    writeDelivery({ start: message.start, notes: [] })
+    journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs())
     message.apply({ kind: 'delivery', notes: [] })
     journal.want()
   }
@@ -218,9 +218,9 @@ export class Dispatch {
   #record(job: Job, notes: readonly OutcomeNote[], transport: string, nexthop: string): void {
     const { journal, options } = this.#parts
     const { message } = job
-    const payload = encodeDelivery({ start: message.start, notes })
-    journal.open(frameBytes(payload.length))
-    journal.append(kinds.delivery, message.place.lane, options.clock.wallMs(), payload)
+    journal.aim()
+    writeDelivery({ start: message.start, notes })
+    journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs())
     message.apply({ kind: 'delivery', notes })
     this.#tell(job, notes, transport, nexthop)
     if (message.pendingCount === 0) this.#ready.push(message)

@@ -7,7 +7,7 @@ import { nowhere, position, type Position } from '../base/position.js'
 import { toRanges, type Ranges } from '../base/ranges.js'
 import { incomingLane, type Lane, type LaneLogs } from '../lane/lane.js'
 import type { DataPlace } from '../record/envelope.js'
-import { encodeFinish } from '../record/finish.js'
+import { encodeFinish, writeFinish } from '../record/finish.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { encodeReplaced } from '../record/replaced.js'
 import { encodeStart } from '../record/start.js'
@@ -66,6 +66,8 @@ const startOf = ({ place }: ActiveMessage): Buffer =>
     carried: undefined,
   })
 
+const nobody: Ranges = []
+
 export interface EndingCallbacks {
   /** The message is no longer active: there is room for another. */
   readonly onEnd: () => void
@@ -88,6 +90,8 @@ export class Ending {
     const { data, id } = message.envelope
     const timeMs = options.clock.wallMs()
     const file = data.kind === 'spool' ? data.number : 0
+    if (written === undefined && file === 0 && message.start !== nowhere)
+      return this.#finishQuietly(message, timeMs)
     const ending = { reported: toRanges(reported), spool: file }
     let payload = encodeFinish({ start: startOrFarthest(message), ...ending })
     journal.open(startBytes(message) + (written?.group.bytes ?? 0) + frameBytes(payload.length))
@@ -109,6 +113,18 @@ export class Ending {
       life.run(unlink())
     }
     if (events.listenerCount('finished') > 0) events.emit('finished', { id })
+    this.#callbacks.onEnd()
+  }
+
+  /** As most messages end: the finish stands alone. */
+  #finishQuietly(message: ActiveMessage, timeMs: number): void {
+    const { journal, active, events } = this.#parts
+    journal.aim()
+    writeFinish({ start: message.start, reported: nobody, spool: 0 })
+    journal.appendAlone(kinds.finish, message.place.lane, timeMs)
+    letGo(this.#parts, message)
+    active.end(message)
+    if (events.listenerCount('finished') > 0) events.emit('finished', { id: message.envelope.id })
     this.#callbacks.onEnd()
   }
 

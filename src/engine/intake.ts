@@ -7,8 +7,8 @@ import type { Timer } from '../base/clock.js'
 import type { Position } from '../base/position.js'
 import type { Lane } from '../lane/lane.js'
 import type { Candidate } from '../lane/runner.js'
-import { frameBytes, kinds } from '../record/frame.js'
-import { encodeStart } from '../record/start.js'
+import { kinds } from '../record/frame.js'
+import { writeStart } from '../record/start.js'
 import { dataPosition, hold } from './holding.js'
 import { LaneReading } from './lane-reading.js'
 import type { Parts } from './parts.js'
@@ -36,6 +36,8 @@ export class Intake {
   readonly #reading: LaneReading
   /** The lanes in the order of their turns. */
   readonly #turns = new Ring<Lane>()
+  /** Those that have nothing to start, in this step. */
+  readonly #idle = new Ring<Lane>()
   /** Messages that need not wait until they are due. */
   readonly #wanted = new Ring<Wanted>()
   #running = false
@@ -69,19 +71,28 @@ export class Intake {
   /** Starts what is due, in turns. */
   startDue(): void {
     if (!this.#running) return
-    let idle = 0
+    const hasEnded = this.#startInTurns()
+    for (let lane = this.#idle.shift(); lane !== undefined; lane = this.#idle.shift()) this.#turns.push(lane)
+    if (hasEnded) this.#wakeWhenDue()
+  }
+
+  /** A lane that had nothing to start is not asked again: nothing comes to be due in one step.
+   * @returns false when there is no room for more, or the turn of the event loop has been long enough */
+  #startInTurns(): boolean {
     let started = 0
-    while (idle < this.#turns.length || this.#wanted.length > 0) {
-      if (!this.#options.hasRoom()) return
-      const lane = this.#turns.shift()!
-      this.#turns.push(lane)
+    while (this.#turns.length > 0 || this.#wanted.length > 0) {
+      if (!this.#options.hasRoom()) return false
       // Those who were asked for take their turn between the lanes.
-      if (this.#startWanted() || this.#startNext(lane)) {
-        idle = 0
-        if (++started >= startsPerTurnMax) return this.wake()
-      } else idle++
+      const wasWanted = this.#startWanted()
+      const lane = this.#turns.shift()
+      const wasDue = lane !== undefined && !wasWanted && this.#startNext(lane)
+      if (lane !== undefined) (wasDue || wasWanted ? this.#turns : this.#idle).push(lane)
+      if ((wasDue || wasWanted) && ++started >= startsPerTurnMax) {
+        this.wake()
+        return false
+      }
     }
-    this.#wakeWhenDue()
+    return true
   }
 
   #startNext(lane: Lane): boolean {
@@ -126,14 +137,9 @@ export class Intake {
 
   #appendStart(lane: Lane, { position, bytes, outOfOrder }: EnvelopePlace): Position {
     const { journal, options } = this.#parts
-    const payload = encodeStart({
-      envelope: position,
-      envelopeBytes: bytes,
-      outOfOrder,
-      carried: undefined,
-    })
-    journal.open(frameBytes(payload.length))
-    lane.namedAt = journal.append(kinds.start, lane.number, options.clock.wallMs(), payload)
+    journal.aim()
+    writeStart({ envelope: position, envelopeBytes: bytes, outOfOrder, carried: undefined })
+    lane.namedAt = journal.appendAlone(kinds.start, lane.number, options.clock.wallMs())
     return lane.namedAt
   }
 

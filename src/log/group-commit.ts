@@ -21,6 +21,7 @@ import {
   sealFrame,
   type Kind,
 } from '../record/frame.js'
+import { payload as writer } from '../record/payload-writer.js'
 import { commitBytesAt, commitBytesMin, sealBatch } from './commit-frame.js'
 import { blockBytes, roundUpToBlock, segmentHeaderBytes, type SegmentGrid } from './segment.js'
 
@@ -138,6 +139,28 @@ export class GroupCommit {
       this.#fit(groupBytes)
     }
     this.#filling.groupCount++
+  }
+
+  /** The payload that is written next is to stand where its frame will be, this far behind what is appended: `appendWritten` then has
+   * nothing to copy, and its group needs no more room than the batch has. */
+  aim(beforeBytes: number): void {
+    const { buffer, used, offsetBytes } = this.#filling
+    const end = Math.min(buffer.length, this.#grid.segmentBytes - offsetBytes)
+    writer.aim(buffer, used + beforeBytes + frameHeaderBytes, end - commitBytesMax - 7)
+  }
+
+  /** Appends the payload that was written, as the next frame of the group that was opened. */
+  appendWritten(kind: Kind, lane: number, timeMs: number): Position {
+    const batch = this.#filling
+    const at = batch.used
+    if (!writer.isAt(batch.buffer, at + frameHeaderBytes))
+      return this.append(kind, lane, timeMs, writer.end())
+    const payloadBytes = writer.bytes
+    writer.drop()
+    const seed = batch.seed ^ (batch.offsetBytes + at)
+    sealFrame(batch.buffer, at, kind, lane, timeMs, payloadBytes, seed)
+    batch.used += frameBytes(payloadBytes)
+    return this.#grid.at(batch.index, batch.offsetBytes + at)
   }
 
   /** Appends one frame of the group that was opened.

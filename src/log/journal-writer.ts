@@ -140,6 +140,14 @@ export class JournalWriter {
     }
   }
 
+  aim(beforeBytes: number): void {
+    this.#commits.aim(beforeBytes)
+  }
+
+  appendWritten(kind: Kind, lane: number, timeMs: number): Position {
+    return this.#commits.appendWritten(kind, lane, timeMs)
+  }
+
   append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array, checksum?: number): Position {
     return this.#commits.append(kind, lane, timeMs, payload, checksum)
   }

@@ -1,7 +1,8 @@
 /** The narrow interface to the one log that is synced: append a group, wait until it is durable, read from a position,
  * forget segments. Another log could stand behind it one day; nobody outside log/ and recovery/ knows of batches. */
 import type { Position } from '../base/position.js'
-import type { Kind } from '../record/frame.js'
+import { frameBytes, type Kind } from '../record/frame.js'
+import { payload } from '../record/payload-writer.js'
 import { JournalReader } from './journal-reader.js'
 import type { Claim, JournalWriter, SyncStatistics } from './journal-writer.js'
 import type { Frame, PositionVisitor, SegmentFiles } from './segment-files.js'
@@ -38,6 +39,24 @@ export class Journal {
    * @param checksum CRC-32 of the payload, where it is known */
   append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array, checksum?: number): Position {
     return this.#writer.append(kind, lane, timeMs, payload, checksum)
+  }
+
+  /** The payload that is written next (record/payload-writer.ts) is written into the batch itself: so every record that all messages
+   * have is, which saves an object and a copy each.
+   * @param beforeBytes the sum of the frames that will stand before it in its group */
+  aim(beforeBytes: number = 0): void {
+    this.#writer.aim(beforeBytes)
+  }
+
+  /** Appends what was written, as the last frame of the open group. */
+  appendWritten(kind: Kind, lane: number, timeMs: number): Position {
+    return this.#writer.appendWritten(kind, lane, timeMs)
+  }
+
+  /** The same, as a group of its own. */
+  appendAlone(kind: Kind, lane: number, timeMs: number): Position {
+    this.open(frameBytes(payload.bytes))
+    return this.#writer.appendWritten(kind, lane, timeMs)
   }
 
   /** @throws WaybillError MESSAGE_TOO_LARGE */

@@ -10,10 +10,15 @@ export interface Delivery {
   readonly notes: readonly OutcomeNote[]
 }
 
-export function encodeDelivery({ start, notes }: Delivery): Buffer {
+export function encodeDelivery(delivery: Delivery): Buffer {
+  writeDelivery(delivery)
+  return payload.end()
+}
+
+/** Into the payload that is being written. */
+export function writeDelivery({ start, notes }: Delivery): void {
   payload.list(2).count(start)
   writeNotes(notes)
-  return payload.end()
 }
 
 /** @throws WaybillError LOG_CORRUPT */

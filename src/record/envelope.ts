@@ -61,6 +61,12 @@ const smtputf8Flag = 1
 const placeCodes = ['before', 'lane', 'spool', 'ref'] as const
 
 export function encodeEnvelope(envelope: Envelope): Buffer {
+  writeEnvelope(envelope)
+  return payload.end()
+}
+
+/** Into the payload that is being written. */
+export function writeEnvelope(envelope: Envelope): void {
   const { data, route, requeues } = envelope
   // What no operator has touched is written without the fields for that.
   const isTouched = route !== undefined || requeues > 0
@@ -76,10 +82,10 @@ export function encodeEnvelope(envelope: Envelope): Buffer {
   payload.count(envelope.dataBytes).count(envelope.checksum).count(envelope.replaces)
   writeNotes(envelope.notes)
   payload.count(envelope.warnings).counts(envelope.reported)
-  if (!isTouched) return payload.end()
+  if (!isTouched) return
   if (route === undefined) payload.list(0)
   else payload.texts([route.transport, route.nexthop])
-  return payload.count(requeues).end()
+  payload.count(requeues)
 }
 
 /** @throws WaybillError LOG_CORRUPT */

@@ -11,8 +11,15 @@ export interface Finish {
   readonly spool: number
 }
 
-export const encodeFinish = (finish: Finish): Buffer =>
-  payload.list(3).count(finish.start).counts(finish.reported).count(finish.spool).end()
+export function encodeFinish(finish: Finish): Buffer {
+  writeFinish(finish)
+  return payload.end()
+}
+
+/** Into the payload that is being written. */
+export function writeFinish({ start, reported, spool }: Finish): void {
+  payload.list(3).count(start).counts(reported).count(spool)
+}
 
 /** @throws WaybillError LOG_CORRUPT */
 export function decodeFinish(encoded: Buffer): Finish {

@@ -1,7 +1,7 @@
 /** MessagePack written field by field, for the records that every message has: the same bytes as `encodeFields`, without arrays that
  * only carry fields and without a look at what each of them is (bench/codec.ts holds the numbers).
- * Invariant: payloads lie one behind the other in slabs that are never used again, so each stays what it is as long as
- * somebody holds it. One payload is written at a time. */
+ * Invariant: one payload is written at a time, to where it was aimed if it has room there, else into a slab. Payloads lie one behind
+ * the other in slabs that are never used again, so each stays what it is as long as somebody holds it. */
 
 const slabBytes = 64 * 1024
 /** The longest head of a field: an integer beyond 32 bits. */
@@ -9,14 +9,35 @@ const headBytesMax = 9
 
 class PayloadWriter {
   #slab = Buffer.allocUnsafeSlow(slabBytes)
+  #slabUsed = 0
+  /** Where the payload is being written: from `#start` up to `#at`, and not beyond `#limit`. */
+  #buffer = this.#slab
   #start = 0
   #at = 0
+  #limit = slabBytes
+
+  /** The next payload is written into this buffer from `at` on, if it ends at `limit` or before: then nobody has to copy it. */
+  aim(buffer: Buffer, at: number, limit: number): void {
+    this.#buffer = buffer
+    this.#start = this.#at = at
+    this.#limit = limit
+  }
+
+  /** Length of what was written since the last end, or aim. */
+  get bytes(): number {
+    return this.#at - this.#start
+  }
+
+  /** Does it stand there? */
+  isAt(buffer: Buffer, at: number): boolean {
+    return this.#buffer === buffer && this.#start === at
+  }
 
   /** The head of a list of so many fields, which follow. */
   list(length: number): this {
     this.#reserve(headBytesMax)
-    const slab = this.#slab
-    if (length < 0x10) slab[this.#at++] = 0x90 | length
+    const buffer = this.#buffer
+    if (length < 0x10) buffer[this.#at++] = 0x90 | length
     else if (length < 0x10000) this.#head16(0xdc, length)
     else this.#head32(0xdd, length)
     return this
@@ -25,16 +46,16 @@ class PayloadWriter {
   /** A non-negative integer up to 2⁵³; beyond 32 bits a float, which holds it exactly. */
   count(value: number): this {
     this.#reserve(headBytesMax)
-    const slab = this.#slab
-    if (value < 0x80) slab[this.#at++] = value
+    const buffer = this.#buffer
+    if (value < 0x80) buffer[this.#at++] = value
     else if (value < 0x100) {
-      slab[this.#at++] = 0xcc
-      slab[this.#at++] = value
+      buffer[this.#at++] = 0xcc
+      buffer[this.#at++] = value
     } else if (value < 0x10000) this.#head16(0xcd, value)
     else if (value < 0x1_0000_0000) this.#head32(0xce, value)
     else {
-      slab[this.#at++] = 0xcb
-      slab.writeDoubleBE(value, this.#at)
+      buffer[this.#at++] = 0xcb
+      buffer.writeDoubleBE(value, this.#at)
       this.#at += 8
     }
     return this
@@ -50,17 +71,17 @@ class PayloadWriter {
     const { length } = text
     if (length > loopCharsMax) return this.#anyText(text)
     this.#reserve(headBytesMax + length)
-    const slab = this.#slab
+    const buffer = this.#buffer
     let at = this.#at
-    if (length < 0x20) slab[at++] = 0xa0 | length
+    if (length < 0x20) buffer[at++] = 0xa0 | length
     else {
-      slab[at++] = 0xd9
-      slab[at++] = length
+      buffer[at++] = 0xd9
+      buffer[at++] = length
     }
     for (let i = 0; i < length; i++) {
       const unit = text.charCodeAt(i)
       if (unit > 0x7f) return this.#anyText(text)
-      slab[at + i] = unit
+      buffer[at + i] = unit
     }
     this.#at = at + length
     return this
@@ -72,50 +93,60 @@ class PayloadWriter {
     return this
   }
 
-  /** What was written since the last end. */
+  /** What was written since the last end, or aim. */
   end(): Buffer {
-    const payload = this.#slab.subarray(this.#start, this.#at)
-    this.#start = this.#at
+    const payload = this.#buffer.subarray(this.#start, this.#at)
+    this.drop()
     return payload
+  }
+
+  /** As `end`, when the payload stands where it belongs. */
+  drop(): void {
+    if (this.#buffer === this.#slab) this.#slabUsed = this.#at
+    this.aim(this.#slab, this.#slabUsed, this.#slab.length)
   }
 
   #anyText(text: string): this {
     const bytes = Buffer.byteLength(text)
     this.#reserve(headBytesMax + bytes)
-    const slab = this.#slab
-    if (bytes < 0x20) slab[this.#at++] = 0xa0 | bytes
+    const buffer = this.#buffer
+    if (bytes < 0x20) buffer[this.#at++] = 0xa0 | bytes
     else if (bytes < 0x100) {
-      slab[this.#at++] = 0xd9
-      slab[this.#at++] = bytes
+      buffer[this.#at++] = 0xd9
+      buffer[this.#at++] = bytes
     } else if (bytes < 0x10000) this.#head16(0xda, bytes)
     else this.#head32(0xdb, bytes)
-    this.#at += slab.write(text, this.#at, 'utf8')
+    this.#at += buffer.write(text, this.#at, 'utf8')
     return this
   }
 
   #head16(code: number, value: number): void {
-    const slab = this.#slab
-    slab[this.#at] = code
-    slab[this.#at + 1] = value >>> 8
-    slab[this.#at + 2] = value
+    const buffer = this.#buffer
+    buffer[this.#at] = code
+    buffer[this.#at + 1] = value >>> 8
+    buffer[this.#at + 2] = value
     this.#at += 3
   }
 
   #head32(code: number, value: number): void {
-    this.#slab[this.#at] = code
-    this.#slab.writeUInt32BE(value, this.#at + 1)
+    this.#buffer[this.#at] = code
+    this.#buffer.writeUInt32BE(value, this.#at + 1)
     this.#at += 5
   }
 
-  /** Makes place. A payload that was begun moves to a new slab as a whole. */
+  /** Makes place. A payload that was begun moves to a slab as a whole. */
   #reserve(bytes: number): void {
-    if (this.#at + bytes <= this.#slab.length) return
-    const begun = this.#at - this.#start
-    const slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, 2 * (begun + bytes)))
-    this.#slab.copy(slab, 0, this.#start, this.#at)
-    this.#slab = slab
-    this.#start = 0
-    this.#at = begun
+    if (this.#at + bytes <= this.#limit) return
+    const begun = this.bytes
+    const from = this.#buffer
+    let at = this.#slabUsed
+    if (from === this.#slab || at + begun + bytes > this.#slab.length) {
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, 2 * (begun + bytes)))
+      this.#slabUsed = at = 0
+    }
+    from.copy(this.#slab, at, this.#start, this.#at)
+    this.aim(this.#slab, at, this.#slab.length)
+    this.#at = at + begun
   }
 }
 

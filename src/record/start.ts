@@ -30,10 +30,15 @@ export interface Start {
 }
 
 export function encodeStart(start: Start): Buffer {
+  writeStart(start)
+  return payload.end()
+}
+
+/** Into the payload that is being written. */
+export function writeStart(start: Start): void {
   payload.list(4).count(start.envelope).count(start.envelopeBytes)
   payload.count(start.outOfOrder ? 1 : 0)
   writeCarried(start.carried)
-  return payload.end()
 }
 
 function writeCarried(carried: Carried | undefined): void {

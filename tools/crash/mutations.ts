@@ -201,7 +201,7 @@ export const mutations: readonly Mutation[] = [
     'outcome-not-recorded',
     'an outcome is appended before the message can settle',
     'engine/dispatch.js',
-    "journal.append(kinds.delivery, message.place.lane, options.clock.wallMs(), payload);\n        message.apply({ kind: 'delivery', notes });",
+    "journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs());\n        message.apply({ kind: 'delivery', notes });",
     "message.apply({ kind: 'delivery', notes });",
   ),
   one(
