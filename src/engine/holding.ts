@@ -12,13 +12,16 @@ export const dataLog = (lane: number): number => 2 * lane + 1
 type Held = Pick<Parts, 'journal' | 'lanes' | 'garbage'>
 
 export function hold(parts: Held, message: ActiveMessage): void {
-  eachSegment(parts, message, (pins, index) => pins.pin(index))
+  eachSegment(parts, message, pin)
 }
 
 /** It has given up what it held, as of the next capture. */
 export function letGo(parts: Held, message: ActiveMessage): void {
-  eachSegment(parts, message, (pins, index) => pins.release(index))
+  eachSegment(parts, message, release)
 }
+
+const pin = (pins: SegmentPins, index: number): void => pins.pin(index)
+const release = (pins: SegmentPins, index: number): void => pins.release(index)
 
 /** Where its data is, is not known: nothing of the lane's data goes while it is there. */
 export function holdDamaged({ journal, lanes, garbage }: Held, { lane, position: at }: EnvelopePlace): void {

@@ -5,11 +5,19 @@
  * `confirm` lets them go. */
 import { assert } from '../base/assert.js'
 
+/** How many messages hold a segment, and how many of these have given it up since the last capture. */
+interface Pin {
+  readonly index: number
+  heldCount: number
+  releasedCount: number
+}
+
 /** The segments of one log: which exist, and how many active messages hold each. */
 export class SegmentPins {
-  readonly #counts = new Map<number, number>()
+  readonly #pins = new Map<number, Pin>()
   readonly #existing = new Set<number>()
-  #released: number[] = []
+  /** The one asked for last: mostly that is the one asked for next. */
+  #recent: Pin | undefined
 
   /** A segment has come to be. */
   add(index: number): void {
@@ -17,18 +25,21 @@ export class SegmentPins {
   }
 
   pin(index: number): void {
-    this.#counts.set(index, (this.#counts.get(index) ?? 0) + 1)
+    this.#of(index).heldCount++
   }
 
   /** Given up, as of the next capture. */
   release(index: number): void {
-    this.#released.push(index)
+    this.#of(index).releasedCount++
   }
 
-  /** Takes what was given up until now: a checkpoint is being captured. */
+  /** Takes what was given up until now: a checkpoint is being captured. @returns index, how often, index, … */
   capture(): readonly number[] {
-    const released = this.#released
-    this.#released = []
+    const released: number[] = []
+    for (const pin of this.#pins.values()) {
+      if (pin.releasedCount > 0) released.push(pin.index, pin.releasedCount)
+      pin.releasedCount = 0
+    }
     return released
   }
 
@@ -36,24 +47,25 @@ export class SegmentPins {
    * @param released what `capture` returned for it
    * @param floor no reader needs segments below this index */
   confirm(released: readonly number[], floor: number): number[] {
-    for (const index of released) {
-      const count = this.#counts.get(index)
-      assert(count !== undefined && count > 0, 'what is given up was held')
-      if (count === 1) this.#counts.delete(index)
-      else this.#counts.set(index, count - 1)
+    for (let i = 0; i < released.length; i += 2) {
+      const pin = this.#of(released[i]!)
+      pin.heldCount -= released[i + 1]!
+      assert(pin.heldCount >= pin.releasedCount, 'what is given up was held')
+      if (pin.heldCount === 0) this.#forget(pin)
     }
     const garbage: number[] = []
-    for (const index of this.#existing) if (index < floor && !this.#counts.has(index)) garbage.push(index)
+    for (const index of this.#existing) if (index < floor && !this.isPinned(index)) garbage.push(index)
     for (const index of garbage) this.#existing.delete(index)
     return garbage
   }
 
   isPinned(index: number): boolean {
-    return this.#counts.has(index)
+    return (this.#pins.get(index)?.heldCount ?? 0) > 0
   }
 
   get hasPins(): boolean {
-    return this.#counts.size > 0
+    for (const { heldCount } of this.#pins.values()) if (heldCount > 0) return true
+    return false
   }
 
   get existingCount(): number {
@@ -62,6 +74,17 @@ export class SegmentPins {
 
   /** Ascending by birth, for those who look: index and holders. */
   *segments(): Generator<{ readonly index: number; readonly pins: number }> {
-    for (const index of this.#existing) yield { index, pins: this.#counts.get(index) ?? 0 }
+    for (const index of this.#existing) yield { index, pins: this.#pins.get(index)?.heldCount ?? 0 }
+  }
+  #of(index: number): Pin {
+    if (this.#recent?.index === index) return this.#recent
+    let pin = this.#pins.get(index)
+    if (pin === undefined) this.#pins.set(index, (pin = { index, heldCount: 0, releasedCount: 0 }))
+    return (this.#recent = pin)
+  }
+
+  #forget(pin: Pin): void {
+    this.#pins.delete(pin.index)
+    if (this.#recent === pin) this.#recent = undefined
   }
 }

@@ -103,8 +103,8 @@ test('the logs of a queue are captured together and forgotten one by one', () =>
   }
   const captured = garbage.capture()
   expect([...captured]).toEqual([
-    [0, [1]],
-    [4, [1]],
+    [0, [1, 1]],
+    [4, [1, 1]],
   ])
   garbage.drop(4)
   expect([garbage.of(0).existingCount, garbage.of(4).existingCount]).toEqual([1, 0])

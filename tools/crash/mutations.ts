@@ -215,8 +215,8 @@ export const mutations: readonly Mutation[] = [
     'recycled-one-checkpoint-early',
     'pins go with a checkpoint captured after the end of the message',
     'garbage/pins.js',
-    'this.#released.push(index);',
-    'const count = this.#counts.get(index);\n        if (count === 1)\n            this.#counts.delete(index);\n        else\n            this.#counts.set(index, count - 1);',
+    'this.#of(index).releasedCount++;',
+    'const held = this.#of(index);\n        if (--held.heldCount === 0)\n            this.#forget(held);',
     ['random', 'carried', 'turning'],
   ),
   {
@@ -225,10 +225,10 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: 'garbage/pins.js',
-        find: 'this.#counts.set(index, (this.#counts.get(index) ?? 0) + 1);',
+        find: 'this.#of(index).heldCount++;',
         replace: '',
       },
-      { file: 'garbage/pins.js', find: 'this.#released.push(index);', replace: '' },
+      { file: 'garbage/pins.js', find: 'this.#of(index).releasedCount++;', replace: '' },
     ],
     hunts: ['carried', 'crowded'],
   },
