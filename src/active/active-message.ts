@@ -39,12 +39,14 @@ export class ActiveMessage {
   /** Neighbours in the set of active messages, which alone changes them. */
   older: ActiveMessage | undefined = undefined
   newer: ActiveMessage | undefined = undefined
-  readonly #states: RecipientState[]
+  /** Of each recipient; undefined while all have the state `#common`: one object less for a message with one recipient. */
+  #states: RecipientState[] | undefined
+  #common: RecipientState = 'pending'
   #attempted = false
   readonly #counts: Record<RecipientState, number>
   /** Failed and deferred, as they came. */
-  readonly #notes: OutcomeNote[] = []
-  #reported: Ranges = []
+  #notes: OutcomeNote[] | undefined
+  #reported: Ranges = none
   #warnings: number
   #replacement: Carried['replacement']
 
@@ -53,10 +55,6 @@ export class ActiveMessage {
     this.place = place
     this.start = start
     this.recoveries = carried?.recoveries ?? 0
-    this.#states =
-      envelope.recipientCount === 1
-        ? ['pending']
-        : Array<RecipientState>(envelope.recipientCount).fill('pending')
     this.#counts = { pending: envelope.recipientCount, delivered: 0, deferred: 0, failed: 0 }
     this.#warnings = carried?.warnings ?? envelope.warnings
     if (carried === undefined) return
@@ -123,19 +121,19 @@ export class ActiveMessage {
   }
 
   stateOf(index: number): RecipientState {
-    return this.#states[index]!
+    return this.#states?.[index] ?? this.#common
   }
 
   indexesIn(state: RecipientState): number[] {
     const indexes: number[] = []
-    for (let index = 0; index < this.#states.length; index++)
-      if (this.#states[index] === state) indexes.push(index)
+    for (let index = 0; index < this.envelope.recipientCount; index++)
+      if (this.stateOf(index) === state) indexes.push(index)
     return indexes
   }
 
   /** The notes of recipients in this state. */
   notesOf(kind: OutcomeKind): readonly OutcomeNote[] {
-    return this.#notes.filter((note) => note.kind === kind)
+    return this.#notes?.filter((note) => note.kind === kind) ?? none
   }
 
   /** Recipients that failed and of whom the sender was not told. */
@@ -147,7 +145,7 @@ export class ActiveMessage {
   /** All of it, for a start that takes the place of this one. */
   carried(): Carried {
     const delivered = toRanges(this.indexesIn('delivered'))
-    const notes: OutcomeNote[] = [...condensed(this.#notes)]
+    const notes: OutcomeNote[] = [...condensed(this.#notes ?? none)]
     if (delivered.length > 0) notes.push({ kind: 'delivered', status: '', text: '', ranges: delivered })
     return {
       start: this.start,
@@ -161,17 +159,30 @@ export class ActiveMessage {
 
   #applyNotes(notes: readonly OutcomeNote[]): void {
     for (const note of notes) {
-      forEachIn(note.ranges, (index) => {
-        assert(this.#states[index] === 'pending', 'an outcome is recorded for a recipient that waits for one')
-        this.#states[index] = note.kind
-      })
       const count = countIn(note.ranges)
+      if (count === this.envelope.recipientCount && this.#states === undefined) this.#settleAll(note.kind)
+      else this.#settleSome(note)
       this.#counts.pending -= count
       this.#counts[note.kind] += count
-      if (note.kind !== 'delivered') this.#notes.push(note)
+      if (note.kind !== 'delivered') (this.#notes ??= []).push(note)
     }
   }
+
+  #settleAll(kind: OutcomeKind): void {
+    assert(this.#common === 'pending', 'an outcome is recorded for a recipient that waits for one')
+    this.#common = kind
+  }
+
+  #settleSome({ kind, ranges }: OutcomeNote): void {
+    const states = (this.#states ??= Array<RecipientState>(this.envelope.recipientCount).fill(this.#common))
+    forEachIn(ranges, (index) => {
+      assert(states[index] === 'pending', 'an outcome is recorded for a recipient that waits for one')
+      states[index] = kind
+    })
+  }
 }
+
+const none: readonly never[] = []
 
 function indexesOf(ranges: Ranges): number[] {
   const indexes: number[] = []

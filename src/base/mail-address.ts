@@ -14,4 +14,7 @@ export const isMailAddress = (text: string): boolean =>
   (Buffer.byteLength(text) <= addressBytesMax && !forbidden.test(text) && pattern.test(text))
 
 /** Needs SMTPUTF8 on the way. */
-export const isInternational = (text: string): boolean => !/^\p{ASCII}*$/u.test(text)
+export function isInternational(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return true
+  return false
+}

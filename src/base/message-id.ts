@@ -19,22 +19,31 @@ const attemptsPerRequeue = 1_000_000
 export const reportId = (id: MessageId, attempt: number, requeues: number): MessageId =>
   `${id}-${requeues * attemptsPerRequeue + attempt}` as MessageId
 
+/** Two digits. */
+const pairs: readonly string[] = Array.from({ length: 1024 }, (_, value) => digits(value, 2))
+
 export class MessageIds {
   #count: number
   #timeMs = -1
-  #timeText = ''
+  /** Of the number without its last two digits. */
+  #high = -1
+  /** What the last id began with: all but two digits. */
+  #start = ''
 
   constructor(prng: Prng) {
     this.#count = Math.floor((prng.uint32() / 0x1_0000_0000) * countBound)
   }
 
   next(wallMs: number): MessageId {
-    if (wallMs !== this.#timeMs) {
-      this.#timeMs = wallMs
-      this.#timeText = digits(wallMs, 9)
-    }
     this.#count = (this.#count + 1) % countBound
-    return (this.#timeText + digits(this.#count, 7)) as MessageId
+    const low = this.#count % 1024
+    const high = (this.#count - low) / 1024
+    if (wallMs !== this.#timeMs || high !== this.#high) {
+      this.#timeMs = wallMs
+      this.#high = high
+      this.#start = digits(wallMs, 9) + digits(high, 5)
+    }
+    return (this.#start + pairs[low]!) as MessageId
   }
 }
 

@@ -51,6 +51,8 @@ export class Checkpointer {
   want(withinMs: number = this.#parts.options.checkpointIntervalMs): void {
     const { clock, checkpointIntervalMs } = this.#parts.options
     if (!this.#running || this.#parts.journal.groupCount === this.#groupCount) return
+    // There is one within the interval: it was asked for before.
+    if (this.#timer !== undefined && withinMs >= checkpointIntervalMs) return
     const at = clock.monotonicMs() + Math.min(withinMs, checkpointIntervalMs)
     if (this.#timer !== undefined && this.#timerAt <= at) return
     this.#timer?.cancel()

@@ -192,7 +192,7 @@ export class Dispatch {
     this.#underWay--
     const { message } = entry.message
     const notes = notesOf(entry.recipients, report)
-    const isDelivered = notes.some((note) => note.kind === 'delivered')
+    const isDelivered = hasKind(notes, 'delivered')
     this.#record(entry.message, notes, entry.transport, entry.nexthop)
     if (isDelivered) this.#parts.journal.want()
     if (report.defect !== undefined)
@@ -201,7 +201,7 @@ export class Dispatch {
         message: `transport ${entry.transport}: ${report.defect.message}`,
         id: message.envelope.id,
       })
-    const isDeferred = notes.some((note) => note.kind === 'deferred')
+    const isDeferred = hasKind(notes, 'deferred')
     this.#scheduler.report(
       entry,
       report.site !== undefined ? 'site' : isDeferred ? 'defer' : 'ok',
@@ -266,4 +266,9 @@ export class Dispatch {
       this.wake()
     })
   }
+}
+
+function hasKind(notes: readonly OutcomeNote[], kind: OutcomeNote['kind']): boolean {
+  for (const note of notes) if (note.kind === kind) return true
+  return false
 }

@@ -191,10 +191,9 @@ export class Ending {
 
   /** The incoming runner gets what is appended for it while it is in memory. */
   #handOver(group: MessageGroup, at: Position, timeMs: number, data: Buffer | undefined): void {
-    const { lanes, options, journal } = this.#parts
+    const { lanes, journal } = this.#parts
     const { envelope, envelopeBytes: bytes } = group
-    const seenAtMs = options.clock.monotonicMs()
-    lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data, seenAtMs })
+    lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data, seenAtMs: 0 })
     journal.want()
   }
 

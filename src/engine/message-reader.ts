@@ -40,9 +40,12 @@ export class MessageReader {
   async data(message: ActiveMessage): Promise<MessageData> {
     const { envelope } = message
     if (envelope.data.kind === 'ref') return { ref: envelope.data.ref }
-    // The caller of submit() may have used its buffer again since: then the log has what was submitted.
-    const kept = message.data
-    if (kept !== undefined && crc32(kept) === envelope.checksum) return kept
+    if (message.data !== undefined) {
+      // The caller of submit() has its buffer for itself: what it writes there must not come out of ours. What it has written there
+      // already does not verify, and the log has what was submitted.
+      const copy = Buffer.from(message.data)
+      if (crc32(copy) === envelope.checksum) return copy
+    }
     const data = await this.#read(message.place, envelope.data, envelope.dataBytes)
     if (data.length !== envelope.dataBytes || crc32(data) !== envelope.checksum)
       throw new WaybillError('DATA_CORRUPT', 'the data is not what was submitted', {

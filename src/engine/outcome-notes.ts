@@ -1,12 +1,19 @@
 /** Outcomes of an entry as notes: one for all that share kind, status and text. */
-import { toRanges } from '../base/ranges.js'
+import { toRanges, type Ranges } from '../base/ranges.js'
 import type { Report } from '../delivery/outcome.js'
 import type { Outcome } from '../delivery/transport.js'
 import { condensed, type OutcomeNote } from '../record/outcome-note.js'
 
+const deliveredTo = (ranges: Ranges): OutcomeNote => ({ kind: 'delivered', status: '', text: '', ranges })
+
+/** What becomes of most messages: shared, because a note is never changed. */
+const firstDelivered: readonly OutcomeNote[] = [deliveredTo([0, 0])]
+
 /** @param recipients of the entry, in its order: that of the outcomes */
 export function notesOf(recipients: readonly number[], { outcomes }: Report): readonly OutcomeNote[] {
-  const [first] = outcomes
+  const first = outcomes[0]
+  if (outcomes.length === 1 && first!.kind === 'delivered' && first!.response === undefined)
+    return recipients[0] === 0 ? firstDelivered : [deliveredTo(toRanges([recipients[0]!]))]
   if (first !== undefined && outcomes.every((outcome) => outcome === first)) {
     const ranges = toRanges(recipients.slice())
     return first.kind === 'delivered'

@@ -1,6 +1,6 @@
 /** Is the disk short of room? New mail is refused below a floor, so that what was accepted can still be deferred: replacements and
  * large reports need room that the journal's reserve does not give.
- * Invariant: the answer is at most about a second old while mail comes in; nobody waits for it. */
+ * Invariant: the answer is at most about a second old while mail comes in; nobody waits for it, and nobody looks at the clock for it but once a sync. */
 import type { Parts } from './parts.js'
 
 const askedEveryMs = 1000
@@ -18,13 +18,17 @@ export class SpaceWatch {
 
   /** The disk is short of room, as far as is known. */
   get isShort(): boolean {
-    const { clock } = this.#parts.options
-    const nowMs = clock.monotonicMs()
-    if (nowMs - this.#askedAtMs >= askedEveryMs) {
-      this.#askedAtMs = nowMs
-      this.#parts.life.run(this.#ask())
-    }
+    // Only mail that becomes durable looks anew: where none does, whoever asks.
+    if (this.#isShort || this.#askedAtMs === -Infinity) this.look()
     return this.#isShort
+  }
+
+  /** Asks, if the last answer is old. */
+  look(): void {
+    const nowMs = this.#parts.options.clock.monotonicMs()
+    if (nowMs - this.#askedAtMs < askedEveryMs) return
+    this.#askedAtMs = nowMs
+    this.#parts.life.run(this.#ask())
   }
 
   async #ask(): Promise<void> {

@@ -49,8 +49,16 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
         recipient: String(recipient).slice(0, 100),
       })
   const distinct = recipients.length === 1 ? recipients : [...new Set(recipients as readonly string[])]
-  const smtputf8 = submission.smtputf8 === true || isInternational(sender) || distinct.some(isInternational)
-  return { sender, recipients: distinct as readonly string[], smtputf8 }
+  return {
+    sender,
+    recipients: distinct as readonly string[],
+    smtputf8: submission.smtputf8 === true || isInternational(sender) || isAnyInternational(distinct),
+  }
+}
+
+function isAnyInternational(addresses: readonly string[]): boolean {
+  for (const address of addresses) if (isInternational(address)) return true
+  return false
 }
 
 /** @throws WaybillError OPTION_INVALID */

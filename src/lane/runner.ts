@@ -26,7 +26,7 @@ export interface Candidate {
   readonly envelope: Envelope
   /** Its data, when it has just been appended. */
   readonly data: Buffer | undefined
-  /** When it came into memory, by the monotonic clock. */
+  /** When it came into memory, by the monotonic clock; not asked of a lane whose mail is due at once. */
   readonly seenAtMs: number
 }
 

@@ -116,6 +116,7 @@ export class GroupCommit {
   /** Would this group have to enter the next segment? If what is staged must be sealed first, its padding counts. */
   leavesSegment(groupBytes: number): boolean {
     const staged = this.#filling.offsetBytes + this.#filling.used
+    if (staged + groupBytes + 2 * commitBytesMax <= this.#grid.segmentBytes) return false
     const from = this.#sealsFor(groupBytes) ? staged + commitBytesAt(staged) : staged
     return roundUpToBlock(from + groupBytes + commitBytesMin) > this.#grid.segmentBytes
   }

@@ -11,7 +11,7 @@ class PayloadWriter {
   #slab = Buffer.allocUnsafeSlow(slabBytes)
   #slabUsed = 0
   /** Where the payload is being written: from `#start` up to `#at`, and not beyond `#limit`. */
-  #buffer = this.#slab
+  #buffer: Buffer = this.#slab
   #start = 0
   #at = 0
   #limit = slabBytes
