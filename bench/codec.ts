@@ -81,7 +81,7 @@ const codecs = [
   }),
   codec({
     record: 'delivery',
-    value: { start: at, notes: [delivered] },
+    value: { start: at, notes: [delivered], finishes: false },
     encode: encodeDelivery,
     decode: decodeDelivery,
   }),

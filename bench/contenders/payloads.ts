@@ -55,7 +55,11 @@ export function recordPayloads({
     requeues: 0,
   })
   const ranges = [0, recipientCount - 1]
-  const delivery = encodeDelivery({ start: at, notes: [{ kind: 'delivered', status: '', text: '', ranges }] })
+  const delivery = encodeDelivery({
+    start: at,
+    notes: [{ kind: 'delivered', status: '', text: '', ranges }],
+    finishes: false,
+  })
   const finish = encodeFinish({ start: at, reported: [], spool: 0 })
   // Their own copies: what the encoder returns shares its buffer.
   return {

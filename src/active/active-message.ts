@@ -11,7 +11,7 @@ import type { Carried } from '../record/start.js'
 export type RecipientState = 'pending' | OutcomeKind
 
 export type ActiveRecord =
-  | { readonly kind: 'delivery'; readonly notes: readonly OutcomeNote[] }
+  | { readonly kind: 'delivery'; readonly notes: readonly OutcomeNote[]; readonly finishes?: boolean }
   | { readonly kind: 'reported'; readonly reported: Ranges; readonly warnings: number }
   | { readonly kind: 'replacement'; readonly lane: number; readonly timeMs: number }
 
@@ -43,6 +43,7 @@ export class ActiveMessage {
   #states: RecipientState[] | undefined
   #common: RecipientState = 'pending'
   #attempted = false
+  #finished = false
   readonly #counts: Record<RecipientState, number>
   /** Failed and deferred, as they came. */
   #notes: OutcomeNote[] | undefined
@@ -67,6 +68,7 @@ export class ActiveMessage {
     switch (record.kind) {
       case 'delivery':
         this.#attempted = true
+        this.#finished = record.finishes === true
         this.#applyNotes(record.notes)
         break
       case 'reported':
@@ -108,6 +110,22 @@ export class ActiveMessage {
   /** A replacement that was appended in an earlier life and not believed. */
   get replacement(): Carried['replacement'] {
     return this.#replacement
+  }
+
+  /** Its finish is recorded already, with its last outcome. */
+  get isFinished(): boolean {
+    return this.#finished
+  }
+
+  /** Do these outcomes leave nothing to do, nor anybody to be told? */
+  isFinishedBy(notes: readonly OutcomeNote[]): boolean {
+    if (this.#replacement !== undefined || this.envelope.data.kind === 'spool') return false
+    let { delivered } = this.#counts
+    for (const { kind, ranges } of notes) {
+      if (kind !== 'delivered') return false
+      delivered += countIn(ranges)
+    }
+    return delivered === this.envelope.recipientCount
   }
 
   /** An attempt was recorded since the start, with or without an outcome. */

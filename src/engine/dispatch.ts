@@ -181,7 +181,7 @@ export class Dispatch {
   #noteAttempt(message: ActiveMessage): void {
     const { journal, options } = this.#parts
     journal.aim()
-    writeDelivery({ start: message.start, notes: [] })
+    writeDelivery({ start: message.start, notes: [], finishes: false })
     journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs())
     message.apply({ kind: 'delivery', notes: [] })
     journal.want()
@@ -218,12 +218,15 @@ export class Dispatch {
   #record(job: Job, notes: readonly OutcomeNote[], transport: string, nexthop: string): void {
     const { journal, options } = this.#parts
     const { message } = job
+    const finishes = message.isFinishedBy(notes)
     journal.aim()
-    writeDelivery({ start: message.start, notes })
+    writeDelivery({ start: message.start, notes, finishes })
     journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs())
-    message.apply({ kind: 'delivery', notes })
+    message.apply({ kind: 'delivery', notes, finishes })
     this.#tell(job, notes, transport, nexthop)
-    if (message.pendingCount === 0) this.#ready.push(message)
+    // In this step: no checkpoint may be captured between the finish and the end of the message.
+    if (finishes) this.#onSettled(message)
+    else if (message.pendingCount === 0) this.#ready.push(message)
   }
 
   #tell(

@@ -88,10 +88,10 @@ export class Ending {
   finish(message: ActiveMessage, written: Report | undefined, reported: number[]): void {
     const { journal, active, options, spool, life, events } = this.#parts
     const { data, id } = message.envelope
-    const timeMs = options.clock.wallMs()
     const file = data.kind === 'spool' ? data.number : 0
-    if (written === undefined && file === 0 && message.start !== nowhere)
-      return this.#finishQuietly(message, timeMs)
+    if (written === undefined && file === 0 && reported.length === 0 && message.start !== nowhere)
+      return this.#finishQuietly(message)
+    const timeMs = options.clock.wallMs()
     const ending = { reported: toRanges(reported), spool: file }
     let payload = encodeFinish({ start: startOrFarthest(message), ...ending })
     journal.open(startBytes(message) + (written?.group.bytes ?? 0) + frameBytes(payload.length))
@@ -116,12 +116,14 @@ export class Ending {
     this.#callbacks.onEnd()
   }
 
-  /** As most messages end: the finish stands alone. */
-  #finishQuietly(message: ActiveMessage, timeMs: number): void {
-    const { journal, active, events } = this.#parts
-    journal.aim()
-    writeFinish({ start: message.start, reported: nobody, spool: 0 })
-    journal.appendAlone(kinds.finish, message.place.lane, timeMs)
+  /** As most messages end: nobody is told, and the finish stands in the record of the last outcome, or alone. */
+  #finishQuietly(message: ActiveMessage): void {
+    const { journal, active, options, events } = this.#parts
+    if (!message.isFinished) {
+      journal.aim()
+      writeFinish({ start: message.start, reported: nobody, spool: 0 })
+      journal.appendAlone(kinds.finish, message.place.lane, options.clock.wallMs())
+    }
     letGo(this.#parts, message)
     active.end(message)
     if (events.listenerCount('finished') > 0) events.emit('finished', { id: message.envelope.id })

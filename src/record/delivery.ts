@@ -8,6 +8,8 @@ export interface Delivery {
   readonly start: Position
   /** Empty: an attempt has begun. Written only for messages that a recovery has found before. */
   readonly notes: readonly OutcomeNote[]
+  /** Nothing is left to do: this record is the finish too, one without a report and without a spool file. So most messages end. */
+  readonly finishes: boolean
 }
 
 export function encodeDelivery(delivery: Delivery): Buffer {
@@ -16,13 +18,18 @@ export function encodeDelivery(delivery: Delivery): Buffer {
 }
 
 /** Into the payload that is being written. */
-export function writeDelivery({ start, notes }: Delivery): void {
-  payload.list(2).count(start)
+export function writeDelivery({ start, notes, finishes }: Delivery): void {
+  payload.list(3).count(start)
   writeNotes(notes)
+  payload.count(finishes ? 1 : 0)
 }
 
 /** @throws WaybillError LOG_CORRUPT */
 export function decodeDelivery(encoded: Buffer): Delivery {
   const fields = new FieldReader(encoded, 'delivery', 2)
-  return { start: position(fields.count()), notes: notesFromFields(fields.list()) }
+  return {
+    start: position(fields.count()),
+    notes: notesFromFields(fields.list()),
+    finishes: !fields.isAtEnd && fields.count() === 1,
+  }
 }

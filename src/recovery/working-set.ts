@@ -66,8 +66,10 @@ export class WorkingSet {
     else trace.runner = position(Math.max(trace.runner, envelope + envelopeBytes))
   }
 
-  delivery(at: Position, { start, notes }: Delivery): void {
-    this.#find(at, start)?.records.push({ kind: 'delivery', notes })
+  delivery(at: Position, { start, notes, finishes }: Delivery): void {
+    const message = this.#find(at, start)
+    if (finishes) this.#working.delete(start)
+    else message?.records.push({ kind: 'delivery', notes })
   }
 
   finish(at: Position, { start, spool }: Finish): void {

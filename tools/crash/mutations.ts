@@ -201,8 +201,8 @@ export const mutations: readonly Mutation[] = [
     'outcome-not-recorded',
     'an outcome is appended before the message can settle',
     'engine/dispatch.js',
-    "journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs());\n        message.apply({ kind: 'delivery', notes });",
-    "message.apply({ kind: 'delivery', notes });",
+    "journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs());\n        message.apply({ kind: 'delivery', notes, finishes });",
+    "message.apply({ kind: 'delivery', notes, finishes: false });",
   ),
   one(
     'success-waits-for-sync',

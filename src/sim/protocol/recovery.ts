@@ -79,7 +79,11 @@ function foldOf(history: History, end: number): WorkingSet {
         return
       }
       case 'delivery':
-        return working.delivery(at, { start: startAt(body.start), notes: notesOf(body.outcome) })
+        return working.delivery(at, {
+          start: startAt(body.start),
+          notes: notesOf(body.outcome),
+          finishes: false,
+        })
       case 'finish':
         return working.finish(at, { start: startAt(body.start), reported: [], spool: 0 })
       case 'replaced':
