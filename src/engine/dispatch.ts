@@ -31,6 +31,8 @@ export class Dispatch {
   readonly #ready: ActiveMessage[] = []
   /** Attempts that have no outcome yet. */
   #underWay = 0
+  /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
+  #running: { readonly wallMs: number; readonly monotonicMs: number } | undefined
   #soon = false
   #timer: Timer | undefined
   #timerAt = Infinity
@@ -94,10 +96,9 @@ export class Dispatch {
     return resumed
   }
 
-  /** A message became active. */
-  admit(message: ActiveMessage): void {
-    // Monotonic, here and below: neither order nor timers of the scheduler may follow a clock that is set.
-    const nowMs = this.#parts.options.clock.monotonicMs()
+  /** A message became active.
+   * @param nowMs by the monotonic clock, here and below: neither order nor timers of the scheduler may follow a clock that is set */
+  admit(message: ActiveMessage, nowMs: number = this.#parts.options.clock.monotonicMs()): void {
     if (message.pendingCount === 0) {
       this.#ready.push(message)
     } else {
@@ -142,13 +143,16 @@ export class Dispatch {
   }
 
   #run(): void {
-    const nowMs = this.#parts.options.clock.monotonicMs()
+    const { clock } = this.#parts.options
+    const nowMs = clock.monotonicMs()
+    this.#running = { wallMs: clock.wallMs(), monotonicMs: nowMs }
     this.#scheduler.tick(nowMs)
     while (this.#canRecord() && !this.#parts.life.isOver) {
       const entry = this.#scheduler.next(nowMs)
       if (entry === undefined) break
       this.#begin(entry)
     }
+    this.#running = undefined
     for (let message = this.#ready.pop(); message !== undefined; message = this.#ready.pop())
       this.#onSettled(message)
     this.#wakeAt(this.#scheduler.wakeAtMs, nowMs)
@@ -205,7 +209,7 @@ export class Dispatch {
     this.#scheduler.report(
       entry,
       report.site !== undefined ? 'site' : isDeferred ? 'defer' : 'ok',
-      options.clock.monotonicMs(),
+      this.#running?.monotonicMs ?? options.clock.monotonicMs(),
       report.site === undefined ? undefined : { status: report.site.status, text: report.site.reason },
     )
     this.wake()
@@ -219,9 +223,10 @@ export class Dispatch {
     const { journal, options } = this.#parts
     const { message } = job
     const finishes = message.isFinishedBy(notes)
+    const timeMs = this.#running?.wallMs ?? options.clock.wallMs()
     journal.aim()
     writeDelivery({ start: message.start, notes, finishes })
-    journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs())
+    journal.appendAlone(kinds.delivery, message.place.lane, timeMs)
     message.apply({ kind: 'delivery', notes, finishes })
     this.#tell(job, notes, transport, nexthop)
     // In this step: no checkpoint may be captured between the finish and the end of the message.

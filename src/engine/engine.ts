@@ -59,7 +59,7 @@ export class Engine {
     this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
     this.intake = new Intake(parts, {
       hasRoom: () => active.count < options.activeCountMax && this.dispatch.hasRoom,
-      onStart: (message) => this.dispatch.admit(message),
+      onStart: (message, nowMs) => this.dispatch.admit(message, nowMs),
     })
     this.checkpointer = new Checkpointer(parts, {
       life: facts.life,

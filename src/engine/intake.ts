@@ -20,8 +20,14 @@ const startsPerTurnMax = 1000
 export interface IntakeOptions {
   /** Is there room for another active message? */
   readonly hasRoom: () => boolean
-  /** The message is active. */
-  readonly onStart: (message: ActiveMessage) => void
+  /** The message is active, as of now by the monotonic clock. */
+  readonly onStart: (message: ActiveMessage, nowMs: number) => void
+}
+
+/** The clocks, looked at once for all that starts in one step. */
+interface Step {
+  readonly wallMs: number
+  readonly monotonicMs: number
 }
 
 interface Wanted {
@@ -79,13 +85,15 @@ export class Intake {
   /** A lane that had nothing to start is not asked again: nothing comes to be due in one step.
    * @returns false when there is no room for more, or the turn of the event loop has been long enough */
   #startInTurns(): boolean {
+    const { clock } = this.#parts.options
+    const step: Step = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }
     let started = 0
     while (this.#turns.length > 0 || this.#wanted.length > 0) {
       if (!this.#options.hasRoom()) return false
       // Those who were asked for take their turn between the lanes.
-      const wasWanted = this.#startWanted()
+      const wasWanted = this.#startWanted(step)
       const lane = this.#turns.shift()
-      const wasDue = lane !== undefined && !wasWanted && this.#startNext(lane)
+      const wasDue = lane !== undefined && !wasWanted && this.#startNext(lane, step)
       if (lane !== undefined) (wasDue || wasWanted ? this.#turns : this.#idle).push(lane)
       if ((wasDue || wasWanted) && ++started >= startsPerTurnMax) {
         this.wake()
@@ -95,13 +103,12 @@ export class Intake {
     return true
   }
 
-  #startNext(lane: Lane): boolean {
-    const { clock, deliver } = this.#parts.options
+  #startNext(lane: Lane, step: Step): boolean {
     this.#reading.readAhead(lane)
     const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
-    if (candidate === undefined || !deliver) return false
-    if (lane.intervalMs > 0 && lane.waitMs(candidate, clock.wallMs(), clock.monotonicMs()) > 0) return false
-    this.#start(lane, candidate)
+    if (candidate === undefined || !this.#parts.options.deliver) return false
+    if (lane.intervalMs > 0 && lane.waitMs(candidate, step.wallMs, step.monotonicMs) > 0) return false
+    this.#start(lane, candidate, step)
     return true
   }
 
@@ -112,43 +119,43 @@ export class Intake {
     return new Promise((resolve) => this.#wanted.push({ lane, message, resolve }))
   }
 
-  #startWanted(): boolean {
+  #startWanted(step: Step): boolean {
     const wanted = this.#wanted.shift()
     if (wanted === undefined) return false
     const { lane, message, resolve } = wanted
     const { envelope, place } = message
     if (waits(this.#parts, place)) {
-      const at = this.#appendStart(lane, place)
+      const at = this.#appendStart(lane, place, step)
       lane.marks.add(place.position)
-      this.#activate(new ActiveMessage(envelope, place, at, undefined), undefined)
+      this.#activate(new ActiveMessage(envelope, place, at, undefined), undefined, step)
       resolve(true)
     } else resolve(false)
     return true
   }
 
-  #start(lane: Lane, { envelope, position, bytes, data }: Candidate): void {
+  #start(lane: Lane, { envelope, position, bytes, data }: Candidate, step: Step): void {
     const place = { lane: lane.number, position, bytes, outOfOrder: false }
-    const at = this.#appendStart(lane, place)
+    const at = this.#appendStart(lane, place, step)
     lane.runner.take()
     const dataAt = dataPosition(envelope.data)
     if (dataAt > lane.dataFloor) lane.dataFloor = dataAt
-    this.#activate(new ActiveMessage(envelope, place, at, undefined), data)
+    this.#activate(new ActiveMessage(envelope, place, at, undefined), data, step)
   }
 
-  #appendStart(lane: Lane, { position, bytes, outOfOrder }: EnvelopePlace): Position {
-    const { journal, options } = this.#parts
+  #appendStart(lane: Lane, { position, bytes, outOfOrder }: EnvelopePlace, { wallMs }: Step): Position {
+    const { journal } = this.#parts
     journal.aim()
     writeStart({ envelope: position, envelopeBytes: bytes, outOfOrder, carried: undefined })
-    lane.namedAt = journal.appendAlone(kinds.start, lane.number, options.clock.wallMs())
+    lane.namedAt = journal.appendAlone(kinds.start, lane.number, wallMs)
     return lane.namedAt
   }
 
-  #activate(message: ActiveMessage, data: Buffer | undefined): void {
+  #activate(message: ActiveMessage, data: Buffer | undefined, { monotonicMs }: Step): void {
     const { active } = this.#parts
     active.add(message)
     active.keepData(message, data)
     hold(this.#parts, message)
-    this.#options.onStart(message)
+    this.#options.onStart(message, monotonicMs)
   }
 
   /** One timer, for the lane that is due first. */

@@ -201,7 +201,7 @@ export const mutations: readonly Mutation[] = [
     'outcome-not-recorded',
     'an outcome is appended before the message can settle',
     'engine/dispatch.js',
-    "journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs());\n        message.apply({ kind: 'delivery', notes, finishes });",
+    "journal.appendAlone(kinds.delivery, message.place.lane, timeMs);\n        message.apply({ kind: 'delivery', notes, finishes });",
     "message.apply({ kind: 'delivery', notes, finishes: false });",
   ),
   one(

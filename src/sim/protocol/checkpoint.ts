@@ -134,7 +134,8 @@ function recycled(state: State, released: readonly Place[], { runners }: Facts):
     const held = [...state.active.map(({ place }) => place), ...state.released]
     const given = state.pending?.released ?? []
     for (const place of [...held, ...given]) if (place.lane === lane) pins.pin(place.index)
-    const indexes = released.filter((place) => place.lane === lane).map(({ index }) => index)
+    // Each given up once: as `SegmentPins.capture` says it.
+    const indexes = released.filter((place) => place.lane === lane).flatMap(({ index }) => [index, 1])
     return [...state.gone[lane], ...pins.confirm(indexes, runners[lane])].sort((a, b) => a - b)
   })
   return pair(gone)
