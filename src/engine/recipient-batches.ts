@@ -18,6 +18,8 @@ export interface BatchOutlet {
   unroutable(job: Job, index: number, reason: string): void
 }
 
+const nobody: RecipientBatch = { recipients: [], complete: true, unreadCount: 0 }
+
 export class RecipientBatches {
   readonly #parts: Parts
   readonly #outlet: BatchOutlet
@@ -33,11 +35,19 @@ export class RecipientBatches {
       this.#parts.life.run(this.#supplyOrWait(job, countMax))
       return undefined
     }
+    if (job.message.envelope.recipientCount === 1) return this.#only(job)
     const { recipients } = job.message.envelope
     let batch = this.#batch(job, countMax, (index) => recipients[index]!)
     while (batch.recipients.length === 0 && !batch.complete)
       batch = this.#batch(job, countMax, (index) => recipients[index]!)
     return batch
+  }
+
+  /** Most messages have one recipient. */
+  #only(job: Job): RecipientBatch {
+    job.given = 1
+    const recipient = this.#route(job, 0, job.message.envelope.recipients[0]!)
+    return recipient === undefined ? nobody : { recipients: [recipient], complete: true, unreadCount: 0 }
   }
 
   /** Recipients that cannot be read now are tried again; the rest of the mail goes on. */
