@@ -8,12 +8,12 @@ import { nowhere, position, type Position } from '../base/position.js'
 import { Ring } from '../base/ring.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { incomingLane } from '../lane/lane.js'
-import { writeEnvelope, type Envelope } from '../record/envelope.js'
-import { frameBytes, kinds, payloadBytesMax } from '../record/frame.js'
+import type { Envelope } from '../record/envelope.js'
+import { frameBytes, payloadBytesMax } from '../record/frame.js'
 import { notesBytesMost } from '../record/outcome-note.js'
-import { payload } from '../record/payload-writer.js'
 import { appendGroup, messageGroup, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
+import { PlainMail } from './plain-mail.js'
 import { SpaceWatch } from './space-watch.js'
 import type { SpoolFile } from './spool.js'
 import { checkEnvelope, checkRef, DataCheck, type CheckedEnvelope, type Submission } from './submission.js'
@@ -23,17 +23,6 @@ const stagedBytesMax = 32 * 1024 * 1024
 
 /** More than a report's envelope takes, and more than the other fields of any record. */
 const reportEnvelopeBytes = 4096
-
-/** More than an address and the head of its field take in an envelope, and more than all other fields. */
-const addressFieldBytesMax = 520
-const otherFieldsBytesMax = 256
-
-/** Mail that asks for less than this part of a segment fits in every way, whatever becomes of it. */
-const plainPart = 8
-const plainRecipientsMax = 100
-
-/** A buffer that holds this much more is not kept for the sake of the message in it. */
-const pinnedBytesMax = 8192
 
 export interface Accepted {
   readonly id: MessageId
@@ -55,13 +44,11 @@ export class Accept {
   readonly #streams = new Set<Readable>()
   /** Those who wait for room, in order. */
   readonly #waiting: (() => void)[] = []
-  readonly #plainBytesMax: number
+  readonly #plain: PlainMail
 
   constructor(parts: Parts) {
-    const { journal, lanes } = parts
     this.#parts = parts
-    const laneSegmentBytes = lanes.hold.logs?.envelopes.files.grid.segmentBytes ?? 0
-    this.#plainBytesMax = Math.min(journal.grid.segmentBytes, laneSegmentBytes, payloadBytesMax) / plainPart
+    this.#plain = new PlainMail(parts)
     this.#ids = new MessageIds(parts.options.prng)
     this.#space = new SpaceWatch(parts)
   }
@@ -122,65 +109,14 @@ export class Accept {
     check.end()
     if (data.length > options.inlineBytesMax) return this.#submitPieces(submission, envelope, [data])
     const checksum = crc32(data)
-    if (this.#isPlain(envelope, data)) return this.#appendPlain(envelope, data, checksum)
+    if (this.#plain.hasRoom(envelope, data) && this.#isReady()) {
+      const appended = this.#plain.append(this.#ids, envelope, data, checksum)
+      return this.#ticket(this.#parts.journal.end, appended)
+    }
     // A copy: the submission may wait for room; the caller has its buffer for itself again.
     const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
     const group = this.#group(envelope, kept, kept.length, checksum)
     return this.#append(submission, group, kept, undefined)
-  }
-
-  /** There is room for it now, with more to spare than its exact size could matter. */
-  #isPlain({ recipients }: CheckedEnvelope, data: Buffer): boolean {
-    const { journal } = this.#parts
-    const count = recipients.length
-    if (count > plainRecipientsMax) return false
-    const bytes = frameBytes(data.length) + (count + 1) * addressFieldBytesMax + otherFieldsBytesMax
-    return (
-      bytes + notesBytesMost(count) <= this.#plainBytesMax &&
-      journal.room(bytes, 'new mail') === 'yes' &&
-      journal.stagedBytes <= stagedBytesMax &&
-      !this.#space.isShort
-    )
-  }
-
-  /** As most mail comes. The same group as any other, written where it stands in the batch: 1 µs less a message. */
-  #appendPlain(
-    { sender, recipients, smtputf8 }: CheckedEnvelope,
-    data: Buffer,
-    checksum: number,
-  ): Promise<Accepted> {
-    const { journal, lanes, options } = this.#parts
-    const timeMs = options.clock.wallMs()
-    const dataFrameBytes = frameBytes(data.length)
-    const envelope: Envelope = {
-      id: this.#ids.next(timeMs),
-      sender,
-      acceptedAt: timeMs,
-      attempts: 0,
-      smtputf8,
-      recipientCount: recipients.length,
-      recipients,
-      recipientFrames: none,
-      data: { kind: 'before', distanceBytes: dataFrameBytes },
-      dataBytes: data.length,
-      checksum,
-      replaces: nowhere,
-      notes: none,
-      warnings: 0,
-      reported: none,
-      route: undefined,
-      requeues: 0,
-    }
-    journal.aim(dataFrameBytes)
-    writeEnvelope(envelope)
-    const bytes = frameBytes(payload.bytes)
-    journal.open(dataFrameBytes + bytes)
-    journal.append(kinds.data, incomingLane, timeMs, data, checksum)
-    const at = journal.appendWritten(kinds.envelope, incomingLane, timeMs)
-    // Not a copy: whoever reads it looks at the checksum, and at the log when the caller has used its buffer for something else.
-    const kept = data.buffer.byteLength - data.length <= pinnedBytesMax ? data : undefined
-    lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data: kept, seenAtMs: 0 })
-    return this.#ticket(position(at + bytes), envelope)
   }
 
   async #submitStream(
@@ -304,6 +240,11 @@ export class Accept {
       throw new WaybillError('MESSAGE_TOO_LARGE', `${envelope.recipientCount} recipients do not fit a record`)
   }
 
+  /** Neither the disk nor what is staged stands in the way. */
+  #isReady(): boolean {
+    return this.#parts.journal.stagedBytes <= stagedBytesMax && !this.#space.isShort
+  }
+
   /** @param data kept for the runner, when it is in memory anyway */
   #append(
     submission: Submission,
@@ -360,8 +301,6 @@ export class Accept {
     return new Promise((resolve, reject) => this.#tickets.push({ end, envelope, resolve, reject }))
   }
 }
-
-const none: readonly never[] = []
 
 const isReadable = (data: unknown): data is Readable =>
   typeof data === 'object' && data !== null && typeof (data as Readable).pipe === 'function'

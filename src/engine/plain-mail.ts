@@ -1,0 +1,89 @@
+/** Mail as most of it comes: a few recipients, its data in memory, room for it now. It is written where it stands in the batch, which
+ * saves 1 µs a message.
+ * Invariant: the bytes are those that message-group.ts makes of the same submission. */
+import { nowhere } from '../base/position.js'
+import type { MessageIds } from '../base/message-id.js'
+import { incomingLane } from '../lane/lane.js'
+import { writeEnvelope, type Envelope } from '../record/envelope.js'
+import { frameBytes, kinds, payloadBytesMax } from '../record/frame.js'
+import { notesBytesMost } from '../record/outcome-note.js'
+import { payload } from '../record/payload-writer.js'
+import type { Parts } from './parts.js'
+import type { CheckedEnvelope } from './submission.js'
+
+/** More than an address and the head of its field take in an envelope, and more than all other fields. */
+const addressFieldBytesMax = 520
+const otherFieldsBytesMax = 256
+
+/** Mail that asks for less than this part of a segment fits in every way, whatever becomes of it: in a lane with all outcomes, in a
+ * record that carries them, beside a report. */
+const part = 8
+const recipientsMax = 100
+
+/** A buffer that holds this much more is not kept for the sake of the message in it. */
+const pinnedBytesMax = 8192
+
+const none: readonly never[] = []
+
+export class PlainMail {
+  readonly #parts: Pick<Parts, 'journal' | 'lanes' | 'options'>
+  readonly #bytesMax: number
+
+  constructor(parts: Pick<Parts, 'journal' | 'lanes' | 'options'>) {
+    const { journal, lanes } = parts
+    this.#parts = parts
+    const laneSegmentBytes = lanes.hold.logs?.envelopes.files.grid.segmentBytes ?? 0
+    this.#bytesMax = Math.min(journal.grid.segmentBytes, laneSegmentBytes, payloadBytesMax) / part
+  }
+
+  /** There is room for it now, with more to spare than its exact size could matter. */
+  hasRoom({ recipients }: CheckedEnvelope, data: Buffer): boolean {
+    const count = recipients.length
+    if (count > recipientsMax) return false
+    const bytes = frameBytes(data.length) + (count + 1) * addressFieldBytesMax + otherFieldsBytesMax
+    return (
+      bytes + notesBytesMost(count) <= this.#bytesMax && this.#parts.journal.room(bytes, 'new mail') === 'yes'
+    )
+  }
+
+  /** Appends it, and hands it to the runner. */
+  append(
+    ids: MessageIds,
+    { sender, recipients, smtputf8 }: CheckedEnvelope,
+    data: Buffer,
+    checksum: number,
+  ): Envelope {
+    const { journal, lanes, options } = this.#parts
+    const timeMs = options.clock.wallMs()
+    const dataFrameBytes = frameBytes(data.length)
+    const envelope: Envelope = {
+      id: ids.next(timeMs),
+      sender,
+      acceptedAt: timeMs,
+      attempts: 0,
+      smtputf8,
+      recipientCount: recipients.length,
+      recipients,
+      recipientFrames: none,
+      data: { kind: 'before', distanceBytes: dataFrameBytes },
+      dataBytes: data.length,
+      checksum,
+      replaces: nowhere,
+      notes: none,
+      warnings: 0,
+      reported: none,
+      route: undefined,
+      requeues: 0,
+    }
+    journal.aim(dataFrameBytes)
+    writeEnvelope(envelope)
+    const bytes = frameBytes(payload.bytes)
+    journal.open(dataFrameBytes + bytes)
+    journal.append(kinds.data, incomingLane, timeMs, data, checksum)
+    const at = journal.appendWritten(kinds.envelope, incomingLane, timeMs)
+    // Not a copy: whoever reads it looks at the checksum, and at the log when the caller has used its buffer for something else.
+    const kept = data.buffer.byteLength - data.length <= pinnedBytesMax ? data : undefined
+    lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data: kept, seenAtMs: 0 })
+    return envelope
+  }
+}
