@@ -140,7 +140,7 @@ export class Ending {
     if (Buffer.isBuffer(data)) {
       const dataBytes = frameBytes(data.length)
       logs.data.open(dataBytes, nowMs)
-      place = logs.data.append(kinds.data, lane.number, nowMs, data, facts.checksum)
+      place = logs.data.append(kinds.data, lane.number, nowMs, data)
     }
     const group = laneGroup(replacement, place)
     logs.envelopes.open(group.bytes, nowMs)

@@ -11,8 +11,6 @@ export type EnvelopeFacts = Omit<Envelope, 'recipients' | 'recipientFrames' | 'r
 interface Part {
   readonly kind: Kind
   readonly payload: Uint8Array
-  /** CRC-32 of the payload, where it is known. */
-  readonly checksum: number | undefined
 }
 
 export interface MessageGroup {
@@ -36,7 +34,7 @@ export function messageGroup(
   const offsets: number[] = []
   let bytes = 0
   if (data instanceof Uint8Array) {
-    parts.push({ kind: kinds.data, payload: data, checksum: facts.checksum })
+    parts.push({ kind: kinds.data, payload: data })
     bytes = frameBytes(data.length)
   }
   const framed = recipients.length > frameRecipientsMax
@@ -44,7 +42,7 @@ export function messageGroup(
     for (let i = 0; i < recipients.length; i += frameRecipientsMax) {
       const payload = encodeRecipients(recipients.slice(i, i + frameRecipientsMax))
       offsets.push(bytes)
-      parts.push({ kind: kinds.recipients, payload, checksum: undefined })
+      parts.push({ kind: kinds.recipients, payload })
       bytes += frameBytes(payload.length)
     }
   }
@@ -70,22 +68,17 @@ export function messageGroup(
   }
   const payload = encodeEnvelope(envelope)
   const envelopeBytes = frameBytes(payload.length)
-  parts.push({ kind: kinds.envelope, payload, checksum: undefined })
+  parts.push({ kind: kinds.envelope, payload })
   return { envelope, parts, bytes: bytes + envelopeBytes, envelopeBytes }
 }
 
 /** Appends the parts to a log in which place for them was made. Returns the envelope's position. */
 export function appendGroup(
-  log: {
-    append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array, checksum?: number): Position
-  },
+  log: { append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position },
   { parts }: MessageGroup,
   lane: number,
   timeMs: number,
 ): Position {
-  for (let i = 0; i < parts.length - 1; i++) {
-    const { kind, payload, checksum } = parts[i]!
-    log.append(kind, lane, timeMs, payload, checksum)
-  }
+  for (let i = 0; i < parts.length - 1; i++) log.append(parts[i]!.kind, lane, timeMs, parts[i]!.payload)
   return log.append(kinds.envelope, lane, timeMs, parts[parts.length - 1]!.payload)
 }

@@ -79,7 +79,7 @@ export class PlainMail {
     writeEnvelope(envelope)
     const bytes = frameBytes(payload.bytes)
     journal.open(dataFrameBytes + bytes)
-    journal.append(kinds.data, incomingLane, timeMs, data, checksum)
+    journal.append(kinds.data, incomingLane, timeMs, data)
     const at = journal.appendWritten(kinds.envelope, incomingLane, timeMs)
     // Not a copy: whoever reads it looks at the checksum, and at the log when the caller has used its buffer for something else.
     const kept = data.buffer.byteLength - data.length <= pinnedBytesMax ? data : undefined

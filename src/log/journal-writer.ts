@@ -148,8 +148,8 @@ export class JournalWriter {
     return this.#commits.appendWritten(kind, lane, timeMs)
   }
 
-  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array, checksum?: number): Position {
-    return this.#commits.append(kind, lane, timeMs, payload, checksum)
+  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
+    return this.#commits.append(kind, lane, timeMs, payload)
   }
 
   checkFits(groupBytes: number): void {

@@ -35,10 +35,9 @@ export class Journal {
     this.#writer.open(groupBytes)
   }
 
-  /** Appends a frame of the open group. It is durable when `durableEnd` has passed its end.
-   * @param checksum CRC-32 of the payload, where it is known */
-  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array, checksum?: number): Position {
-    return this.#writer.append(kind, lane, timeMs, payload, checksum)
+  /** Appends a frame of the open group. It is durable when `durableEnd` has passed its end. */
+  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
+    return this.#writer.append(kind, lane, timeMs, payload)
   }
 
   /** The payload that is written next (record/payload-writer.ts) is written into the batch itself: so every record that all messages

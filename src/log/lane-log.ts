@@ -112,14 +112,14 @@ export class LaneLog {
     this.#stage(groupBytes)
   }
 
-  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array, checksum?: number): Position {
+  append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
     const staged = this.#staged!
     const { grid } = this.files
     assert(payload.length <= payloadBytesMax, 'a payload is as long as a frame can say')
     const at = this.#end
     staged.buffer.set(payload, staged.used + frameHeaderBytes)
     const seed = this.#segments.seedOf(staged.index) ^ (staged.offsetBytes + staged.used)
-    sealFrame(staged.buffer, staged.used, kind, lane, timeMs, payload.length, seed, checksum)
+    sealFrame(staged.buffer, staged.used, kind, lane, timeMs, payload.length, seed)
     staged.used += frameBytes(payload.length)
     const endBytes = staged.offsetBytes + staged.used
     if (endBytes < grid.segmentBytes) this.#end = grid.at(staged.index, endBytes)
