@@ -2,7 +2,7 @@
 export { openQueue } from './queue/open.js'
 export { serveControl, type ControlOptions, type ControlServer } from './admin/control-server.js'
 export type { ControlRequest, VerbOutcome, VerbRequest } from './admin/control-protocol.js'
-export type { Accepted } from './engine/accept.js'
+export type { Accepted } from './engine/tickets.js'
 export type { QueueEvents, RecipientEvent } from './engine/events.js'
 export type { ListedMessage } from './engine/listing.js'
 export type { Selector } from './engine/selector.js'

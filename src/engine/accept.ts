@@ -3,9 +3,8 @@
  * later life would deliver, except that a crash may keep what was appended and not yet acknowledged. */
 import type { Readable } from 'node:stream'
 import { crc32 } from '../base/checksum.js'
-import { MessageIds, type MessageId } from '../base/message-id.js'
+import { MessageIds } from '../base/message-id.js'
 import { nowhere, position, type Position } from '../base/position.js'
-import { Ring } from '../base/ring.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { incomingLane } from '../lane/lane.js'
 import type { Envelope } from '../record/envelope.js'
@@ -17,6 +16,7 @@ import { PlainMail } from './plain-mail.js'
 import { SpaceWatch } from './space-watch.js'
 import type { SpoolFile } from './spool.js'
 import { checkEnvelope, checkRef, DataCheck, type CheckedEnvelope, type Submission } from './submission.js'
+import { Tickets, type Accepted } from './tickets.js'
 
 /** Bytes appended and not durable beyond which submissions wait: about what the disk takes in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
@@ -24,21 +24,10 @@ const stagedBytesMax = 32 * 1024 * 1024
 /** More than a report's envelope takes, and more than the other fields of any record. */
 const reportEnvelopeBytes = 4096
 
-export interface Accepted {
-  readonly id: MessageId
-}
-
-interface Ticket {
-  readonly end: Position
-  readonly envelope: Envelope
-  readonly resolve: (accepted: Accepted) => void
-  readonly reject: (error: unknown) => void
-}
-
 export class Accept {
   readonly #parts: Parts
   readonly #ids: MessageIds
-  readonly #tickets = new Ring<Ticket>()
+  readonly #tickets: Tickets
   readonly #space: SpaceWatch
   /** Streams that are being read. */
   readonly #streams = new Set<Readable>()
@@ -51,6 +40,7 @@ export class Accept {
     this.#plain = new PlainMail(parts)
     this.#ids = new MessageIds(parts.options.prng)
     this.#space = new SpaceWatch(parts)
+    this.#tickets = new Tickets(parts.events)
   }
 
   /** Settles when the message is durable.
@@ -73,18 +63,7 @@ export class Accept {
 
   /** The journal is durable up to here: tickets settle, in order. */
   durable(end: Position): void {
-    const { events } = this.#parts
-    const listening = events.listenerCount('accepted') > 0
-    for (
-      let ticket = this.#tickets.peek();
-      ticket !== undefined && ticket.end <= end;
-      ticket = this.#tickets.peek()
-    ) {
-      this.#tickets.shift()
-      const { id, sender, recipientCount, dataBytes } = ticket.envelope
-      ticket.resolve({ id })
-      if (listening) events.emit('accepted', { id, sender, recipientCount, dataBytes })
-    }
+    this.#tickets.settle(end)
     this.#space.look()
     this.roomChanged()
   }
@@ -96,8 +75,7 @@ export class Accept {
 
   /** The end of this life. */
   fail(error: unknown): void {
-    for (let ticket = this.#tickets.shift(); ticket !== undefined; ticket = this.#tickets.shift())
-      ticket.reject(error)
+    this.#tickets.fail(error)
     for (const stream of this.#streams) stream.destroy(this.#parts.life.reason)
     this.roomChanged()
   }
@@ -298,7 +276,7 @@ export class Accept {
   /** Settles when the journal is durable up to `end`. */
   #ticket(end: Position, envelope: Envelope): Promise<Accepted> {
     this.#parts.journal.want()
-    return new Promise((resolve, reject) => this.#tickets.push({ end, envelope, resolve, reject }))
+    return this.#tickets.wait(end, envelope)
   }
 }
 

@@ -1,5 +1,6 @@
 /** One polynomial, two implementations: nobody can see where one hands over to the other. */
 import { crc32 as zlibCrc32 } from 'node:zlib'
+import CRC32 from 'crc-32'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { crc32, zlibFromBytes } from '../../src/base/checksum.js'
@@ -13,6 +14,14 @@ test('the checksum is that of zlib for every length around the switch and every 
       const piece = bytes.subarray(0, length)
       expect(crc32(piece, seed)).toBe(zlibCrc32(piece, seed >>> 0))
     }
+})
+
+test('the checksum is that of an implementation that shares nothing with ours', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 600 }), anySeed, (bytes, seed) => {
+      expect(crc32(bytes, seed)).toBe(CRC32.buf(bytes, seed) >>> 0)
+    }),
+  )
 })
 
 test('the checksum of a whole is that of its pieces one after the other, wherever they are cut', () => {
