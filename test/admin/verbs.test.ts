@@ -82,7 +82,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await stage.until('they are delivered', () => stage.told('delivered').length === 2)
       expect(stage.told('delivered').sort()).toEqual(['r1@example.net', 'r3@example.net'])
       expect(stage.attempts.at(-1)).toMatchObject({ attempts: 1 })
-      expect(await stage.ids()).toEqual([ids[0], ids[2]].sort())
+      expect(await stage.ids()).toEqual(ids.filter((__, i) => i % 2 === 0).sort())
     })
   })
 
@@ -124,6 +124,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await stage.until('it waits', async () => (await where(stage)).includes('retry'))
       await queue.expire({ lane: 'deferred' })
       await stage.until('both reports have arrived', () => new Set(reports(stage)).size === 2)
+      expect(reports(stage)).toHaveLength(2)
     })
   })
 
