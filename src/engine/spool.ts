@@ -54,7 +54,12 @@ export class Spool {
     try {
       file = await this.#disk.open(path, 'create')
     } catch (error) {
-      this.#pending.delete(number)
+      // A call that failed may have had its effect. What cannot be taken away is left to the next recovery.
+      const isGone = await this.unlink(number).then(
+        () => true,
+        () => false,
+      )
+      if (isGone) this.#pending.delete(number)
       throw error
     }
     this.#namesChanged = true

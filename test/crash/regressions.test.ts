@@ -97,3 +97,17 @@ test('a message that is expired after its replacement was not believed is report
   const { findings } = await randomRun({ seed: 226, op: 169 })
   expect(lines(findings)).toEqual([])
 })
+
+test('a spool file that came to be though its creation failed is not left behind', async () => {
+  for (const op of [113, 114, 115, 116]) {
+    const { findings } = await failEach(everything, {
+      seed: 3,
+      order: 'fifo',
+      errno: 'EIO',
+      effect: 'all',
+      powerEvery: 0,
+      op,
+    })
+    expect(lines(findings)).toEqual([])
+  }
+})
