@@ -36,7 +36,9 @@ export async function compactHold(opened: OpenedEngine): Promise<void> {
 }
 
 /** Less than half of its bytes wait. Looked at only when the marks alone make that possible. */
-async function isWorthIt({ parts }: OpenedEngine): Promise<boolean> {
+async function isWorthIt({ parts, engine }: OpenedEngine): Promise<boolean> {
+  // It needs room before it makes any.
+  if (engine.reclaim.isFull) return false
   const { hold } = parts.lanes
   const log = hold.logs!.envelopes
   const from = hold.runner.position

@@ -49,13 +49,13 @@ async function startAll(
   await engine.recovered
   revive(opened, selector)
   const pace = new Pace(opened, perSecond)
-  const trust = (): Promise<void> => engine.checkpointer.now()
+  const trust = (): Promise<void> => engine.checkpoint()
   for await (const batch of selected(parts, selector, { trust, isAsked: isDeferred })) {
     for (const found of batch) {
       if (found.kind === 'active') continue
       await pace.next()
       // A checkpoint's marks must fit their lane.
-      if (hasManyMarks(parts, found.lane)) await engine.checkpointer.now()
+      if (hasManyMarks(parts, found.lane)) await engine.checkpoint()
       tally.pause()
       if (await engine.intake.startEarly(found.lane, found.message))
         tally.done(found.message.envelope.recipientCount)

@@ -38,7 +38,7 @@ export async function goThrough(
     // Also when it is aborted: what is counted is durable.
     if (!parts.life.isOver) {
       await parts.journal.whenDurable(parts.journal.end)
-      await engine.checkpointer.now()
+      await engine.checkpoint()
     }
   }
   return tally.result
@@ -88,9 +88,10 @@ class Pass {
     const { parts, engine } = this.#opened
     const { journal } = parts
     try {
-      const trust = (): Promise<void> => engine.checkpointer.now()
+      const trust = (): Promise<void> => engine.checkpoint()
       for await (const batch of selected(parts, this.#selector, { trust, isAsked: this.#verb.isAsked })) {
-        await Promise.all(batch.map((found) => this.#one(found)))
+        const done = await Promise.allSettled(batch.map((found) => this.#one(found)))
+        for (const one of done) if (one.status === 'rejected') throw one.reason
         // So memory is bounded by one batch, and the disk sets the pace.
         await journal.whenDurable(journal.end)
         await this.#recordMarks()
@@ -132,7 +133,7 @@ class Pass {
     try {
       if (await engine.settle.carryOut(message, order)) return true
     } catch (error) {
-      if (isWaybillError(error) && !parts.life.isOver)
+      if (isWaybillError(error) && !parts.life.isOver && error.code !== 'DISK_FULL')
         parts.events.emit('warning', { code: error.code, message: error.message, id: envelope.id })
       throw error
     }
@@ -150,7 +151,8 @@ class Pass {
       this.#tally.missedCount++
       if (this.#moved.size < movedMax) this.#moved.add(message.envelope.id)
     } catch (error) {
-      if (this.#opened.parts.life.isOver || !isWaybillError(error)) throw error
+      // What one message met is counted; what all meet ends the verb.
+      if (this.#opened.parts.life.isOver || !isWaybillError(error) || error.code === 'DISK_FULL') throw error
       this.#tally.failedCount++
     }
   }
@@ -164,6 +166,6 @@ class Pass {
   /** A checkpoint's marks must fit their lane. */
   async #recordMarks(): Promise<void> {
     const { parts, engine } = this.#opened
-    for (const lane of parts.lanes) if (hasManyMarks(parts, lane)) await engine.checkpointer.now()
+    for (const lane of parts.lanes) if (hasManyMarks(parts, lane)) await engine.checkpoint()
   }
 }

@@ -37,11 +37,20 @@ const segmentBytesOf = ({ journal }: Pick<Parts, 'journal'>, { logs }: Lane): nu
 export const hasManyMarks = (parts: Pick<Parts, 'journal'>, lane: Lane): boolean =>
   lane.marks.freshCount >= freshMarksMax(segmentBytesOf(parts, lane))
 
-/** Bytes that a lane needs for its marks at a capture; 0 when there are none. */
-export function marksBytes(parts: Pick<Parts, 'journal'>, lane: Lane): number {
+/** Room in a lane that mail leaves to marks: on a full disk it is by deleting that an operator makes some. */
+export const markReserveBytes = (lane: Lane): number =>
+  lane.logs === undefined ? 0 : Math.min(32_768, lane.logs.envelopes.files.grid.segmentBytes / 8)
+
+/** Can one more envelope of the lane be marked? What is marked without room for its record would keep every checkpoint from being
+ * taken, and on a full disk for ever. */
+export const canMark = (parts: Pick<Parts, 'journal'>, lane: Lane): boolean =>
+  lane.logs === undefined || lane.logs.envelopes.hasRoom(marksBytes(parts, lane, 1))
+
+/** Bytes that a lane needs for its marks at a capture; 0 when there are none. @param moreCount marks to come */
+export function marksBytes(parts: Pick<Parts, 'journal'>, lane: Lane, moreCount = 0): number {
   const recordMax = freshMarksMax(segmentBytesOf(parts, lane))
   let bytes = 0
-  for (let left = lane.marks.freshCount; left > 0; left -= recordMax)
+  for (let left = lane.marks.freshCount + moreCount; left > 0; left -= recordMax)
     bytes += frameBytes(marksRecordBytes + markBytes * Math.min(left, recordMax))
   return bytes
 }

@@ -1,10 +1,13 @@
 /** What ends a message is read and composed, and room is found for it; ending.ts appends it.
  * Invariant: between the last look at the room, and at whether the message is still to end this way, and the append there is no wait.
  * Nothing here waits for a sync, but at the bound on replacements that no checkpoint vouches for. */
+import { nowhere } from '../base/position.js'
 import { toRanges } from '../base/ranges.js'
 import type { ActiveMessage } from '../active/active-message.js'
+import { WaybillError } from '../errors.js'
 import type { Lane, LaneLogs } from '../lane/lane.js'
 import { frameBytes } from '../record/frame.js'
+import { canMark, markReserveBytes, marksBytes } from './capture.js'
 import { Ending, farthest, journalBytes, laneGroup, startBytes, type Replacement } from './ending.js'
 import type { Parts } from './parts.js'
 import { fixedData, remainderOf, replacementFacts, type EnvelopeChanges } from './replacement.js'
@@ -15,6 +18,8 @@ export interface ComposingOptions {
   readonly onEnd: () => void
   /** A replacement was appended, to a lane with this interval. */
   readonly onReplacement: (intervalMs: number) => void
+  /** Nobody waits for room for it: the disk is full, and it is an operator's order. */
+  readonly isHopeless: (message: ActiveMessage) => boolean
   /** So many replacements may be appended before a checkpoint vouches for them. */
   readonly unvouchedMax: number
 }
@@ -84,7 +89,8 @@ export class Composing {
 
   /** Ends it without a word to anybody. @returns false when it was overtaken */
   async drop(message: ActiveMessage, isStill: IsStill): Promise<boolean> {
-    while (isStill() && !this.#hasRoomFor(undefined, startBytes(message))) await this.roomChange()
+    const hasRoom = (): boolean => this.#hasRoomFor(undefined, startBytes(message))
+    while (!this.#canEnd(hasRoom, message, isStill)) await this.#roomChangeFor(message, undefined)
     if (!isStill()) return false
     this.#ending.finish(message, undefined, [])
     return true
@@ -95,11 +101,9 @@ export class Composing {
   async finish(message: ActiveMessage, expired: readonly number[], isStill: IsStill): Promise<boolean> {
     const outcomes = [...failures(message), ...deferrals(message, expired, 'failed')]
     const written = await report(this.#parts, message, outcomes)
-    while (isStill() && !this.#hasRoomFor(written, startBytes(message))) await this.roomChange()
-    if (!isStill()) {
-      await this.#discard(written)
-      return false
-    }
+    const hasRoom = (): boolean => this.#hasRoomFor(written, startBytes(message))
+    while (!this.#canEnd(hasRoom, message, isStill)) await this.#roomChangeFor(message, written)
+    if (!isStill()) return this.#discard(written)
     this.#ending.finish(message, written, written === undefined ? [] : outcomes.map(({ index }) => index))
     return true
   }
@@ -121,7 +125,10 @@ export class Composing {
     { timeMs, warns = false, changes = {} }: Move,
     isStill: IsStill,
   ): Promise<MoveResult> {
-    if (!this.#hasSomeRoom(lane, message)) return 'no room'
+    if (!this.#hasSomeRoom(lane, message)) {
+      if (this.#options.isHopeless(message)) throw diskFull('an order')
+      return 'no room'
+    }
     const { reader, options } = this.#parts
     const failed = failures(message)
     const late = warns ? deferrals(message, message.indexesIn('deferred'), 'delayed') : []
@@ -145,22 +152,22 @@ export class Composing {
       lane.logs === undefined
         ? await this.#moveInJournal(replacement, isStill)
         : await this.#moveToLogs(replacement, lane.logs, isStill)
-    if (!isDone) await this.#discard(written)
     return isDone ? 'done' : 'overtaken'
   }
 
   async #moveToLogs(replacement: Replacement, logs: LaneLogs, isStill: IsStill): Promise<boolean> {
-    const { message, data, written, reported } = replacement
+    const { message, lane, data, written, reported } = replacement
     const dataBytes = Buffer.isBuffer(data) ? frameBytes(data.length) : 0
     const envelopeBytes = laneGroup(replacement, farthest).bytes
+    const noteBytes = 5 * reported.length + startBytes(message)
     const hasRoom = (): boolean =>
       this.unvouchedCount < this.#options.unvouchedMax &&
-      logs.envelopes.hasRoom(envelopeBytes) &&
-      (dataBytes === 0 || logs.data.hasRoom(dataBytes))
-    const noteBytes = 5 * reported.length + startBytes(message)
+      logs.envelopes.hasRoom(envelopeBytes + marksBytes(this.#parts, lane, 1) + markReserveBytes(lane)) &&
+      (dataBytes === 0 || logs.data.hasRoom(dataBytes)) &&
+      this.#hasRoomFor(written, noteBytes)
     this.#parts.journal.checkFits((written?.group.bytes ?? 0) + noteBytes + noteBytesMax)
-    while (isStill() && (!hasRoom() || !this.#hasRoomFor(written, noteBytes))) await this.roomChange()
-    if (!isStill()) return false
+    while (!this.#canEnd(hasRoom, message, isStill)) await this.#roomChangeFor(message, written)
+    if (!isStill()) return this.#discard(written)
     this.#unvouched++
     this.#ending.replaceInLane(replacement, logs)
     return true
@@ -169,27 +176,46 @@ export class Composing {
   async #moveInJournal(replacement: Replacement, isStill: IsStill): Promise<boolean> {
     const bytes = startBytes(replacement.message) + journalBytes(replacement)
     this.#parts.journal.checkFits((replacement.written?.group.bytes ?? 0) + bytes)
-    while (isStill() && !this.#hasRoomFor(replacement.written, bytes)) await this.roomChange()
-    if (!isStill()) return false
+    const { message, written } = replacement
+    const hasRoom = (): boolean => this.#hasRoomFor(written, bytes)
+    while (!this.#canEnd(hasRoom, message, isStill)) await this.#roomChangeFor(message, written)
+    if (!isStill()) return this.#discard(written)
     this.#ending.replaceInJournal(replacement)
     return true
   }
 
+  /** Asked in the step in which it ends: is there room, for the mark as well of a message that is started by what ends it? True also
+   * when it was overtaken. */
+  #canEnd(hasRoom: () => boolean, message: ActiveMessage, isStill: IsStill): boolean {
+    const canStart = (): boolean =>
+      message.start !== nowhere || canMark(this.#parts, this.#parts.lanes.get(message.place.lane))
+    return !isStill() || (canStart() && hasRoom())
+  }
+
+  /** @throws WaybillError DISK_FULL: what was composed is not used */
+  async #roomChangeFor(message: ActiveMessage, written: Report | undefined): Promise<void> {
+    if (!this.#options.isHopeless(message)) return this.roomChange()
+    await this.#discard(written)
+    throw diskFull('an order')
+  }
+
   /** A report that was overtaken is not used: neither is its file. */
-  async #discard(written: Report | undefined): Promise<void> {
+  async #discard(written: Report | undefined): Promise<false> {
     const { spool, life } = this.#parts
-    if (written?.spool === undefined || life.isOver) return
+    if (written?.spool === undefined || life.isOver) return false
     await spool.unlink(written.spool)
     spool.appended(written.spool)
+    return false
   }
 
   /** Is there room of about the size that will be needed? Asked before anything is read: many may have to wait for a full lane. */
-  #hasSomeRoom({ logs }: Lane, { envelope, place }: ActiveMessage): boolean {
+  #hasSomeRoom(lane: Lane, { envelope, place }: ActiveMessage): boolean {
+    const { logs } = lane
     if (logs === undefined) return true
     const dataBytes = Math.min(envelope.dataBytes, this.#parts.options.inlineBytesMax)
     return (
       this.unvouchedCount < this.#options.unvouchedMax &&
-      logs.envelopes.hasRoom(place.bytes) &&
+      logs.envelopes.hasRoom(place.bytes + marksBytes(this.#parts, lane, 1) + markReserveBytes(lane)) &&
       logs.data.hasRoom(frameBytes(dataBytes))
     )
   }
@@ -200,6 +226,9 @@ export class Composing {
     return this.#parts.journal.room(bytes, 'accepted mail') === 'yes'
   }
 }
+
+export const diskFull = (what: string): WaybillError =>
+  new WaybillError('DISK_FULL', `the disk is too full for ${what}`)
 
 /** More than a finish or a note takes, its ranges apart. */
 const noteBytesMax = 4096

@@ -1,10 +1,11 @@
 /** The parts of one life, wired: what happens in one is told to those whom it concerns, here and nowhere else. */
 import type { ActiveMessage } from '../active/active-message.js'
-import type { Position } from '../base/position.js'
+import type { Timer } from '../base/clock.js'
+import { nowhere, type Position } from '../base/position.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { Accept } from './accept.js'
 import { Checkpointer } from './checkpointer.js'
-import { Composing } from './composing.js'
+import { Composing, diskFull } from './composing.js'
 import { Dispatch } from './dispatch.js'
 import { Intake } from './intake.js'
 import { Orders, type Order } from './orders.js'
@@ -23,6 +24,9 @@ export interface EngineFacts {
   /** Spool files that existed then. */
   readonly spools: readonly number[]
 }
+
+/** While a checkpoint is waited for, the disk is looked at so often. */
+const checkpointLookMs = 1000
 
 export class Engine {
   readonly accept: Accept
@@ -46,6 +50,8 @@ export class Engine {
     this.reclaim = new Reclaim(parts)
     this.#composing = new Composing(parts, {
       unvouchedMax: options.activeCountMax,
+      isHopeless: (message) =>
+        this.reclaim.isFull && (message.start === nowhere || this.#orders.of(message) !== undefined),
       onEnd: () => {
         this.intake.wake()
         this.checkpointer.want()
@@ -89,6 +95,32 @@ export class Engine {
   /** A segment was entered: the ones before it may be garbage soon. */
   segmentEntered(): void {
     this.checkpointer.want(0)
+  }
+
+  /** The disk is full: orders do not wait for room as mail does. */
+  full(): void {
+    this.reclaim.retry()
+    this.#composing.roomChanged()
+  }
+
+  /** A checkpoint that is captured after this call.
+   * @throws WaybillError DISK_FULL by rejection, when there is no room for one */
+  async checkpoint(): Promise<void> {
+    const { clock } = this.#parts.options
+    let isTaken = false
+    const taken = this.checkpointer.now().then(() => {
+      isTaken = true
+    })
+    taken.catch(() => undefined)
+    while (!isTaken) {
+      if (this.checkpointer.isWaiting && this.reclaim.isFull) throw diskFull('a checkpoint')
+      let timer: Timer | undefined
+      await Promise.race([
+        taken,
+        new Promise<void>((resolve) => (timer = clock.after(checkpointLookMs, resolve))),
+      ])
+      timer?.cancel()
+    }
   }
 
   /** There may be room where there was none. */

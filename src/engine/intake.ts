@@ -9,6 +9,8 @@ import type { Lane } from '../lane/lane.js'
 import type { Candidate } from '../lane/runner.js'
 import { kinds } from '../record/frame.js'
 import { writeStart } from '../record/start.js'
+import { canMark } from './capture.js'
+import { diskFull } from './composing.js'
 import { dataPosition, hold } from './holding.js'
 import { LaneReading } from './lane-reading.js'
 import type { Parts } from './parts.js'
@@ -34,6 +36,7 @@ interface Wanted {
   readonly lane: Lane
   readonly message: WaitingMessage
   readonly resolve: (isStarted: boolean) => void
+  readonly reject: (error: unknown) => void
 }
 
 export class Intake {
@@ -93,6 +96,7 @@ export class Intake {
       // Those who were asked for take their turn between the lanes.
       const wasWanted = this.#startWanted(step)
       const lane = this.#turns.shift()
+      if (!wasWanted && lane === undefined) break
       const wasDue = lane !== undefined && !wasWanted && this.#startNext(lane, step)
       if (lane !== undefined) (wasDue || wasWanted ? this.#turns : this.#idle).push(lane)
       if ((wasDue || wasWanted) && ++started >= startsPerTurnMax) {
@@ -113,16 +117,25 @@ export class Intake {
   }
 
   /** Starts a message where it waits, before its time, when there is room: it is marked.
-   * @returns false when it does not wait there any more */
+   * @returns false when it does not wait there any more
+   * @throws WaybillError DISK_FULL by rejection */
   startEarly(lane: Lane, message: WaitingMessage): Promise<boolean> {
     this.wake()
-    return new Promise((resolve) => this.#wanted.push({ lane, message, resolve }))
+    return new Promise((resolve, reject) => this.#wanted.push({ lane, message, resolve, reject }))
   }
 
   #startWanted(step: Step): boolean {
-    const wanted = this.#wanted.shift()
+    const wanted = this.#wanted.peek()
     if (wanted === undefined) return false
-    const { lane, message, resolve } = wanted
+    const { lane, message, resolve, reject } = wanted
+    if (!canMark(this.#parts, lane)) {
+      if (lane.logs?.envelopes.diskFull === true) {
+        this.#wanted.shift()
+        reject(diskFull('an order'))
+      }
+      return false
+    }
+    this.#wanted.shift()
     const { envelope, place } = message
     if (waits(this.#parts, place)) {
       const at = this.#appendStart(lane, place, step)

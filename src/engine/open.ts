@@ -92,7 +92,7 @@ async function begin(
   })
   const callbacks = {
     onRoom: () => engine?.roomChanged(),
-    onFull: () => engine?.reclaim.retry(),
+    onFull: () => engine?.full(),
     onFailure: life.end,
   }
   const opened = await openJournal(options, header, tail, garbage, {

@@ -29,7 +29,7 @@ export class Reclaim {
   /** Room may have come. While the disk is full it is tried for again and again. */
   roomChanged(): void {
     for (const look of this.#waiting.splice(0)) look()
-    if (this.#isFull()) this.retry()
+    if (this.isFull) this.retry()
   }
 
   /** The disk is full somewhere: room is tried for after a while. */
@@ -46,7 +46,8 @@ export class Reclaim {
     })
   }
 
-  #isFull(): boolean {
+  /** The last attempt to make room somewhere met a full disk. */
+  get isFull(): boolean {
     const { journal, lanes } = this.#parts
     if (journal.spares.diskFull) return true
     return [...lanes].some(({ logs }) => logs?.envelopes.diskFull === true || logs?.data.diskFull === true)

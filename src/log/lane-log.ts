@@ -99,7 +99,8 @@ export class LaneLog {
   /** Can a group of this size be appended? When not, room is made for it: `onRoom` tells. */
   hasRoom(groupBytes: number): boolean {
     this.#wantedBytes = Math.max(this.#wantedBytes, groupBytes)
-    if (this.#allocatedEnd < this.#target(this.#wantedBytes)) this.extend()
+    // On a full disk whoever looks after it tries again, now and then.
+    if (!this.#full && this.#allocatedEnd < this.#target(this.#wantedBytes)) this.extend()
     return this.#allocatedEnd >= this.#target(groupBytes)
   }
 

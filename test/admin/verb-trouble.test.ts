@@ -246,3 +246,48 @@ test('what is deleted makes room also in a life that delivers nothing', async ()
     expect(await stage.ids()).toEqual([])
   })
 })
+
+/** All but so many bytes of the simulated disk are used. */
+function fill(stage: Stage, leftBytes: number): void {
+  const { image } = stage.disk!
+  const enough = { capacityBytes: 2 ** 40, capacityFiles: 1e9 }
+  image.size = enough
+  const usedBytes = enough.capacityBytes - image.space().freeBytes
+  image.size = { ...enough, capacityBytes: usedBytes + leftBytes }
+}
+
+test('on a full disk an order that needs room is refused and not left waiting; with room it is carried out', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ ...patient, deliver: false })
+    const submitted = Array.from({ length: 400 }, () => queue.submit(submission()))
+    await Promise.all(submitted)
+    fill(stage, 0)
+    expect(await codeOf(queue.hold({ all: true }))).toBe('DISK_FULL')
+    fill(stage, 2 ** 30)
+    await stage.until('there is room', async () => (await codeOf(queue.hold({ all: true }))) === 'accepted')
+    expect(await stage.ids()).toHaveLength(400)
+    expect(queue.stats().lanes.find(({ kind }) => kind === 'incoming')!.waitingBytes).toBe(0)
+    expect(stage.crashes).toEqual([])
+  })
+})
+
+test('what is on hold can be deleted on a full disk, and makes room', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ ...patient, deliver: false })
+    const submitted = Array.from({ length: 400 }, (_, i) =>
+      queue.submit({ ...submission(), sender: `s${i % 4}@example.org` }),
+    )
+    await Promise.all(submitted)
+    await queue.hold({ all: true })
+    const segmentCount = (): number => queue.stats().lanes.find(({ kind }) => kind === 'hold')!.segmentCount
+    const before = segmentCount()
+    fill(stage, 0)
+    for (let s = 0; s < 4; s++)
+      expect(await queue.delete({ sender: `s${s}@example.org` })).toMatchObject({ messageCount: 100 })
+    await stage.until('segments are gone', async () => {
+      await queue.release({ id: 'none' })
+      return segmentCount() < before
+    })
+    expect(await stage.ids()).toEqual([])
+  })
+})

@@ -137,10 +137,12 @@ test.each(decoders)('a %s record with a field of another type is LOG_CORRUPT', (
   )
 })
 
-test.each(decoders)('fields behind those of a %s record are ignored', (_, decode, valid) => {
+test.each(decoders)('fields behind those of a %s record are ignored', (name, decode, valid) => {
   fc.assert(
     fc.property(valid, (payload) => {
       const fields = packr.unpack(payload) as unknown[]
+      // An envelope that no operator has touched is written without its last two.
+      if (name === 'envelope' && fields.length === 16) fields.push([], 0)
       expect(decode(packr.pack([...fields, 'later', 7]))).toEqual(decode(payload))
     }),
   )
