@@ -146,7 +146,7 @@ export class QueueModel {
   releasedAll(): boolean {
     let isAny = false
     for (const [name, message] of this.#messages) {
-      if (!message.mayBeHeld || message.finished) continue
+      if (!message.mayBeHeld || message.finishedDurably) continue
       isAny = true
       this.ordered(name, 'release')
     }

@@ -375,7 +375,7 @@ export const mutations: readonly Mutation[] = [
     'verb-settles-early',
     'a verb settles when what it did is durable',
     'admin/pass.js',
-    'await parts.journal.whenDurable(parts.journal.end);\n            await engine.checkpointer.now();',
+    'await parts.journal.whenDurable(parts.journal.end);\n            await engine.checkpoint();',
     '',
   ),
   one(
