@@ -2,7 +2,7 @@
  * It is the queue as of the call: what moves meanwhile is listed where it was. */
 import type { MessageId } from '../base/message-id.js'
 import type { ActiveMessage } from '../active/active-message.js'
-import { WaybillError } from '../errors.js'
+import { isWaybillError, WaybillError } from '../errors.js'
 import { holdLane, type Lane, type LaneKind } from '../lane/lane.js'
 import type { Envelope } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
@@ -101,19 +101,38 @@ export async function* selected(
     if (now.length > 0) yield now
     // An id is given once.
     if (now.length > 0 && selector.id !== undefined) return
+    const walk = { parts, selector, trust, signal }
+    let damage: unknown
     for (const stretch of stretches)
-      for await (const batch of stretch.batches(trust)) {
-        if (signal?.aborted === true)
-          throw new WaybillError('VERB_ABORTED', 'the listing was aborted', {}, signal.reason)
-        const found: Selected[] = []
-        for (const message of batch)
-          if (await matchesWaiting(parts, message, selector))
-            found.push({ kind: 'waiting', lane: stretch.lane, message })
-        if (found.length > 0) yield found
-        if (found.length > 0 && selector.id !== undefined) return
+      try {
+        for await (const found of inStretch(stretch, walk)) {
+          yield found
+          if (selector.id !== undefined) return
+        }
+      } catch (error) {
+        // The other lanes go on; whoever asked is told at the end.
+        if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+        damage ??= error
       }
+    if (damage !== undefined) throw damage
   } finally {
     for (const stretch of stretches) stretch.end()
+  }
+}
+
+/** Those of one lane that match, from its log. */
+async function* inStretch(
+  stretch: Stretch,
+  { parts, selector, trust, signal }: Walk & { readonly parts: Parts; readonly selector: Selector },
+): AsyncGenerator<readonly Selected[]> {
+  const { lane } = stretch
+  for await (const batch of stretch.batches(trust)) {
+    if (signal?.aborted === true)
+      throw new WaybillError('VERB_ABORTED', 'the listing was aborted', {}, signal.reason)
+    const found: Selected[] = []
+    for (const message of batch)
+      if (await matchesWaiting(parts, message, selector)) found.push({ kind: 'waiting', lane, message })
+    if (found.length > 0) yield found
   }
 }
 

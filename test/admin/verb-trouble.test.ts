@@ -291,3 +291,31 @@ test('what is on hold can be deleted on a full disk, and makes room', async () =
     expect(await stage.ids()).toEqual([])
   })
 })
+
+test('damage in one lane is told at the end, and the other lanes are gone through', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ ...patient, deliver: false })
+    await Promise.all(Array.from({ length: 300 }, () => queue.submit(submission())))
+    await queue.hold({ all: true })
+    stage.answer = () => deferred
+    const next = await stage.open(patient)
+    await next.submit(submission('late@example.net'))
+    await stage.until('it waits', () =>
+      next.stats().lanes.some((lane) => lane.lane !== 1 && lane.waitingBytes > 0),
+    )
+    await next.release({ id: 'none' })
+    const file = await stage.disk!.open('lanes/1/envelopes/000000000000.log', 'write')
+    await file.write(Buffer.alloc(64, 7), 9000)
+    await file.close()
+    const seen: string[] = []
+    const listed = (async () => {
+      for await (const { recipients } of next.list()) seen.push(...recipients)
+    })()
+    expect(await codeOf(listed)).toBe('LOG_CORRUPT')
+    expect(seen).toContain('late@example.net')
+    expect(await codeOf(next.delete({ recipient: 'late@example.net' }))).toBe('LOG_CORRUPT')
+    await stage.until('it is gone', () =>
+      next.stats().lanes.every((lane) => lane.kind !== 'retry' || lane.markCount > 0),
+    )
+  })
+})
