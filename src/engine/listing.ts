@@ -102,7 +102,7 @@ export async function* selected(
     // An id is given once.
     if (now.length > 0 && selector.id !== undefined) return
     const walk = { parts, selector, trust, signal }
-    let damage: unknown
+    let damage: WaybillError | undefined
     for (const stretch of stretches)
       try {
         for await (const found of inStretch(stretch, walk)) {
