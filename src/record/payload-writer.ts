@@ -144,7 +144,8 @@ class PayloadWriter {
       this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, 2 * (begun + bytes)))
       this.#slabUsed = at = 0
     }
-    from.copy(this.#slab, at, this.#start, this.#at)
+    // What nothing was written to may lie behind the end of its buffer: there was no room from the start.
+    if (begun > 0) from.copy(this.#slab, at, this.#start, this.#at)
     this.aim(this.#slab, at, this.#slab.length)
     this.#at = at + begun
   }
