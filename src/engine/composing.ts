@@ -34,10 +34,19 @@ export interface Move {
 }
 
 /** `overtaken`: it is not to end this way any more, nothing was appended. `no room`: the lane is full, nothing was read. */
-export type MoveResult = 'done' | 'overtaken' | 'no room'
+export type EndResult = 'done' | 'overtaken' | 'no room'
 
 /** Is the message still to end the way that is being prepared? */
-type IsStill = () => boolean
+export type IsStill = () => boolean
+
+/** What ends a message, and what must hold in the step in which it does. */
+interface End {
+  readonly message: ActiveMessage
+  readonly written: Report | undefined
+  readonly isStill: IsStill
+  readonly hasRoom: () => boolean
+  readonly end: () => void
+}
 
 export class Composing {
   readonly #parts: Parts
@@ -87,29 +96,34 @@ export class Composing {
     this.#ending.finish(message, undefined, [])
   }
 
-  /** Ends it without a word to anybody. @returns false when it was overtaken */
-  async drop(message: ActiveMessage, isStill: IsStill): Promise<boolean> {
-    const hasRoom = (): boolean => this.#hasRoomFor(undefined, startBytes(message))
-    while (!this.#canEnd(hasRoom, message, isStill)) await this.#roomChangeFor(message, undefined)
-    if (!isStill()) return false
-    this.#ending.finish(message, undefined, [])
-    return true
+  /** Ends it without a word to anybody. */
+  drop(message: ActiveMessage, isStill: IsStill): Promise<EndResult> {
+    return this.#endWith({
+      message,
+      written: undefined,
+      isStill,
+      hasRoom: () => this.#hasRoomFor(undefined, startBytes(message)),
+      end: () => this.#ending.finish(message, undefined, []),
+    })
   }
 
   /** Reports what has failed, and what is given up, and ends it.
-   * @param expired recipients that are given up, @returns false when it was overtaken */
-  async finish(message: ActiveMessage, expired: readonly number[], isStill: IsStill): Promise<boolean> {
+   * @param expired recipients that are given up */
+  async finish(message: ActiveMessage, expired: readonly number[], isStill: IsStill): Promise<EndResult> {
     const outcomes = [...failures(message), ...deferrals(message, expired, 'failed')]
     const written = await report(this.#parts, message, outcomes)
-    const hasRoom = (): boolean => this.#hasRoomFor(written, startBytes(message))
-    while (!this.#canEnd(hasRoom, message, isStill)) await this.#roomChangeFor(message, written)
-    if (!isStill()) return this.#discard(written)
-    this.#ending.finish(message, written, written === undefined ? [] : outcomes.map(({ index }) => index))
-    return true
+    const reported = written === undefined ? [] : outcomes.map(({ index }) => index)
+    return this.#endWith({
+      message,
+      written,
+      isStill,
+      hasRoom: () => this.#hasRoomFor(written, startBytes(message)),
+      end: () => this.#ending.finish(message, written, reported),
+    })
   }
 
   /** Moves what is left of it to a lane. */
-  async move(message: ActiveMessage, move: Move, isStill: IsStill): Promise<MoveResult> {
+  async move(message: ActiveMessage, move: Move, isStill: IsStill): Promise<EndResult> {
     const { lane } = move
     lane.userCount++
     try {
@@ -124,7 +138,7 @@ export class Composing {
     message: ActiveMessage,
     { timeMs, warns = false, changes = {} }: Move,
     isStill: IsStill,
-  ): Promise<MoveResult> {
+  ): Promise<EndResult> {
     if (!this.#hasSomeRoom(lane, message)) {
       if (this.#options.isHopeless(message)) throw diskFull('an order')
       return 'no room'
@@ -148,14 +162,12 @@ export class Composing {
       written,
       reported: toRanges(written === undefined ? [] : failed.map(({ index }) => index)),
     }
-    const isDone =
-      lane.logs === undefined
-        ? await this.#moveInJournal(replacement, isStill)
-        : await this.#moveToLogs(replacement, lane.logs, isStill)
-    return isDone ? 'done' : 'overtaken'
+    return lane.logs === undefined
+      ? this.#moveInJournal(replacement, isStill)
+      : this.#moveToLogs(replacement, lane.logs, isStill)
   }
 
-  async #moveToLogs(replacement: Replacement, logs: LaneLogs, isStill: IsStill): Promise<boolean> {
+  #moveToLogs(replacement: Replacement, logs: LaneLogs, isStill: IsStill): Promise<EndResult> {
     const { message, lane, data, written, reported } = replacement
     const dataBytes = Buffer.isBuffer(data) ? frameBytes(data.length) : 0
     const envelopeBytes = laneGroup(replacement, farthest).bytes
@@ -166,46 +178,52 @@ export class Composing {
       (dataBytes === 0 || logs.data.hasRoom(dataBytes)) &&
       this.#hasRoomFor(written, noteBytes)
     this.#parts.journal.checkFits((written?.group.bytes ?? 0) + noteBytes + noteBytesMax)
-    while (!this.#canEnd(hasRoom, message, isStill)) await this.#roomChangeFor(message, written)
-    if (!isStill()) return this.#discard(written)
-    this.#unvouched++
-    this.#ending.replaceInLane(replacement, logs)
-    return true
+    const end = (): void => {
+      this.#unvouched++
+      this.#ending.replaceInLane(replacement, logs)
+    }
+    return this.#endWith({ message, written, isStill, hasRoom, end })
   }
 
-  async #moveInJournal(replacement: Replacement, isStill: IsStill): Promise<boolean> {
-    const bytes = startBytes(replacement.message) + journalBytes(replacement)
-    this.#parts.journal.checkFits((replacement.written?.group.bytes ?? 0) + bytes)
+  #moveInJournal(replacement: Replacement, isStill: IsStill): Promise<EndResult> {
     const { message, written } = replacement
-    const hasRoom = (): boolean => this.#hasRoomFor(written, bytes)
-    while (!this.#canEnd(hasRoom, message, isStill)) await this.#roomChangeFor(message, written)
-    if (!isStill()) return this.#discard(written)
-    this.#ending.replaceInJournal(replacement)
-    return true
+    const bytes = startBytes(message) + journalBytes(replacement)
+    this.#parts.journal.checkFits((written?.group.bytes ?? 0) + bytes)
+    return this.#endWith({
+      message,
+      written,
+      isStill,
+      hasRoom: () => this.#hasRoomFor(written, bytes),
+      end: () => this.#ending.replaceInJournal(replacement),
+    })
   }
 
-  /** Asked in the step in which it ends: is there room, for the mark as well of a message that is started by what ends it? True also
-   * when it was overtaken. */
-  #canEnd(hasRoom: () => boolean, message: ActiveMessage, isStill: IsStill): boolean {
+  /** Ends it in the step in which room is seen, for the mark as well of a message that is started by what ends it.
+   * @throws WaybillError DISK_FULL: what was composed is not used */
+  async #endWith({ message, written, isStill, hasRoom, end }: End): Promise<EndResult> {
     const canStart = (): boolean =>
       message.start !== nowhere || canMark(this.#parts, this.#parts.lanes.get(message.place.lane))
-    return !isStill() || (canStart() && hasRoom())
-  }
-
-  /** @throws WaybillError DISK_FULL: what was composed is not used */
-  async #roomChangeFor(message: ActiveMessage, written: Report | undefined): Promise<void> {
-    if (!this.#options.isHopeless(message)) return this.roomChange()
+    while (isStill()) {
+      if (canStart() && hasRoom()) {
+        end()
+        return 'done'
+      }
+      if (this.#options.isHopeless(message)) {
+        await this.#discard(written)
+        throw diskFull('an order')
+      }
+      await this.roomChange()
+    }
     await this.#discard(written)
-    throw diskFull('an order')
+    return 'overtaken'
   }
 
   /** A report that was overtaken is not used: neither is its file. */
-  async #discard(written: Report | undefined): Promise<false> {
+  async #discard(written: Report | undefined): Promise<void> {
     const { spool, life } = this.#parts
-    if (written?.spool === undefined || life.isOver) return false
+    if (written?.spool === undefined || life.isOver) return
     await spool.unlink(written.spool)
     spool.appended(written.spool)
-    return false
   }
 
   /** Is there room of about the size that will be needed? Asked before anything is read: many may have to wait for a full lane. */

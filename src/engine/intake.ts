@@ -173,10 +173,10 @@ export class Intake {
 
   /** One timer, for the lane that is due first. */
   #wakeWhenDue(): void {
-    const { clock } = this.#parts.options
+    const { clock, deliver } = this.#parts.options
+    if (!deliver) return
     const monotonicMs = clock.monotonicMs()
     let waitMs = Infinity
-    if (!this.#parts.options.deliver) return
     for (const lane of this.#parts.lanes) {
       if (lane.kind !== 'retry') continue
       const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))

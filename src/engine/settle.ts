@@ -4,7 +4,7 @@ import type { Timer } from '../base/clock.js'
 import { Ring } from '../base/ring.js'
 import type { ActiveMessage } from '../active/active-message.js'
 import { isWaybillError } from '../errors.js'
-import type { Composing, Move } from './composing.js'
+import type { Composing, EndResult, IsStill } from './composing.js'
 import type { Route } from './options.js'
 import type { Order, Orders } from './orders.js'
 import type { Parts } from './parts.js'
@@ -101,7 +101,10 @@ export class Settle {
     const isStill = (): boolean => this.#orders.of(message) === order
     try {
       for (;;) {
-        const result = await this.#end(message, order)
+        const result =
+          order === undefined
+            ? await this.#decide(message, isStill)
+            : await this.#obey(message, order, isStill)
         if (result === 'done') return this.#orders.ended(message, isCarriedOut(order, message))
         // An order that came meanwhile may need no room.
         if (result === 'no room' && isStill()) return void this.#parked.push(message)
@@ -124,46 +127,39 @@ export class Settle {
     }
   }
 
-  async #end(message: ActiveMessage, order: Order | undefined): Promise<'done' | 'overtaken' | 'no room'> {
-    const isStill = (): boolean => this.#orders.of(message) === order
-    return order === undefined ? this.#decide(message, isStill) : this.#obey(message, order, isStill)
-  }
-
-  async #decide(message: ActiveMessage, isStill: () => boolean): Promise<'done' | 'overtaken' | 'no room'> {
+  async #decide(message: ActiveMessage, isStill: IsStill): Promise<EndResult> {
     const { lanes, options } = this.#parts
     const { replacement } = message
-    const move = (to: Move): Promise<'done' | 'overtaken' | 'no room'> =>
-      this.#composing.move(message, to, isStill)
     if (replacement !== undefined) {
       const lane = lanes.has(replacement.lane) ? lanes.get(replacement.lane) : lanes.forDelay(0)
-      return move({ lane, timeMs: replacement.timeMs })
+      return this.#composing.move(message, { lane, timeMs: replacement.timeMs }, isStill)
     }
     const nowMs = options.clock.wallMs()
     const route = await this.#routeOfDeferred(message)
     const decision = settleDecision({ message, nowMs, ...route }, options.retry, options.prng)
     switch (decision.kind) {
       case 'finish':
-        return (await this.#composing.finish(message, decision.expired, isStill)) ? 'done' : 'overtaken'
+        return this.#composing.finish(message, decision.expired, isStill)
       case 'replace':
-        return move({ lane: lanes.forDelay(decision.delayMs), warns: decision.warns })
+        return this.#composing.move(
+          message,
+          { lane: lanes.forDelay(decision.delayMs), warns: decision.warns },
+          isStill,
+        )
       case 'hold':
-        return move({ lane: lanes.hold })
+        return this.#composing.move(message, { lane: lanes.hold }, isStill)
     }
   }
 
-  async #obey(
-    message: ActiveMessage,
-    order: Order,
-    isStill: () => boolean,
-  ): Promise<'done' | 'overtaken' | 'no room'> {
+  async #obey(message: ActiveMessage, order: Order, isStill: IsStill): Promise<EndResult> {
     const left = [...message.indexesIn('pending'), ...message.indexesIn('deferred')]
     // Its attempts have ended it: what is left is to say so.
     if (left.length === 0 && order.kind === 'move') return this.#decide(message, isStill)
     switch (order.kind) {
       case 'delete':
-        return (await this.#composing.drop(message, isStill)) ? 'done' : 'overtaken'
+        return this.#composing.drop(message, isStill)
       case 'expire':
-        return (await this.#composing.finish(message, left, isStill)) ? 'done' : 'overtaken'
+        return this.#composing.finish(message, left, isStill)
       case 'move': {
         const { lane, changes } = order
         return this.#composing.move(message, { lane: this.#parts.lanes[lane], changes }, isStill)
