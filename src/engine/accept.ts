@@ -4,13 +4,13 @@
 import type { Readable } from 'node:stream'
 import { crc32 } from '../base/checksum.js'
 import { MessageIds } from '../base/message-id.js'
-import { nowhere, position, type Position } from '../base/position.js'
+import { position, type Position } from '../base/position.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { incomingLane } from '../lane/lane.js'
 import type { Envelope } from '../record/envelope.js'
 import { frameBytes, payloadBytesMax } from '../record/frame.js'
 import { notesBytesMost } from '../record/outcome-note.js'
-import { appendGroup, messageGroup, type MessageGroup } from './message-group.js'
+import { appendGroup, messageGroup, untouched, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
 import { PlainMail } from './plain-mail.js'
 import { SpaceWatch } from './space-watch.js'
@@ -185,16 +185,10 @@ export class Accept {
         id: this.#ids.next(acceptedAt),
         sender,
         acceptedAt,
-        attempts: 0,
         smtputf8,
         dataBytes,
         checksum,
-        replaces: nowhere,
-        notes: [],
-        warnings: 0,
-        reported: [],
-        route: undefined,
-        requeues: 0,
+        ...untouched,
       },
       recipients,
       data,

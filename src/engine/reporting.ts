@@ -3,7 +3,6 @@
 import { reportId } from '../base/message-id.js'
 import { crc32 } from '../base/checksum.js'
 import { isInternational } from '../base/mail-address.js'
-import { nowhere } from '../base/position.js'
 import { forEachIn } from '../base/ranges.js'
 import type { ActiveMessage } from '../active/active-message.js'
 import { composeReport } from '../bounce/report.js'
@@ -11,7 +10,7 @@ import { reportDecision } from '../bounce/report-decision.js'
 import type { ReportedRecipient } from '../bounce/report-input.js'
 import { isWaybillError } from '../errors.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
-import { messageGroup, type MessageGroup } from './message-group.js'
+import { messageGroup, untouched, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
 
 export interface Report {
@@ -56,16 +55,10 @@ export async function report(
     id,
     sender: '',
     acceptedAt: nowMs,
-    attempts: 0,
     smtputf8: isInternational(envelope.sender),
     dataBytes: data.length,
     checksum: crc32(data),
-    replaces: nowhere,
-    notes: [],
-    warnings: 0,
-    reported: [],
-    route: undefined,
-    requeues: 0,
+    ...untouched,
   }
   if (data.length <= options.inlineBytesMax)
     return { group: messageGroup(facts, [envelope.sender], data), spool: undefined }
