@@ -9,6 +9,11 @@ import { blockBytes, segmentHeaderBytes } from './segment.js'
 
 const windowBytes = 256 * 1024
 
+/** What lies behind the end of a log is read in long pieces, several at a time: one after the other, the two segments that a start
+ * looks through cost it 90 ms, and twice that when they are not in memory. */
+const searchBytes = 1024 * 1024
+const searchersMax = 4
+
 /** @returns true to stop behind this frame */
 export type FrameVisitor = (window: Buffer, at: number, offsetBytes: number, bytes: number) => boolean | void
 
@@ -102,22 +107,34 @@ export async function countsBehind(
   offset: number,
   end: number,
 ): Promise<number | undefined> {
-  const window = Buffer.allocUnsafe(windowBytes)
   const overlap = 2 * blockBytes
-  let from = Math.floor(offset / blockBytes) * blockBytes
-  while (from < end) {
-    const length = await file.read(window.subarray(0, Math.min(windowBytes, end - from)), from)
-    for (let block = blockBytes; block <= length; block += blockBytes) {
-      const at = commitEndingAt(window, block, from, seed)
-      if (at < 0) continue
-      const start = commitAt(window, at).previousEnd - base
-      if (start <= offset || start >= from + at) continue
-      if (await isWhole(file, seed, start, from + block)) return start
+  let next = Math.floor(offset / blockBytes) * blockBytes
+  let found = Infinity
+  const search = async (): Promise<void> => {
+    const window = Buffer.allocUnsafeSlow(Math.min(searchBytes, end - next))
+    while (next < end && found === Infinity) {
+      const from = next
+      next += searchBytes - overlap
+      const length = await file.read(window.subarray(0, Math.min(searchBytes, end - from)), from)
+      for (let block = blockBytes; block <= length; block += blockBytes) {
+        const at = commitEndingAt(window, block, from, seed)
+        if (at < 0) continue
+        const start = commitAt(window, at).previousEnd - base
+        if (start <= offset || start >= from + at) continue
+        if (await isWhole(file, seed, start, from + block)) found = Math.min(found, start)
+      }
     }
-    if (length < windowBytes || from + length >= end) return undefined
-    from += length - overlap
   }
-  return undefined
+  const searchers: Promise<void>[] = []
+  while (searchers.length < searchersMax && next < end) searchers.push(search())
+  try {
+    await Promise.all(searchers)
+  } catch (error) {
+    // The others read no further: the file is about to be closed.
+    next = end
+    throw error
+  }
+  return found === Infinity ? undefined : found
 }
 
 async function isWhole(
