@@ -151,3 +151,23 @@ test('a file that was cut anywhere is read to where it was cut, and no further',
     expect([length, typeof answer === 'number' && answer > length]).toEqual([length, false])
   }
 })
+
+test('a batch that counts is found behind any length of damage, wherever it lies', async () => {
+  const long = 4 * 1024 * 1024
+  const piece = 1024 * 1024 // What one read of the search takes, about.
+  for (const around of [piece, 2 * piece, 3 * piece])
+    for (let block = -6; block <= 6; block++) {
+      const log = new SegmentContent(long, 4096)
+      log.sync()
+      log.append([Buffer.alloc(around + block * 4096, 'x')])
+      log.sync()
+      // Its commit begins 24 bytes before a block.
+      log.append([Buffer.alloc(4056, 'y')])
+      log.sync()
+      const bytes = log.segment(0)
+      bytes.fill(0, log.batches[1]!.start, log.batches[1]!.end)
+      const disk = memoryDisk(new Map([[`journal/${segmentName(0)}`, bytes]]))
+      const files = new SegmentFiles(disk, 'journal', 0, 'journal', log.grid)
+      await expect(findTail(files, [segmentName(0)])).rejects.toMatchObject({ code: 'LOG_CORRUPT' })
+    }
+})
