@@ -86,14 +86,14 @@ export class Accept {
     check.add(data)
     check.end()
     if (data.length > options.inlineBytesMax) return this.#submitPieces(submission, envelope, [data])
-    const checksum = crc32(data)
-    if (this.#plain.hasRoom(envelope, data) && this.#isReady()) {
-      const appended = this.#plain.append(this.#ids, envelope, data, checksum)
+    const roomBytes = this.#plain.roomBytes(envelope, data)
+    if (roomBytes > 0 && this.#isReady()) {
+      const appended = this.#plain.append(this.#ids, envelope, data, roomBytes)
       return this.#ticket(this.#parts.journal.end, appended)
     }
     // A copy: the submission may wait for room; the caller has its buffer for itself again.
     const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
-    const group = this.#group(envelope, kept, kept.length, checksum)
+    const group = this.#group(envelope, kept, kept.length, crc32(kept))
     return this.#append(submission, group, kept, undefined)
   }
 

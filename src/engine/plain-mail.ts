@@ -36,26 +36,26 @@ export class PlainMail {
     this.#bytesMax = Math.min(journal.grid.segmentBytes, laneSegmentBytes, payloadBytesMax) / part
   }
 
-  /** There is room for it now, with more to spare than its exact size could matter. */
-  hasRoom({ recipients }: CheckedEnvelope, data: Buffer): boolean {
+  /** Bytes that it takes at the most, if there is room for them now, with more to spare than its exact size could matter; else 0. */
+  roomBytes({ recipients }: CheckedEnvelope, data: Buffer): number {
     const count = recipients.length
-    if (count > recipientsMax) return false
+    if (count > recipientsMax) return 0
     const bytes = frameBytes(data.length) + (count + 1) * addressFieldBytesMax + otherFieldsBytesMax
-    return (
-      bytes + notesBytesMost(count) <= this.#bytesMax && this.#parts.journal.room(bytes, 'new mail') === 'yes'
-    )
+    if (bytes + notesBytesMost(count) > this.#bytesMax) return 0
+    return this.#parts.journal.room(bytes, 'new mail') === 'yes' ? bytes : 0
   }
 
-  /** Appends it, and hands it to the runner. */
+  /** Appends it, and hands it to the runner. The data comes first: its checksum, of what stands in the batch, is in the envelope. */
   append(
     ids: MessageIds,
     { sender, recipients, smtputf8 }: CheckedEnvelope,
     data: Buffer,
-    checksum: number,
+    roomBytes: number,
   ): Envelope {
     const { journal, lanes, options } = this.#parts
     const timeMs = options.clock.wallMs()
-    const dataFrameBytes = frameBytes(data.length)
+    journal.open(roomBytes)
+    const checksum = journal.appendData(incomingLane, timeMs, data)
     const envelope: Envelope = {
       id: ids.next(timeMs),
       sender,
@@ -65,7 +65,7 @@ export class PlainMail {
       recipientCount: recipients.length,
       recipients,
       recipientFrames: none,
-      data: { kind: 'before', distanceBytes: dataFrameBytes },
+      data: { kind: 'before', distanceBytes: frameBytes(data.length) },
       dataBytes: data.length,
       checksum,
       replaces: nowhere,
@@ -75,11 +75,9 @@ export class PlainMail {
       route: undefined,
       requeues: 0,
     }
-    journal.aim(dataFrameBytes)
+    journal.aim()
     writeEnvelope(envelope)
     const bytes = frameBytes(payload.bytes)
-    journal.open(dataFrameBytes + bytes)
-    journal.append(kinds.data, incomingLane, timeMs, data)
     const at = journal.appendWritten(kinds.envelope, incomingLane, timeMs)
     // Not a copy: whoever reads it looks at the checksum, and at the log when the caller has used its buffer for something else.
     const kept = data.buffer.byteLength - data.length <= pinnedBytesMax ? data : undefined

@@ -1,8 +1,7 @@
 /** Each batch of the journal that is still needed, and each link between two: checksums, order, and the length of the files.
  * What a running relay recycles meanwhile is not judged: damage is what two walks see. */
-import { crc32 } from '../base/checksum.js'
 import { position } from '../base/position.js'
-import { commitAt } from '../log/commit-frame.js'
+import { checksumWith, commitAt } from '../log/commit-frame.js'
 import { scanFrames } from '../log/segment-scan.js'
 import { segmentHeaderBytes } from '../log/segment.js'
 import { kindAt, kinds } from '../record/frame.js'
@@ -82,7 +81,7 @@ async function walkSegment(directory: QueueDirectory, { journal }: Snapshot, ind
       let checksum = 0
       await scanFrames(file, seed, start, end - grid.at(index, 0), (window, at, offsetBytes, bytes) => {
         if (kindAt(window, at) !== kinds.commit) {
-          checksum = crc32(window.subarray(at, at + bytes), checksum)
+          checksum = checksumWith(checksum, window, at)
           recordCount++
           return false
         }

@@ -9,7 +9,7 @@
  *
  * Why not one sync per append: bench/commit.ts holds the numbers. */
 import { assert } from '../base/assert.js'
-import { crc32Joined, crc32Of, zlibFromBytes } from '../base/checksum.js'
+import { crc32Of } from '../base/checksum.js'
 import type { Position } from '../base/position.js'
 import { Ring } from '../base/ring.js'
 import { WaybillError } from '../errors.js'
@@ -22,7 +22,7 @@ import {
   type Kind,
 } from '../record/frame.js'
 import { payload as writer } from '../record/payload-writer.js'
-import { commitBytesAt, commitBytesMin, sealBatch } from './commit-frame.js'
+import { checksumWith, commitBytesAt, commitBytesMin, sealBatch } from './commit-frame.js'
 import { blockBytes, roundUpToBlock, segmentHeaderBytes, type SegmentGrid } from './segment.js'
 
 /** A commit frame at its longest. */
@@ -38,9 +38,8 @@ export interface Batch {
   used: number
   /** Its groups, so that an empty one is not written. */
   groupCount: number
-  /** Of its first `checkedBytes`. */
+  /** Of its frames (commit-frame.ts). */
   checksum: number
-  checkedBytes: number
 }
 
 export interface GroupCommitOptions {
@@ -142,12 +141,12 @@ export class GroupCommit {
     this.#filling.groupCount++
   }
 
-  /** The payload that is written next is to stand where its frame will be, this far behind what is appended: `appendWritten` then has
-   * nothing to copy, and its group needs no more room than the batch has. */
-  aim(beforeBytes: number): void {
+  /** The payload that is written next is to stand where its frame will be: `appendWritten` then has nothing to copy, and its group
+   * needs no more room than the batch has. */
+  aim(): void {
     const { buffer, used, offsetBytes } = this.#filling
     const end = Math.min(buffer.length, this.#grid.segmentBytes - offsetBytes)
-    writer.aim(buffer, used + beforeBytes + frameHeaderBytes, end - commitBytesMax - 7)
+    writer.aim(buffer, used + frameHeaderBytes, end - commitBytesMax - 7)
   }
 
   /** Appends the payload that was written, as the next frame of the group that was opened. */
@@ -160,34 +159,28 @@ export class GroupCommit {
     writer.drop()
     const seed = batch.seed ^ (batch.offsetBytes + at)
     sealFrame(batch.buffer, at, kind, lane, timeMs, payloadBytes, seed)
-    batch.used += frameBytes(payloadBytes)
-    return this.#grid.at(batch.index, batch.offsetBytes + at)
+    return this.#appended(frameBytes(payloadBytes))
   }
 
-  /** Appends one frame of the group that was opened. A long payload is read once, for its frame and for the batch (of 1 KiB each time
-   * costs 0.3 µs), and where it stands now: nothing that others can still change has a say in whether a batch verifies.
-   *    // 1. a checksum of the caller's buffer  2. another thread writes there  3. the copy is sealed with the old checksum  4. restart: the
-   *    // batch does not verify, and the mail of all who were told in it is cut */
+  /** Appends one frame of the group that was opened. */
   append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
-    const batch = this.#filling
-    const at = batch.used
-    const bytes = frameBytes(payload.length)
-    assert(payload.length <= payloadBytesMax, 'a payload is as long as a frame can say')
-    assert(at + bytes <= batch.buffer.length, 'a group takes no more than it asked for')
-    batch.buffer.set(payload, at + frameHeaderBytes)
-    const seed = batch.seed ^ (batch.offsetBytes + at)
-    if (payload.length < zlibFromBytes) sealFrame(batch.buffer, at, kind, lane, timeMs, payload.length, seed)
-    else {
-      const payloadAt = at + frameHeaderBytes
-      const payloadEnd = payloadAt + payload.length
-      const checksum = crc32Of(batch.buffer, payloadAt, payloadEnd, 0)
-      sealFrame(batch.buffer, at, kind, lane, timeMs, payload.length, seed, checksum)
-      const before = crc32Of(batch.buffer, batch.checkedBytes, payloadAt, batch.checksum)
-      batch.checksum = crc32Joined(before, checksum, payload.length)
-      batch.checkedBytes = payloadEnd
-    }
-    batch.used += bytes
-    return this.#grid.at(batch.index, batch.offsetBytes + at)
+    const { buffer, used: at, seed, offsetBytes } = this.#copied(payload)
+    sealFrame(buffer, at, kind, lane, timeMs, payload.length, seed ^ (offsetBytes + at))
+    return this.#appended(frameBytes(payload.length))
+  }
+
+  /** The same for a message's data, which is read once, for its frame and for the envelope (of 1 KiB each time costs 0.3 µs), and where
+   * it stands now: nothing that others can still change has a say in whether a batch verifies.
+   *    // 1. a checksum of the caller's buffer  2. another thread writes there  3. the copy is sealed with the old checksum  4. restart: the
+   *    // batch does not verify, and the mail of all who were told in it is cut
+   * @returns CRC-32 of the data */
+  appendData(lane: number, timeMs: number, data: Uint8Array): number {
+    const { buffer, used: at, seed, offsetBytes } = this.#copied(data)
+    const dataAt = at + frameHeaderBytes
+    const checksum = crc32Of(buffer, dataAt, dataAt + data.length, 0)
+    sealFrame(buffer, at, kinds.data, lane, timeMs, data.length, seed ^ (offsetBytes + at), checksum)
+    this.#appended(frameBytes(data.length))
+    return checksum
   }
 
   /** Begins the log's first segment of this life, with a copy of the newest checkpoint. */
@@ -221,6 +214,27 @@ export class GroupCommit {
       this.#freeBuffers.push(batch.buffer)
   }
 
+  /** The batch that is being filled, with the payload where the next frame has it. */
+  #copied(payload: Uint8Array): Batch {
+    const batch = this.#filling
+    assert(payload.length <= payloadBytesMax, 'a payload is as long as a frame can say')
+    assert(
+      batch.used + frameBytes(payload.length) <= batch.buffer.length,
+      'a group takes no more than it asked for',
+    )
+    batch.buffer.set(payload, batch.used + frameHeaderBytes)
+    return batch
+  }
+
+  /** The next frame is sealed. */
+  #appended(bytes: number): Position {
+    const batch = this.#filling
+    const at = batch.used
+    batch.checksum = checksumWith(batch.checksum, batch.buffer, at)
+    batch.used += bytes
+    return this.#grid.at(batch.index, batch.offsetBytes + at)
+  }
+
   /** Is the batch that is being filled too full for this group? */
   #sealsFor(groupBytes: number): boolean {
     const { used, buffer } = this.#filling
@@ -244,7 +258,6 @@ export class GroupCommit {
       this.#previousEnd,
       timeMs,
       batch.checksum,
-      batch.checkedBytes,
     )
     const endBytes = batch.offsetBytes + batch.used
     this.#previousEnd = this.#grid.at(batch.index, endBytes)
@@ -260,6 +273,6 @@ export class GroupCommit {
 
   #batch(index: number, offsetBytes: number, seed = this.#seedOf(index)): Batch {
     const buffer = this.#freeBuffers.pop() ?? Buffer.allocUnsafeSlow(this.#bufferBytes)
-    return { index, offsetBytes, seed, buffer, used: 0, groupCount: 0, checksum: 0, checkedBytes: 0 }
+    return { index, offsetBytes, seed, buffer, used: 0, groupCount: 0, checksum: 0 }
   }
 }

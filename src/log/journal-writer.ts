@@ -140,8 +140,8 @@ export class JournalWriter {
     }
   }
 
-  aim(beforeBytes: number): void {
-    this.#commits.aim(beforeBytes)
+  aim(): void {
+    this.#commits.aim()
   }
 
   appendWritten(kind: Kind, lane: number, timeMs: number): Position {
@@ -150,6 +150,10 @@ export class JournalWriter {
 
   append(kind: Kind, lane: number, timeMs: number, payload: Uint8Array): Position {
     return this.#commits.append(kind, lane, timeMs, payload)
+  }
+
+  appendData(lane: number, timeMs: number, data: Uint8Array): number {
+    return this.#commits.appendData(lane, timeMs, data)
   }
 
   checkFits(groupBytes: number): void {

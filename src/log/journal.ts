@@ -40,11 +40,15 @@ export class Journal {
     return this.#writer.append(kind, lane, timeMs, payload)
   }
 
+  /** Appends a message's data as a frame of the open group. @returns its CRC-32 as it stands there */
+  appendData(lane: number, timeMs: number, data: Uint8Array): number {
+    return this.#writer.appendData(lane, timeMs, data)
+  }
+
   /** The payload that is written next (record/payload-writer.ts) is written into the batch itself: so every record that all messages
-   * have is, which saves an object and a copy each.
-   * @param beforeBytes the sum of the frames that will stand before it in its group */
-  aim(beforeBytes: number = 0): void {
-    this.#writer.aim(beforeBytes)
+   * have is, which saves an object and a copy each. */
+  aim(): void {
+    this.#writer.aim()
   }
 
   /** Appends what was written, as the last frame of the open group. */

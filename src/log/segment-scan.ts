@@ -1,10 +1,9 @@
 /** Reads the frames of one segment in windows, verifying each. What it visits is valid; what does not verify is left to the
  * caller, who knows whether the end of what was written may be here. */
-import { crc32 } from '../base/checksum.js'
 import type { Position } from '../base/position.js'
 import type { DiskFile } from '../disk/disk.js'
 import { frameBytesAt, frameHeaderBytes, kindAt, kinds, verifyFrame } from '../record/frame.js'
-import { commitAt, commitEndingAt } from './commit-frame.js'
+import { checksumWith, commitAt, commitEndingAt } from './commit-frame.js'
 import { blockBytes, segmentHeaderBytes } from './segment.js'
 
 const windowBytes = 256 * 1024
@@ -82,7 +81,7 @@ export async function scanBatches(
   let checksum = 0
   await scanFrames(file, seed, start, end, (window, at, offsetBytes, bytes) => {
     if (kindAt(window, at) !== kinds.commit) {
-      checksum = crc32(window.subarray(at, at + bytes), checksum)
+      checksum = checksumWith(checksum, window, at)
       visit(window, at, offsetBytes, bytes)
       return false
     }
@@ -150,7 +149,7 @@ async function isWhole(
       counts = offsetBytes + bytes === end && commitAt(window, at).checksum === checksum
       return true
     }
-    checksum = crc32(window.subarray(at, at + bytes), checksum)
+    checksum = checksumWith(checksum, window, at)
     return false
   })
   return counts && stopped === end

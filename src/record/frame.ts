@@ -4,7 +4,7 @@
  *     │ crc 4  │ length 3   │kind│class2│ time 6          │ payload … │ zeroes to 8
  *
  * Valid at an offset of a segment when (1) kind is known and the frame ends within the bounds given, and (2) crc is the CRC-32 of
- * bytes 4 … 16+length, seeded with the segment's seed XOR the offset. The seed comes from log, segment and epoch, so a
+ * bytes 4 … 16+length, seeded with the segment's seed XOR the offset, and (3) the zeroes are zeroes. The seed comes from log, segment and epoch, so a
  * frame of another place, log or life of the file never verifies. Kind 0 is never valid: zeroes are the end of what was written. */
 import { crc32Joined, crc32Of, zlibFromBytes } from '../base/checksum.js'
 
@@ -96,5 +96,7 @@ export function verifyFrame(buffer: Buffer, at: number, end: number, seed: numbe
   const bytes = frameBytes(payloadBytes)
   if (at + bytes > end) return 0
   const crc = crc32Of(buffer, at + 4, at + frameHeaderBytes + payloadBytes, seed)
-  return crc === buffer.readUInt32LE(at) ? bytes : 0
+  if (crc !== buffer.readUInt32LE(at)) return 0
+  for (let i = at + frameHeaderBytes + payloadBytes; i < at + bytes; i++) if (buffer[i] !== 0) return 0
+  return bytes
 }
