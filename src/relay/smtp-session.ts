@@ -2,6 +2,7 @@
  * a parser that handlers may answer at once.
  * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
  * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
+import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
@@ -55,10 +56,28 @@ class Session extends SMTPConnection {
     return parser
   }
 
+  /** Closed as soon as the goodbye is written: what a client that has said QUIT does with its side is nothing to us. Smtp-server waits
+   * for it, and a client that resets the connection costs an error, its stack and two events: 5 % of a session. */
+  override handler_QUIT(_command: Buffer, done: () => void): void {
+    this.send(221, 'Bye')
+    this.close()
+    this._socket.destroySoon()
+    done()
+  }
+
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     const hasOwnCode = typeof data === 'string' && /^[245]\.\d{1,3}\.\d{1,3} /.test(data)
     super.send(code, data, hasOwnCode ? false : context)
   }
+}
+
+/** Session ids: smtp-server asks for random bytes each time, at 2 % of a session. */
+const idBits = 80
+let lastId = BigInt(`0x${randomBytes(idBits / 8).toString('hex')}`)
+
+function nextId(): string {
+  lastId = BigInt.asUintN(idBits, lastId + 1n)
+  return lastId.toString(32).padStart(idBits / 5, '0')
 }
 
 export class SessionServer extends SMTPServer {
@@ -77,6 +96,11 @@ export class SessionServer extends SMTPServer {
       this._onClientConnect(info),
     )
     session.init()
+  }
+
+  /** No proxy stands before it, so there is no header to wait for. */
+  override _handleProxy(_socket: Socket, done: Parameters<SMTPServer['_handleProxy']>[1]): void {
+    done(null, { id: nextId() })
   }
 
   /** Drops every session as it stands. */

@@ -92,13 +92,17 @@ test('mail for a local recipient is delivered to its Maildir', async () => {
   )
 })
 
-test('the size limit of serve is what clients are told', async () => {
-  const relay = await served(['--queue', queue(), '--maildir', maildir(), '--size-limit', '10K'])
-  const client = await rawClient(relay.endpoint.port)
-  await client.reply()
-  expect(await client.say('EHLO c')).toContain('SIZE 10240')
-  client.destroy()
-})
+test.each(['yes', 'no'])(
+  'the size limit of serve is what clients are told, a thread for them: %s',
+  async (word) => {
+    const served10K = ['--queue', queue(), '--maildir', maildir(), '--size-limit', '10K']
+    const relay = await served([...served10K, '--smtp-thread', word])
+    const client = await rawClient(relay.endpoint.port)
+    await client.reply()
+    expect(await client.say('EHLO c')).toContain('SIZE 10240')
+    client.destroy()
+  },
+)
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it at once, with a session open', async (signal) => {
   const relay = await local()

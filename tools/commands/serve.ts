@@ -2,7 +2,7 @@
  * Invariant: it stops by crashing. SIGTERM, SIGINT and SIGKILL are the same event, nothing is written for any of them; when the queue
  * itself crashes, the process ends with an error, and who started it starts it again. */
 import { mkdir, writeFile } from 'node:fs/promises'
-import { hostname as machineName } from 'node:os'
+import { availableParallelism, hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { destination, pino, type Logger } from 'pino'
 import {
@@ -16,6 +16,7 @@ import {
 } from '../../src/index.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
+import { listenSmtpOnThread, type SmtpFrontOptions } from '../../src/relay/smtp-front.js'
 import { listenSmtp } from '../../src/relay/smtp-in.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
@@ -72,6 +73,10 @@ export const serve: Command = {
       value: 'TIME',
       help: 'how long clients that are not trusted wait for the greeting (100ms)',
     },
+    'smtp-thread': {
+      value: 'yes|no',
+      help: 'take mail on a thread of its own (yes, where there is more than one processor)',
+    },
     received: { value: 'yes|no', help: 'write a Received field above each message (yes)' },
     'log-level': { value: 'LEVEL', words: levels, help: `${levels.join(', ')} (info)` },
   },
@@ -105,6 +110,10 @@ async function run(args: Arguments): Promise<number | undefined> {
   const retry = retryOf(args)
   const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
   const server = { ...serverOf(args, settings), sizeBytesMax }
+  const hasThread = parseYes(
+    'smtp-thread',
+    args.one('smtp-thread') ?? (availableParallelism() > 1 ? 'yes' : 'no'),
+  )
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
   await mkdir(settings.queue, { recursive: true })
@@ -139,7 +148,10 @@ async function run(args: Arguments): Promise<number | undefined> {
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const onError = (error: Error): void => log.warn({ err: error }, 'a client could not be served')
-  const listener = await listenSmtp(queue, { ...server, onError }).catch((error: unknown) => {
+  const listening = hasThread
+    ? listenSmtpOnThread(queue, server, onError)
+    : listenSmtp(queue, { ...server, onError })
+  const listener = await listening.catch((error: unknown) => {
     queue.crash()
     throw error
   })
@@ -184,7 +196,7 @@ function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
   return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
 }
 
-function serverOf(args: Arguments, { listen, hostname, relay }: Settings): Parameters<typeof listenSmtp>[1] {
+function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpFrontOptions {
   const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
   trustedNetworks(trust)
   return {
@@ -195,9 +207,11 @@ function serverOf(args: Arguments, { listen, hostname, relay }: Settings): Param
     sessionsMax: parseCount('sessions', args.one('sessions') ?? '500', 1),
     idleTimeoutMs: parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m'),
     greetDelayMs: parseDurationOption('greet-delay', args.one('greet-delay') ?? '100ms'),
-    received: parseWord('received', args.one('received') ?? 'yes', ['yes', 'no']) === 'yes',
+    received: parseYes('received', args.one('received') ?? 'yes'),
   }
 }
+
+const parseYes = (name: string, text: string): boolean => parseWord(name, text, ['yes', 'no']) === 'yes'
 
 /** A level that is not logged costs nothing: its listeners are not there. */
 function logEvents(queue: Queue, log: Logger): void {

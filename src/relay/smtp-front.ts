@@ -1,0 +1,48 @@
+/** SMTP in on a thread of its own, so that sessions and the queue do not wait for each other's processor.
+ * Invariant: to clients it is the server of smtp-in.ts, and `250` means the same: the queue's answer comes before it. What would end
+ * the process on one thread ends it on two. */
+import { Worker } from 'node:worker_threads'
+import type { SmtpListener, SmtpServerOptions, SubmitPort } from './smtp-in.js'
+import { answerSubmissions, errorOf, type PortError } from './submission-port.js'
+
+/** What can be told to another thread. */
+export type SmtpFrontOptions = Omit<SmtpServerOptions, 'clock' | 'tls' | 'onError'>
+
+export interface ThreadOrder {
+  readonly options: SmtpFrontOptions
+  readonly limits: SubmitPort['limits']
+}
+
+/** What the thread says on its own account; all else is about submissions. */
+export type ThreadNews =
+  | { readonly kind: 'listening'; readonly host: string; readonly port: number }
+  | { readonly kind: 'refused'; readonly error: PortError }
+  | { readonly kind: 'trouble'; readonly error: PortError }
+
+/** Resolves when the server answers.
+ * @param onError errors that no client hears of
+ * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
+export async function listenSmtpOnThread(
+  queue: SubmitPort,
+  options: SmtpFrontOptions,
+  onError: (error: Error) => void,
+): Promise<SmtpListener> {
+  const order: ThreadOrder = { options, limits: queue.limits }
+  const thread = new Worker(new URL('./smtp-thread.js', import.meta.url), { workerData: order })
+  // As an exception that nobody catches does on one thread.
+  thread.on('error', (error) => {
+    throw error
+  })
+  answerSubmissions(thread, queue)
+  return new Promise((resolve, reject) => {
+    thread.on('message', (news: ThreadNews) => {
+      if (news.kind === 'trouble') onError(errorOf(news.error))
+      else if (news.kind === 'listening')
+        resolve({ host: news.host, port: news.port, close: () => void thread.terminate() })
+      else if (news.kind === 'refused') {
+        void thread.terminate()
+        reject(errorOf(news.error))
+      }
+    })
+  })
+}

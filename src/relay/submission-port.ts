@@ -1,0 +1,186 @@
+/** Submissions from another thread: both ends of a message port, one before a queue, the other standing for it.
+ * Invariant: a submission settles in the other thread when it has settled in the queue, with the same answer. Whole messages go in
+ * batches, one buffer for all that came in one turn of the event loop. A stream goes piece by piece, each when the queue asks for
+ * it, so that what the queue holds back is held back at the client.
+ *
+ *     thread                                   queue
+ *       │ submissions: n, n+1 … one buffer       │
+ *       │ ─────────────────────────────────────▶ │ submit, submit …
+ *       │ ◀───────────────────────────────────── │ answers: n …
+ *       │ begin n ─▶  ◀─ more n  piece n ─▶  ◀─ more n  end n ─▶ │ */
+import { Readable } from 'node:stream'
+import { isWaybillError, WaybillError, type ErrorCode } from '../errors.js'
+import type { SubmitPort } from './smtp-in.js'
+
+export interface PortError {
+  /** Undefined: no error of ours. */
+  readonly code: ErrorCode | undefined
+  readonly message: string
+}
+
+interface Head {
+  readonly number: number
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly smtputf8: boolean
+}
+
+/** A message whose data are these bytes of its batch. */
+interface Whole extends Head {
+  readonly from: number
+  readonly to: number
+}
+
+export type ToQueue =
+  | { readonly kind: 'submissions'; readonly submissions: readonly Whole[]; readonly bytes: ArrayBuffer }
+  | ({ readonly kind: 'begin' } & Head)
+  | { readonly kind: 'piece'; readonly number: number; readonly bytes: ArrayBuffer }
+  | { readonly kind: 'end'; readonly number: number; readonly isWhole: boolean }
+
+interface Answer {
+  readonly number: number
+  readonly result: { readonly id: string } | PortError
+}
+
+export type FromQueue =
+  | { readonly kind: 'answers'; readonly answers: readonly Answer[] }
+  | { readonly kind: 'more'; readonly number: number }
+
+/** As much of a port as both ends use. */
+export interface Port<In, Out> {
+  on(event: 'message', listener: (message: In) => void): unknown
+  postMessage(message: Out): void
+}
+
+export const portError = (error: unknown): PortError => ({
+  code: isWaybillError(error) ? error.code : undefined,
+  message: error instanceof Error ? error.message : String(error),
+})
+
+export const errorOf = ({ code, message }: PortError): Error =>
+  code === undefined ? new Error(message) : new WaybillError(code, message)
+
+type Submitted = Parameters<SubmitPort['submit']>[0]
+
+/** Answers for the queue. */
+export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<SubmitPort, 'submit'>): void {
+  const bodies = new Map<number, Readable>()
+  let answers: Answer[] = []
+  const answer = (number: number, result: Answer['result']): void => {
+    bodies.delete(number)
+    if (answers.push({ number, result }) > 1) return
+    setImmediate(() => {
+      port.postMessage({ kind: 'answers', answers })
+      answers = []
+    })
+  }
+  const submit = (number: number, submission: Submitted): void => {
+    queue.submit(submission).then(
+      ({ id }) => answer(number, { id }),
+      (error: unknown) => answer(number, portError(error)),
+    )
+  }
+  port.on('message', (message: ToQueue) => {
+    if (message.kind === 'submissions') {
+      for (const { number, from, to, ...head } of message.submissions)
+        submit(number, { ...head, data: Buffer.from(message.bytes, from, to - from) })
+    } else if (message.kind === 'begin') {
+      const { kind: _kind, number, ...head } = message
+      const body = new Readable({ read: () => port.postMessage({ kind: 'more', number }) })
+      // The queue is told by the stream; until it listens, a client that vanishes must not end the process.
+      body.on('error', () => {})
+      bodies.set(number, body)
+      submit(number, { ...head, data: body })
+    } else {
+      const body = bodies.get(message.number)
+      if (message.kind === 'piece') body?.push(Buffer.from(message.bytes))
+      else if (message.isWhole) body?.push(null)
+      else body?.destroy(new WaybillError('SUBMIT_ABORTED', 'the client vanished before the final dot'))
+    }
+  })
+}
+
+interface Waiting {
+  readonly resolve: (accepted: { id: string }) => void
+  readonly reject: (error: Error) => void
+  /** The queue wants another piece. */
+  wanted: number
+  /** Who waits until it does. */
+  look: (() => void) | undefined
+}
+
+/** Stands for the queue. */
+export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['limits']): SubmitPort {
+  const waiting = new Map<number, Waiting>()
+  let staged: { readonly head: Head; readonly data: Buffer }[] = []
+  let next = 0
+  const flush = (): void => {
+    let bytes = 0
+    for (const { data } of staged) bytes += data.length
+    const batch = Buffer.allocUnsafeSlow(bytes)
+    let from = 0
+    const submissions = staged.map(({ head, data }) => {
+      const to = from + data.copy(batch, from)
+      const whole = { ...head, from, to }
+      from = to
+      return whole
+    })
+    staged = []
+    port.postMessage({ kind: 'submissions', submissions, bytes: batch.buffer })
+  }
+  /** Resolves with whether the queue still wants it. */
+  const wanted = async (number: number): Promise<boolean> => {
+    for (let entry = waiting.get(number); entry !== undefined; entry = waiting.get(number)) {
+      if (entry.wanted > 0) {
+        entry.wanted--
+        return true
+      }
+      await new Promise<void>((look) => (entry!.look = look))
+    }
+    return false
+  }
+  const sendStream = async (number: number, data: Readable): Promise<void> => {
+    let isWhole = false
+    try {
+      for await (const piece of data as AsyncIterable<Buffer>) {
+        if (!(await wanted(number))) return
+        // A view would take with it all that its buffer holds.
+        port.postMessage({ kind: 'piece', number, bytes: Uint8Array.from(piece).buffer })
+      }
+      isWhole = true
+    } catch {
+      // The queue is told; what went wrong is known to who made the stream.
+    } finally {
+      if (waiting.has(number)) port.postMessage({ kind: 'end', number, isWhole })
+    }
+  }
+  port.on('message', (message: FromQueue) => {
+    if (message.kind === 'more') {
+      const entry = waiting.get(message.number)
+      if (entry === undefined) return
+      entry.wanted++
+      entry.look?.()
+      return
+    }
+    for (const { number, result } of message.answers) {
+      const entry = waiting.get(number)!
+      waiting.delete(number)
+      if ('id' in result) entry.resolve(result)
+      else entry.reject(errorOf(result))
+      entry.look?.()
+    }
+  })
+  return {
+    limits,
+    submit: ({ data, ...rest }) => {
+      const head: Head = { number: next++, ...rest }
+      return new Promise((resolve, reject) => {
+        waiting.set(head.number, { resolve, reject, wanted: 0, look: undefined })
+        if (!Buffer.isBuffer(data)) {
+          port.postMessage({ kind: 'begin', ...head })
+          void sendStream(head.number, data)
+        } else if (staged.push({ head, data }) === 1) setImmediate(flush)
+      })
+    },
+  }
+}
