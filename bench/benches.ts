@@ -10,6 +10,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'whole lives of messages by size, recipients, speed of the disk and backlog, beside other stores',
     run: async (args) => (await import('./lives.js')).run(args),
   },
+  turns: {
+    about: 'what a turn of group commit is made of: the write, and what the event loop does between two',
+    run: async (args) => (await import('./turns.js')).run(args),
+  },
   relay: {
     about: 'mail through the relay, beside Postfix and Haraka: smtp-source → relay → smtp-sink',
     run: async (args) => (await import('./relay.js')).run(args),

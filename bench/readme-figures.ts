@@ -79,18 +79,16 @@ function commitText(tables: Tables): string {
 function livesText(tables: Tables): string {
   const all = firstTable(tables)
   const engine = all.filter(({ contender }) => contender === 'engine')
-  const stores = all.filter(({ contender }) => !['engine', 'rawlog', 'files'].includes(cellText(contender)))
-  const byProducers = engine.map((row) => {
-    const best = bestOf(stores.filter(({ producers }) => producers === row['producers']))
-    return {
-      producers: cellText(row['producers']),
-      'lives/s': shown(row['messages/s']),
-      'of rawlog': shown(row['of rawlog']),
-      'best store': best === undefined ? '–' : `${cellText(best['contender'])}, ${shown(best['messages/s'])}`,
-      'syncs/message': shown(row['syncs/message']),
-      'bytes/message': shown(row['bytes/message']),
-      'submit p99': `${shown(row['p99 ms'])} ms`,
-    }
+  const stores = storesOf(all)
+  const byProducers = engine.map((row) => ({
+    ...besideStores(row, stores),
+    'syncs/message': shown(row['syncs/message']),
+    'bytes/message': shown(row['bytes/message']),
+    ...p99s(row, all),
+  }))
+  const bySync = [...tables].flatMap(([title, rows]) => {
+    const slower = /^every sync (.*) slower$/.exec(title)?.[1]
+    return slower === undefined ? [] : slowRows(slower, rows)
   })
   return [
     'The life of a message: submitted, durable, delivered at once, its outcome recorded, finished. Beside it _rawlog_, a loop that appends the same',
@@ -100,11 +98,46 @@ function livesText(tables: Tables): string {
     '',
     markdownTable(byProducers),
     '',
+    ...(bySync.length === 0
+      ? []
+      : [
+          'With so much added to each sync, as disks without a cache of their own have it:',
+          '',
+          markdownTable(bySync),
+          '',
+        ]),
     'The same at 100 producers with larger messages, more recipients, slower disks and a backlog:',
     '',
     plot('lives-variations', 'lives per second, variations'),
   ].join('\n')
 }
+
+const storesOf = (rows: readonly Row[]): readonly Row[] =>
+  rows.filter(({ contender }) => !['engine', 'rawlog', 'files'].includes(cellText(contender)))
+
+/** @param row the engine's, @param stores of the same table */
+function besideStores(row: Row, stores: readonly Row[]): Record<string, string> {
+  const best = bestOf(stores.filter(({ producers }) => producers === row['producers']))
+  return {
+    producers: cellText(row['producers']),
+    'lives/s': shown(row['messages/s']),
+    'of rawlog': shown(row['of rawlog']),
+    'best store': best === undefined ? '–' : `${cellText(best['contender'])}, ${shown(best['messages/s'])}`,
+  }
+}
+
+/** Of the engine, and of the store that operators know best. */
+function p99s(row: Row, rows: readonly Row[]): Record<string, string> {
+  const sqlite = rows.find(
+    ({ contender, producers }) => contender === 'sqlite' && producers === row['producers'],
+  )
+  return { 'submit p99': withUnit(row['p99 ms'], 'ms'), "SQLite's": withUnit(sqlite?.['p99 ms'], 'ms') }
+}
+
+const slowRows = (slower: string, rows: readonly Row[]): Record<string, string>[] =>
+  rows
+    .filter(({ contender }) => contender === 'engine')
+    .map((row) => ({ 'each sync': `+ ${slower}`, ...besideStores(row, storesOf(rows)), ...p99s(row, rows) }))
 
 function bestOf(rows: readonly Row[]): Row | undefined {
   return [...rows].sort((a, b) => medianOf(b['messages/s']) - medianOf(a['messages/s']))[0]

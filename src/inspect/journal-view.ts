@@ -112,8 +112,8 @@ function endsOf(files: SegmentFiles): (index: number) => Promise<Position> {
 async function named(files: SegmentFiles, index: number): Promise<Position | undefined> {
   const { grid } = files
   try {
-    const { first } = await files.with(index + 1, ({ file, seed }) =>
-      scanBatches(file, seed, grid.segmentBytes, () => undefined, 1),
+    const { first } = await files.with(index + 1, (segment) =>
+      scanBatches(segment, grid.segmentBytes, () => undefined, 1),
     )
     return first !== undefined && grid.indexOf(position(first.previousEnd - 1)) === index
       ? first.previousEnd

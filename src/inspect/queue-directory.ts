@@ -67,7 +67,7 @@ export class QueueDirectory {
     const { segmentBytes } = journal
     const laneSegmentBytes = lanes !== undefined && 'segmentBytes' in lanes ? lanes.segmentBytes : undefined
     const found: QueueHeader = {
-      format: formatVersion,
+      format: header?.format ?? formatVersion,
       segmentBytes,
       laneSegmentBytes: laneSegmentBytes ?? header?.laneSegmentBytes ?? laneSegmentBytesUsual,
     }

@@ -1,7 +1,7 @@
 /** Each batch of the journal that is still needed, and each link between two: checksums, order, and the length of the files.
  * What a running relay recycles meanwhile is not judged: damage is what two walks see. */
 import { position } from '../base/position.js'
-import { checksumWith, commitAt } from '../log/commit-frame.js'
+import { batchChecksum, commitAt } from '../log/commit-frame.js'
 import { scanFrames } from '../log/segment-scan.js'
 import { segmentHeaderBytes } from '../log/segment.js'
 import { kindAt, kinds } from '../record/frame.js'
@@ -76,12 +76,13 @@ async function walkSegment(directory: QueueDirectory, { journal }: Snapshot, ind
         : index === journal.newest
           ? journal.end
           : await journal.endOf(index)
-    const offset = await files.with(index, async ({ file, seed }) => {
+    const offset = await files.with(index, async ({ file, seed, header }) => {
       let start = segmentHeaderBytes
+      const checksumWith = batchChecksum(header.version)
       let checksum = 0
       await scanFrames(file, seed, start, end - grid.at(index, 0), (window, at, offsetBytes, bytes) => {
         if (kindAt(window, at) !== kinds.commit) {
-          checksum = checksumWith(checksum, window, at)
+          checksum = checksumWith(checksum, window, at, bytes)
           recordCount++
           return false
         }

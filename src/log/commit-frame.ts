@@ -24,8 +24,18 @@ export interface Commit {
 }
 
 /** The checksum of a batch, from that of the frames before this one, which is sealed. */
+export type BatchChecksum = (before: number, buffer: Buffer, frameAt: number, frameBytes: number) => number
+
 export const checksumWith = (before: number, buffer: Buffer, frameAt: number): number =>
   crc32Of(buffer, frameAt, frameAt + 4, before)
+
+/** Format 1 took it of all bytes, and so read data twice. */
+const checksumOfBytes: BatchChecksum = (before, buffer, frameAt, frameBytes) =>
+  crc32Of(buffer, frameAt, frameAt + frameBytes, before)
+
+/** @param version of the segment */
+export const batchChecksum = (version: number): BatchChecksum =>
+  version === 1 ? checksumOfBytes : checksumWith
 
 /** Writes the commit frame behind `used` bytes of a batch. Returns the bytes of the whole batch.
  * @param offsetBytes the batch's offset in its segment

@@ -27,8 +27,8 @@ export class JournalReader {
     const known = this.#ends.get(index)
     if (known !== undefined) return known
     const { grid } = this.#files
-    const { first } = await this.#files.with(index + 1, ({ file, seed }) =>
-      scanBatches(file, seed, grid.segmentBytes, () => undefined, 1),
+    const { first } = await this.#files.with(index + 1, (segment) =>
+      scanBatches(segment, grid.segmentBytes, () => undefined, 1),
     )
     if (first === undefined)
       throw this.#files.corrupt(grid.firstOf(index + 1), 'the first batch does not verify')

@@ -20,14 +20,14 @@ import {
   segmentName,
   segmentSeed,
   type SegmentGrid,
-  type SegmentHeader,
+  type ReadSegmentHeader,
 } from './segment.js'
 
 const openFilesMax = 8
 
 export interface OpenSegment {
   readonly file: DiskFile
-  readonly header: SegmentHeader
+  readonly header: ReadSegmentHeader
   readonly seed: number
 }
 

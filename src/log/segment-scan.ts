@@ -3,8 +3,8 @@
 import type { Position } from '../base/position.js'
 import type { DiskFile } from '../disk/disk.js'
 import { frameBytesAt, frameHeaderBytes, kindAt, kinds, verifyFrame } from '../record/frame.js'
-import { checksumWith, commitAt, commitEndingAt } from './commit-frame.js'
-import { blockBytes, segmentHeaderBytes } from './segment.js'
+import { batchChecksum, commitAt, commitEndingAt } from './commit-frame.js'
+import { blockBytes, segmentHeaderBytes, type ReadSegmentHeader } from './segment.js'
 
 const windowBytes = 256 * 1024
 
@@ -64,12 +64,18 @@ export interface BatchScan {
   readonly first: CountedBatch | undefined
 }
 
+/** A segment as far as scanning needs it. */
+export interface ScannedSegment {
+  readonly file: Pick<DiskFile, 'read'>
+  readonly seed: number
+  readonly header: Pick<ReadSegmentHeader, 'version'>
+}
+
 /** Walks the batches from the first on, as far as their commits count.
  * @param visit sees every frame of every batch, also of one that turns out not to count
  * @param batchCountMax stop behind so many */
 export async function scanBatches(
-  file: Pick<DiskFile, 'read'>,
-  seed: number,
+  { file, seed, header }: ScannedSegment,
   end: number,
   visit: (window: Buffer, at: number, offsetBytes: number, bytes: number) => void,
   batchCountMax: number = Infinity,
@@ -78,10 +84,11 @@ export async function scanBatches(
   let last: CountedBatch | undefined
   let count = 0
   let start = segmentHeaderBytes
+  const checksumWith = batchChecksum(header.version)
   let checksum = 0
   await scanFrames(file, seed, start, end, (window, at, offsetBytes, bytes) => {
     if (kindAt(window, at) !== kinds.commit) {
-      checksum = checksumWith(checksum, window, at)
+      checksum = checksumWith(checksum, window, at, bytes)
       visit(window, at, offsetBytes, bytes)
       return false
     }
@@ -100,12 +107,12 @@ export async function scanBatches(
  * then what does not verify at `offset` had been durable: corruption, not a torn tail.
  * @param base the position of the segment's offset 0 */
 export async function countsBehind(
-  file: Pick<DiskFile, 'read'>,
-  seed: number,
+  segment: ScannedSegment,
   base: number,
   offset: number,
   end: number,
 ): Promise<number | undefined> {
+  const { file, seed } = segment
   const overlap = 2 * blockBytes
   let next = Math.floor(offset / blockBytes) * blockBytes
   let found = Infinity
@@ -120,7 +127,7 @@ export async function countsBehind(
         if (at < 0) continue
         const start = commitAt(window, at).previousEnd - base
         if (start <= offset || start >= from + at) continue
-        if (await isWhole(file, seed, start, from + block)) found = Math.min(found, start)
+        if (await isWhole(segment, start, from + block)) found = Math.min(found, start)
       }
     }
   }
@@ -136,12 +143,8 @@ export async function countsBehind(
   return found === Infinity ? undefined : found
 }
 
-async function isWhole(
-  file: Pick<DiskFile, 'read'>,
-  seed: number,
-  start: number,
-  end: number,
-): Promise<boolean> {
+async function isWhole({ file, seed, header }: ScannedSegment, start: number, end: number): Promise<boolean> {
+  const checksumWith = batchChecksum(header.version)
   let checksum = 0
   let counts = false
   const stopped = await scanFrames(file, seed, start, end, (window, at, offsetBytes, bytes) => {
@@ -149,7 +152,7 @@ async function isWhole(
       counts = offsetBytes + bytes === end && commitAt(window, at).checksum === checksum
       return true
     }
-    checksum = checksumWith(checksum, window, at)
+    checksum = checksumWith(checksum, window, at, bytes)
     return false
   })
   return counts && stopped === end

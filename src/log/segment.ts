@@ -8,7 +8,7 @@ import { WaybillError, type Place } from '../errors.js'
 /** Batches are padded to this, so that no later write touches a block that holds settled bytes. */
 export const blockBytes = 4096
 export const segmentHeaderBytes = 4096
-export const formatVersion = 1
+export const formatVersion = 2
 
 const magic = 'WAYBILL\0'
 const checkedBytes = 44
@@ -22,6 +22,11 @@ export interface SegmentHeader {
   readonly epoch: readonly [low: number, high: number]
   /** The life in which the file became this segment. */
   readonly life: number
+}
+
+/** What a file says of itself. */
+export interface ReadSegmentHeader extends SegmentHeader {
+  readonly version: number
 }
 
 export function encodeSegmentHeader(header: SegmentHeader): Buffer {
@@ -39,7 +44,7 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
 }
 
 /** @throws WaybillError LOG_CORRUPT when this is no segment's header, FORMAT_NEWER when a later version wrote it. */
-export function decodeSegmentHeader(block: Buffer, place: Place): SegmentHeader {
+export function decodeSegmentHeader(block: Buffer, place: Place): ReadSegmentHeader {
   if (block.length < checkedBytes || block.toString('latin1', 0, 8) !== magic)
     throw new WaybillError('LOG_CORRUPT', 'the file is no segment', place)
   const version = block.readUInt32LE(8)
@@ -52,6 +57,7 @@ export function decodeSegmentHeader(block: Buffer, place: Place): SegmentHeader 
   if (block.readUInt32LE(40) !== crc32(block.subarray(0, 40)))
     throw new WaybillError('LOG_CORRUPT', 'the checksum of the segment header does not hold', place)
   return {
+    version,
     log: block.readUInt32LE(12),
     index: Number(block.readBigUInt64LE(16)),
     segmentBytes: block.readUInt32LE(24),

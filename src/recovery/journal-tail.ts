@@ -82,13 +82,7 @@ async function examine(files: SegmentFiles, index: number): Promise<Examined> {
   return files.with(index, async (segment) => {
     const found = await scan(segment, grid.segmentBytes)
     const stopped = found.scan.last?.end ?? segmentHeaderBytes
-    const behind = await countsBehind(
-      segment.file,
-      segment.seed,
-      grid.at(index, 0),
-      stopped,
-      grid.segmentBytes,
-    )
+    const behind = await countsBehind(segment, grid.at(index, 0), stopped, grid.segmentBytes)
     const verdict = tailVerdict({
       headerValid: true,
       firstCounts: found.scan.first !== undefined,
@@ -105,12 +99,12 @@ async function examine(files: SegmentFiles, index: number): Promise<Examined> {
 
 /** Scans the batches and keeps the newest checkpoint of those that count. */
 async function scan(
-  { file, seed }: OpenSegment,
+  segment: OpenSegment,
   segmentBytes: number,
 ): Promise<{ scan: BatchScan; checkpoint: Buffer | undefined; cutBytes: number }> {
   const checkpoints: { readonly offset: number; readonly payload: Buffer }[] = []
   let visitedTo = segmentHeaderBytes
-  const result = await scanBatches(file, seed, segmentBytes, (window, at, offset, bytes) => {
+  const result = await scanBatches(segment, segmentBytes, (window, at, offset, bytes) => {
     visitedTo = offset + bytes
     if (kindAt(window, at) !== kinds.checkpoint) return
     // The last two: the newest may stand in a batch that turns out not to count.

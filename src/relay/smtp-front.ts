@@ -33,14 +33,21 @@ export async function listenSmtpOnThread(
   thread.on('error', (error) => {
     throw error
   })
+  let isClosed = false
+  const close = (): void => {
+    isClosed = true
+    void thread.terminate()
+  }
+  thread.on('exit', () => {
+    if (!isClosed) throw new Error('the thread of the SMTP server has ended')
+  })
   answerSubmissions(thread, queue)
   return new Promise((resolve, reject) => {
     thread.on('message', (news: ThreadNews) => {
       if (news.kind === 'trouble') onError(errorOf(news.error))
-      else if (news.kind === 'listening')
-        resolve({ host: news.host, port: news.port, close: () => void thread.terminate() })
+      else if (news.kind === 'listening') resolve({ host: news.host, port: news.port, close })
       else if (news.kind === 'refused') {
-        void thread.terminate()
+        close()
         reject(errorOf(news.error))
       }
     })

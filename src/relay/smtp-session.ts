@@ -13,6 +13,14 @@ import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp
 export type GreetDelay = (address: string) => number
 
 class Parser extends SMTPStream {
+  /** Commands in what the client sent last, up to now; the rest of a message before them counts as one. */
+  commandCount = 0
+
+  override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
+    this.commandCount = this._dataMode ? 1 : 0
+    return super.write(chunk, encoding as BufferEncoding, done as () => void)
+  }
+
   /** Smtp-server forgets the callback after it has run. 1. the reply to a message lets it read on  2. a client that waits for nothing
    * has sent the whole next message  3. its end is read within the callback, and its own callback is the one forgotten. */
   override continue(): void {
@@ -51,18 +59,22 @@ class Session extends SMTPConnection {
   override _createParser(): SMTPStream {
     const { maxCommandLength } = this._server.options
     const parser = new Parser({ maxCommandLength })
-    parser.oncommand = (command, done) => this._onCommand(command, done)
+    parser.oncommand = (command, done) => {
+      parser.commandCount++
+      this._onCommand(command, done)
+    }
     parser.on('error', (error) => this.send(421, `Error: ${error.message}`))
     return parser
   }
 
-  /** Closed as soon as the goodbye is written: what a client that has said QUIT does with its side is nothing to us. Smtp-server waits
-   * for it, and a client that resets the connection costs an error, its stack and two events: 5 % of a session. */
-  override handler_QUIT(_command: Buffer, done: () => void): void {
-    this.send(221, 'Bye')
-    this.close()
-    this._socket.destroySoon()
-    done()
+  /** A client that waited for all replies before it said QUIT is let go as soon as the goodbye is written. Smtp-server waits for its
+   * side, and one that resets the connection costs an error, its stack and two events: 5 % of a session. For others it has to wait:
+   *    // 1. message and QUIT in one piece  2. closed behind 250 and 221  3. the client sends a byte more  4. the kernel answers with a reset,
+   *    // and forgets the replies that it has not sent: the client sends the message again */
+  override handler_QUIT(command: Buffer, done: () => void): void {
+    const { _parser: parser, secure } = this
+    super.handler_QUIT(command, done)
+    if (!secure && parser instanceof Parser && parser.commandCount === 1) this._socket.destroySoon()
   }
 
   override send(code: number, data?: string | string[] | null, context?: string | false): void {

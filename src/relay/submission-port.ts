@@ -1,10 +1,10 @@
 /** Submissions from another thread: both ends of a message port, one before a queue, the other standing for it.
  * Invariant: a submission settles in the other thread when it has settled in the queue, with the same answer. Whole messages go in
- * batches, one buffer for all that came in one turn of the event loop. A stream goes piece by piece, each when the queue asks for
+ * batches, all that came in one turn of the event loop. A stream goes piece by piece, each when the queue asks for
  * it, so that what the queue holds back is held back at the client.
  *
  *     thread                                   queue
- *       │ submissions: n, n+1 … one buffer       │
+ *       │ submissions: n, n+1 …                  │
  *       │ ─────────────────────────────────────▶ │ submit, submit …
  *       │ ◀───────────────────────────────────── │ answers: n …
  *       │ begin n ─▶  ◀─ more n  piece n ─▶  ◀─ more n  end n ─▶ │ */
@@ -12,10 +12,13 @@ import { Readable } from 'node:stream'
 import { isWaybillError, WaybillError, type ErrorCode } from '../errors.js'
 import type { SubmitPort } from './smtp-in.js'
 
+/** An error, as far as it can be told to another thread. */
 export interface PortError {
-  /** Undefined: no error of ours. */
-  readonly code: ErrorCode | undefined
+  readonly isOurs: boolean
   readonly message: string
+  readonly stack: string
+  /** Its words and numbers: code, address, port. */
+  readonly facts: Readonly<Record<string, string | number>>
 }
 
 interface Head {
@@ -25,17 +28,15 @@ interface Head {
   readonly smtputf8: boolean
 }
 
-/** A message whose data are these bytes of its batch. */
 interface Whole extends Head {
-  readonly from: number
-  readonly to: number
+  readonly bytes: ArrayBuffer
 }
 
 export type ToQueue =
-  | { readonly kind: 'submissions'; readonly submissions: readonly Whole[]; readonly bytes: ArrayBuffer }
+  | { readonly kind: 'submissions'; readonly submissions: readonly Whole[] }
   | ({ readonly kind: 'begin' } & Head)
   | { readonly kind: 'piece'; readonly number: number; readonly bytes: ArrayBuffer }
-  | { readonly kind: 'end'; readonly number: number; readonly isWhole: boolean }
+  | { readonly kind: 'end'; readonly number: number; readonly error: PortError | undefined }
 
 interface Answer {
   readonly number: number
@@ -52,13 +53,21 @@ export interface Port<In, Out> {
   postMessage(message: Out): void
 }
 
-export const portError = (error: unknown): PortError => ({
-  code: isWaybillError(error) ? error.code : undefined,
-  message: error instanceof Error ? error.message : String(error),
-})
+export function portError(thrown: unknown): PortError {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  const facts = Object.entries(error).filter(([, value]) => ['string', 'number'].includes(typeof value))
+  return {
+    isOurs: isWaybillError(error),
+    message: error.message,
+    stack: error.stack ?? '',
+    facts: Object.fromEntries(facts) as Record<string, string | number>,
+  }
+}
 
-export const errorOf = ({ code, message }: PortError): Error =>
-  code === undefined ? new Error(message) : new WaybillError(code, message)
+export function errorOf({ isOurs, message, stack, facts }: PortError): Error {
+  const error = isOurs ? new WaybillError(facts['code'] as ErrorCode, message) : new Error(message)
+  return Object.assign(error, facts, { stack })
+}
 
 type Submitted = Parameters<SubmitPort['submit']>[0]
 
@@ -82,8 +91,8 @@ export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<Su
   }
   port.on('message', (message: ToQueue) => {
     if (message.kind === 'submissions') {
-      for (const { number, from, to, ...head } of message.submissions)
-        submit(number, { ...head, data: Buffer.from(message.bytes, from, to - from) })
+      for (const { number, bytes, ...head } of message.submissions)
+        submit(number, { ...head, data: Buffer.from(bytes) })
     } else if (message.kind === 'begin') {
       const { kind: _kind, number, ...head } = message
       const body = new Readable({ read: () => port.postMessage({ kind: 'more', number }) })
@@ -94,8 +103,8 @@ export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<Su
     } else {
       const body = bodies.get(message.number)
       if (message.kind === 'piece') body?.push(Buffer.from(message.bytes))
-      else if (message.isWhole) body?.push(null)
-      else body?.destroy(new WaybillError('SUBMIT_ABORTED', 'the client vanished before the final dot'))
+      else if (message.error === undefined) body?.push(null)
+      else body?.destroy(errorOf(message.error))
     }
   })
 }
@@ -109,24 +118,20 @@ interface Waiting {
   look: (() => void) | undefined
 }
 
+/** A buffer of these bytes and no others: a view would take with it all that its buffer holds. */
+const ownBytes = (bytes: Buffer): ArrayBuffer =>
+  bytes.length === bytes.buffer.byteLength
+    ? (bytes.buffer as ArrayBuffer)
+    : (bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer)
+
 /** Stands for the queue. */
 export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['limits']): SubmitPort {
   const waiting = new Map<number, Waiting>()
-  let staged: { readonly head: Head; readonly data: Buffer }[] = []
+  let staged: Whole[] = []
   let next = 0
   const flush = (): void => {
-    let bytes = 0
-    for (const { data } of staged) bytes += data.length
-    const batch = Buffer.allocUnsafeSlow(bytes)
-    let from = 0
-    const submissions = staged.map(({ head, data }) => {
-      const to = from + data.copy(batch, from)
-      const whole = { ...head, from, to }
-      from = to
-      return whole
-    })
+    port.postMessage({ kind: 'submissions', submissions: staged })
     staged = []
-    port.postMessage({ kind: 'submissions', submissions, bytes: batch.buffer })
   }
   /** Resolves with whether the queue still wants it. */
   const wanted = async (number: number): Promise<boolean> => {
@@ -140,19 +145,16 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
     return false
   }
   const sendStream = async (number: number, data: Readable): Promise<void> => {
-    let isWhole = false
+    let failure: PortError | undefined
     try {
       for await (const piece of data as AsyncIterable<Buffer>) {
         if (!(await wanted(number))) return
-        // A view would take with it all that its buffer holds.
-        port.postMessage({ kind: 'piece', number, bytes: Uint8Array.from(piece).buffer })
+        port.postMessage({ kind: 'piece', number, bytes: ownBytes(piece) })
       }
-      isWhole = true
-    } catch {
-      // The queue is told; what went wrong is known to who made the stream.
-    } finally {
-      if (waiting.has(number)) port.postMessage({ kind: 'end', number, isWhole })
+    } catch (error) {
+      failure = portError(error)
     }
+    if (waiting.has(number)) port.postMessage({ kind: 'end', number, error: failure })
   }
   port.on('message', (message: FromQueue) => {
     if (message.kind === 'more') {
@@ -179,7 +181,7 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
         if (!Buffer.isBuffer(data)) {
           port.postMessage({ kind: 'begin', ...head })
           void sendStream(head.number, data)
-        } else if (staged.push({ head, data }) === 1) setImmediate(flush)
+        } else if (staged.push({ ...head, bytes: ownBytes(data) }) === 1) setImmediate(flush)
       })
     },
   }

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { openQueue } from '../../src/queue/open.js'
 import type { QueueOptions } from '../../src/engine/options.js'
 import { postfixRetry } from '../../src/policy/postfix-retry.js'
-import { segmentName } from '../../src/log/segment.js'
+import { formatVersion, segmentName } from '../../src/log/segment.js'
 import { codeOf, real, simulated, submission, type Stage } from './stage.js'
 
 /** A queue with a message in it that waits, at rest. */
@@ -71,7 +71,7 @@ test('a segment of a newer format is refused', async () => {
   await real(async (stage) => {
     await leave(stage)
     const name = (await segmentsOf(stage)).at(-1)!
-    await overwrite(join(journalOf(stage), name), 8, Buffer.of(2))
+    await overwrite(join(journalOf(stage), name), 8, Buffer.of(formatVersion + 1))
     expect(await codeOf(stage.open())).toBe('FORMAT_NEWER')
   })
 })

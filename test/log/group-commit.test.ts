@@ -4,7 +4,7 @@ import { crc32 } from '../../src/base/checksum.js'
 import type { Position } from '../../src/base/position.js'
 import { isWaybillError } from '../../src/errors.js'
 import { scanBatches } from '../../src/log/segment-scan.js'
-import { blockBytes, segmentHeaderBytes } from '../../src/log/segment.js'
+import { formatVersion, blockBytes, segmentHeaderBytes } from '../../src/log/segment.js'
 import { frameBytes, kindAt, kinds, payloadAt, verifyFrame } from '../../src/record/frame.js'
 import { memoryFile } from './memory-disk.js'
 import { SegmentContent, seedOf } from './segment-content.js'
@@ -135,8 +135,7 @@ async function readBack(log: SegmentContent): Promise<{ data: Read[]; copies: Ma
   let previousEnd = 0
   for (const [index, segment] of log.segments) {
     const { first, last } = await scanBatches(
-      memoryFile(segment),
-      seedOf(index),
+      { file: memoryFile(segment), seed: seedOf(index), header: { version: formatVersion } },
       segmentBytes,
       (window, at, offset) => {
         if (offset === segmentHeaderBytes) copies.set(index, payloadAt(window, at).toString())

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Disk } from '../../src/disk/disk.js'
 import { reserveSpares } from '../../src/log/segment-pool.js'
-import { decodeSegmentHeader, segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
+import { formatVersion, decodeSegmentHeader, segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
 import type { DiskImage } from '../../src/sim/disk-image.js'
 import { SimDisk } from '../../src/sim/sim-disk.js'
 import { SimWorld } from '../../src/sim/world.js'
@@ -37,6 +37,7 @@ test('a segment that was handed over is there after any crash, with its header a
     states++
     const bytes = image.bytes(`journal/${segmentName(7)}`)
     expect(decodeSegmentHeader(bytes, {})).toEqual({
+      version: formatVersion,
       log: 0,
       index: 7,
       segmentBytes,

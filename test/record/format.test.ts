@@ -67,7 +67,14 @@ function encodedAgain({ kind, payload }: Decoded): Buffer {
 }
 
 test('the dump holds what the text above it says', () => {
-  expect(header).toEqual({ log: 0, index: 3, segmentBytes: 65_536, life: 2, epoch: [0x01020304, 0xa0b0c0d0] })
+  expect(header).toEqual({
+    version: 2,
+    log: 0,
+    index: 3,
+    segmentBytes: 65_536,
+    life: 2,
+    epoch: [0x01020304, 0xa0b0c0d0],
+  })
   const found = frames()
   expect(found.map(({ kind }) => kindName(kind))).toEqual(['checkpoint', 'data', 'envelope', 'commit'])
   const [checkpoint, data, envelope, commit] = found as [Decoded, Decoded, Decoded, Decoded]

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { formatVersion } from '../../src/log/segment.js'
 import { readQueueHeader, writeQueueHeader, type QueueHeader } from '../../src/recovery/queue-header.js'
 import type { Disk } from '../../src/disk/disk.js'
 import { SimDisk } from '../../src/sim/sim-disk.js'
@@ -59,7 +60,7 @@ test.each([
   ['a header that is not JSON', { 'queue.json': 'no' }, [], 'NOT_A_QUEUE'],
   ['a header that is null', { 'queue.json': 'null' }, [], 'NOT_A_QUEUE'],
   ['a header without sizes', { 'queue.json': '{"format":1}' }, [], 'NOT_A_QUEUE'],
-  ['a newer format', { 'queue.json': '{"format":2}' }, [], 'FORMAT_NEWER'],
+  ['a newer format', { 'queue.json': `{"format":${formatVersion + 1}}` }, [], 'FORMAT_NEWER'],
   ['a header of nothing', { 'queue.json': '' }, [], 'NOT_A_QUEUE'],
 ])('a directory with %s is refused', async (_, files, directories, code) => {
   await expect(readAfter(files as Record<string, string>, directories)).rejects.toMatchObject({ code })

@@ -1,5 +1,5 @@
 /** A client that says exactly what a test tells it to. */
-import { connect, type Socket } from 'node:net'
+import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
 
 export interface RawClient {
   /** The next whole reply, lines joined by `\n`; what has come so far when the server closes. */
@@ -14,8 +14,12 @@ export interface RawClient {
   readonly socket: Socket
 }
 
-export async function rawClient(port: number, host = '127.0.0.1'): Promise<RawClient> {
-  const socket = connect(port, host)
+export async function rawClient(
+  port: number,
+  host = '127.0.0.1',
+  options: Partial<TcpNetConnectOpts> = {},
+): Promise<RawClient> {
+  const socket = connect({ ...options, port, host })
   let input = ''
   let wake = (): void => {}
   let isClosed = false

@@ -59,8 +59,11 @@ export async function listen(
   return listener
 }
 
-export async function connected(listener: SmtpListener): Promise<RawClient> {
-  const client = await rawClient(listener.port)
+export async function connected(
+  listener: SmtpListener,
+  options?: Parameters<typeof rawClient>[2],
+): Promise<RawClient> {
+  const client = await rawClient(listener.port, undefined, options)
   onTestFinished(() => client.destroy())
   return client
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SmtpServerOptions } from '../../src/relay/smtp-in.js'
-import { rawClient, untilData } from './raw-client.js'
+import { rawClient, untilData, type RawClient } from './raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
 test('a message is handed to the queue byte for byte, and answered with its id', async () => {
@@ -140,4 +140,32 @@ test('close ends sessions in the middle of everything, and the port is free', as
 test('a port that is taken is an error, not a server', async () => {
   const listener = await listen(memoryQueue())
   await expect(listen(memoryQueue(), { port: listener.port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+})
+
+/** What happens to a client that says one thing more after the server has closed its side. */
+async function oneMoreByte(client: RawClient): Promise<string> {
+  const reset = new Promise<string>((resolve) => client.socket.once('error', () => resolve('reset')))
+  client.send('x')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  client.send('x')
+  return Promise.race([reset, new Promise<string>((resolve) => setTimeout(resolve, 300, 'taken'))])
+}
+
+test('a client that has waited for its replies is let go with the goodbye', async () => {
+  const client = await connected(await listen(memoryQueue()), { allowHalfOpen: true })
+  await untilData(client)
+  await client.say('x\r\n.')
+  expect(await client.say('QUIT')).toMatch(/^221 /)
+  expect(await oneMoreByte(client)).toBe('reset')
+})
+
+test('a client that says all at once is waited for: a reset would take replies that it has not read', async () => {
+  const client = await connected(await listen(memoryQueue()), { allowHalfOpen: true })
+  await untilData(client)
+  client.send('x\r\n.\r\nQUIT\r\n')
+  expect([await client.reply(), await client.reply()]).toEqual([
+    '250 2.0.0 queued as q1',
+    expect.stringMatching(/^221 /),
+  ])
+  expect(await oneMoreByte(client)).toBe('taken')
 })

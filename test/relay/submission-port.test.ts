@@ -4,7 +4,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { WaybillError } from '../../src/errors.js'
 import type { SubmitPort } from '../../src/relay/smtp-in.js'
-import { answerSubmissions, queueBehind } from '../../src/relay/submission-port.js'
+import { answerSubmissions, errorOf, portError, queueBehind } from '../../src/relay/submission-port.js'
 import { untilData } from './raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
@@ -63,6 +63,10 @@ test('an error of ours keeps its code and its reply, another one its text', asyn
   })
   const other = behindPort(memoryQueue(() => Promise.reject(new TypeError('a defect'))))
   await expect(other.submit(submission('x'))).rejects.toThrow('a defect')
+  const system = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 25 })
+  const told = errorOf(portError(system))
+  expect(told).toMatchObject({ code: 'EADDRINUSE', port: 25, message: 'listen EADDRINUSE' })
+  expect(told).not.toBeInstanceOf(WaybillError)
 })
 
 test('a stream arrives byte for byte, and no faster than the queue reads it', async () => {
@@ -90,9 +94,10 @@ test('a stream that fails fails in the queue, as a client that vanished', async 
   const port = behindPort(queue)
   const stream = new Readable({ read() {} })
   stream.push('a part')
-  setImmediate(() => stream.destroy(new Error('gone')))
+  setImmediate(() => stream.destroy(new WaybillError('SUBMIT_ABORTED', 'the client has gone')))
   await expect(port.submit({ ...submission(''), data: stream })).rejects.toMatchObject({
     code: 'SUBMIT_ABORTED',
+    message: 'the client has gone',
   })
   expect(queue.kept).toEqual([])
 })

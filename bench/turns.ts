@@ -1,0 +1,96 @@
+/** What a turn of group commit is made of, in the engine and in rawlog: the write, from its call until its answer arrives in the event
+ * loop, and what the loop does between that and the next write. Producers wait for the first and submit in the second, so a turn is their
+ * sum, and the processor's part of it, which a faster disk does not shorten, is the second.
+ * Both are in this process, one works at a time; `fs.write` is wrapped, which adds the same to both. */
+import fs from 'node:fs'
+import { join } from 'node:path'
+import type { BenchArguments } from './bench.js'
+import { contenders } from './contenders/by-name.js'
+import type { Contender } from './contenders/contender.js'
+import { spreadOf, type Row } from './output.js'
+
+const names = ['rawlog', 'engine'] as const
+/** Writes of this length make segments to come. */
+const fillBytes = 1024 * 1024
+
+interface Turns {
+  readonly writesMs: number[]
+  readonly betweenMs: number[]
+}
+
+interface Measured {
+  readonly name: (typeof names)[number]
+  readonly contender: Contender
+  readonly rows: Row[]
+}
+
+export async function run({ output, directory, smoke }: BenchArguments): Promise<void> {
+  const rounds = smoke ? 1 : 9
+  const sliceMs = smoke ? 100 : 1000
+  for (const producers of smoke ? [10] : [1, 10, 100]) {
+    const measured: Measured[] = []
+    for (const name of names) {
+      const own = join(directory, `${name}-${producers}`)
+      fs.mkdirSync(own)
+      const options = { directory: own, messageBytes: 1024, recipientCount: 1, backlogCount: 0 }
+      measured.push({ name, contender: await contenders[name](options), rows: [] })
+    }
+    for (const { contender } of measured) await contender.slice(producers, 2 * sliceMs)
+    for (let round = 0; round < rounds; round++)
+      for (const { contender, rows } of round % 2 === 0 ? measured : measured.toReversed())
+        rows.push(await turn(contender, producers, sliceMs))
+    output.table(
+      `${producers} producers, 1 KiB`,
+      measured.map(({ name, rows }) => summed(name, producers, rows)),
+    )
+    for (const { contender } of measured) await contender.close()
+  }
+  output.note('Medians over rounds of the medians over turns, microseconds.')
+}
+
+async function turn(contender: Contender, producers: number, sliceMs: number): Promise<Row> {
+  const idleBefore = performance.eventLoopUtilization()
+  const turns: Turns = { writesMs: [], betweenMs: [] }
+  const unwrap = wrapped(turns)
+  const { messageCount, durationMs } = await contender.slice(producers, sliceMs)
+  unwrap()
+  return {
+    'messages/s': (messageCount / durationMs) * 1000,
+    'write µs': spreadOf(turns.writesMs).median * 1000,
+    'between µs': spreadOf(turns.betweenMs).median * 1000,
+    'loop busy': performance.eventLoopUtilization(idleBefore).utilization,
+  }
+}
+
+function wrapped({ writesMs, betweenMs }: Turns): () => void {
+  const original = fs.write as (...args: unknown[]) => void
+  let underWay = 0
+  let answeredAt: number | undefined
+  const write = (...args: unknown[]): void => {
+    const startedAt = performance.now()
+    const answer = args.at(-1) as (...results: unknown[]) => void
+    if (Number(args[3]) === fillBytes) return original(...args)
+    if (answeredAt !== undefined && underWay === 0) betweenMs.push(startedAt - answeredAt)
+    underWay++
+    original(...args.slice(0, -1), (...results: unknown[]) => {
+      underWay--
+      answeredAt = performance.now()
+      writesMs.push(answeredAt - startedAt)
+      answer(...results)
+    })
+  }
+  fs.write = write as typeof fs.write
+  return () => {
+    fs.write = original as typeof fs.write
+  }
+}
+
+function summed(name: string, producers: number, rows: readonly Row[]): Row {
+  const of = (quantity: string): Row[string] => spreadOf(rows.map((row) => Number(row[quantity])))
+  return {
+    contender: name,
+    producers,
+    ...Object.fromEntries(Object.keys(rows[0]!).map((quantity) => [quantity, of(quantity)])),
+    'between µs/message': spreadOf(rows.map((row) => Number(row['between µs']) / producers)),
+  }
+}
