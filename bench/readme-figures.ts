@@ -50,6 +50,7 @@ function sourceText(bench: string, rows: readonly Row[]): string {
 const sections: readonly Section[] = [
   { bench: 'commit', text: commitText },
   { bench: 'lives', text: livesText },
+  { bench: 'turns', text: turnsText },
   { bench: 'relay', text: relayText },
   { bench: 'smtp', text: smtpText },
   { bench: 'scale', text: scaleText },
@@ -141,6 +142,24 @@ const slowRows = (slower: string, rows: readonly Row[]): Record<string, string>[
 
 function bestOf(rows: readonly Row[]): Row | undefined {
   return [...rows].sort((a, b) => medianOf(b['messages/s']) - medianOf(a['messages/s']))[0]
+}
+
+function turnsText(tables: Tables): string {
+  const rows = [...tables.values()].flat().map((row) => ({
+    producers: cellText(row['producers']),
+    '': cellText(row['contender']),
+    'a write': withUnit(row['write µs'], 'µs'),
+    'between two': withUnit(row['between µs'], 'µs'),
+    'of that, a message': withUnit(row['between µs/message'], 'µs'),
+    'loop busy': shown(row['loop busy']),
+  }))
+  return [
+    'What keeps it from the ceiling where a sync costs next to nothing: producers wait while a batch is written and submit between two writes, so a turn is',
+    'the sum of both. Between two writes rawlog copies a message and takes one checksum; the engine checks addresses and lines, writes an envelope',
+    'and keeps what a delivery needs. Deliveries and their records run beside the write. Two batches in flight would hide it, for twice the syncs.',
+    '',
+    markdownTable(rows),
+  ].join('\n')
 }
 
 function relayText(tables: Tables): string {
