@@ -1,10 +1,10 @@
 /** The message that contenders are given, and its records as the engine encodes them. */
 import { crc32 } from '../../src/base/checksum.js'
 import { MessageIds } from '../../src/base/message-id.js'
-import { nowhere, position } from '../../src/base/position.js'
+import { position } from '../../src/base/position.js'
 import { seededPrng } from '../../src/base/prng.js'
 import { encodeDelivery } from '../../src/record/delivery.js'
-import { encodeEnvelope } from '../../src/record/envelope.js'
+import { encodeEnvelope, untouched } from '../../src/record/envelope.js'
 import { encodeFinish } from '../../src/record/finish.js'
 
 export const sender = 'sender@example.org'
@@ -39,7 +39,6 @@ export function recordPayloads({
     id: new MessageIds(seededPrng(1)).next(acceptedAt),
     sender,
     acceptedAt,
-    attempts: 0,
     smtputf8: false,
     recipientCount,
     recipients: recipientsOf(recipientCount),
@@ -47,12 +46,7 @@ export function recordPayloads({
     data: { kind: 'before', distanceBytes: messageBytes + 16 },
     dataBytes: messageBytes,
     checksum: crc32(data),
-    replaces: nowhere,
-    notes: [],
-    warnings: 0,
-    reported: [],
-    route: undefined,
-    requeues: 0,
+    ...untouched,
   })
   const ranges = [0, recipientCount - 1]
   const delivery = encodeDelivery({

@@ -1,26 +1,12 @@
 /** The frames of one message, encoded before they have a position: data first, then recipients' frames, the envelope last, so that
  * who meets an envelope knows that the rest stands before it. Places inside the group are distances back from the envelope. */
-import { nowhere, type Position } from '../base/position.js'
+import type { Position } from '../base/position.js'
 import { encodeEnvelope, frameRecipientsMax, type DataPlace, type Envelope } from '../record/envelope.js'
 import { frameBytes, kinds, type Kind } from '../record/frame.js'
 import { encodeRecipients } from '../record/recipients.js'
 
 /** Everything about the envelope but what the group itself decides. */
 export type EnvelopeFacts = Omit<Envelope, 'recipients' | 'recipientFrames' | 'recipientCount' | 'data'>
-
-/** What an envelope says that nobody has attempted, replaced or touched. */
-export const untouched: Pick<
-  EnvelopeFacts,
-  'attempts' | 'replaces' | 'notes' | 'warnings' | 'reported' | 'route' | 'requeues'
-> = {
-  attempts: 0,
-  replaces: nowhere,
-  notes: [],
-  warnings: 0,
-  reported: [],
-  route: undefined,
-  requeues: 0,
-}
 
 interface Part {
   readonly kind: Kind

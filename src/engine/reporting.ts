@@ -9,8 +9,9 @@ import { composeReport } from '../bounce/report.js'
 import { reportDecision } from '../bounce/report-decision.js'
 import type { ReportedRecipient } from '../bounce/report-input.js'
 import { isWaybillError } from '../errors.js'
+import { untouched } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
-import { messageGroup, untouched, type MessageGroup } from './message-group.js'
+import { messageGroup, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
 
 export interface Report {

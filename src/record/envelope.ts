@@ -1,7 +1,7 @@
 /** Everything needed to route a message, without its data. A replacement is an envelope that stands for what was left of
  * an earlier one; in a log that has no `replaced` notes it names the start that it replaces. */
 import type { MessageId } from '../base/message-id.js'
-import { position, type Position } from '../base/position.js'
+import { nowhere, position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
@@ -55,6 +55,20 @@ export interface Envelope {
 export interface EnvelopeRoute {
   readonly transport: string
   readonly nexthop: string
+}
+
+/** What an envelope says that nobody has attempted, replaced or touched. */
+export const untouched: Pick<
+  Envelope,
+  'attempts' | 'replaces' | 'notes' | 'warnings' | 'reported' | 'route' | 'requeues'
+> = {
+  attempts: 0,
+  replaces: nowhere,
+  notes: [],
+  warnings: 0,
+  reported: [],
+  route: undefined,
+  requeues: 0,
 }
 
 const smtputf8Flag = 1

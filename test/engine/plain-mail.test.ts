@@ -6,6 +6,7 @@ import { MessageIds } from '../../src/base/message-id.js'
 import { nowhere } from '../../src/base/position.js'
 import { seededPrng } from '../../src/base/prng.js'
 import { appendGroup, messageGroup } from '../../src/engine/message-group.js'
+import { untouched } from '../../src/record/envelope.js'
 import type { Parts } from '../../src/engine/parts.js'
 import { PlainMail } from '../../src/engine/plain-mail.js'
 import { incomingLane } from '../../src/lane/lane.js'
@@ -72,16 +73,10 @@ test('mail that is written where it stands is, byte for byte, the group that wou
           id: sameIds.next(timeMs),
           sender: envelope.sender,
           acceptedAt: timeMs,
-          attempts: 0,
           smtputf8: envelope.smtputf8,
           dataBytes: data.length,
           checksum: crc32(data),
-          replaces: nowhere,
-          notes: [],
-          warnings: 0,
-          reported: [],
-          route: undefined,
-          requeues: 0,
+          ...untouched,
         }
         const group = messageGroup(facts, envelope.recipients, data)
         expect(group.bytes).toBeLessThanOrEqual(roomBytes)

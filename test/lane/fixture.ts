@@ -1,14 +1,13 @@
 /** Candidates and envelopes as tests of lanes need them. */
 import type { MessageId } from '../../src/base/message-id.js'
-import { nowhere, position } from '../../src/base/position.js'
+import { position } from '../../src/base/position.js'
 import type { Candidate } from '../../src/lane/runner.js'
-import type { Envelope } from '../../src/record/envelope.js'
+import { untouched, type Envelope } from '../../src/record/envelope.js'
 
 export const envelopeOf = (recipientCount = 1): Envelope => ({
   id: '1M3250V050000001' as MessageId,
   sender: 'ada@example.org',
   acceptedAt: 1_790_000_000_000,
-  attempts: 0,
   smtputf8: false,
   recipientCount,
   recipients: Array.from({ length: recipientCount }, (_, i) => `r${i}@example.net`),
@@ -16,12 +15,7 @@ export const envelopeOf = (recipientCount = 1): Envelope => ({
   data: { kind: 'ref', ref: 'x' },
   dataBytes: 0,
   checksum: 0,
-  replaces: nowhere,
-  notes: [],
-  warnings: 0,
-  reported: [],
-  route: undefined,
-  requeues: 0,
+  ...untouched,
 })
 
 /** Frames begin on multiples of eight. */

@@ -1,14 +1,12 @@
 /** The one envelope of this model: to one recipient. Which message it is stands in the state, not in it. */
 import { assert } from '../../base/assert.js'
 import { isMessageId, type MessageId } from '../../base/message-id.js'
-import { nowhere } from '../../base/position.js'
-import type { Envelope } from '../../record/envelope.js'
+import { untouched, type Envelope } from '../../record/envelope.js'
 
 export const envelope: Envelope = {
   id: idOf('0000000000000000'),
   sender: '',
   acceptedAt: 0,
-  attempts: 0,
   smtputf8: false,
   recipientCount: 1,
   recipients: ['r'],
@@ -16,12 +14,7 @@ export const envelope: Envelope = {
   data: { kind: 'before', distanceBytes: 8 },
   dataBytes: 0,
   checksum: 0,
-  replaces: nowhere,
-  notes: [],
-  warnings: 0,
-  reported: [],
-  route: undefined,
-  requeues: 0,
+  ...untouched,
 }
 
 function idOf(text: string): MessageId {
