@@ -90,21 +90,27 @@ export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<Su
     )
   }
   port.on('message', (message: ToQueue) => {
-    if (message.kind === 'submissions') {
-      for (const { number, bytes, ...head } of message.submissions)
-        submit(number, { ...head, data: Buffer.from(bytes) })
-    } else if (message.kind === 'begin') {
-      const { kind: _kind, number, ...head } = message
-      const body = new Readable({ read: () => port.postMessage({ kind: 'more', number }) })
-      // The queue is told by the stream; until it listens, a client that vanishes must not end the process.
-      body.on('error', () => {})
-      bodies.set(number, body)
-      submit(number, { ...head, data: body })
-    } else {
-      const body = bodies.get(message.number)
-      if (message.kind === 'piece') body?.push(Buffer.from(message.bytes))
-      else if (message.error === undefined) body?.push(null)
-      else body?.destroy(errorOf(message.error))
+    // What else the thread says on this port is not for us.
+    switch (message.kind) {
+      case 'submissions':
+        for (const { number, bytes, ...head } of message.submissions)
+          submit(number, { ...head, data: Buffer.from(bytes) })
+        return
+      case 'begin': {
+        const { kind: _kind, number, ...head } = message
+        const body = new Readable({ read: () => port.postMessage({ kind: 'more', number }) })
+        // The queue is told by the stream; until it listens, a client that vanishes must not end the process.
+        body.on('error', () => {})
+        bodies.set(number, body)
+        submit(number, { ...head, data: body })
+        return
+      }
+      case 'piece':
+        bodies.get(message.number)?.push(Buffer.from(message.bytes))
+        return
+      case 'end':
+        if (message.error === undefined) bodies.get(message.number)?.push(null)
+        else bodies.get(message.number)?.destroy(errorOf(message.error))
     }
   })
 }
