@@ -126,15 +126,14 @@ async function measureOpening(queue: Filled): Promise<void> {
 }
 
 /** Into the page cache: the journal, of which a start looks through two segments. What it reads of the lanes the life before has read. */
-async function remembered(directory: string): Promise<void> {
-  for (const path of filesBelow(join(directory, 'journal')))
-    await execute('dd', [`if=${path}`, 'of=/dev/null', 'bs=1M', 'status=none'])
-}
+const remembered = (directory: string): Promise<void> => dd(join(directory, 'journal'), 'bs=1M')
 
 /** Out of the page cache: `dd` asks the kernel for it, file by file, and reads nothing. What was not written back stays. */
-async function forgotten(directory: string): Promise<void> {
+const forgotten = (directory: string): Promise<void> => dd(directory, 'iflag=nocache', 'count=0')
+
+async function dd(directory: string, ...operands: readonly string[]): Promise<void> {
   for (const path of filesBelow(directory))
-    await execute('dd', [`if=${path}`, 'of=/dev/null', 'iflag=nocache', 'count=0', 'status=none'])
+    await execute('dd', [`if=${path}`, 'of=/dev/null', 'status=none', ...operands])
 }
 
 const openedQuietly = ({ directory, dueAtMs }: Filled): Promise<Life> =>
