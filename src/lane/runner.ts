@@ -15,7 +15,8 @@ import type { Marks } from './marks.js'
 export const readAheadCountMax = 256
 export const readAheadBytesMax = 524_288
 const handedOverCountMax = 4096
-const handedOverBytesMax = 8 * 1024 * 1024
+/** Beyond it, data is left to be read when it is delivered; envelopes beyond it are read from the log. */
+const handedOverBytesMax = 32 * 1024 * 1024
 
 export interface Candidate {
   readonly position: Position
@@ -24,7 +25,7 @@ export interface Candidate {
   /** Milliseconds since 1970 at which it was appended. */
   readonly timeMs: number
   readonly envelope: Envelope
-  /** Its data, when it has just been appended. */
+  /** Its data, when it has just been appended and there was room for it. */
   readonly data: Buffer | undefined
   /** When it came into memory, by the monotonic clock; not asked of a lane whose mail is due at once. */
   readonly seenAtMs: number
@@ -65,17 +66,16 @@ export class Runner {
   /** The appender hands over what it has just appended. Refused when earlier ones have to be read first, or memory is short. */
   handOver(candidate: Candidate): void {
     const end = position(candidate.position + candidate.bytes)
-    const heldBytes = candidate.bytes + (candidate.data?.length ?? 0)
-    if (
-      this.isBehind ||
-      this.#ring.length >= handedOverCountMax ||
-      this.#heldBytes + heldBytes > handedOverBytesMax
-    ) {
+    const left = handedOverBytesMax - this.#heldBytes - candidate.bytes
+    if (this.isBehind || this.#ring.length >= handedOverCountMax || left < 0) {
       this.missed(end)
       return
     }
-    this.#heldBytes += heldBytes
-    this.#ring.push(candidate)
+    const dataBytes = candidate.data?.length ?? 0
+    const keepsData = dataBytes <= left
+    this.#heldBytes += candidate.bytes + (keepsData ? dataBytes : 0)
+    // Without its data it still keeps the runner from falling behind, which costs a read of all that is submitted from then on.
+    this.#ring.push(keepsData ? candidate : { ...candidate, data: undefined })
     this.#readFrom = end
   }
 

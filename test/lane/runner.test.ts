@@ -9,6 +9,7 @@ import { candidateAt, frameLength } from './fixture.js'
 
 const born = position(4096)
 const placeOf = (i: number): Position => position(4096 + i * frameLength)
+const blank = Buffer.alloc(20_000_000)
 const everything = position(Number.MAX_SAFE_INTEGER)
 
 /** The lane, its runner, and what reading it does. */
@@ -21,7 +22,7 @@ class Bench {
 
   append(handOver: boolean, dataBytes: number): void {
     const i = this.appendedCount++
-    if (handOver) this.runner.handOver(candidateAt(placeOf(i), 0, Buffer.alloc(dataBytes)))
+    if (handOver) this.runner.handOver(candidateAt(placeOf(i), 0, blank.subarray(0, dataBytes)))
     else this.runner.missed(placeOf(i + 1))
   }
 
@@ -57,7 +58,10 @@ class Bench {
 
 const anySteps = fc.array(
   fc.oneof(
-    { weight: 4, arbitrary: fc.tuple(fc.constant('append' as const), fc.constantFrom(0, 1, 1_000_000)) },
+    {
+      weight: 4,
+      arbitrary: fc.tuple(fc.constant('append' as const), fc.constantFrom(0, 1, 1_000_000, 20_000_000)),
+    },
     { weight: 1, arbitrary: fc.tuple(fc.constant('miss' as const), fc.constant(0)) },
     { weight: 3, arbitrary: fc.tuple(fc.constant('read' as const), fc.integer({ min: 1, max: 5 })) },
     { weight: 4, arbitrary: fc.tuple(fc.constant('start' as const), fc.integer({ min: 1, max: 4 })) },
@@ -108,10 +112,26 @@ test('nothing is started behind the trusted end, not even what is in memory', ()
   expect(lane.start(placeOf(2))).toBe(false)
 })
 
-test('data beyond what may be kept is read again instead of handed over', () => {
+test('data beyond what may be kept is left in the log, and the runner does not fall behind', () => {
   const lane = new Bench()
-  for (let i = 0; i < 9; i++) lane.append(true, 1_000_000)
-  expect(lane.runner.readAheadCount).toBe(8)
+  for (let i = 0; i < 40; i++) lane.append(true, 1_000_000)
+  expect(lane.runner.isBehind).toBe(false)
+  const hasData = Array.from({ length: 40 }, () => {
+    const { data } = lane.runner.peek(everything)!
+    lane.start(everything)
+    return data !== undefined
+  })
+  expect(hasData.filter(Boolean)).toHaveLength(33)
+  expect(hasData.lastIndexOf(true)).toBe(32)
+  // What was taken has made room.
+  lane.append(true, 1_000_000)
+  expect(lane.runner.peek(everything)!.data).toBeDefined()
+})
+
+test('envelopes beyond what may be kept are read from the log', () => {
+  const lane = new Bench()
+  for (let i = 0; i < 4097; i++) lane.append(true, 0)
+  expect(lane.runner.readAheadCount).toBe(4096)
   expect(lane.runner.isBehind).toBe(true)
   expect(lane.runner.position).toBe(placeOf(0))
 })
