@@ -3,7 +3,6 @@
  * in the stream that was handed on. Memory is bounded: up to `inlineBytesMax` is collected in one buffer, what is longer is
  * handed on as a stream that holds the client back, and what is too long is read to its end and thrown away. */
 import { Readable } from 'node:stream'
-import type { SMTPServerDataStream } from 'smtp-server'
 import { WaybillError } from '../errors.js'
 
 export interface DataLimits {
@@ -16,11 +15,7 @@ export interface DataLimits {
 /** @param prefix stands before the client's data
  * @returns a buffer with everything, or a stream that fails when the client vanishes or says too much
  * @throws WaybillError SUBMIT_ABORTED, MESSAGE_TOO_LARGE */
-export function collected(
-  source: SMTPServerDataStream,
-  prefix: Buffer,
-  limits: DataLimits,
-): Promise<Buffer | Readable> {
+export function collected(source: Readable, prefix: Buffer, limits: DataLimits): Promise<Buffer | Readable> {
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = [prefix]
     let dataBytes = 0
@@ -46,16 +41,24 @@ export function collected(
         }
       }
     })
+    let isOver = false
     source.on('end', () => {
+      isOver = true
       if (body !== undefined) body.push(null)
       else if (tooLarge) reject(tooLargeError(limits))
       else resolve(Buffer.concat(chunks))
     })
-    source.on('error', (cause: Error) => {
+    const vanished = (cause?: Error): void => {
+      if (isOver) return
+      isOver = true
       const error = new WaybillError('SUBMIT_ABORTED', 'the client vanished before the final dot', {}, cause)
       if (body !== undefined) body.destroy(error)
       else reject(error)
-    })
+    }
+    source.on('error', vanished)
+    // Smtp-server has an error for who listens to it; what an embedder puts before us may just be closed, or be so already.
+    source.on('close', () => vanished())
+    if (source.destroyed) vanished()
   })
 }
 

@@ -2,7 +2,8 @@
  * Invariant: to clients it is the server of smtp-in.ts, and `250` means the same: the queue's answer comes before it. What would end
  * the process on one thread ends it on two. */
 import { Worker } from 'node:worker_threads'
-import type { SmtpListener, SmtpServerOptions, SubmitPort } from './smtp-in.js'
+import type { SubmitPort } from './smtp-handlers.js'
+import type { SmtpListener, SmtpServerOptions } from './smtp-in.js'
 import { answerSubmissions, errorOf, type PortError } from './submission-port.js'
 
 /** What can be told to another thread. */

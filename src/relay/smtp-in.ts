@@ -1,61 +1,29 @@
 /** SMTP in: a server that hands mail to a queue.
- * Invariant: `250` to the data is sent only after the queue's `submit` settled, which means durable. Everything else is an error
- * reply, 4yz unless the message itself is at fault, or silence when the client has gone; then nothing is left of the message.
- * It relays for trusted networks only: whoever else connects gets `554 5.7.1` for each recipient. */
+ * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks only: whoever else connects gets
+ * `554 5.7.1` for each recipient. */
 import type { AddressInfo } from 'node:net'
 import { hostname as machineName } from 'node:os'
-import type { Readable } from 'node:stream'
 import type { TlsOptions } from 'node:tls'
-import { domainToASCII } from 'node:url'
-import type { SMTPServerDataStream, SMTPServerError, SMTPServerSession } from 'smtp-server'
-import { systemClock, type Clock } from '../base/clock.js'
-import { isInternational, isMailAddress } from '../base/mail-address.js'
-import { isWaybillError, WaybillError, type SmtpReply } from '../errors.js'
-import { hopCount, receivedBytesMax, receivedHeader } from './received.js'
-import { collected } from './smtp-data.js'
+import { ReplyError, smtpHandlers, type SmtpHandlerOptions, type SubmitPort } from './smtp-handlers.js'
 import { SessionServer } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
 
-/** As much of a queue as a server needs. */
-export interface SubmitPort {
-  submit(submission: {
-    sender: string
-    recipients: readonly string[]
-    data: Buffer | Readable
-    smtputf8: boolean
-  }): Promise<{ id: string }>
-  readonly limits: { readonly dataBytesMax: number; readonly recipientCountMax: number }
-}
-
-export interface SmtpServerOptions {
+export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly host: string
   /** 0 takes any free one. */
   readonly port: number
-  /** What we call ourselves; the machine's name unless told. */
-  readonly hostname?: string
   /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks only, for anywhere. */
   readonly purpose: 'local' | 'relay'
   /** Addresses or networks, `127.0.0.0/8` and `::1` unless told. */
   readonly trust?: readonly string[]
   /** Milliseconds that strangers wait for the greeting, 100 unless told; trusted clients never do. */
   readonly greetDelayMs?: number
-  /** Largest message, bytes; the queue's limit unless told. */
-  readonly sizeBytesMax?: number
-  /** Recipients of one message, 1000 unless told; the others get 452 and are sent in a message of their own. */
-  readonly recipientCountMax?: number
   /** Sessions at once, 500 unless told; more get 421. */
   readonly sessionsMax?: number
   /** Milliseconds without a byte from the client, 300 000 unless told (RFC 5321 §4.5.3.2.7). */
   readonly idleTimeoutMs?: number
-  /** Whether a Received field is written above the data; yes unless told. Without it loops are not found by our own field. */
-  readonly received?: boolean
-  /** Received fields in a message that is taken for looping, 50 unless told. */
-  readonly hopCountMax?: number
   /** Certificate and key: STARTTLS is offered only with them. */
   readonly tls?: TlsOptions
-  readonly clock?: Clock
-  /** Errors that no client hears of. */
-  readonly onError?: (error: Error) => void
 }
 
 export interface SmtpListener {
@@ -65,69 +33,23 @@ export interface SmtpListener {
   close(): void
 }
 
-/** Data over this goes to the queue as a stream, bytes. */
-const inlineBytesMax = 128 << 10
-
 /** Resolves when the server answers.
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
-  const { hostname = machineName(), purpose, received = true, tls, clock = systemClock } = options
+  const { hostname = machineName(), purpose, tls } = options
   const isTrusted = trustedNetworks(options.trust ?? loopbackNetworks)
   const greetDelayMs = options.greetDelayMs ?? 100
-  const hopCountMax = options.hopCountMax ?? 50
-  const headerBytes = received ? receivedBytesMax : 0
-  const sizeBytesMax = Math.min(options.sizeBytesMax ?? Infinity, queue.limits.dataBytesMax - headerBytes)
-  if (sizeBytesMax < 1) {
-    throw new WaybillError('OPTION_INVALID', 'no room for a message', { option: 'sizeBytesMax' })
-  }
   const onError = options.onError ?? ((): void => {})
-
-  const headerOf = (session: SMTPServerSession): Buffer => {
-    if (!received) return Buffer.alloc(0)
-    const { rcptTo } = session.envelope
-    return receivedHeader({
-      helo: session.hostNameAppearsAs,
-      address: session.remoteAddress,
-      hostname,
-      protocol: session.transmissionType,
-      sessionId: `${session.id}.${session.transaction}`,
-      recipient: rcptTo.length === 1 ? plainAddress(rcptTo[0]?.address ?? '', hostname) : undefined,
-      atMs: clock.wallMs(),
-    })
-  }
-
-  async function accepted(source: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
-    const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
-    const data = await collected(source, headerOf(session), { inlineBytesMax, sizeBytesMax })
-    const head = Buffer.isBuffer(data) ? data : ((data.read() as Buffer | null) ?? Buffer.alloc(0))
-    if (head !== data) (data as Readable).unshift(head)
-    if (hopCount(head) > hopCountMax) {
-      if (data !== head) (data as Readable).destroy()
-      throw new ReplyError({ code: 554, enhanced: '5.4.6' }, 'the message has passed too many relays: a loop')
-    }
-    const submission = {
-      sender: mailFrom === false ? '' : plainAddress(mailFrom.address, hostname),
-      recipients: rcptTo.map(({ address }) => plainAddress(address, hostname)),
-      data,
-      smtputf8: smtpUtf8 === true,
-    }
-    const { id } = await queue.submit(submission).catch((error: unknown) => {
-      // What the queue did not read has to be read all the same: the reply comes after the final dot.
-      if (data !== head) (data as Readable).destroy()
-      throw error
-    })
-    return `2.0.0 queued as ${id}`
-  }
+  const handlers = smtpHandlers(queue, { ...options, hostname })
 
   const server = new SessionServer(
     {
       ...tls,
+      ...handlers,
       name: hostname,
       banner: 'Waybill',
       heloResponse: '%s',
-      size: sizeBytesMax,
       rejectOversized: true,
-      maxRecipients: Math.min(options.recipientCountMax ?? 1000, queue.limits.recipientCountMax),
       maxClients: options.sessionsMax ?? 500,
       socketTimeout: options.idleTimeoutMs ?? 300_000,
       disabledCommands: tls === undefined ? ['AUTH', 'STARTTLS'] : ['AUTH'],
@@ -135,17 +57,10 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       disableReverseLookup: true,
       logger: false,
       onConnect: (_session, done) => done(),
-      onMailFrom: ({ address }, session, done) => done(addressError(address, session, '5.1.7')),
-      onRcptTo: ({ address }, session, done) => {
+      onRcptTo: (recipient, session, done) => {
         if (purpose === 'relay' && !isTrusted(session.remoteAddress)) {
           done(new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied'))
-        } else done(addressError(address, session, '5.1.3'))
-      },
-      onData: (source, session, done) => {
-        accepted(source, session).then(
-          (text) => done(null, text),
-          (error: unknown) => done(answerOf(error, onError)),
-        )
+        } else handlers.onRcptTo(recipient, session, done)
       },
     },
     (address) => (isTrusted(address) ? 0 : greetDelayMs),
@@ -160,50 +75,4 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   })
   const { address, port } = server.server.address() as AddressInfo
   return { host: address, port, close: () => server.abandon() }
-}
-
-class ReplyError extends Error implements SMTPServerError {
-  readonly responseCode: number
-
-  constructor({ code, enhanced }: SmtpReply, text: string) {
-    super(`${enhanced} ${text}`)
-    this.responseCode = code
-  }
-}
-
-/** smtp-server turns a domain's xn-- form into letters, which only SMTPUTF8 servers take: with an ASCII name before it, it is turned
- * back. `postmaster` alone (RFC 5321 §4.5.1) is ours. */
-function plainAddress(address: string, hostname: string): string {
-  if (address === '') return address
-  const at = address.lastIndexOf('@')
-  if (at < 0) return `${address}@${hostname}`
-  if (isPlain(address) || !isPlain(address.slice(0, at))) return address
-  const domain = domainToASCII(address.slice(at + 1))
-  return domain === '' ? address : address.slice(0, at + 1) + domain
-}
-
-const isPlain = (text: string): boolean => !isInternational(text)
-
-/** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8.
- * @param enhanced for an address that is none */
-function addressError(address: string, session: SMTPServerSession, enhanced: string): SMTPServerError | null {
-  const plain = plainAddress(address, 'localhost')
-  if (plain !== '' && !isMailAddress(plain))
-    return new ReplyError({ code: 501, enhanced }, 'bad address syntax')
-  if (session.envelope.smtpUtf8 === true || isPlain(plain)) return null
-  return new ReplyError({ code: 553, enhanced: '5.6.7' }, 'this address needs SMTPUTF8')
-}
-
-/** What the client is told. Trouble of ours is named by its code only: texts hold paths. */
-function answerOf(error: unknown, onError: (error: Error) => void): SMTPServerError {
-  if (error instanceof ReplyError) return error
-  if (!isWaybillError(error)) {
-    onError(error instanceof Error ? error : new Error(String(error)))
-    return new ReplyError({ code: 451, enhanced: '4.3.0' }, 'local error, try again later')
-  }
-  const { code, enhanced } = error.reply
-  if (code >= 500) return new ReplyError({ code: code === 501 ? 554 : code, enhanced }, error.message)
-  if (error.code !== 'SUBMIT_ABORTED') onError(error)
-  const text = error.code === 'DISK_FULL' ? 'insufficient system storage' : 'local error'
-  return new ReplyError(error.reply, `${text}, try again later`)
 }

@@ -10,7 +10,7 @@
  *       │ begin n ─▶  ◀─ more n  piece n ─▶  ◀─ more n  end n ─▶ │ */
 import { Readable } from 'node:stream'
 import { isWaybillError, WaybillError, type ErrorCode } from '../errors.js'
-import type { SubmitPort } from './smtp-in.js'
+import type { SubmitPort } from './smtp-handlers.js'
 
 /** An error, as far as it can be told to another thread. */
 export interface PortError {

@@ -1,12 +1,8 @@
 /** A server before a queue that is only memory, and clients, all closed after the test. */
 import type { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
-import {
-  listenSmtp,
-  type SmtpListener,
-  type SmtpServerOptions,
-  type SubmitPort,
-} from '../../src/relay/smtp-in.js'
+import type { SubmitPort } from '../../src/relay/smtp-handlers.js'
+import { listenSmtp, type SmtpListener, type SmtpServerOptions } from '../../src/relay/smtp-in.js'
 import { rawClient, type RawClient } from './raw-client.js'
 
 export interface Kept {
