@@ -1,11 +1,26 @@
 /** Is the disk short of room? New mail is refused below a floor, so that what was accepted can still be deferred: replacements and
  * large reports need room that the journal's reserve does not give.
  * Invariant: the answer is at most about a second old while mail comes in; nobody waits for it, and nobody looks at the clock for it but once a sync. */
+import type { DiskSpace } from '../disk/disk.js'
 import type { Parts } from './parts.js'
 
 const askedEveryMs = 1000
 /** Files that must still be possible: segments, and the data of large messages. */
 const freeFilesMin = 100
+
+/** Room on the disk. */
+export interface Room {
+  readonly freeBytes: number
+  readonly freeFiles: number
+  /** So little that new mail is refused. */
+  readonly isShort: boolean
+}
+
+export const roomOf = ({ freeBytes, freeFiles }: DiskSpace, freeBytesMin: number): Room => ({
+  freeBytes,
+  freeFiles,
+  isShort: freeBytes < freeBytesMin || freeFiles < freeFilesMin,
+})
 
 export class SpaceWatch {
   readonly #parts: Pick<Parts, 'options' | 'life'>
@@ -33,7 +48,6 @@ export class SpaceWatch {
 
   async #ask(): Promise<void> {
     const { disk, freeBytesMin } = this.#parts.options
-    const { freeBytes, freeFiles } = await disk.space()
-    this.#isShort = freeBytes < freeBytesMin || freeFiles < freeFilesMin
+    this.#isShort = roomOf(await disk.space(), freeBytesMin).isShort
   }
 }

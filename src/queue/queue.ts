@@ -14,6 +14,7 @@ import { list, type ListedMessage, type ListOptions } from '../engine/listing.js
 import type { OpenedEngine } from '../engine/open.js'
 import type { Parts } from '../engine/parts.js'
 import type { Selector } from '../engine/selector.js'
+import { roomOf, type Room } from '../engine/space-watch.js'
 import { statistics, type QueueStatistics } from '../engine/statistics.js'
 import type { Submission } from '../engine/submission.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
@@ -95,6 +96,19 @@ export class Queue {
 
   stats(): QueueStatistics {
     return statistics(this.#parts, this.#engine)
+  }
+
+  /** Asks the disk, now.
+   * @throws WaybillError by rejection: DISK_FAILED, QUEUE_CRASHED */
+  async room(): Promise<Room> {
+    const { life, options } = this.#parts
+    life.check()
+    return roomOf(await life.orEnd(options.disk.space()), options.freeBytesMin)
+  }
+
+  /** This life is over: by `crash()`, or because the device or an invariant failed. */
+  get isCrashed(): boolean {
+    return this.#parts.life.isOver
   }
 
   /** Destinations in use, dead or suspended: window, deliveries under way, entries that wait, until when, why. */

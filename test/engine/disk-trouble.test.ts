@@ -140,6 +140,22 @@ test('below the floor of free space new mail is refused, although segments have 
   })
 })
 
+test('the room on the disk is what it is when asked, and nobody asks a queue that has crashed', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ freeBytesMin: 50_000 })
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    fill(stage, 60_000)
+    expect(await queue.room()).toMatchObject({ freeBytes: 60_000, isShort: false })
+    fill(stage, 49_999)
+    expect(await queue.room()).toMatchObject({ freeBytes: 49_999, isShort: true })
+    expect(queue.isCrashed).toBe(false)
+    const asked = codeOf(queue.room())
+    queue.crash()
+    expect(queue.isCrashed).toBe(true)
+    expect([await asked, await codeOf(queue.room())]).toEqual(['QUEUE_CRASHED', 'QUEUE_CRASHED'])
+  })
+})
+
 test('a spool file that meets a full disk rejects its submission and leaves no file', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open()
