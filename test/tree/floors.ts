@@ -19,6 +19,7 @@ export const floors: Readonly<Record<string, number>> = {
   inspect: 6,
   relay: 6,
   queue: 7,
+  adapters: 8,
   sim: 8,
 }
 
@@ -45,6 +46,7 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/bounce\//, /^node:(crypto|buffer)$/],
   [/^src\/delivery\/transport\.ts$/, /^node:stream$/],
   [/^src\/engine\//, /^node:(stream|events)$/],
+  [/^src\/adapters\/nodemailer\.ts$/, /^node:events$/],
   [/^src\/(admin|inspect|sim)\//, /^node:(stream|events|path)$/],
   [/^src\/admin\/control-(channel|server|socket)\.ts$/, /^node:(net|fs\/promises)$/],
 ]

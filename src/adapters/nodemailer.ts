@@ -1,0 +1,116 @@
+/** `waybill/nodemailer`: a transport that submits, `createTransport(queueTransport(queue))`.
+ * Invariant: `sendMail` resolves when the message is durable, and not before; what it rejects was not accepted, but for QUEUE_CRASHED
+ * and DISK_FAILED, after which it may or may not be there. The message is read as a stream and held in memory only up to the queue's
+ * `inlineBytesMax`. The queue is the embedder's: closing the transport closes nothing. */
+import { EventEmitter } from 'node:events'
+import type { SentMessageInfo, Transport } from 'nodemailer'
+import { isWaybillError, WaybillError } from '../errors.js'
+import type { Queue } from '../queue/queue.js'
+
+export interface QueuedMessageInfo extends SentMessageInfo {
+  /** Every recipient: a queue takes all of them or none. */
+  accepted: string[]
+  rejected: string[]
+  /** `250 2.0.0 queued as <id>` */
+  response: string
+  /** The id in the queue, as `waybill log history` wants it. */
+  queueId: string
+}
+
+/** Messages under way beyond which `isIdle` says no: enough to fill a batch, few enough to hold. None is refused for it. */
+export const sendingCountMax = 1000
+
+type Sent = Parameters<Transport<QueuedMessageInfo>['send']>
+type Verified = (error: Error | null, success?: true) => void
+
+/** @returns for `createTransport`. `signal` of a message aborts until it is appended. `dsn` is not looked at, and Bcc is taken out.
+ * Errors are Waybill's, with `code`, and what nodemailer's users look at: `responseCode` and `response`. A file or a stream of the
+ * message that cannot be read is DATA_INCOMPLETE, with its `cause`. */
+export const queueTransport = (queue: SubmittedQueue): QueueTransport => new QueueTransport(queue)
+
+export type SubmittedQueue = Pick<Queue, 'submit' | 'isCrashed'>
+
+/** Emits `idle` at the beginning, and when there is room after there was none, as nodemailer's pool does: for those who hold their
+ * messages back until it is. */
+export class QueueTransport extends EventEmitter implements Transport<QueuedMessageInfo> {
+  readonly name = 'Waybill'
+  /** Of the transport, for nodemailer's log. */
+  readonly version = '1'
+  readonly supportsAbortSignal = true
+  readonly #queue: SubmittedQueue
+  #sendingCount = 0
+
+  constructor(queue: SubmittedQueue) {
+    super()
+    this.#queue = queue
+    // Later, so that who has just made it can listen first.
+    queueMicrotask(() => void (this.isIdle() && this.emit('idle')))
+  }
+
+  send(...[mail, done]: Sent): void {
+    this.#sendingCount++
+    this.#submit(mail).then(
+      (info) => this.#settled(() => done(null, info)),
+      (error: unknown) => this.#settled(() => done(withReply(error))),
+    )
+  }
+
+  async #submit({ message, data }: Sent[0]): Promise<QueuedMessageInfo> {
+    const envelope = message.getEnvelope()
+    const messageId = message.messageId()
+    const recipients = [...envelope.to]
+    const body = message.createReadStream()
+    // Refused before it is read, it fails when it is closed, and nobody listens.
+    body.on('error', () => {})
+    try {
+      const { id } = await this.#queue.submit({
+        sender: envelope.from === false ? '' : envelope.from,
+        recipients,
+        data: body,
+        signal: data.signal,
+      })
+      const response = `250 2.0.0 queued as ${id}`
+      return { envelope, messageId, accepted: recipients, rejected: [], response, queueId: id }
+    } finally {
+      body.destroy()
+    }
+  }
+
+  #settled(tell: () => void): void {
+    const wasIdle = this.isIdle()
+    this.#sendingCount--
+    tell()
+    if (!wasIdle && this.isIdle()) this.emit('idle')
+  }
+
+  /** Can it take a message right away? Not when the queue has crashed, or a thousand are under way. */
+  isIdle(): boolean {
+    return !this.#queue.isCrashed && this.#sendingCount < sendingCountMax
+  }
+
+  /** Resolves with true while the queue lives.
+   * @throws WaybillError QUEUE_CRASHED, by rejection or to the callback */
+  verify(callback: Verified): void
+  verify(): Promise<true>
+  verify(callback?: Verified): Promise<true> | void {
+    const verified = this.#queue.isCrashed
+      ? Promise.reject(withReply(new WaybillError('QUEUE_CRASHED', 'the queue has crashed')))
+      : Promise.resolve(true as const)
+    if (callback === undefined) return verified
+    verified.then(
+      () => callback(null, true),
+      (error: Error) => callback(error),
+    )
+  }
+
+  close(): void {
+    this.emit('close')
+  }
+}
+
+/** The error itself, with the members of nodemailer's. */
+function withReply(thrown: unknown): Error {
+  if (!isWaybillError(thrown)) return thrown instanceof Error ? thrown : new Error(String(thrown))
+  const { code, enhanced } = thrown.reply
+  return Object.assign(thrown, { responseCode: code, response: `${code} ${enhanced} ${thrown.message}` })
+}

@@ -1,0 +1,27 @@
+/** `waybill/smtp-server`: handlers for an smtp-server of the embedder's own, `new SMTPServer({ ...smtpHandlers(queue) })`.
+ * Invariant: they are the relay's own, so `250` to the data means durable here as there. Who may send, greetings, TLS and
+ * authentication are the embedder's: without a check of his the server takes mail from everyone.
+ * Replies bring their enhanced codes (RFC 2034); smtp-server writes none of its own unless `hideENHANCEDSTATUSCODES: false`. */
+import {
+  smtpHandlers as relayHandlers,
+  type SmtpHandlerOptions,
+  type SmtpHandlers,
+  type SubmitPort,
+} from '../relay/smtp-handlers.js'
+
+export type { SmtpHandlerOptions, SmtpHandlers, SubmitPort }
+
+/** Options for smtp-server. Each handler can be used alone, or called by one of the embedder's: what is not refused at MAIL and RCPT, the
+ * queue refuses at the data. `onData` may be given another stream, a filter's: it has to end, or to be destroyed when the message is
+ * not to be accepted.
+ * @throws WaybillError OPTION_INVALID */
+export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}): SmtpHandlers {
+  const handlers = relayHandlers(queue, options)
+  return {
+    ...handlers,
+    // The relay's parser may be answered at once, smtp-server's own may not: it forgets how to go on.
+    //    // 1. the reply to a message lets it read on  2. a client that waits for nothing has sent the whole next message
+    //    // 3. its end is read within the callback of the first, and its own callback is forgotten: no reply, ever
+    onMailFrom: (address, session, done) => queueMicrotask(() => handlers.onMailFrom(address, session, done)),
+  }
+}

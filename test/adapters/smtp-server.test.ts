@@ -1,0 +1,261 @@
+/** A queue behind an smtp-server of the embedder's own. */
+import type { AddressInfo } from 'node:net'
+import { PassThrough } from 'node:stream'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { expect, onTestFinished, test } from 'vitest'
+import { smtpHandlers, type SmtpHandlerOptions, type SubmitPort } from '../../src/adapters/smtp-server.js'
+import { rawClient, untilData, type RawClient } from '../relay/raw-client.js'
+import { memoryQueue } from '../relay/smtp-in-fixture.js'
+import { openStage } from './stage.js'
+
+/** @returns its port */
+async function serve(
+  queue: SubmitPort,
+  options: SmtpHandlerOptions = {},
+  own: SMTPServerOptions = {},
+): Promise<number> {
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    closeTimeout: 1,
+    ...smtpHandlers(queue, { hostname: 'mx.example.net', ...options }),
+    ...own,
+  })
+  server.on('error', () => undefined)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => server.close(resolve)))
+  return (server.server.address() as AddressInfo).port
+}
+
+async function session(port: number): Promise<SMTPConnection> {
+  const connection = new SMTPConnection({ host: '127.0.0.1', port, name: 'client.example' })
+  connection.on('error', () => undefined)
+  await new Promise<void>((resolve) => connection.connect(() => resolve()))
+  onTestFinished(() => connection.close())
+  return connection
+}
+
+const send = (connection: SMTPConnection, to: string[], data: string): Promise<string> =>
+  new Promise((resolve, reject) =>
+    connection.send({ from: 'ada@example.org', to }, data, (error, info) =>
+      error === null ? resolve(info.response) : reject(error),
+    ),
+  )
+
+async function raw(port: number): Promise<RawClient> {
+  const client = await rawClient(port)
+  onTestFinished(() => client.destroy())
+  return client
+}
+
+test('250 means that the message is in the queue: it survives the crash that follows at once', async () => {
+  const stage = await openStage()
+  stage.answer = () => ({ kind: 'deferred', status: '4.2.1', reason: 'later' })
+  const connection = await session(await serve(stage.queue))
+  const response = await send(
+    connection,
+    ['grace@example.net', 'mary@example.net'],
+    'Subject: x\r\n\r\n.dot\r\n',
+  )
+  const next = await stage.reopen()
+  const listed: unknown[] = []
+  for await (const { id, sender, recipients } of next.list()) listed.push({ id, sender, recipients })
+  expect(listed).toEqual([
+    {
+      id: /^250 2\.0\.0 queued as (\S+)$/.exec(response)?.[1],
+      sender: 'ada@example.org',
+      recipients: ['grace@example.net', 'mary@example.net'],
+    },
+  ])
+})
+
+test('the message goes on as it came, under a Received field that names both sides', async () => {
+  const { queue, taken } = await openStage()
+  const connection = await session(await serve(queue))
+  const lines = '..a large message, each line with a dot\r\n'.repeat(20_000)
+  await send(connection, ['grace@example.net'], `Subject: x\r\n\r\n${lines}`)
+  await send(connection, ['grace@example.net'], 'Subject: small\r\n\r\n')
+  await expect.poll(() => taken.length).toBe(2)
+  const large = taken.find(({ data }) => data.includes('Subject: x'))!.data
+  expect(large).toMatch(
+    /^Received: from client\.example \(\[127\.0\.0\.1\]\)\r\n\tby mx\.example\.net with ESMTP [^]*for <grace@example\.net>;/,
+  )
+  expect(large.endsWith(`Subject: x\r\n\r\n${lines}`)).toBe(true)
+})
+
+test('a client that waits for nothing has all of its messages accepted', async () => {
+  const queue = memoryQueue()
+  const client = await raw(await serve(queue))
+  await client.reply()
+  client.send('EHLO c\r\n')
+  for (let i = 0; i < 5; i++)
+    client.send(`MAIL FROM:<s@example.org>\r\nRCPT TO:<u${i}@example.net>\r\nDATA\r\nmessage ${i}\r\n.\r\n`)
+  await client.reply()
+  for (let i = 1; i <= 5; i++) {
+    for (const code of [/^250 /, /^250 /, /^354 /]) expect(await client.reply()).toMatch(code)
+    expect(await client.reply()).toBe(`250 2.0.0 queued as q${i}`)
+  }
+}, 5000)
+
+test('250 is not said before the queue has settled', async () => {
+  let settle = (): void => {}
+  const queue = memoryQueue(() => new Promise((resolve) => (settle = resolve)))
+  const client = await raw(await serve(queue))
+  await untilData(client)
+  const reply = client.say('x\r\n.')
+  expect(await Promise.race([reply, new Promise((resolve) => setTimeout(resolve, 100, 'silence'))])).toBe(
+    'silence',
+  )
+  settle()
+  expect(await reply).toBe('250 2.0.0 queued as q1')
+})
+
+test.each([5000, 500_000])('data of %d bytes, one more than allowed, is refused with 552', async (bytes) => {
+  const { queue } = await openStage()
+  let acceptedCount = 0
+  queue.on('accepted', () => acceptedCount++)
+  const port = await serve(queue, { sizeBytesMax: bytes - 1 })
+  const connection = await session(port)
+  const client = await raw(port)
+  await untilData(client)
+  expect(await client.say(`${`${'x'.repeat(98)}\r\n`.repeat(bytes / 100)}.`)).toMatch(/^552 5\.3\.4 /)
+  expect(acceptedCount).toBe(0)
+  await client.say('MAIL FROM:<s@example.org>')
+  await client.say('RCPT TO:<a@example.net>')
+  await client.say('DATA')
+  expect(await client.say('small\r\n.')).toMatch(/^250 /)
+  await expect(
+    send(
+      connection,
+      ['a@example.net'],
+      'y'
+        .repeat(80)
+        .concat('\r\n')
+        .repeat(bytes / 80),
+    ),
+  ).rejects.toMatchObject({ responseCode: 552 })
+})
+
+test('a size that is announced over the limit is refused before the data', async () => {
+  const client = await raw(await serve(memoryQueue(), { sizeBytesMax: 1000 }))
+  await client.reply()
+  expect(await client.say('EHLO c')).toContain('SIZE 1000')
+  expect(await client.say('MAIL FROM:<s@example.org> SIZE=1001')).toMatch(/^552 /)
+})
+
+test('addresses that are none, and more recipients than the queue takes, are refused one by one', async () => {
+  const queue = memoryQueue(undefined, { dataBytesMax: 10_000, recipientCountMax: 2 })
+  const client = await raw(await serve(queue))
+  await client.reply()
+  await client.say('EHLO c')
+  expect(await client.say('MAIL FROM:<s@>')).toMatch(/^501 /)
+  expect(await client.say('MAIL FROM:<s@example.org>')).toMatch(/^250 /)
+  expect(await client.say('RCPT TO:<two@at@signs>')).toMatch(/^501 /)
+  for (const name of ['a', 'b']) expect(await client.say(`RCPT TO:<${name}@example.net>`)).toMatch(/^250 /)
+  expect(await client.say('RCPT TO:<c@example.net>')).toMatch(/^452 /)
+  await client.say('DATA')
+  expect(await client.say('x\r\n.')).toMatch(/^250 /)
+  expect(queue.kept[0]?.recipients).toEqual(['a@example.net', 'b@example.net'])
+})
+
+test.each(['Subject: half\r\n', `Subject: half\r\n\r\n${`${'x'.repeat(98)}\r\n`.repeat(5000)}`])(
+  'a client that vanishes in the middle of the data leaves nothing, and the server goes on',
+  async (start) => {
+    const { queue, taken } = await openStage()
+    const port = await serve(queue)
+    const client = await raw(port)
+    await untilData(client)
+    client.send(start)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    client.destroy()
+    await client.closed
+    await send(await session(port), ['a@example.net'], 'Subject: whole\r\n\r\nx\r\n')
+    await expect.poll(() => taken.length).toBeGreaterThan(0)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(taken.map(({ data }) => /Subject: (\w+)/.exec(data)?.[1])).toEqual(['whole'])
+    expect(queue.isCrashed).toBe(false)
+  },
+)
+
+test('a client that goes while it waits for the reply disturbs nobody', async () => {
+  let settle = (): void => {}
+  const queue = memoryQueue(() => new Promise((resolve) => (settle = resolve)))
+  const port = await serve(queue)
+  const client = await raw(port)
+  await untilData(client)
+  client.send('x\r\n.\r\n')
+  await expect.poll(() => queue.submitCount).toBe(1)
+  client.destroy()
+  await client.closed
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  settle()
+  await expect.poll(() => queue.kept.length).toBe(1)
+  const next = send(await session(port), ['a@example.net'], 'Subject: y\r\n\r\n')
+  await expect.poll(() => queue.submitCount).toBe(2)
+  settle()
+  expect(await next).toMatch(/^250 /)
+})
+
+test('a queue that crashes while a client waits, or before, answers 451 and tells the embedder why', async () => {
+  const { queue } = await openStage()
+  const errors: Error[] = []
+  const port = await serve(queue, { onError: (error) => errors.push(error) })
+  const client = await raw(port)
+  await untilData(client)
+  client.send('x\r\n.\r\n')
+  setImmediate(() => queue.crash())
+  const reply = await client.reply()
+  // Durable or not is a matter of the moment; what is not is 451.
+  expect(reply).toMatch(/^(?:250 2\.0\.0|451 4\.3\.0) /)
+  queue.crash()
+  await expect(send(await session(port), ['a@example.net'], 'x\r\n')).rejects.toMatchObject({
+    responseCode: 451,
+    response: expect.stringMatching(/^451 4\.3\.0 local error, try again later/) as string,
+  })
+  expect(errors.at(-1)).toMatchObject({ code: 'QUEUE_CRASHED' })
+})
+
+test('a large message that is on its way when the queue crashes is answered with 451', async () => {
+  const { queue } = await openStage({ inlineBytesMax: 64 * 1024 })
+  const client = await raw(await serve(queue))
+  await untilData(client)
+  const part = `${'x'.repeat(98)}\r\n`.repeat(4000)
+  client.send(part)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  queue.crash()
+  client.send(part)
+  expect(await client.say('.')).toMatch(/^451 4\.3\.0 /)
+})
+
+test('onData alone, behind a filter of the embedder, refuses what the filter closes', async () => {
+  const queue = memoryQueue()
+  const { onData } = smtpHandlers(queue)
+  let filtered: PassThrough | undefined
+  const port = await serve(
+    queue,
+    {},
+    {
+      onData: (source, session, done) => {
+        filtered = new PassThrough()
+        source.resume()
+        onData(Object.assign(filtered, { byteLength: 0, sizeExceeded: false }), session, done)
+      },
+    },
+  )
+  const client = await raw(port)
+  await untilData(client)
+  const reply = client.say('x\r\n.')
+  await expect.poll(() => filtered !== undefined).toBe(true)
+  filtered!.write('Subject: half')
+  filtered!.destroy()
+  expect(await reply).toMatch(/^451 4\.3\.0 /)
+  expect(queue.kept).toEqual([])
+})
+
+test('limits that leave no room are refused when the handlers are made', () => {
+  for (const sizeBytesMax of [0, NaN])
+    expect(() => smtpHandlers(memoryQueue(), { sizeBytesMax })).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID' }) as Error,
+    )
+})
