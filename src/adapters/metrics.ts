@@ -1,0 +1,292 @@
+/** What is told about a queue in numbers: names, meaning, and where each comes from. Pure, and of no library.
+ * Invariant: what `stats` counts is read from there and from nowhere else; what it does not count is counted by one event. Base units,
+ * `_total` for what only grows. No label has a domain or an address: lanes are those of the policies, codes those of `src/errors.ts`. */
+import type { QueueEvents } from '../engine/events.js'
+import type { Room } from '../engine/space-watch.js'
+import type { LaneStatistics, QueueStatistics } from '../engine/statistics.js'
+
+export type Labels = Readonly<Record<string, string>>
+export interface Reading {
+  readonly labels: Labels
+  readonly value: number
+}
+
+interface Named {
+  readonly name: string
+  readonly help: string
+  readonly labelNames?: readonly string[]
+}
+
+/** Read at each scrape. */
+export interface Measured extends Named {
+  readonly kind: 'gauge' | 'counter'
+  readonly read: (statistics: QueueStatistics) => number | readonly Reading[]
+}
+
+/** Asked of the disk at each scrape, and told at the next. */
+export interface Asked extends Named {
+  readonly read: (room: Room) => number
+}
+
+/** Counted as it happens. */
+export interface Counted<K extends keyof QueueEvents = keyof QueueEvents> extends Named {
+  readonly event: K
+  readonly labels?: (event: QueueEvents[K][0]) => Labels
+  /** By how much it grows; 1 unless told. */
+  readonly amount?: (event: QueueEvents[K][0]) => number
+  /** Label values that are there from the beginning, at 0. */
+  readonly known?: readonly Labels[]
+}
+
+/** Set by an event: not there until it happens. */
+export interface Noted extends Named {
+  readonly event: 'recovered'
+  readonly read: (event: QueueEvents['recovered'][0]) => number
+}
+
+const seconds = (ms: number): number => ms / 1000
+const yes = (is: boolean): number => (is ? 1 : 0)
+
+const queueNames = { incoming: 'incoming', retry: 'deferred', hold: 'hold' } as const
+
+const laneLabels = ['lane', 'queue', 'interval_seconds'] as const
+const perLane =
+  (value: (lane: LaneStatistics) => number) =>
+  ({ lanes }: QueueStatistics): Reading[] =>
+    lanes.map((lane) => ({
+      labels: {
+        lane: String(lane.lane),
+        queue: queueNames[lane.kind],
+        interval_seconds: lane.intervalMs === Infinity ? '+Inf' : String(seconds(lane.intervalMs)),
+      },
+      value: value(lane),
+    }))
+
+const destinationStates = ['ready', 'dead', 'suspended'] as const
+const sumOf = <T>(items: readonly T[], value: (item: T) => number): number =>
+  items.reduce((sum, item) => sum + value(item), 0)
+
+export const measured: readonly Measured[] = [
+  {
+    kind: 'gauge',
+    name: 'waybill_recovering',
+    help: '1 while a recovery reads what was being worked on: mail is accepted, and nothing attempted.',
+    read: ({ recovering }) => yes(recovering),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_active_messages',
+    help: 'Messages started and not yet finished or deferred: those in memory.',
+    read: ({ activeCount }) => activeCount,
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_lane_waiting_bytes',
+    help: 'Envelopes of messages that wait, bytes. 0 for a lane that stands in the journal.',
+    labelNames: laneLabels,
+    read: perLane(({ waitingBytes }) => waitingBytes),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_lane_segments',
+    help: 'Segments on disk, of envelopes and of data.',
+    labelNames: laneLabels,
+    read: perLane(({ segmentCount }) => segmentCount),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_lane_marks',
+    help: 'Messages among those that wait which were taken out of turn, and are not there any more.',
+    labelNames: laneLabels,
+    read: perLane(({ markCount }) => markCount),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_lane_damaged',
+    help: '1 for a lane that stands still because of damage.',
+    labelNames: laneLabels,
+    read: perLane(({ damage }) => yes(damage !== undefined)),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_journal_segments',
+    help: 'Segments in use.',
+    read: ({ journal }) => journal.segmentCount,
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_journal_spare_segments',
+    help: 'Segments ready to be used; below 2 the reserve of accepted mail is being used.',
+    read: ({ journal }) => journal.spareCount,
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_journal_suffix_bytes',
+    help: 'What a recovery would read, bytes.',
+    read: ({ journal }) => journal.suffixBytes,
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_journal_staged_bytes',
+    help: 'Appended and not yet durable, bytes.',
+    read: ({ journal }) => journal.stagedBytes,
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_journal_disk_full',
+    help: '1 when the last attempt to make a segment met a full disk.',
+    read: ({ journal }) => yes(journal.diskFull),
+  },
+  {
+    kind: 'counter',
+    name: 'waybill_journal_syncs_total',
+    help: 'Synced writes: batches of all that waited.',
+    read: ({ journal }) => journal.syncCount,
+  },
+  {
+    kind: 'counter',
+    name: 'waybill_journal_sync_seconds_total',
+    help: 'Time that synced writes took.',
+    read: ({ journal }) => seconds(journal.syncTotalMs),
+  },
+  {
+    kind: 'counter',
+    name: 'waybill_journal_written_bytes_total',
+    help: 'Bytes of synced writes; divided by syncs it is the size of a batch.',
+    read: ({ journal }) => journal.writtenBytes,
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_journal_last_sync_seconds',
+    help: 'How long the last synced write took.',
+    read: ({ journal }) => seconds(journal.syncLastMs),
+  },
+  {
+    kind: 'counter',
+    name: 'waybill_checkpoints_total',
+    help: 'Checkpoints.',
+    read: ({ journal }) => journal.checkpointCount,
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_destinations',
+    help: 'Destinations in use, dead or suspended, by state; dead ones are not attempted until their time has come.',
+    labelNames: ['state'],
+    read: ({ destinations }) =>
+      destinationStates.map((state) => ({
+        labels: { state },
+        value: sumOf(destinations, (destination) => yes(destination.state.kind === state)),
+      })),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_deliveries_under_way',
+    help: 'Deliveries under way.',
+    read: ({ destinations }) => sumOf(destinations, ({ busy }) => busy),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_entries_waiting',
+    help: 'Active recipients of a message for one destination, which wait for their turn.',
+    read: ({ destinations }) => sumOf(destinations, ({ todo }) => todo),
+  },
+]
+
+export const asked: readonly Asked[] = [
+  {
+    name: 'waybill_disk_free_bytes',
+    help: 'Bytes that the queue may still allocate on its disk.',
+    read: ({ freeBytes }) => freeBytes,
+  },
+  {
+    name: 'waybill_disk_free_files',
+    help: 'Files that may still be made.',
+    read: ({ freeFiles }) => freeFiles,
+  },
+  {
+    name: 'waybill_disk_short',
+    help: '1 when there is so little room that new mail is refused.',
+    read: ({ isShort }) => yes(isShort),
+  },
+]
+
+const counted = <K extends keyof QueueEvents>(metric: Counted<K>): Counted => metric as unknown as Counted
+
+const outcomes = (['delivered', 'deferred', 'failed'] as const).map((outcome) =>
+  counted({
+    event: outcome,
+    name: 'waybill_outcomes_total',
+    help: 'Outcomes of recipients: delivered, deferred, or failed for good.',
+    labelNames: ['outcome'],
+    labels: () => ({ outcome }),
+    amount: ({ recipients }) => recipients.length,
+    known: [{ outcome }],
+  }),
+)
+
+export const countedByEvents: readonly Counted[] = [
+  counted({
+    event: 'accepted',
+    name: 'waybill_accepted_messages_total',
+    help: 'Messages accepted: durable. Reports to senders are not among them.',
+  }),
+  counted({
+    event: 'accepted',
+    name: 'waybill_accepted_recipients_total',
+    help: 'Recipients of accepted messages.',
+    amount: ({ recipientCount }) => recipientCount,
+  }),
+  counted({
+    event: 'accepted',
+    name: 'waybill_accepted_bytes_total',
+    help: 'Data of accepted messages, bytes.',
+    amount: ({ dataBytes }) => dataBytes,
+  }),
+  ...outcomes,
+  counted({
+    event: 'requeued',
+    name: 'waybill_retries_total',
+    help: 'Messages that went to a lane, to be tried again.',
+  }),
+  counted({
+    event: 'finished',
+    name: 'waybill_finished_messages_total',
+    help: 'Messages of which nothing is left to do, reports among them.',
+  }),
+  counted({
+    event: 'reported',
+    name: 'waybill_reports_total',
+    help: 'Reports to senders: bounces (failed) and warnings of delay (delayed).',
+    labelNames: ['action'],
+    labels: ({ action }) => ({ action }),
+    known: [{ action: 'failed' }, { action: 'delayed' }],
+  }),
+  counted({
+    event: 'warning',
+    name: 'waybill_warnings_total',
+    help: 'Things that an operator should see, by code.',
+    labelNames: ['code'],
+    labels: ({ code }) => ({ code }),
+  }),
+]
+
+export const notedByEvents: readonly Noted[] = [
+  {
+    event: 'recovered',
+    name: 'waybill_recovery_seconds',
+    help: 'How long the recovery of this life took.',
+    read: ({ durationMs }) => seconds(durationMs),
+  },
+  {
+    event: 'recovered',
+    name: 'waybill_recovered_messages',
+    help: 'Messages that the life before was working on.',
+    read: ({ messageCount }) => messageCount,
+  },
+  {
+    event: 'recovered',
+    name: 'waybill_recovery_cut_bytes',
+    help: 'Torn end of the journal that was cut, bytes.',
+    read: ({ cutBytes }) => cutBytes,
+  },
+]
