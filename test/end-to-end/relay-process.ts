@@ -16,6 +16,8 @@ export class RelayProcess {
   endpoint: { host: string; port: number } = { host: '127.0.0.1', port: 0 }
   /** What the last life wrote to standard error. */
   log = ''
+  /** What it wrote to standard output. */
+  output = ''
 
   /** @param args of `waybill serve`, without `--listen` */
   constructor(args: readonly string[]) {
@@ -42,12 +44,12 @@ export class RelayProcess {
     child.stderr.on('data', (chunk: Buffer) => {
       this.log = (this.log + chunk.toString()).slice(-100_000)
     })
-    let output = ''
+    this.output = ''
     await new Promise<void>((resolve) => {
       child.once('exit', () => resolve())
       child.stdout.on('data', (chunk: Buffer) => {
-        output += chunk.toString()
-        const match = /^listening on (\S+):(\d+)$/m.exec(output)
+        this.output += chunk.toString()
+        const match = /^listening on (\S+):(\d+)$/m.exec(this.output)
         if (match === null) return
         this.endpoint = { host: match[1] ?? host, port: Number(match[2]) }
         resolve()

@@ -15,12 +15,14 @@ import {
   type Transport,
 } from '../../src/index.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
+import type { MetricsListener } from '../../src/relay/metrics-listener.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
 import { listenSmtpOnThread, type SmtpFrontOptions } from '../../src/relay/smtp-front.js'
-import { listenSmtp } from '../../src/relay/smtp-in.js'
+import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
+import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import {
   formatEndpoint,
   parseBytes,
@@ -78,10 +80,15 @@ export const serve: Command = {
       help: 'take mail on a thread of its own (yes, where there is more than one processor)',
     },
     received: { value: 'yes|no', help: 'write a Received field above each message (yes)' },
+    metrics: {
+      value: 'HOST:PORT',
+      help: 'answer GET /metrics (for Prometheus) and /healthz there, without a password;\n127.0.0.1 when there is only a port; port 0 takes any free one (nowhere)',
+    },
     'log-level': { value: 'LEVEL', words: levels, help: `${levels.join(', ')} (info)` },
   },
   notes:
     'It prints `listening on HOST:PORT` when it answers, and logs to standard error as JSON.\n' +
+    'With --metrics it prints `metrics on http://HOST:PORT/metrics` before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
     'Without --relay nothing leaves this machine. With it, only trusted networks may send: a client\n' +
     'elsewhere gets `554 5.7.1` for each recipient, whatever --listen says.',
@@ -93,6 +100,7 @@ interface Settings {
   readonly listen: Endpoint
   readonly hostname: string
   readonly relay: Endpoint | undefined
+  readonly metrics: Endpoint | undefined
 }
 
 /** Every value is read before anything is opened, so that a wrong one changes nothing. */
@@ -100,11 +108,13 @@ async function run(args: Arguments): Promise<number | undefined> {
   if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   if (args.isSet('relay') && args.isSet('maildir')) throw new UsageError('--relay or --maildir, not both')
   const relayText = args.one('relay')
+  const metricsText = args.one('metrics')
   const settings: Settings = {
     queue: args.one('queue') ?? queueUsual,
     listen: parseEndpoint('listen', args.one('listen') ?? '127.0.0.1:2525', '127.0.0.1', 2525),
     hostname: args.one('hostname') ?? machineName(),
     relay: relayText === undefined ? undefined : parseEndpoint('relay', relayText, '127.0.0.1', 25),
+    metrics: metricsText === undefined ? undefined : parseEndpoint('metrics', metricsText, '127.0.0.1'),
   }
   const transport = transportOf(args, settings)
   const retry = retryOf(args)
@@ -116,6 +126,8 @@ async function run(args: Arguments): Promise<number | undefined> {
   )
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
+  const watch = settings.metrics === undefined ? undefined : await loadMetrics()
+
   await mkdir(settings.queue, { recursive: true })
   const queue = await openQueue(settings.queue, {
     transports: { out: transport },
@@ -124,6 +136,8 @@ async function run(args: Arguments): Promise<number | undefined> {
     dataBytesMax: sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
   })
+  // In this turn: what happens before it is not counted.
+  const registry = watch?.(queue)
   // A write for each line costs as much as a tenth of the message that it tells of. SIGKILL takes the last lines with it.
   const stderr = destination({ fd: 2, sync: false, minLength: 4096, periodicFlush: logFlushMs })
   const log = pino({ level, base: null }, stderr)
@@ -148,10 +162,16 @@ async function run(args: Arguments): Promise<number | undefined> {
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const onError = (error: Error): void => log.warn({ err: error }, 'a client could not be served')
-  const listening = hasThread
-    ? listenSmtpOnThread(queue, server, onError)
-    : listenSmtp(queue, { ...server, onError })
-  const listener = await listening.catch((error: unknown) => {
+  let metrics: MetricsListener | undefined
+  const listen = async (): Promise<SmtpListener> => {
+    if (settings.metrics !== undefined)
+      metrics = await answerForMetrics(queue, registry!, settings.metrics, log)
+    return await (hasThread
+      ? listenSmtpOnThread(queue, server, onError)
+      : listenSmtp(queue, { ...server, onError }))
+  }
+  const listener = await listen().catch((error: unknown) => {
+    metrics?.close()
     queue.crash()
     throw error
   })

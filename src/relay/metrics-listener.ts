@@ -1,0 +1,116 @@
+/** What a queue tells those who watch it, over HTTP: `GET /metrics` for Prometheus, `GET /healthz` for a supervisor.
+ * Invariant: it reads and changes nothing, and a client that is slow, silent or one of too many takes no more than its bounded
+ * share: a connection is let go after `timeoutMs`, and beyond `clientCountMax` at once. Who may connect may read: there is no password. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface MetricsSource {
+  readonly contentType: string
+  metrics(): Promise<string>
+  /** Does the queue live? */
+  isAlive(): boolean
+}
+
+export interface MetricsOptions {
+  readonly host: string
+  /** 0 takes any free one. */
+  readonly port: number
+  /** Milliseconds for a request and for its answer, each; 10 000 unless told. */
+  readonly timeoutMs?: number
+  /** Numbers that could not be read: the client gets 500. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface MetricsListener {
+  readonly host: string
+  readonly port: number
+  /** Drops the port and every connection. */
+  close(): void
+}
+
+const clientCountMax = 20
+const headerBytesMax = 8192
+
+interface Answer {
+  readonly status: number
+  readonly contentType: string
+  readonly text: string
+}
+
+const plain = (status: number, text: string): Answer => ({
+  status,
+  contentType: 'text/plain; charset=utf-8',
+  text: `${text}\n`,
+})
+
+/** Resolves when the server answers. @throws the system's error when the port cannot be had */
+export async function listenMetrics(
+  source: MetricsSource,
+  { host, port, timeoutMs = 10_000, onError = (): void => {} }: MetricsOptions,
+): Promise<MetricsListener> {
+  const pages: Readonly<Record<string, () => Promise<Answer>>> = {
+    '/metrics': async () => ({
+      status: 200,
+      contentType: source.contentType,
+      text: await source.metrics(),
+    }),
+    '/healthz': async () => (source.isAlive() ? plain(200, 'alive') : plain(503, 'the queue has crashed')),
+  }
+
+  async function answerTo({ method, url = '' }: IncomingMessage): Promise<Answer> {
+    const path = url.split('?', 1)[0]!
+    const page = Object.hasOwn(pages, path) ? pages[path] : undefined
+    if (page === undefined) return plain(404, 'not found')
+    if (method !== 'GET' && method !== 'HEAD') return plain(405, 'GET or HEAD')
+    try {
+      return await page()
+    } catch (error) {
+      onError(error)
+      return plain(500, 'the numbers cannot be read')
+    }
+  }
+
+  const server = createServer(
+    {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: timeoutMs,
+      requestTimeout: timeoutMs,
+      connectionsCheckingInterval: timeoutMs / 2,
+    },
+    (request, response) => {
+      void answerTo(request).then((answer) => send(request, response, answer))
+    },
+  )
+  server.maxConnections = clientCountMax
+  // Of silence, in either direction.
+  server.timeout = timeoutMs
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.removeListener('error', reject)
+      resolve()
+    })
+  })
+  const address = server.address() as AddressInfo
+  return {
+    host: address.address,
+    port: address.port,
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+function send({ method }: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  const { status, contentType, text } = answer
+  const isRead = method === 'GET' || method === 'HEAD'
+  response.writeHead(status, {
+    'content-type': contentType,
+    'content-length': Buffer.byteLength(text),
+    ...(status === 405 ? { allow: 'GET, HEAD' } : undefined),
+    // What came with another request is not read.
+    ...(isRead ? undefined : { connection: 'close' }),
+  })
+  response.end(method === 'HEAD' ? undefined : text)
+}

@@ -1,0 +1,76 @@
+/** The numbers of a relay, from a process of its own. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { RelayProcess } from '../end-to-end/relay-process.js'
+import { rawClient, untilData } from '../relay/raw-client.js'
+import { runWaybill } from './command-process.js'
+
+async function temporary(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'waybill-metrics-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+async function served(directory: string, ...args: string[]): Promise<RelayProcess> {
+  const places = ['--queue', join(directory, 'queue'), '--maildir', join(directory, 'maildir')]
+  const relay = new RelayProcess([...places, ...args])
+  await relay.start()
+  onTestFinished(() => relay.kill())
+  return relay
+}
+
+const addressIn = ({ output }: RelayProcess): string | undefined =>
+  /^metrics on (http:\/\/127\.0\.0\.1:\d+\/metrics)$/m.exec(output)?.[1]
+
+test.each(['yes', 'no'])(
+  'a relay tells where its numbers are, and they are of its mail; a thread for clients: %s',
+  async (word) => {
+    const relay = await served(await temporary(), '--metrics', '0', '--smtp-thread', word)
+    const address = addressIn(relay)!
+    expect(address).toBeDefined()
+    await expect.poll(() => relay.log).toContain(`"metrics":"${new URL(address).host}"`)
+    const client = await rawClient(relay.endpoint.port)
+    await untilData(client)
+    await client.say('Subject: x\r\n\r\nx\r\n.')
+    client.destroy()
+    const numbers = async (): Promise<string> => (await fetch(address)).text()
+    await expect.poll(numbers).toContain('waybill_outcomes_total{outcome="delivered"} 1\n')
+    const text = await numbers()
+    expect(text).toContain('\nwaybill_accepted_messages_total 1\n')
+    expect(text).toMatch(/^waybill_recovery_seconds 0\.\d+$/m)
+    expect(text).toMatch(/^process_resident_memory_bytes \d+$/m)
+    expect((await fetch(new URL('/healthz', address))).status).toBe(200)
+  },
+)
+
+test('without --metrics no port is opened for it', async () => {
+  const relay = await served(await temporary())
+  expect(relay.output).toBe(`listening on 127.0.0.1:${relay.endpoint.port}\n`)
+})
+
+test('a port for numbers that is taken is refused, and so is one for mail with numbers open', async () => {
+  const directory = await temporary()
+  const relay = await served(directory, '--metrics', '127.0.0.1:0')
+  const { host } = new URL(addressIn(relay)!)
+  const taken = `127.0.0.1:${relay.endpoint.port}`
+  for (const args of [
+    ['--metrics', host, '--listen', '127.0.0.1:0'],
+    ['--metrics', '127.0.0.1:0', '--listen', taken],
+  ])
+    expect(
+      await runWaybill(['serve', '--queue', join(directory, 'other'), ...args], { directory }),
+    ).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('EADDRINUSE') as string,
+    })
+})
+
+test.each(['nowhere:port', '127.0.0.1', ''])('--metrics %j is a usage error', async (text) => {
+  const directory = await temporary()
+  expect(await runWaybill(['serve', '--metrics', text], { directory })).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('--metrics wants HOST:PORT') as string,
+  })
+})
