@@ -1,9 +1,10 @@
-/** The README says what is there: its example runs and prints what it says, its tables are those of the code. */
+/** The README says what is there: its examples run and print what it says, its tables are those of the code. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { asked, countedByEvents, measured, notedByEvents } from '../src/adapters/metrics.js'
 import { WaybillError, type ErrorCode } from '../src/errors.js'
 import { floors } from './tree/floors.js'
 
@@ -29,21 +30,48 @@ const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor a
   ...parametersAndBody: string[]
 ) => (...values: unknown[]) => Promise<void>
 
-test('the example runs and prints what the README says', async () => {
-  const [, example = '', printed = ''] =
-    /```js\n([\s\S]*?)```[\s\S]*?```text\n([\s\S]*?)```/.exec(section('An example')) ?? []
-  const waybill: Readonly<Record<string, unknown>> = await import('../src/index.js')
-  const [statement = '', names = ''] = /^import \{ (.*?) \} from 'waybill'\n/.exec(example) ?? []
-  const imported = names.split(', ')
-  expect(Object.keys(waybill)).toEqual(expect.arrayContaining(imported))
+const examples = [
+  ...section('An example').matchAll(/```js\n([\s\S]*?)```\n\nIt prints\n\n```text\n([\s\S]*?)```/g),
+].map(([, code, printed]) => ({ code: code!, printed: printed! }))
+
+/** From the source, as the package's `exports` have it. */
+const modulePaths: Readonly<Record<string, string>> = {
+  waybill: '../src/index.js',
+  'waybill/nodemailer': '../src/adapters/nodemailer.js',
+  'waybill/prometheus': '../src/adapters/prometheus.js',
+  'waybill/smtp-server': '../src/adapters/smtp-server.js',
+}
+
+test('every program in the examples is run', () => {
+  expect(examples).toHaveLength([...section('An example').matchAll(/```js\n/g)].length)
+  expect(examples.length).toBeGreaterThanOrEqual(2)
+})
+
+test.each(examples)('an example runs and prints what the README says', async ({ code, printed }) => {
+  const scope = new Map<string, unknown>()
+  for (const [, names = '', module = ''] of code.matchAll(/^import \{ (.*?) \} from '(.*?)'\n/gm)) {
+    const exported = (await import(modulePaths[module] ?? module)) as Readonly<Record<string, unknown>>
+    expect(Object.keys(exported)).toEqual(expect.arrayContaining(names.split(', ')))
+    for (const name of names.split(', ')) scope.set(name, exported[name])
+  }
   const directory = await mkdtemp(join(tmpdir(), 'waybill-readme-'))
-  const body = example.slice(statement.length).replace('./example-queue', join(directory, 'queue'))
+  const body = code.replaceAll(/^import .*\n/gm, '').replace('./example-queue', join(directory, 'queue'))
+  expect(body).not.toContain('import ')
   const lines: string[] = []
   const log: Log = (line) => lines.push(line)
-  const run = new AsyncFunction('console', ...imported, body)
-  await run({ log }, ...imported.map((name) => waybill[name]))
+  const run = new AsyncFunction('console', ...scope.keys(), body)
+  await run({ log }, ...scope.values())
   await rm(directory, { recursive: true, force: true })
   expect(`${lines.join('\n')}\n`).toBe(printed)
+})
+
+test('the table of metrics has every one that there is', () => {
+  const named = [...section('Operating it').matchAll(/^\| (`waybill_.*?) *\| /gm)].flatMap(([, cell]) =>
+    [...cell!.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  )
+  const metrics = [...measured, ...asked, ...countedByEvents, ...notedByEvents].map(({ name }) => name)
+  expect(named).toHaveLength(new Set(named).size)
+  expect(new Set(named)).toEqual(new Set([...metrics, 'waybill_up']))
 })
 
 test('the table of error codes is the catalogue', () => {

@@ -1,0 +1,116 @@
+/** What another project gets: the built package, its entries and their types, without what is only there for development. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+}
+const entries = Object.entries(manifest.exports).filter(([, target]) => typeof target !== 'string')
+const files = entries.flatMap(([, target]) =>
+  typeof target === 'string' ? [] : [target.types, target.default],
+)
+
+/** A project that has installed it. */
+function project(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-project-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  mkdirSync(join(directory, 'node_modules'))
+  symlinkSync(root, join(directory, 'node_modules/waybill'))
+  for (const name of ['nodemailer', 'smtp-server', 'prom-client'])
+    symlinkSync(join(root, 'node_modules', name), join(directory, 'node_modules', name))
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
+  return directory
+}
+
+test('every entry is in the package', () => {
+  const packed = JSON.parse(
+    execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: root,
+      stdio: 'pipe',
+    }).toString(),
+  ) as [{ readonly files: readonly { readonly path: string }[] }]
+  const paths = packed[0].files.map(({ path }) => `./${path}`)
+  expect(paths).toEqual(expect.arrayContaining([...files, './dist/man/waybill.1', './README.md']))
+  expect(paths.filter((path) => /\.\/(?:test|src|bench|node_modules)\//.test(path))).toEqual([])
+})
+
+test('every entry can be imported, and has what the README imports', () => {
+  const directory = project()
+  const named: Readonly<Record<string, string>> = {
+    waybill: 'openQueue',
+    'waybill/sim': 'simulate',
+    'waybill/nodemailer': 'queueTransport',
+    'waybill/smtp-server': 'smtpHandlers',
+    'waybill/prometheus': 'prometheus',
+  }
+  expect(Object.keys(named)).toEqual(entries.map(([entry]) => entry.replace(/^\./, 'waybill')))
+  const program = Object.entries(named)
+    .map(([entry, name]) => `console.log(typeof (await import('${entry}')).${name})`)
+    .join('\n')
+  writeFileSync(join(directory, 'main.js'), program)
+  const output = execFileSync(process.execPath, ['main.js'], { cwd: directory }).toString()
+  expect(output).toBe('function\n'.repeat(entries.length))
+})
+
+test('an embedder who does not want the numbers does not load their library', () => {
+  const directory = project()
+  writeFileSync(
+    join(directory, 'main.js'),
+    `import { createRequire } from 'node:module'
+     await Promise.all(['waybill', 'waybill/nodemailer', 'waybill/smtp-server'].map((entry) => import(entry)))
+     const loaded = () => Object.keys(createRequire(import.meta.url).cache).filter((path) => path.includes('prom-client')).length > 0
+     console.log(loaded())
+     await import('waybill/prometheus')
+     console.log(loaded())`,
+  )
+  expect(execFileSync(process.execPath, ['main.js'], { cwd: directory }).toString()).toBe('false\ntrue\n')
+})
+
+test('the types are there for another project, and are those of nodemailer, smtp-server and prom-client', () => {
+  const directory = project()
+  writeFileSync(
+    join(directory, 'main.ts'),
+    `import { createTransport } from 'nodemailer'
+     import { Registry } from 'prom-client'
+     import { SMTPServer } from 'smtp-server'
+     import { openQueue, type Queue } from 'waybill'
+     import { queueTransport } from 'waybill/nodemailer'
+     import { prometheus } from 'waybill/prometheus'
+     import { simulate } from 'waybill/sim'
+     import { smtpHandlers } from 'waybill/smtp-server'
+     declare const queue: Queue
+     export const id: string = (await createTransport(queueTransport(queue)).sendMail({ text: '' })).queueId
+     export const server: SMTPServer = new SMTPServer({ authOptional: true, ...smtpHandlers(queue, { hostname: 'mx' }) })
+     export const registry: Registry = prometheus(queue, new Registry())
+     export const freeBytes: number = (await queue.room()).freeBytes
+     export { openQueue, simulate }
+     // @ts-expect-error: a queue is no option
+     export const wrong = smtpHandlers(queue, queue)
+     // @ts-expect-error: nothing can be submitted to it
+     export const none = queueTransport({ isCrashed: false })
+    `,
+  )
+  const options = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    module: 'nodenext',
+    target: 'es2022',
+    noEmit: true,
+    typeRoots: [join(root, 'node_modules/@types')],
+    types: ['node'],
+  }
+  writeFileSync(
+    join(directory, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: options, files: ['main.ts'] }),
+  )
+  const told = execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', '.'], {
+    cwd: directory,
+    encoding: 'utf8',
+  })
+  expect(told).toBe('')
+})
