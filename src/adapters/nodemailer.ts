@@ -60,8 +60,6 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
     const messageId = message.messageId()
     const recipients = [...envelope.to]
     const body = message.createReadStream()
-    // Refused before it is read, it fails when it is closed, and nobody listens.
-    body.on('error', () => {})
     try {
       const { id } = await this.#queue.submit({
         sender: envelope.from === false ? '' : envelope.from,
@@ -72,6 +70,7 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
       const response = `250 2.0.0 queued as ${id}`
       return { envelope, messageId, accepted: recipients, rejected: [], response, queueId: id }
     } finally {
+      // Files that it would have been read from.
       body.destroy()
     }
   }

@@ -48,16 +48,21 @@ export function collected(source: Readable, prefix: Buffer, limits: DataLimits):
       else if (tooLarge) reject(tooLargeError(limits))
       else resolve(Buffer.concat(chunks))
     })
-    const vanished = (cause?: Error): void => {
+    const vanished = (): void => {
       if (isOver) return
       isOver = true
-      const error = new WaybillError('SUBMIT_ABORTED', 'the client vanished before the final dot', {}, cause)
+      const error = new WaybillError(
+        'SUBMIT_ABORTED',
+        'the client vanished before the final dot',
+        {},
+        source.errored ?? undefined,
+      )
       if (body !== undefined) body.destroy(error)
       else reject(error)
     }
     source.on('error', vanished)
     // Smtp-server has an error for who listens to it; what an embedder puts before us may just be closed, or be so already.
-    source.on('close', () => vanished())
+    source.on('close', vanished)
     if (source.destroyed) vanished()
   })
 }

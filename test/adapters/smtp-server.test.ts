@@ -228,30 +228,27 @@ test('a large message that is on its way when the queue crashes is answered with
   expect(await client.say('.')).toMatch(/^451 4\.3\.0 /)
 })
 
-test('onData alone, behind a filter of the embedder, refuses what the filter closes', async () => {
-  const queue = memoryQueue()
-  const { onData } = smtpHandlers(queue)
-  let filtered: PassThrough | undefined
-  const port = await serve(
-    queue,
-    {},
-    {
-      onData: (source, session, done) => {
-        filtered = new PassThrough()
-        source.resume()
-        onData(Object.assign(filtered, { byteLength: 0, sizeExceeded: false }), session, done)
-      },
-    },
-  )
-  const client = await raw(port)
-  await untilData(client)
-  const reply = client.say('x\r\n.')
-  await expect.poll(() => filtered !== undefined).toBe(true)
-  filtered!.write('Subject: half')
-  filtered!.destroy()
-  expect(await reply).toMatch(/^451 4\.3\.0 /)
-  expect(queue.kept).toEqual([])
-})
+test.each(['before', 'while'])(
+  'onData alone, behind a filter of the embedder, refuses what the filter closes %s it is read',
+  async (moment) => {
+    const queue = memoryQueue()
+    const { onData } = smtpHandlers(queue)
+    const onFiltered: SMTPServerOptions['onData'] = (source, session, done) => {
+      const filtered = Object.assign(new PassThrough(), { byteLength: 0, sizeExceeded: false })
+      source.resume()
+      if (moment === 'before') filtered.destroy()
+      setImmediate(() => {
+        onData(filtered, session, done)
+        if (moment === 'while') filtered.write('Subject: half', () => filtered.destroy())
+      })
+    }
+    const client = await raw(await serve(queue, {}, { onData: onFiltered }))
+    await untilData(client)
+    expect(await client.say('x\r\n.')).toMatch(/^451 4\.3\.0 /)
+    expect(queue.kept).toEqual([])
+  },
+  5000,
+)
 
 test('limits that leave no room are refused when the handlers are made', () => {
   for (const sizeBytesMax of [0, NaN])
