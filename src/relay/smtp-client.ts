@@ -2,8 +2,9 @@
  * Invariant: `transact` settles exactly once with what is known of the transaction, however it ended; an error never escapes as
  * an event. Nodemailer takes our envelope object and notes each recipient's reply in it, so that what was answered before the
  * connection broke is not lost with it. */
-import type { Readable } from 'node:stream'
+import type { Readable, Transform, TransformCallback } from 'node:stream'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
+import { leavesAsItStands } from './plain-data.js'
 
 /** As far as we look at nodemailer's errors. */
 export interface ClientError extends Error {
@@ -53,8 +54,15 @@ interface Hidden {
 const hidden = SMTPConnection.prototype as unknown as Hidden
 
 /** Nodemailer hands the stream that dots and ends the data to whatever has a `pipe`, once the server has said 354. */
-interface DataSink extends NodeJS.WritableStream {
-  once(event: 'end', listener: () => void): this
+interface DataSink extends Transform {
+  /** The last octet that it has passed on: by it the sink knows how to end. */
+  lastByte: number | false
+}
+
+/** A sink's transform for data that needs none. */
+function passOn(this: DataSink, data: Buffer, _: string, done: TransformCallback): void {
+  this.lastByte = data[data.length - 1]!
+  done(null, data)
 }
 
 export class SmtpClient extends SMTPConnection {
@@ -131,8 +139,10 @@ export class SmtpClient extends SMTPConnection {
             dotSent = true
             uncork?.()
           })
-          if (isWhole) sink.end(data)
-          else data.pipe(sink)
+          if (isWhole) {
+            if (leavesAsItStands(data)) sink._transform = passOn
+            sink.end(data)
+          } else data.pipe(sink)
         },
         ...(Buffer.isBuffer(data) ? undefined : lifeOf(data)),
       }

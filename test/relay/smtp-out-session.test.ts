@@ -15,6 +15,7 @@ test.each([
     'eight bits',
     Buffer.from([...Array(256).keys()].filter((byte) => byte !== 13 && byte !== 10).concat(13, 10)),
   ],
+  ['no dot, no end of its last line but CRLF', Buffer.from('a\r\n.b\r\n')],
   ['a line of 998', Buffer.from(`${'x'.repeat(998)}\r\n`)],
   [
     '64 KiB',
