@@ -26,10 +26,11 @@ interface Options {
   readonly minutes?: string | undefined
 }
 
-async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
+function parsed(): { readonly values: Options & { readonly help: boolean }; readonly positionals: string[] } {
+  return parseArgs({
     allowPositionals: true,
     options: {
+      help: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       save: { type: 'boolean', default: false },
       directory: { type: 'string', default: tmpdir() },
@@ -38,8 +39,19 @@ async function main(): Promise<number> {
       minutes: { type: 'string' },
     },
   })
+}
+
+async function main(): Promise<number> {
+  let given: ReturnType<typeof parsed>
+  try {
+    given = parsed()
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}; ${usage}`)
+    return 2
+  }
+  const { values, positionals } = given
   const [name] = positionals
-  if (name === undefined) {
+  if (name === undefined || values.help) {
     console.log(`${usage}\n`)
     const width = Math.max(...Object.keys(benches).map((known) => known.length))
     for (const [known, { about, options }] of Object.entries(benches)) {

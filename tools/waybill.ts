@@ -6,6 +6,10 @@ import { lineOf, parseArguments, UsageError } from './commands/command.js'
 import { helpOf, overviewOf } from './commands/help-text.js'
 import { versionText } from './commands/version.js'
 
+/** For who meets damage: nothing is repaired in place. */
+const wayOut =
+  'waybill: `waybill log verify DIR` shows the damage, `waybill log rescue DIR --to NEW` copies what is whole to a new queue\n'
+
 async function main(words: readonly string[]): Promise<number | undefined> {
   const [first] = words
   if (first === undefined) {
@@ -49,6 +53,7 @@ main(process.argv.slice(2)).then(
   },
   (error: unknown) => {
     process.stderr.write(`waybill: ${lineOf(error)}\n`)
+    if (isWaybillError(error, 'LOG_CORRUPT')) process.stderr.write(wayOut)
     process.exitCode = 1
   },
 )

@@ -241,9 +241,13 @@ export class Accept {
   ): Promise<Accepted> {
     const { life } = this.#parts
     const { signal } = submission
-    await new Promise<void>((look) => {
+    await new Promise<void>((resolve) => {
+      const look = (): void => {
+        signal?.removeEventListener('abort', look)
+        resolve()
+      }
       this.#waiting.push(look)
-      signal?.addEventListener('abort', () => look(), { once: true })
+      signal?.addEventListener('abort', look, { once: true })
     })
     life.check()
     if (signal?.aborted === true) throw aborted(signal)

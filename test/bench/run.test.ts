@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { benches } from '../../bench/benches.js'
 import { machine } from '../../bench/machine.js'
+import { runProgram, type Ended } from '../tools/command-process.js'
 
 const directory = fileURLToPath(new URL('../../bench/', import.meta.url))
 
@@ -25,4 +26,24 @@ test('the machine says what a figure depends on, and not what it is called', () 
   expect(missing).toEqual([])
   expect(facts['packages']).toMatch(/waybill \d+\.\d+\.\d+.*msgpackr \d+/)
   expect(facts).not.toHaveProperty('hostname')
+})
+
+test('a wrong option, a bench that is not there, and --help get an answer without a stack', async () => {
+  const run = (...args: string[]): Promise<Ended> =>
+    runProgram(
+      process.execPath,
+      [fileURLToPath(new URL('../../dist/bench/run.js', import.meta.url)), ...args],
+      {
+        directory,
+      },
+    )
+  const wrong = await run('--sav')
+  expect(wrong.exitCode).toBe(2)
+  expect(wrong.stderr).toMatch(/^Unknown option '--sav'.*\n$/)
+  const unknown = await run('nothing')
+  expect(unknown.exitCode).toBe(2)
+  expect(unknown.stderr).toMatch(/^there is no bench 'nothing'.*\n$/)
+  const asked = await run('lives', '--help')
+  expect(asked.exitCode).toBe(0)
+  expect(asked.stdout).toMatch(/^sustained /m)
 })

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -120,6 +120,23 @@ test('a directory that another process owns is refused with a code', async () =>
     exitCode: 1,
     stderr: expect.stringContaining('QUEUE_LOCKED') as string,
   })
+})
+
+test('a queue that is damaged is not opened, and the way out is named', async () => {
+  const relay = await local()
+  await waybill(['sendmail', '--queue', queue(), 'ada@example.org'], 'Subject: x\n\nx\n')
+  await relay.kill()
+  const journal = join(queue(), 'journal')
+  const segments = (await readdir(journal)).filter((name) => !name.startsWith('spare'))
+  for (const name of segments) {
+    const file = await open(join(journal, name), 'r+')
+    await file.write(Buffer.alloc(16, 0xff), 0, 16, 4096)
+    await file.close()
+  }
+  const { exitCode, stderr } = await waybill(['serve', '--queue', queue(), '--listen', '127.0.0.1:0'])
+  expect(exitCode).toBe(1)
+  expect(stderr).toMatch(/^waybill: LOG_CORRUPT: /)
+  expect(stderr).toContain('`waybill log rescue DIR --to NEW`')
 })
 
 test('a port that is taken is refused, and the queue is free again', async () => {
