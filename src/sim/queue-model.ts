@@ -1,44 +1,19 @@
 /** The queue as those outside see it: what was promised, what happened, and what may therefore still happen. It knows nothing
  * of logs, segments, lanes or checkpoints.
- * Invariant: a fact becomes durable here only when every byte that the engine had appended by the moment of the fact was
- * written by a synced write that returned (the engine's public statistics say so), or when a recovery was seen to believe it.
+ * Invariant: a fact becomes durable here only as pending-facts.ts says, or when a recovery was seen to believe it.
  *
  * What a crash may change: an outcome that was not durable may be forgotten, so its recipient may be attempted once more; a
  * submission that was not settled may be there or not. Nothing else. */
 import { crc32 } from '../base/checksum.js'
-import { copyMessage, newMessage, type ModelMessage, type ModelRecipient } from './model-message.js'
+import { judgeAttempt, type Attempt } from './model-attempt.js'
+import { judgeListing, type Listed } from './model-listing.js'
+import { copyMessage, newMessage, type ModelMessage } from './model-message.js'
 import { isOrdered, movesTime, obey, order } from './model-orders.js'
+import { judgeReports } from './model-reports.js'
+import { believe, PendingFacts } from './pending-facts.js'
 import { scriptedEnd } from './script.js'
-import type { Oracle, Violation } from './violation.js'
+import type { Violate, Violation } from './violation.js'
 import type { VerbName } from './workload.js'
-
-type FactKind = 'delivered' | 'failed' | 'deferred' | 'finished' | 'reported'
-
-interface Fact {
-  readonly kind: FactKind
-  /** Bytes that the engine had appended by then, in this life. */
-  readonly appendedBytes: number
-  readonly name: string
-  readonly recipients: readonly string[]
-  readonly notBeforeMs: number
-  readonly attempts: number
-}
-
-export interface Attempt {
-  readonly id: string
-  readonly sender: string
-  readonly recipients: readonly string[]
-  readonly attempts: number
-  readonly nexthop: string
-  readonly wallMs: number
-}
-
-/** A message as a listing shows it. */
-export interface Listed {
-  readonly id: string
-  readonly sender: string
-  readonly recipients: readonly string[]
-}
 
 /** Violations of one run that are kept: the first says what is wrong. */
 const violationsMax = 20
@@ -50,14 +25,14 @@ export class QueueModel {
   life = 0
   readonly #messages = new Map<string, ModelMessage>()
   readonly #names = new Map<string, string>()
-  #facts: Fact[] = []
+  #pending = new PendingFacts()
 
   /** The same knowledge, to go on from in another branch. */
   copy(): QueueModel {
     const copy = new QueueModel()
     for (const [name, message] of this.#messages) copy.#messages.set(name, copyMessage(message))
     for (const [id, name] of this.#names) copy.#names.set(id, name)
-    copy.#facts = this.#facts.slice()
+    copy.#pending = this.#pending.copy()
     copy.violations.push(...this.violations)
     copy.duplicateCount = this.duplicateCount
     copy.life = this.life
@@ -76,14 +51,14 @@ export class QueueModel {
     return count
   }
 
-  violate(oracle: Oracle, text: string): void {
+  readonly violate: Violate = (oracle, text) => {
     if (this.violations.length < violationsMax) this.violations.push({ oracle, text })
   }
 
   /** A life begins: what was under way and what was not durable is forgotten, perhaps. */
   beginLife(): void {
     this.life++
-    this.#facts = []
+    this.#pending.forget()
     for (const { recipients, orders } of this.#messages.values()) {
       orders.length = 0
       for (const recipient of recipients.values()) recipient.inFlight = false
@@ -120,11 +95,7 @@ export class QueueModel {
     const message = this.#messages.get(name)
     if (message === undefined) return
     order(message, verb)
-    if (!movesTime(verb)) return
-    // Outcomes that become durable later are of before.
-    this.#facts = this.#facts.map((fact) =>
-      fact.name === name ? { ...fact, notBeforeMs: 0, attempts: 0 } : fact,
-    )
+    if (movesTime(verb)) this.#pending.withoutWait(name)
   }
 
   /** The verb has settled: what it says that it did is durable. */
@@ -161,25 +132,7 @@ export class QueueModel {
   attempted(attempt: Attempt): void {
     const message = this.#messageOf(attempt)
     if (message === undefined) return
-    const { name } = message
-    if (message.state === 'refused') this.violate('O5', `${name} was refused and is attempted`)
-    if (message.state === 'gone') this.violate('O5', `${name} was not there after a recovery and is back`)
-    if (message.state === 'asked' && message.askedInLife === this.life)
-      this.violate('O5', `${name} is attempted before it is settled`)
-    if (message.finishedDurably) this.violate('O4', `${name} had ended and is attempted again`)
-    if (message.held) this.violate('O4', `${name} is on hold and is attempted`)
-    if (message.nexthop !== undefined && message.nexthop !== attempt.nexthop)
-      this.violate('O6', `${name} was rerouted to ${message.nexthop} and goes to ${attempt.nexthop}`)
-    if (message.finished && message.finishedInLife === this.life)
-      this.violate('O4', `${name} had ended in this life and is attempted again`)
-    // A later life has it and acts on it: it made sure of that first.
-    if (message.state === 'asked') message.state = 'settled'
-    for (const address of attempt.recipients) {
-      const recipient = message.recipients.get(address)
-      if (recipient === undefined)
-        this.violate('O5', `${name} is attempted for ${address}, whom it never had`)
-      else this.#attemptedOne(message, recipient, attempt)
-    }
+    this.duplicateCount += judgeAttempt(message, attempt, this.life, this.violate)
   }
 
   /** The transport has answered: the other side has the message, or never wants it. */
@@ -233,7 +186,7 @@ export class QueueModel {
     const isMoving = message.orders.some(({ verb }) => movesTime(verb))
     const notBeforeMs = isMoving ? 0 : facts.notBeforeMs
     const attempts = isMoving ? 0 : facts.attempts
-    this.#facts.push({ kind, appendedBytes, name, recipients, notBeforeMs, attempts })
+    this.#pending.push({ kind, appendedBytes, name, recipients, notBeforeMs, attempts })
   }
 
   /** @param lifetimeMs age at which it may be given up, @param wallMs now */
@@ -245,7 +198,7 @@ export class QueueModel {
     message.finishedInLife = this.life
     message.expired = wallMs - message.askedAtMs >= lifetimeMs || isOrdered(message, 'expire')
     message.deleted = isOrdered(message, 'delete')
-    this.#facts.push({ kind: 'finished', appendedBytes, name, recipients: [], notBeforeMs: 0, attempts: 0 })
+    this.#pending.push({ kind: 'finished', appendedBytes, name, recipients: [], notBeforeMs: 0, attempts: 0 })
   }
 
   /** A report was written: it is a submission of the queue's own. */
@@ -262,7 +215,7 @@ export class QueueModel {
     message.id = report
     this.#messages.set(report, message)
     this.#names.set(report, report)
-    this.#facts.push({
+    this.#pending.push({
       kind: 'reported',
       appendedBytes,
       name: report,
@@ -274,18 +227,15 @@ export class QueueModel {
 
   /** So many bytes of this life are durable, as the engine says. */
   durable(writtenBytes: number): void {
-    let count = 0
-    for (const fact of this.#facts) {
-      if (fact.appendedBytes > writtenBytes) break
-      this.#believe(fact)
-      count++
+    for (const fact of this.#pending.takeDurable(writtenBytes)) {
+      const message = this.#messages.get(fact.name)
+      if (message !== undefined) believe(message, fact)
     }
-    if (count > 0) this.#facts.splice(0, count)
   }
 
   /** A crash, where calls take effect in order and time stands still while any is under way: a success asks for a prompt sync. */
   crashed(nowMs: number): void {
-    for (const fact of this.#facts) {
+    for (const fact of this.#pending) {
       if (fact.kind !== 'delivered') continue
       for (const address of fact.recipients) {
         const recipient = this.#messages.get(fact.name)!.recipients.get(address)!
@@ -308,7 +258,8 @@ export class QueueModel {
       if (seen.has(message.name)) this.violate('O5', `${message.name} is in the queue twice`)
       seen.set(message.name, listed)
     }
-    for (const message of this.#messages.values()) this.#observedOne(message, seen.get(message.name))
+    for (const message of this.#messages.values())
+      judgeListing(message, seen.get(message.name), this.life, this.violate)
   }
 
   /** Nothing is left to happen: everything that was promised has come to its end. */
@@ -324,97 +275,7 @@ export class QueueModel {
         if (end !== 'delivered' && final === 'delivered')
           this.violate('O5', `${name} is said to have reached ${address}`)
       }
-      this.#checkReports(message)
-    }
-  }
-
-  #attemptedOne({ name }: ModelMessage, recipient: ModelRecipient, { attempts, wallMs }: Attempt): void {
-    const { address } = recipient
-    if (recipient.inFlight) this.violate('O5', `${name} is attempted twice at once for ${address}`)
-    recipient.inFlight = true
-    if (recipient.final !== undefined) {
-      if (recipient.durable)
-        this.violate('O2', `${address} of ${name} was ${recipient.final} durably and is attempted again`)
-      else if (recipient.life === this.life)
-        this.violate('O2', `${address} of ${name} was ${recipient.final} in this life and is attempted again`)
-      recipient.final = undefined
-    }
-    if (recipient.deliveryCount > 0) this.duplicateCount++
-    if (attempts < recipient.attemptsMin)
-      this.violate(
-        'O6',
-        `${name} forgot an attempt: ${attempts} were made, ${recipient.attemptsMin} are durable`,
-      )
-    if (wallMs < recipient.notBeforeMs)
-      this.violate(
-        'O6',
-        `${address} of ${name} is attempted ${recipient.notBeforeMs - wallMs} ms before its retry is due`,
-      )
-  }
-
-  #believe({ kind, name, recipients, notBeforeMs, attempts }: Fact): void {
-    const message = this.#messages.get(name)
-    if (message === undefined) return
-    if (kind === 'finished') message.finishedDurably = true
-    if (kind === 'reported') message.state = 'settled'
-    for (const address of recipients) {
-      const recipient = message.recipients.get(address)
-      if (recipient === undefined) continue
-      if (kind === 'deferred') {
-        recipient.notBeforeMs = Math.max(recipient.notBeforeMs, notBeforeMs)
-        recipient.attemptsMin = Math.max(recipient.attemptsMin, attempts)
-      } else recipient.durable = true
-    }
-  }
-
-  #observedOne(message: ModelMessage, listed: Listed | undefined): void {
-    const { name, recipients } = message
-    if (message.finishedDurably && listed !== undefined) this.violate('O4', `${name} had ended and is listed`)
-    if (listed === undefined) {
-      if (message.state === 'settled' && !message.finished)
-        this.violate('O1', `${name} was settled and is not listed`)
-      if (message.finished) message.finishedDurably = true
-      if (message.state === 'asked' && message.askedInLife !== this.life) message.state = 'gone'
-      return
-    }
-    if (message.state === 'asked') message.state = 'settled'
-    if (message.state === 'gone') this.violate('O5', `${name} was not there after a recovery and is listed`)
-    message.finished = false
-    const waiting = new Set(listed.recipients)
-    for (const recipient of recipients.values()) {
-      const { address, final } = recipient
-      if (waiting.has(address)) {
-        if (recipient.durable) this.violate('O2', `${address} of ${name} was ${final} durably and waits`)
-        recipient.final = undefined
-      } else if (final === undefined)
-        this.violate('O1', `${address} of ${name} has no outcome and does not wait`)
-      else recipient.durable = true
-    }
-    for (const address of waiting)
-      if (!recipients.has(address)) this.violate('O5', `${name} waits for ${address}, whom it never had`)
-  }
-
-  /** Each recipient that failed or expired is named by one report, and no other. */
-  #checkReports(message: ModelMessage): void {
-    if (message.sender === '') return
-    const named = new Map<string, string>()
-    for (const report of this.#messages.values()) {
-      if (report.about !== message.name || report.names === undefined) continue
-      for (const address of report.names) {
-        if (named.has(address))
-          this.violate(
-            'O5',
-            `${address} of ${message.name} is named by ${named.get(address)} and by ${report.name}`,
-          )
-        named.set(address, report.name)
-      }
-    }
-    for (const { address, final } of message.recipients.values()) {
-      const isDue = final !== 'delivered' && (scriptedEnd(address) !== 'delivered' || message.expired)
-      if (isDue && !named.has(address) && !message.deleted)
-        this.violate('O1', `no report names ${address} of ${message.name}`)
-      if (!isDue && named.has(address))
-        this.violate('O5', `a report names ${address} of ${message.name}, who did not fail`)
+      judgeReports(message, this.#messages.values(), this.violate)
     }
   }
 

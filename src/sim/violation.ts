@@ -11,3 +11,6 @@ export interface Violation {
 
 /** One line: `O2 r1@a.test of m3 was delivered durably and is attempted again`. */
 export const describeViolation = ({ oracle, text }: Violation): string => `${oracle} ${text}`
+
+/** Takes note of one. */
+export type Violate = (oracle: Oracle, text: string) => void

@@ -8,14 +8,10 @@ const sources = sourcesBelow('src')
 const everything = [...sources, ...sourcesBelow('tools'), ...sourcesBelow('bench'), ...sourcesBelow('test')]
 
 const linesMax = 300
-/** Longer ones, with the reason. */
-const longer: Readonly<Record<string, string>> = {
-  'src/sim/queue-model.ts': 'one state: each promise is judged where the fact comes in that could break it',
-}
 
 test('no file of the source is longer than a reader holds in mind', () => {
   const long = sources
-    .filter(({ path, text }) => text.split('\n').length - 1 > linesMax && longer[path] === undefined)
+    .filter(({ text }) => text.split('\n').length - 1 > linesMax)
     .map(({ path, text }) => `${path}: ${text.split('\n').length - 1} lines`)
   expect(long).toEqual([])
 })

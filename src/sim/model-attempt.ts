@@ -1,0 +1,72 @@
+/** What an attempt says about a message: it is there, waits, is not on hold, and each of its recipients is due.
+ * Invariant: what a crash was allowed to forget breaks no promise; it is counted as a duplicate when the other side has the message. */
+import type { ModelMessage, ModelRecipient } from './model-message.js'
+import type { Violate } from './violation.js'
+
+export interface Attempt {
+  readonly id: string
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly attempts: number
+  readonly nexthop: string
+  readonly wallMs: number
+}
+
+/** @returns recipients who had been delivered, in an earlier life that forgot */
+export function judgeAttempt(
+  message: ModelMessage,
+  attempt: Attempt,
+  life: number,
+  violate: Violate,
+): number {
+  const { name } = message
+  if (message.state === 'refused') violate('O5', `${name} was refused and is attempted`)
+  if (message.state === 'gone') violate('O5', `${name} was not there after a recovery and is back`)
+  if (message.state === 'asked' && message.askedInLife === life)
+    violate('O5', `${name} is attempted before it is settled`)
+  if (message.finishedDurably) violate('O4', `${name} had ended and is attempted again`)
+  if (message.held) violate('O4', `${name} is on hold and is attempted`)
+  if (message.nexthop !== undefined && message.nexthop !== attempt.nexthop)
+    violate('O6', `${name} was rerouted to ${message.nexthop} and goes to ${attempt.nexthop}`)
+  if (message.finished && message.finishedInLife === life)
+    violate('O4', `${name} had ended in this life and is attempted again`)
+  // A later life has it and acts on it: it made sure of that first.
+  if (message.state === 'asked') message.state = 'settled'
+  let duplicateCount = 0
+  for (const address of attempt.recipients) {
+    const recipient = message.recipients.get(address)
+    if (recipient === undefined) {
+      violate('O5', `${name} is attempted for ${address}, whom it never had`)
+      continue
+    }
+    if (recipient.deliveryCount > 0) duplicateCount++
+    judgeRecipient(name, recipient, attempt, life, violate)
+  }
+  return duplicateCount
+}
+
+function judgeRecipient(
+  name: string,
+  recipient: ModelRecipient,
+  { attempts, wallMs }: Attempt,
+  life: number,
+  violate: Violate,
+): void {
+  const { address } = recipient
+  if (recipient.inFlight) violate('O5', `${name} is attempted twice at once for ${address}`)
+  recipient.inFlight = true
+  if (recipient.final !== undefined) {
+    if (recipient.durable)
+      violate('O2', `${address} of ${name} was ${recipient.final} durably and is attempted again`)
+    else if (recipient.life === life)
+      violate('O2', `${address} of ${name} was ${recipient.final} in this life and is attempted again`)
+    recipient.final = undefined
+  }
+  if (attempts < recipient.attemptsMin)
+    violate('O6', `${name} forgot an attempt: ${attempts} were made, ${recipient.attemptsMin} are durable`)
+  if (wallMs < recipient.notBeforeMs)
+    violate(
+      'O6',
+      `${address} of ${name} is attempted ${recipient.notBeforeMs - wallMs} ms before its retry is due`,
+    )
+}
