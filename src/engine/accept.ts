@@ -159,6 +159,7 @@ export class Accept {
       let bytes = 0
       let checksum = 0
       for await (const piece of pieces) {
+        if (submission.signal?.aborted === true) throw aborted(submission.signal)
         await file.write(piece)
         checksum = crc32(piece, checksum)
         bytes += piece.length
@@ -225,6 +226,8 @@ export class Accept {
     file: SpoolFile | undefined,
   ): Promise<Accepted> {
     const { journal } = this.#parts
+    const { signal } = submission
+    if (signal?.aborted === true) throw aborted(signal)
     const room = journal.room(group.bytes, 'new mail')
     if (room === 'no' || this.#space.isShort)
       throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')

@@ -28,7 +28,9 @@ export interface QueueEvents {
   delivered: [RecipientEvent]
   deferred: [RecipientEvent]
   failed: [RecipientEvent]
-  /** The message went to a lane, to be tried again `delayMs` from now. */
+  /** Recipients were given up, because the message is too old or an operator said so; `reported` tells of their report. */
+  expired: [{ readonly id: MessageId; readonly sender: string; readonly recipientCount: number }]
+  /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because an operator moved it. */
   requeued: [{ readonly id: MessageId; readonly lane: number; readonly delayMs: number }]
   /** A report was submitted to the sender of `id`. */
   reported: [{ readonly id: MessageId; readonly report: MessageId; readonly action: 'failed' | 'delayed' }]

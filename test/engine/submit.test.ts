@@ -136,6 +136,18 @@ describe.each(stages)('on the %s disk', (_, run) => {
   })
 })
 
+test('a signal aborts a submission of large data until it is appended', async () => {
+  await real(async (stage) => {
+    const queue = await stage.open()
+    const abort = new AbortController()
+    const data = Buffer.alloc(21 << 20, 'a line of a large message\r\n')
+    const submitted = codeOf(queue.submit({ ...submission(), data, signal: abort.signal }))
+    await new Promise((resolve) => setTimeout(resolve, 3))
+    abort.abort()
+    expect(await submitted).toBe('SUBMIT_ABORTED')
+  })
+})
+
 test('a signal aborts a submission whose stream has nothing more to say', async () => {
   await real(async (stage) => {
     const queue = await stage.open()

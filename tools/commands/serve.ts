@@ -241,5 +241,6 @@ function logEvents(queue: Queue, log: Logger): void {
   queue.on('delivered', (event) => log.info(event, 'delivered'))
   queue.on('deferred', (event) => log.info(event, 'deferred'))
   queue.on('failed', (event) => log.info(event, 'failed'))
+  queue.on('expired', (event) => log.info(event, 'expired'))
   queue.on('reported', (event) => log.info(event, 'reported'))
 }
