@@ -1,6 +1,7 @@
 /** What a queue tells those who watch it, over HTTP: `GET /metrics` for Prometheus, `GET /healthz` for a supervisor.
  * Invariant: it reads and changes nothing, and a client that is slow, silent or one of too many takes no more than its bounded
- * share: a connection is let go after `timeoutMs`, and beyond `clientCountMax` at once. Who may connect may read: there is no password. */
+ * share: a connection has one request and `timeoutMs`, there are `clientCountMax` of them, and all who ask at once get one reading. Who may
+ * connect may read: there is no password. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -17,7 +18,7 @@ export interface MetricsOptions {
   readonly port: number
   /** Milliseconds for a request and for its answer, each; 10 000 unless told. */
   readonly timeoutMs?: number
-  /** Numbers that could not be read: the client gets 500. */
+  /** Numbers that could not be read (the client gets 500), and clients that could not be taken. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -48,11 +49,16 @@ export async function listenMetrics(
   source: MetricsSource,
   { host, port, timeoutMs = 10_000, onError = (): void => {} }: MetricsOptions,
 ): Promise<MetricsListener> {
+  let reading: Promise<string> | undefined
+  const read = (): Promise<string> =>
+    (reading ??= source.metrics().finally(() => {
+      reading = undefined
+    }))
   const pages: Readonly<Record<string, () => Promise<Answer>>> = {
     '/metrics': async () => ({
       status: 200,
       contentType: source.contentType,
-      text: await source.metrics(),
+      text: await read(),
     }),
     '/healthz': async () => (source.isAlive() ? plain(200, 'alive') : plain(503, 'the queue has crashed')),
   }
@@ -82,12 +88,15 @@ export async function listenMetrics(
     },
   )
   server.maxConnections = clientCountMax
+  // What comes behind it is not answered: a client that pipelines thousands would have the event loop for itself.
+  server.maxRequestsPerSocket = 1
   // Of silence, in either direction.
   server.timeout = timeoutMs
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {
       server.removeListener('error', reject)
+      server.on('error', onError)
       resolve()
     })
   })
@@ -104,13 +113,11 @@ export async function listenMetrics(
 
 function send({ method }: IncomingMessage, response: ServerResponse, answer: Answer): void {
   const { status, contentType, text } = answer
-  const isRead = method === 'GET' || method === 'HEAD'
   response.writeHead(status, {
     'content-type': contentType,
     'content-length': Buffer.byteLength(text),
     ...(status === 405 ? { allow: 'GET, HEAD' } : undefined),
-    // What came with another request is not read.
-    ...(isRead ? undefined : { connection: 'close' }),
+    connection: 'close',
   })
   response.end(method === 'HEAD' ? undefined : text)
 }

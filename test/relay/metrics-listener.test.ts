@@ -126,6 +126,35 @@ test('more clients than it keeps are turned away, and room is made by those who 
   await expect.poll(async () => (await ask(listener, '/metrics').catch(() => undefined))?.status).toBe(200)
 })
 
+test('a client that would keep its connection is let go when it has its answer', async () => {
+  const { socket, closed } = await client(await listen())
+  const startedAt = performance.now()
+  socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n')
+  await closed
+  expect(performance.now() - startedAt).toBeLessThan(2000)
+})
+
+test('a connection has one request, so a client that pipelines thousands gets one answer', async () => {
+  let readCount = 0
+  const listener = await listen({ metrics: () => Promise.resolve(String(readCount++)) })
+  const { socket, closed } = await client(listener)
+  socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2000))
+  await closed
+  expect(readCount).toBe(1)
+})
+
+test('all who ask at once get one reading', async () => {
+  let readCount = 0
+  const metrics = (): Promise<string> =>
+    new Promise((resolve) => setTimeout(() => resolve(String(readCount++)), 200))
+  const listener = await listen({ metrics })
+  const texts = await Promise.all(
+    Array.from({ length: 8 }, async () => (await ask(listener, '/metrics')).text()),
+  )
+  expect(texts).toEqual(Array.from({ length: 8 }, () => '0'))
+  expect(await (await ask(listener, '/metrics')).text()).toBe('1')
+})
+
 test('a port that is taken is an error, and close frees it', async () => {
   const listener = await listen()
   const { port } = listener
