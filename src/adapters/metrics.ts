@@ -1,7 +1,7 @@
-/** What is told about a queue in numbers: names, meaning, and where each comes from. Pure, and of no library.
- * Invariant: what `stats` counts is read from there and from nowhere else; what it does not count is counted by one event. Base units,
- * `_total` for what only grows. No label has a domain or an address: lanes are those of the policies, codes those of `src/errors.ts`. */
-import type { QueueEvents } from '../engine/events.js'
+/** What is told about a queue in numbers as it stands: names, meaning, and where each comes from. What happens is counted in
+ * event-metrics.ts. Pure, and of no library.
+ * Invariant: what `stats` counts is read from there and from nowhere else. Base units, `_total` for what only grows. No label has a
+ * domain or an address: lanes are those of the policies. */
 import type { Room } from '../engine/space-watch.js'
 import type { LaneStatistics, QueueStatistics } from '../engine/statistics.js'
 
@@ -11,7 +11,7 @@ export interface Reading {
   readonly value: number
 }
 
-interface Named {
+export interface Named {
   readonly name: string
   readonly help: string
   readonly labelNames?: readonly string[]
@@ -28,23 +28,7 @@ export interface Asked extends Named {
   readonly read: (room: Room) => number
 }
 
-/** Counted as it happens. */
-export interface Counted<K extends keyof QueueEvents = keyof QueueEvents> extends Named {
-  readonly event: K
-  readonly labels?: (event: QueueEvents[K][0]) => Labels
-  /** By how much it grows; 1 unless told. */
-  readonly amount?: (event: QueueEvents[K][0]) => number
-  /** Label values that are there from the beginning, at 0. */
-  readonly known?: readonly Labels[]
-}
-
-/** Set by an event: not there until it happens. */
-export interface Noted extends Named {
-  readonly event: 'recovered'
-  readonly read: (event: QueueEvents['recovered'][0]) => number
-}
-
-const seconds = (ms: number): number => ms / 1000
+export const seconds = (ms: number): number => ms / 1000
 const yes = (is: boolean): number => (is ? 1 : 0)
 
 const queueNames = { incoming: 'incoming', retry: 'deferred', hold: 'hold' } as const
@@ -207,86 +191,5 @@ export const asked: readonly Asked[] = [
     name: 'waybill_disk_short',
     help: '1 when there is so little room that new mail is refused.',
     read: ({ isShort }) => yes(isShort),
-  },
-]
-
-const counted = <K extends keyof QueueEvents>(metric: Counted<K>): Counted => metric as unknown as Counted
-
-const outcomes = (['delivered', 'deferred', 'failed'] as const).map((outcome) =>
-  counted({
-    event: outcome,
-    name: 'waybill_outcomes_total',
-    help: 'Outcomes of recipients: delivered, deferred, or failed for good.',
-    labelNames: ['outcome'],
-    labels: () => ({ outcome }),
-    amount: ({ recipients }) => recipients.length,
-    known: [{ outcome }],
-  }),
-)
-
-export const countedByEvents: readonly Counted[] = [
-  counted({
-    event: 'accepted',
-    name: 'waybill_accepted_messages_total',
-    help: 'Messages accepted: durable. Reports to senders are not among them.',
-  }),
-  counted({
-    event: 'accepted',
-    name: 'waybill_accepted_recipients_total',
-    help: 'Recipients of accepted messages.',
-    amount: ({ recipientCount }) => recipientCount,
-  }),
-  counted({
-    event: 'accepted',
-    name: 'waybill_accepted_bytes_total',
-    help: 'Data of accepted messages, bytes.',
-    amount: ({ dataBytes }) => dataBytes,
-  }),
-  ...outcomes,
-  counted({
-    event: 'requeued',
-    name: 'waybill_retries_total',
-    help: 'Messages that went to a lane, to be tried again.',
-  }),
-  counted({
-    event: 'finished',
-    name: 'waybill_finished_messages_total',
-    help: 'Messages of which nothing is left to do, reports among them.',
-  }),
-  counted({
-    event: 'reported',
-    name: 'waybill_reports_total',
-    help: 'Reports to senders: bounces (failed) and warnings of delay (delayed).',
-    labelNames: ['action'],
-    labels: ({ action }) => ({ action }),
-    known: [{ action: 'failed' }, { action: 'delayed' }],
-  }),
-  counted({
-    event: 'warning',
-    name: 'waybill_warnings_total',
-    help: 'Things that an operator should see, by code.',
-    labelNames: ['code'],
-    labels: ({ code }) => ({ code }),
-  }),
-]
-
-export const notedByEvents: readonly Noted[] = [
-  {
-    event: 'recovered',
-    name: 'waybill_recovery_seconds',
-    help: 'How long the recovery of this life took.',
-    read: ({ durationMs }) => seconds(durationMs),
-  },
-  {
-    event: 'recovered',
-    name: 'waybill_recovered_messages',
-    help: 'Messages that the life before was working on.',
-    read: ({ messageCount }) => messageCount,
-  },
-  {
-    event: 'recovered',
-    name: 'waybill_recovery_cut_bytes',
-    help: 'Torn end of the journal that was cut, bytes.',
-    read: ({ cutBytes }) => cutBytes,
   },
 ]

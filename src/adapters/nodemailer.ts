@@ -78,8 +78,11 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
   #settled(tell: () => void): void {
     const wasIdle = this.isIdle()
     this.#sendingCount--
-    tell()
-    if (!wasIdle && this.isIdle()) this.emit('idle')
+    try {
+      tell()
+    } finally {
+      if (!wasIdle && this.isIdle()) this.emit('idle')
+    }
   }
 
   /** Can it take a message right away? Not when the queue has crashed, or a thousand are under way. */

@@ -1,4 +1,4 @@
-/** `waybill/prometheus`: a queue in a registry of prom-client. metrics.ts says what there is.
+/** `waybill/prometheus`: a queue in a registry of prom-client. metrics.ts and event-metrics.ts say what there is.
  * Invariant: a scrape takes one snapshot, and all of its numbers are of it; within one life no counter goes down. A life ends with the
  * process or the queue, and the next one counts from 0, as Prometheus expects of a restart. */
 import { Counter, Gauge, Registry } from 'prom-client'
@@ -6,15 +6,8 @@ import type { Room } from '../engine/space-watch.js'
 import type { QueueStatistics } from '../engine/statistics.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue/queue.js'
-import {
-  asked,
-  countedByEvents,
-  measured,
-  notedByEvents,
-  type Counted,
-  type Measured,
-  type Reading,
-} from './metrics.js'
+import { countedByEvents, notedByEvents, type Counted } from './event-metrics.js'
+import { asked, measured, type Measured, type Reading } from './metrics.js'
 
 export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on'>
 
@@ -25,9 +18,14 @@ const watched = new WeakMap<Registry, WatchedQueue>()
  * has settled, and nothing is missed. A registry has one queue at a time; after its crash, the queue that is opened next takes its place.
  * @param registry the embedder's own, or a new one
  * @returns the registry, for `metrics()` and `contentType`
- * @throws WaybillError OPTION_INVALID when the registry has a queue that lives */
+ * @throws WaybillError OPTION_INVALID when the registry has a queue that lives, or a metric of one of these names */
 export function prometheus(queue: WatchedQueue, registry: Registry = new Registry()): Registry {
   release(registry)
+  for (const name of names)
+    if (registry.getSingleMetric(name) !== undefined)
+      throw new WaybillError('OPTION_INVALID', `the registry has a metric ${name} already`, {
+        option: 'registry',
+      })
   watched.set(registry, queue)
   const registers = [registry]
   const statistics = oncePerScrape(() => queue.stats())

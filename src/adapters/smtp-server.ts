@@ -13,7 +13,8 @@ export type { SmtpHandlerOptions, SmtpHandlers, SubmitPort }
 
 /** Options for smtp-server. Each handler can be used alone, or called by one of the embedder's: what is not refused at MAIL and RCPT, the
  * queue refuses at the data. `onData` may be given another stream, a filter's: it has to end, or to be destroyed when the message is
- * not to be accepted.
+ * not to be accepted. The session's own has to be read to its end even then (`stream.resume()`): the reply comes after the final dot. An
+ * `onMailFrom` of the embedder's own answers in a later turn, for the reason below.
  * @throws WaybillError OPTION_INVALID */
 export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}): SmtpHandlers {
   const handlers = relayHandlers(queue, options)

@@ -2,9 +2,16 @@
 import { EventEmitter } from 'node:events'
 import { Gauge, Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { asked, countedByEvents, measured, notedByEvents } from '../../src/adapters/metrics.js'
+import { countedByEvents, notedByEvents } from '../../src/adapters/event-metrics.js'
+import { asked, measured } from '../../src/adapters/metrics.js'
 import { prometheus, type WatchedQueue } from '../../src/adapters/prometheus.js'
-import type { Outcome, QueueEvents, QueueStatistics, Room } from '../../src/index.js'
+import {
+  fixedRetry,
+  type Outcome,
+  type QueueEvents,
+  type QueueStatistics,
+  type Room,
+} from '../../src/index.js'
 import { destinationAt, idleStatistics } from '../admin/fake-queue.js'
 import { openStage } from './stage.js'
 
@@ -38,6 +45,33 @@ class StillQueue extends EventEmitter<QueueEvents> implements Pick<WatchedQueue,
 const watch = (queue: StillQueue, registry?: Registry): Registry =>
   prometheus(queue as unknown as WatchedQueue, registry)
 
+test('mail that was given up is an outcome, also when nobody is told', async () => {
+  const stage = await openStage({ retry: fixedRetry([50], 1) })
+  stage.answer = () => ({ kind: 'deferred', status: '4.2.1', reason: 'later' })
+  const { queue } = stage
+  const registry = prometheus(queue)
+  await queue.submit({ sender: '', recipients: ['later@example.net'], data: 'Subject: x\r\n\r\nx\r\n' })
+  await expect
+    .poll(() => scrape(registry))
+    .toMatchObject({
+      'waybill_outcomes_total{outcome="expired"}': 1,
+      'waybill_outcomes_total{outcome="failed"}': 0,
+      waybill_finished_messages_total: 1,
+    })
+})
+
+test('a registry that has one of the names already is left as it is', async () => {
+  const registry = new Registry()
+  void new Gauge({ registers: [registry], name: 'waybill_destinations', help: 'of the embedder' })
+  expect(() => watch(new StillQueue(), registry)).toThrow('waybill_destinations')
+  expect(Object.keys(await scrape(registry))).toEqual(['waybill_destinations'])
+})
+
+test('every series that an alert counts begins at 0', async () => {
+  const values = await scrape(watch(new StillQueue()))
+  expect(values).toMatchObject({ 'waybill_warnings_total{code="LOG_CORRUPT"}': 0 })
+})
+
 test('what happens to mail is counted once, by what it is', async () => {
   const stage = await openStage()
   const { queue } = stage
@@ -69,7 +103,7 @@ test('what happens to mail is counted once, by what it is', async () => {
       'waybill_outcomes_total{outcome="delivered"}': 4,
       'waybill_outcomes_total{outcome="deferred"}': 1,
       'waybill_outcomes_total{outcome="failed"}': 1,
-      waybill_retries_total: 1,
+      waybill_requeues_total: 1,
       'waybill_reports_total{action="failed"}': 1,
       'waybill_reports_total{action="delayed"}': 0,
       waybill_finished_messages_total: 2,

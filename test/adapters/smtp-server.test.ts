@@ -255,4 +255,8 @@ test('limits that leave no room are refused when the handlers are made', () => {
     expect(() => smtpHandlers(memoryQueue(), { sizeBytesMax })).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID' }) as Error,
     )
+  for (const recipientCountMax of [0, -1, NaN])
+    expect(() => smtpHandlers(memoryQueue(), { recipientCountMax })).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID' }) as Error,
+    )
 })

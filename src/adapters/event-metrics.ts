@@ -1,0 +1,128 @@
+/** What is counted about a queue as it happens: names, meaning, and the event. Pure, and of no library.
+ * Invariant: what `stats` does not count is counted by one event. No label has a domain or an address: codes are the program's own. */
+import type { QueueEvents } from '../engine/events.js'
+import { seconds, type Labels, type Named } from './metrics.js'
+
+/** Counted as it happens. */
+export interface Counted<K extends keyof QueueEvents = keyof QueueEvents> extends Named {
+  readonly event: K
+  readonly labels?: (event: QueueEvents[K][0]) => Labels
+  /** By how much it grows; 1 unless told. */
+  readonly amount?: (event: QueueEvents[K][0]) => number
+  /** Label values that are there from the beginning, at 0. */
+  readonly known?: readonly Labels[]
+}
+
+/** Set by an event: not there until it happens. */
+export interface Noted extends Named {
+  readonly event: 'recovered'
+  readonly read: (event: QueueEvents['recovered'][0]) => number
+}
+
+const counted = <K extends keyof QueueEvents>(metric: Counted<K>): Counted => metric as unknown as Counted
+
+const outcomesName = {
+  name: 'waybill_outcomes_total',
+  help: 'Outcomes of recipients: delivered, deferred, failed for good, or given up (expired).',
+  labelNames: ['outcome'],
+} as const
+
+const outcomes = [
+  ...(['delivered', 'deferred', 'failed'] as const).map((outcome) =>
+    counted({
+      ...outcomesName,
+      event: outcome,
+      labels: () => ({ outcome }),
+      amount: ({ recipients }) => recipients.length,
+      known: [{ outcome }],
+    }),
+  ),
+  counted({
+    ...outcomesName,
+    event: 'expired',
+    labels: () => ({ outcome: 'expired' }),
+    amount: ({ recipientCount }) => recipientCount,
+    known: [{ outcome: 'expired' }],
+  }),
+]
+
+/** A series that begins at 1 shows no rate: these begin at 0. */
+const warningCodes = [
+  'LOG_CORRUPT',
+  'DATA_CORRUPT',
+  'DISK_FAILED',
+  'DISK_FULL',
+  'FILE_SYSTEM',
+  'MESSAGE_HELD',
+  'MESSAGE_TOO_LARGE',
+  'OPTION_INVALID',
+  'TRANSPORT_DEFECT',
+]
+
+export const countedByEvents: readonly Counted[] = [
+  counted({
+    event: 'accepted',
+    name: 'waybill_accepted_messages_total',
+    help: 'Messages accepted: durable. Reports to senders are not among them.',
+  }),
+  counted({
+    event: 'accepted',
+    name: 'waybill_accepted_recipients_total',
+    help: 'Recipients of accepted messages.',
+    amount: ({ recipientCount }) => recipientCount,
+  }),
+  counted({
+    event: 'accepted',
+    name: 'waybill_accepted_bytes_total',
+    help: 'Data of accepted messages, bytes.',
+    amount: ({ dataBytes }) => dataBytes,
+  }),
+  ...outcomes,
+  counted({
+    event: 'requeued',
+    name: 'waybill_requeues_total',
+    help: 'Messages that went to a lane: after a deferral, or because an operator moved them.',
+  }),
+  counted({
+    event: 'finished',
+    name: 'waybill_finished_messages_total',
+    help: 'Messages of which nothing is left to do, reports among them.',
+  }),
+  counted({
+    event: 'reported',
+    name: 'waybill_reports_total',
+    help: 'Reports to senders: bounces (failed) and warnings of delay (delayed).',
+    labelNames: ['action'],
+    labels: ({ action }) => ({ action }),
+    known: [{ action: 'failed' }, { action: 'delayed' }],
+  }),
+  counted({
+    event: 'warning',
+    name: 'waybill_warnings_total',
+    help: 'Things that an operator should see, by code.',
+    labelNames: ['code'],
+    labels: ({ code }) => ({ code }),
+    known: warningCodes.map((code) => ({ code })),
+  }),
+]
+
+export const notedByEvents: readonly Noted[] = [
+  {
+    event: 'recovered',
+    name: 'waybill_recovery_seconds',
+    help: 'How long the recovery of this life took.',
+    read: ({ durationMs }) => seconds(durationMs),
+  },
+  {
+    event: 'recovered',
+    name: 'waybill_recovered_messages',
+    help: 'Messages that the life before was working on.',
+    read: ({ messageCount }) => messageCount,
+  },
+  {
+    event: 'recovered',
+    name: 'waybill_recovery_cut_bytes',
+    help: 'Torn end of the journal that was cut, bytes.',
+    read: ({ cutBytes }) => cutBytes,
+  },
+]
