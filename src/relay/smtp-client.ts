@@ -36,6 +36,8 @@ export interface Transaction {
   readonly refusals: readonly ClientError[]
   /** The end of the data left; without a reply nobody knows whether the server took the message. */
   readonly dotSent: boolean
+  /** The server's word came in the middle of the data: what it reads next is data to it. */
+  readonly isCut: boolean
   /** The server answered something to this transaction. */
   readonly answered: boolean
 }
@@ -116,6 +118,7 @@ export class SmtpClient extends SMTPConnection {
       size: mail.dataBytes,
       use8BitMime: mail.eightBit,
     }
+    let hasBegun = false
     let dotSent = false
     return new Promise((resolve) => {
       const end = (error: ClientError | undefined, response: string | undefined): void => {
@@ -126,6 +129,7 @@ export class SmtpClient extends SMTPConnection {
           accepted: envelope.accepted ?? [],
           refusals: envelope.rejectedErrors ?? [],
           dotSent,
+          isCut: hasBegun && !dotSent,
           answered: this.lastServerResponse !== false,
         })
       }
@@ -133,6 +137,7 @@ export class SmtpClient extends SMTPConnection {
       const { data } = mail
       const source = {
         pipe: (sink: DataSink): void => {
+          hasBegun = true
           const isWhole = Buffer.isBuffer(data)
           const uncork = isWhole ? this.#corked() : undefined
           sink.once('end', () => {
@@ -140,7 +145,7 @@ export class SmtpClient extends SMTPConnection {
             uncork?.()
           })
           if (isWhole) {
-            if (leavesAsItStands(data)) sink._transform = passOn
+            if ('lastByte' in sink && leavesAsItStands(data)) sink._transform = passOn
             sink.end(data)
           } else data.pipe(sink)
         },

@@ -63,7 +63,7 @@ export function collected(source: Readable, prefix: Buffer, limits: DataLimits):
     source.on('error', vanished)
     // Smtp-server has an error for who listens to it; what an embedder puts before us may just be closed, or be so already.
     source.on('close', vanished)
-    if (source.destroyed) vanished()
+    if (source.destroyed || source.readableEnded) vanished()
   })
 }
 

@@ -69,6 +69,10 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
   if (!(sizeBytesMax >= 1)) {
     throw new WaybillError('OPTION_INVALID', 'no room for a message', { option: 'sizeBytesMax' })
   }
+  const recipientCountMax = options.recipientCountMax ?? 1000
+  // To smtp-server 0 means that there is no limit.
+  if (!(recipientCountMax >= 1))
+    throw new WaybillError('OPTION_INVALID', 'no room for a recipient', { option: 'recipientCountMax' })
   const onError = options.onError ?? ((): void => {})
 
   const headerOf = (session: SMTPServerSession): Buffer => {
@@ -110,7 +114,7 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
 
   return {
     size: sizeBytesMax,
-    maxRecipients: Math.min(options.recipientCountMax ?? 1000, queue.limits.recipientCountMax),
+    maxRecipients: Math.min(recipientCountMax, queue.limits.recipientCountMax),
     onMailFrom: ({ address }, session, done) => done(addressError(address, session, '5.1.7')),
     onRcptTo: ({ address }, session, done) => done(addressError(address, session, '5.1.3')),
     onData: (source, session, done) => {

@@ -123,7 +123,7 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   async function returned(client: SmtpClient, nexthop: string, transaction: Transaction): Promise<void> {
     const { error } = transaction
     if (error === undefined) pool.keep(nexthop, client)
-    else if (error.response === undefined || client.destroyed) client.close()
+    else if (error.response === undefined || transaction.isCut || client.destroyed) client.close()
     else if (await client.clear()) pool.keep(nexthop, client)
     else client.close()
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { SMTPServer } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
@@ -46,6 +46,32 @@ test('data over a mebibyte is streamed and arrives byte-identical', async () => 
   const request = requestOf(data, { data: () => Promise.reject(new Error('must not be read at once')) })
   expect(await transport.deliver(request, new AbortController().signal)).toMatchObject({ kind: 'delivered' })
   expect(server.taken[0]?.data.equals(data)).toBe(true)
+})
+
+test('a server that says no in the middle of the data is left, and nothing is said to it any more', async () => {
+  let heard = ''
+  let isClosed = false
+  const server = createServer((socket) => {
+    onTestFinished(() => void socket.destroy())
+    socket.write('220 x\r\n')
+    socket.on('error', () => undefined)
+    socket.once('close', () => (isClosed = true))
+    socket.on('data', (chunk) => {
+      heard += chunk.toString('latin1')
+      if (/^(EHLO|MAIL|RCPT)/.test(chunk.toString())) socket.write('250 x\r\n')
+      else if (chunk.toString().startsWith('DATA')) socket.write('354 x\r\n')
+      else if (heard.endsWith('half a message\r\n')) socket.write('554 5.7.1 no\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  onTestFinished(() => void server.close())
+  const transport = transportOf({ host: '127.0.0.1', port: (server.address() as AddressInfo).port })
+  const data = new Readable({ read: () => undefined })
+  data.push('half a message\r\n')
+  const request = requestOf(Buffer.alloc(0), { dataBytes: 2 << 20, stream: () => data })
+  expect(await transport.deliver(request, new AbortController().signal)).toMatchObject({ kind: 'failed' })
+  await expect.poll(() => isClosed).toBe(true)
+  expect(heard).toMatch(/half a message\r\n$/)
 })
 
 test('data that breaks off is not ended with a dot, and the error is the one of the data', async () => {
