@@ -159,7 +159,7 @@ export class Accept {
       let bytes = 0
       let checksum = 0
       for await (const piece of pieces) {
-        if (submission.signal?.aborted === true) throw aborted(submission.signal)
+        checkAborted(submission.signal)
         await file.write(piece)
         checksum = crc32(piece, checksum)
         bytes += piece.length
@@ -226,8 +226,7 @@ export class Accept {
     file: SpoolFile | undefined,
   ): Promise<Accepted> {
     const { journal } = this.#parts
-    const { signal } = submission
-    if (signal?.aborted === true) throw aborted(signal)
+    checkAborted(submission.signal)
     const room = journal.room(group.bytes, 'new mail')
     if (room === 'no' || this.#space.isShort)
       throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
@@ -253,7 +252,6 @@ export class Accept {
       signal?.addEventListener('abort', look, { once: true })
     })
     life.check()
-    if (signal?.aborted === true) throw aborted(signal)
     return this.#append(submission, group, data, file)
   }
 
@@ -283,6 +281,11 @@ export class Accept {
 
 const isReadable = (data: unknown): data is Readable =>
   typeof data === 'object' && data !== null && typeof (data as Readable).pipe === 'function'
+
+/** @throws WaybillError SUBMIT_ABORTED */
+function checkAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw aborted(signal)
+}
 
 const aborted = (signal: AbortSignal | undefined): WaybillError =>
   new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal?.reason)
