@@ -3,7 +3,7 @@
  * share: a connection has one request and `timeoutMs`, there are `clientCountMax` of them, and all who ask at once get one reading. Who may
  * connect may read: there is no password. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listening, type Listener } from './listening.js'
 
 export interface MetricsSource {
   readonly contentType: string
@@ -20,13 +20,6 @@ export interface MetricsOptions {
   readonly timeoutMs?: number
   /** Numbers that could not be read (the client gets 500), and clients that could not be taken. */
   readonly onError?: (error: unknown) => void
-}
-
-export interface MetricsListener {
-  readonly host: string
-  readonly port: number
-  /** Drops the port and every connection. */
-  close(): void
 }
 
 const clientCountMax = 20
@@ -48,7 +41,7 @@ const plain = (status: number, text: string): Answer => ({
 export async function listenMetrics(
   source: MetricsSource,
   { host, port, timeoutMs = 10_000, onError = (): void => {} }: MetricsOptions,
-): Promise<MetricsListener> {
+): Promise<Listener> {
   let reading: Promise<string> | undefined
   const read = (): Promise<string> =>
     (reading ??= source.metrics().finally(() => {
@@ -92,18 +85,10 @@ export async function listenMetrics(
   server.maxRequestsPerSocket = 1
   // Of silence, in either direction.
   server.timeout = timeoutMs
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.removeListener('error', reject)
-      server.on('error', onError)
-      resolve()
-    })
-  })
-  const address = server.address() as AddressInfo
+  const bound = await listening(server, host, port)
+  server.on('error', onError)
   return {
-    host: address.address,
-    port: address.port,
+    ...bound,
     close: () => {
       server.close()
       server.closeAllConnections()

@@ -3,7 +3,8 @@
  * the process on one thread ends it on two. */
 import { Worker } from 'node:worker_threads'
 import type { SubmitPort } from './smtp-handlers.js'
-import type { SmtpListener, SmtpServerOptions } from './smtp-in.js'
+import type { Listener } from './listening.js'
+import type { SmtpServerOptions } from './smtp-in.js'
 import { answerSubmissions, errorOf, type PortError } from './submission-port.js'
 
 /** What can be told to another thread. */
@@ -27,7 +28,7 @@ export async function listenSmtpOnThread(
   queue: SubmitPort,
   options: SmtpFrontOptions,
   onError: (error: Error) => void,
-): Promise<SmtpListener> {
+): Promise<Listener> {
   const order: ThreadOrder = { options, limits: queue.limits }
   const thread = new Worker(new URL('./smtp-thread.js', import.meta.url), { workerData: order })
   // As an exception that nobody catches does on one thread.

@@ -1,9 +1,9 @@
 /** SMTP in: a server that hands mail to a queue.
  * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks only: whoever else connects gets
  * `554 5.7.1` for each recipient. */
-import type { AddressInfo } from 'node:net'
 import { hostname as machineName } from 'node:os'
 import type { TlsOptions } from 'node:tls'
+import { listening, type Listener } from './listening.js'
 import { ReplyError, smtpHandlers, type SmtpHandlerOptions, type SubmitPort } from './smtp-handlers.js'
 import { SessionServer } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
@@ -26,16 +26,9 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly tls?: TlsOptions
 }
 
-export interface SmtpListener {
-  readonly host: string
-  readonly port: number
-  /** Drops the port and every session; who waits for a reply gets none. */
-  close(): void
-}
-
-/** Resolves when the server answers.
+/** Resolves when the server answers. Who waits for a reply when it is closed gets none.
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
-export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
+export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<Listener> {
   const { hostname = machineName(), purpose, tls } = options
   const isTrusted = trustedNetworks(options.trust ?? loopbackNetworks)
   const greetDelayMs = options.greetDelayMs ?? 100
@@ -66,13 +59,6 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     (address) => (isTrusted(address) ? 0 : greetDelayMs),
   )
   server.on('error', onError)
-  await new Promise<void>((resolve, reject) => {
-    server.server.once('error', reject)
-    server.listen(options.port, options.host, () => {
-      server.server.removeListener('error', reject)
-      resolve()
-    })
-  })
-  const { address, port } = server.server.address() as AddressInfo
-  return { host: address, port, close: () => server.abandon() }
+  const bound = await listening(server.server, options.host, options.port)
+  return { ...bound, close: () => server.abandon() }
 }

@@ -1,12 +1,8 @@
 /** The port that those who watch ask: what it answers, and whom it lets go. */
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import {
-  listenMetrics,
-  type MetricsListener,
-  type MetricsOptions,
-  type MetricsSource,
-} from '../../src/relay/metrics-listener.js'
+import type { Listener } from '../../src/relay/listening.js'
+import { listenMetrics, type MetricsOptions, type MetricsSource } from '../../src/relay/metrics-listener.js'
 
 const source: MetricsSource = {
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
@@ -17,13 +13,13 @@ const source: MetricsSource = {
 async function listen(
   more: Partial<MetricsSource> = {},
   options: Partial<MetricsOptions> = {},
-): Promise<MetricsListener> {
+): Promise<Listener> {
   const listener = await listenMetrics({ ...source, ...more }, { host: '127.0.0.1', port: 0, ...options })
   onTestFinished(() => listener.close())
   return listener
 }
 
-const ask = (listener: MetricsListener, path: string, method = 'GET'): Promise<Response> =>
+const ask = (listener: Listener, path: string, method = 'GET'): Promise<Response> =>
   fetch(`http://127.0.0.1:${listener.port}${path}`, { method })
 
 test.each(['/metrics', '/metrics?name=x'])('GET %s is the numbers, with their content type', async (path) => {
@@ -76,7 +72,7 @@ test('numbers that cannot be read are 500, the reason is for the operator, and t
   expect((await ask(listener, '/metrics')).status).toBe(200)
 })
 
-async function client({ port }: MetricsListener): Promise<{ socket: Socket; closed: Promise<void> }> {
+async function client({ port }: Listener): Promise<{ socket: Socket; closed: Promise<void> }> {
   const socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   socket.on('error', () => undefined)

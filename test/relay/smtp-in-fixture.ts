@@ -2,7 +2,8 @@
 import type { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import type { SubmitPort } from '../../src/relay/smtp-handlers.js'
-import { listenSmtp, type SmtpListener, type SmtpServerOptions } from '../../src/relay/smtp-in.js'
+import type { Listener } from '../../src/relay/listening.js'
+import { listenSmtp, type SmtpServerOptions } from '../../src/relay/smtp-in.js'
 import { rawClient, type RawClient } from './raw-client.js'
 
 export interface Kept {
@@ -39,10 +40,7 @@ async function drained(stream: Readable): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-export async function listen(
-  queue: SubmitPort,
-  options: Partial<SmtpServerOptions> = {},
-): Promise<SmtpListener> {
+export async function listen(queue: SubmitPort, options: Partial<SmtpServerOptions> = {}): Promise<Listener> {
   const listener = await listenSmtp(queue, {
     host: '127.0.0.1',
     port: 0,
@@ -56,7 +54,7 @@ export async function listen(
 }
 
 export async function connected(
-  listener: SmtpListener,
+  listener: Listener,
   options?: Parameters<typeof rawClient>[2],
 ): Promise<RawClient> {
   const client = await rawClient(listener.port, undefined, options)

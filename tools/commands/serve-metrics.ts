@@ -2,7 +2,8 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Queue } from '../../src/index.js'
-import { listenMetrics, type MetricsListener } from '../../src/relay/metrics-listener.js'
+import type { Listener } from '../../src/relay/listening.js'
+import { listenMetrics } from '../../src/relay/metrics-listener.js'
 import { formatEndpoint, type Endpoint } from './values.js'
 
 /** Who does not ask for numbers does not pay for them: the library is loaded only here. */
@@ -24,7 +25,7 @@ export async function answerForMetrics(
   registry: Registry,
   endpoint: Endpoint,
   log: Logger,
-): Promise<MetricsListener> {
+): Promise<Listener> {
   const listener = await listenMetrics(
     {
       contentType: registry.contentType,

@@ -14,11 +14,11 @@ import {
   type Route,
   type Transport,
 } from '../../src/index.js'
+import type { Listener } from '../../src/relay/listening.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
-import type { MetricsListener } from '../../src/relay/metrics-listener.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
 import { listenSmtpOnThread, type SmtpFrontOptions } from '../../src/relay/smtp-front.js'
-import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
+import { listenSmtp } from '../../src/relay/smtp-in.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
@@ -162,8 +162,8 @@ async function run(args: Arguments): Promise<number | undefined> {
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const onError = (error: Error): void => log.warn({ err: error }, 'a client could not be served')
-  let metrics: MetricsListener | undefined
-  const listen = async (): Promise<SmtpListener> => {
+  let metrics: Listener | undefined
+  const listen = async (): Promise<Listener> => {
     if (settings.metrics !== undefined)
       metrics = await answerForMetrics(queue, registry!, settings.metrics, log)
     return await (hasThread
