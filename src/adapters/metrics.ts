@@ -4,6 +4,7 @@
  * domain or an address: lanes are those of the policies. */
 import type { Room } from '../engine/space-watch.js'
 import type { LaneStatistics, QueueStatistics } from '../engine/statistics.js'
+import { queueNameOf } from '../lane/queue-name.js'
 
 export type Labels = Readonly<Record<string, string>>
 export interface Reading {
@@ -31,8 +32,6 @@ export interface Asked extends Named {
 export const seconds = (ms: number): number => ms / 1000
 const yes = (is: boolean): number => (is ? 1 : 0)
 
-const queueNames = { incoming: 'incoming', retry: 'deferred', hold: 'hold' } as const
-
 const laneLabels = ['lane', 'queue', 'interval_seconds'] as const
 const perLane =
   (value: (lane: LaneStatistics) => number) =>
@@ -40,7 +39,7 @@ const perLane =
     lanes.map((lane) => ({
       labels: {
         lane: String(lane.lane),
-        queue: queueNames[lane.kind],
+        queue: queueNameOf(lane.kind),
         interval_seconds: lane.intervalMs === Infinity ? '+Inf' : String(seconds(lane.intervalMs)),
       },
       value: value(lane),

@@ -1,6 +1,7 @@
 /** Which messages an operator means: every member that is given must hold. */
 import { WaybillError } from '../errors.js'
 import type { LaneKind } from '../lane/lane.js'
+import { queueNameOf, type QueueName } from '../lane/queue-name.js'
 import type { Envelope } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import type { EngineOptions } from './options.js'
@@ -15,7 +16,7 @@ export interface Selector {
   /** The route of one of them, now. */
   readonly nexthop?: string
   /** `deferred` is every lane with an interval; a number is that lane. */
-  readonly lane?: 'incoming' | 'active' | 'deferred' | 'hold' | number
+  readonly lane?: QueueName | number
   /** Accepted more than so many milliseconds ago. */
   readonly olderThan?: number
   /** The status of the last outcome of one of them begins with this: '4.4' or '4.4.1'. */
@@ -52,13 +53,11 @@ export function checkSelector(selector: Selector): void {
       throw new WaybillError('OPTION_INVALID', 'a selector compares texts', { option })
 }
 
-const nameOf = (kind: LaneKind): string => (kind === 'retry' ? 'deferred' : kind)
-
 /** Does the selector mean messages of this lane, those being active apart? */
 export const selectsLane = (
   { lane }: Selector,
   { number, kind }: { readonly number: number; readonly kind: LaneKind },
-): boolean => lane === undefined || lane === number || lane === nameOf(kind)
+): boolean => lane === undefined || lane === number || lane === queueNameOf(kind)
 
 export const selectsActive = ({ lane }: Selector): boolean => lane === undefined || lane === 'active'
 

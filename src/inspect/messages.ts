@@ -3,6 +3,7 @@
  * damaged. What does not verify at a second look, and lies behind the newest runner, is reported and read over. */
 import { ActiveMessage } from '../active/active-message.js'
 import { position, type Position } from '../base/position.js'
+import { queueNameOf } from '../lane/queue-name.js'
 import { decodeEnvelope, type Envelope } from '../record/envelope.js'
 import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
 import { readMarks } from '../recovery/read-marks.js'
@@ -12,7 +13,7 @@ import { fold } from './fold.js'
 import { MessageContent } from './message-content.js'
 import { Presence } from './presence.js'
 import { directoryOf, type QueueDirectory } from './queue-directory.js'
-import { selectsLane, type QueuedMessage, type QueueName, type Selection } from './queued-message.js'
+import { selectsLane, type QueuedMessage, type Selection } from './queued-message.js'
 import type { LaneView, Snapshot } from './snapshot.js'
 import { readSurviving, type Gap } from './surviving-frames.js'
 
@@ -47,7 +48,7 @@ export class Messages {
 
   async *batches(): AsyncGenerator<readonly QueuedMessage[]> {
     const { lanes, working } = this.#snapshot
-    const wanted = lanes.filter((lane) => selectsLane(this.#options.lane, queueNameOf(lane), lane.lane))
+    const wanted = lanes.filter((lane) => selectsLane(this.#options.lane, queueNameOf(lane.kind), lane.lane))
     this.#allBytes = wanted.reduce((sum, { runner, end }) => sum + Math.max(0, end - runner), 0)
     for (let from = 0; from < working.length; from += batchCountMax) {
       const batch: QueuedMessage[] = []
@@ -163,9 +164,6 @@ export class Messages {
 
 const ignore = (): void => undefined
 
-export const queueNameOf = ({ kind }: Pick<LaneView, 'kind'>): QueueName =>
-  kind === 'retry' ? 'deferred' : kind
-
 const laneDamage = (view: LaneView, gap: Gap, files: Parameters<typeof damageAt>[0]): Finding =>
   damageAt(files, gap.from, gap.to - gap.from, gap.reason, `mail that waits in lane ${view.lane}`)
 
@@ -181,7 +179,7 @@ function waitingMessage(
     log: view.log,
     lane: view.lane,
     at,
-    where: queueNameOf(view),
+    where: queueNameOf(view.kind),
     dueAt: view.kind === 'incoming' ? 0 : timeMs + view.intervalMs,
     waiting: undefined,
     waitingCount: envelope.recipientCount,
@@ -202,7 +200,7 @@ function activeMessage(
   const waiting = [...active.indexesIn('pending'), ...active.indexesIn('deferred')].sort((a, b) => a - b)
   return {
     ...located,
-    where: target === undefined ? 'active' : queueNameOf(target),
+    where: target === undefined ? 'active' : queueNameOf(target.kind),
     dueAt: target === undefined ? 0 : replacement!.timeMs + target.intervalMs,
     waiting,
     waitingCount: pendingCount + deferredCount,

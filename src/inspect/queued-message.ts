@@ -1,9 +1,8 @@
 /** One message of the queue as an inspection finds it, and the choice among them. */
 import type { ActiveMessage } from '../active/active-message.js'
+import type { QueueName } from '../lane/queue-name.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import type { Located } from './message-content.js'
-
-export type QueueName = 'incoming' | 'active' | 'deferred' | 'hold'
 
 export interface QueuedMessage extends Located {
   readonly where: QueueName

@@ -1,18 +1,17 @@
 /** A message of a listing, in one line or one object. Pure, but for the time zone. */
 import type { ListedMessage } from '../../src/index.js'
+import { queueNameOf } from '../../src/lane/queue-name.js'
 import { printable, reasonOf, senderText, shortTime } from './mail-text.js'
 
 /** `1 message`, `1 234 messages`. */
 export const countText = (count: number, noun: string): string =>
   `${String(count).replace(/\B(?=(\d{3})+$)/g, ' ')} ${noun}${count === 1 ? '' : 's'}`
 
-const queueNames = { incoming: 'incoming', active: 'active', retry: 'deferred', hold: 'hold' } as const
-
 export function listedText(message: ListedMessage): string {
   const { id, where, acceptedAt, dataBytes, sender, recipients, recipientCount } = message
   const more = recipientCount - 1
   const to = printable(recipients[0] ?? '?') + (more > 0 ? ` and ${more} more` : '')
-  return `${id.padEnd(17)} ${queueNames[where].padEnd(8)} ${String(dataBytes).padStart(9)} ${shortTime(acceptedAt)}  ${senderText(sender)} → ${to}`
+  return `${id.padEnd(17)} ${queueNameOf(where).padEnd(8)} ${String(dataBytes).padStart(9)} ${shortTime(acceptedAt)}  ${senderText(sender)} → ${to}`
 }
 
 /** Members as in `postqueue -j`, where they mean the same. */
@@ -31,7 +30,7 @@ export function listedJson(message: ListedMessage): Record<string, unknown> {
     notes,
   } = message
   return {
-    queue_name: queueNames[where],
+    queue_name: queueNameOf(where),
     queue_id: id,
     arrival_time: Math.floor(acceptedAt / 1000),
     message_size: dataBytes,

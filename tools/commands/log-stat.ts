@@ -1,6 +1,7 @@
 /** `waybill log stat`: each log's segments, live and garbage bytes, records by kind, restart positions, the suffix. */
 import { countRecords, logStatistics, type LogStatistics } from '../../src/inspect/log-statistics.js'
 import { takeSnapshot, type Snapshot } from '../../src/inspect/snapshot.js'
+import { queueNameOf } from '../../src/lane/queue-name.js'
 import { UsageError } from './command.js'
 import {
   complainOf,
@@ -65,7 +66,7 @@ async function show(inspected: Inspected): Promise<number> {
         ['  lane', 'queue', 'runner', 'end', 'marks'],
         snapshot.lanes.map(({ lane, kind, runner, end, marks }): Cell[] => [
           `  ${lane}`,
-          kind === 'retry' ? 'deferred' : kind,
+          queueNameOf(kind),
           runner,
           end,
           marks.size,

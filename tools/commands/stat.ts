@@ -1,6 +1,6 @@
 /** `waybill stat`: how many messages wait, where, how long, and what a start would have to read. */
 import { Messages } from '../../src/inspect/messages.js'
-import type { QueueName } from '../../src/inspect/queued-message.js'
+import { queueNameOf, type QueueName } from '../../src/lane/queue-name.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { UsageError } from './command.js'
 import {
@@ -59,7 +59,7 @@ async function show(inspected: Inspected): Promise<number> {
     rows.set(key, row)
     return row
   }
-  for (const { kind, lane } of snapshot.lanes) rowOf(kind === 'retry' ? 'deferred' : kind, lane)
+  for (const { kind, lane } of snapshot.lanes) rowOf(queueNameOf(kind), lane)
   rowOf('active', -1)
   const messages = new Messages(directory, snapshot, {
     report,

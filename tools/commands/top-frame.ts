@@ -2,6 +2,7 @@
  * Invariant: a frame has at most `rows` lines of at most `columns` characters, and what comes from a remote site cannot leave its line. */
 import type { Sample, WatchedDestination } from '../../src/admin/control-protocol.js'
 import type { LaneStatistics } from '../../src/index.js'
+import { queueNameOf } from '../../src/lane/queue-name.js'
 import { reasonText, stateText } from './destinations.js'
 import type { LaneCounts } from './lane-counts.js'
 import { bytesText, durationText, printable, shortTime } from './mail-text.js'
@@ -128,14 +129,12 @@ function journalOf(view: TopView): FrameLine[] {
   ]
 }
 
-const laneNames = { incoming: 'incoming', retry: 'deferred', hold: 'hold' } as const
-
 function lanesOf({ now, counts }: TopView): FrameLine[] {
   const rows = [...now.statistics.lanes].sort(byInterval).map((lane): Cell[] => {
     const known =
       counts === undefined ? undefined : (counts.byLane.get(lane.lane) ?? { count: 0, dataBytes: 0 })
     return [
-      laneNames[lane.kind],
+      queueNameOf(lane.kind),
       String(lane.lane),
       lane.kind === 'retry' ? durationText(lane.intervalMs) : '',
       known === undefined ? '–' : known.count,

@@ -1,5 +1,6 @@
 /** A frame of `waybill top` for programs. Pure. Rates are numbers a second; what is not known is null. */
 import type { Sample } from '../../src/admin/control-protocol.js'
+import { queueNameOf } from '../../src/lane/queue-name.js'
 import { perSecond, slowest, syncMeanMs, type TopView } from './top-frame.js'
 
 export function topJson(view: Pick<TopView, 'now' | 'before' | 'counts'>): Record<string, unknown> {
@@ -28,7 +29,7 @@ export function topJson(view: Pick<TopView, 'now' | 'before' | 'counts'>): Recor
     },
     counted_time: counts === undefined ? null : counts.atMs / 1000,
     lanes: lanes.map(({ lane, kind, intervalMs, waitingBytes, markCount, damage }) => ({
-      queue_name: kind === 'retry' ? 'deferred' : kind,
+      queue_name: queueNameOf(kind),
       lane,
       interval_ms: intervalMs === Infinity ? null : intervalMs,
       messages: counts === undefined ? null : (counts.byLane.get(lane)?.count ?? 0),
