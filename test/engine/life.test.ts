@@ -57,6 +57,19 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test('messages that are deferred together are tried again in the order in which they were accepted', async () => {
+    await run(async (stage) => {
+      stage.answer = (_recipient, { attempts }) => (attempts < 2 ? deferred : delivered)
+      const queue = await stage.open()
+      const tickets = await Promise.all(Array.from({ length: 60 }, () => queue.submit(submission())))
+      await stage.until('all are delivered', () => stage.told('delivered').length === tickets.length)
+      const triedAt = (round: number): string[] =>
+        stage.attempts.filter(({ attempts }) => attempts === round).map(({ id }) => id)
+      const accepted = tickets.map(({ id }) => id)
+      expect([triedAt(0), triedAt(1), triedAt(2)]).toEqual([accepted, accepted, accepted])
+    })
+  })
+
   test('a recipient that failed is reported to the sender, once, with the reason', async () => {
     await run(async (stage) => {
       stage.answer = (recipient) => (recipient === 'nobody@example.net' ? failed : delivered)
