@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { Submission } from '../../src/engine/submission.js'
-import { codeOf, mail, real, stages, submission } from './stage.js'
+import { codeOf, deferred, delivered, mail, real, stages, submission } from './stage.js'
 
 const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknown>>, string])[] = [
   ['a recipient that is no address', { recipients: ['grace@example.net', 'nobody'] }, 'ADDRESS_INVALID'],
@@ -96,6 +96,26 @@ describe.each(stages)('on the %s disk', (_, run) => {
       for (const [name, , expected] of kinds) expect([name, got.get(name)]).toEqual([name, expected])
     })
   })
+
+  test.each([
+    ['one recipient', ['grace@example.net']],
+    ['two', ['grace@example.net', 'linus@example.net']],
+  ])(
+    'a list of %s that its owner uses for the next submission stays what it was',
+    async (_name, addresses) => {
+      await run(async (stage) => {
+        const queue = await stage.open()
+        stage.answer = (_recipient, { attempts }) => (attempts === 0 ? deferred : delivered)
+        const recipients = [...addresses]
+        const settled = queue.submit({ ...submission(), recipients })
+        recipients.fill('mallory@example.org')
+        await settled
+        await stage.until('all are delivered', () => stage.told('delivered').length === addresses.length)
+        expect(stage.told('deferred')).toEqual(addresses)
+        expect(stage.told('delivered')).toEqual(addresses)
+      })
+    },
+  )
 
   test('a buffer that its owner changes after the submission was settled is delivered as it was', async () => {
     await run(async (stage) => {
