@@ -320,6 +320,8 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
     const queue = await stage.open()
     expect(await codeOf(queue.delete({}))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.delete({ sendr: 'x' } as Selector))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.delete({ id: undefined } as unknown as Selector))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.delete({ all: false } as unknown as Selector))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.reroute(all, { transport: 'none', nexthop: 'x' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.reroute(all, { nexthop: '' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.flush(all, { perSecond: 0 }))).toBe('OPTION_INVALID')
