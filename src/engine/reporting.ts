@@ -5,6 +5,7 @@ import { crc32 } from '../base/checksum.js'
 import { isInternational } from '../base/mail-address.js'
 import { forEachIn } from '../base/ranges.js'
 import type { ActiveMessage } from '../active/active-message.js'
+import { headerBytesMax } from '../bounce/original-header.js'
 import { composeReport } from '../bounce/report.js'
 import { reportDecision } from '../bounce/report-decision.js'
 import type { ReportedRecipient } from '../bounce/report-input.js'
@@ -113,11 +114,11 @@ async function reported(
   return recipients
 }
 
-/** The original for its header. A report goes out without it when it is a reference, or cannot be read. */
+/** The beginning of the original, for its header. A report goes out without it when it is a reference, or cannot be read. */
 async function original({ reader, events }: Parts, message: ActiveMessage): Promise<Buffer | undefined> {
+  if (message.envelope.data.kind === 'ref') return undefined
   try {
-    const data = await reader.data(message)
-    return Buffer.isBuffer(data) ? data : undefined
+    return await reader.beginning(message, headerBytesMax)
   } catch (error) {
     if (!isWaybillError(error)) throw error
     events.emit('warning', { code: error.code, message: error.message, id: message.envelope.id })
