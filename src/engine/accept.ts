@@ -85,14 +85,16 @@ export class Accept {
     const check = new DataCheck(options.dataBytesMax)
     check.add(data)
     check.end()
-    if (data.length > options.inlineBytesMax) return this.#submitPieces(submission, envelope, [data])
-    const roomBytes = this.#plain.roomBytes(envelope, data)
+    const isSmall = data.length <= options.inlineBytesMax
+    const roomBytes = isSmall ? this.#plain.roomBytes(envelope, data) : 0
     if (roomBytes > 0 && this.#isReady()) {
       const appended = this.#plain.append(this.#ids, envelope, data, roomBytes)
       return this.#ticket(this.#parts.journal.end, appended)
     }
-    // A copy: the submission may wait for room; the caller has its buffer for itself again.
+    // A copy: the submission may wait, for room or for its file; the caller has its buffer for itself again.
+    //    // 1. half of a file written  2. the caller's next message stands in the buffer  3. settled, and no checksum holds for ever
     const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
+    if (!isSmall) return this.#submitPieces(submission, envelope, [kept])
     const group = this.#group(envelope, kept, kept.length, crc32(kept))
     return this.#append(submission, group, kept, undefined)
   }

@@ -117,6 +117,19 @@ describe.each(stages)('on the %s disk', (_, run) => {
     },
   )
 
+  test('a large buffer that its owner uses for the next message at once is delivered as it was', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open()
+      const text = mail('before '.repeat(10).concat('\r\n').repeat(3000))
+      const data = Buffer.from(text)
+      const settled = queue.submit({ ...submission(), data })
+      data.fill('x')
+      const { id } = await settled
+      await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+      expect(stage.data.get(`${id} grace@example.net`)).toBe(text)
+    })
+  })
+
   test('a buffer that its owner changes after the submission was settled is delivered as it was', async () => {
     await run(async (stage) => {
       const queue = await stage.open()
