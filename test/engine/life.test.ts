@@ -277,6 +277,21 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test('a transport that takes the recipients out of its request takes none out of the message', async () => {
+    await run(async (stage) => {
+      const taken: string[] = []
+      const deliver = (request: DeliveryRequest): Outcome => {
+        taken.push((request.recipients as string[]).pop()!)
+        return taken.length === 1 ? deferred : delivered
+      }
+      await stage.open({ transports: { out: { deliver } } })
+      await stage.queue.submit(submission())
+      await stage.until('it was tried again', () => taken.length === 2)
+      expect(taken).toEqual(['grace@example.net', 'grace@example.net'])
+      expect(stage.crashes).toEqual([])
+    })
+  })
+
   test('large data is streamed to a transport in pieces, and the report on it has its header', async () => {
     await run(async (stage) => {
       const text = mail('w'.repeat(70).concat('\r\n').repeat(10_000))
