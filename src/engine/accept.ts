@@ -92,7 +92,6 @@ export class Accept {
       return this.#ticket(this.#parts.journal.end, appended)
     }
     // A copy: the submission may wait, for room or for its file; the caller has its buffer for itself again.
-    //    // 1. half of a file written  2. the caller's next message stands in the buffer  3. settled, and no checksum holds for ever
     const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
     if (!isSmall) return this.#submitPieces(submission, envelope, [kept])
     const group = this.#group(envelope, kept, kept.length, crc32(kept))
@@ -115,6 +114,8 @@ export class Accept {
     const checked = async function* (): AsyncGenerator<Buffer> {
       for await (const piece of stream as AsyncIterable<Buffer | string>) {
         const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+        if (!Buffer.isBuffer(bytes) && !((bytes as unknown) instanceof Uint8Array))
+          throw new TypeError('a piece of the data is neither text nor bytes')
         check.add(bytes)
         yield bytes
       }

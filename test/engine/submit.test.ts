@@ -35,6 +35,16 @@ const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknow
   ['a large stream that errors in the middle', { data: () => erring(20) }, 'DATA_INCOMPLETE'],
   ['a stream that is closed in the middle', { data: () => closing() }, 'DATA_INCOMPLETE'],
   ['a stream of things that are no bytes', { data: () => Readable.from([{ a: 1 }]) }, 'DATA_INCOMPLETE'],
+  [
+    'a large stream of numbers',
+    { data: () => Readable.from([Array.from({ length: 9000 }, () => 10)]) },
+    'DATA_INCOMPLETE',
+  ],
+  [
+    'a large stream of wider numbers',
+    { data: () => Readable.from([new Uint16Array(9000).fill(0x0a0a)]) },
+    'DATA_INCOMPLETE',
+  ],
   ['a signal that was aborted', { signal: AbortSignal.abort() }, 'SUBMIT_ABORTED'],
   ['a reference that is empty', { data: { ref: '' } }, 'OPTION_INVALID'],
   ['a reference that is too long', { data: { ref: 'x'.repeat(5000) } }, 'OPTION_INVALID'],
