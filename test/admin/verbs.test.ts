@@ -348,6 +348,20 @@ test('a verb that is aborted says so, and what it did stays done', async () => {
   })
 })
 
+test('a flush that is aborted while it waits for its pace stops at once', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 3)
+    const abort = new AbortController()
+    const startedAt = stage.clock.monotonicMs()
+    const flushed = codeOf(stage.queue.flush(all, { perSecond: 0.001, signal: abort.signal }))
+    await stage.until('the first one was attempted', () => stage.attempts.length === 4)
+    abort.abort()
+    expect(await flushed).toBe('VERB_ABORTED')
+    expect(stage.clock.monotonicMs() - startedAt).toBeLessThan(100_000)
+  })
+})
+
 test('a verb that a crash ends rejects, and nothing stays half done', async () => {
   const [, simulated] = stages[0]!
   await simulated(async (stage) => {
