@@ -176,10 +176,11 @@ export class Dispatch {
     if (message.recoveries > 0 && !message.isAttempted) this.#noteAttempt(message)
     this.#underWay++
     const { recipients } = message.envelope
-    // In the order of the entry, which is not that of the envelope: outcomes come back in this order.
+    // In the order of the entry, which is not that of the envelope: outcomes come back in this order. A list of its own: what a
+    // transport does with it is not done to the envelope, which is written again when the message is deferred.
     const named =
       recipients.length === 1
-        ? recipients
+        ? [recipients[0]!]
         : entry.recipients.map((index) => addresses?.get(index) ?? recipients[index]!)
     this.#attempts
       .get(entry.transport)!

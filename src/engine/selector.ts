@@ -36,7 +36,7 @@ const members = ['id', 'sender', 'recipient', 'nexthop', 'lane', 'olderThan', 'l
 
 /** @throws WaybillError OPTION_INVALID */
 export function checkSelector(selector: Selector): void {
-  const { lane, olderThan } = selector
+  const { lane, olderThan, all } = selector
   for (const name of Object.keys(selector))
     if (!members.includes(name))
       throw new WaybillError('OPTION_INVALID', `a selector has ${members.join(', ')}`, {
@@ -45,6 +45,8 @@ export function checkSelector(selector: Selector): void {
   const named = ['incoming', 'active', 'deferred', 'hold']
   if (lane !== undefined && typeof lane !== 'number' && !named.includes(lane))
     throw new WaybillError('OPTION_INVALID', `'${String(lane)}' is no lane`, { option: 'lane' })
+  if (all !== undefined && all !== true)
+    throw new WaybillError('OPTION_INVALID', 'all is true or left out', { option: 'all' })
   if (olderThan !== undefined && !(olderThan >= 0))
     throw new WaybillError('OPTION_INVALID', 'an age is not negative', { option: 'olderThan' })
   const texts = ['id', 'sender', 'recipient', 'nexthop', 'lastStatus'] as const

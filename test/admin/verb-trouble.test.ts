@@ -327,3 +327,23 @@ test('damage in one lane is told at the end, and the other lanes are gone throug
     )
   })
 })
+
+test('a report that is overtaken, by a verb or by the end of the life, warns of nothing', async () => {
+  for (let seed = 0; seed < 40; seed++)
+    await simulated(
+      async (stage) => {
+        const queue = await stage.open({ ...patient, inlineBytesMax: 0, deliver: false })
+        await queue.submit(submission())
+        const ended = [queue.delete({ all: true }), queue.expire({ all: true })]
+        if (seed % 2 === 0) await Promise.all(ended)
+        else {
+          await Promise.race(ended)
+          queue.crash()
+          await Promise.allSettled(ended)
+        }
+        await pause(stage, 1000)
+        expect(stage.warnings).toEqual([])
+      },
+      { seed },
+    )
+})

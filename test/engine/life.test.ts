@@ -1,5 +1,6 @@
 /** The life of messages through deliveries, retries, reports and crashes, on both disks. */
 import { describe, expect, test } from 'vitest'
+import type { DeliveryRequest, Outcome } from '../../src/delivery/transport.js'
 import type { QueueEvents } from '../../src/engine/events.js'
 import {
   codeOf,
@@ -286,6 +287,47 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await stage.until('nothing is left', () => stage.isEmpty())
       await stage.open()
       await stage.until('nothing is left', () => stage.isEmpty())
+    })
+  })
+
+  test('a transport that takes the recipients out of its request takes none out of the message', async () => {
+    await run(async (stage) => {
+      const taken: string[] = []
+      const deliver = (request: DeliveryRequest): Outcome => {
+        taken.push((request.recipients as string[]).pop()!)
+        return taken.length === 1 ? deferred : delivered
+      }
+      await stage.open({ transports: { out: { deliver } } })
+      await stage.queue.submit(submission())
+      await stage.until('it was tried again', () => taken.length === 2)
+      expect(taken).toEqual(['grace@example.net', 'grace@example.net'])
+      expect(stage.crashes).toEqual([])
+    })
+  })
+
+  test('large data is streamed to a transport in pieces, and the report on it has its header', async () => {
+    await run(async (stage) => {
+      const text = mail('w'.repeat(70).concat('\r\n').repeat(10_000))
+      const lengths: number[] = []
+      let streamed = ''
+      let reported = ''
+      const read = async (request: DeliveryRequest): Promise<Outcome> => {
+        if (request.sender === '') {
+          for await (const piece of request.stream() as AsyncIterable<Buffer>) reported += piece.toString()
+          return delivered
+        }
+        for await (const piece of request.stream() as AsyncIterable<Buffer>) {
+          lengths.push(piece.length)
+          streamed += piece.toString('latin1')
+        }
+        return failed
+      }
+      await stage.open({ transports: { out: { deliver: (request) => read(request) } } })
+      await stage.queue.submit(submission('grace@example.net', text))
+      await stage.until('it is reported', () => reported !== '')
+      expect(streamed).toBe(text)
+      expect(Math.max(...lengths)).toBe(256 * 1024)
+      expect(reported).toContain('Subject: test')
     })
   })
 
