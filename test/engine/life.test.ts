@@ -71,6 +71,32 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('a bug')
+      },
+    ],
+    ['answers no delay', () => ({ kind: 'retry', delayMs: NaN }) as const],
+    ['answers nothing', () => undefined as never],
+  ])(
+    'a retry policy that %s is told, and the message is kept for a life with a better one',
+    async (_, decide) => {
+      await run(async (stage) => {
+        stage.answer = () => deferred
+        const queue = await stage.open({ retry: { ...fixedRetry([50]), decide } })
+        const { id } = await queue.submit(submission())
+        await stage.until('the policy is told', () => stage.warnings.includes('POLICY_INVALID'))
+        expect(stage.crashes).toEqual([])
+        expect(await stage.ids()).toEqual([id])
+        stage.answer = () => delivered
+        await stage.open({ retry: fixedRetry([50]) })
+        await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+      })
+    },
+  )
+
   test('a recipient that failed is reported to the sender, once, with the reason', async () => {
     await run(async (stage) => {
       stage.answer = (recipient) => (recipient === 'nobody@example.net' ? failed : delivered)
