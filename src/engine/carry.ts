@@ -8,11 +8,13 @@ import { frameBytes, kinds } from '../record/frame.js'
 import { encodeStart } from '../record/start.js'
 import type { Parts } from './parts.js'
 
-type Carrying = Pick<Parts, 'journal' | 'options'>
+type Carrying = Pick<Parts, 'journal' | 'lanes' | 'options'>
 
-/** Appends the new start, if there is room. Returns its position. */
+/** Appends the new start, if there is room. Returns its position. It names the lane that the message came from:
+ *    // 1. the last message of a lane that no policy names is started again  2. the suffix begins behind the start that the lane was
+ *    // last named by  3. the lane is retired while the message is active */
 export function appendCarrying(
-  { journal, options }: Carrying,
+  { journal, lanes, options }: Carrying,
   { place, carried }: DamagedMessage,
   claim: Claim,
 ): Position | undefined {
@@ -25,7 +27,9 @@ export function appendCarrying(
   const bytes = frameBytes(payload.length)
   if (journal.room(bytes, claim) !== 'yes') return undefined
   journal.open(bytes)
-  return journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
+  const start = journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
+  lanes.get(place.lane).namedAt = start
+  return start
 }
 
 export const carryingOf = (message: ActiveMessage): DamagedMessage => ({
