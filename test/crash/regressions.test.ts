@@ -5,7 +5,7 @@ import { failEach } from '../../src/sim/failing.js'
 import { QueueLife } from '../../src/sim/queue-life.js'
 import { QueueModel } from '../../src/sim/queue-model.js'
 import { randomRun } from '../../src/sim/random-run.js'
-import { afterwards, everything } from '../../src/sim/small-workloads.js'
+import { afterwards, carried, changedPolicy, everything, inOneLog } from '../../src/sim/small-workloads.js'
 import { lines } from './fixture.js'
 
 test('an idle queue takes no more checkpoints', async () => {
@@ -110,4 +110,23 @@ test('a spool file that came to be though its creation failed is not left behind
     })
     expect(lines(findings)).toEqual([])
   }
+})
+
+test('a lane in the journal that no policy names any more is not retired while a message from it is active', async () => {
+  const { findings } = await exhaust(inOneLog(carried), {
+    seed: 1,
+    order: 'fifo',
+    power: { statesMax: 1, exhaustiveUnitsMax: 0, randomStates: 0 },
+    kills: true,
+    secondEvery: 0,
+    secondStatesMax: 0,
+    after: changedPolicy(carried),
+    op: 84,
+  })
+  expect(lines(findings)).toEqual([])
+})
+
+test('the file of a cut-off submission does not come back for good', async () => {
+  const { findings } = await randomRun({ seed: 67, op: 216 })
+  expect(lines(findings)).toEqual([])
 })
