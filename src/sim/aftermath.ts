@@ -6,7 +6,7 @@ import { leftBehind } from './left-behind.js'
 import { textOf } from './error-text.js'
 import { QueueLife, type LifeOptions } from './queue-life.js'
 import type { QueueModel } from './queue-model.js'
-import { delivering, delivers, type Step, type VerbStep, type Workload } from './workload.js'
+import { canEnd, toItsEnd, type Step, type VerbStep, type Workload } from './workload.js'
 
 export interface AftermathOptions {
   readonly seed: number
@@ -26,8 +26,11 @@ export interface AftermathOptions {
 
 /** Longer than anything that a run waits for. */
 const longMs = 48 * 3_600_000
+/** Without room some wait, and look again and again. */
+const shortOfRoomMs = 40_000
 
-/** Lives on until nothing is left to happen; a life that only accepts is followed by one that delivers. The model has what is wrong.
+/** Lives on until nothing is left to happen; a life that only accepts, or has no room, is followed by one that delivers and has.
+ * The model has what is wrong.
  * @returns the last life, at its end */
 export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
   const life = lifeOf(options)
@@ -36,14 +39,14 @@ export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
   } catch (error) {
     options.model.violate('O8', `the run does not come to an end: ${textOf(error)}`)
   }
-  const isOver = life.world.stopped || life.ended !== undefined
+  const isOver = life.world.stopped || (life.ended !== undefined && !life.mayAnswer(life.ended.error))
   life.world.stop()
-  if (isOver || delivers(options.workload)) return life
+  if (isOver || canEnd(options.workload)) return life
   const { seed, workload } = options
   return aftermath({
     ...options,
     seed: seed + 1,
-    workload: delivering(workload),
+    workload: toItsEnd(workload),
     image: restOf(life, seed),
     wallMs: life.world.clock.wallMs() + 1,
     more: [],
@@ -67,7 +70,7 @@ function lifeOf(options: AftermathOptions): QueueLife {
     model,
     image,
     wallStartMs: wallMs,
-    gated: looks,
+    gated: looks && workload.roomBytes === undefined,
     ...(onOperation === undefined ? {} : { onOperation }),
   })
 }
@@ -77,7 +80,7 @@ async function liveOn(
   { model, workload, more = [], orders = [], looks = true }: AftermathOptions,
 ): Promise<void> {
   if (!(await life.open())) return
-  if (looks) {
+  if (looks && !life.isShortOfRoom) {
     await life.settleDown()
     if (!life.recovered && life.ended === undefined && !life.world.stopped)
       model.violate('O8', 'recovery does not come to an end')
@@ -85,6 +88,7 @@ async function liveOn(
     life.openGate()
   }
   life.plan(more, orders)
+  if (life.isShortOfRoom) return life.run(shortOfRoomMs)
   await life.run(longMs)
   if (life.world.stopped || life.ended !== undefined) return
   if (!life.recovered) model.violate('O8', 'recovery does not come to an end')
@@ -115,7 +119,7 @@ export async function runToEnd(life: QueueLife, workload: Workload): Promise<voi
 async function checkEnd(life: QueueLife, workload: Workload): Promise<void> {
   const { model, unansweredCount } = life
   if (unansweredCount > 0) model.violate('O8', `${unansweredCount} submissions and orders are never answered`)
-  if (!delivers(workload)) return life.list()
+  if (!canEnd(workload)) return life.list()
   if (life.releaseAll()) await life.run(2 * longMs)
   if (life.world.stopped || life.ended !== undefined) return
   model.drained(workload.warningAgesMs?.length ?? 0)

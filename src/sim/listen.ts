@@ -14,6 +14,7 @@ export interface Heard {
   readonly transport: ScriptedTransport
   readonly appendedBytes: number
   readonly mayCrash: boolean
+  readonly isShortOfRoom: boolean
   readonly reports: string[]
   recovered: boolean
   recoveredCount: number
@@ -48,7 +49,8 @@ export function listen(life: Heard, queue: Queue, workload: Workload): void {
     life.reports.push(message)
     if (code === 'MESSAGE_HELD' && id !== undefined && workload.setup.fruitlessRecoveriesMax !== undefined)
       model.heldByQueue(id)
-    else if (code !== 'FILE_SYSTEM' && !mayCrash) model.violate('O8', `warning ${code}: ${message}`)
+    else if (code !== 'FILE_SYSTEM' && !mayCrash && !(life.isShortOfRoom && code === 'DISK_FULL'))
+      model.violate('O8', `warning ${code}: ${message}`)
   })
   queue.on('crashed', ({ error }) => {
     life.end(error)

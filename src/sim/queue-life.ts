@@ -77,6 +77,7 @@ export class QueueLife {
       ...(faults === undefined ? {} : { faults }),
       observer: { before: (call) => this.#before(call) },
     })
+    this.disk.image.leave(workload.roomBytes ?? Infinity)
     const gate =
       options.gated === true ? new Promise<void>((resolve) => (this.#openGate = resolve)) : undefined
     this.transport = new ScriptedTransport({
@@ -92,7 +93,7 @@ export class QueueLife {
   /** Opens the queue. Resolves with false when it does not open: that the model was told, unless the device may fail. */
   async open(): Promise<boolean> {
     const { workload } = this.#options
-    const { world, mayCrash } = this
+    const { world } = this
     try {
       const queue = await world.settle(
         openQueue('queue', {
@@ -112,7 +113,7 @@ export class QueueLife {
     } catch (error) {
       if (world.stopped) return false
       this.end(error)
-      if (!mayCrash) this.model.violate('O8', `the queue does not open: ${textOf(error)}`)
+      if (!this.mayAnswer(error)) this.model.violate('O8', `the queue does not open: ${textOf(error)}`)
       return false
     }
   }
@@ -142,7 +143,8 @@ export class QueueLife {
         // A failed device and the end of a life leave it open whether the message is there.
         if (!isOpen(error)) model.refused(sender)
         const isExpected = form === 'cut' && (isOpen(error) || isWaybillError(error, 'DATA_INCOMPLETE'))
-        if (!isExpected && !this.mayCrash) model.violate('O8', `${sender} is refused: ${textOf(error)}`)
+        if (!isExpected && !this.mayAnswer(error))
+          model.violate('O8', `${sender} is refused: ${textOf(error)}`)
       },
     )
   }
@@ -190,7 +192,8 @@ export class QueueLife {
       },
       (error: unknown) => {
         this.#unanswered--
-        if (!isOpen(error) && !this.mayCrash) model.violate('O8', `a verb is refused: ${textOf(error)}`)
+        if (!isOpen(error) && !this.mayAnswer(error))
+          model.violate('O8', `a verb is refused: ${textOf(error)}`)
       },
     )
   }
@@ -202,6 +205,15 @@ export class QueueLife {
 
   get mayCrash(): boolean {
     return this.#options.mayCrash === true
+  }
+
+  get isShortOfRoom(): boolean {
+    return this.#options.workload.roomBytes !== undefined
+  }
+
+  /** Is this an error that nobody need be surprised at? */
+  mayAnswer(error: unknown): boolean {
+    return this.mayCrash || (this.isShortOfRoom && isWaybillError(error, 'DISK_FULL'))
   }
 
   openGate(): void {

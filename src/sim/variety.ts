@@ -1,6 +1,6 @@
 /** What sets runs apart beyond their mail and their orders: messages with recipients in frames of their own, data in every form,
  * addresses without a route, sites in trouble, senders who are warned, messages that recoveries give up on; and lives unlike the one
- * before: such as only accept, have another layout, or another policy.
+ * before: such as only accept, have another layout or another policy, or a disk with hardly any room.
  * Invariant: plain runs have none of it; what the others have is drawn by a generator of its own. */
 import { below, type Prng } from '../base/prng.js'
 import { frameRecipientsMax } from '../record/envelope.js'
@@ -28,6 +28,12 @@ const smallBatches: NonNullable<Setup['scheduler']> = {
   defaultRecipientLimit: 300,
   defaultRecipientRefillLimit: 100,
   defaultDestinationRecipientLimit: 200,
+}
+
+/** A site is given up on for a while at its first trouble. */
+const earlyDeath: NonNullable<Setup['scheduler']> = {
+  initialDestinationConcurrency: 1,
+  minimalBackoffTime: 1,
 }
 
 const forms: readonly Form[] = ['bytes', 'bytes', 'text', 'stream', 'stream', 'cut', 'reference']
@@ -62,7 +68,9 @@ export function varied(workload: Workload, prng: Prng): Workload {
     })),
     setup: {
       ...workload.setup,
-      ...(hasCrowds ? { ...crowdSetup, scheduler: pick([{}, smallBatches]) } : {}),
+      ...(hasCrowds
+        ? { ...crowdSetup, scheduler: pick([{}, smallBatches]) }
+        : { scheduler: pick([{}, earlyDeath]) }),
       ...(below(prng, 3) === 0 ? { fruitlessRecoveriesMax: 1 } : {}),
       deliver: below(prng, 5) > 0,
     },
@@ -76,6 +84,7 @@ export function varied(workload: Workload, prng: Prng): Workload {
 export function laterLife(workload: Workload, prng: Prng): Workload {
   const pick = pickWith(prng)
   const hasPolicy = below(prng, 3) === 0
+  const isShortOfRoom = below(prng, 4) === 0
   return {
     ...workload,
     setup: {
@@ -85,6 +94,7 @@ export function laterLife(workload: Workload, prng: Prng): Workload {
     },
     intervalsMs: hasPolicy ? pick(intervals) : workload.intervalsMs,
     otherIntervalsMs: [workload.intervalsMs, ...intervals],
+    ...(isShortOfRoom ? { roomBytes: pick([0, 1, 2, 3, 5]) * 16 * kibibyte } : {}),
   }
 }
 

@@ -70,6 +70,8 @@ export interface Workload {
   /** Ages at which the sender is told that a message is late, milliseconds. Default: none. */
   readonly warningAgesMs?: readonly number[]
   readonly lifetimeMs: number
+  /** Bytes that the disk has left when a life begins. Default: more than anybody needs. */
+  readonly roomBytes?: number | undefined
   /** The longest that a transport takes, milliseconds; 0: it answers at once. */
   readonly answerMs: number
 }
@@ -99,11 +101,15 @@ export const leastWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload, at
   Math.min(...[intervalsMs, ...otherIntervalsMs].map((each) => each[Math.min(attempts, each.length - 1)]!))
 
 /** Does a life that is set up like this attempt anything? */
-export const delivers = ({ setup }: Pick<Workload, 'setup'>): boolean => setup.deliver !== false
+export const delivers = ({ setup }: Workload): boolean => setup.deliver !== false
 
-/** The same, for a life that attempts what there is. */
-export const delivering = (workload: Workload): Workload => ({
+/** Can mail come to its end in such a life? It is attempted, and there is room. */
+export const canEnd = (workload: Workload): boolean => delivers(workload) && workload.roomBytes === undefined
+
+/** The same, for a life in which it can. */
+export const toItsEnd = (workload: Workload): Workload => ({
   ...workload,
+  roomBytes: undefined,
   setup: { ...workload.setup, deliver: true },
 })
 

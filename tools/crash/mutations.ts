@@ -463,4 +463,12 @@ export const mutations: readonly Mutation[] = [
     'const warnings = message.warnings;',
     ['random'],
   ),
+  one(
+    'appended-without-room',
+    'what ends a message is appended in the step in which room is seen',
+    'engine/composing.js',
+    'if (canStart() && hasRoom()) {',
+    'if (canStart()) {',
+    ['random'],
+  ),
 ]
