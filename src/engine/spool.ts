@@ -79,7 +79,7 @@ export class Spool {
       },
       abort: async () => {
         if (isOpen) await file.close()
-        await this.#disk.unlink(path)
+        await this.unlink(number)
         this.#pending.delete(number)
       },
     }
