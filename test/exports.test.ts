@@ -1,12 +1,10 @@
 /** What another project gets: the built package, its entries and their types, without what is only there for development. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { project, root } from './project.js'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
 }
@@ -14,18 +12,6 @@ const entries = Object.entries(manifest.exports).filter(([, target]) => typeof t
 const files = entries.flatMap(([, target]) =>
   typeof target === 'string' ? [] : [target.types, target.default],
 )
-
-/** A project that has installed it. */
-function project(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'waybill-project-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  mkdirSync(join(directory, 'node_modules'))
-  symlinkSync(root, join(directory, 'node_modules/waybill'))
-  for (const name of ['nodemailer', 'smtp-server', 'prom-client'])
-    symlinkSync(join(root, 'node_modules', name), join(directory, 'node_modules', name))
-  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
-  return directory
-}
 
 test('every entry is in the package', () => {
   const packed = JSON.parse(
