@@ -4,7 +4,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { availableParallelism, hostname as machineName } from 'node:os'
 import { join } from 'node:path'
-import { destination, pino, type Logger } from 'pino'
+import { pino, type Logger } from 'pino'
 import {
   fixedRetry,
   openQueue,
@@ -22,6 +22,7 @@ import { listenSmtp } from '../../src/relay/smtp-in.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
+import { descriptorSink, LogLines } from './log-lines.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import {
   formatEndpoint,
@@ -39,9 +40,6 @@ import {
 export const listeningFile = 'listening'
 
 const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as const
-/** Longest time that a line of the log waits for others. */
-const logFlushMs = 100
-
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export const serve: Command = {
@@ -138,14 +136,16 @@ async function run(args: Arguments): Promise<number | undefined> {
   })
   // In this turn: what happens before it is not counted.
   const registry = watch?.(queue)
-  // A write for each line costs as much as a tenth of the message that it tells of. SIGKILL takes the last lines with it.
-  const stderr = destination({ fd: 2, sync: false, minLength: 4096, periodicFlush: logFlushMs })
-  const log = pino({ level, base: null }, stderr)
+  // SIGKILL takes the last lines with it.
+  const lines = new LogLines(descriptorSink(2))
+  process.on('exit', () => lines.flushNow())
+  // What is told there stands in the log as well.
+  process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
+  const log = pino({ level, base: null }, lines)
   logEvents(queue, log)
   queue.on('crashed', ({ error }) => {
     if (error === undefined) return
     log.fatal({ err: error }, 'the queue has crashed')
-    stderr.flushSync()
     process.exit(1)
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
