@@ -4,6 +4,7 @@ import { isWaybillError } from '../src/errors.js'
 import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/catalogue.js'
 import { lineOf, parseArguments, UsageError } from './commands/command.js'
 import { helpOf, overviewOf } from './commands/help-text.js'
+import { print } from './commands/output.js'
 import { versionText } from './commands/version.js'
 
 /** For who meets damage: nothing is repaired in place. */
@@ -17,8 +18,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
     return 2
   }
   if (first === '--version' || first === '-V') {
-    process.stdout.write(`waybill ${versionText()}\n`)
-    return 0
+    return print(`waybill ${versionText()}\n`)
   }
   if (first === '--help' || first === '-h') return main(['help', ...words.slice(1)])
   const name = commandNameIn(words)
@@ -32,8 +32,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   const rest = words.slice(name.split(' ').length)
   const upToEnd = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
   if (upToEnd.includes('--help')) {
-    process.stdout.write(helpOf(name, command))
-    return 0
+    return print(helpOf(name, command))
   }
   try {
     return await command.run(parseArguments(command, rest))

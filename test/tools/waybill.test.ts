@@ -2,10 +2,10 @@ import { mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { RelayProcess } from '../end-to-end/relay-process.js'
+import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { openSink } from '../end-to-end/sink.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
-import { runWaybill, type Ended } from './command-process.js'
+import { runProgram, runWaybill, type Ended } from './command-process.js'
 
 let directory: string
 let relays: RelayProcess[] = []
@@ -80,6 +80,22 @@ test('a wrong option of serve leaves no directory behind', async () => {
   await waybill(['serve', '--queue', queue(), '--sessions', '0'])
   await expect(stat(queue())).rejects.toMatchObject({ code: 'ENOENT' })
 })
+
+test.each(['help', 'mailq --queue queue --json', 'mailq --help', '--version'])(
+  '%s fails when its output does not fit on the disk, and does not when its reader goes away',
+  async (args) => {
+    await waybill(['sendmail', '--queue', 'queue', 'a@example.org'], 'x\n')
+    const run = (to: string): Promise<Ended> =>
+      runProgram('bash', ['-c', `"${process.execPath}" "${waybillPath}" ${args} ${to}; exit $PIPESTATUS`], {
+        directory,
+      })
+    expect(await run('> /dev/full')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^waybill: ENOSPC.*\n$/) as string,
+    })
+    expect(await run('| true')).toMatchObject({ exitCode: 0, stderr: '' })
+  },
+)
 
 test('mail for a local recipient is delivered to its Maildir', async () => {
   const relay = await local()
