@@ -326,6 +326,28 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
   })
 })
 
+test.each([
+  { sender: undefined },
+  { lane: 'deferred', recipient: undefined },
+  { id: undefined },
+  { olderThan: null },
+  { olderThan: '0' },
+  { all: false },
+  { all: undefined },
+])('%o means no message, and certainly not every one', async (selector) => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 3)
+    const { queue } = stage
+    const wrong = selector as unknown as Selector
+    for (const verb of ['hold', 'release', 'requeue', 'delete', 'expire', 'flush'] as const)
+      expect(await codeOf(queue[verb](wrong))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.reroute(wrong, { nexthop: 'x' }))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.list(wrong)[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')
+    expect(await where(stage)).toHaveLength(3)
+  })
+})
+
 test('a verb that is aborted says so, and what it did stays done', async () => {
   const [, simulated] = stages[0]!
   await simulated(async (stage) => {
