@@ -64,7 +64,7 @@ test('the types are there for another project, and are those of nodemailer, smtp
     `import { createTransport } from 'nodemailer'
      import { Registry } from 'prom-client'
      import { SMTPServer } from 'smtp-server'
-     import { openQueue, type Queue } from 'waybill'
+     import { maildirTransport, openQueue, serveControl, smtpTransport, type Queue } from 'waybill'
      import { queueTransport } from 'waybill/nodemailer'
      import { prometheus } from 'waybill/prometheus'
      import { simulate } from 'waybill/sim'
@@ -75,6 +75,9 @@ test('the types are there for another project, and are those of nodemailer, smtp
      export const registry: Registry = prometheus(queue, new Registry())
      export const freeBytes: number = (await queue.room()).freeBytes
      export { openQueue, simulate }
+     // What is left to inference has names that another project can write down.
+     export const verbs = [queue.hold, queue.flush, queue.reroute, queue.list, queue.stats, queue.submit] as const
+     export const transports = [smtpTransport, maildirTransport, serveControl] as const
      // @ts-expect-error: a queue is no option
      export const wrong = smtpHandlers(queue, queue)
      // @ts-expect-error: nothing can be submitted to it
@@ -86,7 +89,8 @@ test('the types are there for another project, and are those of nodemailer, smtp
     exactOptionalPropertyTypes: true,
     module: 'nodenext',
     target: 'es2022',
-    noEmit: true,
+    declaration: true,
+    outDir: 'out',
     typeRoots: [join(root, 'node_modules/@types')],
     types: ['node'],
   }

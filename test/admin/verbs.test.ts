@@ -1,5 +1,6 @@
 /** The verbs on waiting, active and held mail, on both disks, over crashes. */
 import { describe, expect, test } from 'vitest'
+import type { FlushOptions } from '../../src/admin/flush.js'
 import type { QueueOptions } from '../../src/engine/options.js'
 import type { Selector } from '../../src/engine/selector.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
@@ -323,6 +324,7 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
     expect(await codeOf(queue.reroute(all, { transport: 'none', nexthop: 'x' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.reroute(all, { nexthop: '' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.flush(all, { perSecond: 0 }))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.flush(all, { rate: 5 } as FlushOptions))).toBe('OPTION_INVALID')
   })
 })
 

@@ -20,6 +20,7 @@ import { receivedBytesMax } from '../../src/relay/received.js'
 import { listenSmtpOnThread, type SmtpFrontOptions } from '../../src/relay/smtp-front.js'
 import { listenSmtp } from '../../src/relay/smtp-in.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
@@ -39,7 +40,6 @@ import {
 /** A file of the queue's directory: where its owner listens, for `waybill sendmail`. A hint: the owner may be gone. */
 export const listeningFile = 'listening'
 
-const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as const
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export const serve: Command = {
