@@ -23,6 +23,8 @@ test('every entry is in the package', () => {
   const paths = packed[0].files.map(({ path }) => `./${path}`)
   expect(paths).toEqual(expect.arrayContaining([...files, './dist/man/waybill.1', './README.md']))
   expect(paths.filter((path) => /\.\/(?:test|src|bench|node_modules)\//.test(path))).toEqual([])
+  // Of the tools, the command alone.
+  expect(paths.filter((path) => /^\.\/dist\/tools\/(?!waybill\.|commands\/)/.test(path))).toEqual([])
 })
 
 test('every entry can be imported, and has what the README imports', () => {
