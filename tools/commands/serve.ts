@@ -40,6 +40,9 @@ import {
 /** A file of the queue's directory: where its owner listens, for `waybill sendmail`. A hint: the owner may be gone. */
 export const listeningFile = 'listening'
 
+/** With a Received field above it, it is still what a queue takes. */
+const sizeBytesMost = 2000 * 1024 * 1024
+
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export const serve: Command = {
@@ -103,8 +106,9 @@ interface Settings {
 
 /** Every value is read before anything is opened, so that a wrong one changes nothing. */
 async function run(args: Arguments): Promise<number | undefined> {
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   if (args.isSet('relay') && args.isSet('maildir')) throw new UsageError('--relay or --maildir, not both')
+  if (args.isSet('relay-tls') && !args.isSet('relay'))
+    throw new UsageError('--relay-tls is for a server that --relay names')
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
   const settings: Settings = {
@@ -117,6 +121,8 @@ async function run(args: Arguments): Promise<number | undefined> {
   const transport = transportOf(args, settings)
   const retry = retryOf(args)
   const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
+  if (sizeBytesMax < 1 || sizeBytesMax > sizeBytesMost)
+    throw new UsageError('--size-limit is from 1 to 2000M')
   const server = { ...serverOf(args, settings), sizeBytesMax }
   const hasThread = parseYes(
     'smtp-thread',
