@@ -137,6 +137,7 @@ test('-v tells where the message lies, or who took it', async () => {
 
 const isRoot = process.getuid?.() === 0
 const nobody = 65_534
+const asUser = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups']
 
 test.skipIf(!isRoot)(
   'who may not open the queue gives the message to its relay; 75 when it does not answer',
@@ -147,10 +148,7 @@ test.skipIf(!isRoot)(
     const asNobody = (): Promise<Ended> =>
       runProgram(
         'setpriv',
-        [
-          ...[`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', process.execPath, waybillPath],
-          ...['sendmail', '-f', 'a@example.org', '--queue', queue(), 'a@example.net'],
-        ],
+        [...asUser, process.execPath, waybillPath, 'sendmail', '--queue', queue(), 'a@example.net'],
         { directory, input: text },
       )
     expect(await asNobody()).toEqual({ exitCode: 0, stdout: '', stderr: '' })
