@@ -1,12 +1,10 @@
 /** What another project gets: the built package, its entries and their types, without what is only there for development. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { project, root } from './project.js'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
 }
@@ -14,18 +12,6 @@ const entries = Object.entries(manifest.exports).filter(([, target]) => typeof t
 const files = entries.flatMap(([, target]) =>
   typeof target === 'string' ? [] : [target.types, target.default],
 )
-
-/** A project that has installed it. */
-function project(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'waybill-project-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  mkdirSync(join(directory, 'node_modules'))
-  symlinkSync(root, join(directory, 'node_modules/waybill'))
-  for (const name of ['nodemailer', 'smtp-server', 'prom-client'])
-    symlinkSync(join(root, 'node_modules', name), join(directory, 'node_modules', name))
-  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
-  return directory
-}
 
 test('every entry is in the package', () => {
   const packed = JSON.parse(
@@ -37,6 +23,8 @@ test('every entry is in the package', () => {
   const paths = packed[0].files.map(({ path }) => `./${path}`)
   expect(paths).toEqual(expect.arrayContaining([...files, './dist/man/waybill.1', './README.md']))
   expect(paths.filter((path) => /\.\/(?:test|src|bench|node_modules)\//.test(path))).toEqual([])
+  // Of the tools, the command alone.
+  expect(paths.filter((path) => /^\.\/dist\/tools\/(?!waybill\.|commands\/)/.test(path))).toEqual([])
 })
 
 test('every entry can be imported, and has what the README imports', () => {
@@ -78,7 +66,7 @@ test('the types are there for another project, and are those of nodemailer, smtp
     `import { createTransport } from 'nodemailer'
      import { Registry } from 'prom-client'
      import { SMTPServer } from 'smtp-server'
-     import { openQueue, type Queue } from 'waybill'
+     import { maildirTransport, openQueue, serveControl, smtpTransport, type Queue } from 'waybill'
      import { queueTransport } from 'waybill/nodemailer'
      import { prometheus } from 'waybill/prometheus'
      import { simulate } from 'waybill/sim'
@@ -89,6 +77,9 @@ test('the types are there for another project, and are those of nodemailer, smtp
      export const registry: Registry = prometheus(queue, new Registry())
      export const freeBytes: number = (await queue.room()).freeBytes
      export { openQueue, simulate }
+     // What is left to inference has names that another project can write down.
+     export const verbs = [queue.hold, queue.flush, queue.reroute, queue.list, queue.stats, queue.submit] as const
+     export const transports = [smtpTransport, maildirTransport, serveControl] as const
      // @ts-expect-error: a queue is no option
      export const wrong = smtpHandlers(queue, queue)
      // @ts-expect-error: nothing can be submitted to it
@@ -100,7 +91,8 @@ test('the types are there for another project, and are those of nodemailer, smtp
     exactOptionalPropertyTypes: true,
     module: 'nodenext',
     target: 'es2022',
-    noEmit: true,
+    declaration: true,
+    outDir: 'out',
     typeRoots: [join(root, 'node_modules/@types')],
     types: ['node'],
   }

@@ -4,11 +4,12 @@ import { isWaybillError } from '../src/errors.js'
 import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/catalogue.js'
 import { lineOf, parseArguments, UsageError } from './commands/command.js'
 import { helpOf, overviewOf } from './commands/help-text.js'
+import { print } from './commands/output.js'
 import { versionText } from './commands/version.js'
 
 /** For who meets damage: nothing is repaired in place. */
 const wayOut =
-  'waybill: `waybill log verify DIR` shows the damage, `waybill log rescue DIR --to NEW` copies what is whole to a new queue\n'
+  'waybill: `waybill log verify --queue DIR` shows the damage, `waybill log rescue DIR --to NEW` copies what is whole to a new queue\n'
 
 async function main(words: readonly string[]): Promise<number | undefined> {
   const [first] = words
@@ -17,23 +18,22 @@ async function main(words: readonly string[]): Promise<number | undefined> {
     return 2
   }
   if (first === '--version' || first === '-V') {
-    process.stdout.write(`waybill ${versionText()}\n`)
-    return 0
+    return print(`waybill ${versionText()}\n`)
   }
   if (first === '--help' || first === '-h') return main(['help', ...words.slice(1)])
   const name = commandNameIn(words)
   const command = name === undefined ? undefined : await loadCommand(name)
   if (name === undefined || command === undefined) {
     const longer = commandNames.filter((known) => known.startsWith(`${first} `))
+    if (longer.length > 0 && ['--help', '-h'].includes(words[1] ?? '')) return main(['help', first])
     const reason = longer.length === 0 ? `no command '${first}'` : `which of ${longer.join(', ')}?`
     process.stderr.write(`waybill: ${reason}; \`waybill help\` lists them\n`)
     return 2
   }
   const rest = words.slice(name.split(' ').length)
   const upToEnd = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
-  if (upToEnd.includes('--help')) {
-    process.stdout.write(helpOf(name, command))
-    return 0
+  if (upToEnd.includes('--help') || (upToEnd.includes('-h') && command.options['h'] === undefined)) {
+    return print(helpOf(name, command))
   }
   try {
     return await command.run(parseArguments(command, rest))

@@ -2,12 +2,23 @@
  * Invariant: they are the relay's own, so `250` to the data means durable here as there. Who may send, greetings, TLS and
  * authentication are the embedder's: without a check of his the server takes mail from everyone.
  * Replies bring their enhanced codes (RFC 2034); smtp-server writes none of its own unless `hideENHANCEDSTATUSCODES: false`. */
+import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import {
   smtpHandlers as relayHandlers,
   type SmtpHandlerOptions,
   type SmtpHandlers,
   type SubmitPort,
 } from '../relay/smtp-handlers.js'
+
+const names: OptionNames<SmtpHandlerOptions> = {
+  hostname: true,
+  sizeBytesMax: true,
+  recipientCountMax: true,
+  received: true,
+  hopCountMax: true,
+  clock: true,
+  onError: true,
+}
 
 export type { SmtpHandlerOptions, SmtpHandlers, SubmitPort }
 
@@ -17,6 +28,7 @@ export type { SmtpHandlerOptions, SmtpHandlers, SubmitPort }
  * `onMailFrom` of the embedder's own answers in a later turn, for the reason below.
  * @throws WaybillError OPTION_INVALID */
 export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}): SmtpHandlers {
+  checkOptionNames(options, names)
   const handlers = relayHandlers(queue, options)
   return {
     ...handlers,

@@ -1,5 +1,6 @@
 /** What is deferred is attempted now, so many messages a second: an outage should not end in a flood.
  * They are started where they wait, in the order of their lanes; what the crash of a flush leaves is deferred as before. */
+import { checkOptionNames } from '../base/option-names.js'
 import { hasManyMarks } from '../engine/capture.js'
 import type { Selected } from '../engine/listing.js'
 import { selected } from '../engine/listing.js'
@@ -27,6 +28,7 @@ export async function flush(
   options: FlushOptions,
 ): Promise<VerbResult> {
   requireSelection(selector)
+  checkOptionNames(options, { perSecond: true, signal: true, onProgress: true })
   const { perSecond = perSecondUsual } = options
   if (!(perSecond > 0))
     throw new WaybillError('OPTION_INVALID', `${perSecond} is not a number above 0`, { option: 'perSecond' })

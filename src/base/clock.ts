@@ -17,14 +17,13 @@ export interface Clock {
   soon(callback: () => void): void
 }
 
-/** The system's clock. Its timers do not keep a process alive: a queue with nothing to do is no reason to run. */
+/** The system's clock. Its timers keep the process alive: what waits for one is work to do, and a queue with nothing to do has none. */
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   after: (delayMs, callback) => {
     // Node runs a longer timer at once (its delay is a signed 32-bit number).
     const timer = setTimeout(callback, Math.min(delayMs, 0x7fffffff))
-    timer.unref()
     return { cancel: () => clearTimeout(timer) }
   },
   soon: (callback) => {

@@ -4,6 +4,16 @@
 import { WaybillError } from '../errors.js'
 
 const noRoom: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
+/** What an operator can do something about. */
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOENT: 'there is no such file or directory',
+  ENOTDIR: 'this is no directory',
+  EMFILE: 'this process has too many files open',
+  ENFILE: 'the machine has too many files open',
+}
 const syncs: ReadonlySet<string> = new Set(['sync', 'syncDirectory', 'write synced'])
 
 /** @param errno the system's code, or `undefined` for a short count */
@@ -19,7 +29,7 @@ export function diskFailure(
     ? 'no room on the disk'
     : errno === undefined
       ? 'short count'
-      : 'the disk refused a call'
+      : (reasons[errno] ?? 'the disk refused a call')
   return new WaybillError(full ? 'DISK_FULL' : 'DISK_FAILED', reason, place, cause)
 }
 

@@ -41,12 +41,16 @@ class NodeDisk implements Disk {
   }
 
   async makeDirectory(path: string): Promise<void> {
-    const created = await this.#calls.run<boolean>('makeDirectory', path, (answer) => {
-      fs.mkdir(this.#at(path), directoryAccess, (error) => {
-        if (error?.code !== 'EEXIST') answer(error, true)
-        else fs.stat(this.#at(path), (_, stats) => answer(stats?.isDirectory() ? null : error, false))
-      })
-    })
+    const created = await this.#calls.run<boolean>(
+      'makeDirectory',
+      path === '' ? this.#root : path,
+      (answer) => {
+        fs.mkdir(this.#at(path), directoryAccess, (error) => {
+          if (error?.code !== 'EEXIST') answer(error, true)
+          else fs.stat(this.#at(path), (_, stats) => answer(stats?.isDirectory() ? null : error, false))
+        })
+      },
+    )
     // Nobody else can make the root's own name durable: its directory is not ours.
     if (path === '' && created) await this.#syncDirectory(dirname(this.#root), path)
   }

@@ -54,7 +54,7 @@ export class Accept {
       if (typeof data === 'string') return this.#submitBytes(submission, envelope, Buffer.from(data))
       if (Buffer.isBuffer(data)) return this.#submitBytes(submission, envelope, data)
       if (isReadable(data)) return this.#submitStream(submission, envelope, data)
-      const group = this.#group(envelope, { kind: 'ref', ref: checkRef(data?.ref) }, 0, 0)
+      const group = this.#group(envelope, { kind: 'ref', ref: checkRef(data) }, 0, 0)
       return this.#append(submission, group, undefined, undefined)
     } catch (error) {
       return Promise.reject(error)

@@ -1,5 +1,6 @@
 /** What `openQueue` can be told. Every number has a unit, a default and bounds, checked here and nowhere else. */
 import { systemClock, type Clock } from '../base/clock.js'
+import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { systemPrng, type Prng } from '../base/prng.js'
 import { isReportingMta } from '../bounce/report.js'
 import type { AttemptOptions } from '../delivery/attempt.js'
@@ -66,12 +67,38 @@ export interface EngineOptions extends Required<Omit<QueueOptions, 'disk'>> {
   readonly disk: Disk
 }
 
+const names: OptionNames<QueueOptions> = {
+  transports: true,
+  route: true,
+  retry: true,
+  scheduler: true,
+  deliver: true,
+  attempt: true,
+  reportingMta: true,
+  dataBytesMax: true,
+  inlineBytesMax: true,
+  recipientCountMax: true,
+  activeCountMax: true,
+  segmentBytes: true,
+  laneSegmentBytes: true,
+  freeBytesMin: true,
+  layout: true,
+  suffixBytesMax: true,
+  checkpointIntervalMs: true,
+  fruitlessRecoveriesMax: true,
+  clock: true,
+  prng: true,
+  disk: true,
+}
+
 const mebibyte = 1024 * 1024
 
 /** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
 export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   if (typeof given?.route !== 'function' || typeof given.transports !== 'object' || given.transports === null)
     throw new WaybillError('OPTION_INVALID', '`transports` and `route` say where mail goes; both are needed')
+  checkOptionNames(given, names)
+  checkOptionNames(given.attempt ?? {}, { deadlineMs: true }, 'attempt')
   for (const [name, transport] of Object.entries(given.transports))
     if (typeof transport?.deliver !== 'function')
       throw new WaybillError('OPTION_INVALID', `the transport has no deliver()`, {
@@ -90,7 +117,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     route: given.route,
     retry: checkPolicy(given.retry ?? postfixRetry()),
     scheduler: given.scheduler ?? {},
-    deliver: given.deliver ?? true,
+    deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
     attempt: given.attempt ?? {},
     reportingMta: checkHost(given.reportingMta ?? 'localhost'),
     dataBytesMax: integer('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
@@ -171,8 +198,8 @@ function blocks(option: string, value: number, leastBlocks: number, most: number
   return value
 }
 
-function oneOf<T extends string>(option: string, value: T, values: readonly T[]): T {
+function oneOf<T extends string | boolean>(option: string, value: T, values: readonly T[]): T {
   if (!values.includes(value))
-    throw new WaybillError('OPTION_INVALID', `'${value}' is none of ${values.join(', ')}`, { option })
+    throw new WaybillError('OPTION_INVALID', `'${String(value)}' is none of ${values.join(', ')}`, { option })
   return value
 }

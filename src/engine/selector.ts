@@ -1,4 +1,6 @@
-/** Which messages an operator means: every member that is given must hold. */
+/** Which messages an operator means: every member that is given must hold.
+ * Invariant: a member that is there says something. One that is undefined is refused, not left out:
+ *   // 1. delete({ sender: user.address })  2. there is no such user's address  3. all mail is gone */
 import { WaybillError } from '../errors.js'
 import type { LaneKind } from '../lane/lane.js'
 import { queueNameOf, type QueueName } from '../lane/queue-name.js'
@@ -37,18 +39,24 @@ const members = ['id', 'sender', 'recipient', 'nexthop', 'lane', 'olderThan', 'l
 /** @throws WaybillError OPTION_INVALID */
 export function checkSelector(selector: Selector): void {
   const { lane, olderThan, all } = selector
-  for (const name of Object.keys(selector))
+  for (const [name, value] of Object.entries(selector)) {
+    const place = { option: `selector.${name}` }
     if (!members.includes(name))
-      throw new WaybillError('OPTION_INVALID', `a selector has ${members.join(', ')}`, {
-        option: `selector.${name}`,
-      })
+      throw new WaybillError('OPTION_INVALID', `a selector has ${members.join(', ')}`, place)
+    if (value === undefined)
+      throw new WaybillError('OPTION_INVALID', 'a member without a value does not mean every message', place)
+  }
+  if (all !== undefined && all !== true)
+    throw new WaybillError('OPTION_INVALID', 'every message is meant by `true`, by nothing else', {
+      option: 'all',
+    })
   const named = ['incoming', 'active', 'deferred', 'hold']
   if (lane !== undefined && typeof lane !== 'number' && !named.includes(lane))
     throw new WaybillError('OPTION_INVALID', `'${String(lane)}' is no lane`, { option: 'lane' })
-  if (all !== undefined && all !== true)
-    throw new WaybillError('OPTION_INVALID', 'all is true or left out', { option: 'all' })
-  if (olderThan !== undefined && !(olderThan >= 0))
-    throw new WaybillError('OPTION_INVALID', 'an age is not negative', { option: 'olderThan' })
+  if (olderThan !== undefined && !(typeof olderThan === 'number' && olderThan >= 0))
+    throw new WaybillError('OPTION_INVALID', 'an age is a number of milliseconds, not negative', {
+      option: 'olderThan',
+    })
   const texts = ['id', 'sender', 'recipient', 'nexthop', 'lastStatus'] as const
   for (const option of texts)
     if (selector[option] !== undefined && typeof selector[option] !== 'string')

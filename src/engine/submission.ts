@@ -63,7 +63,12 @@ function isAnyInternational(addresses: readonly string[]): boolean {
 }
 
 /** @throws WaybillError OPTION_INVALID */
-export function checkRef(ref: unknown): string {
+export function checkRef(data: unknown): string {
+  if (typeof data !== 'object' || data === null || !('ref' in data))
+    throw new WaybillError('OPTION_INVALID', 'data is a string, a Buffer, a Readable or { ref }', {
+      option: 'data',
+    })
+  const { ref } = data
   if (typeof ref !== 'string' || ref === '' || Buffer.byteLength(ref) > refBytesMax)
     throw new WaybillError('OPTION_INVALID', `a reference is a text of 1 to ${refBytesMax} bytes`, {
       option: 'data.ref',

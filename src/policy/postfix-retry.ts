@@ -3,6 +3,7 @@
  * between two of them is met on average, by jitter. Postfix itself has no jitter: a site that was down gets all its mail at
  * once, every 4000 s. */
 import { assert } from '../base/assert.js'
+import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { WaybillError } from '../errors.js'
 import { checkDurationMs } from './duration.js'
 import { checkJitter, intervalFor, intervalsOf, jitterDefault } from './intervals.js'
@@ -22,11 +23,21 @@ export interface PostfixRetryOptions {
   readonly jitter?: number
 }
 
+const names: OptionNames<PostfixRetryOptions> = {
+  minimalBackoffTimeMs: true,
+  maximalBackoffTimeMs: true,
+  maximalQueueLifetimeMs: true,
+  bounceQueueLifetimeMs: true,
+  delayWarningTimeMs: true,
+  jitter: true,
+}
+
 const fiveDaysMs = 5 * 86_400_000
 
 /** @throws WaybillError OPTION_INVALID
  * @see Postfix postconf(5), minimal_backoff_time and its neighbours */
 export function postfixRetry(options: PostfixRetryOptions = {}): RetryPolicy {
+  checkOptionNames(options, names)
   const lowMs = checkDurationMs(options.minimalBackoffTimeMs ?? 300_000, 'minimalBackoffTimeMs', 1)
   const highMs = checkDurationMs(options.maximalBackoffTimeMs ?? 4_000_000, 'maximalBackoffTimeMs', 1)
   const lifetimeMs = checkDurationMs(

@@ -8,7 +8,9 @@ import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { assert } from '../base/assert.js'
 import { systemClock, type Clock } from '../base/clock.js'
+import { checkOptionNames } from '../base/option-names.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../delivery/transport.js'
+import { WaybillError } from '../errors.js'
 import { mailboxName } from './mailbox-name.js'
 
 /** Mailboxes written at the same time for one message. */
@@ -29,8 +31,12 @@ export interface MaildirOptions {
   readonly clock?: Clock
 }
 
-/** Nobody but this transport may write a name of its form. Data is kept as accepted: with the CRLF of SMTP, readers take both. */
+/** Nobody but this transport may write a name of its form. Data is kept as accepted: with the CRLF of SMTP, readers take both.
+ * @throws WaybillError OPTION_INVALID */
 export function maildirTransport(options: MaildirOptions): Transport {
+  checkOptionNames(options, { directory: true, hostname: true, clock: true })
+  if (typeof options.directory !== 'string' || options.directory === '')
+    throw new WaybillError('OPTION_INVALID', 'mailboxes are made in a directory', { option: 'directory' })
   const host = (options.hostname ?? hostname()).replace(/[^\w.-]/g, '-') || 'localhost'
   /** Whoever delivers to a mailbox waits until its own name is durable. */
   const made = new Map<string, Promise<void>>()

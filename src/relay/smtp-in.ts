@@ -58,7 +58,10 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     },
     (address) => (isTrusted(address) ? 0 : greetDelayMs),
   )
-  server.on('error', onError)
+  let isListening = false
+  // A port that cannot be had is told to who asked for it, and is no client's trouble.
+  server.on('error', (error) => void (isListening && onError(error)))
   const bound = await listening(server.server, options.host, options.port)
+  isListening = true
   return { ...bound, close: () => server.abandon() }
 }

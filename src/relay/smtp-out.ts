@@ -6,10 +6,9 @@
  * Data leaves as it was accepted, dots doubled as RFC 5321 §4.5.2 asks. SMTP has no form for a bare CR or LF: each leaves as CRLF
  * (and cannot end the data early at a server that takes it for a line's end). */
 import { isAscii } from 'node:buffer'
-import type { ConnectionOptions } from 'node:tls'
 import { assert } from '../base/assert.js'
 import { isInternational } from '../base/mail-address.js'
-import { systemClock, type Clock } from '../base/clock.js'
+import { systemClock } from '../base/clock.js'
 import type {
   DeliveryRequest,
   DeliveryResult,
@@ -17,58 +16,19 @@ import type {
   SiteTrouble,
   Transport,
 } from '../delivery/transport.js'
-import { WaybillError } from '../errors.js'
 import { ConnectionPool } from './connection-pool.js'
 import { SmtpClient, type ClientError, type Mail, type Transaction } from './smtp-client.js'
+import { checkSmtpOptions, type SmtpTransportOptions } from './smtp-out-options.js'
 import { resultOf, siteOfError } from './smtp-outcome.js'
 import { isClosing } from './smtp-reply.js'
 
 /** Data over this is sent as a stream, bytes. */
 const streamedBytesMin = 1 << 20
 
-export interface SmtpTransportOptions {
-  /** Server for all mail; without it, mail goes to the nexthop, `host` or `host:port` or `[address]:port`. */
-  readonly host?: string
-  /** 25 unless told (465 with implicit TLS). */
-  readonly port?: number
-  /** What we call ourselves in EHLO; the machine's name unless told. */
-  readonly hostname?: string
-  /** `opportunistic` (unless told): encrypted if the server offers it, whoever it is. `required`: STARTTLS with a certificate that
-   * verifies. `implicit`: the same from the first byte. `none`: never. */
-  readonly tls?: 'none' | 'opportunistic' | 'required' | 'implicit'
-  /** More for `tls.connect`. */
-  readonly tlsOptions?: ConnectionOptions
-  /** Only with verified TLS, `required` or `implicit`. */
-  readonly auth?: { readonly user: string; readonly pass: string }
-  /** Milliseconds from the first packet to a session that is ready; 30 000 unless told. */
-  readonly connectTimeoutMs?: number
-  /** Milliseconds for the greeting; 30 000 unless told. */
-  readonly greetingTimeoutMs?: number
-  /** Milliseconds without a byte before the connection is given up; 300 000 unless told. */
-  readonly silenceTimeoutMs?: number
-  readonly connectionReuse?: {
-    /** Milliseconds that an unused connection is kept, 2000 unless told; 0 uses none again. */
-    readonly idleMs?: number
-    /** Messages over one connection, 1000 unless told. */
-    readonly messagesMax?: number
-  }
-  /** Open connections, 200 unless told; an attempt waits for a place. The scheduler's limits are meant to be lower. */
-  readonly connectionsMax?: number
-  readonly clock?: Clock
-}
-
 /** @throws WaybillError OPTION_INVALID */
 export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
+  checkSmtpOptions(options)
   const { tls = 'opportunistic', auth } = options
-  if (auth !== undefined && tls !== 'required' && tls !== 'implicit') {
-    throw new WaybillError(
-      'OPTION_INVALID',
-      'credentials travel only over TLS that is required or implicit',
-      {
-        option: 'auth',
-      },
-    )
-  }
   const pool = new ConnectionPool(
     {
       idleMs: options.connectionReuse?.idleMs ?? 2000,

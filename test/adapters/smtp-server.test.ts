@@ -260,3 +260,10 @@ test('limits that leave no room are refused when the handlers are made', () => {
       expect.objectContaining({ code: 'OPTION_INVALID' }) as Error,
     )
 })
+
+test('a handler option that there is not is refused', () => {
+  const options = { sizeLimit: 1000 } as SmtpHandlerOptions
+  expect(() => smtpHandlers(memoryQueue(), options)).toThrow(
+    expect.objectContaining({ code: 'OPTION_INVALID', place: { option: 'sizeLimit' } }),
+  )
+})

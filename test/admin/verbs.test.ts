@@ -1,5 +1,6 @@
 /** The verbs on waiting, active and held mail, on both disks, over crashes. */
 import { describe, expect, test } from 'vitest'
+import type { FlushOptions } from '../../src/admin/flush.js'
 import type { QueueOptions } from '../../src/engine/options.js'
 import type { Selector } from '../../src/engine/selector.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
@@ -325,6 +326,29 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
     expect(await codeOf(queue.reroute(all, { transport: 'none', nexthop: 'x' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.reroute(all, { nexthop: '' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.flush(all, { perSecond: 0 }))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.flush(all, { rate: 5 } as FlushOptions))).toBe('OPTION_INVALID')
+  })
+})
+
+test.each([
+  { sender: undefined },
+  { lane: 'deferred', recipient: undefined },
+  { id: undefined },
+  { olderThan: null },
+  { olderThan: '0' },
+  { all: false },
+  { all: undefined },
+])('%o means no message, and certainly not every one', async (selector) => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 3)
+    const { queue } = stage
+    const wrong = selector as unknown as Selector
+    for (const verb of ['hold', 'release', 'requeue', 'delete', 'expire', 'flush'] as const)
+      expect(await codeOf(queue[verb](wrong))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.reroute(wrong, { nexthop: 'x' }))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.list(wrong)[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')
+    expect(await where(stage)).toHaveLength(3)
   })
 })
 

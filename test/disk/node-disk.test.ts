@@ -100,3 +100,11 @@ test('close and syncDirectory leave no descriptor behind, failed or not', async 
   expect(await refusal(disk.syncDirectory('a'))).toBe('DISK_FAILED ENOTDIR')
   expect(await openFiles()).toEqual([])
 })
+
+test('a root that cannot be made is named, with what an operator would say', async () => {
+  const path = join(root, 'no', 'queue')
+  await expect(nodeDisk(path).makeDirectory('')).rejects.toMatchObject({
+    code: 'DISK_FAILED',
+    message: `there is no such file or directory (path ${path}, operation makeDirectory, errno ENOENT)`,
+  })
+})

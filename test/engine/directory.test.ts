@@ -168,6 +168,9 @@ test('options outside their bounds are refused before anything is touched', asyn
       [{ layout: 'both' }, 'layout'],
       [{ checkpointIntervalMs: -1 }, 'checkpointIntervalMs'],
       [{ fruitlessRecoveriesMax: -1 }, 'fruitlessRecoveriesMax'],
+      [{ deliver: 'no' }, 'deliver'],
+      [{ segmentByte: 1 }, 'segmentByte'],
+      [{ attempt: { deadline: 1000 } }, 'attempt.deadline'],
     ]
     for (const [part, option] of bad)
       await expect(openQueue(fresh, { ...good, ...part } as QueueOptions)).rejects.toMatchObject({

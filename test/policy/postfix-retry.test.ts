@@ -98,3 +98,11 @@ test.each<PostfixRetryOptions>([
 ])('%j is refused as OPTION_INVALID', (options) => {
   expect(refusal(() => postfixRetry(options))?.code).toBe('OPTION_INVALID')
 })
+
+test('a parameter that there is not is refused', () => {
+  const options = { minimalBackoffTime: 60_000 } as PostfixRetryOptions
+  expect(refusal(() => postfixRetry(options))).toMatchObject({
+    code: 'OPTION_INVALID',
+    place: { option: 'minimalBackoffTime' },
+  })
+})

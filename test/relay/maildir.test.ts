@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { mailboxName } from '../../src/relay/mailbox-name.js'
-import { maildirTransport } from '../../src/relay/maildir.js'
+import { maildirTransport, type MaildirOptions } from '../../src/relay/maildir.js'
 import { deliver, requestOf, someData } from './request.js'
 
 let directory: string
@@ -145,3 +145,12 @@ test('long addresses have short names, different for different addresses', () =>
   expect(new Set(names).size).toBe(2)
   for (const name of names) expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255)
 })
+
+test.each([{}, { directory: '' }, { directory: 'x', host: 'y' }])(
+  'mailboxes nowhere are refused: %o',
+  (options) => {
+    expect(() => maildirTransport(options as MaildirOptions)).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID' }),
+    )
+  },
+)

@@ -1,7 +1,8 @@
 /** A transport and a server by script, both closed after the test. */
 import { onTestFinished } from 'vitest'
 import type { Transport } from '../../src/delivery/transport.js'
-import { smtpTransport, type SmtpTransportOptions } from '../../src/relay/smtp-out.js'
+import { smtpTransport } from '../../src/relay/smtp-out.js'
+import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { foreignServer, type Answer, type ForeignServer, type ForeignSession } from './foreign-server.js'
 
 export async function scripted(

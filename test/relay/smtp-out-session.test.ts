@@ -5,6 +5,7 @@ import { SMTPServer } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
 import type { DeliveryRequest } from '../../src/delivery/transport.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
+import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { deliver, requestOf, someData } from './request.js'
 import { between, transportOf } from './smtp-out-fixture.js'
 
@@ -229,6 +230,19 @@ test('required TLS is not given up at a server without it', async () => {
 
 test('credentials without verified TLS are refused at once', () => {
   expect(() => smtpTransport({ auth: { user: 'u', pass: 'p' } })).toThrow(/TLS/)
+})
+
+test.each([
+  [{ hots: 'mx.example.net' }, 'hots'],
+  [{ tls: 'require' }, 'tls'],
+  [{ tls: true }, 'tls'],
+  [{ port: '25' }, 'port'],
+  [{ port: 65_536 }, 'port'],
+  [{ connectionReuse: { idle: 5 } }, 'connectionReuse.idle'],
+])('a mistake in the options is refused, lest mail goes astray or unencrypted: %o', (options, option) => {
+  expect(() => smtpTransport(options as SmtpTransportOptions)).toThrow(
+    expect.objectContaining({ code: 'OPTION_INVALID', place: { option } }),
+  )
 })
 
 test('a reference cannot be sent, and is tried again', async () => {

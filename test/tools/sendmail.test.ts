@@ -1,14 +1,14 @@
 /** What cron, PHP, git send-email and mailx call, and what they get. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openQueue, WaybillError, type ErrorCode, type ListedMessage } from '../../src/index.js'
 import { sysexitOfError, sysexitOfResult } from '../../tools/commands/sysexits.js'
-import { RelayProcess } from '../end-to-end/relay-process.js'
+import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { openSink } from '../end-to-end/sink.js'
-import { runWaybill, type Ended } from './command-process.js'
+import { runProgram, runWaybill, type Ended } from './command-process.js'
 
 let directory: string
 let relay: RelayProcess | undefined
@@ -127,10 +127,51 @@ test('-v tells where the message lies, or who took it', async () => {
   )
   relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
   await relay.start()
-  expect((await sendmail(['-v', 'a@example.net'], text)).stderr).toBe(
-    `waybill sendmail: taken by 127.0.0.1:${relay.endpoint.port}\n`,
+  const taken = await sendmail(['-v', 'a@example.net'], text)
+  expect(taken.stderr).toMatch(
+    new RegExp(
+      `^waybill sendmail: taken by 127.0.0.1:${relay.endpoint.port}: 250 2.0.0 queued as [0-9A-Z]{16}\n$`,
+    ),
   )
 })
+
+const isRoot = process.getuid?.() === 0
+const nobody = 65_534
+const asUser = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups']
+
+test.skipIf(!isRoot)(
+  'who may not open the queue gives the message to its relay; 75 when it does not answer',
+  async () => {
+    relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+    await relay.start()
+    await chmod(directory, 0o755)
+    const asNobody = (): Promise<Ended> =>
+      runProgram(
+        'setpriv',
+        [...asUser, process.execPath, waybillPath, 'sendmail', '--queue', queue(), 'a@example.net'],
+        { directory, input: text },
+      )
+    expect(await asNobody()).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+    await relay.kill()
+    expect(await asNobody()).toMatchObject({
+      exitCode: 75,
+      stderr: expect.stringContaining('no relay answers') as string,
+    })
+  },
+)
+
+test.skipIf(!isRoot)(
+  'root leaves nothing in a queue of somebody else that its owner may not open',
+  async () => {
+    await sendmail(['a@example.net'], text)
+    await runProgram('chown', ['-R', `${nobody}:${nobody}`, directory], { directory })
+    for (let i = 0; i < 2; i++) expect(await sendmail(['a@example.net'], text)).toMatchObject({ exitCode: 0 })
+    const held = await runWaybill(['hold', '--queue', queue(), '--all'], { directory })
+    expect(held).toMatchObject({ exitCode: 0, stdout: '3 messages held (3 recipients)\n' })
+    const foreign = await runProgram('find', [queue(), '!', '-uid', String(nobody)], { directory })
+    expect(foreign).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  },
+)
 
 const dialog = [
   'EHLO me',

@@ -2,10 +2,10 @@ import { mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { RelayProcess } from '../end-to-end/relay-process.js'
+import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { openSink } from '../end-to-end/sink.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
-import { runWaybill, type Ended } from './command-process.js'
+import { runProgram, runWaybill, type Ended } from './command-process.js'
 
 let directory: string
 let relays: RelayProcess[] = []
@@ -50,6 +50,11 @@ test('help and version are written to standard output', async () => {
   expect(help.stdout).toMatch(/serve[^]*sendmail/)
   expect((await waybill(['serve', '--help'])).stdout).toMatch(/--relay HOST:PORT/)
   expect((await waybill(['help', 'sendmail'])).stdout).toMatch(/--smtp HOST:PORT/)
+  expect(await waybill(['mailq', '-h'])).toEqual(await waybill(['help', 'mailq']))
+  const log = await waybill(['help', 'log'])
+  expect(log.stdout).toMatch(/log dump[^]*log rescue/)
+  expect(log.stdout).not.toContain('sendmail')
+  expect(await waybill(['log', '--help'])).toEqual(log)
 })
 
 test.each([
@@ -58,6 +63,12 @@ test.each([
   [['toString'], 2, /no command 'toString'/],
   [['serve', '--fast'], 2, /Unknown option '--fast'/],
   [['serve', 'now'], 2, /what is 'now' for/],
+  [['log', 'verify', 'there'], 2, /what is 'there' for/],
+  [['destinations', 'there'], 2, /what is 'there' for/],
+  [['serve', '--size-limit', '0'], 2, /--size-limit is from 1/],
+  [['serve', '--size-limit', '3G'], 2, /--size-limit is from 1/],
+  [['serve', '--relay-tls', 'none'], 2, /--relay-tls is for/],
+  [['delete', '--sender', ''], 2, /--sender is given nothing/],
   [['serve', '--listen', 'nowhere:port'], 2, /--listen wants HOST:PORT/],
   [['serve', '--relay', 'a:1', '--maildir', 'b'], 2, /not both/],
   [['serve', '--retry', '1x'], 2, /--retry wants a duration/],
@@ -80,6 +91,22 @@ test('a wrong option of serve leaves no directory behind', async () => {
   await waybill(['serve', '--queue', queue(), '--sessions', '0'])
   await expect(stat(queue())).rejects.toMatchObject({ code: 'ENOENT' })
 })
+
+test.each(['help', 'mailq --queue queue --json', 'mailq --help', '--version'])(
+  '%s fails when its output does not fit on the disk, and does not when its reader goes away',
+  async (args) => {
+    await waybill(['sendmail', '--queue', 'queue', 'a@example.org'], 'x\n')
+    const run = (to: string): Promise<Ended> =>
+      runProgram('bash', ['-c', `"${process.execPath}" "${waybillPath}" ${args} ${to}; exit $PIPESTATUS`], {
+        directory,
+      })
+    expect(await run('> /dev/full')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^waybill: ENOSPC.*\n$/) as string,
+    })
+    expect(await run('| true')).toMatchObject({ exitCode: 0, stderr: '' })
+  },
+)
 
 test('mail for a local recipient is delivered to its Maildir', async () => {
   const relay = await local()
@@ -136,17 +163,18 @@ test('a queue that is damaged is not opened, and the way out is named', async ()
   const { exitCode, stderr } = await waybill(['serve', '--queue', queue(), '--listen', '127.0.0.1:0'])
   expect(exitCode).toBe(1)
   expect(stderr).toMatch(/^waybill: LOG_CORRUPT: /)
+  expect(stderr).toContain('`waybill log verify --queue DIR`')
   expect(stderr).toContain('`waybill log rescue DIR --to NEW`')
+  expect((await waybill(['log', 'verify', '--queue', queue()])).stdout).toContain('damage: ')
 })
 
 test('a port that is taken is refused, and the queue is free again', async () => {
   const relay = await local()
   const other = join(directory, 'other')
   const listen = `127.0.0.1:${relay.endpoint.port}`
-  expect(await waybill(['serve', '--queue', other, '--listen', listen])).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining('EADDRINUSE') as string,
-  })
+  const refused = await waybill(['serve', '--queue', other, '--listen', listen])
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('EADDRINUSE') as string })
+  expect(refused.stderr).not.toContain('a client')
   await served(['--queue', other, '--maildir', maildir()])
 })
 

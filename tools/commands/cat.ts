@@ -29,6 +29,7 @@ export const cat: InspectCommand = inspectCommand(
   {
     summary: 'shows one message: envelope, attempts, header and body',
     synopsis: '[--queue DIR] [--json] [-e] [-h] [-b] ID',
+    operands: true,
     options: {
       ...jsonOption,
       e: { short: 'e', help: 'only the envelope' },

@@ -20,6 +20,8 @@ export interface Command {
   /** What follows the command's name in its usage line. */
   readonly synopsis: string
   readonly options: Readonly<Record<string, Option>>
+  /** It takes what is no option: ids, names, a file. */
+  readonly operands?: true
   /** More for its help, below the options. */
   readonly notes?: string
   /** Exit code of a wrong call; 2 unless told. */
@@ -52,6 +54,8 @@ export function parseArguments(command: Command, args: readonly string[]): Argum
     options[name] = { type, multiple: true, ...(short === undefined ? undefined : { short }) }
   }
   const { values, positionals } = parsed({ args: [...args], options, allowPositionals: true, strict: true })
+  if (command.operands === undefined && positionals.length > 0)
+    throw new UsageError(`what is '${positionals[0] ?? ''}' for?`)
   const given = (name: string): readonly unknown[] => (values[name] as readonly unknown[] | undefined) ?? []
   const all = (name: string): readonly string[] => given(name).map(String)
   for (const [name, { many = false, value }] of Object.entries(command.options)) {

@@ -16,6 +16,7 @@ const shells: ReadonlyMap<string, (commands: readonly CompletedCommand[]) => str
 export const completion: Command = {
   summary: 'prints what a shell needs to complete the command line',
   synopsis: 'bash|zsh|fish',
+  operands: true,
   options: {},
   notes:
     'bash: `eval "$(waybill completion bash)"` in ~/.bashrc; zsh: the same with zsh in ~/.zshrc, behind compinit;\n' +

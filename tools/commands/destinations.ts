@@ -1,6 +1,5 @@
 /** `waybill destinations`: where mail goes now, and how well that works. Only the relay knows. */
 import type { DestinationSnapshot } from '../../src/index.js'
-import { UsageError, type Arguments } from './command.js'
 import { exits, jsonOption } from './inspection.js'
 import { durationText, printable } from './mail-text.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating.js'
@@ -19,9 +18,7 @@ export const destinations: OperatingCommand = operatingCommand(
       'Only a relay that runs has destinations. Window: deliveries at once that it may have; busy: that it has; waiting:\n' +
       'entries, each a message with some of its recipients; rate: deliveries that count against its limit.',
   },
-  ({ rest }: Arguments) => {
-    if (rest.length > 0) throw new UsageError(`what is '${rest[0] ?? ''}' for?`)
-  },
+  () => undefined,
   show,
 )
 

@@ -20,7 +20,7 @@ import { postfixRetry } from '../../src/policy/postfix-retry.js'
 import { encodeCheckpoint, type LanePositions } from '../../src/record/checkpoint.js'
 import { lineOf, UsageError, type Arguments, type Command } from './command.js'
 import { BulkLane } from './bulk-lane.js'
-import { exits, queueOption } from './inspection.js'
+import { exits } from './inspection.js'
 import { processSurroundings, type Surroundings } from './output.js'
 import { Progress } from './progress.js'
 import { SyntheticMails, type SyntheticMail } from './synthetic-mail.js'
@@ -30,7 +30,7 @@ export const fill: Command & { runIn(args: Arguments, surroundings: Surroundings
   summary: 'makes a new queue full of made-up mail, for benches and demonstrations',
   synopsis: '--queue DIR [--count N] [--hold N] [--incoming N] [OPTION …]',
   options: {
-    ...queueOption,
+    queue: { value: 'DIR', help: 'the new queue; empty, or not there yet' },
     count: {
       value: 'N',
       help: "deferred messages, in the lanes that Postfix's retry rule gives their ages (1000)",
@@ -64,7 +64,6 @@ interface Plan {
 async function run(args: Arguments, surroundings: Surroundings): Promise<number> {
   const path = args.one('queue')
   if (path === undefined) throw new UsageError('--queue says where the new queue goes')
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   const plan = planOf(args)
   const disk = surroundings.openDisk(path)
   const nowMs = surroundings.nowMs()

@@ -20,6 +20,7 @@ export const logAt: InspectCommand = inspectCommand(
   {
     summary: 'lists the queue as it was at a position of the journal',
     synopsis: '[--queue DIR] [--json] POSITION',
+    operands: true,
     options: jsonOption,
     notes:
       'Positions are those of `log dump`. What was recycled since is left out. A position that the journal\n' +

@@ -41,7 +41,6 @@ export const logDump: InspectCommand = inspectCommand(
 
 async function dump(inspected: Inspected): Promise<number> {
   const { directory, args, out, report } = inspected
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   const names = await logNames(directory, args)
   const from = positionOf(args, 'from')
   const to = positionOf(args, 'to')

@@ -17,6 +17,7 @@ export const logHistory: InspectCommand = inspectCommand(
   {
     summary: 'shows all that happened to a message, as far as it is on disk',
     synopsis: '[--queue DIR] [--json] ID',
+    operands: true,
     options: jsonOption,
     notes:
       'Reports on the message are shown with it. What was recycled is gone; a message of which nothing is left ends it with 1.',

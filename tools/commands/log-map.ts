@@ -11,6 +11,7 @@ export const logMap: InspectCommand = inspectCommand(
   {
     summary: 'draws the segments: live, pinned, garbage, and the restart positions',
     synopsis: '[--queue DIR] FILE.svg',
+    operands: true,
     options: {},
     notes:
       'Boxes are as wide as their files are long. A segment is live as a whole, and passed as far as nothing in it is needed any more.\n' +

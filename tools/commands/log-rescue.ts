@@ -25,6 +25,7 @@ export const logRescue: InspectCommand = inspectCommand(
   {
     summary: 'copies all mail that still verifies into a new queue',
     synopsis: '[--json] DIR --to DIR',
+    operands: true,
     options: { ...jsonOption, to: { value: 'DIR', help: 'the new queue; empty, or not there yet' } },
     notes:
       'Messages keep sender, waiting recipients and data; they get new ids, and their age counts from now. Held mail is not\n' +

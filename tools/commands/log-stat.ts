@@ -2,7 +2,6 @@
 import { countRecords, logStatistics, type LogStatistics } from '../../src/inspect/log-statistics.js'
 import { takeSnapshot, type Snapshot } from '../../src/inspect/snapshot.js'
 import { queueNameOf } from '../../src/lane/queue-name.js'
-import { UsageError } from './command.js'
 import {
   complainOf,
   exits,
@@ -25,7 +24,6 @@ export const logStat: InspectCommand = inspectCommand(
 
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, progress } = inspected
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
   const logs = await logStatistics(directory, snapshot, report)

@@ -3,7 +3,6 @@ import { lastRecords, recordsSince } from '../../src/inspect/journal-tail-record
 import type { LoggedRecord } from '../../src/inspect/records.js'
 import { kinds } from '../../src/record/frame.js'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UsageError } from './command.js'
 import {
   complainOf,
   exits,
@@ -39,7 +38,6 @@ export const logTail: InspectCommand = inspectCommand(
 
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, surroundings } = inspected
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   const count = parseCount('n', args.one('n') ?? '10', 0)
   const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
   const json = args.isSet('json')

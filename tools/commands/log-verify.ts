@@ -1,6 +1,5 @@
 /** `waybill log verify`: is what lies on disk what was written? */
 import { verify } from '../../src/inspect/verify.js'
-import { UsageError } from './command.js'
 import {
   exits,
   inspectCommand,
@@ -26,7 +25,6 @@ export const logVerify: InspectCommand = inspectCommand(
 
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, findings, progress, surroundings } = inspected
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   const { snapshot, batchCount, recordCount, messageCount, dataBytes, leftoverCount, idsCompared } =
     await verify(directory, report, (done, all) => progress.show(done, all))
   progress.end()

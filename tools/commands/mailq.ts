@@ -2,7 +2,6 @@
 import { Messages } from '../../src/inspect/messages.js'
 import { matchesEnvelope, matchesRecipients, type QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
-import { UsageError } from './command.js'
 import {
   complainOf,
   exits,
@@ -40,7 +39,6 @@ const reasonWidth = 76
 
 async function list(inspected: Inspected): Promise<number> {
   const { directory, args, out, surroundings, report, progress } = inspected
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   const selection = selectionOf(args, surroundings.nowMs())
   const limit = args.isSet('limit') ? parseCount('limit', args.one('limit') ?? '', 1) : Infinity
   const json = args.isSet('json')

@@ -11,6 +11,7 @@ import { isWaybillError, openQueue, type ListedMessage, type Queue, type Selecto
 import { domainOf } from '../../src/inspect/queued-message.js'
 import { lineOf } from './command.js'
 import type { Surroundings } from './output.js'
+import { actAsOwner } from './queue-owner.js'
 
 export interface Operator {
   readonly isRelay: boolean
@@ -57,6 +58,7 @@ class OwnQueue implements Operator {
   }
 
   static async open(path: string, { complain }: Surroundings): Promise<OwnQueue> {
+    await actAsOwner(path)
     const queue = await openQueue(path, {
       deliver: false,
       transports: {},

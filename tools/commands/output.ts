@@ -1,11 +1,12 @@
 /** What a command writes, in pieces that a pipe can take.
- * Invariant: a reader that goes away (`| head`) ends the command quietly; a slow one is waited for, so memory stays bounded. */
+ * Invariant: a reader that goes away (`| head`) ends the command quietly, and nothing else does: output that is cut short by a full disk
+ * is a failure. A slow reader is waited for, so memory stays bounded. */
 import type { Disk } from '../../src/disk/disk.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 
 /** What a command finds around it, so that a test can be around it instead. */
 export interface Surroundings {
-  /** Standard output. Resolves when it has taken the text; rejects with `OutputClosed`. */
+  /** Standard output. Resolves when it has taken the text; rejects with `OutputClosed`, or with the system's error. */
   readonly write: (text: string) => Promise<void>
   /** Standard error. */
   readonly complain: (text: string) => void
@@ -69,7 +70,10 @@ export function processSurroundings(): Surroundings {
   return {
     write: (text) =>
       new Promise((resolve, reject) => {
-        process.stdout.write(text, (error) => (error ? reject(new OutputClosed()) : resolve()))
+        process.stdout.write(text, (error) => {
+          if (!error) resolve()
+          else reject(isClosed(error) ? new OutputClosed() : error)
+        })
       }),
     complain: (text) => void process.stderr.write(text),
     nowMs: () => Date.now(),
@@ -79,6 +83,8 @@ export function processSurroundings(): Surroundings {
     stopped: stop.signal,
   }
 }
+
+const isClosed = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE'
 
 /** For a command that has one thing to say. @returns its exit code */
 export async function print(

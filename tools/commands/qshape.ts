@@ -25,6 +25,7 @@ export const qshape: InspectCommand = inspectCommand(
   {
     summary: 'shows how old the mail is, by domain',
     synopsis: '[--queue DIR] [--json] [-s] [-b N] [-t TIME] [-l] [-n N] [-w N] [LANE …]',
+    operands: true,
     options: {
       ...jsonOption,
       s: { short: 's', help: 'by the domain of the sender: counts messages; else by that of each recipient' },

@@ -16,6 +16,7 @@ export const resume: OperatingCommand = operatingCommand(
   {
     summary: 'tries destinations again that are dead or suspended',
     synopsis: '[--queue DIR] [--json] [--transport NAME] DESTINATION … | --all',
+    operands: true,
     options: {
       ...jsonOption,
       transport: { value: 'NAME', help: 'only destinations of this transport' },

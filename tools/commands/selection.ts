@@ -21,14 +21,27 @@ export const selectionOptions: Readonly<Record<string, Option>> = {
 /** @throws UsageError */
 export function selectionOf(args: Arguments, nowMs: number): Selection {
   const older = args.one('older-than')
-  const sender = args.one('sender')
   return {
     lane: laneOf(args.one('lane')),
-    sender: sender === '<>' ? '' : sender,
-    recipient: args.one('recipient'),
-    domain: args.one('nexthop')?.toLowerCase(),
+    sender: senderOf(args),
+    recipient: textOf(args, 'recipient'),
+    domain: textOf(args, 'nexthop')?.toLowerCase(),
     acceptedUntil: older === undefined ? undefined : nowMs - parseDurationOption('older-than', older),
   }
+}
+
+/** An empty text is a variable of a script that was not set.
+ * @throws UsageError */
+export function textOf(args: Arguments, option: string): string | undefined {
+  const text = args.one(option)
+  if (text === '') throw new UsageError(`--${option} is given nothing`)
+  return text
+}
+
+/** '' is the null sender. @throws UsageError */
+export function senderOf(args: Arguments): string | undefined {
+  const text = textOf(args, 'sender')
+  return text === '<>' ? '' : text
 }
 
 /** @throws UsageError */

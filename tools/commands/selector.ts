@@ -2,7 +2,7 @@
 import { isMessageId } from '../../src/base/message-id.js'
 import type { Selector } from '../../src/index.js'
 import { UsageError, type Arguments, type Option } from './command.js'
-import { laneOf } from './selection.js'
+import { laneOf, senderOf, textOf } from './selection.js'
 import { parseDurationOption } from './values.js'
 
 export const selectorOptions: Readonly<Record<string, Option>> = {
@@ -25,15 +25,14 @@ export const selectorSynopsis = 'ID … | SELECTOR … | --all'
  * @throws UsageError, also when nothing is selected: no verb means everything by accident */
 export function selectorsOf(args: Arguments): readonly Selector[] {
   const ids = [...new Set([...args.all('id'), ...args.rest].map(idOf))]
-  const sender = args.one('sender')
   const olderThan = args.one('older-than')
   const lastStatus = args.one('last-status')
   if (lastStatus !== undefined && !/^[245](\.\d{1,3}){0,2}$/.test(lastStatus))
     throw new UsageError(`--last-status wants a status like 4.4 or 4.4.1, not '${lastStatus}'`)
   const selector: Selector = {
-    ...given('sender', sender === '<>' ? '' : sender),
-    ...given('recipient', args.one('recipient')),
-    ...given('nexthop', args.one('nexthop')),
+    ...given('sender', senderOf(args)),
+    ...given('recipient', textOf(args, 'recipient')),
+    ...given('nexthop', textOf(args, 'nexthop')),
     ...given('lane', laneOf(args.one('lane'))),
     ...given('olderThan', olderThan === undefined ? undefined : parseDurationOption('older-than', olderThan)),
     ...given('lastStatus', lastStatus),

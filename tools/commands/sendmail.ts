@@ -34,6 +34,7 @@ const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
 export const sendmail: Command = {
   summary: 'submits a message from standard input',
   synopsis: '[-f SENDER] [-F NAME] [-t] [-i] [-v] [-bs] [--queue DIR | --smtp HOST:PORT] [RECIPIENT …]',
+  operands: true,
   options: {
     f: { short: 'f', value: 'SENDER', help: 'envelope sender; `<>` is the null sender (you@this-machine)' },
     F: { short: 'F', value: 'NAME', help: 'your name, for a message without a From field' },
@@ -140,8 +141,14 @@ function judged(result: DeliveryResult, server: Endpoint, tell: Settings['tell']
   for (const outcome of 'kind' in result ? [result] : result)
     if (outcome.kind !== 'delivered') complain(`${outcome.status} ${outcome.reason}`)
   const exitCode = sysexitOfResult(result)
-  if (exitCode === sysexits.ok) tell(`taken by ${formatEndpoint(server)}`)
+  if (exitCode === sysexits.ok) tell(`taken by ${formatEndpoint(server)}${answerOf(result)}`)
   return exitCode
+}
+
+/** Where the server says under which id. */
+function answerOf(result: DeliveryResult): string {
+  const [outcome] = 'kind' in result ? [result] : result
+  return outcome?.kind === 'delivered' && outcome.response !== undefined ? `: ${outcome.response}` : ''
 }
 
 /** -bs */

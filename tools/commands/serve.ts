@@ -4,7 +4,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { availableParallelism, hostname as machineName } from 'node:os'
 import { join } from 'node:path'
-import { destination, pino, type Logger } from 'pino'
+import { pino, type Logger } from 'pino'
 import {
   fixedRetry,
   openQueue,
@@ -20,8 +20,10 @@ import { receivedBytesMax } from '../../src/relay/received.js'
 import { listenSmtpOnThread, type SmtpFrontOptions } from '../../src/relay/smtp-front.js'
 import { listenSmtp } from '../../src/relay/smtp-in.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
+import { descriptorSink, LogLines } from './log-lines.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import {
   formatEndpoint,
@@ -38,9 +40,8 @@ import {
 /** A file of the queue's directory: where its owner listens, for `waybill sendmail`. A hint: the owner may be gone. */
 export const listeningFile = 'listening'
 
-const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as const
-/** Longest time that a line of the log waits for others. */
-const logFlushMs = 100
+/** With a Received field above it, it is still what a queue takes. */
+const sizeBytesMost = 2000 * 1024 * 1024
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -105,8 +106,9 @@ interface Settings {
 
 /** Every value is read before anything is opened, so that a wrong one changes nothing. */
 async function run(args: Arguments): Promise<number | undefined> {
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   if (args.isSet('relay') && args.isSet('maildir')) throw new UsageError('--relay or --maildir, not both')
+  if (args.isSet('relay-tls') && !args.isSet('relay'))
+    throw new UsageError('--relay-tls is for a server that --relay names')
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
   const settings: Settings = {
@@ -119,6 +121,8 @@ async function run(args: Arguments): Promise<number | undefined> {
   const transport = transportOf(args, settings)
   const retry = retryOf(args)
   const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
+  if (sizeBytesMax < 1 || sizeBytesMax > sizeBytesMost)
+    throw new UsageError('--size-limit is from 1 to 2000M')
   const server = { ...serverOf(args, settings), sizeBytesMax }
   const hasThread = parseYes(
     'smtp-thread',
@@ -138,14 +142,16 @@ async function run(args: Arguments): Promise<number | undefined> {
   })
   // In this turn: what happens before it is not counted.
   const registry = watch?.(queue)
-  // A write for each line costs as much as a tenth of the message that it tells of. SIGKILL takes the last lines with it.
-  const stderr = destination({ fd: 2, sync: false, minLength: 4096, periodicFlush: logFlushMs })
-  const log = pino({ level, base: null }, stderr)
+  // SIGKILL takes the last lines with it.
+  const lines = new LogLines(descriptorSink(2))
+  process.on('exit', () => lines.flushNow())
+  // What is told there stands in the log as well.
+  process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
+  const log = pino({ level, base: null }, lines)
   logEvents(queue, log)
   queue.on('crashed', ({ error }) => {
     if (error === undefined) return
     log.fatal({ err: error }, 'the queue has crashed')
-    stderr.flushSync()
     process.exit(1)
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -2,7 +2,6 @@
 import { Messages } from '../../src/inspect/messages.js'
 import { queueNameOf, type QueueName } from '../../src/lane/queue-name.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
-import { UsageError } from './command.js'
 import {
   complainOf,
   exits,
@@ -36,7 +35,6 @@ interface Row {
 
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, progress, surroundings } = inspected
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
   const rows = new Map<string, Row>()

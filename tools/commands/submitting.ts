@@ -1,12 +1,14 @@
 /** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when nobody has, by opening it.
- * Invariant: one process has the queue open; one that is just leaving it is waited for. */
+ * Invariant: one process has the queue open; one that is just leaving it is waited for. Who may not open it gives the message to its relay:
+ * where that listens stands in a file that everyone may read. */
 import { access, mkdir, readFile } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isWaybillError, openQueue, type DeliveryResult, type Queue } from '../../src/index.js'
+import { isWaybillError, openQueue, WaybillError, type DeliveryResult, type Queue } from '../../src/index.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { actAsOwner } from './queue-owner.js'
 import { listeningFile } from './serve.js'
 import { parseEndpoint, queueUsual, type Endpoint } from './values.js'
 
@@ -64,6 +66,7 @@ export async function withQueue<T>(
   for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
     try {
       await mkdir(directory, { recursive: true })
+      await actAsOwner(directory)
       const queue = await openQueue(directory, {
         deliver: false,
         transports: {},
@@ -76,11 +79,17 @@ export async function withQueue<T>(
         queue.crash()
       }
     } catch (error) {
-      if (!isWaybillError(error, 'QUEUE_LOCKED')) throw error
+      const isForeign = isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EACCES'
+      if (!isForeign && !isWaybillError(error, 'QUEUE_LOCKED')) throw error
       const owner = await ownerOf(directory)
+      if (isForeign && owner === undefined) throw error
       const result = owner === undefined ? undefined : await atRelay(owner)
       if (result !== undefined) return result
-      if (performance.now() - startedAt > lockedWaitMs) throw error
+      if (performance.now() - startedAt <= lockedWaitMs) continue
+      if (!isForeign) throw error
+      throw new WaybillError('QUEUE_LOCKED', 'the queue is another user’s, and no relay answers for it', {
+        path: directory,
+      })
     }
   }
 }

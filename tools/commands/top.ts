@@ -37,7 +37,6 @@ const intervalMsMax = 60_000
 
 /** @throws UsageError */
 function intervalOf(args: Arguments): number {
-  if (args.rest.length > 0) throw new UsageError(`what is '${args.rest[0] ?? ''}' for?`)
   const intervalMs = parseDurationOption('interval', args.one('interval') ?? '1s')
   if (intervalMs < intervalMsMin || intervalMs > intervalMsMax)
     throw new UsageError('--interval is from 100ms to 1m')

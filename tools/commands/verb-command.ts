@@ -42,6 +42,7 @@ export function verbCommand(definition: VerbDefinition): OperatingCommand {
   const command: Omit<Command, 'run'> = {
     summary,
     synopsis: `[--queue DIR] [--json] [--dry-run]${synopsis} ${selectorSynopsis}`,
+    operands: true,
     options: {
       ...jsonOption,
       'dry-run': { help: 'only list the messages' },

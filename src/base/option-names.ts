@@ -1,0 +1,19 @@
+/** Options under a name that nobody reads are somebody's mistake: they are refused, not ignored. */
+import { WaybillError } from '../errors.js'
+
+/** All names that there are; the compiler sees to it that none is missing. */
+export type OptionNames<T> = Readonly<Record<keyof T, true>>
+
+/** @param within what the options belong to, `attempt`; '' for none
+ * @throws WaybillError OPTION_INVALID, which names the option */
+export function checkOptionNames<T extends object>(given: T, names: OptionNames<T>, within = ''): void {
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(names, name))
+      throw new WaybillError(
+        'OPTION_INVALID',
+        `there is no such option, but ${Object.keys(names).join(', ')}`,
+        {
+          option: within === '' ? name : `${within}.${name}`,
+        },
+      )
+}

@@ -1,0 +1,70 @@
+/** What SMTP out can be told. Every number has a unit and a default; what could send mail unencrypted or astray is checked here. */
+import type { ConnectionOptions } from 'node:tls'
+import type { Clock } from '../base/clock.js'
+import { checkOptionNames } from '../base/option-names.js'
+import { WaybillError } from '../errors.js'
+
+export const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as const
+
+export interface SmtpTransportOptions {
+  /** Server for all mail; without it, mail goes to the nexthop, `host` or `host:port` or `[address]:port`. */
+  readonly host?: string
+  /** 25 unless told (465 with implicit TLS). */
+  readonly port?: number
+  /** What we call ourselves in EHLO; the machine's name unless told. */
+  readonly hostname?: string
+  /** `opportunistic` (unless told): encrypted if the server offers it, whoever it is. `required`: STARTTLS with a certificate that
+   * verifies. `implicit`: the same from the first byte. `none`: never. */
+  readonly tls?: (typeof tlsWays)[number]
+  /** More for `tls.connect`. */
+  readonly tlsOptions?: ConnectionOptions
+  /** Only with verified TLS, `required` or `implicit`. */
+  readonly auth?: { readonly user: string; readonly pass: string }
+  /** Milliseconds from the first packet to a session that is ready; 30 000 unless told. */
+  readonly connectTimeoutMs?: number
+  /** Milliseconds for the greeting; 30 000 unless told. */
+  readonly greetingTimeoutMs?: number
+  /** Milliseconds without a byte before the connection is given up; 300 000 unless told. */
+  readonly silenceTimeoutMs?: number
+  readonly connectionReuse?: {
+    /** Milliseconds that an unused connection is kept, 2000 unless told; 0 uses none again. */
+    readonly idleMs?: number
+    /** Messages over one connection, 1000 unless told. */
+    readonly messagesMax?: number
+  }
+  /** Open connections, 200 unless told; an attempt waits for a place. The scheduler's limits are meant to be lower. */
+  readonly connectionsMax?: number
+  readonly clock?: Clock
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function checkSmtpOptions(options: SmtpTransportOptions): void {
+  checkOptionNames(options, {
+    host: true,
+    port: true,
+    hostname: true,
+    tls: true,
+    tlsOptions: true,
+    auth: true,
+    connectTimeoutMs: true,
+    greetingTimeoutMs: true,
+    silenceTimeoutMs: true,
+    connectionReuse: true,
+    connectionsMax: true,
+    clock: true,
+  })
+  const { tls = 'opportunistic', auth, port, connectionReuse = {} } = options
+  checkOptionNames(connectionReuse, { idleMs: true, messagesMax: true }, 'connectionReuse')
+  if (!tlsWays.includes(tls))
+    throw new WaybillError('OPTION_INVALID', `'${String(tls)}' is none of ${tlsWays.join(', ')}`, {
+      option: 'tls',
+    })
+  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
+    throw new WaybillError('OPTION_INVALID', `${port} is no port`, { option: 'port' })
+  if (auth !== undefined && tls !== 'required' && tls !== 'implicit')
+    throw new WaybillError(
+      'OPTION_INVALID',
+      'credentials travel only over TLS that is required or implicit',
+      { option: 'auth' },
+    )
+}

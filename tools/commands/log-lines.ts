@@ -1,0 +1,103 @@
+/** The relay's log on its way to standard error: lines are written together, and nobody waits for them.
+ * Invariant: whatever becomes of standard error, the relay works on and can be stopped. What cannot be written waits in bounded memory;
+ * what does not fit is lost, and counted as soon as the log can be written again.
+ * Why not pino's own destination:
+ *   1. the log's disk is full  2. a line cannot be written, and the process ends  3. it writes once more on its way out, again and again:
+ *      it hangs with the queue's lock, accepts nothing, and does not hear SIGTERM */
+import fs from 'node:fs'
+
+/** Where lines go: a descriptor, or a test. Both may write less than they were given. */
+export interface LogSink {
+  write(bytes: Buffer, answer: (error: NodeJS.ErrnoException | null, writtenBytes: number) => void): void
+  /** @throws the system's error */
+  writeNow(bytes: Buffer): number
+}
+
+export const descriptorSink = (descriptor: number): LogSink => ({
+  write: (bytes, answer) => fs.write(descriptor, bytes, answer),
+  writeNow: (bytes) => fs.writeSync(descriptor, bytes),
+})
+
+/** A write for each line costs as much as a tenth of the message that it tells of. */
+const pieceLengthMin = 4096
+/** Longest time that a line waits for others, and for another try. */
+export const lineWaitMs: number = 100
+/** Characters that wait at the most. */
+export const waitingLengthMax: number = 1 << 20
+
+export class LogLines {
+  readonly #sink: LogSink
+  #waiting = ''
+  /** What is being written, or is to be written first. */
+  #piece: Buffer = Buffer.alloc(0)
+  #isWriting = false
+  #isClosed = false
+  #timer: NodeJS.Timeout | undefined
+  #lostCount = 0
+
+  constructor(sink: LogSink) {
+    this.#sink = sink
+  }
+
+  /** @param line with its end */
+  write(line: string): void {
+    if (this.#isClosed) return
+    if (this.#piece.length + this.#waiting.length + line.length > waitingLengthMax) {
+      this.#lostCount++
+      return
+    }
+    this.#waiting += line
+    if (this.#waiting.length >= pieceLengthMin && this.#piece.length === 0) this.#writePiece()
+    else this.#writeLater()
+  }
+
+  /** For the end of the process: one try for all that waits. */
+  flushNow(): void {
+    if (this.#isClosed) return
+    let bytes = Buffer.from(this.#waiting)
+    if (!this.#isWriting) bytes = Buffer.concat([this.#piece, bytes])
+    try {
+      while (bytes.length > 0) bytes = bytes.subarray(this.#sink.writeNow(bytes))
+    } catch {
+      // It tells of mail; mail does not wait for it.
+    }
+    this.#isClosed = true
+  }
+
+  #writeLater(): void {
+    if (this.#isWriting || this.#timer !== undefined) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#writePiece()
+    }, lineWaitMs)
+    this.#timer.unref()
+  }
+
+  #writePiece(): void {
+    if (this.#isWriting || this.#isClosed) return
+    if (this.#piece.length === 0) {
+      this.#piece = Buffer.from(this.#waiting)
+      this.#waiting = ''
+    }
+    if (this.#piece.length === 0) return
+    this.#isWriting = true
+    this.#sink.write(this.#piece, (error, writtenBytes) => {
+      this.#isWriting = false
+      // Nobody will read on.
+      if (error?.code === 'EPIPE') this.#isClosed = true
+      else if (error !== null) this.#writeLater()
+      else this.#written(writtenBytes)
+    })
+  }
+
+  #written(bytes: number): void {
+    this.#piece = this.#piece.subarray(bytes)
+    if (this.#piece.length === 0 && this.#lostCount > 0) {
+      const lost = { level: 40, time: Date.now(), lines: this.#lostCount, msg: 'lines of the log were lost' }
+      this.#lostCount = 0
+      this.#waiting += `${JSON.stringify(lost)}\n`
+    }
+    if (this.#piece.length > 0 || this.#waiting.length >= pieceLengthMin) this.#writePiece()
+    else if (this.#waiting !== '') this.#writeLater()
+  }
+}
