@@ -38,16 +38,17 @@ export async function flush(
     const orderFor = ({ kind }: Selected): Order | undefined => (kind === 'active' ? undefined : order)
     return carryOut(opened, selector, { orderFor, isAsked: isDeferred }, options)
   }
-  return parts.life.orEnd(startAll(opened, selector, perSecond, new Tally(options)))
+  return parts.life.orEnd(startAll(opened, selector, perSecond, options))
 }
 
 async function startAll(
   opened: OpenedEngine,
   selector: Selector,
   perSecond: number,
-  tally: Tally,
+  options: VerbOptions,
 ): Promise<VerbResult> {
   const { parts, engine } = opened
+  const tally = new Tally(options)
   await engine.recovered
   revive(opened, selector)
   const pace = new Pace(opened, perSecond)
@@ -55,7 +56,7 @@ async function startAll(
   for await (const batch of selected(parts, selector, { trust, isAsked: isDeferred })) {
     for (const found of batch) {
       if (found.kind === 'active') continue
-      await pace.next()
+      await pace.next(options.signal)
       // A checkpoint's marks must fit their lane.
       if (hasManyMarks(parts, found.lane)) await engine.checkpoint()
       tally.pause()
@@ -89,13 +90,23 @@ class Pace {
     this.#gapMs = 1000 / perSecond
   }
 
-  async next(): Promise<void> {
+  /** @param signal ends the wait, which may be long */
+  async next(signal: AbortSignal | undefined): Promise<void> {
     const { clock } = this.#opened.parts.options
     const nowMs = clock.monotonicMs()
     const waitMs = this.#atMs - nowMs
     this.#atMs = Math.max(this.#atMs, nowMs) + this.#gapMs
     // Timers are no finer than this: between two of them some go together.
-    if (waitMs >= 1) await new Promise<void>((resolve) => clock.after(Math.ceil(waitMs), resolve))
+    if (waitMs >= 1 && signal?.aborted !== true)
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          timer.cancel()
+          signal?.removeEventListener('abort', done)
+          resolve()
+        }
+        const timer = clock.after(Math.ceil(waitMs), done)
+        signal?.addEventListener('abort', done)
+      })
     this.#opened.parts.life.check()
   }
 }

@@ -6,9 +6,10 @@ import { compactHold } from './compaction.js'
 import { goThrough, type Verb } from './pass.js'
 import { Tally, type VerbOptions, type VerbResult } from './tally.js'
 
-/** @throws WaybillError OPTION_INVALID: who means everything says so */
+/** @throws WaybillError OPTION_INVALID: who means everything says so, and not by a member whose value he does not have */
 export function requireSelection(selector: Selector): void {
-  if (typeof selector !== 'object' || selector === null || Object.keys(selector).length === 0)
+  const isSelection = typeof selector === 'object' && selector !== null
+  if (!isSelection || Object.values(selector).every((value) => value === undefined))
     throw new WaybillError('OPTION_INVALID', 'a verb is told which messages; { all: true } means every one', {
       option: 'selector',
     })

@@ -36,7 +36,7 @@ export interface DeliveryRequest {
   readonly smtputf8: boolean
   /** The whole message, verified against its checksum. @throws WaybillError DATA_CORRUPT */
   data(): Promise<MessageData>
-  /** The same in pieces, for large ones. */
+  /** The same in pieces, for large ones: it fails before its end when they do not verify. */
   stream(): Readable
 }
 

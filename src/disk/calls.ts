@@ -18,15 +18,25 @@ export class Calls {
     if (this.#abandoned) return Promise.reject(abandonedFailure(operation, path))
     this.#underWay++
     return new Promise<T>((resolve, reject) => {
-      begin((error, value) => {
-        this.#underWay--
-        if (this.#abandoned) reject(abandonedFailure(operation, path))
-        else if (isWaybillError(error)) reject(error)
-        else if (error) reject(diskFailure(operation, path, error.code, error))
-        else resolve(value as T)
-        if (this.#underWay === 0) this.#release?.()
-      })
+      try {
+        begin((error, value) => {
+          if (this.#abandoned) reject(abandonedFailure(operation, path))
+          else if (isWaybillError(error)) reject(error)
+          else if (error) reject(diskFailure(operation, path, error.code, error))
+          else resolve(value as T)
+          this.#ended()
+        })
+      } catch (error) {
+        // Not a call: Node has refused its arguments.
+        reject(error)
+        this.#ended()
+      }
     })
+  }
+
+  #ended(): void {
+    this.#underWay--
+    if (this.#underWay === 0) this.#release?.()
   }
 
   /** The same for calls that answer nothing. */

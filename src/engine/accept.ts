@@ -85,14 +85,15 @@ export class Accept {
     const check = new DataCheck(options.dataBytesMax)
     check.add(data)
     check.end()
-    if (data.length > options.inlineBytesMax) return this.#submitPieces(submission, envelope, [data])
-    const roomBytes = this.#plain.roomBytes(envelope, data)
+    const isSmall = data.length <= options.inlineBytesMax
+    const roomBytes = isSmall ? this.#plain.roomBytes(envelope, data) : 0
     if (roomBytes > 0 && this.#isReady()) {
       const appended = this.#plain.append(this.#ids, envelope, data, roomBytes)
       return this.#ticket(this.#parts.journal.end, appended)
     }
-    // A copy: the submission may wait for room; the caller has its buffer for itself again.
+    // A copy: the submission may wait, for room or for its file; the caller has its buffer for itself again.
     const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
+    if (!isSmall) return this.#submitPieces(submission, envelope, [kept])
     const group = this.#group(envelope, kept, kept.length, crc32(kept))
     return this.#append(submission, group, kept, undefined)
   }
@@ -113,6 +114,8 @@ export class Accept {
     const checked = async function* (): AsyncGenerator<Buffer> {
       for await (const piece of stream as AsyncIterable<Buffer | string>) {
         const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+        if (!Buffer.isBuffer(bytes) && !((bytes as unknown) instanceof Uint8Array))
+          throw new TypeError('a piece of the data is neither text nor bytes')
         check.add(bytes)
         yield bytes
       }

@@ -37,9 +37,10 @@ const segmentBytesOf = ({ journal }: Pick<Parts, 'journal'>, { logs }: Lane): nu
 export const hasManyMarks = (parts: Pick<Parts, 'journal'>, lane: Lane): boolean =>
   lane.marks.freshCount >= freshMarksMax(segmentBytesOf(parts, lane))
 
-/** Room in a lane that mail leaves to marks: on a full disk it is by deleting that an operator makes some. */
+/** Room in a lane that mail leaves to marks: on a full disk it is by deleting that an operator makes some. A mark takes nine bytes, and each
+ * checkpoint pads to a block: this is 116 000 marks, or 256 checkpoints while a verb is at work. */
 export const markReserveBytes = (lane: Lane): number =>
-  lane.logs === undefined ? 0 : Math.min(32_768, lane.logs.envelopes.files.grid.segmentBytes / 8)
+  lane.logs === undefined ? 0 : Math.min(1_048_576, lane.logs.envelopes.files.grid.segmentBytes / 4)
 
 /** Can one more envelope of the lane be marked? What is marked without room for its record would keep every checkpoint from being
  * taken, and on a full disk for ever. */

@@ -8,11 +8,12 @@ import { frameBytes, kinds } from '../record/frame.js'
 import { encodeStart } from '../record/start.js'
 import type { Parts } from './parts.js'
 
-type Carrying = Pick<Parts, 'journal' | 'options'>
+type Carrying = Pick<Parts, 'journal' | 'lanes' | 'options'>
 
-/** Appends the new start, if there is room. Returns its position. */
+/** Appends the new start, if there is room. Returns its position. It names the lane that the message is from:
+ *    // 1. carried  2. the lane, which no policy names, leaves the table  3. restart: the start names a lane that is not there, for ever */
 export function appendCarrying(
-  { journal, options }: Carrying,
+  { journal, lanes, options }: Carrying,
   { place, carried }: DamagedMessage,
   claim: Claim,
 ): Position | undefined {
@@ -25,7 +26,9 @@ export function appendCarrying(
   const bytes = frameBytes(payload.length)
   if (journal.room(bytes, claim) !== 'yes') return undefined
   journal.open(bytes)
-  return journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
+  const start = journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
+  lanes.get(place.lane).namedAt = start
+  return start
 }
 
 export const carryingOf = (message: ActiveMessage): DamagedMessage => ({

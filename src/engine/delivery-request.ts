@@ -46,12 +46,6 @@ export class Request implements DeliveryRequest {
   }
 
   stream(): Readable {
-    const pieces = async function* (request: Request): AsyncGenerator<Buffer> {
-      const data = await request.data()
-      if (!Buffer.isBuffer(data))
-        throw new TypeError('the data of this message is a reference: ask for data()')
-      yield data
-    }
-    return Readable.from(pieces(this), { objectMode: false })
+    return Readable.from(this.#reader.pieces(this.#message), { objectMode: false })
   }
 }

@@ -4,6 +4,7 @@
 import type { ActiveMessage } from '../active/active-message.js'
 import type { Timer } from '../base/clock.js'
 import { toRanges } from '../base/ranges.js'
+import { Ring } from '../base/ring.js'
 import { Attempts } from '../delivery/attempt.js'
 import type { Report } from '../delivery/outcome.js'
 import { writeDelivery } from '../record/delivery.js'
@@ -30,8 +31,8 @@ export class Dispatch {
   readonly #scheduler: Scheduler<Job>
   readonly #batches: RecipientBatches
   readonly #attempts = new Map<string, Attempts<Entry<Job>>>()
-  /** Those who got their last outcome while the scheduler was at work. */
-  readonly #ready: ActiveMessage[] = []
+  /** Those who got their last outcome while the scheduler was at work, in this order: so they wait in their lanes, and so their data is read. */
+  readonly #ready = new Ring<ActiveMessage>()
   /** Attempts that have no outcome yet. */
   #underWay = 0
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
@@ -158,7 +159,7 @@ export class Dispatch {
       this.#begin(entry)
     }
     this.#running = undefined
-    for (let message = this.#ready.pop(); message !== undefined; message = this.#ready.pop())
+    for (let message = this.#ready.shift(); message !== undefined; message = this.#ready.shift())
       this.#onSettled(message)
     this.#wakeAt(this.#scheduler.wakeAtMs, nowMs)
   }
@@ -175,10 +176,11 @@ export class Dispatch {
     if (message.recoveries > 0 && !message.isAttempted) this.#noteAttempt(message)
     this.#underWay++
     const { recipients } = message.envelope
-    // In the order of the entry, which is not that of the envelope: outcomes come back in this order.
+    // In the order of the entry, which is not that of the envelope: outcomes come back in this order. A list of its own: what a
+    // transport does with it is not done to the envelope, which is written again when the message is deferred.
     const named =
       recipients.length === 1
-        ? recipients
+        ? [recipients[0]!]
         : entry.recipients.map((index) => addresses?.get(index) ?? recipients[index]!)
     this.#attempts
       .get(entry.transport)!

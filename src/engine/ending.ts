@@ -45,7 +45,7 @@ export function journalBytes(replacement: Replacement): number {
   const { message, lane, reported, facts } = replacement
   const { bytes } = journalGroup(replacement)
   if (lane.kind !== 'incoming') return bytes
-  const note = { start: message.start, target: farthest, targetEnd: farthest, reported }
+  const note = { start: startOrFarthest(message), target: farthest, targetEnd: farthest, reported }
   return bytes + frameBytes(encodeReplaced({ ...note, warnings: facts.warnings }).length)
 }
 

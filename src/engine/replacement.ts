@@ -62,28 +62,24 @@ export function replacementFacts(
   changes: EnvelopeChanges,
   nowMs: number,
 ): EnvelopeFacts {
-  const { id, sender, acceptedAt, attempts, smtputf8, dataBytes, checksum, route, requeues } =
-    message.envelope
-  const facts = { id, sender, smtputf8, dataBytes, checksum, replaces: nowhere, reported: [] }
-  if (changes.isNew === true)
-    return {
-      ...facts,
-      acceptedAt: nowMs,
-      attempts: 0,
-      notes: [],
-      warnings: 0,
-      route: undefined,
-      requeues: Math.min(requeues + 1, requeuesMax),
-    }
+  const { envelope } = message
+  const { isNew = false } = changes
+  // One literal: objects put together from others cost as much as all else that a retry does with its envelope.
   return {
-    ...facts,
-    acceptedAt,
+    id: envelope.id,
+    sender: envelope.sender,
+    smtputf8: envelope.smtputf8,
+    dataBytes: envelope.dataBytes,
+    checksum: envelope.checksum,
+    replaces: nowhere,
+    reported: [],
+    acceptedAt: isNew ? nowMs : envelope.acceptedAt,
     // The number of an attempt is that of its report: one that may have been reported is counted.
-    attempts: attempts + (message.hasOutcome ? 1 : 0),
-    notes,
-    warnings,
-    route: changes.route ?? route,
-    requeues,
+    attempts: isNew ? 0 : envelope.attempts + (message.hasOutcome ? 1 : 0),
+    notes: isNew ? [] : notes,
+    warnings: isNew ? 0 : warnings,
+    route: isNew ? undefined : (changes.route ?? envelope.route),
+    requeues: isNew ? Math.min(envelope.requeues + 1, requeuesMax) : envelope.requeues,
   }
 }
 

@@ -3,8 +3,10 @@
 import { reportId } from '../base/message-id.js'
 import { crc32 } from '../base/checksum.js'
 import { isInternational } from '../base/mail-address.js'
+import { nowhere } from '../base/position.js'
 import { forEachIn } from '../base/ranges.js'
 import type { ActiveMessage } from '../active/active-message.js'
+import { headerBytesMax } from '../bounce/original-header.js'
 import { composeReport } from '../bounce/report.js'
 import { reportDecision } from '../bounce/report-decision.js'
 import type { ReportedRecipient } from '../bounce/report-input.js'
@@ -13,6 +15,7 @@ import { untouched } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import { messageGroup, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
+import { waits } from './waiting.js'
 
 export interface Report {
   readonly group: MessageGroup
@@ -113,13 +116,16 @@ async function reported(
   return recipients
 }
 
-/** The original for its header. A report goes out without it when it is a reference, or cannot be read. */
-async function original({ reader, events }: Parts, message: ActiveMessage): Promise<Buffer | undefined> {
+/** The beginning of the original, for its header. A report goes out without it when it is a reference, or cannot be read. */
+async function original(parts: Parts, message: ActiveMessage): Promise<Buffer | undefined> {
+  const { reader, events, life } = parts
+  if (message.envelope.data.kind === 'ref') return undefined
   try {
-    const data = await reader.data(message)
-    return Buffer.isBuffer(data) ? data : undefined
+    return await reader.beginning(message, headerBytesMax)
   } catch (error) {
-    if (!isWaybillError(error)) throw error
+    // Another verb has ended it where it waits, and its data is gone: that is no damage.
+    const isOvertaken = message.start === nowhere && !waits(parts, message.place)
+    if (life.isOver || isOvertaken || !isWaybillError(error)) throw error
     events.emit('warning', { code: error.code, message: error.message, id: message.envelope.id })
     return undefined
   }

@@ -79,7 +79,7 @@ export class Spool {
       },
       abort: async () => {
         if (isOpen) await file.close()
-        await this.#disk.unlink(path)
+        await this.unlink(number)
         this.#pending.delete(number)
       },
     }
@@ -90,11 +90,12 @@ export class Spool {
     this.#pending.delete(number)
   }
 
-  async read(number: number, bytes: number): Promise<Buffer> {
+  /** @param from offset, bytes @returns fewer bytes where the file ends */
+  async read(number: number, bytes: number, from = 0): Promise<Buffer> {
     const file = await this.#disk.open(spoolPath(number), 'read')
     try {
       const data = Buffer.allocUnsafe(bytes)
-      const length = await file.read(data, 0)
+      const length = await file.read(data, from)
       return data.subarray(0, length)
     } finally {
       await file.close()

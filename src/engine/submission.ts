@@ -48,7 +48,8 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
       throw new WaybillError('ADDRESS_INVALID', 'a recipient is no address', {
         recipient: String(recipient).slice(0, 100),
       })
-  const distinct = recipients.length === 1 ? recipients : [...new Set(recipients as readonly string[])]
+  // A list of our own: who submitted it may use his for the next message while this one waits.
+  const distinct = recipients.length === 1 ? [recipients[0]] : [...new Set(recipients as readonly string[])]
   return {
     sender,
     recipients: distinct as readonly string[],

@@ -82,8 +82,10 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   /** A session that goes on is given back; one that was refused something has to leave the transaction first. */
   async function returned(client: SmtpClient, nexthop: string, transaction: Transaction): Promise<void> {
     const { error } = transaction
-    if (error === undefined) pool.keep(nexthop, client)
-    else if (error.response === undefined || transaction.isCut || client.destroyed) client.close()
+    // 1. an answer in the middle of the data  2. kept  3. the next message's MAIL is a line of this one's data
+    if (transaction.isCut) client.close()
+    else if (error === undefined) pool.keep(nexthop, client)
+    else if (error.response === undefined || client.destroyed) client.close()
     else if (await client.clear()) pool.keep(nexthop, client)
     else client.close()
   }

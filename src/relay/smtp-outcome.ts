@@ -20,8 +20,13 @@ export function resultOf(transaction: Transaction, recipients: readonly string[]
 }
 
 /** For all recipients that were not refused by themselves. */
-function outcomeOfRest({ error, response, dotSent }: Transaction): Outcome | SiteTrouble {
-  if (error === undefined) return outcomeOfReply(response ?? '', 'data')
+function outcomeOfRest({ error, response, dotSent, isCut }: Transaction): Outcome | SiteTrouble {
+  if (error === undefined) {
+    // It cannot have taken what it has not had.
+    return isCut
+      ? { kind: 'site', status: '4.5.0', reason: `an answer before the end of the data: ${response ?? ''}` }
+      : outcomeOfReply(response ?? '', 'data')
+  }
   if (dotSent && error.response === undefined) {
     return {
       kind: 'site',

@@ -3,9 +3,10 @@
 import type { EventOrder } from './event-queue.js'
 import type { DiskImage } from './disk-image.js'
 import { leftBehind } from './left-behind.js'
-import { QueueLife, textOf, type LifeOptions } from './queue-life.js'
+import { textOf } from './error-text.js'
+import { QueueLife, type LifeOptions } from './queue-life.js'
 import type { QueueModel } from './queue-model.js'
-import type { Step, VerbStep, Workload } from './workload.js'
+import { canEnd, toItsEnd, type Step, type VerbStep, type Workload } from './workload.js'
 
 export interface AftermathOptions {
   readonly seed: number
@@ -25,9 +26,12 @@ export interface AftermathOptions {
 
 /** Longer than anything that a run waits for. */
 const longMs = 48 * 3_600_000
+/** Without room some wait, and look again and again. */
+const shortOfRoomMs = 40_000
 
-/** Lives on until nothing is left to happen. The model has what is wrong.
- * @returns the life, at its end */
+/** Lives on until nothing is left to happen; a life that only accepts, or has no room, is followed by one that delivers and has.
+ * The model has what is wrong.
+ * @returns the last life, at its end */
 export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
   const life = lifeOf(options)
   try {
@@ -35,8 +39,26 @@ export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
   } catch (error) {
     options.model.violate('O8', `the run does not come to an end: ${textOf(error)}`)
   }
+  const isOver = life.world.stopped || (life.ended !== undefined && !life.mayAnswer(life.ended.error))
   life.world.stop()
-  return life
+  if (isOver || canEnd(options.workload)) return life
+  const { seed, workload } = options
+  return aftermath({
+    ...options,
+    seed: seed + 1,
+    workload: toItsEnd(workload),
+    image: restOf(life, seed),
+    wallMs: life.world.clock.wallMs() + 1,
+    more: [],
+    orders: [],
+  })
+}
+
+/** What is left of a life in which nothing happens any more, by a kill or by a power loss. */
+function restOf({ disk }: QueueLife, seed: number): DiskImage {
+  const states = seed % 2 === 0 ? disk.killStates() : disk.crashStates({ seed, statesMax: 1 })
+  for (const { image } of states) return image
+  return disk.image
 }
 
 function lifeOf(options: AftermathOptions): QueueLife {
@@ -48,17 +70,17 @@ function lifeOf(options: AftermathOptions): QueueLife {
     model,
     image,
     wallStartMs: wallMs,
-    gated: looks,
+    gated: looks && workload.roomBytes === undefined,
     ...(onOperation === undefined ? {} : { onOperation }),
   })
 }
 
 async function liveOn(
   life: QueueLife,
-  { model, more = [], orders = [], looks = true }: AftermathOptions,
+  { model, workload, more = [], orders = [], looks = true }: AftermathOptions,
 ): Promise<void> {
   if (!(await life.open())) return
-  if (looks) {
+  if (looks && !life.isShortOfRoom) {
     await life.settleDown()
     if (!life.recovered && life.ended === undefined && !life.world.stopped)
       model.violate('O8', 'recovery does not come to an end')
@@ -66,10 +88,11 @@ async function liveOn(
     life.openGate()
   }
   life.plan(more, orders)
+  if (life.isShortOfRoom) return life.run(shortOfRoomMs)
   await life.run(longMs)
   if (life.world.stopped || life.ended !== undefined) return
   if (!life.recovered) model.violate('O8', 'recovery does not come to an end')
-  await checkEnd(life)
+  await checkEnd(life, workload)
 }
 
 /** The first life of a queue, to its end. */
@@ -80,27 +103,28 @@ export async function firstLife(options: Omit<LifeOptions, 'wallStartMs'>): Prom
 }
 
 /** Opens a queue and lets everything happen that the steps bring about. */
-export async function runToEnd(
-  life: QueueLife,
-  { steps, verbs = [] }: Pick<Workload, 'steps' | 'verbs'>,
-): Promise<void> {
+export async function runToEnd(life: QueueLife, workload: Workload): Promise<void> {
+  const { steps, verbs = [] } = workload
   try {
     if (!(await life.open())) return
     life.plan(steps, verbs)
     await life.run(longMs)
-    if (!life.world.stopped && life.ended === undefined && !life.mayCrash) await checkEnd(life)
+    if (!life.world.stopped && life.ended === undefined && !life.mayCrash) await checkEnd(life, workload)
   } catch (error) {
     life.model.violate('O8', `the run does not come to an end: ${textOf(error)}`)
   }
 }
 
-/** Nothing is left to happen, but with what is on hold. */
-async function checkEnd(life: QueueLife): Promise<void> {
+/** Nothing is left to happen, but with what is on hold, or not to be attempted in this life. */
+async function checkEnd(life: QueueLife, workload: Workload): Promise<void> {
+  const { model, unansweredCount } = life
+  if (unansweredCount > 0) model.violate('O8', `${unansweredCount} submissions and orders are never answered`)
+  if (!canEnd(workload)) return life.list()
   if (life.releaseAll()) await life.run(2 * longMs)
   if (life.world.stopped || life.ended !== undefined) return
-  life.model.drained()
+  model.drained(workload.warningAgesMs?.length ?? 0)
   await life.list()
   // The listing asked for a checkpoint, which goes on after it.
   await life.run(3 * longMs)
-  for (const text of leftBehind(life.disk.image, life.spareCount)) life.model.violate('O7', text)
+  for (const text of leftBehind(life.disk.image, life.spareCount)) model.violate('O7', text)
 }

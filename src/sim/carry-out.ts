@@ -1,8 +1,8 @@
-/** A workload's verb as the call of the queue that it stands for: each verb of the face is named here, or the compiler says so. */
+/** A workload's order as the call of the queue that it stands for: each verb of the face is named here, or the compiler says so. */
 import type { VerbResult } from '../admin/tally.js'
 import type { Selector } from '../engine/selector.js'
 import type { Queue } from '../queue/queue.js'
-import { otherNexthop, type VerbName } from './workload.js'
+import { domainOf, otherNexthop, type VerbName, type VerbStep } from './workload.js'
 
 export const carryOut = (queue: Queue, verb: VerbName, selector: Selector): Promise<VerbResult> => {
   switch (verb) {
@@ -16,5 +16,30 @@ export const carryOut = (queue: Queue, verb: VerbName, selector: Selector): Prom
     case 'delete':
     case 'expire':
       return queue[verb](selector)
+  }
+}
+
+/** What is known of the message that an order is for. */
+export interface Meant {
+  readonly id: string | undefined
+  readonly recipients: Iterable<string>
+}
+
+/** How an order says which message it means. The last recipient is named: of a message with many it stands in the last frame. */
+export function selectorOf({ sender, by = 'sender' }: VerbStep, { id, recipients }: Meant): Selector {
+  const last = [...recipients].at(-1)!
+  switch (by) {
+    case 'sender':
+      return { sender }
+    case 'all':
+      return { all: true }
+    case 'id':
+      return id === undefined ? { sender } : { id }
+    case 'recipient':
+      return { sender, recipient: last }
+    case 'nexthop':
+      return { sender, nexthop: domainOf(last) }
+    case 'lane':
+      return { sender, lane: 'deferred' }
   }
 }

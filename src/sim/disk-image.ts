@@ -115,18 +115,35 @@ export class DiskImage {
     }
   }
 
+  /** From now on the device has so much left. */
+  leave(freeBytes: number): void {
+    this.size = {
+      ...this.size,
+      capacityBytes: freeBytes === Infinity ? Infinity : this.#usedBytes() + freeBytes,
+    }
+  }
+
+  #usedBytes(): number {
+    let usedBytes = 0
+    for (const node of this.#nodes()) if (node.kind === 'file') usedBytes += node.cached.allocatedBytes
+    return usedBytes
+  }
+
+  /** Those that have a name, or are open. */
+  #nodes(): Set<SimNode> {
+    const nodes = new Set<SimNode>(this.openCounts.keys())
+    for (const [, node] of this.walk()) nodes.add(node)
+    return nodes
+  }
+
   /** What is left of the device, by the room that files take, not by their lengths. */
   space(): { freeBytes: number; freeFiles: number } {
     const { capacityBytes, capacityFiles } = this.size
     if (capacityBytes === Number.POSITIVE_INFINITY && capacityFiles === Number.POSITIVE_INFINITY)
       return { freeBytes: capacityBytes, freeFiles: capacityFiles }
-    let usedBytes = 0
-    const nodes = new Set<SimNode>(this.openCounts.keys())
-    for (const [, node] of this.walk()) nodes.add(node)
-    for (const node of nodes) if (node.kind === 'file') usedBytes += node.cached.allocatedBytes
     return {
-      freeBytes: Math.max(0, capacityBytes - usedBytes),
-      freeFiles: Math.max(0, capacityFiles - nodes.size),
+      freeBytes: Math.max(0, capacityBytes - this.#usedBytes()),
+      freeFiles: Math.max(0, capacityFiles - this.#nodes().size),
     }
   }
 

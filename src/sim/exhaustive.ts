@@ -7,7 +7,7 @@ import type { CrashOptions } from './crash-states.js'
 import type { EventOrder } from './event-queue.js'
 import { QueueModel } from './queue-model.js'
 import type { Violation } from './violation.js'
-import type { Step, Workload } from './workload.js'
+import type { Step, VerbStep, Workload } from './workload.js'
 
 export interface ExhaustOptions {
   readonly seed: number
@@ -22,8 +22,14 @@ export interface ExhaustOptions {
   readonly secondStatesMax: number
   /** Submitted in the life after the crash. */
   readonly more?: readonly Step[]
+  /** Ordered in the life after the crash. */
+  readonly orders?: readonly VerbStep[]
+  /** How the queue is set up after the crash. Default: as before. */
+  readonly after?: Workload
   /** Only the crash before this operation. */
   readonly op?: number
+  /** Only the crashes before each so-manieth operation. Default 1. */
+  readonly every?: number
   /** Stop at the first violation. */
   readonly untilFirst?: boolean
 }
@@ -57,7 +63,7 @@ export async function exhaust(workload: Workload, options: ExhaustOptions): Prom
     workload,
     model,
     onOperation: (current, call) => {
-      if (options.op !== undefined && options.op !== call.n) return
+      if ((options.op ?? call.n) !== call.n || call.n % (options.every ?? 1) !== 0) return
       points.push(crashPoint(current, call, { seed: seed + call.n, ...power }))
       if (kills) points.push(crashPoint(current, call, undefined))
     },
@@ -89,7 +95,16 @@ async function crashAt(
   point: CrashPoint,
   result: HuntResult,
 ): Promise<void> {
-  const { seed, order, more, power, secondEvery, secondStatesMax } = options
+  const {
+    seed,
+    order,
+    more = [],
+    orders = [],
+    power,
+    secondEvery,
+    secondStatesMax,
+    after = workload,
+  } = options
   for (const state of point.states) {
     const isSecond = secondEvery > 0 && ++result.crashCount % secondEvery === 0
     if (secondEvery === 0) result.crashCount++
@@ -98,11 +113,12 @@ async function crashAt(
     const life = await aftermath({
       seed: seed + point.n,
       order,
-      workload,
+      workload: after,
       model: point.model.copy(),
       image: state.image,
       wallMs: point.wallMs + 1,
-      ...(more === undefined ? {} : { more }),
+      more,
+      orders,
       ...(isSecond
         ? {
             onOperation: (current, call) => {
@@ -124,17 +140,17 @@ async function crashAt(
     for (const next of second) {
       for (const nextState of next.states) {
         result.crashCount++
-        const after = await aftermath({
+        const last = await aftermath({
           seed: seed + point.n + next.n,
           order,
-          workload,
+          workload: after,
           model: next.model.copy(),
           image: nextState.image,
           wallMs: next.wallMs + 1,
         })
         note(
           result,
-          after.model,
+          last.model,
           seed,
           point.n,
           next.n,

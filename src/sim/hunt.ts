@@ -3,12 +3,17 @@ import { exhaust, type ExhaustOptions, type HuntResult } from './exhaustive.js'
 import { failEach } from './failing.js'
 import { randomRun } from './random-run.js'
 import {
+  accepting,
   afterwards,
   carried,
+  changedPolicy,
   crowded,
   everything,
   inOneLog,
+  manyRecipients,
+  onlyAccepts,
   operated,
+  ordersBetween,
   redirected,
   turning,
 } from './small-workloads.js'
@@ -23,6 +28,10 @@ export const huntNames = [
   'crowded',
   'operated',
   'redirected',
+  'accepting',
+  'accepting between',
+  'many recipients',
+  'changed',
   'one log',
   'second crash',
 ] as const
@@ -45,6 +54,14 @@ export async function hunt(name: HuntName, seed: number): Promise<HuntResult> {
       return crashes(operated, seed)
     case 'redirected':
       return crashes(redirected, seed)
+    case 'accepting':
+      return crashes(accepting, seed)
+    case 'accepting between':
+      return crashes(carried, seed, { after: onlyAccepts(carried), orders: ordersBetween })
+    case 'many recipients':
+      return crashes(manyRecipients, seed)
+    case 'changed':
+      return crashes(inOneLog(carried), seed, { after: changedPolicy(carried) })
     case 'one log':
       return crashes(inOneLog(everything), seed)
     case 'second crash':

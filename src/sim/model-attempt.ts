@@ -1,6 +1,7 @@
-/** What an attempt says about a message: it is there, waits, is not on hold, and each of its recipients is due.
+/** What an attempt says about a message: it is there, waits, is not on hold, and each of its recipients is due; and what came of it.
  * Invariant: what a crash was allowed to forget breaks no promise; it is counted as a duplicate when the other side has the message. */
 import type { ModelMessage, ModelRecipient } from './model-message.js'
+import type { Fact } from './pending-facts.js'
 import type { Violate } from './violation.js'
 
 export interface Attempt {
@@ -69,4 +70,37 @@ function judgeRecipient(
       'O6',
       `${address} of ${name} is attempted ${recipient.notBeforeMs - wallMs} ms before its retry is due`,
     )
+}
+
+/** What came of an attempt, as the engine has recorded it. */
+export function noteOutcome(
+  { recipients }: ModelMessage,
+  kind: Fact['kind'] & ('delivered' | 'failed' | 'deferred'),
+  addresses: readonly string[],
+  { life, nowMs }: { readonly life: number; readonly nowMs: number },
+): void {
+  for (const address of addresses) {
+    const recipient = recipients.get(address)
+    if (recipient === undefined) continue
+    recipient.inFlight = false
+    recipient.life = life
+    recipient.answeredAtMs = nowMs
+    if (kind !== 'deferred') recipient.final = kind
+  }
+}
+
+/** A delivery that is not durable has only just been recorded. */
+export function judgeHaste(
+  { name, recipients }: ModelMessage,
+  fact: Fact,
+  life: number,
+  nowMs: number,
+  violate: Violate,
+): void {
+  if (fact.kind !== 'delivered') return
+  for (const address of fact.recipients) {
+    const { life: answeredInLife, answeredAtMs } = recipients.get(address)!
+    if (answeredInLife === life && answeredAtMs < nowMs)
+      violate('O3', `the delivery of ${name} to ${address} waited ${nowMs - answeredAtMs} ms for a sync`)
+  }
 }

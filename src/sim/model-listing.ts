@@ -7,7 +7,9 @@ import type { Violate } from './violation.js'
 export interface Listed {
   readonly id: string
   readonly sender: string
+  /** Of those that wait, as many as a listing names. */
   readonly recipients: readonly string[]
+  readonly recipientCount: number
 }
 
 export function judgeListing(
@@ -16,7 +18,7 @@ export function judgeListing(
   life: number,
   violate: Violate,
 ): void {
-  const { name, recipients } = message
+  const { name } = message
   if (message.finishedDurably && listed !== undefined) violate('O4', `${name} had ended and is listed`)
   if (listed === undefined) {
     if (message.state === 'settled' && !message.finished)
@@ -28,15 +30,31 @@ export function judgeListing(
   if (message.state === 'asked') message.state = 'settled'
   if (message.state === 'gone') violate('O5', `${name} was not there after a recovery and is listed`)
   message.finished = false
+  judgeWaiting(message, listed, violate)
+}
+
+/** Recipients that are listed wait; of a message with more than a listing names, nobody knows about the others. */
+function judgeWaiting({ name, recipients }: ModelMessage, listed: Listed, violate: Violate): void {
   const waiting = new Set(listed.recipients)
+  const isWhole = waiting.size === listed.recipientCount
+  let leastCount = 0
+  let mostCount = 0
   for (const recipient of recipients.values()) {
     const { address, final } = recipient
+    if (final === undefined) leastCount++
+    if (!recipient.durable) mostCount++
     if (waiting.has(address)) {
       if (recipient.durable) violate('O2', `${address} of ${name} was ${final} durably and waits`)
       recipient.final = undefined
-    } else if (final === undefined) violate('O1', `${address} of ${name} has no outcome and does not wait`)
-    else recipient.durable = true
+    } else if (isWhole) {
+      if (final === undefined) violate('O1', `${address} of ${name} has no outcome and does not wait`)
+      else recipient.durable = true
+    }
   }
   for (const address of waiting)
     if (!recipients.has(address)) violate('O5', `${name} waits for ${address}, whom it never had`)
+  if (listed.recipientCount < leastCount)
+    violate('O1', `${name} waits for ${listed.recipientCount} recipients, and ${leastCount} have no outcome`)
+  if (listed.recipientCount > mostCount)
+    violate('O2', `${name} waits for ${listed.recipientCount} recipients, and only ${mostCount} may wait`)
 }

@@ -25,6 +25,14 @@ export interface ModelRecipient {
 /** `asked`: nobody was told. `settled`: the promise was given. `refused`: told no for good. `gone`: a recovery did not have it. */
 export type SubmissionState = 'asked' | 'settled' | 'refused' | 'gone'
 
+/** The recipients that a report names. */
+export interface ReportNames {
+  readonly failed: readonly string[]
+  readonly late: readonly string[]
+  /** It says that there are so many more. */
+  readonly moreCount: number
+}
+
 export interface ModelMessage {
   /** The name in the model: the sender of a submission, the id of a report. */
   readonly name: string
@@ -44,7 +52,7 @@ export interface ModelMessage {
   finishedDurably: boolean
   /** Of a report: the message that it is about, and whom it names once it was read. */
   readonly about: string | undefined
-  names: readonly string[] | undefined
+  names: ReportNames | undefined
   checksum: number | undefined
   /** Orders of this life that are not settled, and how many there ever were. */
   readonly orders: Ordered[]
@@ -52,6 +60,8 @@ export interface ModelMessage {
   /** It may be on hold; it is, and nobody has ordered otherwise since. */
   mayBeHeld: boolean
   held: boolean
+  /** It may have been made new: what its sender was told once may be told again. */
+  mayBeNew: boolean
   /** It ended while it was ordered to be deleted. */
   deleted: boolean
   /** Where it goes, since it was durably rerouted. */
@@ -83,6 +93,7 @@ export function newMessage(
     orderCount: 0,
     mayBeHeld: false,
     held: false,
+    mayBeNew: false,
     deleted: false,
     nexthop: undefined,
   }

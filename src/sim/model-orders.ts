@@ -1,7 +1,7 @@
 /** What an operator's order changes of what is promised about a message. From the call on it may have been carried out, in part of the
  * ways in which the queue may stand; when it has settled, it was.
  * Invariant: a promise that an order may break is given up at the call, and one that it makes begins when it has settled. */
-import type { ModelMessage } from './model-message.js'
+import type { ModelMessage, Ordered } from './model-message.js'
 import { otherNexthop, type VerbName } from './workload.js'
 
 export const isOrdered = ({ orders }: ModelMessage, verb: VerbName): boolean =>
@@ -16,6 +16,7 @@ export function order(message: ModelMessage, verb: VerbName): void {
   if (verb === 'hold') message.mayBeHeld = true
   if (verb === 'release' || verb === 'requeue') message.held = false
   if (verb === 'requeue' || verb === 'reroute') message.nexthop = undefined
+  if (verb === 'requeue') message.mayBeNew = true
   if (!movesTime(verb)) return
   for (const recipient of message.recipients.values()) {
     recipient.notBeforeMs = 0
@@ -23,11 +24,18 @@ export function order(message: ModelMessage, verb: VerbName): void {
   }
 }
 
+/** It has settled, and nothing is known of what it has done. */
+export function dropOrder(message: ModelMessage, verb: VerbName): void {
+  takeOrder(message, verb)
+}
+
+function takeOrder({ orders }: ModelMessage, verb: VerbName): Ordered | undefined {
+  const index = orders.findIndex((ordered) => ordered.verb === verb)
+  return index < 0 ? undefined : orders.splice(index, 1)[0]
+}
+
 export function obey(message: ModelMessage, verb: VerbName): void {
-  const [settled] = message.orders.splice(
-    message.orders.findIndex((ordered) => ordered.verb === verb),
-    1,
-  )
+  const settled = takeOrder(message, verb)
   // Of orders that were under way together nobody knows which came last.
   if (message.orders.length > 0 || settled!.n !== message.orderCount) return
   if (verb === 'hold') message.held = true

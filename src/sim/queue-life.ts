@@ -1,16 +1,29 @@
 /** One life of a real queue on a simulated disk, watched by a model.
  * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
 import type { VerbResult } from '../admin/tally.js'
+import type { Route } from '../engine/options.js'
 import { openQueue } from '../queue/open.js'
 import type { Queue } from '../queue/queue.js'
 import { isWaybillError } from '../errors.js'
-import { carryOut } from './carry-out.js'
+import { carryOut, selectorOf } from './carry-out.js'
 import type { DiskImage } from './disk-image.js'
+import { textOf } from './error-text.js'
 import type { Fault } from './faults.js'
+import type { Listed } from './model-listing.js'
+import { listen } from './listen.js'
 import type { QueueModel } from './queue-model.js'
 import { ScriptedTransport } from './scripted-transport.js'
 import { SimDisk, type NumberedOperation } from './sim-disk.js'
-import { dataOf, retryOf, type Step, type VerbStep, type Workload } from './workload.js'
+import { contentOf, handedOver } from './submission-form.js'
+import {
+  delivers,
+  domainOf,
+  retryOf,
+  unroutableDomain,
+  type Step,
+  type VerbStep,
+  type Workload,
+} from './workload.js'
 import { SimWorld } from './world.js'
 import type { EventOrder } from './event-queue.js'
 
@@ -49,6 +62,7 @@ export class QueueLife {
   /** Its recovery has come to an end. */
   recovered = false
   recoveredCount = 0
+  #unanswered = 0
   #openGate: () => void = () => undefined
   readonly #options: LifeOptions
 
@@ -56,13 +70,14 @@ export class QueueLife {
     const { seed, order, model, image, wallStartMs, faults, workload } = options
     this.#options = options
     this.model = model
-    model.beginLife()
+    model.beginLife(delivers(workload))
     this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
     this.disk = new SimDisk(this.world, {
       ...(image === undefined ? {} : { image }),
       ...(faults === undefined ? {} : { faults }),
       observer: { before: (call) => this.#before(call) },
     })
+    this.disk.image.leave(workload.roomBytes ?? Infinity)
     const gate =
       options.gated === true ? new Promise<void>((resolve) => (this.#openGate = resolve)) : undefined
     this.transport = new ScriptedTransport({
@@ -77,7 +92,7 @@ export class QueueLife {
 
   /** Opens the queue. Resolves with false when it does not open: that the model was told, unless the device may fail. */
   async open(): Promise<boolean> {
-    const { workload, mayCrash } = this.#options
+    const { workload } = this.#options
     const { world } = this
     try {
       const queue = await world.settle(
@@ -88,17 +103,17 @@ export class QueueLife {
           clock: world.clock,
           prng: world.fork(),
           transports: { scripted: this.transport },
-          route: (recipient) => ({ transport: 'scripted', nexthop: domainOf(recipient) }),
+          route: routeOf,
         }),
         { eventsMax },
       )
       this.queue = queue
-      this.#listen(queue)
+      listen(this, queue, workload)
       return true
     } catch (error) {
       if (world.stopped) return false
-      this.#end(error)
-      if (mayCrash !== true) this.model.violate('O8', `the queue does not open: ${textOf(error)}`)
+      this.end(error)
+      if (!this.mayAnswer(error)) this.model.violate('O8', `the queue does not open: ${textOf(error)}`)
       return false
     }
   }
@@ -113,49 +128,71 @@ export class QueueLife {
 
   submit(step: Step): void {
     if (this.queue === undefined || this.ended !== undefined) return
-    const { sender, recipients } = step
-    const data = dataOf(step)
+    const { sender, recipients, form } = step
     const { model } = this
-    model.asked(sender, recipients, data, this.world.clock.wallMs())
-    this.queue.submit({ sender, recipients, data }).then(
-      ({ id }) => model.settled(sender, id),
+    model.asked(sender, recipients, contentOf(step), this.world.clock.wallMs())
+    this.#unanswered++
+    this.queue.submit({ sender, recipients, data: handedOver(step) }).then(
+      ({ id }) => {
+        this.#unanswered--
+        model.settled(sender, id)
+        if (form === 'cut') model.violate('O5', `${sender} was cut off and is accepted`)
+      },
       (error: unknown) => {
+        this.#unanswered--
         // A failed device and the end of a life leave it open whether the message is there.
-        const isOpen = isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')
-        if (!isOpen) model.refused(sender)
-        if (this.#options.mayCrash !== true) model.violate('O8', `${sender} is refused: ${textOf(error)}`)
+        if (!isOpen(error)) model.refused(sender)
+        const isExpected = form === 'cut' && (isOpen(error) || isWaybillError(error, 'DATA_INCOMPLETE'))
+        if (!isExpected && !this.mayAnswer(error))
+          model.violate('O8', `${sender} is refused: ${textOf(error)}`)
       },
     )
   }
 
-  order({ verb, sender }: VerbStep): void {
+  order(step: VerbStep): void {
     const { queue, model } = this
+    const { verb, sender, by } = step
     if (queue === undefined || this.ended !== undefined) return
+    if (by === 'all') {
+      const settled = model.orderedAll(verb)
+      this.#obey(carryOut(queue, verb, { all: true }), settled)
+      return
+    }
     // A verb looks at the queue when recovery has ended: what is submitted meanwhile may be meant or not.
-    if (!model.knows(sender)) return
+    const meant = model.meant(sender)
+    if (meant === undefined) return
     model.ordered(sender, verb)
-    this.#obey(carryOut(queue, verb, { sender }), (result) => model.obeyed(sender, verb, result.messageCount))
+    this.#obey(carryOut(queue, verb, selectorOf(step, meant)), (result) =>
+      model.obeyed(sender, verb, result.messageCount),
+    )
   }
 
   /** What may be on hold goes on. @returns false when there can be nothing */
   releaseAll(): boolean {
     const { queue, model } = this
-    if (queue === undefined || this.ended !== undefined || !model.releasedAll()) return false
-    this.#obey(queue.release({ all: true }), () => undefined)
+    if (queue === undefined || this.ended !== undefined || !model.mayHold) return false
+    this.order({ atMs: 0, verb: 'release', sender: '', by: 'all' })
     return true
+  }
+
+  /** Submissions and orders that nobody has answered. */
+  get unansweredCount(): number {
+    return this.#unanswered
   }
 
   #obey(work: Promise<VerbResult>, then: (result: VerbResult) => void): void {
     const { model } = this
+    this.#unanswered++
     work.then(
       (result) => {
-        if (result.failedCount > 0 && this.#options.mayCrash !== true)
+        this.#unanswered--
+        if (result.failedCount > 0 && !this.mayCrash)
           model.violate('O8', `a verb could not read ${result.failedCount} messages`)
         then(result)
       },
       (error: unknown) => {
-        const isOpen = isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')
-        if (!isOpen && this.#options.mayCrash !== true)
+        this.#unanswered--
+        if (!isOpen(error) && !this.mayAnswer(error))
           model.violate('O8', `a verb is refused: ${textOf(error)}`)
       },
     )
@@ -168,6 +205,15 @@ export class QueueLife {
 
   get mayCrash(): boolean {
     return this.#options.mayCrash === true
+  }
+
+  get isShortOfRoom(): boolean {
+    return this.#options.workload.roomBytes !== undefined
+  }
+
+  /** Is this an error that nobody need be surprised at? */
+  mayAnswer(error: unknown): boolean {
+    return this.mayCrash || (this.isShortOfRoom && isWaybillError(error, 'DISK_FULL'))
   }
 
   openGate(): void {
@@ -190,15 +236,15 @@ export class QueueLife {
     if (queue === undefined || this.ended !== undefined) return
     // Its checkpoint vouches for what waits, so that the runners may go on; what is listed must not move.
     await this.#checkpoint(queue)
-    const listing = async (): Promise<{ id: string; sender: string; recipients: readonly string[] }[]> => {
-      const all = []
+    const listing = async (): Promise<Listed[]> => {
+      const all: Listed[] = []
       for await (const listed of queue.list({})) all.push(listed)
       return all
     }
     try {
       this.model.observed(await world.settle(listing(), { eventsMax, untilMs: world.nowMs }))
     } catch (error) {
-      if (!world.stopped && this.#options.mayCrash !== true)
+      if (!world.stopped && !this.mayCrash)
         this.model.violate('O8', `the queue cannot be listed: ${textOf(error)}`)
     }
   }
@@ -226,7 +272,8 @@ export class QueueLife {
       this.model.durable(this.queue.stats().journal.writtenBytes)
   }
 
-  #end(error: unknown): void {
+  /** It has ended by itself. */
+  end(error: unknown): void {
     this.ended = { error }
     this.reports.push(textOf(error))
     this.endedAtMs = this.world.clock.wallMs()
@@ -238,50 +285,14 @@ export class QueueLife {
     this.noteDurable()
     onOperation(this, call)
   }
-
-  #listen(queue: Queue): void {
-    const { model, world } = this
-    const { workload, mayCrash } = this.#options
-    for (const kind of ['delivered', 'failed', 'deferred'] as const)
-      queue.on(kind, ({ id, recipients }) => {
-        const attempts = this.transport.attempts.get(id)
-        const { intervalsMs } = workload
-        const intervalMs =
-          attempts === undefined ? undefined : intervalsMs[Math.min(attempts, intervalsMs.length - 1)]!
-        model.recorded(kind, id, recipients, {
-          appendedBytes: this.appendedBytes,
-          nowMs: world.nowMs,
-          notBeforeMs: intervalMs === undefined ? 0 : world.clock.wallMs() + intervalMs - 1,
-          attempts: attempts === undefined ? 0 : attempts + 1,
-        })
-      })
-    queue.on('finished', ({ id }) =>
-      model.finished(id, this.appendedBytes, workload.lifetimeMs, world.clock.wallMs()),
-    )
-    queue.on('reported', ({ id, report }) =>
-      model.reported(id, report, this.appendedBytes, world.clock.wallMs()),
-    )
-    queue.on('recovered', ({ messageCount, cutBytes }) => {
-      if (cutBytes > 0) this.reports.push(`${cutBytes} bytes cut`)
-      this.recovered = true
-      this.recoveredCount = messageCount
-    })
-    queue.on('warning', ({ code, message }) => {
-      this.reports.push(message)
-      if (code !== 'FILE_SYSTEM' && mayCrash !== true) model.violate('O8', `warning ${code}: ${message}`)
-    })
-    queue.on('crashed', ({ error }) => {
-      this.#end(error)
-      if (error !== undefined && mayCrash !== true)
-        model.violate('O8', `the queue crashed by itself: ${textOf(error)}`)
-    })
-  }
 }
 
-const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
+function routeOf(recipient: string): Route {
+  const nexthop = domainOf(recipient)
+  if (nexthop === unroutableDomain) throw new Error('nobody knows the way')
+  return { transport: 'scripted', nexthop }
+}
 
-/** An error in one line, with the one behind it. */
-export const textOf = (error: unknown): string =>
-  error instanceof Error
-    ? `${error.name}: ${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}`
-    : JSON.stringify(error)
+/** Nobody knows what has been done. */
+const isOpen = (error: unknown): boolean =>
+  isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')

@@ -5,13 +5,13 @@
  * What a crash may change: an outcome that was not durable may be forgotten, so its recipient may be attempted once more; a
  * submission that was not settled may be there or not. Nothing else. */
 import { crc32 } from '../base/checksum.js'
-import { judgeAttempt, type Attempt } from './model-attempt.js'
+import type { Meant } from './carry-out.js'
+import { judgeAttempt, judgeHaste, noteOutcome, type Attempt } from './model-attempt.js'
 import { judgeListing, type Listed } from './model-listing.js'
-import { copyMessage, newMessage, type ModelMessage } from './model-message.js'
-import { isOrdered, movesTime, obey, order } from './model-orders.js'
-import { judgeReports } from './model-reports.js'
+import { copyMessage, newMessage, type ModelMessage, type ReportNames } from './model-message.js'
+import { dropOrder, isOrdered, movesTime, obey, order } from './model-orders.js'
+import { judgeEnd } from './model-end.js'
 import { believe, PendingFacts } from './pending-facts.js'
-import { scriptedEnd } from './script.js'
 import type { Violate, Violation } from './violation.js'
 import type { VerbName } from './workload.js'
 
@@ -26,6 +26,10 @@ export class QueueModel {
   readonly #messages = new Map<string, ModelMessage>()
   readonly #names = new Map<string, string>()
   #pending = new PendingFacts()
+  /** Whether anything may be attempted in this life. */
+  #delivers = true
+  /** Orders of this life for every message, that are not settled. */
+  #wide: VerbName[] = []
 
   /** The same knowledge, to go on from in another branch. */
   copy(): QueueModel {
@@ -33,22 +37,12 @@ export class QueueModel {
     for (const [name, message] of this.#messages) copy.#messages.set(name, copyMessage(message))
     for (const [id, name] of this.#names) copy.#names.set(id, name)
     copy.#pending = this.#pending.copy()
+    copy.#delivers = this.#delivers
+    copy.#wide = [...this.#wide]
     copy.violations.push(...this.violations)
     copy.duplicateCount = this.duplicateCount
     copy.life = this.life
     return copy
-  }
-
-  get messageCount(): number {
-    return this.#messages.size
-  }
-
-  /** Every settled message that is not finished. */
-  get waitingCount(): number {
-    let count = 0
-    for (const message of this.#messages.values())
-      if (message.state === 'settled' && !message.finished) count++
-    return count
   }
 
   readonly violate: Violate = (oracle, text) => {
@@ -56,8 +50,10 @@ export class QueueModel {
   }
 
   /** A life begins: what was under way and what was not durable is forgotten, perhaps. */
-  beginLife(): void {
+  beginLife(delivers: boolean): void {
     this.life++
+    this.#delivers = delivers
+    this.#wide = []
     this.#pending.forget()
     for (const { recipients, orders } of this.#messages.values()) {
       orders.length = 0
@@ -67,8 +63,7 @@ export class QueueModel {
 
   /** @param sender the message's name: used once in a run */
   asked(sender: string, recipients: readonly string[], data: Buffer, askedAtMs: number): void {
-    this.#messages.set(
-      sender,
+    this.#add(
       newMessage(
         { name: sender, sender, data, askedInLife: this.life, askedAtMs, about: undefined },
         recipients,
@@ -85,9 +80,10 @@ export class QueueModel {
     message.state = 'settled'
   }
 
-  /** Was it asked for? */
-  knows(name: string): boolean {
-    return this.#messages.has(name)
+  /** What can be said of a message to mean it; undefined: nobody asked for it. */
+  meant(name: string): Meant | undefined {
+    const message = this.#messages.get(name)
+    return message && { id: message.id, recipients: message.recipients.keys() }
   }
 
   /** An operator's verb is called for the message: from now on it may have been carried out. */
@@ -103,7 +99,8 @@ export class QueueModel {
     const message = this.#messages.get(name)
     if (messageCount > (message === undefined ? 0 : 1))
       this.violate('O5', `${verb} of ${name} was carried out on ${messageCount} messages`)
-    if (message === undefined || messageCount === 0) return
+    if (message === undefined) return
+    if (messageCount === 0) return dropOrder(message, verb)
     if (verb === 'delete' || verb === 'expire') {
       // Of one whose id was told to nobody the end is told by its id alone.
       if (message.id === undefined) message.finished = true
@@ -113,15 +110,29 @@ export class QueueModel {
     obey(message, verb)
   }
 
-  /** Everything is released. @returns false when nothing can be on hold */
-  releasedAll(): boolean {
-    let isAny = false
-    for (const [name, message] of this.#messages) {
-      if (!message.mayBeHeld || message.finishedDurably) continue
-      isAny = true
-      this.ordered(name, 'release')
+  /** An order is given for every message; those that come while it is carried out may be meant or not.
+   * @returns what to call when it has settled. Nobody knows which messages it was carried out on, and in which order with others */
+  orderedAll(verb: VerbName): () => void {
+    this.#wide.push(verb)
+    for (const { name, finishedDurably } of this.#messages.values())
+      if (!finishedDurably) this.ordered(name, verb)
+    return () => {
+      this.#wide.splice(this.#wide.indexOf(verb), 1)
+      for (const message of this.#messages.values()) dropOrder(message, verb)
     }
-    return isAny
+  }
+
+  /** Something may be on hold. */
+  get mayHold(): boolean {
+    for (const { mayBeHeld, finishedDurably } of this.#messages.values())
+      if (mayBeHeld && !finishedDurably) return true
+    return false
+  }
+
+  /** The queue says that it put a message on hold that stopped life after life. */
+  heldByQueue(id: string): void {
+    const message = this.#messages.get(this.#names.get(id) ?? '')
+    if (message !== undefined) message.mayBeHeld = true
   }
 
   refused(sender: string): void {
@@ -132,6 +143,7 @@ export class QueueModel {
   attempted(attempt: Attempt): void {
     const message = this.#messageOf(attempt)
     if (message === undefined) return
+    if (!this.#delivers) this.violate('O5', `${message.name} is attempted in a life that only accepts`)
     this.duplicateCount += judgeAttempt(message, attempt, this.life, this.violate)
   }
 
@@ -142,7 +154,7 @@ export class QueueModel {
   }
 
   /** The data that a transport read. */
-  data(id: string, data: Buffer, named: readonly string[]): void {
+  data(id: string, data: Buffer, named: ReportNames | undefined): void {
     const message = this.#messages.get(this.#names.get(id) ?? '')
     if (message === undefined) return
     if (message.data !== undefined) {
@@ -161,8 +173,7 @@ export class QueueModel {
    * @param nowMs monotonic, @param notBeforeMs wall time of the next attempt, of a deferral */
   recorded(
     kind: 'delivered' | 'failed' | 'deferred',
-    id: string,
-    recipients: readonly string[],
+    { id, sender, recipients }: Omit<Listed, 'recipientCount'>,
     facts: {
       readonly appendedBytes: number
       readonly nowMs: number
@@ -170,23 +181,23 @@ export class QueueModel {
       readonly attempts: number
     },
   ): void {
-    const name = this.#names.get(id) ?? id
-    const message = this.#messages.get(name)
+    const message = this.#messageOf({ id, sender })
     if (message === undefined) return
-    for (const address of recipients) {
-      const recipient = message.recipients.get(address)
-      if (recipient === undefined) continue
-      recipient.inFlight = false
-      recipient.life = this.life
-      recipient.answeredAtMs = facts.nowMs
-      if (kind !== 'deferred') recipient.final = kind
-    }
+    const { name } = message
+    // One without a route is acted on without an attempt.
+    if (message.state === 'asked' && message.askedInLife !== this.life) message.state = 'settled'
+    noteOutcome(message, kind, recipients, { life: this.life, nowMs: facts.nowMs })
     const { appendedBytes } = facts
     // An order that is being carried out may take the wait and the count away.
     const isMoving = message.orders.some(({ verb }) => movesTime(verb))
     const notBeforeMs = isMoving ? 0 : facts.notBeforeMs
     const attempts = isMoving ? 0 : facts.attempts
     this.#pending.push({ kind, appendedBytes, name, recipients, notBeforeMs, attempts })
+  }
+
+  /** The queue speaks of it, before it tells anything by its id alone. */
+  met(message: { readonly id: string; readonly sender: string }): void {
+    this.#messageOf(message)
   }
 
   /** @param lifetimeMs age at which it may be given up, @param wallMs now */
@@ -213,7 +224,7 @@ export class QueueModel {
       [about.sender],
     )
     message.id = report
-    this.#messages.set(report, message)
+    this.#add(message)
     this.#names.set(report, report)
     this.#pending.push({
       kind: 'reported',
@@ -235,17 +246,8 @@ export class QueueModel {
 
   /** A crash, where calls take effect in order and time stands still while any is under way: a success asks for a prompt sync. */
   crashed(nowMs: number): void {
-    for (const fact of this.#pending) {
-      if (fact.kind !== 'delivered') continue
-      for (const address of fact.recipients) {
-        const recipient = this.#messages.get(fact.name)!.recipients.get(address)!
-        if (recipient.life === this.life && recipient.answeredAtMs < nowMs)
-          this.violate(
-            'O3',
-            `the delivery of ${fact.name} to ${address} waited ${nowMs - recipient.answeredAtMs} ms for a sync`,
-          )
-      }
-    }
+    for (const fact of this.#pending)
+      judgeHaste(this.#messages.get(fact.name)!, fact, this.life, nowMs, this.violate)
   }
 
   /** What a listing shows before anything else has happened in this life. From here on this is certain: a later crash
@@ -262,21 +264,15 @@ export class QueueModel {
       judgeListing(message, seen.get(message.name), this.life, this.violate)
   }
 
-  /** Nothing is left to happen: everything that was promised has come to its end. */
-  drained(): void {
-    for (const message of this.#messages.values()) {
-      const { name, state, recipients } = message
-      if (state === 'refused' || state === 'gone' || state === 'asked') continue
-      if (!message.finished) this.violate('O1', `${name} was settled and never came to its end`)
-      for (const { address, final, deliveryCount } of recipients.values()) {
-        const end = scriptedEnd(address)
-        if (end === 'delivered' && deliveryCount === 0 && !message.expired && !message.deleted)
-          this.violate('O1', `${name} never reached ${address}`)
-        if (end !== 'delivered' && final === 'delivered')
-          this.violate('O5', `${name} is said to have reached ${address}`)
-      }
-      judgeReports(message, this.#messages.values(), this.violate)
-    }
+  /** Nothing is left to happen: everything that was promised has come to its end. @param warningCountMax a sender gets, of a message */
+  drained(warningCountMax: number): void {
+    for (const message of this.#messages.values())
+      judgeEnd(message, this.#messages.values(), warningCountMax, this.violate)
+  }
+
+  #add(message: ModelMessage): void {
+    this.#messages.set(message.name, message)
+    for (const verb of this.#wide) this.ordered(message.name, verb)
   }
 
   /** The message that the queue speaks of, by its id, or by its sender while its id was told to nobody. */

@@ -10,7 +10,9 @@ import type { EventOrder } from './event-queue.js'
 import type { HuntResult } from './exhaustive.js'
 import { QueueModel } from './queue-model.js'
 import { rotten } from './rot.js'
-import { randomVerbs, randomWorkload, type Step, type Workload } from './workload.js'
+import { randomVerbs, randomWorkload } from './random-workload.js'
+import { isPlain, laterLife, varied, withOrders } from './variety.js'
+import type { Step, VerbStep, Workload } from './workload.js'
 
 export interface RandomOptions {
   readonly seed: number
@@ -45,9 +47,8 @@ export function planOf({ seed, only }: RandomOptions): RandomPlan {
   const order: EventOrder = below(prng, 4) === 0 ? 'fifo' : 'seeded'
   const mail = randomWorkload(prng, bounds)
   // Runs without orders are drawn as they were before there were any, so that old seeds say what they said.
-  const workload = hasVerbs(seed)
-    ? { ...mail, verbs: randomVerbs(prng, verbCountMax, mail.steps.length) }
-    : mail
+  const plain = hasVerbs(seed) ? { ...mail, verbs: randomVerbs(prng, verbCountMax, mail.steps.length) } : mail
+  const workload = isPlain(seed) ? plain : varied(plain, at(seed, 0))
   if (only === undefined) return { order, workload }
   return {
     order,
@@ -125,19 +126,20 @@ async function livesFrom(
   let state = firstState
   let where = firstWhere
   const lives = 1 + below(prng, livesMax)
+  const variety = at(seed, -first.n)
   for (let n = 1; n <= lives; n++) {
     const crashOp = n === lives ? Infinity : 1 + below(prng, lifeOperationsMax)
     let next: CrashPoint | undefined
     const life = await aftermath({
       seed: prng.uint32(),
       order,
-      workload,
+      workload: isPlain(seed) ? workload : laterLife(workload, variety),
       model: point.model.copy(),
       image: state.image,
       wallMs: point.wallMs + 1 + below(prng, 3) * 700,
       looks: below(prng, 2) === 0,
       more: moreSteps(prng, n),
-      orders: hasVerbs(seed) ? randomVerbs(prng, 2, bounds.messageCountMax) : [],
+      orders: ordersOf(seed, prng, variety),
       onOperation: (current, call) => {
         if (call.n !== crashOp) return
         next = crashPoint(current, call, powerAt(seed, first.n + call.n))
@@ -172,6 +174,12 @@ function sample(states: Iterable<CrashState>, countMax: number, prng: Prng): Cra
     if (chosen.length === countMax) return chosen
   }
   return chosen
+}
+
+function ordersOf(seed: number, prng: Prng, variety: Prng): readonly VerbStep[] {
+  if (!hasVerbs(seed)) return []
+  const orders = randomVerbs(prng, 2, bounds.messageCountMax)
+  return isPlain(seed) ? orders : withOrders(orders, variety)
 }
 
 const moreSteps = (prng: Prng, life: number): Step[] =>

@@ -4,6 +4,7 @@
 import { below, type Prng } from '../base/prng.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../delivery/transport.js'
 import type { QueueModel } from './queue-model.js'
+import { reportNames } from './model-reports.js'
 import { scripted } from './script.js'
 import type { SimWorld } from './world.js'
 
@@ -43,7 +44,8 @@ export class ScriptedTransport implements Transport {
     const { world, model, prng, gate, answerMs } = this.#options
     if (gate !== undefined) await gate
     const data = await request.data()
-    if (Buffer.isBuffer(data)) model.data(request.id, data, request.sender === '' ? namedBy(data) : [])
+    const content = Buffer.isBuffer(data) ? data : Buffer.from(data.ref)
+    model.data(request.id, content, request.sender === '' ? reportNames(content) : undefined)
     const delayMs = below(prng, answerMs + 1)
     if (delayMs > 0) await new Promise<void>((resolve) => world.clock.after(delayMs, resolve))
     return this.#answer(request)
@@ -63,11 +65,4 @@ export class ScriptedTransport implements Transport {
     }
     return outcomes
   }
-}
-
-/** The recipients that a report names. */
-export function namedBy(report: Buffer): readonly string[] {
-  return [...report.toString('latin1').matchAll(/^Final-Recipient: rfc822; (\S+)\r?$/gm)].map(
-    ([, address]) => address!,
-  )
 }

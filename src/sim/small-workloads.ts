@@ -1,5 +1,16 @@
 /** Small workloads that together contain everything that the engine does to mail. Whoever adds a verb extends them. */
-import { smallSetup, type Workload } from './workload.js'
+import { frameRecipientsMax } from '../record/envelope.js'
+import { crowdSetup } from './variety.js'
+import { smallSetup, type VerbStep, type Workload } from './workload.js'
+
+/** More recipients than a frame holds: one of each fate, and of the second as many as it takes. */
+function crowd(fates: readonly string[]): string[] {
+  const last = frameRecipientsMax + 2
+  return Array.from({ length: last + 1 }, (_, r) => {
+    const fate = r === 0 ? fates[0] : (fates[r - last + fates.length - 1] ?? fates[1])
+    return `${fate}-${r}@a.test`
+  })
+}
 
 /** Deferral, retries from both lanes, failure and its report, expiry, a spool file, an answer that fails to come. */
 export const everything: Workload = {
@@ -107,6 +118,74 @@ export const redirected: Workload = {
     { atMs: 1200, verb: 'delete', sender: 'm1@sender.test' },
   ],
 }
+
+/** A life that delivers nothing: mail comes in, and every verb is carried out on it. */
+export const accepting: Workload = {
+  name: 'accepting',
+  setup: { ...smallSetup, checkpointIntervalMs: 500, deliver: false },
+  intervalsMs: [1000, 3000],
+  lifetimeMs: 50_000,
+  answerMs: 2,
+  steps: [
+    { atMs: 0, sender: 'm0@sender.test', recipients: ['ok-0@a.test', 'defer1-0@b.test'], dataBytes: 200 },
+    { atMs: 0, sender: 'm1@sender.test', recipients: ['ok-1@a.test'], dataBytes: 3000, form: 'stream' },
+    { atMs: 0, sender: 'm2@sender.test', recipients: ['ok-2@a.test'], dataBytes: 100 },
+    { atMs: 0, sender: 'm3@sender.test', recipients: ['ok-3@b.test'], dataBytes: 2500, form: 'cut' },
+    { atMs: 5, sender: 'm4@sender.test', recipients: ['fail0-4@b.test'], dataBytes: 100, form: 'reference' },
+  ],
+  verbs: [
+    { atMs: 100, verb: 'hold', sender: 'm0@sender.test' },
+    { atMs: 200, verb: 'expire', sender: 'm1@sender.test' },
+    { atMs: 300, verb: 'reroute', sender: 'm0@sender.test', by: 'recipient' },
+    { atMs: 400, verb: 'delete', sender: 'm2@sender.test', by: 'id' },
+    { atMs: 700, verb: 'release', sender: 'm0@sender.test' },
+    { atMs: 800, verb: 'requeue', sender: 'm4@sender.test', by: 'nexthop' },
+  ],
+}
+
+/** The same queue, in a life that only accepts. */
+export const onlyAccepts = (workload: Workload): Workload => ({
+  ...workload,
+  setup: { ...workload.setup, deliver: false },
+})
+
+/** In a life that only accepts and finds mail in lanes, on hold, or as an attempt left it. */
+export const ordersBetween: readonly VerbStep[] = [
+  { atMs: 0, verb: 'hold', sender: 'm0@sender.test' },
+  { atMs: 10, verb: 'flush', sender: 'm1@sender.test' },
+  { atMs: 20, verb: 'delete', sender: 'm2@sender.test' },
+]
+
+/** Recipients in frames of their own: most are deferred together, then fewer than a frame holds; one that is on hold meanwhile. */
+export const manyRecipients: Workload = {
+  name: 'many recipients',
+  setup: { ...smallSetup, ...crowdSetup, checkpointIntervalMs: 500 },
+  intervalsMs: [1000, 2000],
+  lifetimeMs: 50_000,
+  answerMs: 0,
+  steps: [
+    {
+      atMs: 0,
+      sender: 'm0@sender.test',
+      recipients: crowd(['ok', 'defer1', 'defer1', 'ok']),
+      dataBytes: 200,
+    },
+    { atMs: 0, sender: 'm1@sender.test', recipients: crowd(['fail0', 'ok', 'defer1']), dataBytes: 2500 },
+  ],
+  verbs: [
+    { atMs: 300, verb: 'hold', sender: 'm0@sender.test', by: 'recipient' },
+    { atMs: 700, verb: 'release', sender: 'm0@sender.test' },
+  ],
+}
+
+/** Other intervals, and lanes with logs of their own. */
+export const changedPolicy = (workload: Workload): Workload => ({
+  ...workload,
+  name: `${workload.name}, changed`,
+  setup: { ...workload.setup, layout: 'lanes' },
+  intervalsMs: [700, 60_000],
+  otherIntervalsMs: [workload.intervalsMs],
+})
 
 /** One log for everything. */
 export const inOneLog = (workload: Workload): Workload => ({

@@ -36,6 +36,7 @@ test.each<[string, string]>([
   ['an inherited member', '{"waybill":1,"do":"hold","selector":{"toString":"a@b"}}'],
   ['a member of a wrong type', '{"waybill":1,"do":"hold","selector":{"sender":7}}'],
   ['a negative age', '{"waybill":1,"do":"hold","selector":{"olderThan":-1}}'],
+  ['all that is not true', '{"waybill":1,"do":"delete","selector":{"all":false}}'],
   ['a lane that is none', '{"waybill":1,"do":"hold","selector":{"lane":"fast"}}'],
   ['a rate of nothing', '{"waybill":1,"do":"flush","selector":{"all":true},"perSecond":0}'],
   ['a reroute to nowhere', '{"waybill":1,"do":"reroute","selector":{"all":true},"nexthop":""}'],

@@ -321,6 +321,8 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
     const queue = await stage.open()
     expect(await codeOf(queue.delete({}))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.delete({ sendr: 'x' } as Selector))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.delete({ id: undefined } as unknown as Selector))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.delete({ all: false } as unknown as Selector))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.reroute(all, { transport: 'none', nexthop: 'x' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.reroute(all, { nexthop: '' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.flush(all, { perSecond: 0 }))).toBe('OPTION_INVALID')
@@ -367,6 +369,20 @@ test('a verb that is aborted says so, and what it did stays done', async () => {
     expect(await codeOf(flushed)).toBe('VERB_ABORTED')
     expect(doneCount).toBe(2)
     await stage.until('two more attempts were made', () => stage.attempts.length === 7)
+  })
+})
+
+test('a flush that is aborted while it waits for its pace stops at once', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 3)
+    const abort = new AbortController()
+    const startedAt = stage.clock.monotonicMs()
+    const flushed = codeOf(stage.queue.flush(all, { perSecond: 0.001, signal: abort.signal }))
+    await stage.until('the first one was attempted', () => stage.attempts.length === 4)
+    abort.abort()
+    expect(await flushed).toBe('VERB_ABORTED')
+    expect(stage.clock.monotonicMs() - startedAt).toBeLessThan(100_000)
   })
 })
 

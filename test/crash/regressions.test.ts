@@ -1,11 +1,20 @@
 /** Bugs of the engine that the crash hunt found, each with the run that showed it. */
+import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
+import type { DiskImage } from '../../src/sim/disk-image.js'
 import { exhaust } from '../../src/sim/exhaustive.js'
 import { failEach } from '../../src/sim/failing.js'
 import { QueueLife } from '../../src/sim/queue-life.js'
 import { QueueModel } from '../../src/sim/queue-model.js'
 import { randomRun } from '../../src/sim/random-run.js'
-import { afterwards, everything } from '../../src/sim/small-workloads.js'
+import {
+  accepting,
+  afterwards,
+  carried,
+  changedPolicy,
+  everything,
+  inOneLog,
+} from '../../src/sim/small-workloads.js'
 import { lines } from './fixture.js'
 
 test('an idle queue takes no more checkpoints', async () => {
@@ -110,4 +119,55 @@ test('a spool file that came to be though its creation failed is not left behind
     })
     expect(lines(findings)).toEqual([])
   }
+})
+
+test('a lane in the journal that no policy names any more is not retired while a message from it is active', async () => {
+  const { findings } = await exhaust(inOneLog(carried), {
+    seed: 1,
+    order: 'fifo',
+    power: { statesMax: 8, exhaustiveUnitsMax: 3, randomStates: 2 },
+    kills: true,
+    secondEvery: 0,
+    secondStatesMax: 0,
+    more: afterwards,
+    after: changedPolicy(carried),
+    op: 84,
+  })
+  expect(lines(findings)).toEqual([])
+})
+
+test('the file of a cut-off submission does not come back for good', async () => {
+  const live = async (image?: DiskImage): Promise<QueueLife> => {
+    const kept = image === undefined ? {} : { image }
+    const life = new QueueLife({
+      seed: 1,
+      order: 'fifo',
+      workload: accepting,
+      model: new QueueModel(),
+      ...kept,
+    })
+    expect(await life.open()).toBe(true)
+    return life
+  }
+  const spooled = ({ disk }: QueueLife): string[] =>
+    disk.image.files().filter((path) => path.endsWith('.mail'))
+  const first = await live()
+  const data = new PassThrough()
+  const refused = first.queue!.submit({ sender: 'a@sender.test', recipients: ['ok@a.test'], data })
+  refused.catch(() => undefined)
+  data.write(Buffer.from('0123456789\r\n'.repeat(300)))
+  first.submit(accepting.steps[0]!)
+  // A checkpoint syncs the name while the client is still there.
+  await first.run(5000)
+  expect(spooled(first).length).toBe(1)
+  data.destroy(new Error('the client is gone'))
+  await first.run(6000)
+  await expect(refused).rejects.toMatchObject({ code: 'DATA_INCOMPLETE' })
+  // And one forgets the number.
+  first.submit(accepting.steps[2]!)
+  await first.run(9000)
+  const [withoutPower] = first.disk.crashStates({ statesMax: 1 })
+  const last = await live(withoutPower!.image)
+  await last.run(5000)
+  expect(spooled(last)).toEqual([])
 })

@@ -25,6 +25,17 @@ test('an abandoned disk that has nothing under way is released at once', () => {
   expect(released).toBe(1)
 })
 
+test('a call that could not begin is not under way: what is abandoned behind it is released', async () => {
+  const calls = new Calls()
+  const begin = (): void => {
+    throw new TypeError('no bytes')
+  }
+  await expect(calls.run('write', 'a', begin)).rejects.toThrow('no bytes')
+  let released = 0
+  calls.abandon(() => released++)
+  expect(released).toBe(1)
+})
+
 /** A disk that answers when told to. */
 class HeldCalls extends Calls {
   readonly operations: string[] = []

@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { DeliveryRequest, Outcome } from '../../src/delivery/transport.js'
 import type { Queue } from '../../src/queue/queue.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
@@ -317,5 +318,29 @@ test('data that rots while it waits is never delivered: DATA_CORRUPT or LOG_CORR
     expect(stage.told('delivered')).toEqual(['good@example.net'])
     expect(await stage.ids()).toEqual([rotten.id])
     expect(good.id).not.toBe(rotten.id)
+  })
+})
+
+test('a stream of data that has rotted fails before its end', async () => {
+  await real(async (stage) => {
+    const large = mail('y'.repeat(90).concat('\r\n').repeat(10_000))
+    const { transports } = gate()
+    await stage.open({ transports })
+    await stage.queue.submit(submission('grace@example.net', large))
+    const [name] = await stage.spoolFiles()
+    const path = join(stage.directory, 'spool', name!)
+    const rot = await readFile(path)
+    rot[5000]! ^= 1
+    await writeFile(path, rot)
+    let streamedBytes = 0
+    const read = async (request: DeliveryRequest): Promise<Outcome> => {
+      for await (const piece of request.stream() as AsyncIterable<Buffer>) streamedBytes += piece.length
+      return delivered
+    }
+    await stage.open({ transports: { out: { deliver: (request) => read(request) } } })
+    await stage.until('the operator is told', () => stage.warnings.includes('TRANSPORT_DEFECT'))
+    expect(streamedBytes).toBeGreaterThan(0)
+    expect(streamedBytes).toBeLessThan(large.length)
+    expect(await stage.ids()).toHaveLength(1)
   })
 })

@@ -1,5 +1,6 @@
 /** The life of messages through deliveries, retries, reports and crashes, on both disks. */
 import { describe, expect, test } from 'vitest'
+import type { DeliveryRequest, Outcome } from '../../src/delivery/transport.js'
 import type { QueueEvents } from '../../src/engine/events.js'
 import {
   codeOf,
@@ -56,6 +57,45 @@ describe.each(stages)('on the %s disk', (_, run) => {
       expect(stage.clock.monotonicMs() - deferredAt).toBeLessThan(2000)
     })
   })
+
+  test('messages that are deferred together are tried again in the order in which they were accepted', async () => {
+    await run(async (stage) => {
+      stage.answer = (_recipient, { attempts }) => (attempts < 2 ? deferred : delivered)
+      const queue = await stage.open()
+      const tickets = await Promise.all(Array.from({ length: 60 }, () => queue.submit(submission())))
+      await stage.until('all are delivered', () => stage.told('delivered').length === tickets.length)
+      const triedAt = (round: number): string[] =>
+        stage.attempts.filter(({ attempts }) => attempts === round).map(({ id }) => id)
+      const accepted = tickets.map(({ id }) => id)
+      expect([triedAt(0), triedAt(1), triedAt(2)]).toEqual([accepted, accepted, accepted])
+    })
+  })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('a bug')
+      },
+    ],
+    ['answers no delay', () => ({ kind: 'retry', delayMs: NaN }) as const],
+    ['answers nothing', () => undefined as never],
+  ])(
+    'a retry policy that %s is told, and the message is kept for a life with a better one',
+    async (_, decide) => {
+      await run(async (stage) => {
+        stage.answer = () => deferred
+        const queue = await stage.open({ retry: { ...fixedRetry([50]), decide } })
+        const { id } = await queue.submit(submission())
+        await stage.until('the policy is told', () => stage.warnings.includes('POLICY_INVALID'))
+        expect(stage.crashes).toEqual([])
+        expect(await stage.ids()).toEqual([id])
+        stage.answer = () => delivered
+        await stage.open({ retry: fixedRetry([50]) })
+        await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+      })
+    },
+  )
 
   test('a recipient that failed is reported to the sender, once, with the reason', async () => {
     await run(async (stage) => {
@@ -273,6 +313,47 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await stage.until('nothing is left', () => stage.isEmpty())
       await stage.open()
       await stage.until('nothing is left', () => stage.isEmpty())
+    })
+  })
+
+  test('a transport that takes the recipients out of its request takes none out of the message', async () => {
+    await run(async (stage) => {
+      const taken: string[] = []
+      const deliver = (request: DeliveryRequest): Outcome => {
+        taken.push((request.recipients as string[]).pop()!)
+        return taken.length === 1 ? deferred : delivered
+      }
+      await stage.open({ transports: { out: { deliver } } })
+      await stage.queue.submit(submission())
+      await stage.until('it was tried again', () => taken.length === 2)
+      expect(taken).toEqual(['grace@example.net', 'grace@example.net'])
+      expect(stage.crashes).toEqual([])
+    })
+  })
+
+  test('large data is streamed to a transport in pieces, and the report on it has its header', async () => {
+    await run(async (stage) => {
+      const text = mail('w'.repeat(70).concat('\r\n').repeat(10_000))
+      const lengths: number[] = []
+      let streamed = ''
+      let reported = ''
+      const read = async (request: DeliveryRequest): Promise<Outcome> => {
+        if (request.sender === '') {
+          for await (const piece of request.stream() as AsyncIterable<Buffer>) reported += piece.toString()
+          return delivered
+        }
+        for await (const piece of request.stream() as AsyncIterable<Buffer>) {
+          lengths.push(piece.length)
+          streamed += piece.toString('latin1')
+        }
+        return failed
+      }
+      await stage.open({ transports: { out: { deliver: (request) => read(request) } } })
+      await stage.queue.submit(submission('grace@example.net', text))
+      await stage.until('it is reported', () => reported !== '')
+      expect(streamed).toBe(text)
+      expect(Math.max(...lengths)).toBe(256 * 1024)
+      expect(reported).toContain('Subject: test')
     })
   })
 

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { Submission } from '../../src/engine/submission.js'
-import { codeOf, mail, real, stages, submission } from './stage.js'
+import { codeOf, deferred, delivered, mail, real, stages, submission } from './stage.js'
 
 const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknown>>, string])[] = [
   ['a recipient that is no address', { recipients: ['grace@example.net', 'nobody'] }, 'ADDRESS_INVALID'],
@@ -35,6 +35,16 @@ const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknow
   ['a large stream that errors in the middle', { data: () => erring(20) }, 'DATA_INCOMPLETE'],
   ['a stream that is closed in the middle', { data: () => closing() }, 'DATA_INCOMPLETE'],
   ['a stream of things that are no bytes', { data: () => Readable.from([{ a: 1 }]) }, 'DATA_INCOMPLETE'],
+  [
+    'a large stream of numbers',
+    { data: () => Readable.from([Array.from({ length: 9000 }, () => 10)]) },
+    'DATA_INCOMPLETE',
+  ],
+  [
+    'a large stream of wider numbers',
+    { data: () => Readable.from([new Uint16Array(9000).fill(0x0a0a)]) },
+    'DATA_INCOMPLETE',
+  ],
   ['a signal that was aborted', { signal: AbortSignal.abort() }, 'SUBMIT_ABORTED'],
   ['a reference that is empty', { data: { ref: '' } }, 'OPTION_INVALID'],
   ['a reference that is too long', { data: { ref: 'x'.repeat(5000) } }, 'OPTION_INVALID'],
@@ -95,6 +105,39 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await stage.until('all are delivered', () => stage.told('delivered').length === kinds.length)
       const got = new Map(Array.from(stage.data, ([key, data]) => [key.split(' ')[1]!.split('@')[0], data]))
       for (const [name, , expected] of kinds) expect([name, got.get(name)]).toEqual([name, expected])
+    })
+  })
+
+  test.each([
+    ['one recipient', ['grace@example.net']],
+    ['two', ['grace@example.net', 'linus@example.net']],
+  ])(
+    'a list of %s that its owner uses for the next submission stays what it was',
+    async (_name, addresses) => {
+      await run(async (stage) => {
+        const queue = await stage.open()
+        stage.answer = (_recipient, { attempts }) => (attempts === 0 ? deferred : delivered)
+        const recipients = [...addresses]
+        const settled = queue.submit({ ...submission(), recipients })
+        recipients.fill('mallory@example.org')
+        await settled
+        await stage.until('all are delivered', () => stage.told('delivered').length === addresses.length)
+        expect(stage.told('deferred')).toEqual(addresses)
+        expect(stage.told('delivered')).toEqual(addresses)
+      })
+    },
+  )
+
+  test('a large buffer that its owner uses for the next message at once is delivered as it was', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open()
+      const text = mail('before '.repeat(10).concat('\r\n').repeat(3000))
+      const data = Buffer.from(text)
+      const settled = queue.submit({ ...submission(), data })
+      data.fill('x')
+      const { id } = await settled
+      await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+      expect(stage.data.get(`${id} grace@example.net`)).toBe(text)
     })
   })
 

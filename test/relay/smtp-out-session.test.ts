@@ -49,31 +49,37 @@ test('data over a mebibyte is streamed and arrives byte-identical', async () => 
   expect(server.taken[0]?.data.equals(data)).toBe(true)
 })
 
-test('a server that says no in the middle of the data is left, and nothing is said to it any more', async () => {
-  let heard = ''
-  let isClosed = false
-  const server = createServer((socket) => {
-    onTestFinished(() => void socket.destroy())
-    socket.write('220 x\r\n')
-    socket.on('error', () => undefined)
-    socket.once('close', () => (isClosed = true))
-    socket.on('data', (chunk) => {
-      heard += chunk.toString('latin1')
-      if (/^(EHLO|MAIL|RCPT)/.test(chunk.toString())) socket.write('250 x\r\n')
-      else if (chunk.toString().startsWith('DATA')) socket.write('354 x\r\n')
-      else if (heard.endsWith('half a message\r\n')) socket.write('554 5.7.1 no\r\n')
+test.each([
+  ['no', '554 5.7.1 no', { kind: 'failed' }],
+  ['yes', '250 2.0.0 taken', { kind: 'site', status: '4.5.0' }],
+])(
+  'a server that says %s in the middle of the data is left, and nothing is said to it any more',
+  async (_word, reply, result) => {
+    let heard = ''
+    let isClosed = false
+    const server = createServer((socket) => {
+      onTestFinished(() => void socket.destroy())
+      socket.write('220 x\r\n')
+      socket.on('error', () => undefined)
+      socket.once('close', () => (isClosed = true))
+      socket.on('data', (chunk) => {
+        heard += chunk.toString('latin1')
+        if (/^(EHLO|MAIL|RCPT)/.test(chunk.toString())) socket.write('250 x\r\n')
+        else if (chunk.toString().startsWith('DATA')) socket.write('354 x\r\n')
+        else if (heard.endsWith('half a message\r\n')) socket.write(`${reply}\r\n`)
+      })
     })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
-  onTestFinished(() => void server.close())
-  const transport = transportOf({ host: '127.0.0.1', port: (server.address() as AddressInfo).port })
-  const data = new Readable({ read: () => undefined })
-  data.push('half a message\r\n')
-  const request = requestOf(Buffer.alloc(0), { dataBytes: 2 << 20, stream: () => data })
-  expect(await transport.deliver(request, new AbortController().signal)).toMatchObject({ kind: 'failed' })
-  await expect.poll(() => isClosed).toBe(true)
-  expect(heard).toMatch(/half a message\r\n$/)
-})
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+    onTestFinished(() => void server.close())
+    const transport = transportOf({ host: '127.0.0.1', port: (server.address() as AddressInfo).port })
+    const data = new Readable({ read: () => undefined })
+    data.push('half a message\r\n')
+    const request = requestOf(Buffer.alloc(0), { dataBytes: 2 << 20, stream: () => data })
+    expect(await transport.deliver(request, new AbortController().signal)).toMatchObject(result)
+    await expect.poll(() => isClosed).toBe(true)
+    expect(heard).toMatch(/half a message\r\n$/)
+  },
+)
 
 test('data that breaks off is not ended with a dot, and the error is the one of the data', async () => {
   const { server, transport } = await between()

@@ -1,0 +1,59 @@
+/** What a queue says, told to the model in the moment in which it is said.
+ * Invariant: what a queue may not say in this life is a broken promise. */
+import type { Queue } from '../queue/queue.js'
+import { textOf } from './error-text.js'
+import type { QueueModel } from './queue-model.js'
+import type { ScriptedTransport } from './scripted-transport.js'
+import type { SimWorld } from './world.js'
+import { leastWaitMs, type Workload } from './workload.js'
+
+/** Of the life of a queue, what it takes to understand it. */
+export interface Heard {
+  readonly model: QueueModel
+  readonly world: SimWorld
+  readonly transport: ScriptedTransport
+  readonly appendedBytes: number
+  readonly mayCrash: boolean
+  readonly isShortOfRoom: boolean
+  readonly reports: string[]
+  recovered: boolean
+  recoveredCount: number
+  end(error: unknown): void
+}
+
+export function listen(life: Heard, queue: Queue, workload: Workload): void {
+  const { model, world, mayCrash } = life
+  for (const kind of ['delivered', 'failed', 'deferred'] as const)
+    queue.on(kind, (outcome) => {
+      const attempts = life.transport.attempts.get(outcome.id)
+      model.recorded(kind, outcome, {
+        appendedBytes: life.appendedBytes,
+        nowMs: world.nowMs,
+        notBeforeMs: attempts === undefined ? 0 : world.clock.wallMs() + leastWaitMs(workload, attempts) - 1,
+        attempts: attempts === undefined ? 0 : attempts + 1,
+      })
+    })
+  queue.on('expired', (expired) => model.met(expired))
+  queue.on('finished', ({ id }) =>
+    model.finished(id, life.appendedBytes, workload.lifetimeMs, world.clock.wallMs()),
+  )
+  queue.on('reported', ({ id, report }) =>
+    model.reported(id, report, life.appendedBytes, world.clock.wallMs()),
+  )
+  queue.on('recovered', ({ messageCount, cutBytes }) => {
+    if (cutBytes > 0) life.reports.push(`${cutBytes} bytes cut`)
+    life.recovered = true
+    life.recoveredCount = messageCount
+  })
+  queue.on('warning', ({ code, message, id }) => {
+    life.reports.push(message)
+    if (code === 'MESSAGE_HELD' && id !== undefined && workload.setup.fruitlessRecoveriesMax !== undefined)
+      model.heldByQueue(id)
+    else if (code !== 'FILE_SYSTEM' && !mayCrash && !(life.isShortOfRoom && code === 'DISK_FULL'))
+      model.violate('O8', `warning ${code}: ${message}`)
+  })
+  queue.on('crashed', ({ error }) => {
+    life.end(error)
+    if (error !== undefined && !mayCrash) model.violate('O8', `the queue crashed by itself: ${textOf(error)}`)
+  })
+}
