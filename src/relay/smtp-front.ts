@@ -4,11 +4,13 @@
 import { Worker } from 'node:worker_threads'
 import type { SubmitPort } from './smtp-handlers.js'
 import type { Listener } from './listening.js'
-import type { SmtpServerOptions } from './smtp-in.js'
+import type { Refusal, SmtpServerOptions } from './smtp-in.js'
 import { answerSubmissions, errorOf, type PortError } from './submission-port.js'
 
 /** What can be told to another thread. */
-export type SmtpFrontOptions = Omit<SmtpServerOptions, 'clock' | 'tls' | 'onError'>
+export type SmtpFrontOptions = Omit<SmtpServerOptions, 'clock' | 'tls' | 'onError' | 'onRefusal'>
+
+export type SmtpFrontCallbacks = Required<Pick<SmtpServerOptions, 'onError' | 'onRefusal'>>
 
 export interface ThreadOrder {
   readonly options: SmtpFrontOptions
@@ -20,14 +22,14 @@ export type ThreadNews =
   | { readonly kind: 'listening'; readonly host: string; readonly port: number }
   | { readonly kind: 'refused'; readonly error: PortError }
   | { readonly kind: 'trouble'; readonly error: PortError }
+  | { readonly kind: 'refusal'; readonly refusal: Refusal }
 
 /** Resolves when the server answers.
- * @param onError errors that no client hears of
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtpOnThread(
   queue: SubmitPort,
   options: SmtpFrontOptions,
-  onError: (error: Error) => void,
+  { onError, onRefusal }: SmtpFrontCallbacks,
 ): Promise<Listener> {
   const order: ThreadOrder = { options, limits: queue.limits }
   const thread = new Worker(new URL('./smtp-thread.js', import.meta.url), { workerData: order })
@@ -47,6 +49,7 @@ export async function listenSmtpOnThread(
   return new Promise((resolve, reject) => {
     thread.on('message', (news: ThreadNews) => {
       if (news.kind === 'trouble') onError(errorOf(news.error))
+      else if (news.kind === 'refusal') onRefusal(news.refusal)
       else if (news.kind === 'listening') resolve({ host: news.host, port: news.port, close })
       else if (news.kind === 'refused') {
         close()

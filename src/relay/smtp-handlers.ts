@@ -17,14 +17,30 @@ import { isWaybillError, WaybillError, type SmtpReply } from '../errors.js'
 import { hopCount, receivedBytesMax, receivedHeader } from './received.js'
 import { collected } from './smtp-data.js'
 
+/** Who brings mail, as a log names him. */
+export interface Client {
+  readonly address: string
+  /** As he says he is called. */
+  readonly helo: string
+}
+
+export const clientOf = ({ remoteAddress, hostNameAppearsAs }: SMTPServerSession): Client => ({
+  address: remoteAddress,
+  helo: hostNameAppearsAs,
+})
+
 /** As much of a queue as a server needs. */
 export interface SubmitPort {
-  submit(submission: {
-    sender: string
-    recipients: readonly string[]
-    data: Buffer | Readable
-    smtputf8: boolean
-  }): Promise<{ id: string }>
+  /** @param client for who stands between a server and the queue */
+  submit(
+    submission: {
+      sender: string
+      recipients: readonly string[]
+      data: Buffer | Readable
+      smtputf8: boolean
+    },
+    client: Client,
+  ): Promise<{ id: string }>
   readonly limits: { readonly dataBytesMax: number; readonly recipientCountMax: number }
 }
 
@@ -104,7 +120,7 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
       data,
       smtputf8: smtpUtf8 === true,
     }
-    const { id } = await queue.submit(submission).catch((error: unknown) => {
+    const { id } = await queue.submit(submission, clientOf(session)).catch((error: unknown) => {
       // What the queue did not read has to be read all the same: the reply comes after the final dot.
       if (data !== head) (data as Readable).destroy()
       throw error
@@ -168,7 +184,8 @@ function answerOf(error: unknown, onError: (error: Error) => void): SMTPServerEr
   }
   const { code, enhanced } = error.reply
   if (code >= 500) return new ReplyError({ code: code === 501 ? 554 : code, enhanced }, error.message)
-  if (error.code !== 'SUBMIT_ABORTED') onError(error)
+  // Of a full disk clients hear, one after the other; the queue has warned of it once.
+  if (error.code !== 'SUBMIT_ABORTED' && error.code !== 'DISK_FULL') onError(error)
   const text = error.code === 'DISK_FULL' ? 'insufficient system storage' : 'local error'
   return new ReplyError(error.reply, `${text}, try again later`)
 }

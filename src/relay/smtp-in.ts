@@ -3,10 +3,28 @@
  * `554 5.7.1` for each recipient. */
 import { hostname as machineName } from 'node:os'
 import type { TlsOptions } from 'node:tls'
+import type { SMTPServerSession } from 'smtp-server'
 import { listening, type Listener } from './listening.js'
-import { ReplyError, smtpHandlers, type SmtpHandlerOptions, type SubmitPort } from './smtp-handlers.js'
+import {
+  clientOf,
+  ReplyError,
+  smtpHandlers,
+  type Client,
+  type SmtpHandlerOptions,
+  type SubmitPort,
+} from './smtp-handlers.js'
 import { SessionServer } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
+
+/** A client was told no. */
+export interface Refusal {
+  readonly client: Client
+  readonly sender: string | undefined
+  /** The recipient that was refused; undefined: the sender, or the whole message. */
+  readonly recipient: string | undefined
+  /** What the client was told, its enhanced code first. */
+  readonly reply: string
+}
 
 export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly host: string
@@ -24,6 +42,8 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly idleTimeoutMs?: number
   /** Certificate and key: STARTTLS is offered only with them. */
   readonly tls?: TlsOptions
+  /** What a sender, a recipient or a message was refused for; not what smtp-server refuses on its own, such as a SIZE too large. */
+  readonly onRefusal?: (refusal: Refusal) => void
 }
 
 /** Resolves when the server answers. Who waits for a reply when it is closed gets none.
@@ -34,6 +54,26 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   const greetDelayMs = options.greetDelayMs ?? 100
   const onError = options.onError ?? ((): void => {})
   const handlers = smtpHandlers(queue, { ...options, hostname })
+
+  /** Tells of what is refused. */
+  const telling =
+    <Rest extends unknown[]>(
+      session: SMTPServerSession,
+      recipient: string | undefined,
+      done: (error?: Error | null, ...rest: Rest) => void,
+    ) =>
+    (error?: Error | null, ...rest: Rest): void => {
+      if (error) {
+        const { mailFrom } = session.envelope
+        options.onRefusal?.({
+          client: clientOf(session),
+          sender: mailFrom === false ? undefined : mailFrom.address,
+          recipient,
+          reply: error.message,
+        })
+      }
+      done(error, ...rest)
+    }
 
   const server = new SessionServer(
     {
@@ -50,11 +90,15 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       disableReverseLookup: true,
       logger: false,
       onConnect: (_session, done) => done(),
+      onMailFrom: (sender, session, done) =>
+        handlers.onMailFrom(sender, session, telling(session, undefined, done)),
       onRcptTo: (recipient, session, done) => {
+        const told = telling(session, recipient.address, done)
         if (purpose === 'relay' && !isTrusted(session.remoteAddress)) {
-          done(new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied'))
-        } else handlers.onRcptTo(recipient, session, done)
+          told(new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied'))
+        } else handlers.onRcptTo(recipient, session, told)
       },
+      onData: (source, session, done) => handlers.onData(source, session, telling(session, undefined, done)),
     },
     (address) => (isTrusted(address) ? 0 : greetDelayMs),
   )

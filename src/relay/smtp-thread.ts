@@ -12,6 +12,7 @@ try {
   const listener = await listenSmtp(queueBehind(port, limits), {
     ...options,
     onError: (error) => tell({ kind: 'trouble', error: portError(error) }),
+    onRefusal: (refusal) => tell({ kind: 'refusal', refusal }),
   })
   tell({ kind: 'listening', host: listener.host, port: listener.port })
 } catch (error) {

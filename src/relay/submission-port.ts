@@ -10,7 +10,7 @@
  *       │ begin n ─▶  ◀─ more n  piece n ─▶  ◀─ more n  end n ─▶ │ */
 import { Readable } from 'node:stream'
 import { isWaybillError, WaybillError, type ErrorCode } from '../errors.js'
-import type { SubmitPort } from './smtp-handlers.js'
+import type { Client, SubmitPort } from './smtp-handlers.js'
 
 /** An error, as far as it can be told to another thread. */
 export interface PortError {
@@ -26,6 +26,7 @@ interface Head {
   readonly sender: string
   readonly recipients: readonly string[]
   readonly smtputf8: boolean
+  readonly client: Client
 }
 
 interface Whole extends Head {
@@ -83,8 +84,8 @@ export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<Su
       answers = []
     })
   }
-  const submit = (number: number, submission: Submitted): void => {
-    queue.submit(submission).then(
+  const submit = (number: number, submission: Submitted, client: Client): void => {
+    queue.submit(submission, client).then(
       ({ id }) => answer(number, { id }),
       (error: unknown) => answer(number, portError(error)),
     )
@@ -93,16 +94,16 @@ export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<Su
     // What else the thread says on this port is not for us.
     switch (message.kind) {
       case 'submissions':
-        for (const { number, bytes, ...head } of message.submissions)
-          submit(number, { ...head, data: Buffer.from(bytes) })
+        for (const { number, bytes, client, ...head } of message.submissions)
+          submit(number, { ...head, data: Buffer.from(bytes) }, client)
         return
       case 'begin': {
-        const { kind: _kind, number, ...head } = message
+        const { kind: _kind, number, client, ...head } = message
         const body = new Readable({ read: () => port.postMessage({ kind: 'more', number }) })
         // The queue is told by the stream; until it listens, a client that vanishes must not end the process.
         body.on('error', () => {})
         bodies.set(number, body)
-        submit(number, { ...head, data: body })
+        submit(number, { ...head, data: body }, client)
         return
       }
       case 'piece':
@@ -180,8 +181,8 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
   })
   return {
     limits,
-    submit: ({ data, ...rest }) => {
-      const head: Head = { number: next++, ...rest }
+    submit: ({ data, ...rest }, client) => {
+      const head: Head = { number: next++, ...rest, client }
       return new Promise((resolve, reject) => {
         waiting.set(head.number, { resolve, reject, wanted: 0, look: undefined })
         if (!Buffer.isBuffer(data)) {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { MessageChannel } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { WaybillError } from '../../src/errors.js'
-import type { SubmitPort } from '../../src/relay/smtp-handlers.js'
+import type { Client, SubmitPort } from '../../src/relay/smtp-handlers.js'
 import { answerSubmissions, errorOf, portError, queueBehind } from '../../src/relay/submission-port.js'
 import { untilData } from './raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
@@ -14,6 +14,8 @@ function behindPort(queue: SubmitPort): SubmitPort {
   answerSubmissions(port1, queue)
   return queueBehind(port2, queue.limits)
 }
+
+const bringer: Client = { address: '192.0.2.1', helo: 'client.example' }
 
 const submission = (text: string): Parameters<SubmitPort['submit']>[0] => ({
   sender: 's@example.org',
@@ -38,7 +40,7 @@ test('what is submitted in one turn arrives in its order, each with its own data
   const queue = memoryQueue()
   const port = behindPort(queue)
   const texts = Array.from({ length: 50 }, (_, i) => `message ${i}`.repeat(i))
-  const answers = await Promise.all(texts.map((text) => port.submit(submission(text))))
+  const answers = await Promise.all(texts.map((text) => port.submit(submission(text), bringer)))
   expect(answers.map(({ id }) => id)).toEqual(texts.map((_, i) => `q${i + 1}`))
   expect(queue.kept.map(({ data }) => data.toString())).toEqual(texts)
   expect(queue.kept[7]).toMatchObject({ ...submission(texts[7]!), data: Buffer.from(texts[7]!) })
@@ -47,7 +49,7 @@ test('what is submitted in one turn arrives in its order, each with its own data
 test('nothing is answered before the queue has settled', async () => {
   let settle = (): void => {}
   const port = behindPort(memoryQueue(() => new Promise((resolve) => (settle = resolve))))
-  const answer = port.submit(submission('x'))
+  const answer = port.submit(submission('x'), bringer)
   const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 100, 'silence'))])
   expect(first).toBe('silence')
   settle()
@@ -56,13 +58,13 @@ test('nothing is answered before the queue has settled', async () => {
 
 test('an error of ours keeps its code and its reply, another one its text', async () => {
   const full = behindPort(memoryQueue(() => Promise.reject(new WaybillError('DISK_FULL', 'no room'))))
-  await expect(full.submit(submission('x'))).rejects.toMatchObject({
+  await expect(full.submit(submission('x'), bringer)).rejects.toMatchObject({
     code: 'DISK_FULL',
     reply: { code: 452 },
     message: 'no room',
   })
   const other = behindPort(memoryQueue(() => Promise.reject(new TypeError('a defect'))))
-  await expect(other.submit(submission('x'))).rejects.toThrow('a defect')
+  await expect(other.submit(submission('x'), bringer)).rejects.toThrow('a defect')
   const system = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 25 })
   const told = errorOf(portError(system))
   expect(told).toMatchObject({ code: 'EADDRINUSE', port: 25, message: 'listen EADDRINUSE' })
@@ -79,7 +81,7 @@ test('a stream arrives byte for byte, and no faster than the queue reads it', as
     },
   })
   const { stream, readCount } = pieces(500)
-  void port.submit({ ...submission(''), data: stream })
+  void port.submit({ ...submission(''), data: stream }, bringer)
   await new Promise((resolve) => setTimeout(resolve, 100))
   expect(readCount()).toBeLessThan(10)
   const arrived: Buffer[] = []
@@ -95,7 +97,7 @@ test('a stream that fails fails in the queue, as a client that vanished', async 
   const stream = new Readable({ read() {} })
   stream.push('a part')
   setImmediate(() => stream.destroy(new WaybillError('SUBMIT_ABORTED', 'the client has gone')))
-  await expect(port.submit({ ...submission(''), data: stream })).rejects.toMatchObject({
+  await expect(port.submit({ ...submission(''), data: stream }, bringer)).rejects.toMatchObject({
     code: 'SUBMIT_ABORTED',
     message: 'the client has gone',
   })
@@ -105,7 +107,9 @@ test('a stream that fails fails in the queue, as a client that vanished', async 
 test('a queue that refuses a stream it has not read is answered at once', async () => {
   const port = behindPort(memoryQueue(() => Promise.reject(new WaybillError('DISK_FULL', 'no room'))))
   const { stream, readCount } = pieces(1000)
-  await expect(port.submit({ ...submission(''), data: stream })).rejects.toMatchObject({ code: 'DISK_FULL' })
+  await expect(port.submit({ ...submission(''), data: stream }, bringer)).rejects.toMatchObject({
+    code: 'DISK_FULL',
+  })
   expect(readCount()).toBeLessThan(10)
 })
 

@@ -4,26 +4,30 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { availableParallelism, hostname as machineName } from 'node:os'
 import { join } from 'node:path'
-import { pino, type Logger } from 'pino'
+import { pino } from 'pino'
 import {
   fixedRetry,
   openQueue,
   postfixRetry,
   serveControl,
-  type Queue,
   type Route,
   type Transport,
 } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
-import { listenSmtpOnThread, type SmtpFrontOptions } from '../../src/relay/smtp-front.js'
+import {
+  listenSmtpOnThread,
+  type SmtpFrontCallbacks,
+  type SmtpFrontOptions,
+} from '../../src/relay/smtp-front.js'
 import { listenSmtp } from '../../src/relay/smtp-in.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
+import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import {
   formatEndpoint,
@@ -167,14 +171,18 @@ async function run(args: Arguments): Promise<number | undefined> {
     onRefusal: (request, error) => log.warn({ control: request, err: error }, 'not carried out'),
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
-  const onError = (error: Error): void => log.warn({ err: error }, 'a client could not be served')
+  const callbacks: SmtpFrontCallbacks = {
+    onError: (error) => log.warn({ err: error }, 'a client could not be served'),
+    onRefusal: (refusal) => log.info(refusal, 'refused'),
+  }
+  const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   let metrics: Listener | undefined
   const listen = async (): Promise<Listener> => {
     if (settings.metrics !== undefined)
       metrics = await answerForMetrics(queue, registry!, settings.metrics, log)
     return await (hasThread
-      ? listenSmtpOnThread(queue, server, onError)
-      : listenSmtp(queue, { ...server, onError }))
+      ? listenSmtpOnThread(entry, server, callbacks)
+      : listenSmtp(entry, { ...server, ...callbacks }))
   }
   const listener = await listen().catch((error: unknown) => {
     metrics?.close()
@@ -238,15 +246,3 @@ function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpF
 }
 
 const parseYes = (name: string, text: string): boolean => parseWord(name, text, ['yes', 'no']) === 'yes'
-
-/** A level that is not logged costs nothing: its listeners are not there. */
-function logEvents(queue: Queue, log: Logger): void {
-  queue.on('warning', (event) => log.warn(event))
-  if (!log.isLevelEnabled('info')) return
-  queue.on('recovered', (event) => log.info(event, 'recovered'))
-  queue.on('delivered', (event) => log.info(event, 'delivered'))
-  queue.on('deferred', (event) => log.info(event, 'deferred'))
-  queue.on('failed', (event) => log.info(event, 'failed'))
-  queue.on('expired', (event) => log.info(event, 'expired'))
-  queue.on('reported', (event) => log.info(event, 'reported'))
-}

@@ -1,0 +1,37 @@
+/** What the relay's log says of mail: who brought it, what became of it, whom it was refused to.
+ * Invariant: a message that was settled has a line `accepted` with its client, and one `finished` when nothing of it is left; reports are
+ * named by `reported` instead. */
+import type { Logger } from 'pino'
+import type { Queue } from '../../src/index.js'
+import type { SubmitPort } from '../../src/relay/smtp-handlers.js'
+
+/** A level that is not logged costs nothing: its listeners are not there. */
+export function logEvents(queue: Queue, log: Logger): void {
+  queue.on('warning', (event) => log.warn(event))
+  if (!log.isLevelEnabled('info')) return
+  queue.on('recovered', (event) => log.info(event, 'recovered'))
+  queue.on('delivered', (event) => log.info(event, 'delivered'))
+  queue.on('deferred', (event) => log.info(event, 'deferred'))
+  queue.on('failed', (event) => log.info(event, 'failed'))
+  queue.on('expired', (event) => log.info(event, 'expired'))
+  queue.on('reported', (event) => log.info(event, 'reported'))
+  queue.on('finished', (event) => log.info(event, 'finished'))
+}
+
+/** The queue, whose log says who brought a message. */
+export function withLoggedClients(queue: Queue, log: Logger): SubmitPort {
+  const sizes = new Map<string, number>()
+  // All mail comes through here, and is told of before its `submit` settles.
+  queue.on('accepted', ({ id, dataBytes }) => sizes.set(id, dataBytes))
+  return {
+    limits: queue.limits,
+    submit: async (submission, client) => {
+      const { sender, recipients } = submission
+      const { id } = await queue.submit(submission)
+      const dataBytes = sizes.get(id)
+      sizes.delete(id)
+      log.info({ id, client, sender, recipientCount: recipients.length, dataBytes }, 'accepted')
+      return { id }
+    },
+  }
+}
