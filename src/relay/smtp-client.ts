@@ -8,6 +8,7 @@ import { leavesAsItStands } from './plain-data.js'
 
 /** As far as we look at nodemailer's errors. */
 export interface ClientError extends Error {
+  /** `ETLS`: the handshake failed, in whatever way; or STARTTLS was refused, which has a response. */
   readonly code?: string | undefined
   readonly originalCode?: string | undefined
   readonly command?: string | undefined
@@ -72,6 +73,8 @@ export class SmtpClient extends SMTPConnection {
   transactionCount = 0
   /** When it became idle, by the pool's clock. */
   idleSinceMs = 0
+  /** Plaintext because a TLS handshake with this server failed. */
+  isFallback = false
   #saysSmtputf8 = false
   /** Called when the connection ends; nodemailer does not tell a transaction of every way in which it can. */
   #ended: (() => void) | undefined
@@ -80,7 +83,7 @@ export class SmtpClient extends SMTPConnection {
   constructor(options: Options) {
     super(options)
     this.on('error', (error: ClientError) => {
-      this.#lastError = error
+      this.#lastError = this.upgrading === true ? handshakeFailed(error) : error
     })
     this.on('end', () => {
       // Its own callback goes first: it knows more.
@@ -202,6 +205,16 @@ const lifeOf = (data: Readable): object => ({
     data.destroy()
   },
 })
+
+/** Nodemailer calls most of them errors of the socket, with OpenSSL's whole line or Node's words for a hang-up. */
+function handshakeFailed(error: ClientError & { readonly reason?: string }): ClientError {
+  const { originalCode } = error
+  const detail = originalCode?.startsWith('ERR_SSL_') === true ? error.reason : undefined
+  return Object.assign(new Error(`the TLS handshake failed: ${detail ?? error.message}`, { cause: error }), {
+    code: 'ETLS',
+    originalCode,
+  })
+}
 
 const lost = (): ClientError =>
   Object.assign(new Error('Connection closed unexpectedly'), { code: 'ECONNECTION' })

@@ -3,6 +3,9 @@
  * message's; everything else is tried again. A message is sent a second time within one attempt only over a fresh connection,
  * and only if the server ended a reused one without a word to this transaction.
  *
+ * Opportunistic TLS falls back to plaintext as Postfix's `may` does: a handshake that fails defers the first attempt, lest a passing
+ * trouble downgrades anything; a server whose TLS is broken for good gets the mail without it from the second one on.
+ *
  * Data leaves as it was accepted, dots doubled as RFC 5321 §4.5.2 asks. SMTP has no form for a bare CR or LF: each leaves as CRLF
  * (and cannot end the data early at a server that takes it for a line's end). */
 import { isAscii } from 'node:buffer'
@@ -19,7 +22,7 @@ import type {
 import { ConnectionPool } from './connection-pool.js'
 import { SmtpClient, type ClientError, type Mail, type Transaction } from './smtp-client.js'
 import { checkSmtpOptions, type SmtpTransportOptions } from './smtp-out-options.js'
-import { resultOf, siteOfError } from './smtp-outcome.js'
+import { resultOf, siteOfError, siteOfPlaintext } from './smtp-outcome.js'
 import { isClosing } from './smtp-reply.js'
 
 /** Data over this is sent as a stream, bytes. */
@@ -38,28 +41,54 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
     options.clock ?? systemClock,
   )
 
+  const tlsOptions = { rejectUnauthorized: tls !== 'opportunistic', ...options.tlsOptions }
+  /** Who asks for a certificate that verifies does not mean plaintext instead. */
+  const fallsBack = tls === 'opportunistic' && tlsOptions.rejectUnauthorized === false
+
   /** A connection with a session, for this attempt alone. */
-  async function opened(nexthop: string, signal: AbortSignal): Promise<SmtpClient | SiteTrouble> {
+  async function opened(
+    nexthop: string,
+    attempts: number,
+    signal: AbortSignal,
+  ): Promise<SmtpClient | SiteTrouble> {
+    const target = targetOf(nexthop, options)
+    if (target === undefined) return siteOfError(badNexthop(nexthop))
+    const where = `${target.host}:${target.port}`
+    const first = await connected(nexthop, target, tls, signal)
+    if (first instanceof SmtpClient) return first
+    if (!fallsBack || attempts === 0 || first.code !== 'ETLS') return siteOfError(first, where)
+    const second = await connected(nexthop, target, 'none', signal)
+    if (second instanceof SmtpClient) return second
+    return siteOfError(second, `${where}: ${first.message}; without TLS`)
+  }
+
+  /** Takes one place in the pool, and gives it back if there is no session: nobody holds one while waiting for another. */
+  async function connected(
+    nexthop: string,
+    target: Target,
+    way: NonNullable<SmtpTransportOptions['tls']>,
+    signal: AbortSignal,
+  ): Promise<SmtpClient | ClientError> {
     const free = await pool.place(nexthop)
     if (free !== undefined) return free
-    const target = targetOf(nexthop, options)
-    if (signal.aborted || target === undefined) {
+    if (signal.aborted) {
       pool.cancel()
-      return siteOfError(target === undefined ? badNexthop(nexthop) : aborted())
+      return aborted()
     }
     const client = new SmtpClient({
       ...target,
       ...(options.hostname === undefined ? undefined : { name: options.hostname }),
-      secure: tls === 'implicit',
-      requireTLS: tls === 'required',
-      ignoreTLS: tls === 'none',
-      opportunisticTLS: tls === 'opportunistic',
-      tls: { rejectUnauthorized: tls !== 'opportunistic', ...options.tlsOptions },
+      secure: way === 'implicit',
+      requireTLS: way === 'required',
+      ignoreTLS: way === 'none',
+      opportunisticTLS: way === 'opportunistic',
+      tls: tlsOptions,
       connectionTimeout: options.connectTimeoutMs ?? 30_000,
       greetingTimeout: options.greetingTimeoutMs ?? 30_000,
       socketTimeout: options.silenceTimeoutMs ?? 300_000,
       socketCloseTimeout: 0,
     })
+    client.isFallback = way !== tls
     pool.add(client)
     const close = (): void => client.close()
     signal.addEventListener('abort', close, { once: true })
@@ -68,7 +97,7 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
     signal.removeEventListener('abort', close)
     if (error === undefined) return client
     client.close()
-    return siteOfError(error, `${target.host}:${target.port}`)
+    return error
   }
 
   async function transacted(client: SmtpClient, mail: Mail, signal: AbortSignal): Promise<Transaction> {
@@ -101,7 +130,8 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
     const smtputf8 =
       request.smtputf8 || isInternational(request.sender) || request.recipients.some(isInternational)
     for (let isSecond = false; ; isSecond = true) {
-      const client = (isSecond ? undefined : pool.takeIdle(route)) ?? (await opened(route, signal))
+      const client =
+        (isSecond ? undefined : pool.takeIdle(route)) ?? (await opened(route, request.attempts, signal))
       if (!(client instanceof SmtpClient)) return client
       if (signal.aborted || (smtputf8 && !client.offers('SMTPUTF8'))) {
         pool.keep(route, client)
@@ -126,6 +156,11 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
         // Our own data could not be read to its end; without the dot the server takes nothing.
         client.close()
         throw transaction.error.cause instanceof Error ? transaction.error.cause : transaction.error
+      }
+      const refused = client.isFallback ? siteOfPlaintext(transaction) : undefined
+      if (refused !== undefined) {
+        client.close()
+        return refused
       }
       void returned(client, route, transaction)
       return resultOf(transaction, request.recipients)
@@ -171,10 +206,12 @@ function endedIdle({ error, answered }: Transaction): boolean {
   return error.response === undefined ? !answered : isClosing(error.response) && error.command === 'MAIL FROM'
 }
 
-function targetOf(
-  nexthop: string,
-  options: SmtpTransportOptions,
-): { host: string; port: number } | undefined {
+interface Target {
+  readonly host: string
+  readonly port: number
+}
+
+function targetOf(nexthop: string, options: SmtpTransportOptions): Target | undefined {
   const portUsual = options.port ?? (options.tls === 'implicit' ? 465 : 25)
   if (options.host !== undefined) return { host: options.host, port: portUsual }
   const match = /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(nexthop)

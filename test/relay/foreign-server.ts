@@ -3,9 +3,12 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 
-/** A reply (lines joined by `\r\n` without the last), or what happens instead of one. */
+/** A reply (lines joined by `\r\n` without the last), or what happens instead of one, or after it. `babble` answers whatever comes
+ * with what belongs to no protocol. */
 export type Answer =
-  string | { readonly does: 'close' | 'hang' } | { readonly reply: string; readonly does: 'close' }
+  | string
+  | { readonly does: 'close' | 'hang' }
+  | { readonly reply: string; readonly does: 'close' | 'hang' | 'babble' }
 
 export interface ForeignSession {
   /** From 1, in the order of connecting. */
@@ -73,9 +76,14 @@ export async function foreignServer(
         socket.write(`${given}\r\n`)
         return given
       }
-      if (given.does === 'hang') hangs = true
-      else if ('reply' in given) socket.end(`${given.reply}\r\n`)
-      else socket.destroy()
+      if ('reply' in given) socket.write(`${given.reply}\r\n`)
+      if (given.does === 'close') {
+        if ('reply' in given) socket.end()
+        else socket.destroy()
+      } else {
+        hangs = true
+        if (given.does === 'babble') socket.on('data', () => socket.write('what?\r\n'))
+      }
       return undefined
     }
     const command = (line: string): void => {

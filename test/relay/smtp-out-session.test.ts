@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import { SMTPServer } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
 import type { DeliveryRequest } from '../../src/delivery/transport.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
@@ -187,45 +186,6 @@ test('the null sender is an empty path', async () => {
   const { server, transport } = await between()
   await deliver(transport, { sender: '' })
   expect(server.taken[0]?.commands[0]).toMatch(/^MAIL FROM:<>/)
-})
-
-/** smtp-server with its certificate for tests, which nobody has signed. */
-
-async function selfSigned(): Promise<{ port: number; secure: () => boolean }> {
-  let secure = false
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['AUTH'],
-    logger: false,
-    onData: (stream, session, done) => {
-      secure = session.secure
-      stream.resume()
-      stream.on('end', () => done())
-    },
-  })
-  server.on('error', () => {})
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => server.close(() => {}))
-  return { port: (server.server.address() as AddressInfo).port, secure: () => secure }
-}
-
-test.each([
-  ['opportunistic', 'delivered', true],
-  ['none', 'delivered', false],
-  ['required', 'site', false],
-] as const)('TLS %s with a certificate nobody signed: %s', async (tls, kind, encrypted) => {
-  const { port, secure } = await selfSigned()
-  const transport = transportOf({ host: '127.0.0.1', port, tls })
-  expect(await deliver(transport)).toMatchObject({ kind })
-  expect(secure()).toBe(encrypted)
-})
-
-test('required TLS is not given up at a server without it', async () => {
-  const { server, transport } = await between((line) => (line === 'STARTTLS' ? '502 5.5.1 no' : undefined), {
-    tls: 'required',
-  })
-  expect(await deliver(transport)).toMatchObject({ kind: 'site' })
-  expect(server.taken).toHaveLength(0)
 })
 
 test('credentials without verified TLS are refused at once', () => {
