@@ -1,7 +1,7 @@
 /** What one client of the control socket asks, one request after the other.
  * Invariant: when the client leaves, or says `stop`, what it asked for is stopped; the session is over only when that has ended. A
  * client that says nothing, reads nothing or sends rubbish is let go, and nobody else notices. */
-import type { Clock } from '../base/clock.js'
+import { pause, type Clock } from '../base/clock.js'
 import type { QueueEvents } from '../engine/events.js'
 import type { ListedMessage, ListOptions } from '../engine/listing.js'
 import type { Selector } from '../engine/selector.js'
@@ -188,25 +188,12 @@ export class ControlSession {
     try {
       while (!stop.aborted) {
         await this.#answer({ kind: 'sample', sample: this.#traffic.sample() })
-        await this.#pause(intervalMs, stop)
+        await pause(this.#clock, intervalMs, stop)
       }
     } finally {
       leave()
     }
     await this.#answer({ kind: 'result' })
-  }
-
-  #pause(durationMs: number, stop: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (stop.aborted) return resolve()
-      const done = (): void => {
-        timer.cancel()
-        stop.removeEventListener('abort', done)
-        resolve()
-      }
-      const timer = this.#clock.after(durationMs, done)
-      stop.addEventListener('abort', done)
-    })
   }
 
   #answer(answer: ControlAnswer): Promise<void> {

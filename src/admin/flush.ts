@@ -1,5 +1,6 @@
 /** What is deferred is attempted now, so many messages a second: an outage should not end in a flood.
  * They are started where they wait, in the order of their lanes; what the crash of a flush leaves is deferred as before. */
+import { pause } from '../base/clock.js'
 import { checkOptionNames } from '../base/option-names.js'
 import { hasManyMarks } from '../engine/capture.js'
 import type { Selected } from '../engine/listing.js'
@@ -97,16 +98,7 @@ class Pace {
     const waitMs = this.#atMs - nowMs
     this.#atMs = Math.max(this.#atMs, nowMs) + this.#gapMs
     // Timers are no finer than this: between two of them some go together.
-    if (waitMs >= 1 && signal?.aborted !== true)
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          timer.cancel()
-          signal?.removeEventListener('abort', done)
-          resolve()
-        }
-        const timer = clock.after(Math.ceil(waitMs), done)
-        signal?.addEventListener('abort', done)
-      })
+    if (waitMs >= 1) await pause(clock, Math.ceil(waitMs), signal)
     this.#opened.parts.life.check()
   }
 }

@@ -1,18 +1,18 @@
 /** What all verbs have in common: they are told which messages, and answer how many there were. */
 import type { OpenedEngine } from '../engine/open.js'
-import type { Selector } from '../engine/selector.js'
+import { checkSelector, type Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
 import { compactHold } from './compaction.js'
 import { goThrough, type Verb } from './pass.js'
 import { Tally, type VerbOptions, type VerbResult } from './tally.js'
 
-/** @throws WaybillError OPTION_INVALID: who means everything says so, and not by a member whose value he does not have */
+/** @throws WaybillError OPTION_INVALID: who means everything says so */
 export function requireSelection(selector: Selector): void {
-  const isSelection = typeof selector === 'object' && selector !== null
-  if (!isSelection || Object.values(selector).every((value) => value === undefined))
+  if (typeof selector !== 'object' || selector === null || Object.keys(selector).length === 0)
     throw new WaybillError('OPTION_INVALID', 'a verb is told which messages; { all: true } means every one', {
       option: 'selector',
     })
+  checkSelector(selector)
 }
 
 /** Carries a verb out, and tidies up behind it. */

@@ -17,6 +17,20 @@ export interface Clock {
   soon(callback: () => void): void
 }
 
+/** Settles when so much time has passed, or the signal is aborted: who waits looks which. */
+export function pause(clock: Clock, durationMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve()
+    const done = (): void => {
+      timer.cancel()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = clock.after(durationMs, done)
+    signal?.addEventListener('abort', done)
+  })
+}
+
 /** The system's clock. Its timers keep the process alive: what waits for one is work to do, and a queue with nothing to do has none. */
 export const systemClock: Clock = {
   wallMs: () => Date.now(),

@@ -9,12 +9,20 @@ import { abandonedFailure, diskFailure } from './failure.js'
 export type Answer<T> = (error: NodeJS.ErrnoException | null, value?: T) => void
 
 export class Calls {
+  readonly #root: string
   #underWay = 0
   #abandoned = false
   #release: (() => void) | undefined
 
-  /** Runs one call of node:fs. @throws WaybillError DISK_FAILED, DISK_FULL, QUEUE_CRASHED */
-  run<T>(operation: string, path: string, begin: (answer: Answer<T>) => void): Promise<T> {
+  /** @param root the disk's own directory, as errors name it */
+  constructor(root: string) {
+    this.#root = root
+  }
+
+  /** Runs one call of node:fs. @param pathInDisk '' for the root
+   * @throws WaybillError DISK_FAILED, DISK_FULL, QUEUE_CRASHED */
+  run<T>(operation: string, pathInDisk: string, begin: (answer: Answer<T>) => void): Promise<T> {
+    const path = pathInDisk === '' ? this.#root : pathInDisk
     if (this.#abandoned) return Promise.reject(abandonedFailure(operation, path))
     this.#underWay++
     return new Promise<T>((resolve, reject) => {

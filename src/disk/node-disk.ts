@@ -22,12 +22,13 @@ const directoryAccess = 0o700
 
 class NodeDisk implements Disk {
   readonly #root: string
-  readonly #calls = new Calls()
+  readonly #calls: Calls
   readonly #descriptors = new Set<number>()
   readonly #locks: Lock[] = []
 
   constructor(root: string) {
     this.#root = resolve(root)
+    this.#calls = new Calls(this.#root)
   }
 
   async list(directory: string): Promise<string[]> {
@@ -41,16 +42,12 @@ class NodeDisk implements Disk {
   }
 
   async makeDirectory(path: string): Promise<void> {
-    const created = await this.#calls.run<boolean>(
-      'makeDirectory',
-      path === '' ? this.#root : path,
-      (answer) => {
-        fs.mkdir(this.#at(path), directoryAccess, (error) => {
-          if (error?.code !== 'EEXIST') answer(error, true)
-          else fs.stat(this.#at(path), (_, stats) => answer(stats?.isDirectory() ? null : error, false))
-        })
-      },
-    )
+    const created = await this.#calls.run<boolean>('makeDirectory', path, (answer) => {
+      fs.mkdir(this.#at(path), directoryAccess, (error) => {
+        if (error?.code !== 'EEXIST') answer(error, true)
+        else fs.stat(this.#at(path), (_, stats) => answer(stats?.isDirectory() ? null : error, false))
+      })
+    })
     // Nobody else can make the root's own name durable: its directory is not ours.
     if (path === '' && created) await this.#syncDirectory(dirname(this.#root), path)
   }

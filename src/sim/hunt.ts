@@ -80,7 +80,8 @@ export async function hunt(name: HuntName, seed: number): Promise<HuntResult> {
   }
 }
 
-const crashes = (
+/** A crash before each operation of a workload, up to the first broken promise. */
+export const crashes = (
   workload: Workload,
   seed: number,
   options: Partial<ExhaustOptions> = {},

@@ -4,7 +4,7 @@ import { NodeFile } from '../../src/disk/node-file.js'
 import { refusal } from './fixture.js'
 
 test('what an abandoned disk holds is released once, after the last call under way has answered', async () => {
-  const calls = new Calls()
+  const calls = new Calls('/queue')
   const answers: Answer<number>[] = []
   const outcomes = [1, 2].map((at) =>
     refusal(calls.run<number>(`call ${at}`, 'a', (answer) => answers.push(answer))),
@@ -21,12 +21,12 @@ test('what an abandoned disk holds is released once, after the last call under w
 
 test('an abandoned disk that has nothing under way is released at once', () => {
   let released = 0
-  new Calls().abandon(() => released++)
+  new Calls('/queue').abandon(() => released++)
   expect(released).toBe(1)
 })
 
 test('a call that could not begin is not under way: what is abandoned behind it is released', async () => {
-  const calls = new Calls()
+  const calls = new Calls('/queue')
   const begin = (): void => {
     throw new TypeError('no bytes')
   }
@@ -48,7 +48,7 @@ class HeldCalls extends Calls {
 }
 
 test('a descriptor is not closed while a call that uses it is under way', async () => {
-  const calls = new HeldCalls()
+  const calls = new HeldCalls('/queue')
   const file = new NodeFile(calls, -1, 'a', false, () => undefined)
   const writing = file.write(Buffer.alloc(1), 0)
   const closing = file.close()

@@ -101,6 +101,14 @@ test('close and syncDirectory leave no descriptor behind, failed or not', async 
   expect(await openFiles()).toEqual([])
 })
 
+test('a root that cannot be listed or synced is named, too', async () => {
+  await write(nodeDisk(root), 'a', Buffer.alloc(1))
+  const path = join(root, 'a')
+  const disk = nodeDisk(path)
+  await expect(disk.list('')).rejects.toMatchObject({ place: { path } })
+  await expect(disk.syncDirectory('')).rejects.toMatchObject({ place: { path } })
+})
+
 test('a root that cannot be made is named, with what an operator would say', async () => {
   const path = join(root, 'no', 'queue')
   await expect(nodeDisk(path).makeDirectory('')).rejects.toMatchObject({

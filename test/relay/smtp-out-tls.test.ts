@@ -1,14 +1,19 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
-import type { SiteTrouble } from '../../src/delivery/transport.js'
+import type { SiteTrouble, Transport } from '../../src/delivery/transport.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import type { Answer, ForeignServer, ForeignSession } from './foreign-server.js'
 import { deliver, requestOf, someData } from './request.js'
 import { between, transportOf } from './smtp-out-fixture.js'
 
-/** smtp-server with its certificate for tests, which nobody has signed, and no TLS 1.3. */
-async function selfSigned(): Promise<{ port: number; secure: () => boolean | undefined }> {
+/** At an smtp-server with its certificate for tests, which nobody has signed, and no TLS 1.3. */
+async function betweenSelfSigned(options: SmtpTransportOptions): Promise<{
+  port: number
+  transport: Transport
+  /** Whether the last message came encrypted; undefined: there was none. */
+  secure: () => boolean | undefined
+}> {
   let secure: boolean | undefined
   const server = new SMTPServer({
     authOptional: true,
@@ -24,7 +29,9 @@ async function selfSigned(): Promise<{ port: number; secure: () => boolean | und
   server.on('error', () => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => server.close(() => {}))
-  return { port: (server.server.address() as AddressInfo).port, secure: () => secure }
+  const { port } = server.server.address() as AddressInfo
+  const transport = transportOf({ host: '127.0.0.1', port, tls: 'opportunistic', ...options })
+  return { port, transport, secure: () => secure }
 }
 
 const offering = ['PIPELINING', 'STARTTLS']
@@ -56,8 +63,7 @@ test.each([
   ['none', 'delivered', false],
   ['required', 'site', undefined],
 ] as const)('TLS %s with a certificate nobody signed: %s', async (tls, kind, encrypted) => {
-  const { port, secure } = await selfSigned()
-  const transport = transportOf({ host: '127.0.0.1', port, tls })
+  const { secure, transport } = await betweenSelfSigned({ tls })
   expect(await deliver(transport, { attempts: 1 })).toMatchObject({ kind })
   expect(secure()).toBe(encrypted)
 })
@@ -85,13 +91,7 @@ test.each(['babble', 'close', 'hang'] as const)(
 )
 
 test("no version of TLS in common is a handshake that fails, in OpenSSL's words without its line numbers", async () => {
-  const { port, secure } = await selfSigned()
-  const transport = transportOf({
-    host: '127.0.0.1',
-    port,
-    tls: 'opportunistic',
-    tlsOptions: { minVersion: 'TLSv1.3' },
-  })
+  const { port, secure, transport } = await betweenSelfSigned({ tlsOptions: { minVersion: 'TLSv1.3' } })
   expect(await deliver(transport)).toMatchObject({
     kind: 'site',
     status: '4.7.5',
@@ -119,13 +119,7 @@ test('implicit TLS never falls back', async () => {
 })
 
 test('who asks opportunistic TLS for a certificate that verifies gets no plaintext instead', async () => {
-  const { port, secure } = await selfSigned()
-  const transport = transportOf({
-    host: '127.0.0.1',
-    port,
-    tls: 'opportunistic',
-    tlsOptions: { rejectUnauthorized: true },
-  })
+  const { secure, transport } = await betweenSelfSigned({ tlsOptions: { rejectUnauthorized: true } })
   expect(await deliver(transport, { attempts: 9 })).toEqual(handshakeFailed)
   expect(secure()).toBe(undefined)
 })
