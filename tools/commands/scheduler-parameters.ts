@@ -9,7 +9,7 @@ import { lineOf, UsageError } from './command.js'
 export function schedulerParameters(texts: readonly string[]): SchedulerOptions {
   const options: Record<string, unknown> = {}
   for (const text of texts) {
-    const match = /^([a-z]+(?:_[a-z]+)+)=(.+)$/.exec(text)
+    const match = /^([a-z_]+)=(.+)$/.exec(text)
     if (match === null) throw new UsageError(`-o wants NAME=VALUE, not '${text}'`)
     const [, name = '', value = ''] = match
     const option = {

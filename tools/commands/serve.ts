@@ -61,7 +61,7 @@ export const serve: Command = {
     'relay-tls': {
       value: 'HOW',
       words: tlsWays,
-      help: 'none, opportunistic (unless told), required (unless told with --relay-auth)\nor implicit; opportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken',
+      help: 'none, opportunistic (usual), required (usual with --relay-auth) or implicit;\nopportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken',
     },
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     maildir: { value: 'DIR', help: 'deliver to DIR/<address>, each a Maildir (./var/maildir)' },
