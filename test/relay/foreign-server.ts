@@ -104,8 +104,7 @@ export async function foreignServer(
         inData =
           answer(line, recipients.length > 0 ? '354 go' : '503 5.5.1 no recipients')?.startsWith('3') === true
       } else if (verb === 'QUIT') {
-        answer(line, '221 2.0.0 bye')
-        socket.end()
+        if (answer(line, '221 2.0.0 bye') !== undefined) socket.end()
       } else answer(line, '250 2.0.0 ok')
     }
     const message = (raw: Buffer): void => {

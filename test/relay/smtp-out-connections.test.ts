@@ -131,6 +131,20 @@ test('close drops every connection', async () => {
   await expect.poll(() => server.openCount()).toBe(0)
 })
 
+test.each([
+  ['close drops it', true],
+  ['it is left after five seconds', false],
+])('a server that says no goodbye keeps no connection: %s', async (_, closes) => {
+  const { server, transport } = await between((line) => (line === 'QUIT' ? { does: 'hang' } : undefined), {
+    connectionReuse: { idleMs: 0 },
+  })
+  await deliver(transport)
+  await expect.poll(() => server.commands.at(-1)).toBe('1 QUIT')
+  expect(server.openCount()).toBe(1)
+  if (closes) transport.close?.()
+  await expect.poll(() => server.openCount(), { timeout: closes ? 2000 : 8000 }).toBe(0)
+})
+
 test('without a host the nexthop is connected to', async () => {
   const { server } = await between()
   const transport = transportOf({})
