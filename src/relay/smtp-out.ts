@@ -28,6 +28,9 @@ import { isClosing } from './smtp-reply.js'
 /** Data over this is sent as a stream, bytes. */
 const streamedBytesMin = 1 << 20
 
+/** Longest reply that is read, bytes: those to recipients are held until the transaction has ended. */
+const replyBytesMax = 64 << 10
+
 /** @throws WaybillError OPTION_INVALID */
 export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   checkSmtpOptions(options)
@@ -87,6 +90,7 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
       greetingTimeout: options.greetingTimeoutMs ?? 30_000,
       socketTimeout: options.silenceTimeoutMs ?? 300_000,
       socketCloseTimeout: 0,
+      maxResponseSize: replyBytesMax,
     })
     client.isFallback = way !== tls
     pool.add(client)
