@@ -34,14 +34,14 @@ const replyBytesMax = 64 << 10
 /** @throws WaybillError OPTION_INVALID */
 export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   checkSmtpOptions(options)
-  const { tls = 'opportunistic', auth } = options
+  const { tls = 'opportunistic', auth, clock = systemClock, silenceTimeoutMs = 300_000 } = options
   const pool = new ConnectionPool(
     {
       idleMs: options.connectionReuse?.idleMs ?? 2000,
       messagesMax: options.connectionReuse?.messagesMax ?? 1000,
       connectionsMax: options.connectionsMax ?? 200,
     },
-    options.clock ?? systemClock,
+    clock,
   )
 
   const tlsOptions = { rejectUnauthorized: tls !== 'opportunistic', ...options.tlsOptions }
@@ -88,7 +88,7 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
       tls: tlsOptions,
       connectionTimeout: options.connectTimeoutMs ?? 30_000,
       greetingTimeout: options.greetingTimeoutMs ?? 30_000,
-      socketTimeout: options.silenceTimeoutMs ?? 300_000,
+      socketTimeout: silenceTimeoutMs,
       socketCloseTimeout: 0,
       maxResponseSize: replyBytesMax,
     })
@@ -119,8 +119,16 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
     if (transaction.isCut) client.close()
     else if (error === undefined) pool.keep(nexthop, client)
     else if (error.response === undefined || client.destroyed) client.close()
-    else if (await client.clear()) pool.keep(nexthop, client)
+    else if (await cleared(client)) pool.keep(nexthop, client)
     else client.close()
+  }
+
+  /** No attempt with its deadline watches over it any more: an answer that never ends would hold the place for ever. */
+  async function cleared(client: SmtpClient): Promise<boolean> {
+    const timer = clock.after(silenceTimeoutMs, () => client.close())
+    const isClear = await client.clear()
+    timer.cancel()
+    return isClear
   }
 
   async function deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { deliver, requestOf, someData } from './request.js'
 import { between, scripted, transportOf } from './smtp-out-fixture.js'
@@ -143,6 +144,21 @@ test.each([
   expect(server.openCount()).toBe(1)
   if (closes) transport.close?.()
   await expect.poll(() => server.openCount(), { timeout: closes ? 2000 : 8000 }).toBe(0)
+})
+
+test('a server that never ends its answer to RSET holds no place', async () => {
+  const { transport } = await between(
+    (line, { number }) =>
+      line === 'RSET'
+        ? { does: 'drip' }
+        : line.startsWith('RCPT') && number === 1
+          ? '550 5.1.1 no'
+          : undefined,
+    { connectionsMax: 1, silenceTimeoutMs: 300 },
+  )
+  await deliver(transport)
+  const second = await Promise.race([deliver(transport), sleep(3000, undefined)])
+  expect(second).toMatchObject({ kind: 'delivered' })
 })
 
 test('without a host the nexthop is connected to', async () => {
