@@ -86,6 +86,7 @@ export class ConnectionPool {
 
   /** Gives a working connection back, with its session ready for MAIL. */
   keep(nexthop: string, client: SmtpClient): void {
+    if (client.isOutOfStep) client.close()
     if (client.destroyed) return
     const { idleMs, messagesMax } = this.#limits
     const next = this.#waiting[0]

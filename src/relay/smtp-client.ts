@@ -52,6 +52,7 @@ interface NotedEnvelope extends SMTPEnvelope {
 /** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 fail when one is gone. */
 interface Hidden {
   readonly _supportedExtensions: readonly string[]
+  readonly _remainder: string
   readonly _responseQueue: readonly string[]
   readonly _responseActions: readonly unknown[]
   _onData(this: SMTPConnection, chunk: Buffer): void
@@ -100,6 +101,12 @@ export class SmtpClient extends SMTPConnection {
 
   offers(extension: string): boolean {
     return (this as unknown as Hidden)._supportedExtensions.includes(extension)
+  }
+
+  /** The server has said more than it was asked: it would be taken for the answer to the next message. */
+  get isOutOfStep(): boolean {
+    const { _responseQueue, _responseActions, _remainder } = this as unknown as Hidden
+    return _responseQueue.length > _responseActions.length || _remainder !== ''
   }
 
   /** Greeting, EHLO and TLS. @returns the error that ended it. */

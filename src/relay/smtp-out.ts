@@ -118,7 +118,8 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
     // 1. an answer in the middle of the data  2. kept  3. the next message's MAIL is a line of this one's data
     if (transaction.isCut) client.close()
     else if (error === undefined) pool.keep(nexthop, client)
-    else if (error.response === undefined || client.destroyed) client.close()
+    // What is no answer to a message is one to something else.
+    else if (!isRefusal(error.response) || client.destroyed) client.close()
     else if (await cleared(client)) pool.keep(nexthop, client)
     else client.close()
   }
@@ -209,6 +210,8 @@ const withRecipients = (request: DeliveryRequest, recipients: readonly string[])
   data: () => request.data(),
   stream: () => request.stream(),
 })
+
+const isRefusal = (response: string | undefined): boolean => /^[45]\d\d/.test(response ?? '')
 
 const unwritable = /[\r\n<>]/
 

@@ -161,6 +161,25 @@ test('a server that never ends its answer to RSET holds no place', async () => {
   expect(second).toMatchObject({ kind: 'delivered' })
 })
 
+test.each([
+  ['two replies to one message', '250 2.0.0 taken\r\n250 2.0.0 taken'],
+  ['the beginning of a second one', '250 2.0.0 taken\r\n250 2.0'],
+])('after %s the connection is not used again', async (_, words) => {
+  const { transport } = await between((line, { number }) =>
+    line === '.' && number === 1 ? words : line.includes('<no@') ? '550 5.1.1 no' : undefined,
+  )
+  await deliver(transport)
+  const recipients = ['no@example.net', 'yes@example.net']
+  expect(await deliver(transport, { recipients })).toMatchObject([{ kind: 'failed' }, { kind: 'delivered' }])
+})
+
+test('after what is no answer to a message the connection is closed', async () => {
+  const { server, transport } = await between((line) => (line === '.' ? '354 go on' : undefined))
+  expect(await deliver(transport)).toMatchObject({ kind: 'deferred', status: '4.5.0' })
+  // Sooner than an idle one would be ended.
+  await expect.poll(() => server.openCount(), { timeout: 500 }).toBe(0)
+})
+
 test('without a host the nexthop is connected to', async () => {
   const { server } = await between()
   const transport = transportOf({})
