@@ -1,7 +1,7 @@
 /** Connections that may be used again, by destination.
  * Invariant: at most `connectionsMax` connections are open, idle or busy; whoever comes then takes the place of the longest idle one,
  * or waits for the first that is given back. An idle connection that ends leaves the pool at once, and one that nobody wanted
- * for `idleMs` is ended. A busy connection belongs to its borrower alone. */
+ * for `idleMs` is ended; a server that does not say goodbye is waited for `goodbyeMs`. A busy connection belongs to its borrower alone. */
 import { assert } from '../base/assert.js'
 import type { Clock, Timer } from '../base/clock.js'
 import type { SmtpClient } from './smtp-client.js'
@@ -15,6 +15,10 @@ export interface PoolLimits {
   readonly connectionsMax: number
 }
 
+/** How long a server may take to say goodbye, milliseconds: it has its messages, and its place is somebody else's.
+ * @see Postfix smtp_skip_quit_response */
+const goodbyeMs = 5000
+
 /** Wants a connection, or a place for one. */
 interface Waiting {
   readonly nexthop: string
@@ -27,6 +31,8 @@ export class ConnectionPool {
   /** Idle ones, the most recently used last. */
   readonly #idle = new Map<string, SmtpClient[]>()
   readonly #open = new Set<SmtpClient>()
+  /** Those that wait for the goodbye. */
+  readonly #leaving = new Set<SmtpClient>()
   readonly #waiting: Waiting[] = []
   /** Places given to somebody who has not opened a connection yet. */
   #promisedCount = 0
@@ -80,14 +86,13 @@ export class ConnectionPool {
 
   /** Gives a working connection back, with its session ready for MAIL. */
   keep(nexthop: string, client: SmtpClient): void {
+    if (client.isOutOfStep) client.close()
     if (client.destroyed) return
     const { idleMs, messagesMax } = this.#limits
     const next = this.#waiting[0]
     const isUsedUp = this.#closed || idleMs === 0 || client.transactionCount >= messagesMax
     if (isUsedUp || (next !== undefined && next.nexthop !== nexthop)) {
-      client.quit()
-      // The place is free for others although the server has not yet said goodbye.
-      this.#forget(client)
+      this.#leave(client)
       return
     }
     if (next !== undefined) {
@@ -107,7 +112,19 @@ export class ConnectionPool {
     this.#closed = true
     this.#sweep?.cancel()
     this.#idle.clear()
-    for (const client of this.#open) client.close()
+    for (const client of [...this.#open, ...this.#leaving]) client.close()
+  }
+
+  /** The place is free for others although the server has not yet said goodbye. */
+  #leave(client: SmtpClient): void {
+    const timer = this.#clock.after(goodbyeMs, () => client.close())
+    this.#leaving.add(client)
+    client.once('end', () => {
+      timer.cancel()
+      this.#leaving.delete(client)
+    })
+    client.quit()
+    this.#forget(client)
   }
 
   #forget(client: SmtpClient): void {
@@ -138,8 +155,7 @@ export class ConnectionPool {
         oldest = first
     }
     if (oldest === undefined) return false
-    oldest.quit()
-    this.#forget(oldest)
+    this.#leave(oldest)
     return true
   }
 
@@ -147,10 +163,7 @@ export class ConnectionPool {
     this.#sweep = undefined
     const usedBefore = this.#clock.monotonicMs() - this.#limits.idleMs
     for (const clients of this.#idle.values()) {
-      for (const client of clients.filter(({ idleSinceMs }) => idleSinceMs <= usedBefore)) {
-        client.quit()
-        this.#forget(client)
-      }
+      for (const client of clients.filter(({ idleSinceMs }) => idleSinceMs <= usedBefore)) this.#leave(client)
     }
     if (this.#idle.size > 0) this.#sweep = this.#clock.after(this.#limits.idleMs, this.#sweepIdle)
   }

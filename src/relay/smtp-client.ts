@@ -52,9 +52,17 @@ interface NotedEnvelope extends SMTPEnvelope {
 /** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 fail when one is gone. */
 interface Hidden {
   readonly _supportedExtensions: readonly string[]
+  readonly _remainder: string
+  readonly _responseQueue: readonly string[]
+  readonly _responseActions: readonly unknown[]
+  _onData(this: SMTPConnection, chunk: Buffer): void
+  _onError(this: SMTPConnection, error: Error, code: string, response: false, command: string): void
   _sendCommand(this: SMTPConnection, line: string, logged?: string): void
 }
 const hidden = SMTPConnection.prototype as unknown as Hidden
+
+/** Lines that a server may send unasked before it is let go. */
+const idleLinesMax = 100
 
 /** Nodemailer hands the stream that dots and ends the data to whatever has a `pipe`, once the server has said 354. */
 interface DataSink extends Transform {
@@ -93,6 +101,12 @@ export class SmtpClient extends SMTPConnection {
 
   offers(extension: string): boolean {
     return (this as unknown as Hidden)._supportedExtensions.includes(extension)
+  }
+
+  /** The server has said more than it was asked: it would be taken for the answer to the next message. */
+  get isOutOfStep(): boolean {
+    const { _responseQueue, _responseActions, _remainder } = this as unknown as Hidden
+    return _responseQueue.length > _responseActions.length || _remainder !== ''
   }
 
   /** Greeting, EHLO and TLS. @returns the error that ended it. */
@@ -182,6 +196,15 @@ export class SmtpClient extends SMTPConnection {
       this.#ended = () => resolve(false)
       this.reset((error: ClientError | null) => resolve(error === null))
     })
+  }
+
+  /** Nodemailer looks at one reply in a turn, and passes over empty lines: without a bound, a server that sends nothing else has all
+   * memory. Who was asked nothing has nothing to say. */
+  _onData(chunk: Buffer): void {
+    hidden._onData.call(this, chunk)
+    const { _responseQueue, _responseActions } = this as unknown as Hidden
+    if (_responseQueue.length > _responseActions.length + idleLinesMax)
+      hidden._onError.call(this, new Error('replies that nobody asked for'), 'EPROTOCOL', false, 'CONN')
   }
 
   /** A message that needs SMTPUTF8 for its header has to say so; nodemailer looks at the addresses only. */

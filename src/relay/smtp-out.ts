@@ -28,17 +28,20 @@ import { isClosing } from './smtp-reply.js'
 /** Data over this is sent as a stream, bytes. */
 const streamedBytesMin = 1 << 20
 
+/** Longest reply that is read, bytes: those to recipients are held until the transaction has ended. */
+const replyBytesMax = 64 << 10
+
 /** @throws WaybillError OPTION_INVALID */
 export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   checkSmtpOptions(options)
-  const { tls = 'opportunistic', auth } = options
+  const { tls = 'opportunistic', auth, clock = systemClock, silenceTimeoutMs = 300_000 } = options
   const pool = new ConnectionPool(
     {
       idleMs: options.connectionReuse?.idleMs ?? 2000,
       messagesMax: options.connectionReuse?.messagesMax ?? 1000,
       connectionsMax: options.connectionsMax ?? 200,
     },
-    options.clock ?? systemClock,
+    clock,
   )
 
   const tlsOptions = { rejectUnauthorized: tls !== 'opportunistic', ...options.tlsOptions }
@@ -85,8 +88,9 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
       tls: tlsOptions,
       connectionTimeout: options.connectTimeoutMs ?? 30_000,
       greetingTimeout: options.greetingTimeoutMs ?? 30_000,
-      socketTimeout: options.silenceTimeoutMs ?? 300_000,
+      socketTimeout: silenceTimeoutMs,
       socketCloseTimeout: 0,
+      maxResponseSize: replyBytesMax,
     })
     client.isFallback = way !== tls
     pool.add(client)
@@ -121,9 +125,18 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
     // 1. an answer in the middle of the data  2. kept  3. the next message's MAIL is a line of this one's data
     if (transaction.isCut) client.close()
     else if (error === undefined) keep(nexthop, client)
-    else if (error.response === undefined || client.destroyed) client.close()
-    else if (await client.clear()) keep(nexthop, client)
+    // What is no answer to a message is one to something else.
+    else if (!isRefusal(error.response) || client.destroyed) client.close()
+    else if (await cleared(client)) keep(nexthop, client)
     else client.close()
+  }
+
+  /** No attempt with its deadline watches over it any more: an answer that never ends would hold the place for ever. */
+  async function cleared(client: SmtpClient): Promise<boolean> {
+    const timer = clock.after(silenceTimeoutMs, () => client.close())
+    const isClear = await client.clear()
+    timer.cancel()
+    return isClear
   }
 
   async function deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
@@ -208,6 +221,8 @@ const withRecipients = (request: DeliveryRequest, recipients: readonly string[])
 
 /** What the pool calls the plaintext connections to a nexthop whose TLS failed; no nexthop has a space. */
 const plaintextTo = (nexthop: string): string => `${nexthop} plaintext`
+
+const isRefusal = (response: string | undefined): boolean => /^[45]\d\d/.test(response ?? '')
 
 const unwritable = /[\r\n<>]/
 

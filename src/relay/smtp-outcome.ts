@@ -7,7 +7,8 @@ import { isClosing, outcomeOfReply, siteOfReply } from './smtp-reply.js'
 
 export function resultOf(transaction: Transaction, recipients: readonly string[]): DeliveryResult {
   const rest = outcomeOfRest(transaction)
-  if (transaction.refusals.length === 0) return rest
+  // Behind a MAIL that was refused, pipelined recipients hear 503, which says nothing about them.
+  if (transaction.refusals.length === 0 || transaction.error?.command === 'MAIL FROM') return rest
   const refused = new Map<string, Outcome>()
   for (const { recipient, response } of transaction.refusals) {
     if (recipient !== undefined) refused.set(recipient, outcomeOfReply(response ?? '', 'recipient'))

@@ -4,10 +4,10 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 
 /** A reply (lines joined by `\r\n` without the last), or what happens instead of one, or after it. `babble` answers whatever comes
- * with what belongs to no protocol. */
+ * with what belongs to no protocol, `drip` sends an octet now and then and never ends the line. */
 export type Answer =
   | string
-  | { readonly does: 'close' | 'hang' }
+  | { readonly does: 'close' | 'hang' | 'drip' }
   | { readonly reply: string; readonly does: 'close' | 'hang' | 'babble' }
 
 export interface ForeignSession {
@@ -39,6 +39,11 @@ export interface ForeignServer {
   /** Ends the connections that are open, as an idle timeout would. */
   endSessions(): void
   close(): void
+}
+
+function drip(socket: Socket): void {
+  const timer = setInterval(() => socket.write('2'), 50)
+  socket.once('close', () => clearInterval(timer))
 }
 
 /** @param script is asked at `GREETING`, for each command line, and at `.`; undefined stands for the usual reply */
@@ -83,6 +88,7 @@ export async function foreignServer(
       } else {
         hangs = true
         if (given.does === 'babble') socket.on('data', () => socket.write('what?\r\n'))
+        if (given.does === 'drip') drip(socket)
       }
       return undefined
     }
@@ -104,8 +110,7 @@ export async function foreignServer(
         inData =
           answer(line, recipients.length > 0 ? '354 go' : '503 5.5.1 no recipients')?.startsWith('3') === true
       } else if (verb === 'QUIT') {
-        answer(line, '221 2.0.0 bye')
-        socket.end()
+        if (answer(line, '221 2.0.0 bye') !== undefined) socket.end()
       } else answer(line, '250 2.0.0 ok')
     }
     const message = (raw: Buffer): void => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { deliver, requestOf, someData } from './request.js'
 import { between, scripted, transportOf } from './smtp-out-fixture.js'
@@ -129,6 +130,54 @@ test('close drops every connection', async () => {
   await Promise.all(Array.from({ length: 5 }, () => deliver(transport)))
   transport.close?.()
   await expect.poll(() => server.openCount()).toBe(0)
+})
+
+test.each([
+  ['close drops it', true],
+  ['it is left after five seconds', false],
+])('a server that says no goodbye keeps no connection: %s', async (_, closes) => {
+  const { server, transport } = await between((line) => (line === 'QUIT' ? { does: 'hang' } : undefined), {
+    connectionReuse: { idleMs: 0 },
+  })
+  await deliver(transport)
+  await expect.poll(() => server.commands.at(-1)).toBe('1 QUIT')
+  expect(server.openCount()).toBe(1)
+  if (closes) transport.close?.()
+  await expect.poll(() => server.openCount(), { timeout: closes ? 2000 : 8000 }).toBe(0)
+})
+
+test('a server that never ends its answer to RSET holds no place', async () => {
+  const { transport } = await between(
+    (line, { number }) =>
+      line === 'RSET'
+        ? { does: 'drip' }
+        : line.startsWith('RCPT') && number === 1
+          ? '550 5.1.1 no'
+          : undefined,
+    { connectionsMax: 1, silenceTimeoutMs: 300 },
+  )
+  await deliver(transport)
+  const second = await Promise.race([deliver(transport), sleep(3000, undefined)])
+  expect(second).toMatchObject({ kind: 'delivered' })
+})
+
+test.each([
+  ['two replies to one message', '250 2.0.0 taken\r\n250 2.0.0 taken'],
+  ['the beginning of a second one', '250 2.0.0 taken\r\n250 2.0'],
+])('after %s the connection is not used again', async (_, words) => {
+  const { transport } = await between((line, { number }) =>
+    line === '.' && number === 1 ? words : line.includes('<no@') ? '550 5.1.1 no' : undefined,
+  )
+  await deliver(transport)
+  const recipients = ['no@example.net', 'yes@example.net']
+  expect(await deliver(transport, { recipients })).toMatchObject([{ kind: 'failed' }, { kind: 'delivered' }])
+})
+
+test('after what is no answer to a message the connection is closed', async () => {
+  const { server, transport } = await between((line) => (line === '.' ? '354 go on' : undefined))
+  expect(await deliver(transport)).toMatchObject({ kind: 'deferred', status: '4.5.0' })
+  // Sooner than an idle one would be ended.
+  await expect.poll(() => server.openCount(), { timeout: 500 }).toBe(0)
 })
 
 test('without a host the nexthop is connected to', async () => {

@@ -59,6 +59,24 @@ test.each([
   expect(Array.isArray(result) ? result[0] : result).toMatchObject({ kind, status })
 })
 
+test.each([
+  ['550 5.7.1 not you', 'failed', '5.7.1'],
+  ['451 4.7.1 later', 'deferred', '4.7.1'],
+])(
+  'recipients behind a MAIL answered with "%s" have its outcome, not their 503',
+  async (reply, kind, status) => {
+    const { transport } = await between((line) =>
+      line.startsWith('MAIL') ? reply : line.startsWith('RCPT') ? '503 5.5.1 need MAIL command' : undefined,
+    )
+    const recipients = ['one@example.net', 'two@example.net']
+    expect(await deliver(transport, { recipients })).toMatchObject({
+      kind,
+      status,
+      reason: expect.stringContaining(reply) as string,
+    })
+  },
+)
+
 test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA'])(
   'a server that closes at %s is site trouble, and the data may not have been delivered',
   async (stage) => {

@@ -53,3 +53,9 @@ test('recipients come from To, Cc and Bcc, with names, groups and folds', () => 
     'To: "A, B" <a@x>, b@x\r\nCC: friends: c@x, D <d@x>;\r\nbcc:\r\n e@x\r\nReply-To: no@x\r\n\r\nTo: no@x\r\n'
   expect(recipientsOf(header)).toEqual(['a@x', 'b@x', 'c@x', 'd@x', 'e@x'])
 })
+
+test('the line From of a mailbox, or of git, is none of the message', () => {
+  const mailbox = 'From me@x Sat Nov 21 00:00:00 2026\nSubject: x\n\nFrom here on\n'
+  expect(unixLines(Buffer.from(mailbox), false)).toBe('Subject: x\r\n\r\nFrom here on\r\n')
+  expect(unixLines(Buffer.from('>From me@x\nFrom: a@b\n'), false)).toBe('From: a@b\r\n')
+})

@@ -1,5 +1,5 @@
 /** What cron, PHP, git send-email and mailx call, and what they get. */
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -134,6 +134,24 @@ test('-v tells where the message lies, or who took it', async () => {
     ),
   )
 })
+
+test('more recipients than a server takes at once are all taken, none twice', async () => {
+  const maildir = join(directory, 'maildir')
+  relay = new RelayProcess(['--queue', queue(), '--maildir', maildir])
+  await relay.start()
+  const recipients = Array.from({ length: 1100 }, (_, i) => `u${i}@example.net`)
+  expect(await sendmail(recipients, text)).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  await expect.poll(() => delivered(maildir), { timeout: 30_000 }).toBe(1100)
+})
+
+/** Messages in all mailboxes. */
+async function delivered(maildir: string): Promise<number> {
+  const mailboxes = await readdir(maildir).catch(() => [])
+  const names = await Promise.all(
+    mailboxes.map((mailbox) => readdir(join(maildir, mailbox, 'new')).catch(() => [])),
+  )
+  return names.flat().length
+}
 
 const isRoot = process.getuid?.() === 0
 const nobody = 65_534

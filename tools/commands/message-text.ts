@@ -1,5 +1,5 @@
 /** The message that `sendmail` reads from standard input, made ready for a queue. Pure.
- * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them) and Bcc, which must not travel; Date, Message-ID and From
+ * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them), Bcc, which must not travel, and a mailbox's line above it; Date, Message-ID and From
  * are added above when the author left them out, as every sendmail does. */
 import addressparser from 'nodemailer/lib/addressparser'
 
@@ -21,9 +21,13 @@ interface Field {
   readonly text: string
 }
 
-/** @param dotEnds a line with nothing but a dot ends the message (without `-i`) */
+/** Without the line `From …` that a mailbox, or git, has above a message.
+ * @param dotEnds a line with nothing but a dot ends the message (without `-i`) */
 export function unixLines(input: Buffer, dotEnds: boolean): string {
-  const text = input.toString('latin1').replace(/\r?\n/g, '\r\n')
+  const text = input
+    .toString('latin1')
+    .replace(/^(?:>?From [^\n]*\n)+/, '')
+    .replace(/\r?\n/g, '\r\n')
   const end = dotEnds ? /^\.\r\n/m.exec(text)?.index : undefined
   const cut = end === undefined ? text : text.slice(0, end)
   return cut === '' || cut.endsWith('\r\n') ? cut : `${cut}\r\n`

@@ -6,7 +6,15 @@ import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isWaybillError, openQueue, WaybillError, type DeliveryResult, type Queue } from '../../src/index.js'
+import {
+  isWaybillError,
+  openQueue,
+  WaybillError,
+  type DeliveryResult,
+  type Outcome,
+  type Queue,
+  type SiteTrouble,
+} from '../../src/index.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { actAsOwner } from './queue-owner.js'
 import { listeningFile } from './serve.js'
@@ -22,8 +30,25 @@ export interface Mail {
 const lockedWaitMs = 5000
 const lockedLookMs = 100
 
-/** Delivers it as a relay would, in one attempt. */
+/** Delivers it as a relay would, in one attempt. Recipients beyond those that the server takes at once get a message of their own: who is
+ * told to call again would send it to the others twice. */
 export async function overSmtp(mail: Mail, server: Endpoint): Promise<DeliveryResult> {
+  const result = await inOneTransaction(mail, server)
+  if ('kind' in result) return result
+  const left = mail.recipients.filter((_, i) => isOneTooMany(result[i]!))
+  if (left.length === 0 || !result.some(({ kind }) => kind === 'delivered')) return result
+  const next = await overSmtp({ ...mail, recipients: left }, server)
+  const others = 'kind' in next ? left.map(() => outcomeOf(next)) : [...next]
+  return result.map((outcome) => (isOneTooMany(outcome) ? others.shift()! : outcome))
+}
+
+const isOneTooMany = (outcome: Outcome): boolean => outcome.kind === 'deferred' && outcome.status === '4.5.3'
+
+/** Of one recipient, when others have theirs already. */
+const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
+  result.kind === 'site' ? { ...result, kind: 'deferred' } : result
+
+async function inOneTransaction(mail: Mail, server: Endpoint): Promise<DeliveryResult> {
   const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
   const { data } = mail
   const request = {
