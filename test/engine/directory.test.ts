@@ -171,6 +171,11 @@ test('options outside their bounds are refused before anything is touched', asyn
       [{ deliver: 'no' }, 'deliver'],
       [{ segmentByte: 1 }, 'segmentByte'],
       [{ attempt: { deadline: 1000 } }, 'attempt.deadline'],
+      [{ attempt: { deadlineMs: '1s' } }, 'deadlineMs'],
+      [{ scheduler: { minimalBackoffTime: -1 } }, 'minimalBackoffTime'],
+      [{ scheduler: { qmgrMessageActiveLimit: 10 } }, 'scheduler.qmgrMessageActiveLimit'],
+      [{ scheduler: { retryTransport: 'retry' } }, 'scheduler.retryTransport'],
+      [{ scheduler: { transports: { stmp: { processLimit: 1 } } } }, 'scheduler.transports.stmp'],
     ]
     for (const [part, option] of bad)
       await expect(openQueue(fresh, { ...good, ...part } as QueueOptions)).rejects.toMatchObject({
