@@ -104,6 +104,13 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
       throw new WaybillError('OPTION_INVALID', `the transport has no deliver()`, {
         option: `transports.${name}`,
       })
+  const deliver = oneOf('deliver', given.deliver ?? true, [true, false])
+  const { retryTransport = '' } = given.scheduler ?? {}
+  // One that is not there would end each life at the first site that is given up on.
+  if (deliver && retryTransport !== '' && !Object.hasOwn(given.transports, retryTransport))
+    throw new WaybillError('OPTION_INVALID', `there is no transport '${retryTransport}'`, {
+      option: 'scheduler.retryTransport',
+    })
   const segmentBytes = blocks('segmentBytes', given.segmentBytes ?? 64 * mebibyte, 8, 2 ** 31)
   const laneSegmentBytes = blocks(
     'laneSegmentBytes',
@@ -117,7 +124,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     route: given.route,
     retry: checkPolicy(given.retry ?? postfixRetry()),
     scheduler: given.scheduler ?? {},
-    deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
+    deliver,
     attempt: given.attempt ?? {},
     reportingMta: checkHost(given.reportingMta ?? 'localhost'),
     dataBytesMax: integer('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),

@@ -171,6 +171,7 @@ test('options outside their bounds are refused before anything is touched', asyn
       [{ deliver: 'no' }, 'deliver'],
       [{ segmentByte: 1 }, 'segmentByte'],
       [{ attempt: { deadline: 1000 } }, 'attempt.deadline'],
+      [{ scheduler: { retryTransport: 'retry' } }, 'scheduler.retryTransport'],
     ]
     for (const [part, option] of bad)
       await expect(openQueue(fresh, { ...good, ...part } as QueueOptions)).rejects.toMatchObject({
