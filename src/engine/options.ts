@@ -151,7 +151,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
 
 /** Lanes and checkpoints are made of these: what a policy of somebody else's answers is checked before anything is written. */
 function checkPolicy(policy: RetryPolicy): RetryPolicy {
-  const { intervalsMs } = policy
+  const { intervalsMs, bounceQueueLifetimeMs, delayWarningAgesMs } = policy
   if (!Array.isArray(intervalsMs) || intervalsMs.length === 0)
     throw new WaybillError('OPTION_INVALID', 'a policy has at least one interval', {
       option: 'retry.intervalsMs',
@@ -160,6 +160,16 @@ function checkPolicy(policy: RetryPolicy): RetryPolicy {
     integer('retry.intervalsMs', intervalMs, 1, 2 ** 40)
   if (new Set(intervalsMs).size !== intervalsMs.length)
     throw new WaybillError('OPTION_INVALID', 'an interval is named twice', { option: 'retry.intervalsMs' })
+  if (typeof policy.decide !== 'function')
+    throw new WaybillError('OPTION_INVALID', 'a policy has decide()', { option: 'retry.decide' })
+  if (!(bounceQueueLifetimeMs >= 0))
+    throw new WaybillError('OPTION_INVALID', `${bounceQueueLifetimeMs} is no age in milliseconds`, {
+      option: 'retry.bounceQueueLifetimeMs',
+    })
+  if (!Array.isArray(delayWarningAgesMs) || !delayWarningAgesMs.every((ageMs) => ageMs >= 0))
+    throw new WaybillError('OPTION_INVALID', 'a policy has a list of ages in milliseconds, [] for none', {
+      option: 'retry.delayWarningAgesMs',
+    })
   return policy
 }
 

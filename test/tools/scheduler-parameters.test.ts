@@ -30,6 +30,7 @@ test.each([
   ['default_destination_concurrency_limit', /^-o wants NAME=VALUE, not 'default_destination/],
   ['default_destination_concurrency_limit=many', /^-o default_.*=many: .* must be an integer from 0 to /],
   ['default_destination_concurency_limit=5', /^-o default_.*=5: .* must be the name of a parameter/],
+  ['retry_transport=retry', /^-o retry_transport=retry: a relay has no such parameter/],
   ['nonsense=5', /^-o nonsense=5: .* must be the name of a parameter/],
   ['defaultDestinationConcurrencyLimit=5', /^-o wants NAME=VALUE/],
 ])('%s is refused by what was given', (text, says) => {

@@ -4,6 +4,9 @@ import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../src/scheduler/parameters.js'
 import { lineOf, UsageError } from './command.js'
 
+/** Parameters that are the queue's here, or name what a relay has not. */
+const notHere: ReadonlySet<string> = new Set(['qmgr_message_active_limit', 'retry_transport'])
+
 /** @param texts `default_destination_concurrency_limit=5`, `default_destination_rate_delay=1s`; of one name the last counts
  * @throws UsageError */
 export function schedulerParameters(texts: readonly string[]): SchedulerOptions {
@@ -12,6 +15,7 @@ export function schedulerParameters(texts: readonly string[]): SchedulerOptions 
     const match = /^([a-z_]+)=(.+)$/.exec(text)
     if (match === null) throw new UsageError(`-o wants NAME=VALUE, not '${text}'`)
     const [, name = '', value = ''] = match
+    if (notHere.has(name)) throw new UsageError(`-o ${text}: a relay has no such parameter`)
     const option = {
       [name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())]: valueOf(name, value),
     }
