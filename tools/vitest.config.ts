@@ -6,7 +6,8 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     reporters: ['default', fileURLToPath(new URL('./count-reporter.ts', import.meta.url))],
-    testTimeout: 60_000,
+    // For the longest on a busy machine; what hangs is found all the same.
+    testTimeout: 120_000,
     // Unless told, one processor is left idle: on two that is half of the machine.
     maxWorkers: '100%',
   },

@@ -47,8 +47,12 @@ test('how far a clock was set back is forgotten with the mail that was appended 
   expect(lane.waitMs(ahead, 1_300_000, 300_000)).toBe(0)
   // The next ones of that time need not wait for the monotonic clock again.
   expect(lane.waitMs({ ...ahead, seenAtMs: 300_000 }, 1_300_000, 300_000)).toBe(0)
-  expect(lane.waitMs({ ...candidateAt(8192, 1_300_000), seenAtMs: 300_000 }, 1_300_000, 300_000)).toBe(300_000)
-  expect(lane.waitMs({ ...candidateAt(8192, 1_500_000), seenAtMs: 500_000 }, 1_490_000, 500_000)).toBe(300_000)
+  expect(lane.waitMs({ ...candidateAt(8192, 1_300_000), seenAtMs: 300_000 }, 1_300_000, 300_000)).toBe(
+    300_000,
+  )
+  expect(lane.waitMs({ ...candidateAt(8192, 1_500_000), seenAtMs: 500_000 }, 1_490_000, 500_000)).toBe(
+    300_000,
+  )
 })
 
 test('the number of a lane says what it is', () => {
