@@ -131,7 +131,12 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
   return {
     size: sizeBytesMax,
     maxRecipients: Math.min(recipientCountMax, queue.limits.recipientCountMax),
-    onMailFrom: ({ address }, session, done) => done(addressError(address, session, '5.1.7')),
+    onMailFrom: ({ address }, session, done) => {
+      const error = addressError(address, session, '5.1.7')
+      // Smtp-server keeps what a refused MAIL has said for the next one.
+      if (error !== null) session.envelope.smtpUtf8 = false
+      done(error)
+    },
     onRcptTo: ({ address }, session, done) => done(addressError(address, session, '5.1.3')),
     onData: (source, session, done) => {
       accepted(source, session).then(

@@ -159,3 +159,17 @@ test.each(['10.0.0.0/33', 'example.net', '::1/129', '10.0.0.1/x'])(
     })
   },
 )
+
+test('what a refused MAIL has said is not said by the next one', async () => {
+  const queue = memoryQueue()
+  const client = await connected(await listen(queue))
+  await client.reply()
+  await client.say('EHLO c')
+  expect(await client.say('MAIL FROM:<a(b@example.org> SMTPUTF8')).toMatch(/^501 /)
+  await client.say('MAIL FROM:<s@example.org>')
+  expect(await client.say('RCPT TO:<\u00e9@example.net>')).toMatch(/^553 5\.6\.7 /)
+  await client.say('RCPT TO:<r@example.net>')
+  await client.say('DATA')
+  await client.say('x\r\n.')
+  expect(queue.kept).toMatchObject([{ recipients: ['r@example.net'], smtputf8: false }])
+})
