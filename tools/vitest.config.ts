@@ -7,6 +7,8 @@ const config: ViteUserConfig = defineConfig({
     include: ['test/**/*.test.ts'],
     reporters: ['default', fileURLToPath(new URL('./count-reporter.ts', import.meta.url))],
     testTimeout: 60_000,
+    // Unless told, one processor is left idle: on two that is half of the machine.
+    maxWorkers: '100%',
   },
 })
 

@@ -1,22 +1,28 @@
-/** `hold`, when most of it is passed over, is compacted: what still waits is appended at its end, so that the segments before it go.
+/** `hold`, when most of its bytes are passed over, is compacted: what still waits is appended at its end, so that the segments before it go,
+ * and those of its data.
  * Invariant: each message is moved as by a verb: its old place marked and its new one vouched for by the same checkpoint, so that
  * it is never on hold twice, nor not at all. One compaction goes on at a time. */
 import { position } from '../base/position.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
+import type { Parts } from '../engine/parts.js'
 import { Stretch, trustedEndOf } from '../engine/waiting.js'
 import { isWaybillError } from '../errors.js'
-import { classAt, kindAt, kinds } from '../record/frame.js'
+import type { Lane } from '../lane/lane.js'
+import { decodeEnvelope, type Envelope } from '../record/envelope.js'
+import { classAt, frameBytes, kindAt, kinds, payloadAt } from '../record/frame.js'
 import { goThrough } from './pass.js'
 import { Tally } from './tally.js'
 
-/** A lane shorter than so many segments is left alone. */
+/** Less than so many segments, envelopes and data together, are left alone. */
 const segmentsMin = 2
-/** No envelope is shorter: so many marks are so many bytes, at least. */
-const envelopeBytesMin = 88
+/** What a message takes beside its data, hardly more: a block of its own when it was put on hold alone, because a checkpoint pads. */
+const envelopeBytesMost = 64 * 1024
 
 const order: Order = { kind: 'move', lane: 'hold', changes: {} }
 const underWay = new WeakSet<OpenedEngine>()
+/** Marks that there were when it was looked at last. */
+const marksSeen = new WeakMap<OpenedEngine, number>()
 
 /** Compacts `hold` if that is worth it; nobody need wait. */
 export async function compactHold(opened: OpenedEngine): Promise<void> {
@@ -35,29 +41,55 @@ export async function compactHold(opened: OpenedEngine): Promise<void> {
   }
 }
 
-/** Less than half of its bytes wait. Looked at only when the marks alone make that possible. */
-async function isWorthIt({ parts, engine }: OpenedEngine): Promise<boolean> {
-  // It needs room before it makes any.
+/** Less than half of its bytes wait, data included. Looked at only when the marks alone make that possible, and again when there are
+ * twice as many of them: a look reads all that waits. */
+async function isWorthIt(opened: OpenedEngine): Promise<boolean> {
+  const { parts, engine } = opened
+  const { journal, lanes, options } = parts
+  const bytes = spanBytes(lanes.hold)
+  if (bytes < segmentsMin * lanes.hold.logs!.envelopes.files.grid.segmentBytes) return false
+  const markCount = lanes.hold.marks.count
+  if (2 * markCount * (envelopeBytesMost + frameBytes(options.inlineBytesMax)) < bytes) return false
+  const seenCount = marksSeen.get(opened) ?? 0
+  if (seenCount <= markCount && markCount < 2 * seenCount) return false
+  // It needs room before it makes any: the last of it is for those who delete.
   if (engine.reclaim.isFull) return false
+  const leftBytes = (await options.disk.space()).freeBytes - journal.grid.segmentBytes
+  if (leftBytes < 0) return false
+  marksSeen.set(opened, markCount)
+  const waitingBytes = await waitingBytesOf(parts)
+  if (waitingBytes * 2 >= bytes) return false
+  if (waitingBytes <= leftBytes) return true
+  marksSeen.delete(opened)
+  return false
+}
+
+/** From the first message that waits to the end, and the data of that. */
+const spanBytes = ({ runner, logs, dataFloor }: Lane): number =>
+  logs!.envelopes.end - runner.position + (logs!.data.end - dataFloor)
+
+async function waitingBytesOf(parts: Parts): Promise<number> {
   const { hold } = parts.lanes
   const log = hold.logs!.envelopes
-  const from = hold.runner.position
   const end = trustedEndOf(parts, hold)
-  const bytes = end - from
-  if (bytes < segmentsMin * log.files.grid.segmentBytes) return false
-  if (hold.marks.count * envelopeBytesMin * 8 < bytes) return false
   let waitingBytes = 0
   const stretch = new Stretch(parts, hold)
   try {
-    for (let at = from; at < end && !parts.life.isOver;)
-      at = await log.read(at, end, (window, offset, place, frameBytes) => {
-        if (kindAt(window, offset) === kinds.envelope && classAt(window, offset) === hold.number)
-          waitingBytes += hold.marks.has(place) ? 0 : frameBytes
+    for (let at = hold.runner.position; at < end && !parts.life.isOver;)
+      at = await log.read(at, end, (window, offset, place, bytes) => {
+        const isEnvelope =
+          kindAt(window, offset) === kinds.envelope && classAt(window, offset) === hold.number
+        if (isEnvelope && !hold.marks.has(place))
+          waitingBytes += bytes + bytesBeside(decodeEnvelope(payloadAt(window, offset)))
         // In pieces, so that others have their turn.
         return place > position(at + 4 * 1024 * 1024)
       })
   } finally {
     stretch.end()
   }
-  return waitingBytes * 2 < bytes
+  return waitingBytes
 }
+
+/** Of the frames of its recipients, which stand before the envelope, and of its data in the lane. */
+const bytesBeside = ({ recipientFrames, data, dataBytes }: Envelope): number =>
+  (recipientFrames[0] ?? 0) + (data.kind === 'lane' ? frameBytes(dataBytes) : 0)

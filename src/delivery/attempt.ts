@@ -14,6 +14,12 @@ export interface AttemptOptions {
   readonly deadlineMs?: number
 }
 
+/** @throws WaybillError OPTION_INVALID */
+export function checkedDeadlineMs({ deadlineMs = 20 * 60_000 }: AttemptOptions): number {
+  if (typeof deadlineMs === 'number' && deadlineMs >= 1 && deadlineMs <= 86_400_000) return deadlineMs
+  throw new WaybillError('OPTION_INVALID', 'a deadline is 1 to 86400000 ms', { option: 'deadlineMs' })
+}
+
 interface Attempt<Tag> {
   readonly tag: Tag
   readonly recipientCount: number
@@ -45,10 +51,7 @@ export class Attempts<Tag> {
     settled: (tag: Tag, report: Report) => void,
     options: AttemptOptions = {},
   ) {
-    const deadlineMs = options.deadlineMs ?? 20 * 60_000
-    if (!(deadlineMs >= 1 && deadlineMs <= 86_400_000)) {
-      throw new WaybillError('OPTION_INVALID', 'a deadline is 1 to 86400000 ms', { option: 'deadlineMs' })
-    }
+    const deadlineMs = checkedDeadlineMs(options)
     this.#transport = transport
     this.#clock = clock
     this.#settled = settled

@@ -25,6 +25,7 @@ class NodeDisk implements Disk {
   readonly #calls: Calls
   readonly #descriptors = new Set<number>()
   readonly #locks: Lock[] = []
+  #isAbandoned = false
 
   constructor(root: string) {
     this.#root = resolve(root)
@@ -98,6 +99,9 @@ class NodeDisk implements Disk {
   }
 
   abandon(): void {
+    // Once: what the next owner in this process waits for is the first end.
+    if (this.#isAbandoned) return
+    this.#isAbandoned = true
     const locks = this.#locks
     const released = new Promise<void>((resolveReleased) => {
       this.#calls.abandon(() => {

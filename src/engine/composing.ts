@@ -118,18 +118,8 @@ export class Composing {
       written,
       isStill,
       hasRoom: () => this.#hasRoomFor(written, startBytes(message)),
-      end: () => {
-        this.#tellExpired(message, expired.length)
-        this.#ending.finish(message, written, reported)
-      },
+      end: () => this.#ending.finish(message, written, reported, expired.length),
     })
-  }
-
-  #tellExpired({ envelope }: ActiveMessage, recipientCount: number): void {
-    const { events } = this.#parts
-    const { id, sender } = envelope
-    if (recipientCount > 0 && events.listenerCount('expired') > 0)
-      events.emit('expired', { id, sender, recipientCount })
   }
 
   /** Moves what is left of it to a lane. */

@@ -84,13 +84,19 @@ export class Ending {
     this.#callbacks = callbacks
   }
 
-  /** Nothing is left to do. @param reported recipients whom the report names */
-  finish(message: ActiveMessage, written: Report | undefined, reported: number[]): void {
-    const { journal, active, options, spool, life, events } = this.#parts
-    const { data, id } = message.envelope
+  /** Nothing is left to do.
+   * @param reported recipients whom the report names, @param expiredCount how many are given up */
+  finish(
+    message: ActiveMessage,
+    written: Report | undefined,
+    reported: number[],
+    expiredCount: number = 0,
+  ): void {
+    const { journal, active, options, spool, life } = this.#parts
+    const { data } = message.envelope
     const file = data.kind === 'spool' ? data.number : 0
     if (written === undefined && file === 0 && reported.length === 0 && message.start !== nowhere)
-      return this.#finishQuietly(message)
+      return this.#finishQuietly(message, expiredCount)
     const timeMs = options.clock.wallMs()
     const ending = { reported: toRanges(reported), spool: file }
     let payload = encodeFinish({ start: startOrFarthest(message), ...ending })
@@ -99,7 +105,7 @@ export class Ending {
       this.#start(message, timeMs)
       payload = encodeFinish({ start: message.start, ...ending })
     }
-    this.#appendReport(message, written, timeMs, 'failed')
+    this.#appendReport(written, timeMs)
     const at = journal.append(kinds.finish, message.place.lane, timeMs, payload)
     letGo(this.#parts, message)
     if (file === 0) active.end(message)
@@ -112,13 +118,12 @@ export class Ending {
       }
       life.run(unlink())
     }
-    if (events.listenerCount('finished') > 0) events.emit('finished', { id })
-    this.#callbacks.onEnd()
+    this.#tellEnd(message, expiredCount, written)
   }
 
   /** As most messages end: nobody is told, and the finish stands in the record of the last outcome, or alone. */
-  #finishQuietly(message: ActiveMessage): void {
-    const { journal, active, options, events } = this.#parts
+  #finishQuietly(message: ActiveMessage, expiredCount: number): void {
+    const { journal, active, options } = this.#parts
     if (!message.isFinished) {
       journal.aim()
       writeFinish({ start: message.start, reported: nobody, spool: 0 })
@@ -126,8 +131,7 @@ export class Ending {
     }
     letGo(this.#parts, message)
     active.end(message)
-    if (events.listenerCount('finished') > 0) events.emit('finished', { id: message.envelope.id })
-    this.#callbacks.onEnd()
+    this.#tellEnd(message, expiredCount, undefined)
   }
 
   /** A replacement in a lane with logs of its own, and the note, in one step. */
@@ -153,7 +157,7 @@ export class Ending {
       this.#start(message, nowMs)
       payload = encodeReplaced({ start: message.start, ...note })
     }
-    this.#appendReport(message, written, nowMs, facts.warnings > message.warnings ? 'delayed' : 'failed')
+    this.#appendReport(written, nowMs)
     lane.namedAt = journal.append(kinds.replaced, lane.number, timeMs, payload)
     this.#ended(replacement, nowMs)
   }
@@ -166,7 +170,7 @@ export class Ending {
     const timeMs = replacement.timeMs ?? nowMs
     journal.open(startBytes(message) + (written?.group.bytes ?? 0) + journalBytes(replacement))
     if (message.start === nowhere) this.#start(message, nowMs)
-    this.#appendReport(message, written, nowMs, facts.warnings > message.warnings ? 'delayed' : 'failed')
+    this.#appendReport(written, nowMs)
     const group = journalGroup(replacement)
     const target = appendGroup(journal, group, lane.number, timeMs)
     lane.namedAt = target
@@ -199,10 +203,11 @@ export class Ending {
     journal.want()
   }
 
-  #ended({ message, lane, timeMs }: Replacement, nowMs: number): void {
+  #ended({ message, lane, timeMs, facts, written }: Replacement, nowMs: number): void {
     const { active, events } = this.#parts
     active.end(message)
     letGo(this.#parts, message)
+    this.#tellReport(message, written, facts.warnings > message.warnings ? 'delayed' : 'failed')
     if (events.listenerCount('requeued') > 0)
       events.emit('requeued', {
         id: message.envelope.id,
@@ -213,19 +218,30 @@ export class Ending {
     this.#callbacks.onEnd()
   }
 
+  /** Who listens is told behind the last frame of the group, for he may submit in this step:
+   *    // 1. report appended  2. he submits, and the batch is full  3. crash before the next one, with the finish: reported on twice */
+  #tellEnd(message: ActiveMessage, expiredCount: number, written: Report | undefined): void {
+    const { events } = this.#parts
+    const { id, sender } = message.envelope
+    if (expiredCount > 0 && events.listenerCount('expired') > 0)
+      events.emit('expired', { id, sender, recipientCount: expiredCount })
+    this.#tellReport(message, written, 'failed')
+    if (events.listenerCount('finished') > 0) events.emit('finished', { id })
+    this.#callbacks.onEnd()
+  }
+
+  #tellReport(message: ActiveMessage, written: Report | undefined, action: 'failed' | 'delayed'): void {
+    const { events } = this.#parts
+    if (written !== undefined && events.listenerCount('reported') > 0)
+      events.emit('reported', { id: message.envelope.id, report: written.group.envelope.id, action })
+  }
+
   /** Appends the report's frames at the head of the group that was opened, and hands it to the incoming runner. */
-  #appendReport(
-    message: ActiveMessage,
-    written: Report | undefined,
-    timeMs: number,
-    action: 'failed' | 'delayed',
-  ): void {
+  #appendReport(written: Report | undefined, timeMs: number): void {
     if (written === undefined) return
-    const { journal, spool, events } = this.#parts
+    const { journal, spool } = this.#parts
     const at = appendGroup(journal, written.group, incomingLane, timeMs)
     if (written.spool !== undefined) spool.appended(written.spool)
     this.#handOver(written.group, at, timeMs, undefined)
-    if (events.listenerCount('reported') > 0)
-      events.emit('reported', { id: message.envelope.id, report: written.group.envelope.id, action })
   }
 }

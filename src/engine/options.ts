@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { systemPrng, type Prng } from '../base/prng.js'
 import { isReportingMta } from '../bounce/report.js'
-import type { AttemptOptions } from '../delivery/attempt.js'
+import { checkedDeadlineMs, type AttemptOptions } from '../delivery/attempt.js'
 import type { Transport } from '../delivery/transport.js'
 import type { Disk } from '../disk/disk.js'
 import { WaybillError } from '../errors.js'
@@ -11,6 +11,7 @@ import type { Layout } from '../lane/lane-plan.js'
 import { blockBytes } from '../log/segment.js'
 import { postfixRetry } from '../policy/postfix-retry.js'
 import type { RetryPolicy } from '../policy/retry-policy.js'
+import { checkedParameters } from '../scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../scheduler/scheduler.js'
 
 export interface Route {
@@ -27,8 +28,8 @@ export interface QueueOptions {
   readonly route: (recipient: string) => Route
   /** When to try again and when to give up. Default: `postfixRetry()`. */
   readonly retry?: RetryPolicy
-  /** The scheduler's parameters, under their Postfix names. */
-  readonly scheduler?: SchedulerOptions
+  /** The scheduler's parameters, under their Postfix names; the limit of active messages is `activeCountMax`. */
+  readonly scheduler?: Omit<SchedulerOptions, 'qmgrMessageActiveLimit'>
   /** false: mail is only accepted; deliveries are left to the life that opens the queue next. Default true. */
   readonly deliver?: boolean
   /** When an attempt without an answer is given up. */
@@ -99,6 +100,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     throw new WaybillError('OPTION_INVALID', '`transports` and `route` say where mail goes; both are needed')
   checkOptionNames(given, names)
   checkOptionNames(given.attempt ?? {}, { deadlineMs: true }, 'attempt')
+  checkedDeadlineMs(given.attempt ?? {})
   for (const [name, transport] of Object.entries(given.transports))
     if (typeof transport?.deliver !== 'function')
       throw new WaybillError('OPTION_INVALID', `the transport has no deliver()`, {
@@ -116,7 +118,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     transports: given.transports,
     route: given.route,
     retry: checkPolicy(given.retry ?? postfixRetry()),
-    scheduler: given.scheduler ?? {},
+    scheduler: checkScheduler(given.scheduler ?? {}, given.transports),
     deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
     attempt: given.attempt ?? {},
     reportingMta: checkHost(given.reportingMta ?? 'localhost'),
@@ -149,7 +151,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
 
 /** Lanes and checkpoints are made of these: what a policy of somebody else's answers is checked before anything is written. */
 function checkPolicy(policy: RetryPolicy): RetryPolicy {
-  const { intervalsMs } = policy
+  const { intervalsMs, bounceQueueLifetimeMs, delayWarningAgesMs } = policy
   if (!Array.isArray(intervalsMs) || intervalsMs.length === 0)
     throw new WaybillError('OPTION_INVALID', 'a policy has at least one interval', {
       option: 'retry.intervalsMs',
@@ -158,7 +160,40 @@ function checkPolicy(policy: RetryPolicy): RetryPolicy {
     integer('retry.intervalsMs', intervalMs, 1, 2 ** 40)
   if (new Set(intervalsMs).size !== intervalsMs.length)
     throw new WaybillError('OPTION_INVALID', 'an interval is named twice', { option: 'retry.intervalsMs' })
+  if (typeof policy.decide !== 'function')
+    throw new WaybillError('OPTION_INVALID', 'a policy has decide()', { option: 'retry.decide' })
+  if (!(bounceQueueLifetimeMs >= 0))
+    throw new WaybillError('OPTION_INVALID', `${bounceQueueLifetimeMs} is no age in milliseconds`, {
+      option: 'retry.bounceQueueLifetimeMs',
+    })
+  if (!Array.isArray(delayWarningAgesMs) || !delayWarningAgesMs.every((ageMs) => ageMs >= 0))
+    throw new WaybillError('OPTION_INVALID', 'a policy has a list of ages in milliseconds, [] for none', {
+      option: 'retry.delayWarningAgesMs',
+    })
   return policy
+}
+
+/** A transport that there is not would end each life at its first entry, and limits under its name would limit nothing. */
+function checkScheduler(
+  scheduler: NonNullable<QueueOptions['scheduler']>,
+  transports: QueueOptions['transports'],
+): NonNullable<QueueOptions['scheduler']> {
+  if ('qmgrMessageActiveLimit' in scheduler)
+    throw new WaybillError('OPTION_INVALID', 'the limit of active messages is `activeCountMax`', {
+      option: 'scheduler.qmgrMessageActiveLimit',
+    })
+  const { retryTransport } = checkedParameters(scheduler)
+  const named = Object.keys(scheduler.transports ?? {}).map((name) => ({
+    name,
+    option: `transports.${name}`,
+  }))
+  if (retryTransport !== '') named.push({ name: retryTransport, option: 'retryTransport' })
+  for (const { name, option } of named)
+    if (!Object.hasOwn(transports, name))
+      throw new WaybillError('OPTION_INVALID', `there is no transport '${name}'`, {
+        option: `scheduler.${option}`,
+      })
+  return scheduler
 }
 
 function checkHost(host: string): string {

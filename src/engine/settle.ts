@@ -174,7 +174,9 @@ export class Settle {
     if (first === undefined) return routeUnknown
     const [address] = await reader.recipients(message, first, 1)
     try {
-      return routeOf(options, message.envelope, address!)
+      // No more than that: whoever answers may say anything beside.
+      const { transport, nexthop } = routeOf(options, message.envelope, address!)
+      return { transport, nexthop }
     } catch {
       // The recipient was deferred because it has no route: its outcome says so.
       return routeUnknown

@@ -8,7 +8,7 @@ import type { Refusal, SmtpServerOptions } from './smtp-in.js'
 import { answerSubmissions, errorOf, type PortError } from './submission-port.js'
 
 /** What can be told to another thread. */
-export type SmtpFrontOptions = Omit<SmtpServerOptions, 'clock' | 'tls' | 'onError' | 'onRefusal'>
+export type SmtpFrontOptions = Omit<SmtpServerOptions, 'clock' | 'onError' | 'onRefusal'>
 
 export type SmtpFrontCallbacks = Required<Pick<SmtpServerOptions, 'onError' | 'onRefusal'>>
 

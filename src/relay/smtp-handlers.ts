@@ -67,6 +67,7 @@ export interface SmtpHandlers {
   /** Largest message, bytes: what EHLO tells, and MAIL with a larger SIZE is refused for. */
   readonly size: number
   readonly maxRecipients: number
+  readonly hideREQUIRETLS: true
   readonly onMailFrom: Handler<'onMailFrom'>
   readonly onRcptTo: Handler<'onRcptTo'>
   readonly onData: Handler<'onData'>
@@ -110,9 +111,10 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
     const data = await collected(source, headerOf(session), { inlineBytesMax, sizeBytesMax })
     const head = Buffer.isBuffer(data) ? data : ((data.read() as Buffer | null) ?? Buffer.alloc(0))
     if (head !== data) (data as Readable).unshift(head)
-    if (hopCount(head) > hopCountMax) {
+    const refusal = hopCount(head) > hopCountMax ? loopError() : promiseError(session)
+    if (refusal !== undefined) {
       if (data !== head) (data as Readable).destroy()
-      throw new ReplyError({ code: 554, enhanced: '5.4.6' }, 'the message has passed too many relays: a loop')
+      throw refusal
     }
     const submission = {
       sender: mailFrom === false ? '' : plainAddress(mailFrom.address, hostname),
@@ -131,11 +133,13 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
   return {
     size: sizeBytesMax,
     maxRecipients: Math.min(recipientCountMax, queue.limits.recipientCountMax),
+    hideREQUIRETLS: true,
     onMailFrom: ({ address }, session, done) => {
-      const error = addressError(address, session, '5.1.7')
-      // Smtp-server keeps what a refused MAIL has said for the next one.
-      if (error !== null) session.envelope.smtpUtf8 = false
-      done(error)
+      const refusal = promiseError(session) ?? addressError(address, session, '5.1.7')
+      // Smtp-server remembers both of a MAIL that was refused.
+      session.envelope.requireTLS = false
+      if (refusal !== null) session.envelope.smtpUtf8 = false
+      done(refusal)
     },
     onRcptTo: ({ address }, session, done) => done(addressError(address, session, '5.1.3')),
     onData: (source, session, done) => {
@@ -169,6 +173,15 @@ function plainAddress(address: string, hostname: string): string {
 }
 
 const isPlain = (text: string): boolean => !isInternational(text)
+
+const loopError = (): ReplyError =>
+  new ReplyError({ code: 554, enhanced: '5.4.6' }, 'the message has passed too many relays: a loop')
+
+/** RFC 8689 §4.3: who asks for TLS on the whole way is not told 250 by a queue that forgets it. */
+const promiseError = (session: SMTPServerSession): ReplyError | undefined =>
+  session.envelope.requireTLS === true
+    ? new ReplyError({ code: 550, enhanced: '5.7.30' }, 'REQUIRETLS is not supported')
+    : undefined
 
 /** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8.
  * @param enhanced for an address that is none */

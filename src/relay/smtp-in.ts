@@ -2,7 +2,6 @@
  * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks only: whoever else connects gets
  * `554 5.7.1` for each recipient. */
 import { hostname as machineName } from 'node:os'
-import type { TlsOptions } from 'node:tls'
 import type { SMTPServerSession } from 'smtp-server'
 import { listening, type Listener } from './listening.js'
 import {
@@ -26,6 +25,13 @@ export interface Refusal {
   readonly reply: string
 }
 
+/** PEM. */
+export interface Certificate {
+  /** With those between it and a root. */
+  readonly cert: string
+  readonly key: string
+}
+
 export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly host: string
   /** 0 takes any free one. */
@@ -38,10 +44,13 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly greetDelayMs?: number
   /** Sessions at once, 500 unless told; more get 421. */
   readonly sessionsMax?: number
+  /** Sessions at once of one address that is not trusted, 50 unless told; more get 421.
+   * @see Postfix smtpd_client_connection_count_limit */
+  readonly sessionsPerClientMax?: number
   /** Milliseconds without a byte from the client, 300 000 unless told (RFC 5321 §4.5.3.2.7). */
   readonly idleTimeoutMs?: number
-  /** Certificate and key: STARTTLS is offered only with them. */
-  readonly tls?: TlsOptions
+  /** STARTTLS is offered only with one. */
+  readonly tls?: Certificate
   /** What a sender, a recipient or a message was refused for; not what smtp-server refuses on its own, such as a SIZE too large. */
   readonly onRefusal?: (refusal: Refusal) => void
 }
@@ -100,11 +109,19 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       },
       onData: (source, session, done) => handlers.onData(source, session, telling(session, undefined, done)),
     },
-    (address) => (isTrusted(address) ? 0 : greetDelayMs),
+    (address) =>
+      isTrusted(address)
+        ? { greetDelayMs: 0, sessionsMax: Infinity }
+        : { greetDelayMs, sessionsMax: options.sessionsPerClientMax ?? 50 },
   )
   let isListening = false
   // A port that cannot be had is told to who asked for it, and is no client's trouble.
-  server.on('error', (error) => void (isListening && onError(error)))
+  let lastError: Error | undefined
+  server.on('error', (error) => {
+    // A handshake that failed is told twice.
+    if (isListening && error !== lastError) onError(error)
+    lastError = error
+  })
   const bound = await listening(server.server, options.host, options.port)
   isListening = true
   return { ...bound, close: () => server.abandon() }

@@ -15,7 +15,7 @@ export interface SmtpTransportOptions {
   readonly hostname?: string
   /** `opportunistic` (unless told): encrypted if the server offers it, whoever it is; a handshake that fails defers a message's first
    * attempt, and sends it in plaintext at each later one, unless `tlsOptions` ask for a certificate that verifies. A plaintext
-   * connection made so is used again like any other. `required`: STARTTLS with a certificate that verifies. `implicit`: the
+   * connection made so is used again by such attempts alone. `required`: STARTTLS with a certificate that verifies. `implicit`: the
    * same from the first byte. Neither ever falls back. `none`: never encrypted.
    * @see Postfix TLS_README, security level "may" */
   readonly tls?: (typeof tlsWays)[number]

@@ -112,15 +112,22 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
     return transaction
   }
 
+  /** A first attempt does not begin in the plaintext that another message fell back to. */
+  const idle = (nexthop: string, attempts: number): SmtpClient | undefined =>
+    pool.takeIdle(nexthop) ?? (attempts > 0 ? pool.takeIdle(plaintextTo(nexthop)) : undefined)
+
+  const keep = (nexthop: string, client: SmtpClient): void =>
+    pool.keep(client.isFallback ? plaintextTo(nexthop) : nexthop, client)
+
   /** A session that goes on is given back; one that was refused something has to leave the transaction first. */
   async function returned(client: SmtpClient, nexthop: string, transaction: Transaction): Promise<void> {
     const { error } = transaction
     // 1. an answer in the middle of the data  2. kept  3. the next message's MAIL is a line of this one's data
     if (transaction.isCut) client.close()
-    else if (error === undefined) pool.keep(nexthop, client)
+    else if (error === undefined) keep(nexthop, client)
     // What is no answer to a message is one to something else.
     else if (!isRefusal(error.response) || client.destroyed) client.close()
-    else if (await cleared(client)) pool.keep(nexthop, client)
+    else if (await cleared(client)) keep(nexthop, client)
     else client.close()
   }
 
@@ -144,10 +151,11 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
       request.smtputf8 || isInternational(request.sender) || request.recipients.some(isInternational)
     for (let isSecond = false; ; isSecond = true) {
       const client =
-        (isSecond ? undefined : pool.takeIdle(route)) ?? (await opened(route, request.attempts, signal))
+        (isSecond ? undefined : idle(route, request.attempts)) ??
+        (await opened(route, request.attempts, signal))
       if (!(client instanceof SmtpClient)) return client
       if (signal.aborted || (smtputf8 && !client.offers('SMTPUTF8'))) {
-        pool.keep(route, client)
+        keep(route, client)
         if (signal.aborted) return siteOfError(aborted())
         return { kind: 'failed', status: '5.6.7', reason: 'the server does not offer SMTPUTF8' }
       }
@@ -210,6 +218,9 @@ const withRecipients = (request: DeliveryRequest, recipients: readonly string[])
   data: () => request.data(),
   stream: () => request.stream(),
 })
+
+/** What the pool calls the plaintext connections to a nexthop whose TLS failed; no nexthop has a space. */
+const plaintextTo = (nexthop: string): string => `${nexthop} plaintext`
 
 const isRefusal = (response: string | undefined): boolean => /^[45]\d\d/.test(response ?? '')
 

@@ -55,8 +55,9 @@ export function siteOfPlaintext({ error }: Transaction): SiteTrouble | undefined
 /** @param target host and port, as far as known. */
 export function siteOfError(error: ClientError, target = ''): SiteTrouble {
   const reason = target === '' ? detailOf(error) : `${target}: ${detailOf(error)}`
-  if (error.response !== undefined) return { ...siteOfReply(error.response), reason }
-  return { kind: 'site', status: statusByCode[error.code ?? ''] ?? '4.4.0', reason }
+  const status = statusByCode[error.code ?? '']
+  if (error.response === undefined) return { kind: 'site', status: status ?? '4.4.0', reason }
+  return { ...siteOfReply(error.response, error.code === 'EAUTH' ? status : undefined), reason }
 }
 
 const statusByCode: Readonly<Record<string, string>> = {

@@ -38,10 +38,15 @@ export function outcomeOfReply(text: string, stage: Stage): Outcome {
   return { kind: 'deferred', status: '4.5.0', reason: `not an SMTP reply: ${text}` }
 }
 
-/** Trouble before or between transactions. A server that greets with 5yz does not want us now; it has not seen the message. */
-export function siteOfReply(text: string): SiteTrouble {
+/** Trouble before or between transactions. A server that greets with 5yz does not want us now; it has not seen the message.
+ * @param statusUsual when the server names none */
+export function siteOfReply(text: string, statusUsual: string = '4.4.0'): SiteTrouble {
   const { enhanced } = parsed(text)
-  return { kind: 'site', status: enhanced === undefined ? '4.4.0' : `4${enhanced.slice(1)}`, reason: text }
+  return {
+    kind: 'site',
+    status: enhanced === undefined ? statusUsual : `4${enhanced.slice(1)}`,
+    reason: text,
+  }
 }
 
 export const isClosing = (text: string): boolean => text.startsWith('421')

@@ -1,5 +1,5 @@
-/** smtp-server, with three things of ours: how long a client waits for the greeting, replies that bring their own enhanced code, and
- * a parser that handlers may answer at once.
+/** smtp-server, with four things of ours: how long a client waits for the greeting, how many sessions he may have at once, replies that
+ * bring their own enhanced code, and a parser that handlers may answer at once.
  * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
  * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
 import { randomBytes } from 'node:crypto'
@@ -9,8 +9,15 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 
-/** @returns milliseconds before the greeting, for a client at this address. */
-export type GreetDelay = (address: string) => number
+export interface Courtesy {
+  /** Milliseconds before the greeting. */
+  readonly greetDelayMs: number
+  /** Sessions that this address may have at once. */
+  readonly sessionsMax: number
+}
+
+/** What a client at this address is granted. */
+export type CourtesyTo = (address: string) => Courtesy
 
 class Parser extends SMTPStream {
   /** Commands in what the client sent last, up to now; the rest of a message before them counts as one. */
@@ -31,16 +38,16 @@ class Parser extends SMTPStream {
 }
 
 class Session extends SMTPConnection {
-  readonly #greetDelay: GreetDelay
+  readonly #courtesyTo: CourtesyTo
 
   constructor(
     server: SMTPServer,
     socket: Socket | TLSSocket,
     options: SMTPConnectionOptions | null | undefined,
-    greetDelay: GreetDelay,
+    courtesyTo: CourtesyTo,
   ) {
     super(server, socket, options)
-    this.#greetDelay = greetDelay
+    this.#courtesyTo = courtesyTo
   }
 
   override init(): void {
@@ -50,10 +57,20 @@ class Session extends SMTPConnection {
         this.send(421, `4.3.2 ${this.name} has too many sessions, try again later`)
         return
       }
-      const delayMs = this.#greetDelay(this.remoteAddress)
-      if (delayMs === 0) this.connectionReady()
-      else setTimeout(() => this.connectionReady(), delayMs).unref()
+      const { greetDelayMs, sessionsMax } = this.#courtesyTo(this.remoteAddress)
+      if (sessionsMax < Infinity && this.#sessionsOfClient() > sessionsMax)
+        this.send(421, `4.7.0 ${this.name} has too many sessions from ${this.remoteAddress}, try again later`)
+      else if (greetDelayMs === 0) this.connectionReady()
+      else setTimeout(() => this.connectionReady(), greetDelayMs).unref()
     })
+  }
+
+  /** This one counts. */
+  #sessionsOfClient(): number {
+    let count = 0
+    for (const { remoteAddress } of this._server.connections)
+      if (remoteAddress === this.remoteAddress) count++
+    return count
   }
 
   override _createParser(): SMTPStream {
@@ -93,15 +110,15 @@ function nextId(): string {
 }
 
 export class SessionServer extends SMTPServer {
-  readonly #greetDelay: GreetDelay
+  readonly #courtesyTo: CourtesyTo
 
-  constructor(options: SMTPServerOptions, greetDelay: GreetDelay) {
+  constructor(options: SMTPServerOptions, courtesyTo: CourtesyTo) {
     super(options)
-    this.#greetDelay = greetDelay
+    this.#courtesyTo = courtesyTo
   }
 
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
-    const session = new Session(this, socket, options, this.#greetDelay)
+    const session = new Session(this, socket, options, this.#courtesyTo)
     this.connections.add(session)
     session.on('error', (error: Error) => this._onError(error))
     session.on('connect', (info: Parameters<SMTPServer['_onClientConnect']>[0]) =>

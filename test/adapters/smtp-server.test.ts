@@ -1,11 +1,14 @@
 /** A queue behind an smtp-server of the embedder's own. */
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
+import { connect } from 'node:tls'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { smtpHandlers, type SmtpHandlerOptions, type SubmitPort } from '../../src/adapters/smtp-server.js'
-import { rawClient, untilData, type RawClient } from '../relay/raw-client.js'
+import { certificate } from '../relay/certificate.js'
+import { clientOn, rawClient, untilData, type RawClient } from '../relay/raw-client.js'
 import { memoryQueue } from '../relay/smtp-in-fixture.js'
 import { openStage } from './stage.js'
 
@@ -136,6 +139,35 @@ test.each([5000, 500_000])('data of %d bytes, one more than allowed, is refused 
     ),
   ).rejects.toMatchObject({ responseCode: 552 })
 })
+
+test('REQUIRETLS is not offered by a server with our options, and refused at the data by one that offers it', async () => {
+  const queue = memoryQueue()
+  const { onData } = smtpHandlers(queue)
+  const tls = { ...certificate, disabledCommands: ['AUTH'], secure: true }
+  const said: string[] = []
+  for (const own of [tls, { ...tls, hideREQUIRETLS: false, onMailFrom: admits, onData }]) {
+    const secure = connect({ port: await serve(queue, {}, own), host: '127.0.0.1', ca: certificate.cert })
+    await once(secure, 'secureConnect')
+    onTestFinished(() => void secure.destroy())
+    const client = clientOn(secure)
+    await client.reply()
+    said.push(await client.say('EHLO c.example'), await client.say('MAIL FROM:<s@example.org> REQUIRETLS'))
+    await client.say('RCPT TO:<r@example.net>')
+    await client.say('DATA')
+    said.push(await client.say('x\r\n.'))
+  }
+  expect(said).toMatchObject([
+    expect.not.stringContaining('REQUIRETLS') as string,
+    expect.stringMatching(/^550 5\.7\.30 /) as string,
+    expect.stringMatching(/^5/) as string,
+    expect.stringContaining('REQUIRETLS') as string,
+    expect.stringMatching(/^250 /) as string,
+    expect.stringMatching(/^550 5\.7\.30 /) as string,
+  ])
+  expect(queue.kept).toEqual([])
+})
+
+const admits: NonNullable<SMTPServerOptions['onMailFrom']> = (_sender, _session, done) => done()
 
 test('a size that is announced over the limit is refused before the data', async () => {
   const client = await raw(await serve(memoryQueue(), { sizeBytesMax: 1000 }))

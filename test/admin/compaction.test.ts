@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { QueueOptions } from '../../src/engine/options.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import { simulated, submission, type Stage } from '../engine/stage.js'
+import { mail, simulated, submission, type Stage } from '../engine/stage.js'
 
 const count = 1500
 const patient: Partial<QueueOptions> = { retry: fixedRetry([1_000_000_000], 5_000_000_000), deliver: false }
@@ -44,6 +44,45 @@ test('when most of what was on hold has gone, its segments go, and what is left 
     expect(await heldIds(stage)).toEqual(kept)
     await stage.open(patient)
     expect(await heldIds(stage)).toEqual(kept)
+  })
+})
+
+/** The first one stays on hold, the others are deleted: waits until their segments are gone. @returns what is left */
+async function deleteAllButFirst(stage: Stage): Promise<string[]> {
+  expect(segmentsOfHold(stage)).toBeGreaterThan(8)
+  await stage.queue.delete({ sender: 'drop@example.org' })
+  await stage.until('the segments are gone', async () => {
+    await stage.queue.release({ id: 'none' })
+    return segmentsOfHold(stage) <= 4
+  })
+  return heldIds(stage)
+}
+
+const keepOne = (i: number): string => (i === 0 ? 'keep@example.org' : 'drop@example.org')
+
+test('what was put on hold message by message, each in a block of its own, goes as well', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open(patient)
+    const ids: string[] = []
+    for (let i = 0; i < 60; i++) {
+      const { id } = await queue.submit({ ...submission(), sender: keepOne(i) })
+      await queue.hold({ id })
+      ids.push(id)
+    }
+    expect(await deleteAllButFirst(stage)).toEqual(ids.slice(0, 1))
+  })
+})
+
+test('data that is held by one message of many goes, though the envelopes are few', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open(patient)
+    const data = mail('x'.repeat(900).concat('\r\n').repeat(4))
+    const submitted = Array.from({ length: 100 }, (_, i) =>
+      queue.submit({ ...submission('a@example.net', data), sender: keepOne(i) }),
+    )
+    const ids: string[] = (await Promise.all(submitted)).map(({ id }) => id)
+    await queue.hold({ all: true })
+    expect(await deleteAllButFirst(stage)).toEqual(ids.slice(0, 1))
   })
 })
 

@@ -157,6 +157,18 @@ function lifeContract(on: On): void {
   )
 
   test(
+    'a disk that is abandoned twice is free for the next owner',
+    on(async (disk, { reopen }) => {
+      await disk.lock('lock')
+      disk.abandon()
+      disk.abandon()
+      const second = reopen()
+      await expect(second.lock('lock')).resolves.toBeDefined()
+      second.abandon()
+    }),
+  )
+
+  test(
     'nothing that an abandoned life began happens once the next one has the lock',
     on(async (disk, { reopen }) => {
       await disk.lock('lock')

@@ -10,6 +10,7 @@ export const argsOf = (options: Readonly<Record<string, string>>): string[] =>
 
 export class RelayProcess {
   readonly #args: readonly string[]
+  readonly #environment: Readonly<Record<string, string>>
   #child: ChildProcess | undefined
   #exited: Promise<void> = Promise.resolve()
   /** Where it listens, the same in every life. */
@@ -20,8 +21,9 @@ export class RelayProcess {
   output = ''
 
   /** @param args of `waybill serve`, without `--listen` */
-  constructor(args: readonly string[]) {
+  constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     this.#args = args
+    this.#environment = environment
   }
 
   get pid(): number | undefined {
@@ -35,6 +37,7 @@ export class RelayProcess {
       process.execPath,
       [waybillPath, 'serve', '--listen', `${host}:${port}`, ...this.#args],
       {
+        env: { ...process.env, ...this.#environment },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     )

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openQueue } from '../../src/queue/open.js'
 import type { QueueOptions } from '../../src/engine/options.js'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { postfixRetry } from '../../src/policy/postfix-retry.js'
 import { formatVersion, segmentName } from '../../src/log/segment.js'
 import { codeOf, real, simulated, submission, type Stage } from './stage.js'
@@ -154,6 +155,7 @@ test('options outside their bounds are refused before anything is touched', asyn
     stage.queue.crash()
     const fresh = `${stage.directory}-fresh`
     const good: QueueOptions = { transports: {}, route: () => ({ transport: '', nexthop: '' }) }
+    const retry = fixedRetry([1000])
     const bad: readonly (readonly [object, string | undefined])[] = [
       [{ route: undefined }, undefined],
       [{ transports: null }, undefined],
@@ -171,6 +173,15 @@ test('options outside their bounds are refused before anything is touched', asyn
       [{ deliver: 'no' }, 'deliver'],
       [{ segmentByte: 1 }, 'segmentByte'],
       [{ attempt: { deadline: 1000 } }, 'attempt.deadline'],
+      [{ attempt: { deadlineMs: '1s' } }, 'deadlineMs'],
+      [{ scheduler: { minimalBackoffTime: -1 } }, 'minimalBackoffTime'],
+      [{ scheduler: { qmgrMessageActiveLimit: 10 } }, 'scheduler.qmgrMessageActiveLimit'],
+      [{ scheduler: { retryTransport: 'retry' } }, 'scheduler.retryTransport'],
+      [{ scheduler: { transports: { stmp: { processLimit: 1 } } } }, 'scheduler.transports.stmp'],
+      [{ retry: { ...retry, decide: undefined } }, 'retry.decide'],
+      [{ retry: { ...retry, bounceQueueLifetimeMs: undefined } }, 'retry.bounceQueueLifetimeMs'],
+      [{ retry: { ...retry, delayWarningAgesMs: undefined } }, 'retry.delayWarningAgesMs'],
+      [{ retry: { ...retry, delayWarningAgesMs: [NaN] } }, 'retry.delayWarningAgesMs'],
     ]
     for (const [part, option] of bad)
       await expect(openQueue(fresh, { ...good, ...part } as QueueOptions)).rejects.toMatchObject({

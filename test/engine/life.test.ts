@@ -143,6 +143,17 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test('what a route says beside its transport and its nexthop changes nothing', async () => {
+    await run(async (stage) => {
+      stage.answer = (_recipient, { attempts }) => (attempts === 0 ? deferred : delivered)
+      const beside = { message: 'by the table', nowMs: NaN }
+      const queue = await stage.open({ route: () => ({ transport: 'out', nexthop: 'x', ...beside }) })
+      await queue.submit(submission())
+      await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+      expect(stage.crashes).toEqual([])
+    })
+  })
+
   test('the sender is told once that a message is late, and it is still delivered', async () => {
     await run(async (stage) => {
       const retry = postfixRetry({

@@ -20,6 +20,12 @@ export async function rawClient(
   options: Partial<TcpNetConnectOpts> = {},
 ): Promise<RawClient> {
   const socket = connect({ ...options, port, host })
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  return clientOn(socket)
+}
+
+/** @param socket connected */
+export function clientOn(socket: Socket): RawClient {
   let input = ''
   let wake = (): void => {}
   let isClosed = false
@@ -35,7 +41,6 @@ export async function rawClient(
       resolve()
     }),
   )
-  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
   const reply = async (): Promise<string> => {
     for (;;) {
       const whole = /^(?:\d{3}-.*\r\n)*\d{3}(?: .*)?\r\n/.exec(input)

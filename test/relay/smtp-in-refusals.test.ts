@@ -144,6 +144,21 @@ test('more sessions than allowed get 421', async () => {
   expect(await second.reply()).toMatch(/^421 4\.3\.2/)
 })
 
+test('a stranger has so many sessions at once and no more, whoever is trusted as many as there are', async () => {
+  const options = { trust: ['127.0.0.2'], sessionsPerClientMax: 2, greetDelayMs: 1 }
+  const listener = await listen(memoryQueue(), options)
+  const strangers = [await connected(listener), await connected(listener), await connected(listener)]
+  expect(await strangers[0]!.reply()).toMatch(/^220/)
+  expect(await strangers[1]!.reply()).toMatch(/^220/)
+  expect(await strangers[2]!.reply()).toMatch(/^421 4\.7\.0 .*127\.0\.0\.1/)
+  await strangers[2]!.closed
+  const trusted = { localAddress: '127.0.0.2' }
+  for (let i = 0; i < 3; i++) expect(await (await connected(listener, trusted)).reply()).toMatch(/^220/)
+  await strangers[0]!.say('QUIT')
+  await strangers[0]!.closed
+  expect(await (await connected(listener)).reply()).toMatch(/^220/)
+})
+
 test('a client that says nothing is let go', async () => {
   const client = await connected(await listen(memoryQueue(), { idleTimeoutMs: 50 }))
   await client.reply()

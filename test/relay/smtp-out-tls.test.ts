@@ -173,9 +173,10 @@ test('other refusals in plaintext are of the message', async () => {
   expect(await deliver(transport, { attempts: 1 })).toMatchObject({ kind: 'failed', status: '5.7.1' })
 })
 
-test('the plaintext connection is used again', async () => {
+test('the plaintext connection is used again, but not by a first attempt', async () => {
   const { server, transport } = await betweenBroken('babble')
   await deliver(transport, { attempts: 1 })
+  expect(await deliver(transport, { attempts: 0 })).toEqual(handshakeFailed)
   await deliver(transport, { attempts: 1 })
   expect(server.taken.map(({ session }) => session)).toEqual([2, 2])
 })

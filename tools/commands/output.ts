@@ -15,7 +15,7 @@ export interface Surroundings {
   readonly isTerminal: boolean
   readonly complainsToTerminal: boolean
   readonly openDisk: (path: string) => Disk
-  /** Asked to stop: a command that follows something ends. */
+  /** Asked to stop. From when it is first looked at, Ctrl-C ends nothing by itself. */
   readonly stopped: AbortSignal
 }
 
@@ -61,10 +61,15 @@ export class Output {
 /** The process itself. */
 export function processSurroundings(): Surroundings {
   const stop = new AbortController()
-  process.once('SIGINT', () => {
-    stop.abort()
-    process.exitCode = 130
-  })
+  let isHeard = false
+  const hear = (): void => {
+    if (isHeard) return
+    isHeard = true
+    process.once('SIGINT', () => {
+      stop.abort()
+      process.exitCode = 130
+    })
+  }
   // Without a listener the error of a closed pipe would end the process with a trace.
   process.stdout.on('error', () => stop.abort())
   return {
@@ -80,7 +85,10 @@ export function processSurroundings(): Surroundings {
     isTerminal: process.stdout.isTTY === true,
     complainsToTerminal: process.stderr.isTTY === true,
     openDisk: nodeDisk,
-    stopped: stop.signal,
+    get stopped() {
+      hear()
+      return stop.signal
+    },
   }
 }
 

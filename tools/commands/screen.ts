@@ -16,7 +16,7 @@ const styles: Readonly<Record<LineStyle, string>> = {
 }
 const reset = '\x1b[0m'
 
-const signalCodes = { SIGTERM: 15, SIGHUP: 1 } as const
+const signalCodes = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2 } as const
 
 export class Screen {
   readonly #input: ReadStream
@@ -36,7 +36,7 @@ export class Screen {
   open(onKey: (key: string) => void, onResize: () => void): void {
     this.#isOpen = true
     process.once('exit', () => this.close())
-    for (const signal of ['SIGTERM', 'SIGHUP'] as const)
+    for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const)
       process.once(signal, () => process.exit(128 + signalCodes[signal]))
     if (this.#input.isTTY) {
       this.#input.setRawMode(true)

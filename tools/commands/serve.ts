@@ -23,12 +23,14 @@ import {
 } from '../../src/relay/smtp-front.js'
 import { listenSmtp } from '../../src/relay/smtp-in.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
-import { tlsWays } from '../../src/relay/smtp-out-options.js'
+import { tlsWays, type SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
+import { schedulerParameters } from './scheduler-parameters.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
+import { certificateOf, credentialsOf, type Credentials } from './serve-secrets.js'
 import {
   formatEndpoint,
   parseBytes,
@@ -59,22 +61,35 @@ export const serve: Command = {
     'relay-tls': {
       value: 'HOW',
       words: tlsWays,
-      help: 'none, opportunistic (unless told), required or implicit',
+      help: 'none, opportunistic (usual), required (usual with --relay-auth) or implicit;\nopportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken',
     },
+    'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     maildir: { value: 'DIR', help: 'deliver to DIR/<address>, each a Maildir (./var/maildir)' },
     trust: {
       value: 'NETWORK',
       many: true,
       help: 'clients that may relay: address or network, may be repeated\n(127.0.0.0/8 and ::1)',
     },
+    'tls-cert': {
+      value: 'FILE',
+      help: 'offer STARTTLS with this certificate, PEM, with those between it and a root',
+    },
+    'tls-key': { value: 'FILE', help: 'its key, PEM' },
     hostname: { value: 'NAME', help: "what it calls itself (the machine's name)" },
     retry: {
       value: 'TIMES',
       help: "intervals between attempts, 1s,2s,5s; the last is repeated\n(Postfix's: 5m to 4000s)",
     },
+    o: {
+      short: 'o',
+      value: 'NAME=VALUE',
+      many: true,
+      help: "a parameter of Postfix's scheduler, may be repeated, such as\ndefault_destination_concurrency_limit=5, default_destination_rate_delay=1s",
+    },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
     sessions: { value: 'N', help: 'clients at once (500)' },
+    'sessions-per-client': { value: 'N', help: 'of one address that is not trusted (50)' },
     'idle-timeout': { value: 'TIME', help: 'a client that is silent for so long is let go (5m)' },
     'greet-delay': {
       value: 'TIME',
@@ -119,15 +134,24 @@ async function run(args: Arguments): Promise<number | undefined> {
     queue: args.one('queue') ?? queueUsual,
     listen: parseEndpoint('listen', args.one('listen') ?? '127.0.0.1:2525', '127.0.0.1', 2525),
     hostname: args.one('hostname') ?? machineName(),
-    relay: relayText === undefined ? undefined : parseEndpoint('relay', relayText, '127.0.0.1', 25),
+    relay:
+      relayText === undefined
+        ? undefined
+        : parseEndpoint('relay', relayText, '127.0.0.1', args.one('relay-tls') === 'implicit' ? 465 : 25),
     metrics: metricsText === undefined ? undefined : parseEndpoint('metrics', metricsText, '127.0.0.1'),
   }
-  const transport = transportOf(args, settings)
+  const transport = transportOf(args, settings, await credentialsOf(args))
   const retry = retryOf(args)
+  const scheduler = schedulerParameters(args.all('o'))
   const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
   if (sizeBytesMax < 1 || sizeBytesMax > sizeBytesMost)
     throw new UsageError('--size-limit is from 1 to 2000M')
-  const server = { ...serverOf(args, settings), sizeBytesMax }
+  const tls = await certificateOf(args)
+  const server = {
+    ...serverOf(args, settings),
+    sizeBytesMax,
+    ...(tls === undefined ? undefined : { tls }),
+  }
   const hasThread = parseYes(
     'smtp-thread',
     args.one('smtp-thread') ?? (availableParallelism() > 1 ? 'yes' : 'no'),
@@ -141,6 +165,7 @@ async function run(args: Arguments): Promise<number | undefined> {
     transports: { out: transport },
     route: routeOf(settings.relay),
     retry,
+    scheduler,
     dataBytesMax: sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
   })
@@ -202,12 +227,29 @@ const reachable = ({ host, port }: Endpoint): Endpoint => ({
   port,
 })
 
-function transportOf(args: Arguments, { relay, hostname }: Settings): Transport {
-  const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', tlsWays)
-  return relay === undefined
-    ? maildirTransport({ directory: args.one('maildir') ?? './var/maildir', hostname })
-    : // Without a host of its own it goes to the nexthop, so that what an operator reroutes goes elsewhere.
-      smtpTransport({ hostname, tls })
+function transportOf(
+  args: Arguments,
+  { relay, hostname }: Settings,
+  auth: Credentials | undefined,
+): Transport {
+  const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
+  const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
+  if (relay === undefined)
+    return maildirTransport({ directory: args.one('maildir') ?? './var/maildir', hostname })
+  // Without a host of its own it goes to the nexthop, so that what an operator reroutes goes elsewhere.
+  const options: SmtpTransportOptions = { hostname, tls }
+  const anywhere = smtpTransport(options)
+  if (auth === undefined) return anywhere
+  // The relay alone hears the password.
+  const toRelay = smtpTransport({ ...options, auth })
+  const nexthop = formatEndpoint(relay)
+  return {
+    deliver: (request, signal) => (request.nexthop === nexthop ? toRelay : anywhere).deliver(request, signal),
+    close: () => {
+      toRelay.close?.()
+      anywhere.close?.()
+    },
+  }
 }
 
 /** A relay is one destination. Mailboxes are grouped by domain. */
@@ -239,6 +281,7 @@ function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpF
     purpose: relay === undefined ? 'local' : 'relay',
     ...(trust.length === 0 ? undefined : { trust }),
     sessionsMax: parseCount('sessions', args.one('sessions') ?? '500', 1),
+    sessionsPerClientMax: parseCount('sessions-per-client', args.one('sessions-per-client') ?? '50', 1),
     idleTimeoutMs: parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m'),
     greetDelayMs: parseDurationOption('greet-delay', args.one('greet-delay') ?? '100ms'),
     received: parseYes('received', args.one('received') ?? 'yes'),

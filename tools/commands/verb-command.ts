@@ -68,12 +68,13 @@ async function operate(
   const operator = await openOperator(operating.path, operating.surroundings)
   try {
     let exitCode: number = exits.fine
+    const isDry = operating.args.isSet('dry-run')
     for (const selector of selectors) {
-      const code = operating.args.isSet('dry-run')
+      const code = isDry
         ? await listed(definition, operating, operator, selector)
         : await done(definition, operating, operator, selector, requestFor(selector))
       exitCode = Math.max(exitCode, code)
-      if (operating.surroundings.stopped.aborted) break
+      if (!isDry && operating.surroundings.stopped.aborted) break
     }
     return exitCode
   } finally {
@@ -83,13 +84,12 @@ async function operate(
 
 async function listed(
   { affects }: VerbDefinition,
-  { args, out, surroundings, complain }: Operating,
+  { args, out, complain }: Operating,
   operator: Operator,
   selector: Selector,
 ): Promise<number> {
   let count = 0
   for await (const message of operator.list(selector)) {
-    if (surroundings.stopped.aborted) break
     if (!affects(message)) continue
     count++
     if (args.isSet('json')) out.json(listedJson(message))

@@ -3,7 +3,8 @@
 import { spawn } from 'node:child_process'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { huntNames } from '../../src/sim/hunt.js'
-import { mutations, type Edit, type Mutation } from './mutations.js'
+import type { Edit, Mutation } from './mutation.js'
+import { mutations } from './mutations.js'
 
 export interface Verdict {
   readonly mutation: Mutation

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { connect, type TLSSocket } from 'node:tls'
+import { expect, onTestFinished, test } from 'vitest'
+import { certificate } from './certificate.js'
+import type { RawClient } from './raw-client.js'
+import { clientOn, untilData } from './raw-client.js'
+import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
+
+/** The session goes on encrypted, after `220`. */
+async function encrypted({ socket }: RawClient): Promise<RawClient> {
+  socket.removeAllListeners('data')
+  const secure: TLSSocket = connect({ socket, ca: certificate.cert, host: 'localhost' })
+  await once(secure, 'secureConnect')
+  onTestFinished(() => void secure.destroy())
+  return clientOn(secure)
+}
+
+test('with a certificate STARTTLS is offered, and what comes after it is encrypted', async () => {
+  const queue = memoryQueue()
+  const plain = await connected(await listen(queue, { tls: certificate, received: true }))
+  await plain.reply()
+  expect(await plain.say('EHLO c.example')).toContain('STARTTLS')
+  expect(await plain.say('STARTTLS')).toMatch(/^220 /)
+  const client = await encrypted(plain)
+  const offers = await client.say('EHLO c.example')
+  expect(offers).toContain('PIPELINING')
+  expect(offers).not.toMatch(/STARTTLS|REQUIRETLS|AUTH/)
+  await client.say('MAIL FROM:<s@example.org>')
+  await client.say('RCPT TO:<r@example.net>')
+  await client.say('DATA')
+  expect(await client.say('x\r\n.')).toMatch(/^250 2\.0\.0 /)
+  expect(queue.kept[0]?.data.toString()).toMatch(/ with ESMTPS id /)
+})
+
+test('commands that came in plaintext with STARTTLS are not part of the encrypted session', async () => {
+  const queue = memoryQueue()
+  const plain = await connected(await listen(queue, { tls: certificate }))
+  await plain.reply()
+  await plain.say('EHLO c.example')
+  plain.send('STARTTLS\r\nEHLO evil.example\r\nMAIL FROM:<evil@example.org>\r\n')
+  expect(await plain.reply()).toMatch(/^220 /)
+  const client = await encrypted(plain)
+  expect(await client.say('NOOP')).toMatch(/^250 /)
+  expect(await client.say('RCPT TO:<r@example.net>')).toMatch(/^503 /)
+})
+
+test('REQUIRETLS is not promised: MAIL with it is refused', async () => {
+  const plain = await connected(await listen(memoryQueue(), { tls: certificate }))
+  await plain.reply()
+  await plain.say('EHLO c.example')
+  await plain.say('STARTTLS')
+  const client = await encrypted(plain)
+  await client.say('EHLO c.example')
+  expect(await client.say('MAIL FROM:<s@example.org> REQUIRETLS')).toMatch(/^550 5\.7\.30 /)
+  expect(await client.say('MAIL FROM:<s@example.org>')).toMatch(/^250 /)
+})
+
+test('a client that fails the handshake hurts nobody', async () => {
+  const errors: Error[] = []
+  const listener = await listen(memoryQueue(), {
+    tls: certificate,
+    onError: (error) => void errors.push(error),
+  })
+  const broken = await connected(listener)
+  await broken.reply()
+  await broken.say('EHLO c.example')
+  await broken.say('STARTTLS')
+  broken.send('this is no handshake\r\n')
+  await broken.closed
+  expect(errors).toHaveLength(1)
+  expect((await untilData(await connected(listener))).at(-1)).toMatch(/^354 /)
+})

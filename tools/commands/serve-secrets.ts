@@ -1,0 +1,48 @@
+/** Files that `serve` reads before it opens anything: what it shows to clients, and what it says to the relay.
+ * Invariant: a password is never an argument, where every user of the machine could read it. */
+import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
+import type { Certificate } from '../../src/relay/smtp-in.js'
+import { flagOf, lineOf, UsageError, type Arguments } from './command.js'
+
+export interface Credentials {
+  readonly user: string
+  readonly pass: string
+}
+
+/** @returns the first line of the file that `--relay-auth` names @throws UsageError */
+export async function credentialsOf(args: Arguments): Promise<Credentials | undefined> {
+  const path = args.one('relay-auth')
+  if (path === undefined) return undefined
+  if (!args.isSet('relay')) throw new UsageError('--relay-auth is for a server that --relay names')
+  const text = await textOf('relay-auth', path)
+  const match = /^([^:\r\n]+):([^\r\n]+)(?:\r?\n)?$/.exec(text)
+  if (match === null)
+    throw new UsageError(`--relay-auth wants a file with one line USER:PASSWORD, not ${path}`)
+  const [, user = '', pass = ''] = match
+  return { user, pass }
+}
+
+/** @returns what `--tls-cert` and `--tls-key` name, when it is one pair @throws UsageError */
+export async function certificateOf(args: Arguments): Promise<Certificate | undefined> {
+  const certPath = args.one('tls-cert')
+  const keyPath = args.one('tls-key')
+  if (certPath === undefined && keyPath === undefined) return undefined
+  if (certPath === undefined || keyPath === undefined)
+    throw new UsageError('--tls-cert and --tls-key belong together')
+  const certificate = { cert: await textOf('tls-cert', certPath), key: await textOf('tls-key', keyPath) }
+  try {
+    createSecureContext(certificate)
+  } catch (error) {
+    throw new UsageError(`--tls-cert and --tls-key: no certificate and its key: ${lineOf(error)}`)
+  }
+  return certificate
+}
+
+async function textOf(option: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${flagOf(option)}: ${lineOf(error)}`)
+  }
+}
