@@ -16,8 +16,14 @@ export interface Courtesy {
   readonly sessionsMax: number
 }
 
-/** What a client at this address is granted. */
-export type CourtesyTo = (address: string) => Courtesy
+/** Addresses of a session. */
+export interface Ends {
+  readonly remoteAddress: string
+  readonly localAddress: string
+}
+
+/** What a client is granted. */
+export type CourtesyTo = (ends: Ends) => Courtesy
 
 class Parser extends SMTPStream {
   /** Commands in what the client sent last, up to now; the rest of a message before them counts as one. */
@@ -57,7 +63,7 @@ class Session extends SMTPConnection {
         this.send(421, `4.3.2 ${this.name} has too many sessions, try again later`)
         return
       }
-      const { greetDelayMs, sessionsMax } = this.#courtesyTo(this.remoteAddress)
+      const { greetDelayMs, sessionsMax } = this.#courtesyTo(this)
       if (sessionsMax < Infinity && this.#sessionsOfClient() > sessionsMax)
         this.send(421, `4.7.0 ${this.name} has too many sessions from ${this.remoteAddress}, try again later`)
       else if (greetDelayMs === 0) this.connectionReady()

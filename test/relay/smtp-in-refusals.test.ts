@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { networkInterfaces } from 'node:os'
+import { expect, onTestFinished, test } from 'vitest'
 import { WaybillError } from '../../src/errors.js'
-import { untilData } from './raw-client.js'
+import { rawClient, untilData } from './raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
 test('a size over the limit is refused at MAIL', async () => {
@@ -135,6 +136,32 @@ test('a relay refuses strangers each recipient, and trusts who is named', async 
     expect(await client.say('RCPT TO:<a@example.net>')).toMatch(reply)
   }
 })
+
+const addressHere = Object.values(networkInterfaces())
+  .flat()
+  .find((address) => address?.internal === false && address.family === 'IPv4')?.address
+
+test.skipIf(addressHere === undefined).each([
+  [undefined, /^250 /],
+  [['127.0.0.1'], /^554 5\.7\.1 /],
+])(
+  'who connects from an address of this machine to the same may relay, unless %s is named',
+  async (trust, reply) => {
+    const host = addressHere!
+    const listener = await listen(memoryQueue(), {
+      host,
+      purpose: 'relay',
+      greetDelayMs: 1,
+      ...(trust === undefined ? undefined : { trust }),
+    })
+    const client = await rawClient(listener.port, host)
+    onTestFinished(() => client.destroy())
+    await client.reply()
+    await client.say('EHLO c')
+    await client.say('MAIL FROM:<s@example.org>')
+    expect(await client.say('RCPT TO:<a@example.net>')).toMatch(reply)
+  },
+)
 
 test('more sessions than allowed get 421', async () => {
   const listener = await listen(memoryQueue(), { sessionsMax: 1 })

@@ -68,7 +68,7 @@ export const serve: Command = {
     trust: {
       value: 'NETWORK',
       many: true,
-      help: 'clients that may relay: address or network, may be repeated\n(127.0.0.0/8 and ::1)',
+      help: 'clients that may relay: address or network, may be repeated\n(this machine; sendmail needs it among those that are named)',
     },
     'tls-cert': {
       value: 'FILE',
