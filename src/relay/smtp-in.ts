@@ -42,7 +42,7 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly trust?: readonly string[]
   /** Milliseconds that strangers wait for the greeting, 100 unless told; trusted clients never do. */
   readonly greetDelayMs?: number
-  /** Sessions at once, 500 unless told; more get 421. */
+  /** Sessions at once of trusted clients, and as many of all others together; 500 unless told, more get 421. */
   readonly sessionsMax?: number
   /** Sessions at once of one address that is not trusted, 50 unless told; more get 421.
    * @see Postfix smtpd_client_connection_count_limit */

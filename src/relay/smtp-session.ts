@@ -45,6 +45,8 @@ class Parser extends SMTPStream {
 
 class Session extends SMTPConnection {
   readonly #courtesyTo: CourtesyTo
+  /** Strangers and others do not take each other's place. */
+  #isStranger = false
 
   constructor(
     server: SMTPServer,
@@ -58,24 +60,29 @@ class Session extends SMTPConnection {
 
   override init(): void {
     this._setListeners(() => {
-      const { maxClients } = this._server.options
-      if (maxClients !== undefined && this._server.connections.size > maxClients) {
-        this.send(421, `4.3.2 ${this.name} has too many sessions, try again later`)
-        return
-      }
+      const { options, connections } = this._server
       const { greetDelayMs, sessionsMax } = this.#courtesyTo(this)
-      if (sessionsMax < Infinity && this.#sessionsOfClient() > sessionsMax)
+      this.#isStranger = sessionsMax < Infinity
+      const allMax = options.maxClients ?? Infinity
+      if (
+        connections.size > allMax &&
+        this.#count((other) => other.#isStranger === this.#isStranger) > allMax
+      )
+        this.send(421, `4.3.2 ${this.name} has too many sessions, try again later`)
+      else if (
+        this.#isStranger &&
+        this.#count(({ remoteAddress }) => remoteAddress === this.remoteAddress) > sessionsMax
+      )
         this.send(421, `4.7.0 ${this.name} has too many sessions from ${this.remoteAddress}, try again later`)
       else if (greetDelayMs === 0) this.connectionReady()
       else setTimeout(() => this.connectionReady(), greetDelayMs).unref()
     })
   }
 
-  /** This one counts. */
-  #sessionsOfClient(): number {
+  /** Sessions that are open, this one too. */
+  #count(isLike: (other: Session) => boolean): number {
     let count = 0
-    for (const { remoteAddress } of this._server.connections)
-      if (remoteAddress === this.remoteAddress) count++
+    for (const other of this._server.connections) if (other instanceof Session && isLike(other)) count++
     return count
   }
 

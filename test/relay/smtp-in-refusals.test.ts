@@ -171,6 +171,17 @@ test('more sessions than allowed get 421', async () => {
   expect(await second.reply()).toMatch(/^421 4\.3\.2/)
 })
 
+test('strangers together have so many sessions at once, and take none from who is trusted', async () => {
+  const options = { trust: ['127.0.0.1'], sessionsMax: 2, greetDelayMs: 1 }
+  const listener = await listen(memoryQueue(), options)
+  const from = (localAddress: string) => connected(listener, { localAddress })
+  for (const address of ['127.0.0.2', '127.0.0.3'])
+    expect(await (await from(address)).reply()).toMatch(/^220/)
+  expect(await (await from('127.0.0.4')).reply()).toMatch(/^421 4\.3\.2/)
+  for (let i = 0; i < 2; i++) expect(await (await from('127.0.0.1')).reply()).toMatch(/^220/)
+  expect(await (await from('127.0.0.1')).reply()).toMatch(/^421 4\.3\.2/)
+})
+
 test('a stranger has so many sessions at once and no more, whoever is trusted as many as there are', async () => {
   const options = { trust: ['127.0.0.2'], sessionsPerClientMax: 2, greetDelayMs: 1 }
   const listener = await listen(memoryQueue(), options)

@@ -88,7 +88,7 @@ export const serve: Command = {
     },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
-    sessions: { value: 'N', help: 'clients at once (500)' },
+    sessions: { value: 'N', help: 'trusted clients at once, and as many others (500)' },
     'sessions-per-client': { value: 'N', help: 'of one address that is not trusted (50)' },
     'idle-timeout': { value: 'TIME', help: 'a client that is silent for so long is let go (5m)' },
     'greet-delay': {
