@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { WaybillError } from '../../src/errors.js'
 import { rawClient, untilData } from './raw-client.js'
@@ -180,6 +181,32 @@ test('strangers together have so many sessions at once, and take none from who i
   expect(await (await from('127.0.0.4')).reply()).toMatch(/^421 4\.3\.2/)
   for (let i = 0; i < 2; i++) expect(await (await from('127.0.0.1')).reply()).toMatch(/^220/)
   expect(await (await from('127.0.0.1')).reply()).toMatch(/^421 4\.3\.2/)
+})
+
+test('a client that is turned away, and does not leave, is not waited for', async () => {
+  const listener = await listen(memoryQueue(), { sessionsMax: 1 })
+  await connected(listener)
+  const second = await connected(listener, { allowHalfOpen: true })
+  expect(await second.reply()).toMatch(/^421 /)
+  const timer = setInterval(() => second.send('x'), 10)
+  onTestFinished(() => clearInterval(timer))
+  await Promise.race([second.closed, sleep(1000)])
+  expect(second.socket.destroyed).toBe(true)
+})
+
+test('a client that has said QUIT and does not leave still counts, and close drops him', async () => {
+  const listener = await listen(memoryQueue(), { sessionsMax: 1 })
+  const first = await connected(listener, { allowHalfOpen: true })
+  first.send('EHLO c\r\nQUIT\r\n')
+  await first.reply()
+  await first.reply()
+  expect(await first.reply()).toMatch(/^221 /)
+  expect(await (await connected(listener)).reply()).toMatch(/^421 /)
+  listener.close()
+  const timer = setInterval(() => first.send('x'), 10)
+  onTestFinished(() => clearInterval(timer))
+  await Promise.race([first.closed, sleep(1000)])
+  expect(first.socket.destroyed).toBe(true)
 })
 
 test('a stranger has so many sessions at once and no more, whoever is trusted as many as there are', async () => {
