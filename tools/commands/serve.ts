@@ -140,6 +140,7 @@ async function run(args: Arguments): Promise<number | undefined> {
         : parseEndpoint('relay', relayText, '127.0.0.1', args.one('relay-tls') === 'implicit' ? 465 : 25),
     metrics: metricsText === undefined ? undefined : parseEndpoint('metrics', metricsText, '127.0.0.1'),
   }
+  if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
   const transport = transportOf(args, settings, await credentialsOf(args))
   const retry = retryOf(args)
   const scheduler = schedulerParameters(args.all('o'))
