@@ -276,6 +276,9 @@ function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
 function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpFrontOptions {
   const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
   trustedNetworks(trust)
+  const idleTimeoutMs = parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m')
+  // To smtp-server 0 is its own usual minute.
+  if (idleTimeoutMs === 0) throw new UsageError('--idle-timeout is longer than 0')
   return {
     ...listen,
     hostname,
@@ -283,7 +286,7 @@ function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpF
     ...(trust.length === 0 ? undefined : { trust }),
     sessionsMax: parseCount('sessions', args.one('sessions') ?? '500', 1),
     sessionsPerClientMax: parseCount('sessions-per-client', args.one('sessions-per-client') ?? '50', 1),
-    idleTimeoutMs: parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m'),
+    idleTimeoutMs,
     greetDelayMs: parseDurationOption('greet-delay', args.one('greet-delay') ?? '100ms'),
     received: parseYes('received', args.one('received') ?? 'yes'),
   }
