@@ -21,9 +21,10 @@ export const receivedBytesMax = 2000
 export function receivedHeader(reception: Reception): Buffer {
   const { helo, address, hostname, protocol, sessionId, recipient, atMs } = reception
   const name = helo.replace(/[^\w.:[\]-]/g, '?')
+  const literal = address.includes(':') ? `IPv6:${address}` : address
   const recipientPart = recipient === undefined ? '' : `\r\n\tfor <${recipient}>`
   return Buffer.from(
-    `Received: from ${name} ([${address}])\r\n\tby ${hostname} with ${protocol} id ${sessionId}${recipientPart};\r\n\t${dateOf(atMs)}\r\n`,
+    `Received: from ${name} ([${literal}])\r\n\tby ${hostname} with ${protocol} id ${sessionId}${recipientPart};\r\n\t${dateOf(atMs)}\r\n`,
   )
 }
 

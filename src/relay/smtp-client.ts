@@ -140,6 +140,7 @@ export class SmtpClient extends SMTPConnection {
     return new Promise((resolve) => {
       const end = (error: ClientError | undefined, response: string | undefined): void => {
         this.#ended = undefined
+        if (dotSent) this.#allowSilence(1)
         resolve({
           response,
           error,
@@ -160,6 +161,7 @@ export class SmtpClient extends SMTPConnection {
           sink.once('end', () => {
             dotSent = true
             uncork?.()
+            this.#allowSilence(2)
           })
           if (isWhole) {
             if ('lastByte' in sink && leavesAsItStands(data)) sink._transform = passOn
@@ -174,6 +176,13 @@ export class SmtpClient extends SMTPConnection {
         (error: ClientError | null, info?: { response: string }) => end(error ?? undefined, info?.response),
       )
     })
+  }
+
+  /** Behind the dot a server may take twice as long: what it answers too late it has delivered all the same. RFC 5321 §4.5.3.2 */
+  #allowSilence(times: number): void {
+    const { socketTimeout } = this.options
+    if (this._socket && !this._socket.destroyed && socketTimeout !== undefined)
+      this._socket.setTimeout(times * socketTimeout)
   }
 
   /** The data and its dot leave in one write. Until the sink has ended, or paused because the socket is full, so at most one turn.

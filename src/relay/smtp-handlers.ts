@@ -136,8 +136,9 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
     hideREQUIRETLS: true,
     onMailFrom: ({ address }, session, done) => {
       const refusal = promiseError(session) ?? addressError(address, session, '5.1.7')
-      // Smtp-server remembers it of a MAIL that was refused.
+      // Smtp-server remembers both of a MAIL that was refused.
       session.envelope.requireTLS = false
+      if (refusal !== null) session.envelope.smtpUtf8 = false
       done(refusal)
     },
     onRcptTo: ({ address }, session, done) => done(addressError(address, session, '5.1.3')),

@@ -12,7 +12,7 @@ import {
   type SmtpHandlerOptions,
   type SubmitPort,
 } from './smtp-handlers.js'
-import { SessionServer } from './smtp-session.js'
+import { SessionServer, type Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
 
 /** A client was told no. */
@@ -38,11 +38,11 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly port: number
   /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks only, for anywhere. */
   readonly purpose: 'local' | 'relay'
-  /** Addresses or networks, `127.0.0.0/8` and `::1` unless told. */
+  /** Addresses or networks; this machine unless told: loopback, and who connects from the address that he connects to. */
   readonly trust?: readonly string[]
   /** Milliseconds that strangers wait for the greeting, 100 unless told; trusted clients never do. */
   readonly greetDelayMs?: number
-  /** Sessions at once, 500 unless told; more get 421. */
+  /** Sessions at once of trusted clients, and as many of all others together; 500 unless told, more get 421. */
   readonly sessionsMax?: number
   /** Sessions at once of one address that is not trusted, 50 unless told; more get 421.
    * @see Postfix smtpd_client_connection_count_limit */
@@ -59,7 +59,11 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<Listener> {
   const { hostname = machineName(), purpose, tls } = options
-  const isTrusted = trustedNetworks(options.trust ?? loopbackNetworks)
+  const isListed = trustedNetworks(options.trust ?? loopbackNetworks)
+  // 1. it listens on an address of the network  2. `sendmail` here connects to it, and comes from it  3. cron's mail is refused for good
+  const isTrusted = ({ remoteAddress, localAddress }: Ends): boolean =>
+    isListed(remoteAddress) ||
+    (options.trust === undefined && remoteAddress === localAddress && remoteAddress !== '')
   const greetDelayMs = options.greetDelayMs ?? 100
   const onError = options.onError ?? ((): void => {})
   const handlers = smtpHandlers(queue, { ...options, hostname })
@@ -103,14 +107,14 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
         handlers.onMailFrom(sender, session, telling(session, undefined, done)),
       onRcptTo: (recipient, session, done) => {
         const told = telling(session, recipient.address, done)
-        if (purpose === 'relay' && !isTrusted(session.remoteAddress)) {
+        if (purpose === 'relay' && !isTrusted(session)) {
           told(new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied'))
         } else handlers.onRcptTo(recipient, session, told)
       },
       onData: (source, session, done) => handlers.onData(source, session, telling(session, undefined, done)),
     },
-    (address) =>
-      isTrusted(address)
+    (ends) =>
+      isTrusted(ends)
         ? { greetDelayMs: 0, sessionsMax: Infinity }
         : { greetDelayMs, sessionsMax: options.sessionsPerClientMax ?? 50 },
   )

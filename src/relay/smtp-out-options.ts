@@ -27,7 +27,7 @@ export interface SmtpTransportOptions {
   readonly connectTimeoutMs?: number
   /** Milliseconds for the greeting; 30 000 unless told. */
   readonly greetingTimeoutMs?: number
-  /** Milliseconds without a byte before the connection is given up; 300 000 unless told. */
+  /** Milliseconds without a byte before the connection is given up, 300 000 unless told; twice as many for the answer to the message. */
   readonly silenceTimeoutMs?: number
   readonly connectionReuse?: {
     /** Milliseconds that an unused connection is kept, 2000 unless told; 0 uses none again. */

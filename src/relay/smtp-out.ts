@@ -242,8 +242,10 @@ function targetOf(nexthop: string, options: SmtpTransportOptions): Target | unde
   if (options.host !== undefined) return { host: options.host, port: portUsual }
   const match = /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(nexthop)
   const host = match?.[1] ?? match?.[2]
-  if (host === undefined) return undefined
-  return { host, port: Number(match?.[3] ?? portUsual) }
+  const port = Number(match?.[3] ?? portUsual)
+  // Nodemailer takes 0 for a port that was not told, and one of its own instead.
+  if (host === undefined || port < 1 || port > 65_535) return undefined
+  return { host, port }
 }
 
 const badNexthop = (nexthop: string): ClientError =>

@@ -16,8 +16,14 @@ export interface Courtesy {
   readonly sessionsMax: number
 }
 
-/** What a client at this address is granted. */
-export type CourtesyTo = (address: string) => Courtesy
+/** Addresses of a session. */
+export interface Ends {
+  readonly remoteAddress: string
+  readonly localAddress: string
+}
+
+/** What a client is granted. */
+export type CourtesyTo = (ends: Ends) => Courtesy
 
 class Parser extends SMTPStream {
   /** Commands in what the client sent last, up to now; the rest of a message before them counts as one. */
@@ -39,38 +45,60 @@ class Parser extends SMTPStream {
 
 class Session extends SMTPConnection {
   readonly #courtesyTo: CourtesyTo
+  /** All of the server whose socket is open. */
+  readonly #sessions: Set<Session>
+  /** Strangers and others do not take each other's place. */
+  #isStranger = false
 
   constructor(
     server: SMTPServer,
     socket: Socket | TLSSocket,
     options: SMTPConnectionOptions | null | undefined,
     courtesyTo: CourtesyTo,
+    sessions: Set<Session>,
   ) {
     super(server, socket, options)
     this.#courtesyTo = courtesyTo
+    this.#sessions = sessions.add(this)
   }
 
   override init(): void {
     this._setListeners(() => {
-      const { maxClients } = this._server.options
-      if (maxClients !== undefined && this._server.connections.size > maxClients) {
-        this.send(421, `4.3.2 ${this.name} has too many sessions, try again later`)
-        return
-      }
-      const { greetDelayMs, sessionsMax } = this.#courtesyTo(this.remoteAddress)
-      if (sessionsMax < Infinity && this.#sessionsOfClient() > sessionsMax)
-        this.send(421, `4.7.0 ${this.name} has too many sessions from ${this.remoteAddress}, try again later`)
+      const { maxClients: allMax = Infinity } = this._server.options
+      const { greetDelayMs, sessionsMax } = this.#courtesyTo(this)
+      this.#isStranger = sessionsMax < Infinity
+      if (
+        this.#sessions.size > allMax &&
+        this.#count((other) => other.#isStranger === this.#isStranger) > allMax
+      )
+        this.#turnAway(`4.3.2 ${this.name} has too many sessions, try again later`)
+      else if (
+        this.#isStranger &&
+        this.#count(({ remoteAddress }) => remoteAddress === this.remoteAddress) > sessionsMax
+      )
+        this.#turnAway(`4.7.0 ${this.name} has too many sessions from ${this.remoteAddress}, try again later`)
       else if (greetDelayMs === 0) this.connectionReady()
       else setTimeout(() => this.connectionReady(), greetDelayMs).unref()
     })
   }
 
-  /** This one counts. */
-  #sessionsOfClient(): number {
+  /** This one counts. Smtp-server forgets a session with its last reply and waits five seconds for the client's side:
+   *    // 1. a thousand clients a second say QUIT, or are turned away, and stay  2. no descriptor is left  3. the queue cannot open a file */
+  #count(isLike: (other: Session) => boolean): number {
     let count = 0
-    for (const { remoteAddress } of this._server.connections)
-      if (remoteAddress === this.remoteAddress) count++
+    for (const other of this.#sessions) if (isLike(other)) count++
     return count
+  }
+
+  /** Without waiting for the client's side. */
+  #turnAway(text: string): void {
+    this.send(421, text)
+    this._socket.destroySoon()
+  }
+
+  override _onClose(): void {
+    this.#sessions.delete(this)
+    super._onClose()
   }
 
   override _createParser(): SMTPStream {
@@ -111,6 +139,7 @@ function nextId(): string {
 
 export class SessionServer extends SMTPServer {
   readonly #courtesyTo: CourtesyTo
+  readonly #sessions = new Set<Session>()
 
   constructor(options: SMTPServerOptions, courtesyTo: CourtesyTo) {
     super(options)
@@ -118,7 +147,7 @@ export class SessionServer extends SMTPServer {
   }
 
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
-    const session = new Session(this, socket, options, this.#courtesyTo)
+    const session = new Session(this, socket, options, this.#courtesyTo, this.#sessions)
     this.connections.add(session)
     session.on('error', (error: Error) => this._onError(error))
     session.on('connect', (info: Parameters<SMTPServer['_onClientConnect']>[0]) =>
@@ -135,6 +164,6 @@ export class SessionServer extends SMTPServer {
   /** Drops every session as it stands. */
   abandon(): void {
     this.server.close()
-    for (const session of this.connections) session._socket.destroy()
+    for (const session of this.#sessions) session._socket.destroy()
   }
 }

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 export type Answer =
   | string
   | { readonly does: 'close' | 'hang' | 'drip' }
+  | { readonly reply: string; readonly afterMs: number }
   | { readonly reply: string; readonly does: 'close' | 'hang' | 'babble' }
 
 export interface ForeignSession {
@@ -80,6 +81,10 @@ export async function foreignServer(
       if (typeof given === 'string') {
         socket.write(`${given}\r\n`)
         return given
+      }
+      if ('afterMs' in given) {
+        setTimeout(() => socket.write(`${given.reply}\r\n`), given.afterMs)
+        return given.reply
       }
       if ('reply' in given) socket.write(`${given.reply}\r\n`)
       if (given.does === 'close') {

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest'
+import { networkInterfaces } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
 import { WaybillError } from '../../src/errors.js'
-import { untilData } from './raw-client.js'
+import { rawClient, untilData } from './raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
 test('a size over the limit is refused at MAIL', async () => {
@@ -136,12 +138,75 @@ test('a relay refuses strangers each recipient, and trusts who is named', async 
   }
 })
 
+const addressHere = Object.values(networkInterfaces())
+  .flat()
+  .find((address) => address?.internal === false && address.family === 'IPv4')?.address
+
+test.skipIf(addressHere === undefined).each([
+  [undefined, /^250 /],
+  [['127.0.0.1'], /^554 5\.7\.1 /],
+])(
+  'who connects from an address of this machine to the same may relay, unless %s is named',
+  async (trust, reply) => {
+    const host = addressHere!
+    const listener = await listen(memoryQueue(), {
+      host,
+      purpose: 'relay',
+      greetDelayMs: 1,
+      ...(trust === undefined ? undefined : { trust }),
+    })
+    const client = await rawClient(listener.port, host)
+    onTestFinished(() => client.destroy())
+    await client.reply()
+    await client.say('EHLO c')
+    await client.say('MAIL FROM:<s@example.org>')
+    expect(await client.say('RCPT TO:<a@example.net>')).toMatch(reply)
+  },
+)
+
 test('more sessions than allowed get 421', async () => {
   const listener = await listen(memoryQueue(), { sessionsMax: 1 })
   const first = await connected(listener)
   expect(await first.reply()).toMatch(/^220/)
   const second = await connected(listener)
   expect(await second.reply()).toMatch(/^421 4\.3\.2/)
+})
+
+test('strangers together have so many sessions at once, and take none from who is trusted', async () => {
+  const options = { trust: ['127.0.0.1'], sessionsMax: 2, greetDelayMs: 1 }
+  const listener = await listen(memoryQueue(), options)
+  const from = (localAddress: string) => connected(listener, { localAddress })
+  for (const address of ['127.0.0.2', '127.0.0.3'])
+    expect(await (await from(address)).reply()).toMatch(/^220/)
+  expect(await (await from('127.0.0.4')).reply()).toMatch(/^421 4\.3\.2/)
+  for (let i = 0; i < 2; i++) expect(await (await from('127.0.0.1')).reply()).toMatch(/^220/)
+  expect(await (await from('127.0.0.1')).reply()).toMatch(/^421 4\.3\.2/)
+})
+
+test('a client that is turned away, and does not leave, is not waited for', async () => {
+  const listener = await listen(memoryQueue(), { sessionsMax: 1 })
+  await connected(listener)
+  const second = await connected(listener, { allowHalfOpen: true })
+  expect(await second.reply()).toMatch(/^421 /)
+  const timer = setInterval(() => second.send('x'), 10)
+  onTestFinished(() => clearInterval(timer))
+  await Promise.race([second.closed, sleep(1000)])
+  expect(second.socket.destroyed).toBe(true)
+})
+
+test('a client that has said QUIT and does not leave still counts, and close drops him', async () => {
+  const listener = await listen(memoryQueue(), { sessionsMax: 1 })
+  const first = await connected(listener, { allowHalfOpen: true })
+  first.send('EHLO c\r\nQUIT\r\n')
+  await first.reply()
+  await first.reply()
+  expect(await first.reply()).toMatch(/^221 /)
+  expect(await (await connected(listener)).reply()).toMatch(/^421 /)
+  listener.close()
+  const timer = setInterval(() => first.send('x'), 10)
+  onTestFinished(() => clearInterval(timer))
+  await Promise.race([first.closed, sleep(1000)])
+  expect(first.socket.destroyed).toBe(true)
 })
 
 test('a stranger has so many sessions at once and no more, whoever is trusted as many as there are', async () => {
@@ -174,3 +239,17 @@ test.each(['10.0.0.0/33', 'example.net', '::1/129', '10.0.0.1/x'])(
     })
   },
 )
+
+test('what a refused MAIL has said is not said by the next one', async () => {
+  const queue = memoryQueue()
+  const client = await connected(await listen(queue))
+  await client.reply()
+  await client.say('EHLO c')
+  expect(await client.say('MAIL FROM:<a(b@example.org> SMTPUTF8')).toMatch(/^501 /)
+  await client.say('MAIL FROM:<s@example.org>')
+  expect(await client.say('RCPT TO:<\u00e9@example.net>')).toMatch(/^553 5\.6\.7 /)
+  await client.say('RCPT TO:<r@example.net>')
+  await client.say('DATA')
+  await client.say('x\r\n.')
+  expect(queue.kept).toMatchObject([{ recipients: ['r@example.net'], smtputf8: false }])
+})

@@ -105,8 +105,8 @@ test('a place is not lost when a connection fails', async () => {
 test('a nexthop that is no host costs no place', async () => {
   const { server } = await between()
   const transport = transportOf({ connectionsMax: 1 })
-  for (let i = 0; i < 3; i++) {
-    expect(await deliver(transport, { nexthop: 'no host' })).toMatchObject({ kind: 'site', status: '4.4.3' })
+  for (const nexthop of ['no host', '127.0.0.1:0', '127.0.0.1:65536']) {
+    expect(await deliver(transport, { nexthop })).toMatchObject({ kind: 'site', status: '4.4.3' })
   }
   expect(await deliver(transport, { nexthop: `127.0.0.1:${server.port}` })).toMatchObject({
     kind: 'delivered',

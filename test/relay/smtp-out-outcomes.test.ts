@@ -100,6 +100,21 @@ test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA', '.'])(
   },
 )
 
+test('the answer to a message is waited for twice as long as others, and no longer than others for the next', async () => {
+  const { transport } = await between(
+    (line, { taken }) =>
+      line === '.'
+        ? { reply: '250 2.0.0 taken', afterMs: 450 }
+        : line.startsWith('RCPT') && taken > 0
+          ? { reply: '250 2.1.5 ok', afterMs: 450 }
+          : undefined,
+    { silenceTimeoutMs: 300 },
+    ['8BITMIME'],
+  )
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+  expect(await deliver(transport)).toMatchObject({ kind: 'site', status: '4.4.1' })
+})
+
 test('a connection lost after the final dot says that the message may have been delivered', async () => {
   const { transport } = await between((line) => (line === '.' ? { does: 'close' } : undefined))
   expect(await deliver(transport)).toMatchObject({

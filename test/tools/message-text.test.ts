@@ -59,3 +59,10 @@ test('the line From of a mailbox, or of git, is none of the message', () => {
   expect(unixLines(Buffer.from(mailbox), false)).toBe('Subject: x\r\n\r\nFrom here on\r\n')
   expect(unixLines(Buffer.from('>From me@x\nFrom: a@b\n'), false)).toBe('From: a@b\r\n')
 })
+
+test('a CR that stands alone ends no line: no field, no header, no message', () => {
+  const lines = 'Subject: x\ry\r\nBcc: secret@x,\r\n\tz@x\r\r\nTo: t@x\r\n\r\nbody\r\n'
+  expect(recipientsOf(lines).map((recipient) => recipient.trim())).toEqual(['secret@x', 'z@x', 't@x'])
+  expect(made(`${complete}${lines}`)).toBe(`${complete}Subject: x\ry\r\nTo: t@x\r\n\r\nbody\r\n`)
+  expect(unixLines(Buffer.from('a\r.\nrest\n'), true)).toBe('a\r.\r\nrest\r\n')
+})

@@ -67,6 +67,8 @@ test.each([
   [['destinations', 'there'], 2, /what is 'there' for/],
   [['serve', '--size-limit', '0'], 2, /--size-limit is from 1/],
   [['serve', '--size-limit', '3G'], 2, /--size-limit is from 1/],
+  [['serve', '--relay', 'mx.example.net:0'], 2, /--relay wants a port/],
+  [['serve', '--idle-timeout', '0s'], 2, /--idle-timeout is longer than 0/],
   [['serve', '--relay-tls', 'none'], 2, /--relay-tls is for/],
   [['delete', '--sender', ''], 2, /--sender is given nothing/],
   [['serve', '--listen', 'nowhere:port'], 2, /--listen wants HOST:PORT/],

@@ -28,7 +28,7 @@ export function unixLines(input: Buffer, dotEnds: boolean): string {
     .toString('latin1')
     .replace(/^(?:>?From [^\n]*\n)+/, '')
     .replace(/\r?\n/g, '\r\n')
-  const end = dotEnds ? /^\.\r\n/m.exec(text)?.index : undefined
+  const end = dotEnds ? /(?<![^\n])\.\r\n/.exec(text)?.index : undefined
   const cut = end === undefined ? text : text.slice(0, end)
   return cut === '' || cut.endsWith('\r\n') ? cut : `${cut}\r\n`
 }
@@ -64,7 +64,8 @@ export function recipientsOf(lines: string): string[] {
 /** A message may begin with its body: what does not look like a field ends the header. */
 function split(lines: string): { fields: Field[]; body: string } {
   const fields: Field[] = []
-  const field = /([!-9;-~]+)[ \t]*:[^\r]*\r\n(?:[ \t][^\r]*\r\n)*/y
+  // A line goes on behind a CR that stands alone.
+  const field = /([!-9;-~]+)[ \t]*:[^\r]*(?:\r(?!\n)[^\r]*)*\r\n(?:[ \t][^\r]*(?:\r(?!\n)[^\r]*)*\r\n)*/y
   let end = 0
   for (let match = field.exec(lines); match !== null; match = field.exec(lines)) {
     fields.push({ name: (match[1] ?? '').toLowerCase(), text: match[0] })

@@ -68,7 +68,7 @@ export const serve: Command = {
     trust: {
       value: 'NETWORK',
       many: true,
-      help: 'clients that may relay: address or network, may be repeated\n(127.0.0.0/8 and ::1)',
+      help: 'clients that may relay: address or network, may be repeated\n(this machine; sendmail needs it among those that are named)',
     },
     'tls-cert': {
       value: 'FILE',
@@ -88,7 +88,7 @@ export const serve: Command = {
     },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
-    sessions: { value: 'N', help: 'clients at once (500)' },
+    sessions: { value: 'N', help: 'trusted clients at once, and as many others (500)' },
     'sessions-per-client': { value: 'N', help: 'of one address that is not trusted (50)' },
     'idle-timeout': { value: 'TIME', help: 'a client that is silent for so long is let go (5m)' },
     'greet-delay': {
@@ -140,6 +140,7 @@ async function run(args: Arguments): Promise<number | undefined> {
         : parseEndpoint('relay', relayText, '127.0.0.1', args.one('relay-tls') === 'implicit' ? 465 : 25),
     metrics: metricsText === undefined ? undefined : parseEndpoint('metrics', metricsText, '127.0.0.1'),
   }
+  if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
   const transport = transportOf(args, settings, await credentialsOf(args))
   const retry = retryOf(args)
   const scheduler = schedulerParameters(args.all('o'))
@@ -275,6 +276,9 @@ function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
 function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpFrontOptions {
   const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
   trustedNetworks(trust)
+  const idleTimeoutMs = parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m')
+  // To smtp-server 0 is its own usual minute.
+  if (idleTimeoutMs === 0) throw new UsageError('--idle-timeout is longer than 0')
   return {
     ...listen,
     hostname,
@@ -282,7 +286,7 @@ function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpF
     ...(trust.length === 0 ? undefined : { trust }),
     sessionsMax: parseCount('sessions', args.one('sessions') ?? '500', 1),
     sessionsPerClientMax: parseCount('sessions-per-client', args.one('sessions-per-client') ?? '50', 1),
-    idleTimeoutMs: parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m'),
+    idleTimeoutMs,
     greetDelayMs: parseDurationOption('greet-delay', args.one('greet-delay') ?? '100ms'),
     received: parseYes('received', args.one('received') ?? 'yes'),
   }
