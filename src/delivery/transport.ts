@@ -42,7 +42,8 @@ export interface DeliveryRequest {
 
 export interface Transport {
   /** Attempts a delivery. A rejection counts as trouble of the site; it is retried like any other.
-   * @param signal aborts at the deadline and when the queue crashes; a transport that ignores it is left behind at the deadline */
+   * @param signal aborts at the deadline and when the queue crashes; a transport that ignores it is left behind at the deadline.
+   * One whose `length` is 1 (no other parameter, or only with a default) is given one that never aborts */
   deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult
   /** Drops connections; the queue has crashed. */
   close?(): void

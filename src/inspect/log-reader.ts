@@ -110,13 +110,15 @@ async function* segmentsOf(
   const files = directory.log(name)
   const { grid } = files
   const presence = new Presence(directory, snapshot)
-  const end = position(Math.min(to ?? Infinity, endOfLog(name, snapshot)))
+  const logEnd = endOfLog(name, snapshot)
+  const end = position(Math.min(to ?? Infinity, logEnd))
   const there = await directory.segments(directoryOf(name))
   const needed = indexesOf(files, position(Math.max(from ?? 0, floorOfLog(name, snapshot))), end)
   for (const index of [...new Set([...there, ...needed])].sort((a, b) => a - b)) {
     const first = position(Math.max(from ?? 0, grid.firstOf(index)))
     const contentEnd =
-      name === 'journal' && grid.at(index + 1, 0) < end
+      // Also of the last segment that is asked for: a life may have left it before it was full.
+      name === 'journal' && grid.at(index + 1, 0) < logEnd
         ? await snapshot.journal.endOf(index)
         : grid.at(index, grid.segmentBytes)
     const segmentEnd = position(Math.min(end, contentEnd))

@@ -140,3 +140,16 @@ test('there is no golden file without a call', async () => {
       .sort(),
   )
 })
+
+test.each([
+  ['cat', ['1ke70ehg0vp3vpkd'], ['1KE70EHG0VP3VPKD']],
+  ['log history', ['1ke70ehg0vp3vpkd'], ['1KE70EHG0VP3VPKD']],
+  ['log dump', ['--log', 'all', '--id', '1ke70ehg0vp3vpkd'], ['--log', 'all', '--id', '1KE70EHG0VP3VPKD']],
+])('%s takes an id in small letters too, as hold and delete do', async (name, small, large) => {
+  const { files, directories, nowMs } = frozenQueue()
+  const said = (args: readonly string[]): ReturnType<typeof command> =>
+    command(commands[name]!, args, () => new MemoryDisk(files, directories), nowMs)
+  const expected = await said(large)
+  expect(expected.stdout).toContain('1KE70EHG0VP3VPKD')
+  expect(await said(small)).toEqual(expected)
+})

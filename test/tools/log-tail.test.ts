@@ -4,21 +4,24 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openQueue, type Queue } from '../../src/index.js'
+import { openQueue, type Queue, type QueueOptions } from '../../src/index.js'
 import { waybillPath } from '../end-to-end/relay-process.js'
+import { runWaybill } from './command-process.js'
+
+const acceptOnly: QueueOptions = {
+  transports: {},
+  route: () => ({ transport: 'none', nexthop: 'none' }),
+  deliver: false,
+  segmentBytes: 64 * 1024,
+  laneSegmentBytes: 64 * 1024,
+}
 
 let directory: string
 let queue: Queue
 let tail: ChildProcess | undefined
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'waybill-tail-'))
-  queue = await openQueue(directory, {
-    transports: {},
-    route: () => ({ transport: 'none', nexthop: 'none' }),
-    deliver: false,
-    segmentBytes: 64 * 1024,
-    laneSegmentBytes: 64 * 1024,
-  })
+  queue = await openQueue(directory, acceptOnly)
 })
 afterEach(async () => {
   tail?.kill('SIGKILL')
@@ -69,4 +72,18 @@ test('log tail -f ends quietly when nobody reads on', async () => {
   const [exitCode] = (await closed) as [number | null]
   clearInterval(submitting)
   expect([exitCode, complaints]).toEqual([0, ''])
+})
+
+test.each([
+  ['log tail -n 30', ['log', 'tail', '-n', '30']],
+  ['log dump --to', ['log', 'dump', '--to', '60000']],
+])('%s finds nothing wrong with segments that lives left before they were full', async (_, words) => {
+  for (let life = 0; life < 3; life++) {
+    await submit()
+    queue.crash()
+    queue = await openQueue(directory, acceptOnly)
+  }
+  const said = await runWaybill([...words, '--queue', directory], { directory })
+  expect(said).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(said.stdout).toContain('envelope')
 })

@@ -43,8 +43,9 @@ export const cat: InspectCommand = inspectCommand(
 
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, progress, surroundings } = inspected
-  const [id, ...more] = args.rest
-  if (id === undefined || more.length > 0) throw new UsageError('one message is shown, by its id')
+  const [given, ...more] = args.rest
+  if (given === undefined || more.length > 0) throw new UsageError('one message is shown, by its id')
+  const id = given.toUpperCase()
   const parts = ['e', 'h', 'b'].filter((part) => args.isSet(part))
   const wants = (part: string): boolean => parts.length === 0 || parts.includes(part)
   const snapshot = await takeSnapshot(directory)

@@ -34,7 +34,7 @@ export const logDump: InspectCommand = inspectCommand(
     },
     notes:
       'Each line: position, time, kind, lane, fields that are not zero or empty. Data is not shown, only its length.\n' +
-      'With --json every field, under its name in FORMAT.md.',
+      'With --json every field; FORMAT.md tells what they mean.',
   },
   dump,
 )
@@ -45,7 +45,7 @@ async function dump(inspected: Inspected): Promise<number> {
   const from = positionOf(args, 'from')
   const to = positionOf(args, 'to')
   const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
-  const isWanted = filterOf(wanted, args.one('id'), report)
+  const isWanted = filterOf(wanted, args.one('id')?.toUpperCase(), report)
   const json = args.isSet('json')
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)

@@ -27,9 +27,10 @@ export const logHistory: InspectCommand = inspectCommand(
 
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, surroundings, progress } = inspected
-  const [id, ...more] = args.rest
-  if (id === undefined || more.length > 0)
+  const [given, ...more] = args.rest
+  if (given === undefined || more.length > 0)
     throw new UsageError('the history of one message is shown, by its id')
+  const id = given.toUpperCase()
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
   let read = 0
