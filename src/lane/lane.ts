@@ -50,7 +50,8 @@ export class Lane {
   userCount = 0
   /** A checkpoint was captured that does not name it any more: it is empty, and goes when that is durable. */
   isRetired = false
-  /** How far the wall clock is known to have been set back since envelopes were appended that still wait, milliseconds. */
+  /** How far the wall clock is known to have been set back since envelopes were appended that still wait, milliseconds; 0 when those
+   * that are met were appended since. */
   #setBackMs = 0
   /** The runner met damage: the lane stands still until the operator decides. */
   damage: Error | undefined
@@ -75,10 +76,11 @@ export class Lane {
    * wall clock steps. */
   waitMs(candidate: Candidate, wallMs: number, monotonicMs: number): number {
     // Appended in the future: the clock was set back since, by as much as the ones before it showed.
-    const setBackMs = candidate.timeMs > wallMs ? this.#setBackMs : 0
-    const byWall = candidate.timeMs + this.intervalMs - wallMs - setBackMs
+    const isAhead = candidate.timeMs > wallMs
+    if (!isAhead) this.#setBackMs = 0
+    const byWall = candidate.timeMs + this.intervalMs - wallMs - this.#setBackMs
     const byMonotonic = this.intervalMs - (monotonicMs - candidate.seenAtMs)
-    if (byMonotonic <= 0 && byWall > 0) this.#setBackMs += byWall
+    if (isAhead && byMonotonic <= 0 && byWall > 0) this.#setBackMs += byWall
     return Math.max(0, Math.min(byWall, byMonotonic))
   }
 

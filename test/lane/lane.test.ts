@@ -31,6 +31,30 @@ test('a message waits at most its interval by the monotonic clock, wherever the 
   expect(lane.waitMs(candidate, 0, 305_000)).toBe(0)
 })
 
+test('a clock that is set back twice makes nothing due at once', () => {
+  const lane = laneOf(2, 300_000)
+  // Set back by 100 s while these waited.
+  for (let i = 0; i < 10; i++)
+    expect(lane.waitMs({ ...candidateAt(4096, 1_000_000), seenAtMs: 0 }, 1_200_000, 300_000)).toBe(0)
+  // Set back by 10 s behind its append.
+  const late = { ...candidateAt(8192, 2_000_000), seenAtMs: 1_100_000 }
+  expect(lane.waitMs(late, 1_990_000, 1_100_000)).toBe(300_000)
+})
+
+test('how far a clock was set back is forgotten with the mail that was appended before it', () => {
+  const lane = laneOf(2, 300_000)
+  const ahead = { ...candidateAt(4096, 9_000_000), seenAtMs: 0 }
+  expect(lane.waitMs(ahead, 1_300_000, 300_000)).toBe(0)
+  // The next ones of that time need not wait for the monotonic clock again.
+  expect(lane.waitMs({ ...ahead, seenAtMs: 300_000 }, 1_300_000, 300_000)).toBe(0)
+  expect(lane.waitMs({ ...candidateAt(8192, 1_300_000), seenAtMs: 300_000 }, 1_300_000, 300_000)).toBe(
+    300_000,
+  )
+  expect(lane.waitMs({ ...candidateAt(8192, 1_500_000), seenAtMs: 500_000 }, 1_490_000, 500_000)).toBe(
+    300_000,
+  )
+})
+
 test('the number of a lane says what it is', () => {
   expect([
     laneOf(incomingLane, 0).kind,
