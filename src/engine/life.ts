@@ -24,8 +24,12 @@ export class Life {
   readonly end = (error: unknown): void => {
     if (this.#ended !== undefined) return
     this.#ended = new WaybillError('QUEUE_CRASHED', 'the queue has crashed', {}, error)
-    this.#onEnd(error)
-    for (const reject of this.#waiting) reject(this.#ended)
+    try {
+      this.#onEnd(error)
+    } finally {
+      // Also when who listens to the end throws: those who wait wait for nothing else.
+      for (const reject of this.#waiting) reject(this.#ended)
+    }
   }
 
   /** What the work comes to, or the end of this life: calls that are under way then may never settle.

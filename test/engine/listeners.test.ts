@@ -1,7 +1,8 @@
 /** Listeners run in the engine's turn and may use the queue in it. */
 import { expect, test } from 'vitest'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { NumberedOperation } from '../../src/sim/sim-disk.js'
-import { codeOf, mail, simulated, submission } from './stage.js'
+import { codeOf, deferred, mail, simulated, submission } from './stage.js'
 
 const large = mail('A line of a message that fills a batch.\r\n'.repeat(90))
 
@@ -35,4 +36,22 @@ test('mail that is submitted by who hears of a report does not come between the 
     )
   }
   expect(reportedCount).toBeGreaterThan(0)
+})
+
+test('who waits for a verb is told of the end at once, also when who listens to it throws', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => deferred
+    const queue = await stage.open({ retry: fixedRetry([1_000_000_000]) })
+    for (let i = 0; i < 2; i++) await queue.submit(submission())
+    await stage.until('they wait', () => queue.stats().activeCount === 0 && stage.attempts.length === 2)
+    const flushed = codeOf(queue.flush({ all: true }, { perSecond: 0.001 }))
+    await stage.until('one is attempted', () => stage.attempts.length === 3)
+    queue.on('crashed', () => {
+      throw new Error('a listener of ours')
+    })
+    const crashedAt = stage.clock.monotonicMs()
+    expect(() => queue.crash()).toThrow('a listener of ours')
+    expect(await flushed).toBe('QUEUE_CRASHED')
+    expect(stage.clock.monotonicMs() - crashedAt).toBeLessThan(100_000)
+  })
 })
