@@ -150,6 +150,7 @@ export class Ending {
     logs.envelopes.open(group.bytes, nowMs)
     const target = appendGroup(logs.envelopes, group, lane.number, timeMs)
     const targetEnd = position(target + group.envelopeBytes)
+    lane.runner.missed(targetEnd)
     const note = { target, targetEnd, reported, warnings: facts.warnings }
     let payload = encodeReplaced({ start: startOrFarthest(message), ...note })
     journal.open(startBytes(message) + (written?.group.bytes ?? 0) + frameBytes(payload.length))
