@@ -98,7 +98,8 @@ class Pass {
         this.#tally.pause()
       }
     } finally {
-      await Promise.all(this.#active)
+      // An attempt may take its time: who has left, or given up, does not wait for it.
+      await this.#tally.orAborted(Promise.all(this.#active))
     }
     this.#tally.pause()
   }

@@ -13,7 +13,8 @@ export interface VerbResult {
 }
 
 export interface VerbOptions {
-  /** Stops between messages: what is done stays done. */
+  /** Stops between messages: what is done stays done, and messages that are being attempted are not waited for: what was ordered for
+   * them is done when their attempts have ended. */
   readonly signal?: AbortSignal
   /** Told now and then how far it has come. */
   readonly onProgress?: (soFar: VerbResult) => void
@@ -44,7 +45,21 @@ export class Tally {
   pause(): void {
     const { signal, onProgress } = this.#options
     onProgress?.(this.result)
-    if (signal?.aborted === true)
-      throw new WaybillError('VERB_ABORTED', 'the verb was aborted', {}, signal.reason)
+    if (signal?.aborted === true) throw aborted(signal)
+  }
+
+  /** What the work comes to, unless the verb is aborted before. @throws WaybillError VERB_ABORTED by rejection */
+  orAborted<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this.#options
+    if (signal === undefined) return work
+    return new Promise((resolve, reject) => {
+      const abort = (): void => reject(aborted(signal))
+      signal.addEventListener('abort', abort)
+      if (signal.aborted) abort()
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    })
   }
 }
+
+const aborted = ({ reason }: AbortSignal): WaybillError =>
+  new WaybillError('VERB_ABORTED', 'the verb was aborted', {}, reason)

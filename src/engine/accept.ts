@@ -202,15 +202,16 @@ export class Accept {
   }
 
   /** Every group that this message may ever need must fit: its envelope in a lane, with an outcome for each recipient; the record
-   * that carries all of them; a report with the record that names whom it reports.
+   * that carries all of them; a report with the record that names whom it reports, which in the single log is the message itself, with
+   * an outcome for each recipient.
    * @throws WaybillError MESSAGE_TOO_LARGE */
   #checkFits({ envelope, bytes, parts }: MessageGroup): void {
     const { journal, lanes, options } = this.#parts
     const notesBytes = notesBytesMost(envelope.recipientCount)
     const dataFrameBytes = envelope.data.kind === 'before' ? frameBytes(parts[0]!.payload.length) : 0
-    journal.checkFits(
-      Math.max(bytes + notesBytes, notesBytes + frameBytes(options.inlineBytesMax) + reportEnvelopeBytes),
-    )
+    const besideBytes = options.layout === 'single' ? bytes : 0
+    const reportBytes = frameBytes(options.inlineBytesMax) + reportEnvelopeBytes
+    journal.checkFits(Math.max(bytes + notesBytes, besideBytes + notesBytes + reportBytes))
     lanes.checkFits(bytes - dataFrameBytes + notesBytes)
     if (notesBytes + reportEnvelopeBytes > payloadBytesMax)
       throw new WaybillError('MESSAGE_TOO_LARGE', `${envelope.recipientCount} recipients do not fit a record`)

@@ -109,15 +109,16 @@ function appendMarks({ journal }: Parts, lane: Lane, timeMs: number): void {
 function positionsOf(lane: Lane, timeMs: number): LanePositions {
   const { logs, runner, marks } = lane
   const { isDrained } = lane
-  // Data stands in the order of the envelopes: what the first one that waits has is the first that is needed.
-  const next = dataPosition(runner.head?.envelope.data)
+  // Data stands in the order of the envelopes: what the first one that waits has is the first that is needed. Many have none there.
+  const next = dataPosition(
+    runner.find(({ envelope, position: at }) => dataPosition(envelope.data) !== nowhere && !marks.has(at))
+      ?.envelope.data,
+  )
   if (next > lane.dataFloor) lane.dataFloor = next
   const envelopesEnd = logs?.envelopes.pad(timeMs) ?? nowhere
   const dataEnd = logs?.data.pad(timeMs) ?? nowhere
-  if (isDrained && logs !== undefined) {
-    runner.readTo(envelopesEnd)
-    lane.dataFloor = dataEnd
-  }
+  if (isDrained && logs !== undefined) runner.readTo(envelopesEnd)
+  if (next === nowhere && !runner.isBehind && logs !== undefined) lane.dataFloor = dataEnd
   return {
     lane: lane.number,
     intervalMs: lane.kind === 'retry' ? lane.intervalMs : 0,

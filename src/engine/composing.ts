@@ -112,12 +112,12 @@ export class Composing {
   async finish(message: ActiveMessage, expired: readonly number[], isStill: IsStill): Promise<EndResult> {
     const outcomes = [...failures(message), ...deferrals(message, expired, 'failed')]
     const written = await report(this.#parts, message, outcomes)
-    const reported = written === undefined ? [] : outcomes.map(({ index }) => index)
+    const reported = toRanges(written === undefined ? [] : outcomes.map(({ index }) => index))
     return this.#endWith({
       message,
       written,
       isStill,
-      hasRoom: () => this.#hasRoomFor(written, startBytes(message)),
+      hasRoom: () => this.#hasRoomFor(written, startBytes(message) + 5 * reported.length),
       end: () => this.#ending.finish(message, written, reported, expired.length),
     })
   }

@@ -4,7 +4,7 @@
  *    // 1. start of a held message durable  2. power loss takes its finish  3. recovery delivers what was on hold */
 import type { ActiveMessage } from '../active/active-message.js'
 import { nowhere, position, type Position } from '../base/position.js'
-import { toRanges, type Ranges } from '../base/ranges.js'
+import type { Ranges } from '../base/ranges.js'
 import { incomingLane, type Lane, type LaneLogs } from '../lane/lane.js'
 import type { DataPlace } from '../record/envelope.js'
 import { encodeFinish, writeFinish } from '../record/finish.js'
@@ -89,7 +89,7 @@ export class Ending {
   finish(
     message: ActiveMessage,
     written: Report | undefined,
-    reported: number[],
+    reported: Ranges,
     expiredCount: number = 0,
   ): void {
     const { journal, active, options, spool, life } = this.#parts
@@ -98,7 +98,7 @@ export class Ending {
     if (written === undefined && file === 0 && reported.length === 0 && message.start !== nowhere)
       return this.#finishQuietly(message, expiredCount)
     const timeMs = options.clock.wallMs()
-    const ending = { reported: toRanges(reported), spool: file }
+    const ending = { reported, spool: file }
     let payload = encodeFinish({ start: startOrFarthest(message), ...ending })
     journal.open(startBytes(message) + (written?.group.bytes ?? 0) + frameBytes(payload.length))
     if (message.start === nowhere) {
@@ -150,6 +150,7 @@ export class Ending {
     logs.envelopes.open(group.bytes, nowMs)
     const target = appendGroup(logs.envelopes, group, lane.number, timeMs)
     const targetEnd = position(target + group.envelopeBytes)
+    lane.runner.missed(targetEnd)
     const note = { target, targetEnd, reported, warnings: facts.warnings }
     let payload = encodeReplaced({ start: startOrFarthest(message), ...note })
     journal.open(startBytes(message) + (written?.group.bytes ?? 0) + frameBytes(payload.length))

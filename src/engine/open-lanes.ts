@@ -59,8 +59,9 @@ export async function openLanes(
         !options.deliver ||
         (intervalsMs.includes(positions.intervalMs) && inJournal === (options.layout === 'single')),
     })
-    // What the journal holds for it is read, not handed over, up to the end of the life before.
-    if (inJournal && tailEnd > positions.runner) lane.runner.missed(tailEnd)
+    // What its log holds for it is read, not handed over, up to the end of the life before.
+    const end = inJournal ? tailEnd : positions.envelopesEnd
+    if (end > positions.runner) lane.runner.missed(end)
     return lane
   }
   return new Lanes(await Promise.all(plan.lanes.map(open)), plan.laneNext)

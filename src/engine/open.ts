@@ -12,6 +12,7 @@ import { spoolDirectory, spoolNumberOf } from '../recovery/queue-paths.js'
 import { Engine } from './engine.js'
 import { QueueEmitter } from './events.js'
 import { Life } from './life.js'
+import { LifeClock } from './life-clock.js'
 import { MessageReader } from './message-reader.js'
 import { makeQueue, unmakeQueue } from './make-queue.js'
 import { journalFiles, openJournal } from './open-journal.js'
@@ -36,7 +37,8 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
     const { warnings } = await disk.lock('lock')
     const { header, tail } = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(header))
-    const opened = await open({ ...checked, inlineBytesMax }, disk, header, tail)
+    const clock = new LifeClock(checked.clock)
+    const opened = await open({ ...checked, clock, inlineBytesMax }, clock, disk, header, tail)
     for (const message of warnings)
       // Later, so that who awaits the queue can listen first.
       checked.clock.soon(() => opened.parts.events.emit('warning', { code: 'FILE_SYSTEM', message }))
@@ -50,18 +52,20 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
 /** Opens, unless the life ends meanwhile: nobody listens yet, and calls that were under way may never settle. */
 function open(
   options: EngineOptions,
+  clock: LifeClock,
   disk: Disk,
   header: QueueHeader,
   tail: JournalTail,
 ): Promise<OpenedEngine> {
   return new Promise((resolve, reject) => {
-    begin(options, disk, header, tail, reject).then(resolve, reject)
+    begin(options, clock, disk, header, tail, reject).then(resolve, reject)
   })
 }
 
 /** @param onFailure is told why the life ended, if it ends before it has begun */
 async function begin(
   options: EngineOptions,
+  clock: LifeClock,
   disk: Disk,
   header: QueueHeader,
   tail: JournalTail,
@@ -75,6 +79,7 @@ async function begin(
   let begun = false
   const life = new Life((error) => {
     engine?.stop()
+    clock.stop()
     disk.abandon()
     if (!begun) return onFailure(error)
     const tell = (): void => {

@@ -58,7 +58,7 @@ export class Runner {
     return this.#ring.length
   }
 
-  /** Is there something to be read before what is handed over? Only then is `readFrom` behind. */
+  /** Is there something to be read, before what is handed over? */
   get isBehind(): boolean {
     return this.#readFrom < this.#missedEnd
   }
@@ -102,9 +102,10 @@ export class Runner {
     if (this.#ring.length === 0 && !this.isBehind) this.readTo(end)
   }
 
-  /** The first one that is not started in order, whether it may be started or not. */
-  get head(): Candidate | undefined {
-    return this.#ring.peek()
+  /** The first one in memory for which this holds, whether it may be started or not. */
+  find(holds: (candidate: Candidate) => boolean): Candidate | undefined {
+    for (let i = 0; i < this.#ring.length; i++) if (holds(this.#ring.at(i)!)) return this.#ring.at(i)
+    return undefined
   }
 
   /** The next one to start, if the log is trusted behind it. */

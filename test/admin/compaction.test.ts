@@ -86,6 +86,21 @@ test('data that is held by one message of many goes, though the envelopes are fe
   })
 })
 
+test('data goes also when the message that stays has its own in a file', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open(patient)
+    const data = mail('x'.repeat(900).concat('\r\n').repeat(4))
+    const { id } = await queue.submit({ ...submission('a@example.net', data.repeat(4)), sender: keepOne(0) })
+    const submitted = Array.from({ length: 100 }, () =>
+      queue.submit({ ...submission('a@example.net', data), sender: keepOne(1) }),
+    )
+    await Promise.all(submitted)
+    await queue.hold({ all: true })
+    expect(await deleteAllButFirst(stage)).toEqual([id])
+    expect(await stage.spoolFiles()).toHaveLength(1)
+  })
+})
+
 test('a crash at any time of a compaction leaves each message on hold once', async () => {
   for (const afterMs of [1, 5, 20, 50, 120, 300, 700, 1500, 3000])
     await simulated(async (stage) => {

@@ -4,7 +4,17 @@ import type { FlushOptions } from '../../src/admin/flush.js'
 import type { QueueOptions } from '../../src/engine/options.js'
 import type { Selector } from '../../src/engine/selector.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import { codeOf, deferred, delivered, failed, mail, stages, submission, type Stage } from '../engine/stage.js'
+import {
+  codeOf,
+  deferred,
+  delivered,
+  failed,
+  gate,
+  mail,
+  stages,
+  submission,
+  type Stage,
+} from '../engine/stage.js'
 
 const all: Selector = { all: true }
 const none = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
@@ -383,6 +393,40 @@ test('a flush that is aborted while it waits for its pace stops at once', async 
     abort.abort()
     expect(await flushed).toBe('VERB_ABORTED')
     expect(stage.clock.monotonicMs() - startedAt).toBeLessThan(100_000)
+  })
+})
+
+test('a verb that is aborted while it waits for an attempt stops at once, and its order is carried out', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    const { open, transports } = gate()
+    const queue = await stage.open({ ...patient, transports })
+    await queue.submit(submission())
+    await stage.until('it is attempted', () => queue.stats().activeCount === 1)
+    const abort = new AbortController()
+    const held = codeOf(queue.expire(all, { signal: abort.signal }))
+    await new Promise<void>((resolve) => stage.clock.after(1000, resolve))
+    const abortedAt = stage.clock.monotonicMs()
+    abort.abort()
+    expect(await held).toBe('VERB_ABORTED')
+    expect(stage.clock.monotonicMs() - abortedAt).toBeLessThan(100_000)
+    open()
+    await stage.until('it has ended', () => stage.isEmpty())
+  })
+})
+
+test('a flush that is aborted while it waits for room stops at once', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 3)
+    const queue = await stage.open({ ...patient, transports: gate().transports, activeCountMax: 1 })
+    const abort = new AbortController()
+    const flushed = codeOf(queue.flush(all, { perSecond: Infinity, signal: abort.signal }))
+    await stage.until('one is attempted', () => queue.stats().activeCount === 1)
+    const abortedAt = stage.clock.monotonicMs()
+    abort.abort()
+    expect(await flushed).toBe('VERB_ABORTED')
+    expect(stage.clock.monotonicMs() - abortedAt).toBeLessThan(100_000)
   })
 })
 

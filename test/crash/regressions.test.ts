@@ -127,6 +127,11 @@ test('a lane in the journal that no policy names any more is not retired while a
   expect(lines(findings)).toEqual([])
 })
 
+test('who is given up on behind a crash that took his delivery may be named by a report', async () => {
+  const { findings } = await randomRun({ seed: 81319, op: 80 })
+  expect(lines(findings)).toEqual([])
+})
+
 test('the file of a cut-off submission does not come back for good', async () => {
   const live = async (image?: DiskImage): Promise<QueueLife> => {
     const kept = image === undefined ? {} : { image }

@@ -49,6 +49,26 @@ test('mail on hold keeps no process alive', () => {
   expect(ended).toEqual({ stdout: 'attempt 0\n1\n', status: 0 })
 })
 
+test('a crash lets go of a flush that waits for its pace, and of what is to be tried again in a minute', () => {
+  const ended = run(`const policy = { ...fixedRetry([3_600_000]), decide: () => { throw new Error('none') } }
+    const queue = await open({ retry: policy })
+    const warned = new Promise((resolve) => queue.once('warning', resolve))
+    await queue.submit(message)
+    await warned
+    queue.crash()
+    const next = await open({ retry: fixedRetry([3_600_000]) })
+    await new Promise((resolve) => next.once('requeued', resolve))
+    for (let i = 0; i < 2; i++) {
+      const requeued = new Promise((resolve) => next.once('requeued', resolve))
+      await next.submit(message)
+      await requeued
+    }
+    next.flush({ all: true }, { perSecond: 0.01 }).catch(({ code }) => console.log(code))
+    setTimeout(() => next.crash(), 300)`)
+  expect(ended.status).toBe(0)
+  expect(ended.stdout).toContain('QUEUE_CRASHED')
+})
+
 test('a crash lets go of the process at once', () => {
   const ended = run(`const queue = await open({ retry: fixedRetry([3_600_000]) })
     queue.on('requeued', () => queue.crash())

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { Submission } from '../../src/engine/submission.js'
-import { codeOf, deferred, delivered, mail, real, stages, submission } from './stage.js'
+import { codeOf, deferred, delivered, failed, mail, real, simulated, stages, submission } from './stage.js'
 
 const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknown>>, string])[] = [
   ['a recipient that is no address', { recipients: ['grace@example.net', 'nobody'] }, 'ADDRESS_INVALID'],
@@ -178,6 +178,34 @@ describe.each(stages)('on the %s disk', (_, run) => {
       })
     })
   })
+})
+
+test('what is accepted can be deferred within the journal beside the report on what failed', async () => {
+  const codes = new Set<string>()
+  const header = mail().replace('\r\n\r\n', `\r\n${'X-Header: of the message\r\n'.repeat(180)}\r\n`)
+  for (let recipientCount = 16; recipientCount <= 28; recipientCount++)
+    await simulated(
+      async (stage) => {
+        stage.answer = (recipient, { attempts }) => {
+          if (recipient.startsWith('r0.')) return failed
+          return recipient.startsWith('r') && attempts === 0
+            ? { ...deferred, reason: `${recipient.slice(0, 3)} ${'€'.repeat(490)}` }
+            : delivered
+        }
+        const queue = await stage.open({ layout: 'single' })
+        const recipients = Array.from({ length: recipientCount }, (_, i) => `r${i}.${'a'.repeat(480)}@b.test`)
+        const code = await codeOf(queue.submit(submission(recipients, header)))
+        codes.add(code)
+        if (code !== 'accepted') return
+        await stage.until(
+          'the others and the report are delivered',
+          () => stage.told('delivered').length === recipientCount,
+        )
+        expect(stage.warnings).toEqual([])
+      },
+      { queue: { laneSegmentBytes: 16 * 4096 } },
+    )
+  expect([...codes].sort()).toEqual(['MESSAGE_TOO_LARGE', 'accepted'])
 })
 
 test('a signal aborts a submission of large data until it is appended', async () => {
