@@ -162,3 +162,8 @@ test('the file of a cut-off submission does not come back for good', async () =>
   await last.run(5000)
   expect(spooled(last)).toEqual([])
 })
+
+test('mail is not tried early when the clock is set back again', async () => {
+  const { findings } = await randomRun({ seed: 114, op: 75 })
+  expect(lines(findings)).toEqual([])
+})
