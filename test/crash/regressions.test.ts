@@ -167,3 +167,13 @@ test('mail is not tried early when the clock is set back again', async () => {
   const { findings } = await randomRun({ seed: 114, op: 75 })
   expect(lines(findings)).toEqual([])
 })
+
+test('no attempt begins while the outcomes of others wait for room', async () => {
+  for (const [seed, op] of [
+    [574, 114],
+    [104, 112],
+  ] as const) {
+    const { findings } = await randomRun({ seed, op })
+    expect(lines(findings)).toEqual([])
+  }
+})
