@@ -177,3 +177,8 @@ test('no attempt begins while the outcomes of others wait for room', async () =>
     expect(lines(findings)).toEqual([])
   }
 })
+
+test('no room is made in a lane that is on its way out', async () => {
+  const { findings } = await randomRun({ seed: 1929, op: 97 })
+  expect(lines(findings)).toEqual([])
+})
