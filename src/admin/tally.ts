@@ -13,7 +13,7 @@ export interface VerbResult {
 }
 
 export interface VerbOptions {
-  /** Stops between messages: what is done stays done. */
+  /** Stops between messages, also while none matches: what is done stays done. */
   readonly signal?: AbortSignal
   /** Told now and then how far it has come. */
   readonly onProgress?: (soFar: VerbResult) => void
@@ -28,6 +28,10 @@ export class Tally {
 
   constructor(options: VerbOptions) {
     this.#options = options
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal
   }
 
   get result(): VerbResult {
