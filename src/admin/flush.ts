@@ -54,7 +54,11 @@ async function startAll(
   revive(opened, selector)
   const pace = new Pace(opened, perSecond)
   const trust = (): Promise<void> => engine.checkpoint()
-  for await (const batch of selected(parts, selector, { trust, isAsked: isDeferred })) {
+  for await (const batch of selected(parts, selector, {
+    trust,
+    isAsked: isDeferred,
+    signal: options.signal,
+  })) {
     for (const found of batch) {
       if (found.kind === 'active') continue
       await pace.next(options.signal)

@@ -89,7 +89,8 @@ class Pass {
     const { journal } = parts
     try {
       const trust = (): Promise<void> => engine.checkpoint()
-      for await (const batch of selected(parts, this.#selector, { trust, isAsked: this.#verb.isAsked })) {
+      const walk = { trust, isAsked: this.#verb.isAsked, signal: this.#tally.signal }
+      for await (const batch of selected(parts, this.#selector, walk)) {
         const done = await Promise.allSettled(batch.map((found) => this.#one(found)))
         for (const one of done) if (one.status === 'rejected') throw one.reason
         // So memory is bounded by one batch, and the disk sets the pace.

@@ -13,8 +13,8 @@ export interface VerbResult {
 }
 
 export interface VerbOptions {
-  /** Stops between messages: what is done stays done, and messages that are being attempted are not waited for: what was ordered for
-   * them is done when their attempts have ended. */
+  /** Stops between messages, also while none matches: what is done stays done, and messages that are being attempted are not waited for:
+   * what was ordered for them is done when their attempts have ended. */
   readonly signal?: AbortSignal
   /** Told now and then how far it has come. */
   readonly onProgress?: (soFar: VerbResult) => void
@@ -29,6 +29,10 @@ export class Tally {
 
   constructor(options: VerbOptions) {
     this.#options = options
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal
   }
 
   get result(): VerbResult {

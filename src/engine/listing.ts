@@ -89,6 +89,7 @@ export async function* selected(
 ): AsyncGenerator<readonly Selected[]> {
   checkSelector(selector)
   parts.life.check()
+  checkAborted(signal)
   const active = selectsActive(selector) ? Array.from(parts.active.messages()) : []
   const stretches = Array.from(parts.lanes)
     .filter((lane) => !lane.isRetired && selectsLane(selector, lane) && isAsked(lane))
@@ -127,13 +128,16 @@ async function* inStretch(
 ): AsyncGenerator<readonly Selected[]> {
   const { lane } = stretch
   for await (const batch of stretch.batches(trust)) {
-    if (signal?.aborted === true)
-      throw new WaybillError('VERB_ABORTED', 'the listing was aborted', {}, signal.reason)
+    checkAborted(signal)
     const found: Selected[] = []
     for (const message of batch)
       if (await matchesWaiting(parts, message, selector)) found.push({ kind: 'waiting', lane, message })
     if (found.length > 0) yield found
   }
+}
+
+function checkAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new WaybillError('VERB_ABORTED', 'it was aborted', {}, signal.reason)
 }
 
 function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<void> {

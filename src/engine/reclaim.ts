@@ -39,7 +39,9 @@ export class Reclaim {
     this.#retry = options.clock.after(retryMs, () => {
       this.#retry = undefined
       life.run(journal.refill())
-      for (const { logs } of lanes) {
+      for (const { logs, isRetired } of lanes) {
+        // Its directories go with it.
+        if (isRetired) continue
         if (logs?.envelopes.diskFull === true) logs.envelopes.extend()
         if (logs?.data.diskFull === true) logs.data.extend()
       }

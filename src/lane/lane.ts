@@ -50,9 +50,8 @@ export class Lane {
   userCount = 0
   /** A checkpoint was captured that does not name it any more: it is empty, and goes when that is durable. */
   isRetired = false
-  /** How far the wall clock is known to have been set back since envelopes were appended that still wait, milliseconds; 0 when those
-   * that are met were appended since. */
-  #setBackMs = 0
+  /** How far the wall clock is known to have been set back, milliseconds, and the time of the envelope that showed it. */
+  #setBack = { byMs: 0, shownAtMs: 0 }
   /** The runner met damage: the lane stands still until the operator decides. */
   damage: Error | undefined
 
@@ -74,14 +73,17 @@ export class Lane {
 
   /** Milliseconds until a candidate is due, 0 when it is. It waits at most its interval by the monotonic clock, wherever the
    * wall clock steps. */
-  waitMs(candidate: Candidate, wallMs: number, monotonicMs: number): number {
-    // Appended in the future: the clock was set back since, by as much as the ones before it showed.
-    const isAhead = candidate.timeMs > wallMs
-    if (!isAhead) this.#setBackMs = 0
-    const byWall = candidate.timeMs + this.intervalMs - wallMs - this.#setBackMs
-    const byMonotonic = this.intervalMs - (monotonicMs - candidate.seenAtMs)
-    if (isAhead && byMonotonic <= 0 && byWall > 0) this.#setBackMs += byWall
-    return Math.max(0, Math.min(byWall, byMonotonic))
+  waitMs({ timeMs, seenAtMs }: Candidate, wallMs: number, monotonicMs: number): number {
+    const byWall = timeMs + this.intervalMs - wallMs
+    const byMonotonic = this.intervalMs - (monotonicMs - seenAtMs)
+    // Appended in the future: the clock was set back since. What comes behind one that was not, was not appended by that clock either.
+    const isAhead = timeMs > wallMs
+    if (!isAhead) this.#setBack = { byMs: 0, shownAtMs: 0 }
+    else if (byMonotonic <= 0) this.#setBack = { byMs: byWall, shownAtMs: timeMs }
+    // Appended by the clock of the one that showed how far it was set back: it is due as long after that one as it was appended. One with
+    // an earlier time was appended by a clock that had been set back by then.
+    const isKnown = isAhead && timeMs >= this.#setBack.shownAtMs
+    return Math.max(0, Math.min(isKnown ? byWall - this.#setBack.byMs : byWall, byMonotonic))
   }
 
   /** Everything in it was started, up to its end. */

@@ -123,11 +123,13 @@ export class JournalWriter {
   /** May a group of this size be appended on this claim, as the disk stands? 'wait' when a segment is still being made. */
   room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
     const leaves = this.#commits.leavesSegment(groupBytes)
+    const entered = this.#commits.segmentIndex - this.#fileIndex
+    // On a full disk outcomes may have entered a segment that is not made: what follows them there is durable as late as they are.
+    const isThere = entered === 0 || this.#next.hasSpare
     // A segment that the reserve was broken for is not new mail's, even where it would fit.
-    if (!leaves && claim !== 'new mail') return 'yes'
+    if (!leaves && isThere && claim !== 'new mail') return 'yes'
     const { pool } = this.#options
     // Segments that were entered and are not there yet will take theirs first.
-    const entered = this.#commits.segmentIndex - this.#fileIndex
     const left = (this.#next.hasSpare ? 1 : 0) + pool.readyCount - entered - (leaves ? 1 : 0)
     if (left >= sparesKept[claim]) return 'yes'
     return pool.diskFull ? 'no' : 'wait'

@@ -117,10 +117,12 @@ export async function runToEnd(life: QueueLife, workload: Workload): Promise<voi
 
 /** Nothing is left to happen, but with what is on hold, or not to be attempted in this life. */
 async function checkEnd(life: QueueLife, workload: Workload): Promise<void> {
-  const { model, unansweredCount } = life
+  const { model } = life
+  const { unansweredCount } = life.callers
   if (unansweredCount > 0) model.violate('O8', `${unansweredCount} submissions and orders are never answered`)
+  life.moments.forget()
   if (!canEnd(workload)) return life.list()
-  if (life.releaseAll()) await life.run(2 * longMs)
+  if (life.callers.releaseAll()) await life.run(2 * longMs)
   if (life.world.stopped || life.ended !== undefined) return
   model.drained(workload.warningAgesMs?.length ?? 0)
   await life.list()

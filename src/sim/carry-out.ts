@@ -1,21 +1,26 @@
 /** A workload's order as the call of the queue that it stands for: each verb of the face is named here, or the compiler says so. */
-import type { VerbResult } from '../admin/tally.js'
+import type { VerbOptions, VerbResult } from '../admin/tally.js'
 import type { Selector } from '../engine/selector.js'
 import type { Queue } from '../queue/queue.js'
 import { domainOf, otherNexthop, type VerbName, type VerbStep } from './workload.js'
 
-export const carryOut = (queue: Queue, verb: VerbName, selector: Selector): Promise<VerbResult> => {
+export const carryOut = (
+  queue: Queue,
+  verb: VerbName,
+  selector: Selector,
+  options: VerbOptions,
+): Promise<VerbResult> => {
   switch (verb) {
     case 'reroute':
-      return queue.reroute(selector, { nexthop: otherNexthop })
+      return queue.reroute(selector, { nexthop: otherNexthop }, options)
     case 'flush':
-      return queue.flush(selector, { perSecond: 1000 })
+      return queue.flush(selector, { ...options, perSecond: 1000 })
     case 'hold':
     case 'release':
     case 'requeue':
     case 'delete':
     case 'expire':
-      return queue[verb](selector)
+      return queue[verb](selector, options)
   }
 }
 
@@ -39,6 +44,8 @@ export function selectorOf({ sender, by = 'sender' }: VerbStep, { id, recipients
       return { sender, recipient: last }
     case 'nexthop':
       return { sender, nexthop: domainOf(last) }
+    case 'domain':
+      return { nexthop: domainOf(last) }
     case 'lane':
       return { sender, lane: 'deferred' }
   }

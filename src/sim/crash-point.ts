@@ -19,7 +19,7 @@ export function crashPoint(
   { n, operation }: NumberedOperation,
   power: CrashOptions | undefined,
 ): CrashPoint {
-  if (life.world.order === 'fifo') life.model.crashed(life.world.nowMs)
+  life.model.crashed(life.world.nowMs)
   return {
     n,
     operation: describeOperation(operation),

@@ -82,9 +82,9 @@ export async function exhaust(workload: Workload, options: ExhaustOptions): Prom
     })),
   }
   for (const point of points) {
-    await crashAt(workload, options, point, result)
     if (result.findings.length >= findingsMax || (options.untilFirst === true && result.findings.length > 0))
       break
+    await crashAt(workload, options, point, result)
   }
   return result
 }

@@ -7,8 +7,11 @@ import {
   afterwards,
   carried,
   changedPolicy,
+  clockIsSet,
+  crowdOnHold,
   crowded,
   everything,
+  givenUp,
   inOneLog,
   manyRecipients,
   onlyAccepts,
@@ -32,6 +35,9 @@ export const huntNames = [
   'accepting between',
   'many recipients',
   'changed',
+  'clock is set',
+  'given up',
+  'crowd on hold',
   'one log',
   'second crash',
 ] as const
@@ -62,6 +68,12 @@ export async function hunt(name: HuntName, seed: number): Promise<HuntResult> {
       return crashes(manyRecipients, seed)
     case 'changed':
       return crashes(inOneLog(carried), seed, { after: changedPolicy(carried) })
+    case 'clock is set':
+      return crashes(clockIsSet, seed)
+    case 'given up':
+      return crashes(givenUp, seed)
+    case 'crowd on hold':
+      return crashes(crowdOnHold, seed, { every: 13, power: { statesMax: 2, randomStates: 1 } })
     case 'one log':
       return crashes(inOneLog(everything), seed)
     case 'second crash':

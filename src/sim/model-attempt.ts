@@ -11,16 +11,20 @@ export interface Attempt {
   readonly attempts: number
   readonly nexthop: string
   readonly wallMs: number
+  /** Monotonic. */
+  readonly nowMs: number
+}
+
+/** When it is: the life, and its instant. */
+interface Now {
+  readonly life: number
+  readonly steadyMs: number
 }
 
 /** @returns recipients who had been delivered, in an earlier life that forgot */
-export function judgeAttempt(
-  message: ModelMessage,
-  attempt: Attempt,
-  life: number,
-  violate: Violate,
-): number {
+export function judgeAttempt(message: ModelMessage, attempt: Attempt, now: Now, violate: Violate): number {
   const { name } = message
+  const { life } = now
   if (message.state === 'refused') violate('O5', `${name} was refused and is attempted`)
   if (message.state === 'gone') violate('O5', `${name} was not there after a recovery and is back`)
   if (message.state === 'asked' && message.askedInLife === life)
@@ -33,6 +37,7 @@ export function judgeAttempt(
     violate('O4', `${name} had ended in this life and is attempted again`)
   // A later life has it and acts on it: it made sure of that first.
   if (message.state === 'asked') message.state = 'settled'
+  message.wasOld = false
   let duplicateCount = 0
   for (const address of attempt.recipients) {
     const recipient = message.recipients.get(address)
@@ -41,7 +46,7 @@ export function judgeAttempt(
       continue
     }
     if (recipient.deliveryCount > 0) duplicateCount++
-    judgeRecipient(name, recipient, attempt, life, violate)
+    judgeRecipient(name, recipient, attempt, now, violate)
   }
   return duplicateCount
 }
@@ -49,8 +54,8 @@ export function judgeAttempt(
 function judgeRecipient(
   name: string,
   recipient: ModelRecipient,
-  { attempts, wallMs }: Attempt,
-  life: number,
+  { attempts }: Attempt,
+  { life, steadyMs }: Now,
   violate: Violate,
 ): void {
   const { address } = recipient
@@ -65,11 +70,27 @@ function judgeRecipient(
   }
   if (attempts < recipient.attemptsMin)
     violate('O6', `${name} forgot an attempt: ${attempts} were made, ${recipient.attemptsMin} are durable`)
-  if (wallMs < recipient.notBeforeMs)
+  if (steadyMs < recipient.notBeforeMs)
     violate(
       'O6',
-      `${address} of ${name} is attempted ${recipient.notBeforeMs - wallMs} ms before its retry is due`,
+      `${address} of ${name} is attempted ${recipient.notBeforeMs - steadyMs} ms before its retry is due`,
     )
+}
+
+/** Mail waits no longer than its interval by the monotonic clock, wherever the wall clock goes, while it is not on hold. */
+export function judgeWait(
+  { name, recipients, mayBeHeld }: ModelMessage,
+  attempt: Attempt,
+  { life, waitMsMax }: { readonly life: number; readonly waitMsMax: number },
+  violate: Violate,
+): void {
+  if (mayBeHeld) return
+  for (const address of attempt.recipients) {
+    const recipient = recipients.get(address)
+    if (recipient === undefined || recipient.life === 0) continue
+    const waitedMs = attempt.nowMs - (recipient.life === life ? recipient.answeredAtMs : 0)
+    if (waitedMs > waitMsMax) violate('O6', `${address} of ${name} has waited ${waitedMs} ms for its retry`)
+  }
 }
 
 /** What came of an attempt, as the engine has recorded it. */

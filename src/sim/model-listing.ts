@@ -27,6 +27,7 @@ export function judgeListing(
     if (message.state === 'asked' && message.askedInLife !== life) message.state = 'gone'
     return
   }
+  if (message.state === 'refused') violate('O5', `${name} was refused and is listed`)
   if (message.state === 'asked') message.state = 'settled'
   if (message.state === 'gone') violate('O5', `${name} was not there after a recovery and is listed`)
   message.finished = false

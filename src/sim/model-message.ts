@@ -38,15 +38,17 @@ export interface ModelMessage {
   readonly name: string
   readonly sender: string
   readonly data: Buffer | undefined
-  /** The life in which it was asked for, and the wall time. */
+  /** The life in which it was asked for, and the wall time: the earliest from which its age may count. */
   readonly askedInLife: number
-  readonly askedAtMs: number
+  askedAtMs: number
   readonly recipients: Map<string, ModelRecipient>
   state: SubmissionState
   id: string | undefined
   /** It was said to be finished, in this life; and that was durable. */
   finished: boolean
   finishedInLife: number
+  /** It was old enough to be given up when the clock was set back, and may have been since. */
+  wasOld: boolean
   /** It ended when it was old enough to be given up. */
   expired: boolean
   finishedDurably: boolean
@@ -54,14 +56,15 @@ export interface ModelMessage {
   readonly about: string | undefined
   names: ReportNames | undefined
   checksum: number | undefined
-  /** Orders of this life that are not settled, and how many there ever were. */
+  /** Orders of this life that are not settled. */
   readonly orders: Ordered[]
-  orderCount: number
   /** It may be on hold; it is, and nobody has ordered otherwise since. */
   mayBeHeld: boolean
   held: boolean
   /** It may have been made new: what its sender was told once may be told again. */
   mayBeNew: boolean
+  /** It may go another way than its recipients' addresses say. */
+  mayBeRerouted: boolean
   /** It ended while it was ordered to be deleted. */
   deleted: boolean
   /** Where it goes, since it was durably rerouted. */
@@ -70,8 +73,8 @@ export interface ModelMessage {
 
 export interface Ordered {
   readonly verb: VerbName
-  /** The how manieth order for the message it is. */
-  readonly n: number
+  /** No other order for the message was under way at any time of its own. */
+  isAlone: boolean
 }
 
 export function newMessage(
@@ -85,15 +88,16 @@ export function newMessage(
     id: undefined,
     finished: false,
     finishedInLife: 0,
+    wasOld: false,
     expired: false,
     finishedDurably: false,
     names: undefined,
     checksum: undefined,
     orders: [],
-    orderCount: 0,
     mayBeHeld: false,
     held: false,
     mayBeNew: false,
+    mayBeRerouted: false,
     deleted: false,
     nexthop: undefined,
   }
@@ -114,5 +118,5 @@ const newRecipient = (address: string): ModelRecipient => ({
 export function copyMessage(message: ModelMessage): ModelMessage {
   const recipients = new Map<string, ModelRecipient>()
   for (const [address, recipient] of message.recipients) recipients.set(address, { ...recipient })
-  return { ...message, recipients, orders: [...message.orders] }
+  return { ...message, recipients, orders: message.orders.map((ordered) => ({ ...ordered })) }
 }

@@ -11,12 +11,18 @@ export const isOrdered = ({ orders }: ModelMessage, verb: VerbName): boolean =>
 export const movesTime = (verb: VerbName): boolean =>
   verb === 'release' || verb === 'requeue' || verb === 'reroute' || verb === 'flush'
 
-export function order(message: ModelMessage, verb: VerbName): void {
-  message.orders.push({ verb, n: ++message.orderCount })
+/** @param wallMs now */
+export function order(message: ModelMessage, verb: VerbName, wallMs: number): void {
+  for (const other of message.orders) other.isAlone = false
+  message.orders.push({ verb, isAlone: message.orders.length === 0 })
   if (verb === 'hold') message.mayBeHeld = true
   if (verb === 'release' || verb === 'requeue') message.held = false
   if (verb === 'requeue' || verb === 'reroute') message.nexthop = undefined
-  if (verb === 'requeue') message.mayBeNew = true
+  if (verb === 'reroute') message.mayBeRerouted = true
+  if (verb === 'requeue') {
+    message.mayBeNew = true
+    message.askedAtMs = Math.min(message.askedAtMs, wallMs)
+  }
   if (!movesTime(verb)) return
   for (const recipient of message.recipients.values()) {
     recipient.notBeforeMs = 0
@@ -37,7 +43,7 @@ function takeOrder({ orders }: ModelMessage, verb: VerbName): Ordered | undefine
 export function obey(message: ModelMessage, verb: VerbName): void {
   const settled = takeOrder(message, verb)
   // Of orders that were under way together nobody knows which came last.
-  if (message.orders.length > 0 || settled!.n !== message.orderCount) return
+  if (settled?.isAlone !== true) return
   if (verb === 'hold') message.held = true
   if (verb === 'reroute') message.nexthop = otherNexthop
 }

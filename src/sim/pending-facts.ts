@@ -10,7 +10,7 @@ export interface Fact {
   /** The message's, in the model. */
   readonly name: string
   readonly recipients: readonly string[]
-  /** Of a deferral: the wall time of the next attempt, and the attempts until then. */
+  /** Of a deferral: the steady time of the next attempt, and the attempts until then. */
   readonly notBeforeMs: number
   readonly attempts: number
 }

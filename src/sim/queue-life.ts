@@ -1,27 +1,28 @@
 /** One life of a real queue on a simulated disk, watched by a model.
  * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
-import type { VerbResult } from '../admin/tally.js'
 import type { Route } from '../engine/options.js'
 import { openQueue } from '../queue/open.js'
 import type { Queue } from '../queue/queue.js'
 import { isWaybillError } from '../errors.js'
-import { carryOut, selectorOf } from './carry-out.js'
+import { Callers } from './callers.js'
 import type { DiskImage } from './disk-image.js'
 import { textOf } from './error-text.js'
 import type { Fault } from './faults.js'
 import type { Listed } from './model-listing.js'
 import { listen } from './listen.js'
+import { Moments } from './moment.js'
 import type { QueueModel } from './queue-model.js'
 import { ScriptedTransport } from './scripted-transport.js'
 import { SimDisk, type NumberedOperation } from './sim-disk.js'
-import { contentOf, handedOver } from './submission-form.js'
 import {
   delivers,
   domainOf,
+  longestWaitMs,
   retryOf,
   unroutableDomain,
   type Step,
   type VerbStep,
+  type WallStep,
   type Workload,
 } from './workload.js'
 import { SimWorld } from './world.js'
@@ -52,6 +53,8 @@ export class QueueLife {
   readonly disk: SimDisk
   readonly model: QueueModel
   readonly transport: ScriptedTransport
+  readonly callers: Callers
+  readonly moments: Moments
   queue: Queue | undefined
   /** Why the queue ended by itself, if it did. */
   ended: { readonly error: unknown } | undefined
@@ -62,7 +65,6 @@ export class QueueLife {
   /** Its recovery has come to an end. */
   recovered = false
   recoveredCount = 0
-  #unanswered = 0
   #openGate: () => void = () => undefined
   readonly #options: LifeOptions
 
@@ -70,8 +72,15 @@ export class QueueLife {
     const { seed, order, model, image, wallStartMs, faults, workload } = options
     this.#options = options
     this.model = model
-    model.beginLife(delivers(workload))
+    model.beginLife({
+      delivers: delivers(workload),
+      waitMsMax: waitMsMaxOf(options),
+      isInOrder: order === 'fifo',
+      isShortOfRoom: workload.roomBytes !== undefined,
+    })
     this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
+    this.moments = new Moments(this.world)
+    this.callers = new Callers(this)
     this.disk = new SimDisk(this.world, {
       ...(image === undefined ? {} : { image }),
       ...(faults === undefined ? {} : { faults }),
@@ -94,6 +103,7 @@ export class QueueLife {
   async open(): Promise<boolean> {
     const { workload } = this.#options
     const { world } = this
+    for (const step of workload.wallSteps ?? []) this.moments.at(step.at, () => this.#stepWall(step))
     try {
       const queue = await world.settle(
         openQueue('queue', {
@@ -120,82 +130,11 @@ export class QueueLife {
 
   /** Plans the steps: each is submitted, or ordered, when its time has come. */
   plan(steps: readonly Step[], verbs: readonly VerbStep[] = []): void {
-    for (const verb of verbs) this.world.clock.after(verb.atMs, () => this.order(verb))
-    for (const step of steps)
-      if (step.atMs === 0) this.submit(step)
-      else this.world.clock.after(step.atMs, () => this.submit(step))
+    this.callers.plan(steps, verbs)
   }
 
   submit(step: Step): void {
-    if (this.queue === undefined || this.ended !== undefined) return
-    const { sender, recipients, form } = step
-    const { model } = this
-    model.asked(sender, recipients, contentOf(step), this.world.clock.wallMs())
-    this.#unanswered++
-    this.queue.submit({ sender, recipients, data: handedOver(step) }).then(
-      ({ id }) => {
-        this.#unanswered--
-        model.settled(sender, id)
-        if (form === 'cut') model.violate('O5', `${sender} was cut off and is accepted`)
-      },
-      (error: unknown) => {
-        this.#unanswered--
-        // A failed device and the end of a life leave it open whether the message is there.
-        if (!isOpen(error)) model.refused(sender)
-        const isExpected = form === 'cut' && (isOpen(error) || isWaybillError(error, 'DATA_INCOMPLETE'))
-        if (!isExpected && !this.mayAnswer(error))
-          model.violate('O8', `${sender} is refused: ${textOf(error)}`)
-      },
-    )
-  }
-
-  order(step: VerbStep): void {
-    const { queue, model } = this
-    const { verb, sender, by } = step
-    if (queue === undefined || this.ended !== undefined) return
-    if (by === 'all') {
-      const settled = model.orderedAll(verb)
-      this.#obey(carryOut(queue, verb, { all: true }), settled)
-      return
-    }
-    // A verb looks at the queue when recovery has ended: what is submitted meanwhile may be meant or not.
-    const meant = model.meant(sender)
-    if (meant === undefined) return
-    model.ordered(sender, verb)
-    this.#obey(carryOut(queue, verb, selectorOf(step, meant)), (result) =>
-      model.obeyed(sender, verb, result.messageCount),
-    )
-  }
-
-  /** What may be on hold goes on. @returns false when there can be nothing */
-  releaseAll(): boolean {
-    const { queue, model } = this
-    if (queue === undefined || this.ended !== undefined || !model.mayHold) return false
-    this.order({ atMs: 0, verb: 'release', sender: '', by: 'all' })
-    return true
-  }
-
-  /** Submissions and orders that nobody has answered. */
-  get unansweredCount(): number {
-    return this.#unanswered
-  }
-
-  #obey(work: Promise<VerbResult>, then: (result: VerbResult) => void): void {
-    const { model } = this
-    this.#unanswered++
-    work.then(
-      (result) => {
-        this.#unanswered--
-        if (result.failedCount > 0 && !this.mayCrash)
-          model.violate('O8', `a verb could not read ${result.failedCount} messages`)
-        then(result)
-      },
-      (error: unknown) => {
-        this.#unanswered--
-        if (!isOpen(error) && !this.mayAnswer(error))
-          model.violate('O8', `a verb is refused: ${textOf(error)}`)
-      },
-    )
+    this.callers.submit(step)
   }
 
   /** Spare segments that the queue counts. */
@@ -279,7 +218,14 @@ export class QueueLife {
     this.endedAtMs = this.world.clock.wallMs()
   }
 
+  #stepWall({ byMs }: WallStep): void {
+    const { clock } = this.world
+    this.model.clockStepped(byMs, clock.wallMs(), this.#options.workload.lifetimeMs)
+    clock.stepWall(byMs)
+  }
+
   #before(call: NumberedOperation): void {
+    this.moments.beforeCall()
     const { onOperation } = this.#options
     if (onOperation === undefined) return
     this.noteDurable()
@@ -293,6 +239,11 @@ function routeOf(recipient: string): Route {
   return { transport: 'scripted', nexthop }
 }
 
-/** Nobody knows what has been done. */
-const isOpen = (error: unknown): boolean =>
-  isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')
+/** What a retry may wait for beside its interval: a checkpoint, the attempts of others, and room among the active. */
+const otherWaitsMsMax = 30_000
+
+/** While a call is under way, time stands still only where calls take effect in order; a device that fails is asked again later. */
+function waitMsMaxOf({ order, workload, mayCrash }: LifeOptions): number {
+  if (order !== 'fifo' || workload.roomBytes !== undefined || mayCrash === true) return Infinity
+  return longestWaitMs(workload) + otherWaitsMsMax
+}

@@ -6,14 +6,16 @@
  * submission that was not settled may be there or not. Nothing else. */
 import { crc32 } from '../base/checksum.js'
 import type { Meant } from './carry-out.js'
-import { judgeAttempt, judgeHaste, noteOutcome, type Attempt } from './model-attempt.js'
+import { judgeAttempt, judgeHaste, judgeWait, noteOutcome, type Attempt } from './model-attempt.js'
 import { judgeListing, type Listed } from './model-listing.js'
 import { copyMessage, newMessage, type ModelMessage, type ReportNames } from './model-message.js'
-import { dropOrder, isOrdered, movesTime, obey, order } from './model-orders.js'
+import { isOrdered, movesTime } from './model-orders.js'
 import { judgeEnd } from './model-end.js'
+import { anyLife, type LifeFacts } from './model-life.js'
+import { OrderBook } from './order-book.js'
 import { believe, PendingFacts } from './pending-facts.js'
+import { SteadyTime } from './steady-time.js'
 import type { Violate, Violation } from './violation.js'
-import type { VerbName } from './workload.js'
 
 /** Violations of one run that are kept: the first says what is wrong. */
 const violationsMax = 20
@@ -26,10 +28,8 @@ export class QueueModel {
   readonly #messages = new Map<string, ModelMessage>()
   readonly #names = new Map<string, string>()
   #pending = new PendingFacts()
-  /** Whether anything may be attempted in this life. */
-  #delivers = true
-  /** Orders of this life for every message, that are not settled. */
-  #wide: VerbName[] = []
+  #steady = new SteadyTime()
+  #life: LifeFacts = anyLife
 
   /** The same knowledge, to go on from in another branch. */
   copy(): QueueModel {
@@ -37,8 +37,8 @@ export class QueueModel {
     for (const [name, message] of this.#messages) copy.#messages.set(name, copyMessage(message))
     for (const [id, name] of this.#names) copy.#names.set(id, name)
     copy.#pending = this.#pending.copy()
-    copy.#delivers = this.#delivers
-    copy.#wide = [...this.#wide]
+    copy.#steady = this.#steady.copy()
+    copy.#life = this.#life
     copy.violations.push(...this.violations)
     copy.duplicateCount = this.duplicateCount
     copy.life = this.life
@@ -49,15 +49,33 @@ export class QueueModel {
     if (this.violations.length < violationsMax) this.violations.push({ oracle, text })
   }
 
+  readonly orders: OrderBook = new OrderBook(
+    this.#messages,
+    (name, verb) => {
+      if (movesTime(verb)) this.#pending.withoutWait(name)
+    },
+    this.violate,
+  )
+
   /** A life begins: what was under way and what was not durable is forgotten, perhaps. */
-  beginLife(delivers: boolean): void {
+  beginLife(facts: LifeFacts): void {
     this.life++
-    this.#delivers = delivers
-    this.#wide = []
+    this.#life = facts
+    this.orders.forget()
     this.#pending.forget()
-    for (const { recipients, orders } of this.#messages.values()) {
-      orders.length = 0
+    for (const { recipients } of this.#messages.values())
       for (const recipient of recipients.values()) recipient.inFlight = false
+  }
+
+  /** The wall clock is set, in a life or between two.
+   * @param wallMs before, @param lifetimeMs age at which a message may be given up */
+  clockStepped(byMs: number, wallMs: number, lifetimeMs: number): void {
+    this.#steady.stepped(byMs)
+    for (const message of this.#messages.values()) {
+      if (wallMs - message.askedAtMs >= lifetimeMs) message.wasOld = true
+      // What is not accepted yet, or may be made new, may be so by the new time.
+      const isOpen = message.state === 'asked' || message.mayBeNew
+      if (isOpen) message.askedAtMs = Math.min(message.askedAtMs, wallMs + byMs)
     }
   }
 
@@ -86,42 +104,6 @@ export class QueueModel {
     return message && { id: message.id, recipients: message.recipients.keys() }
   }
 
-  /** An operator's verb is called for the message: from now on it may have been carried out. */
-  ordered(name: string, verb: VerbName): void {
-    const message = this.#messages.get(name)
-    if (message === undefined) return
-    order(message, verb)
-    if (movesTime(verb)) this.#pending.withoutWait(name)
-  }
-
-  /** The verb has settled: what it says that it did is durable. */
-  obeyed(name: string, verb: VerbName, messageCount: number): void {
-    const message = this.#messages.get(name)
-    if (messageCount > (message === undefined ? 0 : 1))
-      this.violate('O5', `${verb} of ${name} was carried out on ${messageCount} messages`)
-    if (message === undefined) return
-    if (messageCount === 0) return dropOrder(message, verb)
-    if (verb === 'delete' || verb === 'expire') {
-      // Of one whose id was told to nobody the end is told by its id alone.
-      if (message.id === undefined) message.finished = true
-      if (!message.finished) this.violate('O5', `${verb} of ${name} has settled, and it has not ended`)
-      message.finishedDurably = true
-    }
-    obey(message, verb)
-  }
-
-  /** An order is given for every message; those that come while it is carried out may be meant or not.
-   * @returns what to call when it has settled. Nobody knows which messages it was carried out on, and in which order with others */
-  orderedAll(verb: VerbName): () => void {
-    this.#wide.push(verb)
-    for (const { name, finishedDurably } of this.#messages.values())
-      if (!finishedDurably) this.ordered(name, verb)
-    return () => {
-      this.#wide.splice(this.#wide.indexOf(verb), 1)
-      for (const message of this.#messages.values()) dropOrder(message, verb)
-    }
-  }
-
   /** Something may be on hold. */
   get mayHold(): boolean {
     for (const { mayBeHeld, finishedDurably } of this.#messages.values())
@@ -143,8 +125,13 @@ export class QueueModel {
   attempted(attempt: Attempt): void {
     const message = this.#messageOf(attempt)
     if (message === undefined) return
-    if (!this.#delivers) this.violate('O5', `${message.name} is attempted in a life that only accepts`)
-    this.duplicateCount += judgeAttempt(message, attempt, this.life, this.violate)
+    const { delivers, waitMsMax, isInOrder, isShortOfRoom } = this.#life
+    if (!delivers) this.violate('O5', `${message.name} is attempted in a life that only accepts`)
+    judgeWait(message, attempt, { life: this.life, waitMsMax }, this.violate)
+    // Where there is no room for outcomes, no more are brought about.
+    if (isInOrder && isShortOfRoom) this.#judgeHaste(attempt.nowMs)
+    const steadyMs = this.#steady.at(attempt.wallMs)
+    this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs }, this.violate)
   }
 
   /** The transport has answered: the other side has the message, or never wants it. */
@@ -170,7 +157,7 @@ export class QueueModel {
   }
 
   /** The engine says that it has recorded an outcome.
-   * @param nowMs monotonic, @param notBeforeMs wall time of the next attempt, of a deferral */
+   * @param nowMs monotonic, @param notBeforeMs wall time of the next attempt, of a deferral; 0: at any time */
   recorded(
     kind: 'delivered' | 'failed' | 'deferred',
     { id, sender, recipients }: Omit<Listed, 'recipientCount'>,
@@ -190,7 +177,7 @@ export class QueueModel {
     const { appendedBytes } = facts
     // An order that is being carried out may take the wait and the count away.
     const isMoving = message.orders.some(({ verb }) => movesTime(verb))
-    const notBeforeMs = isMoving ? 0 : facts.notBeforeMs
+    const notBeforeMs = isMoving || facts.notBeforeMs === 0 ? 0 : this.#steady.at(facts.notBeforeMs)
     const attempts = isMoving ? 0 : facts.attempts
     this.#pending.push({ kind, appendedBytes, name, recipients, notBeforeMs, attempts })
   }
@@ -207,7 +194,8 @@ export class QueueModel {
     if (message === undefined) return
     message.finished = true
     message.finishedInLife = this.life
-    message.expired = wallMs - message.askedAtMs >= lifetimeMs || isOrdered(message, 'expire')
+    const isOld = message.wasOld || wallMs - message.askedAtMs >= lifetimeMs
+    message.expired = isOld || isOrdered(message, 'expire')
     message.deleted = isOrdered(message, 'delete')
     this.#pending.push({ kind: 'finished', appendedBytes, name, recipients: [], notBeforeMs: 0, attempts: 0 })
   }
@@ -244,8 +232,12 @@ export class QueueModel {
     }
   }
 
-  /** A crash, where calls take effect in order and time stands still while any is under way: a success asks for a prompt sync. */
+  /** A crash: a success asks for a prompt sync, if there is room for it. */
   crashed(nowMs: number): void {
+    if (this.#life.isInOrder && !this.#life.isShortOfRoom) this.#judgeHaste(nowMs)
+  }
+
+  #judgeHaste(nowMs: number): void {
     for (const fact of this.#pending)
       judgeHaste(this.#messages.get(fact.name)!, fact, this.life, nowMs, this.violate)
   }
@@ -272,7 +264,7 @@ export class QueueModel {
 
   #add(message: ModelMessage): void {
     this.#messages.set(message.name, message)
-    for (const verb of this.#wide) this.ordered(message.name, verb)
+    this.orders.came(message)
   }
 
   /** The message that the queue speaks of, by its id, or by its sender while its id was told to nobody. */

@@ -3,9 +3,18 @@
  * Invariant: what happens at an operation is drawn from the seed and the operation's number alone, so that a run with `op` is
  * the part of the whole run that follows from this crash. */
 import { below, seededPrng, type Prng } from '../base/prng.js'
-import { aftermath, firstLife } from './aftermath.js'
+import { aftermath, firstLife, type AftermathOptions } from './aftermath.js'
 import { crashPoint, type CrashPoint } from './crash-point.js'
 import type { CrashState } from './crash-states.js'
+import {
+  disturbanceOf,
+  disturbed,
+  disturbedLife,
+  isDisturbed,
+  stepBetweenMs,
+  type Disturbance,
+  type LaterLife,
+} from './disturbance.js'
 import type { EventOrder } from './event-queue.js'
 import type { HuntResult } from './exhaustive.js'
 import { QueueModel } from './queue-model.js'
@@ -28,37 +37,68 @@ export interface RandomOptions {
 const hasVerbs = (seed: number): boolean => seed % 3 !== 2
 const verbCountMax = 5
 const bounds = { messageCountMax: 6, recipientCountMax: 3, dataBytesMax: 3500 }
-/** One operation in so many is a crash. */
-const crashOneIn = 8
 /** Of a crash, so many states are taken. */
 const statesPerCrash = 2
-/** The last one goes on to its end, the others some way. */
-const livesMax = 10
-const lifeOperationsMax = 130
+
+/** How much of a run is tried. */
+interface Bounds {
+  /** One operation in so many is a crash. */
+  readonly crashOneIn: number
+  /** The last one goes on to its end, the others some way. */
+  readonly livesMax: number
+  readonly lifeOperationsMax: number
+}
+
+const usual: Bounds = { crashOneIn: 8, livesMax: 10, lifeOperationsMax: 130 }
+/** Each life is that of a crowd. */
+const ofCrowds: Bounds = { crashOneIn: 80, livesMax: 3, lifeOperationsMax: 700 }
+
+const boundsOf = ({ disturbance }: RandomPlan): Bounds =>
+  disturbance?.crowdsHold === true ? ofCrowds : usual
 
 export interface RandomPlan {
   readonly order: EventOrder
   readonly workload: Workload
+  /** Undefined: none. */
+  readonly disturbance: Disturbance | undefined
 }
 
 /** What a seed stands for. */
-export function planOf({ seed, only }: RandomOptions): RandomPlan {
+export function planOf(options: RandomOptions): RandomPlan {
+  const { seed, only } = options
+  const plan = isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed)
+  if (only === undefined) return plan
+  const steps = plan.workload.steps.filter((_, index) => only.includes(index))
+  return { ...plan, workload: { ...plan.workload, steps } }
+}
+
+function disturbedPlan(seed: number): RandomPlan {
+  const { order, workload } = undisturbedPlan(seed)
+  const prng = disturbanceAt(seed, 0)
+  const disturbance = disturbanceOf(prng)
+  return {
+    // Where calls take effect in order, how long mail waits is judged.
+    order: disturbance.clock !== 'still' && below(prng, 2) === 0 ? 'fifo' : order,
+    workload: disturbed(workload, disturbance, prng),
+    disturbance,
+  }
+}
+
+function undisturbedPlan(seed: number): RandomPlan {
   const prng = seededPrng(seed)
   const order: EventOrder = below(prng, 4) === 0 ? 'fifo' : 'seeded'
   const mail = randomWorkload(prng, bounds)
   // Runs without orders are drawn as they were before there were any, so that old seeds say what they said.
   const plain = hasVerbs(seed) ? { ...mail, verbs: randomVerbs(prng, verbCountMax, mail.steps.length) } : mail
   const workload = isPlain(seed) ? plain : varied(plain, at(seed, 0))
-  if (only === undefined) return { order, workload }
-  return {
-    order,
-    workload: { ...workload, steps: workload.steps.filter((_, index) => only.includes(index)) },
-  }
+  return { order, workload, disturbance: undefined }
 }
 
 export async function randomRun(options: RandomOptions): Promise<HuntResult> {
   const { seed, op } = options
-  const { order, workload } = planOf(options)
+  const plan = planOf(options)
+  const { order, workload } = plan
+  const { crashOneIn } = boundsOf(plan)
   const points: CrashPoint[] = []
   const model = new QueueModel()
   const life = await firstLife({
@@ -85,18 +125,19 @@ export async function randomRun(options: RandomOptions): Promise<HuntResult> {
     })),
   }
   for (const point of points) {
-    await crashAt(options, { order, workload }, point, result)
     if (options.untilFirst === true && result.findings.length > 0) break
+    await crashAt(options, plan, point, result)
   }
   return result
 }
 
 async function crashAt(
   { seed }: RandomOptions,
-  { order, workload }: RandomPlan,
+  plan: RandomPlan,
   point: CrashPoint,
   result: HuntResult,
 ): Promise<void> {
+  const { order, workload } = plan
   const prng = at(seed, point.n)
   for (const state of sample(point.states, statesPerCrash, prng)) {
     const where = `before ${point.operation}; ${state.describe()}`
@@ -108,38 +149,44 @@ async function crashAt(
       )
       continue
     }
-    await livesFrom(seed, { order, workload }, point, state, prng, where, result)
+    await livesFrom(seed, plan, point, state, prng, where, result)
   }
 }
 
 /** Life after life, each with mail of its own, the last one to its end. */
 async function livesFrom(
   seed: number,
-  { order, workload }: RandomPlan,
+  plan: RandomPlan,
   first: CrashPoint,
   firstState: CrashState,
   prng: Prng,
   firstWhere: string,
   result: HuntResult,
 ): Promise<void> {
+  const { order, disturbance } = plan
+  const { livesMax, lifeOperationsMax } = boundsOf(plan)
   let point = first
   let state = firstState
   let where = firstWhere
   const lives = 1 + below(prng, livesMax)
   const variety = at(seed, -first.n)
+  const trouble = disturbanceAt(seed, -first.n)
   for (let n = 1; n <= lives; n++) {
     const crashOp = n === lives ? Infinity : 1 + below(prng, lifeOperationsMax)
     let next: CrashPoint | undefined
-    const life = await aftermath({
+    const drawn = {
       seed: prng.uint32(),
       order,
-      workload: isPlain(seed) ? workload : laterLife(workload, variety),
+      workload: isPlain(seed) ? plan.workload : laterLife(plan.workload, variety),
       model: point.model.copy(),
       image: state.image,
       wallMs: point.wallMs + 1 + below(prng, 3) * 700,
       looks: below(prng, 2) === 0,
       more: moreSteps(prng, n),
       orders: ordersOf(seed, prng, variety),
+    }
+    const life = await aftermath({
+      ...(disturbance === undefined ? drawn : disturbedBy(disturbance, drawn, trouble)),
       onOperation: (current, call) => {
         if (call.n !== crashOp) return
         next = crashPoint(current, call, powerAt(seed, first.n + call.n))
@@ -163,6 +210,18 @@ async function livesFrom(
     state = chosen
     where = `${where}; life ${n + 1} before ${known.operation}; ${chosen.describe()}`
   }
+}
+
+/** The life with what disturbs it, and with a clock that was set before it. */
+function disturbedBy(
+  disturbance: Disturbance,
+  drawn: AftermathOptions & LaterLife,
+  prng: Prng,
+): AftermathOptions {
+  const { model, wallMs, workload } = drawn
+  const byMs = stepBetweenMs(disturbance, prng)
+  model.clockStepped(byMs, wallMs, workload.lifetimeMs)
+  return { ...drawn, ...disturbedLife(drawn, disturbance, prng), wallMs: wallMs + byMs }
 }
 
 /** A few of the states, spread over those that come first. */
@@ -202,6 +261,9 @@ const powerAt = (seed: number, n: number): Parameters<typeof crashPoint>[2] => {
     statesMax: 12,
   }
 }
+
+/** The same for what disturbs it. */
+const disturbanceAt = (seed: number, n: number): Prng => at(seed ^ 0x4000_0000, n)
 
 /** A generator for one operation of one seed. */
 const at = (seed: number, n: number): Prng =>

@@ -33,7 +33,8 @@ export class ScriptedTransport implements Transport {
     const { world, model, prng, gate, answerMs, onAttempt } = this.#options
     const { id, sender, recipients, attempts, nexthop } = request
     onAttempt()
-    model.attempted({ id, sender, recipients, attempts, nexthop, wallMs: world.clock.wallMs() })
+    const wallMs = world.clock.wallMs()
+    model.attempted({ id, sender, recipients, attempts, nexthop, wallMs, nowMs: world.nowMs })
     this.attempts.set(id, attempts)
     if (gate === undefined && answerMs === 0 && sender !== '' && below(prng, 2) === 0)
       return this.#answer(request)

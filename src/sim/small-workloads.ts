@@ -1,6 +1,8 @@
 /** Small workloads that together contain everything that the engine does to mail. Whoever adds a verb extends them. */
+import { seededPrng } from '../base/prng.js'
 import { frameRecipientsMax } from '../record/envelope.js'
-import { crowdSetup } from './variety.js'
+import { crowdingHold } from './disturbance.js'
+import { crowdSetup, earlyDeath } from './variety.js'
 import { smallSetup, type VerbStep, type Workload } from './workload.js'
 
 /** More recipients than a frame holds: one of each fate, and of the second as many as it takes. */
@@ -176,6 +178,55 @@ export const manyRecipients: Workload = {
     { atMs: 300, verb: 'hold', sender: 'm0@sender.test', by: 'recipient' },
     { atMs: 700, verb: 'release', sender: 'm0@sender.test' },
   ],
+}
+
+/** A clock that is set back by days and minutes, and forward by less than mail lives; a site that is given up on meanwhile. */
+export const clockIsSet: Workload = {
+  name: 'clock is set',
+  setup: { ...smallSetup, checkpointIntervalMs: 500, scheduler: earlyDeath },
+  intervalsMs: [1000, 2000],
+  lifetimeMs: 50_000,
+  answerMs: 2,
+  steps: [
+    { atMs: 0, sender: 'm0@sender.test', recipients: ['defer3-0@a.test', 'ok-0@b.test'], dataBytes: 200 },
+    { atMs: 0, sender: 'm1@sender.test', recipients: ['fail1-1@a.test'], dataBytes: 3000 },
+    { atMs: 250, sender: 'm2@sender.test', recipients: ['site1-2@site.test'], dataBytes: 100 },
+    { atMs: 700, sender: 'm3@sender.test', recipients: ['defer2-3@b.test'], dataBytes: 100 },
+  ],
+  wallSteps: [
+    { at: { ms: 300 }, byMs: -26 * 3_600_000 },
+    { at: { ms: 1400 }, byMs: -600_000 },
+    { at: { calls: 90 }, byMs: 20_000 },
+  ],
+}
+
+/** Submissions from a network that are aborted ever later, and orders on what is attempted and on what waits. */
+export const givenUp: Workload = {
+  name: 'given up',
+  setup: { ...smallSetup, checkpointIntervalMs: 500 },
+  intervalsMs: [1000, 2000],
+  lifetimeMs: 50_000,
+  answerMs: 300,
+  steps: Array.from({ length: 18 }, (_, m) => ({
+    atMs: 40 * m,
+    sender: `m${m}@sender.test`,
+    recipients: [`defer1-${m}@${m % 3 === 0 ? 'a' : 'b'}.test`],
+    dataBytes: m % 4 < 2 ? 300 : 3000,
+    ...(m % 3 === 0 ? {} : { form: 'paced' as const, abort: { calls: m >> 1 } }),
+  })),
+  verbs: [
+    { atMs: 600, verb: 'hold', sender: 'm0@sender.test', abort: { calls: 0 } },
+    { atMs: 650, verb: 'delete', sender: 'm3@sender.test', abort: { calls: 0 } },
+    { atMs: 700, verb: 'delete', sender: 'm6@sender.test', by: 'domain', abort: { calls: 0 } },
+    { atMs: 750, verb: 'hold', sender: '', by: 'all', abort: { calls: 2 } },
+    { atMs: 1500, verb: 'flush', sender: '', by: 'all', abort: { calls: 1 } },
+  ],
+}
+
+/** So many on hold, and most of them taken away, that what is left is moved together. */
+export const crowdOnHold: Workload = {
+  ...crowdingHold({ ...accepting, verbs: [] }, seededPrng(3)),
+  name: 'crowd on hold',
 }
 
 /** Other intervals, and lanes with logs of their own. */

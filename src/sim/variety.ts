@@ -31,7 +31,7 @@ const smallBatches: NonNullable<Setup['scheduler']> = {
 }
 
 /** A site is given up on for a while at its first trouble. */
-const earlyDeath: NonNullable<Setup['scheduler']> = {
+export const earlyDeath: NonNullable<Setup['scheduler']> = {
   initialDestinationConcurrency: 1,
   minimalBackoffTime: 1,
 }

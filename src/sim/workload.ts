@@ -3,6 +3,7 @@
  * before anybody knows an id. */
 import type { QueueOptions } from '../engine/options.js'
 import { fixedRetry } from '../policy/fixed-retry.js'
+import type { Moment } from './moment.js'
 
 export interface Step {
   /** Milliseconds since the beginning of the life. */
@@ -13,25 +14,38 @@ export interface Step {
   readonly dataBytes: number
   /** How the data is handed over; default 'bytes'. */
   readonly form?: Form
+  /** When it is aborted, counted from the call. Default: never. */
+  readonly abort?: Moment
 }
 
-/** `cut`: a stream that ends with an error. */
-export type Form = 'bytes' | 'text' | 'stream' | 'cut' | 'reference'
+/** `paced`: a stream that comes a piece at a time, as from a network; `cut`: one that ends with an error. */
+export type Form = 'bytes' | 'text' | 'stream' | 'paced' | 'cut' | 'reference'
 
 export type VerbName = 'hold' | 'release' | 'requeue' | 'delete' | 'expire' | 'reroute' | 'flush'
 
-/** An operator's order for one message. */
+/** An operator's order for a message, or for many. */
 export interface VerbStep {
   /** Milliseconds since the beginning of the life. */
   readonly atMs: number
   readonly verb: VerbName
   /** Of the message. */
   readonly sender: string
-  /** What is said of the message, besides its sender or instead of him; default 'sender'. `all`: every message is meant. */
+  /** What is said of the message, besides its sender or instead of him; default 'sender'. `domain`: every message for the domain of its last
+   * recipient is meant; `all`: every message. */
   readonly by?: Said
+  /** And so many calls of the disk after that instant. Default: at once. */
+  readonly afterCalls?: number
+  /** When it is aborted, counted from the call. Default: never. */
+  readonly abort?: Moment
 }
 
-export type Said = 'sender' | 'id' | 'recipient' | 'nexthop' | 'lane' | 'all'
+/** The wall clock is set, forward or back, at a moment of the life. */
+export interface WallStep {
+  readonly at: Moment
+  readonly byMs: number
+}
+
+export type Said = 'sender' | 'id' | 'recipient' | 'nexthop' | 'lane' | 'domain' | 'all'
 
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
@@ -70,6 +84,8 @@ export interface Workload {
   /** Ages at which the sender is told that a message is late, milliseconds. Default: none. */
   readonly warningAgesMs?: readonly number[]
   readonly lifetimeMs: number
+  /** What happens to the wall clock of a life. Default: nothing. */
+  readonly wallSteps?: readonly WallStep[]
   /** Bytes that the disk has left when a life begins. Default: more than anybody needs. */
   readonly roomBytes?: number | undefined
   /** The longest that a transport takes, milliseconds; 0: it answers at once. */
@@ -78,9 +94,13 @@ export interface Workload {
 
 export const kibibyte = 1024
 
-export const smallSetup: Setup = {
+export const smallSegments: Pick<Required<Setup>, 'segmentBytes' | 'laneSegmentBytes'> = {
   segmentBytes: 32 * kibibyte,
   laneSegmentBytes: 32 * kibibyte,
+}
+
+export const smallSetup: Setup = {
+  ...smallSegments,
   inlineBytesMax: 2 * kibibyte,
   suffixBytesMax: 8 * kibibyte,
   checkpointIntervalMs: 700,
@@ -99,6 +119,10 @@ export const retryOf = ({
 /** The shortest wait after so many attempts and one, whichever life decides about it. */
 export const leastWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload, attempts: number): number =>
   Math.min(...[intervalsMs, ...otherIntervalsMs].map((each) => each[Math.min(attempts, each.length - 1)]!))
+
+/** The longest of them, whichever life decides. */
+export const longestWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload): number =>
+  Math.max(...[intervalsMs, ...otherIntervalsMs].flat())
 
 /** Does a life that is set up like this attempt anything? */
 export const delivers = ({ setup }: Workload): boolean => setup.deliver !== false

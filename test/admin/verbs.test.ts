@@ -382,6 +382,23 @@ test('a verb that is aborted says so, and what it did stays done', async () => {
   })
 })
 
+test('a verb that was aborted does nothing, and one that is aborted stops though nothing matches', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 3)
+    const { queue } = stage
+    const signal = AbortSignal.abort()
+    expect(await codeOf(queue.hold(all, { signal }))).toBe('VERB_ABORTED')
+    expect(await where(stage)).toEqual(['retry', 'retry', 'retry'])
+    expect(await codeOf(queue.delete({ sender: 'nobody@example.org' }, { signal }))).toBe('VERB_ABORTED')
+    expect(await codeOf(queue.flush({ sender: 'nobody@example.org' }, { signal }))).toBe('VERB_ABORTED')
+    const abort = new AbortController()
+    const searched = codeOf(queue.delete({ recipient: 'nobody@example.net' }, { signal: abort.signal }))
+    abort.abort()
+    expect(await searched).toBe('VERB_ABORTED')
+  })
+})
+
 test('a flush that is aborted while it waits for its pace stops at once', async () => {
   const [, simulated] = stages[0]!
   await simulated(async (stage) => {

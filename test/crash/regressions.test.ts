@@ -167,3 +167,23 @@ test('the file of a cut-off submission does not come back for good', async () =>
   await last.run(5000)
   expect(spooled(last)).toEqual([])
 })
+
+test('mail is not tried early when the clock is set back again', async () => {
+  const { findings } = await randomRun({ seed: 114, op: 75 })
+  expect(lines(findings)).toEqual([])
+})
+
+test('no attempt begins while the outcomes of others wait for room', async () => {
+  for (const [seed, op] of [
+    [574, 114],
+    [104, 112],
+  ] as const) {
+    const { findings } = await randomRun({ seed, op })
+    expect(lines(findings)).toEqual([])
+  }
+})
+
+test('no room is made in a lane that is on its way out', async () => {
+  const { findings } = await randomRun({ seed: 1929, op: 97 })
+  expect(lines(findings)).toEqual([])
+})

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { nowhere, position } from '../../src/base/position.js'
 import { firstRetryLane, holdLane, incomingLane, Lane } from '../../src/lane/lane.js'
 import { Lanes } from '../../src/lane/lanes.js'
+import type { Candidate } from '../../src/lane/runner.js'
 import { candidateAt } from './fixture.js'
 
 const laneOf = (number: number, intervalMs: number, wanted = true): Lane =>
@@ -53,6 +54,32 @@ test('how far a clock was set back is forgotten with the mail that was appended 
   expect(lane.waitMs({ ...candidateAt(8192, 1_500_000), seenAtMs: 500_000 }, 1_490_000, 500_000)).toBe(
     300_000,
   )
+})
+
+test('behind the first that shows how far the clock was set back, the others are due as they were appended', () => {
+  const lane = laneOf(2, 1000)
+  const appendedAt = (timeMs: number, seenAtMs: number): Candidate => ({
+    ...candidateAt(4096, timeMs),
+    seenAtMs,
+  })
+  expect(lane.waitMs(appendedAt(500_000, 0), 441_000, 1000)).toBe(0)
+  expect(lane.waitMs(appendedAt(500_200, 900), 441_000, 1000)).toBe(200)
+})
+
+test('what was appended after the clock was set back is not tried early when it is set back again', () => {
+  const lane = laneOf(2, 1000)
+  expect(lane.waitMs({ ...candidateAt(4096, 500_000), seenAtMs: 0 }, 431_000, 1000)).toBe(0)
+  expect(lane.waitMs({ ...candidateAt(4608, 440_500), seenAtMs: 600 }, 431_000, 1000)).toBe(600)
+})
+
+test('a clock that was set back counts as set back once, however often it is asked, and until it is right again', () => {
+  const lane = laneOf(2, 1000)
+  const first = { ...candidateAt(4096, 10_000), seenAtMs: 0 }
+  for (let turn = 0; turn < 5; turn++) expect(lane.waitMs(first, 9700, 1000)).toBe(0)
+  const next = { ...candidateAt(4608, 10_650), seenAtMs: 900 }
+  expect(lane.waitMs(next, 9700, 1000)).toBe(650)
+  lane.waitMs(first, 12_000, 1000)
+  expect(lane.waitMs(next, 9700, 1000)).toBe(900)
 })
 
 test('the number of a lane says what it is', () => {

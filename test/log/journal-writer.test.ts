@@ -87,11 +87,11 @@ test.each<Sabotage>(['synced writes are not synced', 'syncDirectory does nothing
 
 async function live(
   options: SimDiskOptions,
-  body: (open: OpenWriter, world: SimWorld) => Promise<void>,
+  body: (open: OpenWriter, world: SimWorld, disk: SimDisk) => Promise<void>,
 ): Promise<SimDisk> {
   const world = new SimWorld({ seed: 5, order: 'fifo' })
   const disk = new SimDisk(world, options)
-  await world.settle(begin(world, disk).then((open) => body(open, world)))
+  await world.settle(begin(world, disk).then((open) => body(open, world, disk)))
   return disk
 }
 
@@ -163,6 +163,19 @@ test.each(['EIO', 'ENOSPC', 'SHORT'] as const)(
     expect(disk.image.files().length).toBeGreaterThan(0)
   },
 )
+
+test('on a full disk there is no room behind what has entered a segment that is not made', async () => {
+  await live({}, async ({ writer, pool, append }, world, disk) => {
+    pool.keepLast(true)
+    await writer.whenDurable(append(Buffer.from('first of all')))
+    disk.image.leave(0)
+    // What is under way appends its outcomes whether there is room or not.
+    for (let i = 0; i < 12; i++) append(Buffer.alloc(7000))
+    await new Promise<void>((resolve) => world.clock.after(1000, resolve))
+    expect(writer.durableEnd).toBeLessThan(writer.end)
+    expect(writer.room(100, 'accepted mail')).toBe('no')
+  })
+})
 
 test('a failed sync of the directory, or a failed rename, ends the life before anything is settled in that segment', async () => {
   for (const kinds of [['syncDirectory'], ['rename']] as const)

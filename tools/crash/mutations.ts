@@ -1,7 +1,13 @@
 /** Every guarantee that can be taken away, one at a time. */
+import { disturbanceMutations } from './disturbance-mutations.js'
 import { logMutations } from './log-mutations.js'
 import { messageMutations } from './message-mutations.js'
 import type { Mutation } from './mutation.js'
 import { recoveryMutations } from './recovery-mutations.js'
 
-export const mutations: readonly Mutation[] = [...logMutations, ...recoveryMutations, ...messageMutations]
+export const mutations: readonly Mutation[] = [
+  ...logMutations,
+  ...recoveryMutations,
+  ...messageMutations,
+  ...disturbanceMutations,
+]

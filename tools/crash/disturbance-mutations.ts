@@ -1,0 +1,89 @@
+/** Guarantees that hold when the wall clock is set, when callers give up, and when what is left on hold is moved together. */
+import { one, type Mutation } from './mutation.js'
+
+export const disturbanceMutations: readonly Mutation[] = [
+  one(
+    'waits-by-the-wall-clock',
+    'mail waits at most its interval by the monotonic clock',
+    'lane/lane.js',
+    ': byWall, byMonotonic));',
+    ': byWall, Infinity));',
+    ['clock is set'],
+  ),
+  one(
+    'early-when-set-back-twice',
+    'mail is tried before its time only by a clock that was set forward',
+    'lane/lane.js',
+    'timeMs > wallMs && timeMs >= this.#setBack.shownAtMs',
+    'timeMs > wallMs',
+    ['clock is set'],
+  ),
+  one(
+    'attempted-without-room-for-outcomes',
+    'no attempt begins while outcomes wait for a segment',
+    'log/journal-writer.js',
+    '!leaves && isThere && claim',
+    '!leaves && claim',
+    ['random'],
+  ),
+  one(
+    'too-old-when-set-back',
+    'nothing grows old by a clock that is set back',
+    'engine/settle-decision.js',
+    'const ageMs = nowMs - envelope.acceptedAt;',
+    'const ageMs = Math.abs(nowMs - envelope.acceptedAt);',
+    ['clock is set'],
+  ),
+  one(
+    'aborted-though-appended',
+    'a submission that is aborted when it is appended is accepted',
+    'engine/accept.js',
+    'return this.#appendNow(group, data, file);',
+    `const given = new Promise((_, reject) => submission.signal?.addEventListener('abort', () => reject(aborted(submission.signal))));
+        return Promise.race([this.#appendNow(group, data, file), given]);`,
+    ['given up'],
+  ),
+  {
+    name: 'aborted-verb-not-durable',
+    rule: 'what an aborted verb has counted is durable',
+    edits: [
+      {
+        file: 'admin/tally.js',
+        find: 'if (signal?.aborted === true)\n',
+        replace: 'if ((this.isAborted = signal?.aborted === true))\n',
+      },
+      {
+        file: 'admin/pass.js',
+        find: 'if (!parts.life.isOver) {\n            await parts.journal',
+        replace: 'if (!parts.life.isOver && !tally.isAborted) {\n            await parts.journal',
+      },
+      { file: 'admin/pass.js', find: 'await journal.whenDurable(journal.end);', replace: '' },
+    ],
+    hunts: ['given up'],
+  },
+  {
+    name: 'aborted-verb-goes-on',
+    rule: 'a verb that was aborted does nothing any more when it is answered',
+    edits: [
+      {
+        file: 'admin/tally.js',
+        find: 'if (signal?.aborted === true)\n',
+        replace: 'if ((this.isAborted = signal?.aborted === true))\n',
+      },
+      {
+        file: 'admin/pass.js',
+        find: 'await Promise.all(this.#active);',
+        replace: 'if (!this.#tally.isAborted) await Promise.all(this.#active);',
+      },
+    ],
+    hunts: ['given up'],
+  },
+  one(
+    'compacted-into-incoming',
+    'what is on hold stays there when it is moved together',
+    'admin/compaction.js',
+    "const order = { kind: 'move', lane: 'hold', changes: {} };",
+    "const order = { kind: 'move', lane: 'incoming', changes: {} };",
+    ['crowd on hold'],
+  ),
+]
