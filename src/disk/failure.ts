@@ -11,6 +11,7 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOENT: 'there is no such file or directory',
   ENOTDIR: 'this is no directory',
+  EEXIST: 'something else has this name',
   EMFILE: 'this process has too many files open',
   ENFILE: 'the machine has too many files open',
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -39,6 +39,13 @@ test('an error names the path, the operation and the code of the system', async 
     code: 'DISK_FAILED',
     place: { path: 'nothing', operation: 'open', errno: 'ENOENT' },
   })
+})
+
+test('a directory that cannot be made because a file has its name is told as that', async () => {
+  await writeFile(join(root, 'queue'), '')
+  await expect(nodeDisk(join(root, 'queue')).makeDirectory('')).rejects.toThrow(
+    /^something else has this name/,
+  )
 })
 
 test('a write that the device has no room for is DISK_FULL, to a synced file DISK_FAILED', async () => {

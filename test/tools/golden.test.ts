@@ -153,3 +153,18 @@ test.each([
   expect(expected.stdout).toContain('1KE70EHG0VP3VPKD')
   expect(await said(small)).toEqual(expected)
 })
+
+test('log dump shows the records between any two positions, wherever frames begin', async () => {
+  const { files, directories, nowMs } = frozenQueue()
+  const said = (args: readonly string[]): ReturnType<typeof command> =>
+    command(logDump, ['--json', ...args], () => new MemoryDisk(files, directories), nowMs)
+  const positionIn = (line: string): number => (JSON.parse(line) as { position: number }).position
+  const lines = (await said([])).stdout.trim().split('\n')
+  for (const at of [1, Math.floor(lines.length / 2), lines.length - 1]) {
+    const within = positionIn(lines[at]!) - 1
+    const behind = `${lines.slice(at).join('\n')}\n`
+    const before = `${lines.slice(0, at).join('\n')}\n`
+    expect(await said(['--from', String(within)])).toEqual({ exitCode: 0, stdout: behind, stderr: '' })
+    expect(await said(['--to', String(within)])).toEqual({ exitCode: 0, stdout: before, stderr: '' })
+  }
+})

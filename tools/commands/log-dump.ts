@@ -1,7 +1,7 @@
 /** `waybill log dump`: the records of a log, as they stand there. */
 import { position } from '../../src/base/position.js'
 import type { Report } from '../../src/inspect/finding.js'
-import { readLog } from '../../src/inspect/log-reader.js'
+import { readLog, type LogRange } from '../../src/inspect/log-reader.js'
 import type { LogName, QueueDirectory } from '../../src/inspect/queue-directory.js'
 import type { LoggedRecord } from '../../src/inspect/records.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
@@ -42,17 +42,22 @@ export const logDump: InspectCommand = inspectCommand(
 async function dump(inspected: Inspected): Promise<number> {
   const { directory, args, out, report } = inspected
   const names = await logNames(directory, args)
-  const from = positionOf(args, 'from')
-  const to = positionOf(args, 'to')
+  const from = positionOf(args, 'from') ?? 0
+  const to = positionOf(args, 'to') ?? Infinity
   const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
   const isWanted = filterOf(wanted, args.one('id')?.toUpperCase(), report)
   const json = args.isSet('json')
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
   for (const name of names)
-    for await (const batch of readLog(directory, snapshot, { name, from, to }, report)) {
+    for await (const batch of readLog(
+      directory,
+      snapshot,
+      wholeSegments(directory, name, from, to),
+      report,
+    )) {
       for (const record of batch) {
-        if (!isWanted(record)) continue
+        if (record.position < from || record.position >= to || !isWanted(record)) continue
         if (json) out.json(recordJson(record))
         else out.line(recordLine(record, names.length > 1))
         if (out.isFull) await out.flush()
@@ -61,6 +66,17 @@ async function dump(inspected: Inspected): Promise<number> {
   await out.flush()
   complainOf(inspected)
   return exits.fine
+}
+
+/** What has to be read: a position that somebody names need not be where a frame begins. */
+function wholeSegments(directory: QueueDirectory, name: LogName, from: number, to: number): LogRange {
+  const { grid } = directory.log(name)
+  const last = to === Infinity ? undefined : grid.indexOf(position(to))
+  return {
+    name,
+    from: grid.at(grid.indexOf(position(from)), 0),
+    to: last === undefined ? undefined : grid.at(last + 1, 0),
+  }
 }
 
 export function filterOf(
