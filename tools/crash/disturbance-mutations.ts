@@ -14,8 +14,8 @@ export const disturbanceMutations: readonly Mutation[] = [
     'early-when-set-back-twice',
     'mail is tried before its time only by a clock that was set forward',
     'lane/lane.js',
-    'timeMs > wallMs && timeMs >= this.#setBack.shownAtMs',
-    'timeMs > wallMs',
+    'isAhead && timeMs >= this.#setBack.shownAtMs',
+    'isAhead',
     ['clock is set'],
   ),
   one(
