@@ -55,6 +55,9 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly onRefusal?: (refusal: Refusal) => void
 }
 
+/** Commands of sendmail's early days, to which smtp-server has answers. */
+const jokes = ['WIZ', 'SHELL', 'KILL']
+
 /** Resolves when the server answers. Who waits for a reply when it is closed gets none.
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<Listener> {
@@ -98,7 +101,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       rejectOversized: true,
       maxClients: options.sessionsMax ?? 500,
       socketTimeout: options.idleTimeoutMs ?? 300_000,
-      disabledCommands: tls === undefined ? ['AUTH', 'STARTTLS'] : ['AUTH'],
+      disabledCommands: [...jokes, 'AUTH', ...(tls === undefined ? ['STARTTLS'] : [])],
       hideENHANCEDSTATUSCODES: false,
       disableReverseLookup: true,
       logger: false,

@@ -43,12 +43,17 @@ class Parser extends SMTPStream {
   }
 }
 
+/** Refusals of a stranger without a message between them, before he is turned away.
+ * @see Postfix smtpd_hard_error_limit */
+const refusalCountMax = 20
+
 class Session extends SMTPConnection {
   readonly #courtesyTo: CourtesyTo
   /** All of the server whose socket is open. */
   readonly #sessions: Set<Session>
   /** Strangers and others do not take each other's place. */
   #isStranger = false
+  #refusalCount = 0
 
   constructor(
     server: SMTPServer,
@@ -123,6 +128,9 @@ class Session extends SMTPConnection {
   }
 
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
+    if (code === 354) this.#refusalCount = 0
+    else if (code >= 400 && code !== 421 && ++this.#refusalCount > refusalCountMax && this.#isStranger)
+      return this.#turnAway(`4.7.0 ${this.name} has refused too much, try again later`)
     const hasOwnCode = typeof data === 'string' && /^[245]\.\d{1,3}\.\d{1,3} /.test(data)
     super.send(code, data, hasOwnCode ? false : context)
   }

@@ -224,6 +224,21 @@ test('a stranger has so many sessions at once and no more, whoever is trusted as
   expect(await (await connected(listener)).reply()).toMatch(/^220/)
 })
 
+test.each([
+  ['a stranger who is refused again and again is turned away', '10.0.0.1', 21, /^421 4\.7\.0 /],
+  ['who is trusted is not', '127.0.0.1', 40, /^501 5\.1\.3 /],
+])('%s', async (_, trusted, count, says) => {
+  const listener = await listen(memoryQueue(), { trust: [trusted], greetDelayMs: 1 })
+  const client = await connected(listener)
+  const replies = await untilData(client)
+  expect(replies.at(-1)).toMatch(/^354/)
+  await client.say('x\r\n.')
+  await client.say('MAIL FROM:<s@example.org>')
+  let last = ''
+  for (let i = 0; i < count; i++) last = await client.say('RCPT TO:<no..address@example.net>')
+  expect(last).toMatch(says)
+})
+
 test('a client that says nothing is let go', async () => {
   const client = await connected(await listen(memoryQueue(), { idleTimeoutMs: 50 }))
   await client.reply()

@@ -32,12 +32,16 @@ const lockedLookMs = 100
 
 /** Delivers it as a relay would, in one attempt. Recipients beyond those that the server takes at once get a message of their own: who is
  * told to call again would send it to the others twice. */
-export async function overSmtp(mail: Mail, server: Endpoint): Promise<DeliveryResult> {
-  const result = await inOneTransaction(mail, server)
+export async function overSmtp(
+  mail: Mail,
+  server: Endpoint,
+  tls: 'none' | 'opportunistic',
+): Promise<DeliveryResult> {
+  const result = await inOneTransaction(mail, server, tls)
   if ('kind' in result) return result
   const left = mail.recipients.filter((_, i) => isOneTooMany(result[i]!))
   if (left.length === 0 || !result.some(({ kind }) => kind === 'delivered')) return result
-  const next = await overSmtp({ ...mail, recipients: left }, server)
+  const next = await overSmtp({ ...mail, recipients: left }, server, tls)
   const others = 'kind' in next ? left.map(() => outcomeOf(next)) : [...next]
   return result.map((outcome) => (isOneTooMany(outcome) ? others.shift()! : outcome))
 }
@@ -48,8 +52,17 @@ const isOneTooMany = (outcome: Outcome): boolean => outcome.kind === 'deferred' 
 const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
   result.kind === 'site' ? { ...result, kind: 'deferred' } : result
 
-async function inOneTransaction(mail: Mail, server: Endpoint): Promise<DeliveryResult> {
-  const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
+async function inOneTransaction(
+  mail: Mail,
+  server: Endpoint,
+  tls: 'none' | 'opportunistic',
+): Promise<DeliveryResult> {
+  const transport = smtpTransport({
+    ...server,
+    hostname: machineName(),
+    connectionReuse: { idleMs: 0 },
+    tls,
+  })
   const { data } = mail
   const request = {
     ...mail,
