@@ -34,8 +34,8 @@ export const messageMutations: readonly Mutation[] = [
     'finish-before-report',
     'a report and the end that it belongs to are durable together',
     'engine/ending.js',
-    "this.#appendReport(message, written, timeMs, 'failed');\n        const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);",
-    "const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);\n        journal.open((written?.group.bytes ?? 0) + 8192);\n        setImmediate(() => this.#appendReport(message, written, timeMs, 'failed'));",
+    'this.#appendReport(written, timeMs);\n        const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);',
+    'const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);\n        journal.open((written?.group.bytes ?? 0) + 8192);\n        setImmediate(() => this.#appendReport(written, timeMs));',
   ),
   one(
     'report-written-twice',
