@@ -21,8 +21,10 @@ test('every entry is in the package', () => {
     }).toString(),
   ) as [{ readonly files: readonly { readonly path: string }[] }]
   const paths = packed[0].files.map(({ path }) => `./${path}`)
-  expect(paths).toEqual(expect.arrayContaining([...files, './dist/man/waybill.1', './README.md']))
-  expect(paths.filter((path) => /\.\/(?:test|src|bench|node_modules)\//.test(path))).toEqual([])
+  const pages = ['./README.md', './LICENSE', './dist/man/waybill.1', './src/record/FORMAT.md']
+  expect(paths).toEqual(expect.arrayContaining([...files, ...pages]))
+  // Of the sources, the pages alone.
+  expect(paths.filter((path) => /\.\/(?:test|src\/.*(?<!\.md)$|bench|node_modules\/)/.test(path))).toEqual([])
   // Of the tools, the command alone.
   expect(paths.filter((path) => /^\.\/dist\/tools\/(?!waybill\.|commands\/)/.test(path))).toEqual([])
 })
