@@ -128,14 +128,14 @@ export class Callers {
           model.violate('O8', `a verb could not read ${failedCount} messages`)
         if (messageCount < soFar)
           model.violate('O5', `${verb} counted ${soFar} messages, and then ${messageCount}`)
-        told({ messageCount, isWhole: missedCount === 0 && failedCount === 0 })
+        told({ messageCount, isWhole: missedCount === 0 && failedCount === 0, isAborted: false })
       },
       (error: unknown) => {
         this.#unanswered--
         // It has done a part: what it had counted, and perhaps what it was about to.
         if (isWaybillError(error, 'VERB_ABORTED') && signal?.aborted === true) {
           this.#aborted++
-          told({ messageCount: soFar, isWhole: false })
+          told({ messageCount: soFar, isWhole: false, isAborted: true })
         } else if (!isOpen(error) && !this.#life.mayAnswer(error))
           model.violate('O8', `a verb is refused: ${textOf(error)}`)
       },

@@ -12,6 +12,8 @@ export interface Told {
   readonly messageCount: number
   /** It was carried out on every message that was meant at the call and had not ended. */
   readonly isWhole: boolean
+  /** It was aborted: messages that were being attempted may have it carried out on them when their attempts have ended. */
+  readonly isAborted: boolean
 }
 
 interface OrderForMany {
@@ -50,13 +52,13 @@ export class OrderBook {
    * @returns what to call when it is answered: what it says that it did is durable */
   given(name: string, verb: VerbName, wallMs: number): (told: Told) => void {
     this.#give(this.#messages.get(name), verb, wallMs)
-    return ({ messageCount }) => {
+    return ({ messageCount, isAborted }) => {
       const message = this.#messages.get(name)
       if (messageCount > (message === undefined ? 0 : 1))
         this.#violate('O5', `${verb} of ${name} was carried out on ${messageCount} messages`)
       if (message === undefined) return
-      if (messageCount === 0) dropOrder(message, verb)
-      else this.#obeyed(message, verb)
+      if (messageCount > 0) this.#obeyed(message, verb)
+      else if (!isAborted) dropOrder(message, verb)
     }
   }
 
@@ -89,7 +91,7 @@ export class OrderBook {
     this.#onOrder(message.name, verb)
   }
 
-  #answered(many: OrderForMany, { messageCount, isWhole }: Told): void {
+  #answered(many: OrderForMany, { messageCount, isWhole, isAborted }: Told): void {
     const { verb, maybe, surely } = many
     this.#many.delete(many)
     let endedCount = 0
@@ -98,7 +100,7 @@ export class OrderBook {
       // Of one whose id was told to nobody the end is told by its id alone.
       if (message.finished || message.id === undefined) endedCount++
       if (isWhole && surely.has(name) && !message.finished) this.#obeyed(message, verb)
-      else dropOrder(message, verb)
+      else if (!isAborted) dropOrder(message, verb)
     }
     const mostCount = ends(verb) ? endedCount : maybe.size
     if (messageCount > mostCount)
