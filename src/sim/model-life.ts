@@ -12,4 +12,9 @@ export interface LifeFacts {
 }
 
 /** Of which nothing is known. */
-export const anyLife: LifeFacts = { delivers: true, waitMsMax: Infinity, isInOrder: false, isShortOfRoom: false }
+export const anyLife: LifeFacts = {
+  delivers: true,
+  waitMsMax: Infinity,
+  isInOrder: false,
+  isShortOfRoom: false,
+}
