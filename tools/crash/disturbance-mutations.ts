@@ -61,23 +61,6 @@ export const disturbanceMutations: readonly Mutation[] = [
     ],
     hunts: ['given up'],
   },
-  {
-    name: 'aborted-verb-goes-on',
-    rule: 'a verb that was aborted does nothing any more when it is answered',
-    edits: [
-      {
-        file: 'admin/tally.js',
-        find: 'if (signal?.aborted === true)\n',
-        replace: 'if ((this.isAborted = signal?.aborted === true))\n',
-      },
-      {
-        file: 'admin/pass.js',
-        find: 'await Promise.all(this.#active);',
-        replace: 'if (!this.#tally.isAborted) await Promise.all(this.#active);',
-      },
-    ],
-    hunts: ['given up'],
-  },
   one(
     'compacted-into-incoming',
     'what is on hold stays there when it is moved together',
