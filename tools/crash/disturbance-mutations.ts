@@ -43,24 +43,6 @@ export const disturbanceMutations: readonly Mutation[] = [
         return Promise.race([this.#appendNow(group, data, file), given]);`,
     ['given up'],
   ),
-  {
-    name: 'aborted-verb-not-durable',
-    rule: 'what an aborted verb has counted is durable',
-    edits: [
-      {
-        file: 'admin/tally.js',
-        find: 'if (signal?.aborted === true)\n',
-        replace: 'if ((this.isAborted = signal?.aborted === true))\n',
-      },
-      {
-        file: 'admin/pass.js',
-        find: 'if (!parts.life.isOver) {\n            await parts.journal',
-        replace: 'if (!parts.life.isOver && !tally.isAborted) {\n            await parts.journal',
-      },
-      { file: 'admin/pass.js', find: 'await journal.whenDurable(journal.end);', replace: '' },
-    ],
-    hunts: ['given up'],
-  },
   one(
     'compacted-into-incoming',
     'what is on hold stays there when it is moved together',
