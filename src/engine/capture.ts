@@ -106,14 +106,18 @@ function appendMarks({ journal }: Parts, lane: Lane, timeMs: number): void {
   }
 }
 
+/** Data stands in the order of the envelopes: what the first one that waits has is the first that is needed. Many have none there. */
+function firstDataOf({ runner, marks }: Lane): Position {
+  const first = runner.find(
+    ({ envelope, position: at }) => dataPosition(envelope.data) !== nowhere && !marks.has(at),
+  )
+  return dataPosition(first?.envelope.data)
+}
+
 function positionsOf(lane: Lane, timeMs: number): LanePositions {
   const { logs, runner, marks } = lane
   const { isDrained } = lane
-  // Data stands in the order of the envelopes: what the first one that waits has is the first that is needed. Many have none there.
-  const next = dataPosition(
-    runner.find(({ envelope, position: at }) => dataPosition(envelope.data) !== nowhere && !marks.has(at))
-      ?.envelope.data,
-  )
+  const next = logs === undefined ? nowhere : firstDataOf(lane)
   if (next > lane.dataFloor) lane.dataFloor = next
   const envelopesEnd = logs?.envelopes.pad(timeMs) ?? nowhere
   const dataEnd = logs?.data.pad(timeMs) ?? nowhere

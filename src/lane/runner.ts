@@ -104,7 +104,10 @@ export class Runner {
 
   /** The first one in memory for which this holds, whether it may be started or not. */
   find(holds: (candidate: Candidate) => boolean): Candidate | undefined {
-    for (let i = 0; i < this.#ring.length; i++) if (holds(this.#ring.at(i)!)) return this.#ring.at(i)
+    for (let i = 0; i < this.#ring.length; i++) {
+      const candidate = this.#ring.at(i)!
+      if (holds(candidate)) return candidate
+    }
     return undefined
   }
 
