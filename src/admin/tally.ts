@@ -1,5 +1,5 @@
 /** What a verb has done so far, and whether it is to go on. */
-import { WaybillError } from '../errors.js'
+import { checkAborted, verbAborted } from '../engine/listing.js'
 
 export interface VerbResult {
   /** Messages that the verb was carried out on. */
@@ -49,7 +49,7 @@ export class Tally {
   pause(): void {
     const { signal, onProgress } = this.#options
     onProgress?.(this.result)
-    if (signal?.aborted === true) throw aborted(signal)
+    checkAborted(signal)
   }
 
   /** What the work comes to, unless the verb is aborted before. @throws WaybillError VERB_ABORTED by rejection */
@@ -57,13 +57,10 @@ export class Tally {
     const { signal } = this.#options
     if (signal === undefined) return work
     return new Promise((resolve, reject) => {
-      const abort = (): void => reject(aborted(signal))
+      const abort = (): void => reject(verbAborted(signal))
       signal.addEventListener('abort', abort)
       if (signal.aborted) abort()
       work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
     })
   }
 }
-
-const aborted = ({ reason }: AbortSignal): WaybillError =>
-  new WaybillError('VERB_ABORTED', 'the verb was aborted', {}, reason)

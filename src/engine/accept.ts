@@ -15,7 +15,15 @@ import type { Parts } from './parts.js'
 import { PlainMail } from './plain-mail.js'
 import { SpaceWatch } from './space-watch.js'
 import type { SpoolFile } from './spool.js'
-import { checkEnvelope, checkRef, DataCheck, type CheckedEnvelope, type Submission } from './submission.js'
+import {
+  aborted,
+  checkAborted,
+  checkEnvelope,
+  checkRef,
+  DataCheck,
+  type CheckedEnvelope,
+  type Submission,
+} from './submission.js'
 import { Tickets, type Accepted } from './tickets.js'
 
 /** Bytes appended and not durable beyond which submissions wait: about what the disk takes in a few syncs. */
@@ -285,14 +293,6 @@ export class Accept {
 
 const isReadable = (data: unknown): data is Readable =>
   typeof data === 'object' && data !== null && typeof (data as Readable).pipe === 'function'
-
-/** @throws WaybillError SUBMIT_ABORTED */
-function checkAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw aborted(signal)
-}
-
-const aborted = (signal: AbortSignal | undefined): WaybillError =>
-  new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal?.reason)
 
 async function* chain(start: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* start

@@ -136,9 +136,13 @@ async function* inStretch(
   }
 }
 
-function checkAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw new WaybillError('VERB_ABORTED', 'it was aborted', {}, signal.reason)
+/** @throws WaybillError VERB_ABORTED */
+export function checkAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw verbAborted(signal)
 }
+
+export const verbAborted = ({ reason }: AbortSignal): WaybillError =>
+  new WaybillError('VERB_ABORTED', 'the verb was aborted', {}, reason)
 
 function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<void> {
   life.run(event)

@@ -37,8 +37,7 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
     const { warnings } = await disk.lock('lock')
     const { header, tail } = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(header))
-    const clock = new LifeClock(checked.clock)
-    const opened = await open({ ...checked, clock, inlineBytesMax }, clock, disk, header, tail)
+    const opened = await open({ ...checked, inlineBytesMax }, disk, header, tail)
     for (const message of warnings)
       // Later, so that who awaits the queue can listen first.
       checked.clock.soon(() => opened.parts.events.emit('warning', { code: 'FILE_SYSTEM', message }))
@@ -52,25 +51,25 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
 /** Opens, unless the life ends meanwhile: nobody listens yet, and calls that were under way may never settle. */
 function open(
   options: EngineOptions,
-  clock: LifeClock,
   disk: Disk,
   header: QueueHeader,
   tail: JournalTail,
 ): Promise<OpenedEngine> {
   return new Promise((resolve, reject) => {
-    begin(options, clock, disk, header, tail, reject).then(resolve, reject)
+    begin(options, disk, header, tail, reject).then(resolve, reject)
   })
 }
 
 /** @param onFailure is told why the life ended, if it ends before it has begun */
 async function begin(
-  options: EngineOptions,
-  clock: LifeClock,
+  given: EngineOptions,
   disk: Disk,
   header: QueueHeader,
   tail: JournalTail,
   onFailure: (error: unknown) => void,
 ): Promise<OpenedEngine> {
+  const clock = new LifeClock(given.clock)
+  const options = { ...given, clock }
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
 
   const events = new QueueEmitter()

@@ -29,11 +29,18 @@ const lineBytesMax = 998
 const lineFeed = 10
 const carriageReturn = 13
 
+/** @throws WaybillError SUBMIT_ABORTED */
+export function checkAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw aborted(signal)
+}
+
+export const aborted = (signal: AbortSignal | undefined): WaybillError =>
+  new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal?.reason)
+
 /** @throws WaybillError ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, SUBMIT_ABORTED */
 export function checkEnvelope(submission: Submission, limits: EngineOptions): CheckedEnvelope {
   const { sender, recipients, signal } = submission
-  if (signal?.aborted === true)
-    throw new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal.reason)
+  checkAborted(signal)
   if (typeof sender !== 'string' || (sender !== '' && !isMailAddress(sender)))
     throw new WaybillError('ADDRESS_INVALID', 'the sender is no address', { option: 'sender' })
   if (!Array.isArray(recipients) || recipients.length === 0)

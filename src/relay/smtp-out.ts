@@ -23,7 +23,7 @@ import { ConnectionPool } from './connection-pool.js'
 import { SmtpClient, type ClientError, type Mail, type Transaction } from './smtp-client.js'
 import { checkSmtpOptions, type SmtpTransportOptions } from './smtp-out-options.js'
 import { resultOf, siteOfError, siteOfPlaintext } from './smtp-outcome.js'
-import { isClosing } from './smtp-reply.js'
+import { isClosing, isRefusal } from './smtp-reply.js'
 
 /** Data over this is sent as a stream, bytes. */
 const streamedBytesMin = 1 << 20
@@ -126,7 +126,7 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
     if (transaction.isCut) client.close()
     else if (error === undefined) keep(nexthop, client)
     // What is no answer to a message is one to something else.
-    else if (!isRefusal(error.response) || client.destroyed) client.close()
+    else if (!isRefusal(error.response ?? '') || client.destroyed) client.close()
     else if (await cleared(client)) keep(nexthop, client)
     else client.close()
   }
@@ -221,8 +221,6 @@ const withRecipients = (request: DeliveryRequest, recipients: readonly string[])
 
 /** What the pool calls the plaintext connections to a nexthop whose TLS failed; no nexthop has a space. */
 const plaintextTo = (nexthop: string): string => `${nexthop} plaintext`
-
-const isRefusal = (response: string | undefined): boolean => /^[45]\d\d/.test(response ?? '')
 
 const unwritable = /[\r\n<>]/
 

@@ -49,4 +49,6 @@ export function siteOfReply(text: string, statusUsual: string = '4.4.0'): SiteTr
   }
 }
 
+export const isRefusal = (text: string): boolean => /^[45]\d\d/.test(text)
+
 export const isClosing = (text: string): boolean => text.startsWith('421')

@@ -1,7 +1,5 @@
 /** Verbs where things go wrong: devices that fail, mail that is damaged, messages that move on. */
 import { expect, test } from 'vitest'
-import type { QueueOptions } from '../../src/engine/options.js'
-import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { Fault } from '../../src/sim/faults.js'
 import type { NumberedOperation } from '../../src/sim/sim-disk.js'
 import {
@@ -11,13 +9,11 @@ import {
   failed,
   gate,
   mail,
+  patient,
   simulated,
   submission,
   type Stage,
 } from '../engine/stage.js'
-
-/** What is deferred stays so for the whole test. */
-const patient: Partial<QueueOptions> = { retry: fixedRetry([1_000_000_000], 5_000_000_000) }
 
 const pause = (stage: Stage, ms: number): Promise<void> =>
   new Promise<void>((resolve) => stage.clock.after(ms, resolve))

@@ -1,7 +1,6 @@
 /** The verbs on waiting, active and held mail, on both disks, over crashes. */
 import { describe, expect, test } from 'vitest'
 import type { FlushOptions } from '../../src/admin/flush.js'
-import type { QueueOptions } from '../../src/engine/options.js'
 import type { Selector } from '../../src/engine/selector.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import {
@@ -11,6 +10,7 @@ import {
   failed,
   gate,
   mail,
+  patient,
   stages,
   submission,
   type Stage,
@@ -18,9 +18,6 @@ import {
 
 const all: Selector = { all: true }
 const none = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
-const hours = 3_600_000
-/** What is deferred stays so for the whole test, however slow the disk. */
-const patient: Partial<QueueOptions> = { retry: fixedRetry([1000 * hours], 5000 * hours) }
 
 /** A queue with `count` deferred messages, to r0, r1, … of example.net. */
 async function deferredQueue(stage: Stage, count: number): Promise<string[]> {

@@ -22,6 +22,9 @@ export const delivered: Outcome = { kind: 'delivered', response: '250 fine' }
 export const deferred: Outcome = { kind: 'deferred', status: '4.2.2', reason: 'full' }
 export const failed: Outcome = { kind: 'failed', status: '5.1.1', reason: 'nobody' }
 
+/** What is deferred stays so for the whole test, however slow the disk. */
+export const patient: Partial<QueueOptions> = { retry: fixedRetry([3_600_000_000], 18_000_000_000) }
+
 export interface Attempt {
   readonly id: string
   readonly recipient: string

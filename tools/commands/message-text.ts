@@ -1,6 +1,6 @@
 /** The message that `sendmail` reads from standard input, made ready for a queue. Pure.
- * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them), Bcc, which must not travel, and a mailbox's line above it; Date, Message-ID and From
- * are added above when the author left them out, as every sendmail does. */
+ * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them), Bcc, which must not travel, and a mailbox's line above it;
+ * Date, Message-ID and From are added above when the author left them out, as every sendmail does. */
 import addressparser from 'nodemailer/lib/addressparser'
 
 export interface Authorship {

@@ -118,7 +118,7 @@ async function standardInput(bytesMax: number): Promise<Buffer | undefined> {
 
 async function handedOver(mail: Mail, settings: Settings): Promise<number> {
   const { given, smtp, sizeBytesMax, tell } = settings
-  if (smtp !== undefined) return judged(await overSmtp(mail, smtp, 'opportunistic'), smtp, tell)
+  if (smtp !== undefined) return judged(await overSmtp(mail, smtp), smtp, tell)
   const directory = await directoryOf(given)
   if (directory === undefined) return failed(sysexits.config, noQueue)
   return withQueue(
@@ -131,7 +131,7 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
     },
     async (owner) => {
       // It is on this machine: nobody stands between, and a certificate that has gone bad is no reason to wait.
-      const result = await overSmtp(mail, owner, 'none')
+      const result = await overSmtp(mail, { ...owner, tls: 'none' })
       return isUnreachable(result) ? undefined : judged(result, owner, tell)
     },
   )

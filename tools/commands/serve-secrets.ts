@@ -3,15 +3,11 @@
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { Certificate } from '../../src/relay/smtp-in.js'
+import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { flagOf, lineOf, UsageError, type Arguments } from './command.js'
 
-export interface Credentials {
-  readonly user: string
-  readonly pass: string
-}
-
 /** @returns the first line of the file that `--relay-auth` names @throws UsageError */
-export async function credentialsOf(args: Arguments): Promise<Credentials | undefined> {
+export async function credentialsOf(args: Arguments): Promise<SmtpTransportOptions['auth']> {
   const path = args.one('relay-auth')
   if (path === undefined) return undefined
   if (!args.isSet('relay')) throw new UsageError('--relay-auth is for a server that --relay names')

@@ -30,7 +30,7 @@ import { descriptorSink, LogLines } from './log-lines.js'
 import { schedulerParameters } from './scheduler-parameters.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
-import { certificateOf, credentialsOf, type Credentials } from './serve-secrets.js'
+import { certificateOf, credentialsOf } from './serve-secrets.js'
 import {
   formatEndpoint,
   parseBytes,
@@ -231,7 +231,7 @@ const reachable = ({ host, port }: Endpoint): Endpoint => ({
 function transportOf(
   args: Arguments,
   { relay, hostname }: Settings,
-  auth: Credentials | undefined,
+  auth: SmtpTransportOptions['auth'],
 ): Transport {
   const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
   const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)

@@ -16,6 +16,7 @@ import {
   type SiteTrouble,
 } from '../../src/index.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
+import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { actAsOwner } from './queue-owner.js'
 import { listeningFile } from './serve.js'
 import { parseEndpoint, queueUsual, type Endpoint } from './values.js'
@@ -26,22 +27,21 @@ export interface Mail {
   readonly data: Buffer
 }
 
+/** Where mail is given away, and how. */
+type Server = Endpoint & Pick<SmtpTransportOptions, 'tls'>
+
 /** How long a directory that another process is just leaving is waited for, milliseconds. */
 const lockedWaitMs = 5000
 const lockedLookMs = 100
 
 /** Delivers it as a relay would, in one attempt. Recipients beyond those that the server takes at once get a message of their own: who is
  * told to call again would send it to the others twice. */
-export async function overSmtp(
-  mail: Mail,
-  server: Endpoint,
-  tls: 'none' | 'opportunistic',
-): Promise<DeliveryResult> {
-  const result = await inOneTransaction(mail, server, tls)
+export async function overSmtp(mail: Mail, server: Server): Promise<DeliveryResult> {
+  const result = await inOneTransaction(mail, server)
   if ('kind' in result) return result
   const left = mail.recipients.filter((_, i) => isOneTooMany(result[i]!))
   if (left.length === 0 || !result.some(({ kind }) => kind === 'delivered')) return result
-  const next = await overSmtp({ ...mail, recipients: left }, server, tls)
+  const next = await overSmtp({ ...mail, recipients: left }, server)
   const others = 'kind' in next ? left.map(() => outcomeOf(next)) : [...next]
   return result.map((outcome) => (isOneTooMany(outcome) ? others.shift()! : outcome))
 }
@@ -52,17 +52,8 @@ const isOneTooMany = (outcome: Outcome): boolean => outcome.kind === 'deferred' 
 const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
   result.kind === 'site' ? { ...result, kind: 'deferred' } : result
 
-async function inOneTransaction(
-  mail: Mail,
-  server: Endpoint,
-  tls: 'none' | 'opportunistic',
-): Promise<DeliveryResult> {
-  const transport = smtpTransport({
-    ...server,
-    hostname: machineName(),
-    connectionReuse: { idleMs: 0 },
-    tls,
-  })
+async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryResult> {
+  const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
   const { data } = mail
   const request = {
     ...mail,
