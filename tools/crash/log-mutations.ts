@@ -48,9 +48,9 @@ export const logMutations: readonly Mutation[] = [
   one(
     'half-batch-counts',
     'a batch counts as a whole or not at all',
-    'log/segment-scan.js',
-    'visit(window, at, offsetBytes, bytes);\n            return false;',
-    'visit(window, at, offsetBytes, bytes);\n            last = { start, end: offsetBytes + bytes, previousEnd: last === undefined ? 0 : last.previousEnd };\n            first ??= last;\n            return false;',
+    'recovery/journal-tail.js',
+    'const lastIsWhole = last !== undefined && (await isWhole(segment, last));',
+    'const lastIsWhole = last !== undefined;',
   ),
   one(
     'last-batch-not-rewritten',
@@ -123,8 +123,16 @@ export const logMutations: readonly Mutation[] = [
     'stale-checkpoint-copied',
     'restart positions never go back',
     'log/journal-writer.js',
-    'this.#commits.rememberCheckpoint(payload);',
+    'this.#commits.rememberCheckpoint(payload, at);',
     '',
+    ['carried', 'turning'],
+  ),
+  one(
+    'older-checkpoint-named',
+    'a commit names the newest checkpoint before it',
+    'log/group-commit.js',
+    'this.#checkpoint = payload;\n        this.#checkpointOffset = this.#grid.offsetOf(at);',
+    'this.#checkpoint = payload;',
     ['carried', 'turning'],
   ),
   one(
