@@ -51,6 +51,7 @@ export const logMutations: readonly Mutation[] = [
     'recovery/journal-tail.js',
     'const lastIsWhole = last !== undefined && (await isWhole(segment, last));',
     'const lastIsWhole = last !== undefined;',
+    ['everything'],
   ),
   one(
     'last-batch-not-rewritten',
@@ -116,7 +117,7 @@ export const logMutations: readonly Mutation[] = [
     'segment-without-checkpoint',
     'every segment begins with a copy of the newest checkpoint',
     'log/group-commit.js',
-    'this.#fit(groupBytes + frameBytes(this.#checkpoint.length));\n        this.append(kinds.checkpoint, 0, timeMs, this.#checkpoint);',
+    'this.#fit(groupBytes + frameBytes(this.#checkpoint.length));\n        this.#copyCheckpoint(timeMs);',
     'this.#fit(groupBytes);',
   ),
   one(
