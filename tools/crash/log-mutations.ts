@@ -116,7 +116,7 @@ export const logMutations: readonly Mutation[] = [
     'segment-without-checkpoint',
     'every segment begins with a copy of the newest checkpoint',
     'log/group-commit.js',
-    'this.#fit(groupBytes + frameBytes(this.#checkpoint.length));\n        this.append(kinds.checkpoint, 0, timeMs, this.#checkpoint);',
+    'this.#fit(groupBytes + frameBytes(this.#checkpoint.length));\n        this.#copyCheckpoint(timeMs);',
     'this.#fit(groupBytes);',
   ),
   one(
