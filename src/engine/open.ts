@@ -135,10 +135,13 @@ async function findQueue(
   { segmentBytes, laneSegmentBytes }: EngineOptions,
 ): Promise<{ readonly header: QueueHeader; readonly tail: JournalTail }> {
   const existing = await readQueueHeader(disk)
+  let cutBytes = 0
   if (existing !== undefined) {
     const tail = await findTail(journalFiles(disk, existing), await disk.list(journalDirectory))
     if (tail.index >= 0) return { header: existing, tail }
     await unmakeQueue(disk)
+    cutBytes = tail.cutBytes
   }
-  return { header: await makeQueue(disk, segmentBytes, laneSegmentBytes), tail: emptyTail }
+  const header = await makeQueue(disk, segmentBytes, laneSegmentBytes)
+  return { header, tail: { ...emptyTail, cutBytes } }
 }
