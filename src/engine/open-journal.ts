@@ -6,7 +6,6 @@ import type { Position } from '../base/position.js'
 import type { Disk } from '../disk/disk.js'
 import { WaybillError } from '../errors.js'
 import type { Garbage } from '../garbage/garbage.js'
-import { JournalReader } from '../log/journal-reader.js'
 import { Journal, journalDirectory } from '../log/journal.js'
 import { journalLog, JournalWriter, type JournalWriterOptions } from '../log/journal-writer.js'
 import { SegmentFiles } from '../log/segment-files.js'
@@ -51,7 +50,6 @@ export async function openJournal(
   const life = tail.life + 1
   const index = tail.index + 1
   const checkpoint = checkpointOf(tail, grid, life)
-  await verifySuffix(files, tail, checkpoint)
   await rewriteLastBatch(options, files, tail)
 
   const pool = new SegmentPool({
@@ -99,18 +97,6 @@ export async function openJournal(
 /** The journal's segments, for reading. */
 export const journalFiles = (disk: Disk, { segmentBytes }: QueueHeader): SegmentFiles =>
   new SegmentFiles(disk, journalDirectory, journalLog, 'journal', new SegmentGrid(segmentBytes))
-
-/** A life that came to no checkpoint of its own may have been ended by what it read of the suffix. The next one reads it before it takes
- * mail: else, under a supervisor, each would take a little, make a segment, and end.
- * @throws WaybillError LOG_CORRUPT */
-async function verifySuffix(
-  files: SegmentFiles,
-  tail: JournalTail,
-  { life, suffix }: Checkpoint,
-): Promise<void> {
-  if (tail.index < 0 || life === tail.life) return
-  await new JournalReader(files).read(suffix, tail.end, () => undefined)
-}
 
 /** The page cache may show a batch that a failed sync of an earlier life never brought to the disk. Written again, same bytes,
  * and synced, it is durable; those before it are, because it was written after they were synced.

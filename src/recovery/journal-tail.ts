@@ -28,7 +28,7 @@ export interface JournalTail {
   readonly unbegun: readonly number[]
   /** All begun segments, ascending. */
   readonly begun: readonly number[]
-  /** Bytes of valid frames behind `end`: of a batch that was torn. */
+  /** Of the batch behind `end` that was torn: all of it where its commit frame is there, else what verifies of it. */
   readonly cutBytes: number
   /** The highest life that a segment was made in. */
   readonly life: number
@@ -55,6 +55,8 @@ interface Begun {
 interface Examined {
   /** Undefined when it was never begun. */
   readonly begun: Begun | undefined
+  /** Where its first batch, which was torn, says that the segment before ends; `nowhere` when nothing says it. */
+  readonly previousEnd: Position
   readonly cutBytes: number
   readonly life: number
 }
@@ -66,6 +68,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
   const unbegun: number[] = []
   let life = 0
   let cutBytes = 0
+  let named: Position = nowhere
   for (let i = indexes.length - 1; i >= 0; i--) {
     const index = indexes[i]!
     const examined = await examine(files, index)
@@ -74,12 +77,15 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
     cutBytes += examined.cutBytes
     if (examined.begun === undefined) {
       unbegun.push(index)
+      if (examined.previousEnd > named) named = examined.previousEnd
       continue
     }
     const { last, checkpoint } = examined.begun
+    const end = files.grid.at(index, last.end)
+    if (end < named) throw files.corrupt(end, namedAndMissing)
     return {
       index,
-      end: files.grid.at(index, last.end),
+      end,
       lastBatch: { offsetBytes: last.start, bytes: last.end - last.start },
       checkpoint,
       unbegun,
@@ -88,24 +94,31 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
       life,
     }
   }
-  return { ...emptyTail, unbegun, life }
+  if (named !== nowhere) throw files.corrupt(named, namedAndMissing)
+  return { ...emptyTail, unbegun, cutBytes, life }
 }
+
+const namedAndMissing =
+  'a batch does not verify, but its end is named by one that was written after it was synced'
 
 async function examine(files: SegmentFiles, index: number): Promise<Examined> {
   return files.with(index, async (segment) => {
-    const last = await lastWhole(files, index, segment)
-    const cutBytes = await validBytesBehind(segment, last?.end ?? segmentHeaderBytes, files.grid.segmentBytes)
+    const { last, torn } = await lastWhole(files, index, segment)
+    const end = last?.end ?? segmentHeaderBytes
+    const cutBytes =
+      torn === undefined ? await validBytesBehind(segment, end, files.grid.segmentBytes) : torn.end - end
     const begun = last && { last, checkpoint: await newestCheckpoint(files, index, segment, last) }
-    return { begun, cutBytes, life: segment.header.life }
+    const previousEnd = begun === undefined && torn !== undefined ? torn.previousEnd : nowhere
+    return { begun, previousEnd, cutBytes, life: segment.header.life }
   })
 }
 
-/** The commit at which the segment's content ends. @throws WaybillError LOG_CORRUPT */
+/** The commit at which the segment's content ends, and the one behind it whose batch was torn. @throws WaybillError LOG_CORRUPT */
 async function lastWhole(
   files: SegmentFiles,
   index: number,
   segment: OpenSegment,
-): Promise<FoundCommit | undefined> {
+): Promise<{ readonly last: FoundCommit | undefined; readonly torn: FoundCommit | undefined }> {
   const { grid } = files
   const base = grid.at(index, 0)
   const last = await lastCommit(segment, base, grid.segmentBytes)
@@ -124,10 +137,11 @@ async function lastWhole(
       grid.at(index, before?.start ?? last!.start),
       `a batch does not verify, but the one at offset ${last!.start} was written after it was synced`,
     )
-  return verdict === 'last' ? last : verdict === 'before' ? before : undefined
+  if (verdict === 'last') return { last, torn: undefined }
+  return { last: verdict === 'before' ? before : undefined, torn: last }
 }
 
-/** Of the batch that was torn: what stands of it before the tear. */
+/** Of a batch without a commit frame: what stands of it before the tear. */
 async function validBytesBehind(segment: OpenSegment, from: number, segmentBytes: number): Promise<number> {
   const reached = await scanFrames(
     segment.file,

@@ -13,7 +13,7 @@ import {
   timeAt,
   verifyFrame,
 } from '../../src/record/frame.js'
-import { findTail } from '../../src/recovery/journal-tail.js'
+import { findTail, type JournalTail } from '../../src/recovery/journal-tail.js'
 import { memoryDisk } from './memory-disk.js'
 import { SegmentContent, seedOf } from './segment-content.js'
 
@@ -39,6 +39,14 @@ function forgetCheckpoints(segment: Buffer): void {
     segment.writeUInt32LE(0, at + frameHeaderBytes + 12)
     sealFrame(segment, at, kinds.commit, 0, timeAt(segment, at), payloadBytesAt(segment, at), seed ^ at)
   }
+}
+
+/** These segments of a log, to be read. */
+function filesOf(log: SegmentContent, indexes: readonly number[]): SegmentFiles {
+  const disk = memoryDisk(
+    new Map(indexes.map((index) => [`journal/${segmentName(index)}`, log.segment(index)])),
+  )
+  return new SegmentFiles(disk, 'journal', 0, 'journal', log.grid)
 }
 
 /** Where the tail ends in a damaged segment, or the error's code and offset. */
@@ -155,6 +163,39 @@ test('sectors of the last batch in any mixture of old and new are all or nothing
           torn.fill(old, third.start + sector * 512, third.start + (sector + 1) * 512)
       expect(await tailOf(torn)).toBe(torn.equals(whole) ? third.end : log.batches[1]!.end)
     }
+})
+
+test('whichever byte of the last batch rotted, what is cut is counted: the whole batch, unless its commit went', async () => {
+  for (const count of [1, 3]) {
+    const log = journal(count)
+    const last = log.batches.at(-1)!
+    const bytes = log.segment(0)
+    const commitAt = last.end - bytes.readUInt32LE(last.end - 4)
+    for (let at = last.start; at < last.end; at++) {
+      bytes[at]! ^= 0x10
+      const { cutBytes } = await findTail(filesOf(log, [0]), [segmentName(0)])
+      bytes[at]! ^= 0x10
+      expect([at, cutBytes]).toEqual([at, (at < commitAt ? last.end : commitAt) - last.start])
+    }
+  }
+})
+
+test('a batch whose end is named by the torn first batch of the next segment had been synced: damage to it is corruption', async () => {
+  const log = journal(3)
+  const second = log.batches[1]!
+  const third = log.batches[2]!
+  const next = new SegmentContent(segmentBytes, 4096, log.grid.at(0, third.end), 1)
+  next.sync()
+  log.segments.set(1, next.segment(1))
+  const find = (indexes: readonly number[]): Promise<JournalTail> =>
+    findTail(filesOf(log, indexes), indexes.map(segmentName))
+  log.segment(1)[segmentHeaderBytes + 20]! ^= 1
+  expect(await find([0, 1])).toMatchObject({ index: 0, end: third.end, unbegun: [1] })
+  log.segment(0)[third.start + 20]! ^= 1
+  const place = (offsetBytes: number): object => ({ code: 'LOG_CORRUPT', place: { segment: 0, offsetBytes } })
+  await expect(find([0, 1])).rejects.toMatchObject(place(second.end))
+  await expect(find([1])).rejects.toMatchObject(place(third.end))
+  expect(await find([0])).toMatchObject({ index: 0, end: second.end })
 })
 
 test('the content of a recycled segment is never read as that of its successor', async () => {
