@@ -87,7 +87,7 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
       opportunisticTLS: way === 'opportunistic',
       tls: tlsOptions,
       connectionTimeout: options.connectTimeoutMs ?? 30_000,
-      greetingTimeout: options.greetingTimeoutMs ?? 30_000,
+      greetingTimeout: options.greetingTimeoutMs ?? 300_000,
       socketTimeout: silenceTimeoutMs,
       socketCloseTimeout: 0,
       maxResponseSize: replyBytesMax,

@@ -130,8 +130,8 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
       return sysexits.ok
     },
     async (owner) => {
-      // It is on this machine: nobody stands between, and a certificate that has gone bad is no reason to wait.
-      const result = await overSmtp(mail, { ...owner, tls: 'none' })
+      // It is on this machine: nobody stands between, a certificate that has gone bad is no reason to wait, and it greets at once or hangs.
+      const result = await overSmtp(mail, { ...owner, tls: 'none', greetingTimeoutMs: 30_000 })
       return isUnreachable(result) ? undefined : judged(result, owner, tell)
     },
   )

@@ -28,7 +28,7 @@ export interface Mail {
 }
 
 /** Where mail is given away, and how. */
-type Server = Endpoint & Pick<SmtpTransportOptions, 'tls'>
+type Server = Endpoint & Pick<SmtpTransportOptions, 'tls' | 'greetingTimeoutMs'>
 
 /** How long a directory that another process is just leaving is waited for, milliseconds. */
 const lockedWaitMs = 5000
