@@ -125,6 +125,7 @@ export async function withQueue<T>(
 
 /** Where the relay that has the directory open says that it listens. */
 async function ownerOf(directory: string): Promise<Endpoint | undefined> {
-  const text = await readFile(join(directory, listeningFile), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : parseEndpoint('smtp', text.trim(), '127.0.0.1', 25)
+  // Empty while it is written.
+  const text = await readFile(join(directory, listeningFile), 'utf8').catch(() => '')
+  return text === '' ? undefined : parseEndpoint('smtp', text.trim(), '127.0.0.1', 25)
 }
