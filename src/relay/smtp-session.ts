@@ -8,12 +8,13 @@ import type { TLSSocket } from 'node:tls'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { clientNetwork } from './client-network.js'
 import { ClientPace } from './client-pace.js'
 
 export interface Courtesy {
   /** Milliseconds before the greeting. */
   readonly greetDelayMs: number
-  /** Sessions that this address may have at once. */
+  /** Sessions that its network may have at once, client-network.ts; Infinity for who is trusted. */
   readonly sessionsMax: number
 }
 
@@ -54,6 +55,8 @@ class Session extends SMTPConnection {
   readonly #sessions: Set<Session>
   /** Strangers and others do not take each other's place. */
   #isStranger = false
+  /** Of a stranger. */
+  #network = ''
   #refusalCount = 0
   #replyCount = 0
   readonly #pace: ClientPace
@@ -97,16 +100,14 @@ class Session extends SMTPConnection {
       const { maxClients: allMax = Infinity } = this._server.options
       const { greetDelayMs, sessionsMax } = this.#courtesyTo(this)
       this.#isStranger = sessionsMax < Infinity
+      if (this.#isStranger) this.#network = clientNetwork(this.remoteAddress)
       if (
         this.#sessions.size > allMax &&
         this.#count((other) => other.#isStranger === this.#isStranger) > allMax
       )
         this.#turnAway(`4.3.2 ${this.name} has too many sessions, try again later`)
-      else if (
-        this.#isStranger &&
-        this.#count(({ remoteAddress }) => remoteAddress === this.remoteAddress) > sessionsMax
-      )
-        this.#turnAway(`4.7.0 ${this.name} has too many sessions from ${this.remoteAddress}, try again later`)
+      else if (this.#isStranger && this.#count((other) => other.#network === this.#network) > sessionsMax)
+        this.#turnAway(`4.7.0 ${this.name} has too many sessions from ${this.#network}, try again later`)
       else if (greetDelayMs === 0) this.connectionReady()
       else setTimeout(() => this.connectionReady(), greetDelayMs).unref()
     })

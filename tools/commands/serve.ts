@@ -86,7 +86,7 @@ export const serve: Command = {
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
     sessions: { value: 'N', help: 'trusted clients at once, and as many others (500)' },
-    'sessions-per-client': { value: 'N', help: 'of one address that is not trusted (50)' },
+    'sessions-per-client': { value: 'N', help: 'of one address that is not trusted, of IPv6 one /64 (50)' },
     'idle-timeout': {
       value: 'TIME',
       help: 'a client that is silent for so long is let go (5m); when it is not trusted, or half of the\nsessions are taken, also one that needs so long for a command, or for data at under 500 B/s',
