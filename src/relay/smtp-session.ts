@@ -1,5 +1,5 @@
-/** smtp-server, with five things of ours: how long a client waits for the greeting, how many sessions he may have at once and how slow he
- * may be, replies that bring their own enhanced code, and a parser that handlers may answer at once.
+/** smtp-server, with six things of ours: how long a client waits for the greeting, how many sessions he may have at once and how slow he
+ * may be, answers for who has ended his side, replies that bring their own enhanced code, and a parser that handlers may answer at once.
  * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
  * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
 import { randomBytes } from 'node:crypto'
@@ -127,6 +127,12 @@ class Session extends SMTPConnection {
     this._socket.destroySoon()
   }
 
+  /** It is also armed for the socket on which a handshake begins: who ends his side instead has left. */
+  override _armTimeout(socket: Socket | TLSSocket = this._socket): void {
+    super._armTimeout(socket)
+    if (this._upgrading) socket.once('end', () => void (this._upgrading && socket.destroy()))
+  }
+
   override _onClose(): void {
     this.#sessions.delete(this)
     super._onClose()
@@ -140,6 +146,8 @@ class Session extends SMTPConnection {
       this._onCommand(command, done)
     }
     parser.on('error', (error) => this.send(421, `Error: ${error.message}`))
+    // All is read and answered, and the client has ended its side.
+    parser.on('finish', () => this.close())
     return parser
   }
 
@@ -155,6 +163,9 @@ class Session extends SMTPConnection {
 
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     this.#replyCount++
+    // Smtp-server answers nobody who has ended his side.
+    const { _socket: socket } = this
+    if (socket.readyState === 'writeOnly') Object.defineProperty(socket, 'readyState', { value: 'open' })
     if (code === 354) this.#refusalCount = 0
     else if (code >= 400 && code !== 421 && ++this.#refusalCount > refusalCountMax && this.#isStranger)
       return this.#turnAway(`4.7.0 ${this.name} has refused too much, try again later`)
@@ -185,7 +196,8 @@ export class SessionServer extends SMTPServer {
   readonly #looks: NodeJS.Timeout
 
   constructor(options: SMTPServerOptions, courtesyTo: CourtesyTo) {
-    super(options)
+    // 1. a client sends its message and ends its side, as `nc -N` does  2. Node ends ours  3. the message is durable, and 250 cannot be written
+    super(Object.assign({ allowHalfOpen: true }, options))
     this.#courtesyTo = courtesyTo
     let lookedAt = performance.now()
     const look = (): void => {
