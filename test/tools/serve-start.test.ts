@@ -1,10 +1,11 @@
 /** A relay that cannot start: it says why, and leaves nothing behind. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { waybillPath } from '../end-to-end/relay-process.js'
+import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
+import { rawClient, untilData } from '../relay/raw-client.js'
 import { runProgram, runWaybill } from './command-process.js'
 
 let directory: string
@@ -78,3 +79,51 @@ test.each([
   expect(ended.stderr).toContain(reason)
   expect(await readdir(directory)).toEqual(['file'])
 })
+
+test('a directory that cannot be made is told at once, with the reason', async () => {
+  const args = [waybillPath, 'serve', '--listen', '127.0.0.1:0', '--queue', '/proc/none/queue']
+  expect(await runProgram('timeout', ['10', process.execPath, ...args], { directory })).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^waybill: ENOENT: [^\n]*'\/proc\/none'\n$/) as string,
+  })
+})
+
+const isRoot = process.getuid?.() === 0
+
+/** @returns a file system of its own */
+async function smallDisk(size: string): Promise<string> {
+  const path = join(directory, 'disk')
+  await mkdir(path)
+  const mounted = await runProgram('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path], {
+    directory,
+  })
+  expect(mounted).toMatchObject({ exitCode: 0 })
+  onTestFinished(async () => void (await runProgram('umount', ['--lazy', path], { directory })))
+  return path
+}
+
+test.skipIf(!isRoot)('a disk without room for a queue: it says how much it takes', async () => {
+  const args = ['serve', '--listen', '127.0.0.1:0', '--queue', join(await smallDisk('40M'), 'queue')]
+  const { exitCode, stderr } = await runWaybill(args, { directory })
+  expect(exitCode).toBe(1)
+  expect(stderr).toMatch(/^waybill: DISK_FULL: .*\n?$/m)
+  expect(stderr).toContain('a queue takes 256 MiB')
+})
+
+test.skipIf(!isRoot)(
+  'a disk on which no mail can be taken is warned of, at the start and at each refusal',
+  async () => {
+    const queue = join(await smallDisk('150M'), 'queue')
+    const maildir = join(directory, 'maildir')
+    const relay = new RelayProcess(['--queue', queue, '--maildir', maildir, '--log-level', 'warn'])
+    onTestFinished(() => relay.kill())
+    await relay.start()
+    await expect.poll(() => relay.log).toContain('short of room')
+    const client = await rawClient(relay.endpoint.port)
+    onTestFinished(() => client.destroy())
+    await untilData(client)
+    expect(await client.say('x\r\n.')).toMatch(/^452 4\.3\.1 /)
+    await expect.poll(() => relay.log).toContain('insufficient system storage')
+  },
+)

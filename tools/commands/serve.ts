@@ -1,12 +1,12 @@
 /** `waybill serve`: a queue with SMTP before it and SMTP or Maildirs behind it.
  * Invariant: it stops by crashing. SIGTERM, SIGINT and SIGKILL are the same event, nothing is written for any of them; when the queue
  * itself crashes, the process ends with an error, and who started it starts it again. */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { availableParallelism, hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { isReportingMta } from '../../src/bounce/report.js'
-import { fixedRetry, openQueue, postfixRetry, serveControl } from '../../src/index.js'
+import { fixedRetry, isWaybillError, openQueue, postfixRetry, serveControl } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
 import {
@@ -19,6 +19,7 @@ import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
+import { madeDirectory } from './made-directory.js'
 import { schedulerParameters } from './scheduler-parameters.js'
 import { maildirUsual, routeOf, transportOf } from './serve-delivery.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
@@ -42,6 +43,9 @@ export const listeningFile = 'listening'
 
 /** With a Received field above it, it is still what a queue takes. */
 const sizeBytesMost = 2000 * 1024 * 1024
+
+const roomNeeded =
+  'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
 
 const idleTimeoutMsMost = 86_400_000
 const greetDelayMsMost = 600_000
@@ -166,7 +170,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const watch = settings.metrics === undefined ? undefined : await loadMetrics()
   await tryPorts({ listen: settings.listen, metrics: settings.metrics })
 
-  await mkdir(settings.queue, { recursive: true })
+  await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
     transports: { out: transport },
     route: routeOf(settings.relay),
@@ -174,6 +178,9 @@ async function run(args: Arguments): Promise<number | undefined> {
     scheduler,
     dataBytesMax: sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
+  }).catch((error: unknown) => {
+    if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
+    throw error
   })
   // In this turn: what happens before it is not counted.
   const registry = watch?.(queue)
@@ -204,8 +211,11 @@ async function run(args: Arguments): Promise<number | undefined> {
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const callbacks: SmtpFrontCallbacks = {
     onError: (error) => log.warn({ err: error }, 'a client could not be served'),
-    onRefusal: (refusal) => log.info(refusal, 'refused'),
+    // What a full disk refuses is the operator's trouble, not the client's.
+    onRefusal: (refusal) => log[refusal.reply.startsWith('4.3.1 ') ? 'warn' : 'info'](refusal, 'refused'),
   }
+  const room = await queue.room()
+  if (room.isShort) log.warn({ room }, 'the disk is short of room: no new mail is taken until there is more')
   const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   let metrics: Listener | undefined
   const listen = async (): Promise<Listener> => {

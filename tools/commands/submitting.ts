@@ -1,7 +1,7 @@
 /** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when nobody has, by opening it.
  * Invariant: one process has the queue open; one that is just leaving it is waited for. Who may not open it gives the message to its relay:
  * where that listens stands in a file that everyone may read. */
-import { access, mkdir, readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -17,6 +17,7 @@ import {
 } from '../../src/index.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
+import { madeDirectory } from './made-directory.js'
 import { actAsOwner } from './queue-owner.js'
 import { listeningFile } from './serve.js'
 import { parseEndpoint, queueUsual, type Endpoint } from './values.js'
@@ -94,7 +95,7 @@ export async function withQueue<T>(
 ): Promise<T> {
   for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
     try {
-      await mkdir(directory, { recursive: true })
+      await madeDirectory(directory)
       await actAsOwner(directory)
       const queue = await openQueue(directory, {
         deliver: false,
