@@ -75,3 +75,27 @@ async function beforeHandshake(queue: ReturnType<typeof memoryQueue>) {
   plain.socket.removeAllListeners('data')
   return { plain, listener }
 }
+
+test.each(['destroy', 'resetAndDestroy'] as const)(
+  'a client that leaves altogether behind its message (%s) hurts nobody',
+  async (leave) => {
+    const errors: Error[] = []
+    const queue = memoryQueue(() => sleep(100))
+    const listener = await listen(queue, { sessionsMax: 1, onError: (error) => void errors.push(error) })
+    const client = await connected(listener)
+    await client.reply()
+    await client.say('EHLO c')
+    client.send(`${mail}.\r\nQUIT\r\n`)
+    await expect.poll(() => queue.submitCount).toBe(1)
+    client.socket[leave]()
+    await expect
+      .poll(async () => {
+        const next = await connected(listener)
+        const greeting = await next.reply()
+        next.destroy()
+        return greeting
+      })
+      .toMatch(/^220 /)
+    expect(errors.length).toBeLessThan(2)
+  },
+)
