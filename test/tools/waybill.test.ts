@@ -158,8 +158,9 @@ test('a queue that is damaged is not opened, and the way out is named', async ()
   const journal = join(queue(), 'journal')
   const segments = (await readdir(journal)).filter((name) => !name.startsWith('spare'))
   for (const name of segments) {
+    // The first frame of each batch: batches begin on a multiple of 4096.
     const file = await open(join(journal, name), 'r+')
-    await file.write(Buffer.alloc(16, 0xff), 0, 16, 4096)
+    for (let block = 1; block < 32; block++) await file.write(Buffer.alloc(16, 0xff), 0, 16, block * 4096)
     await file.close()
   }
   const { exitCode, stderr } = await waybill(['serve', '--queue', queue(), '--listen', '127.0.0.1:0'])
