@@ -46,6 +46,7 @@ export async function compactHold(opened: OpenedEngine): Promise<void> {
 async function isWorthIt(opened: OpenedEngine): Promise<boolean> {
   const { parts, engine } = opened
   const { journal, lanes, options } = parts
+  if (!lanes.hold.marks.areKnown) return false
   const bytes = spanBytes(lanes.hold)
   if (bytes < segmentsMin * lanes.hold.logs!.envelopes.files.grid.segmentBytes) return false
   const markCount = lanes.hold.marks.count

@@ -9,11 +9,11 @@ import { isWaybillError } from '../errors.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { condensed } from '../record/outcome-note.js'
 import type { Carried } from '../record/start.js'
-import { readMarks } from '../recovery/read-marks.js'
 import { readSuffix, type Suffix } from '../recovery/read-suffix.js'
 import type { WorkingMessage, WorkingSet } from '../recovery/working-set.js'
 import { appendCarrying, carryingOf } from './carry.js'
 import { hold, holdDamaged } from './holding.js'
+import { restoreMarks } from './lane-reading.js'
 import type { Parts } from './parts.js'
 
 /** @param tailEnd where the journal ended when this life began, @param spools the files that existed then
@@ -78,22 +78,21 @@ async function removeSpools(
 }
 
 /** Runners go on behind what was started, and skip what was started out of order. */
-async function restoreLanes(
-  { journal, lanes }: Parts,
-  checkpoint: Checkpoint,
-  working: WorkingSet,
-): Promise<void> {
-  for (const { lane: number, marks } of checkpoint.lanes) {
-    const lane = lanes.get(number)
+async function restoreLanes(parts: Parts, checkpoint: Checkpoint, working: WorkingSet): Promise<void> {
+  for (const { lane: number } of checkpoint.lanes) {
+    const lane = parts.lanes.get(number)
     const trace = working.lanes.get(number)
     if (trace !== undefined) {
       lane.runner.readTo(trace.runner)
       lane.namedAt = position(Math.max(lane.namedAt, trace.namedAt))
     }
     const runner = lane.runner.position
-    const log = lane.logs?.envelopes.files ?? journal.files
-    if (marks !== nowhere)
-      for (const marked of await readMarks(log, marks, runner)) lane.marks.restore(marked)
+    try {
+      await restoreMarks(parts, lane)
+    } catch (error) {
+      // The lane stands still, and who reads for its runner meets the same and says so.
+      if (parts.life.isOver || !isWaybillError(error)) throw error
+    }
     for (const marked of trace?.marks ?? []) if (marked >= runner) lane.marks.add(marked)
   }
 }
