@@ -61,7 +61,7 @@ export class Dispatch {
         read: (job, _firstIndex, countMax) => this.#batches.read(job, countMax),
         deferred: (job, recipients, reason) => this.#deferred(job, recipients, reason),
         done: (job) => this.#done(job),
-        onFeedback: (event) => void parts.events.emit('feedback', event),
+        onFeedback: (event) => parts.events.emit('feedback', event),
       },
     )
     for (const [name, transport] of Object.entries(options.transports))
@@ -137,15 +137,16 @@ export class Dispatch {
   /** The end of this life: transports are told, nothing is recorded any more. */
   abandon(): void {
     this.#timer?.cancel()
+    const defects: string[] = []
     for (const [name, attempts] of this.#attempts) {
       try {
         attempts.abandon()
       } catch (error) {
         // A transport that cannot be closed must not keep the queue's own descriptors and lock.
-        const message = `transport ${name} did not close: ${String(error)}`
-        this.#parts.events.emit('warning', { code: 'TRANSPORT_DEFECT', message })
+        defects.push(`transport ${name} did not close: ${String(error)}`)
       }
     }
+    for (const message of defects) this.#parts.events.emit('warning', { code: 'TRANSPORT_DEFECT', message })
   }
 
   #run(): void {
