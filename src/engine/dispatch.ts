@@ -37,6 +37,8 @@ export class Dispatch {
   #underWay = 0
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
   #running: { readonly wallMs: number; readonly monotonicMs: number } | undefined
+  /** Destinations that somebody wants back: names by transport. */
+  readonly #toResume = new Map<string, Set<string>>()
   #soon = false
   #timer: Timer | undefined
   #timerAt = Infinity
@@ -93,11 +95,16 @@ export class Dispatch {
     })
   }
 
-  /** Revives a dead destination, or ends a suspension, now. @returns false when there is nothing to resume */
+  /** Revives a dead destination, or ends a suspension, behind this step: it may be a listener's, and the scheduler in the middle of its own.
+   *    // 1. recipients get a destination that rests  2. one of another is deferred  3. who hears of it resumes the first, which nobody
+   *    // uses yet, so it is forgotten  4. the next message makes it anew: two windows for one site
+   * @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
-    const resumed = this.#scheduler.resume(transport, name, this.#parts.options.clock.monotonicMs())
-    if (resumed) this.wake()
-    return resumed
+    if (!this.#scheduler.isResting(transport, name)) return false
+    const names = this.#toResume.get(transport) ?? new Set()
+    this.#toResume.set(transport, names.add(name))
+    this.wake()
+    return true
   }
 
   /** A message became active.
@@ -153,6 +160,9 @@ export class Dispatch {
     const { clock } = this.#parts.options
     const nowMs = clock.monotonicMs()
     this.#running = { wallMs: clock.wallMs(), monotonicMs: nowMs }
+    for (const [transport, names] of this.#toResume)
+      for (const name of names) this.#scheduler.resume(transport, name, nowMs)
+    this.#toResume.clear()
     this.#scheduler.tick(nowMs)
     while (this.#canRecord() && !this.#parts.life.isOver) {
       const entry = this.#scheduler.next(nowMs)

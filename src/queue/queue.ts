@@ -114,7 +114,7 @@ export class Queue {
     return this.#engine.dispatch.destinations()
   }
 
-  /** Revives a dead destination, or ends its suspension, now.
+  /** Revives a dead destination, or ends its suspension, behind this step.
    * @param name of the snapshot, @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
     return this.#engine.dispatch.resume(transport, name)
