@@ -3,6 +3,8 @@
  * when nobody listens to `crashed`. */
 import { EventEmitter } from 'node:events'
 import type { MessageId } from '../base/message-id.js'
+import type { OptionNames } from '../base/option-names.js'
+import { WaybillError } from '../errors.js'
 import type { FeedbackEvent } from '../scheduler/scheduler.js'
 
 export interface RecipientEvent {
@@ -47,6 +49,29 @@ export interface QueueEvents {
   crashed: [{ readonly error: unknown }]
 }
 
+const names: OptionNames<QueueEvents> = {
+  accepted: true,
+  delivered: true,
+  deferred: true,
+  failed: true,
+  expired: true,
+  requeued: true,
+  reported: true,
+  finished: true,
+  recovered: true,
+  feedback: true,
+  warning: true,
+  crashed: true,
+}
+
+/** @throws WaybillError OPTION_INVALID */
+function checkName(event: string): void {
+  if (Object.hasOwn(names, event)) return
+  throw new WaybillError('OPTION_INVALID', `there is no such event, but ${Object.keys(names).join(', ')}`, {
+    option: event,
+  })
+}
+
 export type Listener<K extends keyof QueueEvents> = (...values: QueueEvents[K]) => void
 
 export class QueueEmitter {
@@ -72,14 +97,17 @@ export class QueueEmitter {
   }
 
   on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): void {
+    checkName(event)
     this.#emitter.on(event, listener as never)
   }
 
   once<K extends keyof QueueEvents>(event: K, listener: Listener<K>): void {
+    checkName(event)
     this.#emitter.once(event, listener as never)
   }
 
   off<K extends keyof QueueEvents>(event: K, listener: Listener<K>): void {
+    checkName(event)
     this.#emitter.off(event, listener as never)
   }
 }

@@ -130,6 +130,8 @@ export class Queue {
     this.#parts.life.end(undefined)
   }
 
+  /** Listeners run in the queue's turn; what they throw ends this life.
+   * @throws WaybillError OPTION_INVALID when there is no such event, here and below */
   on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
     this.#parts.events.on(event, listener)
     return this

@@ -245,3 +245,18 @@ test.each(heard)(
     })
   },
 )
+
+test('an event that there is not is refused, and those that there are are named', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    for (const listen of ['on', 'once', 'off'] as const)
+      expect(() => queue[listen]('typo' as 'warning', () => undefined)).toThrow(
+        expect.objectContaining({
+          code: 'OPTION_INVALID',
+          place: { option: 'typo' },
+          message: expect.stringContaining('accepted, delivered, deferred'),
+        }),
+      )
+    expect(queue.isCrashed).toBe(false)
+  })
+})

@@ -50,6 +50,7 @@ const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknow
   ['a reference that is too long', { data: { ref: 'x'.repeat(5000) } }, 'OPTION_INVALID'],
   ['no data', { data: undefined }, 'OPTION_INVALID'],
   ['data that is no message', { data: 5 }, 'OPTION_INVALID'],
+  ['a member that nobody reads', { smtpUtf8: true } as object, 'OPTION_INVALID'],
 ]
 
 function erring(pieceCount: number): Readable {
