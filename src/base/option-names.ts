@@ -7,8 +7,7 @@ export type OptionNames<T> = Readonly<Record<keyof T, true>>
 /** @param within what the options belong to, `attempt`; '' for none
  * @throws WaybillError OPTION_INVALID, which names the option */
 export function checkOptionNames<T extends object>(given: T, names: OptionNames<T>, within = ''): void {
-  // Asked for each submission: a list of the keys takes twice as long.
-  for (const name in given)
+  for (const name of Object.keys(given))
     if (!Object.hasOwn(names, name))
       throw new WaybillError(
         'OPTION_INVALID',

@@ -1,10 +1,10 @@
 /** What may be submitted. Checked before anything is read or written; each refusal has its own code and the SMTP reply for it. */
 import type { Readable } from 'node:stream'
-import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { isInternational, isMailAddress } from '../base/mail-address.js'
 import { WaybillError } from '../errors.js'
 import type { EngineOptions } from './options.js'
 
+/** Other members than these are left alone, unlike among options: whoever has messages of his own kind hands them over as they are. */
 export interface Submission {
   /** '' is the null sender: nothing is ever reported to it. */
   readonly sender: string
@@ -16,14 +16,6 @@ export interface Submission {
   readonly smtputf8?: boolean | undefined
   /** Aborts until the message is appended; after that it is accepted. */
   readonly signal?: AbortSignal | undefined
-}
-
-const names: OptionNames<Submission> = {
-  sender: true,
-  recipients: true,
-  data: true,
-  smtputf8: true,
-  signal: true,
 }
 
 export interface CheckedEnvelope {
@@ -46,9 +38,8 @@ export function checkAborted(signal: AbortSignal | undefined): void {
 export const aborted = (signal: AbortSignal | undefined): WaybillError =>
   new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal?.reason)
 
-/** @throws WaybillError OPTION_INVALID, ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, SUBMIT_ABORTED */
+/** @throws WaybillError ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, SUBMIT_ABORTED */
 export function checkEnvelope(submission: Submission, limits: EngineOptions): CheckedEnvelope {
-  checkOptionNames(submission, names, 'submission')
   const { sender, recipients, signal } = submission
   checkAborted(signal)
   if (typeof sender !== 'string' || (sender !== '' && !isMailAddress(sender)))
