@@ -35,12 +35,13 @@ export class Lanes {
     return this.#lanes.has(number)
   }
 
-  /** The lane for a delay: that of the nearest interval. */
+  /** The lane for a delay: that of the nearest interval, among those that do not stand still if there are any. */
   forDelay(delayMs: number): Lane {
-    return (
-      this.#byInterval.get(delayMs) ??
-      this.#byInterval.get(nearestInterval([...this.#byInterval.keys()], delayMs))!
-    )
+    const lane = this.#byInterval.get(delayMs)
+    if (lane !== undefined && lane.damage === undefined) return lane
+    const goingMs = [...this.#byInterval].flatMap(([ms, { damage }]) => (damage === undefined ? [ms] : []))
+    const intervalsMs = goingMs.length > 0 ? goingMs : [...this.#byInterval.keys()]
+    return this.#byInterval.get(nearestInterval(intervalsMs, delayMs))!
   }
 
   /** @throws WaybillError MESSAGE_TOO_LARGE when a group of this size does not fit a lane's segment */

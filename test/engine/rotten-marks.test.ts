@@ -170,3 +170,15 @@ test('a lane whose marks the device did not give goes on when it does', async ()
   }
   expect(stoodCount).toBeGreaterThan(0)
 })
+
+test('mail that is deferred does not go to a lane that stands still, when there is another', async () => {
+  await simulated(async (stage) => {
+    await leaveRotten(stage, cases[2]![1])
+    stage.answer = (_, { attempts }) => (attempts === 0 ? deferred : delivered)
+    await stage.open({ retry: fixedRetry([intervalMs, 2 * intervalMs]) })
+    await stage.until('it is told', () => stage.warnings.length > 0)
+    await stage.queue.submit(submission('late@d.test'))
+    await pause(stage, 3 * intervalMs)
+    expect(stage.told('delivered')).toEqual(['late@d.test'])
+  })
+})
