@@ -3,7 +3,7 @@ import { checkOptionNames } from '../base/option-names.js'
 import type { OpenedEngine } from '../engine/open.js'
 import { checkSelector, type Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
-import { compactHold } from './compaction.js'
+import { compactHold, giveWay } from './compaction.js'
 import { goThrough, type Verb } from './pass.js'
 import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tally.js'
 
@@ -25,7 +25,9 @@ export async function carryOut(
 ): Promise<VerbResult> {
   requireSelection(selector)
   checkOptionNames(options, verbOptionNames)
-  const { life } = opened.parts
+  const { life, lanes } = opened.parts
+  // One message is found again.
+  if (selector.id === undefined && verb.isAsked?.(lanes.hold) !== false) giveWay(opened)
   const result = await life.orEnd(goThrough(opened, selector, verb, new Tally(options)))
   life.run(compactHold(opened))
   return result
