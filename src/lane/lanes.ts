@@ -1,5 +1,6 @@
 /** The lanes of this life, by number and by interval. */
 import { assert } from '../base/assert.js'
+import { isWaybillError } from '../errors.js'
 import { holdLane, incomingLane, type Lane } from './lane.js'
 import { nearestInterval } from './lane-plan.js'
 
@@ -35,11 +36,11 @@ export class Lanes {
     return this.#lanes.has(number)
   }
 
-  /** The lane for a delay: that of the nearest interval, among those that do not stand still if there are any. */
+  /** The lane for a delay: that of the nearest interval, among those that are not damaged if there are any. */
   forDelay(delayMs: number): Lane {
     const lane = this.#byInterval.get(delayMs)
-    if (lane !== undefined && lane.damage === undefined) return lane
-    const goingMs = [...this.#byInterval].flatMap(([ms, { damage }]) => (damage === undefined ? [ms] : []))
+    if (lane !== undefined && goesOn(lane)) return lane
+    const goingMs = [...this.#byInterval].flatMap(([ms, other]) => (goesOn(other) ? [ms] : []))
     const intervalsMs = goingMs.length > 0 ? goingMs : [...this.#byInterval.keys()]
     return this.#byInterval.get(nearestInterval(intervalsMs, delayMs))!
   }
@@ -57,3 +58,6 @@ export class Lanes {
     return this.#lanes.values()
   }
 }
+
+/** A device that failed may answer again soon. */
+const goesOn = ({ damage }: Lane): boolean => damage === undefined || isWaybillError(damage, 'DISK_FAILED')

@@ -171,7 +171,7 @@ test('a lane whose marks the device did not give goes on when it does', async ()
   expect(stoodCount).toBeGreaterThan(0)
 })
 
-test('mail that is deferred does not go to a lane that stands still, when there is another', async () => {
+test('mail that is deferred does not go to a lane that is damaged, when there is another', async () => {
   await simulated(async (stage) => {
     await leaveRotten(stage, cases[2]![1])
     stage.answer = (_, { attempts }) => (attempts === 0 ? deferred : delivered)
