@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command: `waybill COMMAND …`. */
 import { isWaybillError } from '../src/errors.js'
+import { wordsOf } from './commands/called-as.js'
 import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/catalogue.js'
 import { lineOf, parseArguments, UsageError, wayOutOf } from './commands/command.js'
 import { helpOf, overviewOf } from './commands/help-text.js'
@@ -43,7 +44,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   }
 }
 
-main(process.argv.slice(2)).then(
+main(wordsOf(process.argv[1], process.argv.slice(2))).then(
   (exitCode) => {
     if (exitCode !== undefined) process.exitCode = exitCode
   },

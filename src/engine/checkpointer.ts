@@ -136,7 +136,7 @@ export class Checkpointer {
     while (journal.room(bytes, 'accepted mail') !== 'yes') await this.#roomChange()
     journal.open(bytes)
     const at = journal.append(kinds.checkpoint, 0, options.clock.wallMs(), payload)
-    journal.rememberCheckpoint(payload)
+    journal.rememberCheckpoint(payload, at)
     await journal.whenDurable(position(at + bytes))
   }
 

@@ -2,6 +2,7 @@
 import type { ActiveMessage } from '../active/active-message.js'
 import type { Timer } from '../base/clock.js'
 import { nowhere, type Position } from '../base/position.js'
+import type { SegmentFiles } from '../log/segment-files.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { Accept } from './accept.js'
 import { Checkpointer } from './checkpointer.js'
@@ -11,6 +12,7 @@ import { Intake } from './intake.js'
 import { Orders, type Order } from './orders.js'
 import type { Parts } from './parts.js'
 import { Reclaim } from './reclaim.js'
+import { recollect, type Recollection } from './recollection.js'
 import { recover } from './recover.js'
 import { Settle } from './settle.js'
 
@@ -40,11 +42,14 @@ export class Engine {
   readonly #parts: Parts
   readonly #facts: EngineFacts
   #recovering = true
+  #recollection: Recollection | undefined
   #recovered: Promise<void> | undefined
 
-  constructor(parts: Parts, facts: EngineFacts) {
+  /** @param recollection where it was read before mail is accepted */
+  constructor(parts: Parts, facts: EngineFacts, recollection: Recollection | undefined) {
     this.#parts = parts
     this.#facts = facts
+    this.#recollection = recollection
     const { active, options } = parts
     this.accept = new Accept(parts)
     this.reclaim = new Reclaim(parts)
@@ -162,9 +167,11 @@ export class Engine {
   async #recover(): Promise<void> {
     const { life, events, options } = this.#parts
     const startedAt = options.clock.monotonicMs()
-    const { checkpoint, tailEnd, cutBytes, spools } = this.#facts
+    const { checkpoint, cutBytes } = this.#facts
     this.#parts.journal.endRecovery(true)
-    const messages = await recover(this.#parts, checkpoint, tailEnd, spools, () => this.reclaim.roomChange())
+    const recollection = this.#recollection ?? (await this.#recollect())
+    this.#recollection = undefined
+    const messages = await recover(this.#parts, checkpoint, recollection, () => this.reclaim.roomChange())
     life.check()
     await this.checkpointer.run()
     life.check()
@@ -184,6 +191,13 @@ export class Engine {
     this.intake.run()
     const durationMs = options.clock.monotonicMs() - startedAt
     events.emit('recovered', { messageCount: messages.length, cutBytes, durationMs })
+  }
+
+  #recollect(): Promise<Recollection> {
+    const { journal, lanes, options } = this.#parts
+    const { checkpoint, tailEnd, spools } = this.#facts
+    const envelopesOf = (lane: number): SegmentFiles => lanes.get(lane).logs!.envelopes.files
+    return recollect({ journal, envelopesOf }, checkpoint, tailEnd, spools, options.layout === 'single')
   }
 
   /** Drops timers and tells everybody who waits; writes nothing. */

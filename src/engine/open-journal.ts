@@ -47,10 +47,10 @@ export async function openJournal(
   const files = journalFiles(disk, header)
   const { grid } = files
   const names = await disk.list(journalDirectory)
-  await rewriteLastBatch(options, files, tail)
   const life = tail.life + 1
   const index = tail.index + 1
   const checkpoint = checkpointOf(tail, grid, life)
+  await rewriteLastBatch(options, files, tail)
 
   const pool = new SegmentPool({
     disk,

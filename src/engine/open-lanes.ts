@@ -1,6 +1,7 @@
 /** The lanes of this life: their logs cut at the checkpointed ends, those of new intervals made. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
+import type { Disk } from '../disk/disk.js'
 import type { Garbage } from '../garbage/garbage.js'
 import { holdLane, incomingLane, Lane, type LaneLogs } from '../lane/lane.js'
 import { planLanes } from '../lane/lane-plan.js'
@@ -67,6 +68,18 @@ export async function openLanes(
   return new Lanes(await Promise.all(plan.lanes.map(open)), plan.laneNext)
 }
 
+/** A lane's envelopes, for reading. */
+export const envelopesFiles = (disk: Disk, { laneSegmentBytes }: QueueHeader, lane: number): SegmentFiles =>
+  laneFiles(disk, envelopesDirectory(lane), envelopesLog(lane), `lane ${lane} envelopes`, laneSegmentBytes)
+
+const laneFiles = (
+  disk: Disk,
+  directory: string,
+  log: number,
+  name: string,
+  segmentBytes: number,
+): SegmentFiles => new SegmentFiles(disk, directory, log, name, new SegmentGrid(segmentBytes))
+
 async function openLogs(
   options: EngineOptions,
   header: QueueHeader,
@@ -78,8 +91,12 @@ async function openLogs(
   const { lane, envelopesEnd, dataEnd } = positions
   assert(!positions.inJournal, 'a lane in the journal has no logs')
   const { disk, prng } = options
-  const grid = new SegmentGrid(header.laneSegmentBytes)
-  const open = async (directory: string, log: number, name: string, end: Position): Promise<LaneLog> => {
+  const open = async (
+    files: SegmentFiles,
+    directory: string,
+    log: number,
+    end: Position,
+  ): Promise<LaneLog> => {
     const pins = garbage.of(log)
     const opened = new LaneLog({
       disk,
@@ -87,7 +104,7 @@ async function openLogs(
       log,
       life,
       prng,
-      files: new SegmentFiles(disk, directory, log, name, grid),
+      files,
       end,
       onSegment: (index) => pins.add(index),
       ...callbacks,
@@ -95,9 +112,16 @@ async function openLogs(
     await opened.recover()
     return opened
   }
+  const dataFiles = laneFiles(
+    disk,
+    dataDirectory(lane),
+    dataLog(lane),
+    `lane ${lane} data`,
+    header.laneSegmentBytes,
+  )
   const [envelopes, data] = await Promise.all([
-    open(envelopesDirectory(lane), envelopesLog(lane), `lane ${lane} envelopes`, envelopesEnd),
-    open(dataDirectory(lane), dataLog(lane), `lane ${lane} data`, dataEnd),
+    open(envelopesFiles(disk, header, lane), envelopesDirectory(lane), envelopesLog(lane), envelopesEnd),
+    open(dataFiles, dataDirectory(lane), dataLog(lane), dataEnd),
   ])
   return { envelopes, data }
 }

@@ -20,6 +20,7 @@ import { journalFiles, openJournal } from './open-journal.js'
 import { openLanes } from './open-lanes.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './options.js'
 import type { Parts } from './parts.js'
+import { recollectFirst } from './recollection.js'
 import { Spool } from './spool.js'
 
 export interface OpenedEngine {
@@ -72,6 +73,7 @@ async function begin(
   const clock = new LifeClock(given.clock)
   const options = { ...given, clock }
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
+  const recollection = await recollectFirst(disk, header, tail, spools, options.layout === 'single')
 
   const events = new QueueEmitter((error) => life.end(error))
   const garbage = new Garbage()
@@ -112,13 +114,8 @@ async function begin(
   const spool = new Spool(disk, opened.life, [checkpoint.spoolHighest, ...spools], life.end)
   const reader = new MessageReader(journal, lanes, spool)
   const parts = { options, life, events, journal, lanes, active: new ActiveSet(), garbage, spool, reader }
-  engine = new Engine(parts, {
-    life: opened.life,
-    checkpoint,
-    tailEnd: tail.end,
-    cutBytes: tail.cutBytes,
-    spools,
-  })
+  const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }
+  engine = new Engine(parts, facts, recollection)
   life.check()
   opened.begin()
   life.run(engine.recovered)
@@ -148,10 +145,13 @@ async function findQueue(
   { segmentBytes, laneSegmentBytes }: EngineOptions,
 ): Promise<{ readonly header: QueueHeader; readonly tail: JournalTail }> {
   const existing = await readQueueHeader(disk)
+  let cutBytes = 0
   if (existing !== undefined) {
     const tail = await findTail(journalFiles(disk, existing), await disk.list(journalDirectory))
     if (tail.index >= 0) return { header: existing, tail }
     await unmakeQueue(disk)
+    cutBytes = tail.cutBytes
   }
-  return { header: await makeQueue(disk, segmentBytes, laneSegmentBytes), tail: emptyTail }
+  const header = await makeQueue(disk, segmentBytes, laneSegmentBytes)
+  return { header, tail: { ...emptyTail, cutBytes } }
 }

@@ -9,44 +9,25 @@ import { isWaybillError } from '../errors.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { condensed } from '../record/outcome-note.js'
 import type { Carried } from '../record/start.js'
-import { readSuffix, type Suffix } from '../recovery/read-suffix.js'
-import type { WorkingMessage, WorkingSet } from '../recovery/working-set.js'
+import type { WorkingMessage } from '../recovery/working-set.js'
 import { appendCarrying, carryingOf } from './carry.js'
 import { hold, holdDamaged } from './holding.js'
-import { restoreMarks } from './lane-reading.js'
 import type { Parts } from './parts.js'
+import type { Recollection } from './recollection.js'
 
-/** @param tailEnd where the journal ended when this life began, @param spools the files that existed then
- * @returns the messages that are active again, with the carrying starts appended
+/** @returns the messages that are active again, with the carrying starts appended
  * @throws WaybillError LOG_CORRUPT */
 export async function recover(
   parts: Parts,
   checkpoint: Checkpoint,
-  tailEnd: Position,
-  spools: readonly number[],
+  recollection: Recollection,
   roomChange: () => Promise<void>,
 ): Promise<readonly ActiveMessage[]> {
-  const { journal, options } = parts
-  const unclear = spools.filter(
-    (number) => number > checkpoint.spoolHighest || checkpoint.spoolPending.includes(number),
-  )
-  const facts = {
-    suffix: checkpoint.suffix,
-    trustedEnd: (lane: number): Position | undefined =>
-      checkpoint.lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd,
-  }
-  const inJournal = checkpoint.lanes.some((lane) => lane.inJournal && lane.lane !== 0)
-  const suffix = await readSuffix(
-    journal,
-    facts,
-    tailEnd,
-    inJournal || unclear.length > 0 || options.layout === 'single',
-  )
-  await removeSpools(parts, suffix, spools, unclear)
-  await restoreLanes(parts, checkpoint, suffix.working)
+  for (const number of recollection.needlessSpools) await parts.spool.unlink(number)
+  restoreLanes(parts, checkpoint, recollection)
   const messages: ActiveMessage[] = []
   const damaged: WorkingMessage[] = []
-  for (const working of suffix.working.messages) {
+  for (const working of recollection.working.messages) {
     const message = await revive(parts, working)
     if (message === undefined) damaged.push(working)
     else messages.push(message)
@@ -64,35 +45,19 @@ export async function recover(
   return messages
 }
 
-/** Orphans of the crash, and files whose message is known to be finished. */
-async function removeSpools(
-  { spool }: Parts,
-  { working, spoolsNamed }: Suffix,
-  existing: readonly number[],
-  unclear: readonly number[],
-): Promise<void> {
-  const there = new Set(existing)
-  const finished = working.finishedSpools.filter((number) => there.has(number))
-  const orphans = unclear.filter((number) => !spoolsNamed.has(number))
-  for (const number of new Set([...finished, ...orphans])) await spool.unlink(number)
-}
-
 /** Runners go on behind what was started, and skip what was started out of order. */
-async function restoreLanes(parts: Parts, checkpoint: Checkpoint, working: WorkingSet): Promise<void> {
+function restoreLanes({ lanes }: Parts, checkpoint: Checkpoint, { working, marks }: Recollection): void {
   for (const { lane: number } of checkpoint.lanes) {
-    const lane = parts.lanes.get(number)
+    const lane = lanes.get(number)
     const trace = working.lanes.get(number)
     if (trace !== undefined) {
       lane.runner.readTo(trace.runner)
       lane.namedAt = position(Math.max(lane.namedAt, trace.namedAt))
     }
     const runner = lane.runner.position
-    try {
-      await restoreMarks(parts, lane)
-    } catch (error) {
-      // The lane stands still, and who reads for its runner meets the same and says so.
-      if (parts.life.isOver || !isWaybillError(error)) throw error
-    }
+    const recorded = marks.get(number)
+    // Without them the lane stands still, and who reads for its runner meets the same and says so.
+    if (recorded !== undefined) lane.marks.restoreAll(recorded)
     for (const marked of trace?.marks ?? []) if (marked >= runner) lane.marks.add(marked)
   }
 }

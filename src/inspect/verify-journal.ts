@@ -78,17 +78,20 @@ async function walkSegment(directory: QueueDirectory, { journal }: Snapshot, ind
           : await journal.endOf(index)
     const offset = await files.with(index, async ({ file, seed, header }) => {
       let start = segmentHeaderBytes
+      let checkpoint = 0
       const checksumWith = batchChecksum(header.version)
       let checksum = 0
       await scanFrames(file, seed, start, end - grid.at(index, 0), (window, at, offsetBytes, bytes) => {
         if (kindAt(window, at) !== kinds.commit) {
           checksum = checksumWith(checksum, window, at, bytes)
+          if (kindAt(window, at) === kinds.checkpoint) checkpoint = offsetBytes
           recordCount++
           return false
         }
         const commit = commitAt(window, at)
         const isLinked = start === segmentHeaderBytes || commit.previousEnd === grid.at(index, start)
-        if (commit.checksum !== checksum || !isLinked) return true
+        const namesNewest = commit.checkpoint === 0 || commit.checkpoint === checkpoint
+        if (commit.checksum !== checksum || !isLinked || !namesNewest) return true
         batchCount++
         start = offsetBytes + bytes
         checksum = 0

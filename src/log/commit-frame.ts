@@ -1,16 +1,19 @@
 /** The frame that ends a batch (FORMAT.md §3). It is as long as it takes to end on a block boundary:
  *
- *     │ header 16 │ previous end 8 │ checksum 4 │ zeroes … │ length of this frame 4 │   ← block boundary
+ *     │ header 16 │ previous end 8 │ checksum 4 │ checkpoint 4 │ zeroes … │ length of this frame 4 │   ← block boundary
  *
  * so it can be found from either side. `previous end` is where the commit before it ended (in another segment, for the first
- * of a segment); the checksum is the CRC-32 of the checksums of the batch's frames, 4 bytes each, so no byte is read twice for it. */
+ * of a segment); the checksum is the CRC-32 of the checksums of the batch's frames, 4 bytes each, so no byte is read twice for it;
+ * `checkpoint` is where the newest one of the segment stands, so that a start need not walk through the segment for it. */
 import { crc32Of } from '../base/checksum.js'
 import { position, type Position } from '../base/position.js'
-import { frameHeaderBytes, kindAt, kinds, sealFrame, verifyFrame } from '../record/frame.js'
+import { frameHeaderBytes, kindAt, kinds, payloadBytesAt, sealFrame, verifyFrame } from '../record/frame.js'
 import { blockBytes } from './segment.js'
 
-const fixedBytes = 16
+const fixedBytes = 24
 export const commitBytesMin: number = frameHeaderBytes + fixedBytes
+/** Earlier releases had no field for the checkpoint. */
+const commitBytesLeast = frameHeaderBytes + 16
 
 /** Bytes of the commit frame that follows when a segment is filled up to this offset. */
 export function commitBytesAt(offsetBytes: number): number {
@@ -21,6 +24,8 @@ export function commitBytesAt(offsetBytes: number): number {
 export interface Commit {
   readonly previousEnd: Position
   readonly checksum: number
+  /** Offset in the segment of the newest checkpoint before the end of the batch; 0 where an earlier release has not said it. */
+  readonly checkpoint: number
 }
 
 /** The checksum of a batch, from that of the frames before this one, which is sealed. */
@@ -38,22 +43,21 @@ export const batchChecksum = (version: number): BatchChecksum =>
   version === 1 ? checksumOfBytes : checksumWith
 
 /** Writes the commit frame behind `used` bytes of a batch. Returns the bytes of the whole batch.
- * @param offsetBytes the batch's offset in its segment
- * @param checksum of all its frames */
+ * @param offsetBytes the batch's offset in its segment */
 export function sealBatch(
   batch: Buffer,
   used: number,
   offsetBytes: number,
   seed: number,
-  previousEnd: Position,
   timeMs: number,
-  checksum: number,
+  { previousEnd, checksum, checkpoint }: Commit,
 ): number {
   const bytes = commitBytesAt(offsetBytes + used)
   batch.fill(0, used, used + bytes)
   const payload = used + frameHeaderBytes
   batch.writeBigUInt64LE(BigInt(previousEnd), payload)
   batch.writeUInt32LE(checksum, payload + 8)
+  batch.writeUInt32LE(checkpoint, payload + 12)
   batch.writeUInt32LE(bytes, used + bytes - 4)
   sealFrame(batch, used, kinds.commit, 0, timeMs, bytes - frameHeaderBytes, seed ^ (offsetBytes + used))
   return used + bytes
@@ -63,6 +67,7 @@ export function sealBatch(
 export const commitAt = (buffer: Buffer, at: number): Commit => ({
   previousEnd: position(Number(buffer.readBigUInt64LE(at + frameHeaderBytes))),
   checksum: buffer.readUInt32LE(at + frameHeaderBytes + 8),
+  checkpoint: payloadBytesAt(buffer, at) < fixedBytes ? 0 : buffer.readUInt32LE(at + frameHeaderBytes + 12),
 })
 
 /** The start of the valid commit frame that ends at `end` in the buffer, or −1.
@@ -70,7 +75,7 @@ export const commitAt = (buffer: Buffer, at: number): Commit => ({
 export function commitEndingAt(buffer: Buffer, end: number, offsetBytes: number, seed: number): number {
   const bytes = buffer.readUInt32LE(end - 4)
   const at = end - bytes
-  if (bytes < commitBytesMin || bytes >= blockBytes + commitBytesMin || at < 0 || bytes % 8 !== 0) return -1
+  if (bytes < commitBytesLeast || bytes >= blockBytes + commitBytesMin || at < 0 || bytes % 8 !== 0) return -1
   if (kindAt(buffer, at) !== kinds.commit) return -1
   return verifyFrame(buffer, at, end, seed ^ (offsetBytes + at)) === bytes ? at : -1
 }

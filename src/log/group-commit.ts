@@ -67,6 +67,8 @@ export class GroupCommit {
   #sealedBytes = 0
   /** The newest checkpoint appended: every segment begins with a copy of it. */
   #checkpoint: Buffer = Buffer.alloc(0)
+  /** Offset in the segment that is being filled of the newest checkpoint in it. */
+  #checkpointOffset = 0
 
   constructor({ grid, seedOf, batchBytes, index, previousEnd }: GroupCommitOptions) {
     this.#grid = grid
@@ -187,12 +189,13 @@ export class GroupCommit {
   begin(checkpoint: Buffer, timeMs: number): void {
     this.open(frameBytes(checkpoint.length), timeMs)
     this.#checkpoint = checkpoint
-    this.append(kinds.checkpoint, 0, timeMs, checkpoint)
+    this.#copyCheckpoint(timeMs)
   }
 
-  /** Keeps the checkpoint that was just appended, for the segments to come. */
-  rememberCheckpoint(payload: Buffer): void {
+  /** Keeps the checkpoint that was appended last, for the commits and the segments to come. */
+  rememberCheckpoint(payload: Buffer, at: Position): void {
     this.#checkpoint = payload
+    this.#checkpointOffset = this.#grid.offsetOf(at)
   }
 
   /** The next batch to write, if none is in flight and there is one. */
@@ -245,20 +248,21 @@ export class GroupCommit {
     if (this.#filling.used > 0) this.#seal(timeMs)
     this.#filling = this.#batch(this.#filling.index + 1, segmentHeaderBytes)
     this.#fit(groupBytes + frameBytes(this.#checkpoint.length))
-    this.append(kinds.checkpoint, 0, timeMs, this.#checkpoint)
+    this.#copyCheckpoint(timeMs)
+  }
+
+  #copyCheckpoint(timeMs: number): void {
+    const at = this.append(kinds.checkpoint, 0, timeMs, this.#checkpoint)
+    this.#checkpointOffset = this.#grid.offsetOf(at)
   }
 
   #seal(timeMs: number): void {
     const batch = this.#filling
-    batch.used = sealBatch(
-      batch.buffer,
-      batch.used,
-      batch.offsetBytes,
-      batch.seed,
-      this.#previousEnd,
-      timeMs,
-      batch.checksum,
-    )
+    batch.used = sealBatch(batch.buffer, batch.used, batch.offsetBytes, batch.seed, timeMs, {
+      previousEnd: this.#previousEnd,
+      checksum: batch.checksum,
+      checkpoint: this.#checkpointOffset,
+    })
     const endBytes = batch.offsetBytes + batch.used
     this.#previousEnd = this.#grid.at(batch.index, endBytes)
     this.#sealed.push(batch)

@@ -166,8 +166,8 @@ export class JournalWriter {
     this.#commits.checkFits(groupBytes)
   }
 
-  rememberCheckpoint(payload: Buffer): void {
-    this.#commits.rememberCheckpoint(payload)
+  rememberCheckpoint(payload: Buffer, at: Position): void {
+    this.#commits.rememberCheckpoint(payload, at)
   }
 
   /** Asks for a commit of what is appended. It begins when this turn of the event loop has done its work, so that all who

@@ -110,9 +110,9 @@ export class Journal {
     return { readyCount: this.#pool.readyCount, diskFull: this.#pool.diskFull }
   }
 
-  /** The newest checkpoint: every segment to come begins with a copy. */
-  rememberCheckpoint(payload: Buffer): void {
-    this.#writer.rememberCheckpoint(payload)
+  /** The checkpoint that was appended last, at `at`: commits name it from here on, and every segment to come begins with a copy. */
+  rememberCheckpoint(payload: Buffer, at: Position): void {
+    this.#writer.rememberCheckpoint(payload, at)
   }
 
   /** The frame at a position. @throws WaybillError LOG_CORRUPT */

@@ -171,6 +171,11 @@ export class SegmentFiles {
     await this.#closeIdle(handle)
   }
 
+  /** The same for all of them. */
+  async forgetAll(): Promise<void> {
+    for (const index of this.#handles.keys()) await this.forget(index)
+  }
+
   /** The error for a place of this log that should be valid and is not. */
   corrupt(at: Position, reason: string): WaybillError {
     return new WaybillError('LOG_CORRUPT', reason, this.placeOf(at))

@@ -1,8 +1,16 @@
-/** Where the journal ends, and the checkpoint to start from: newest begun segment, first batch, then forwards.
+/** Where the journal ends, and the checkpoint to start from: newest begun segment, last commit, and the checkpoint that it names. So a
+ * start looks at one batch, or two, however much the segment holds; the working suffix is verified when recovery reads it.
  * Reads, decides by tail.ts, and refuses what is corrupt; writes nothing. */
 import { nowhere, position, type Position } from '../base/position.js'
 import type { OpenSegment, SegmentFiles } from '../log/segment-files.js'
-import { countsBehind, scanBatches, type BatchScan } from '../log/segment-scan.js'
+import {
+  commitEnding,
+  isWhole,
+  lastCommit,
+  scanBatches,
+  scanFrames,
+  type FoundCommit,
+} from '../log/segment-scan.js'
 import { segmentHeaderBytes, segmentIndexOf } from '../log/segment.js'
 import { kindAt, kinds, payloadAt } from '../record/frame.js'
 import { tailVerdict } from './tail.js'
@@ -20,7 +28,7 @@ export interface JournalTail {
   readonly unbegun: readonly number[]
   /** All begun segments, ascending. */
   readonly begun: readonly number[]
-  /** Bytes of valid frames behind `end`: of a batch that was torn. */
+  /** Of the batch behind `end` that was torn: all of it where its commit frame is there, else what verifies of it. */
   readonly cutBytes: number
   /** The highest life that a segment was made in. */
   readonly life: number
@@ -38,9 +46,17 @@ export const emptyTail: JournalTail = {
   life: 0,
 }
 
-interface Examined {
-  readonly scan: BatchScan
+/** A begun segment. */
+interface Begun {
+  readonly last: FoundCommit
   readonly checkpoint: Buffer | undefined
+}
+
+interface Examined {
+  /** Undefined when it was never begun. */
+  readonly begun: Begun | undefined
+  /** Where its first batch, which was torn, says that the segment before ends; `nowhere` when nothing says it. */
+  readonly previousEnd: Position
   readonly cutBytes: number
   readonly life: number
 }
@@ -51,67 +67,123 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
   const indexes = names.map(segmentIndexOf).filter((index) => index !== undefined)
   const unbegun: number[] = []
   let life = 0
-  let tornBytes = 0
+  let cutBytes = 0
+  let named: Position = nowhere
   for (let i = indexes.length - 1; i >= 0; i--) {
     const index = indexes[i]!
     const examined = await examine(files, index)
     await files.forget(index)
     life = Math.max(life, examined.life)
-    const { first, last } = examined.scan
-    if (first === undefined || last === undefined) {
+    cutBytes += examined.cutBytes
+    if (examined.begun === undefined) {
       unbegun.push(index)
-      tornBytes += examined.cutBytes
+      if (examined.previousEnd > named) named = examined.previousEnd
       continue
     }
+    const { last, checkpoint } = examined.begun
+    const end = files.grid.at(index, last.end)
+    if (end < named) throw files.corrupt(end, namedAndMissing)
     return {
       index,
-      end: files.grid.at(index, last.end),
+      end,
       lastBatch: { offsetBytes: last.start, bytes: last.end - last.start },
-      checkpoint: examined.checkpoint,
+      checkpoint,
       unbegun,
       begun: indexes.slice(0, i + 1),
-      cutBytes: tornBytes + examined.cutBytes,
+      cutBytes,
       life,
     }
   }
-  return { ...emptyTail, unbegun, life }
+  if (named !== nowhere) throw files.corrupt(named, namedAndMissing)
+  return { ...emptyTail, unbegun, cutBytes, life }
 }
+
+const namedAndMissing =
+  'a batch does not verify, but its end is named by one that was written after it was synced'
 
 async function examine(files: SegmentFiles, index: number): Promise<Examined> {
-  const { grid } = files
   return files.with(index, async (segment) => {
-    const found = await scan(segment, grid.segmentBytes)
-    const stopped = found.scan.last?.end ?? segmentHeaderBytes
-    const behind = await countsBehind(segment, grid.at(index, 0), stopped, grid.segmentBytes)
-    const verdict = tailVerdict({
-      headerValid: true,
-      firstCounts: found.scan.first !== undefined,
-      countsBehind: behind !== undefined,
-    })
-    if (verdict === 'corrupt')
-      throw files.corrupt(
-        position(grid.at(index, stopped)),
-        `a batch does not verify, but the one at offset ${behind} does, which was written after it was synced`,
-      )
-    return { ...found, life: segment.header.life }
+    const { last, torn } = await lastWhole(files, index, segment)
+    const end = last?.end ?? segmentHeaderBytes
+    const cutBytes =
+      torn === undefined ? await validBytesBehind(segment, end, files.grid.segmentBytes) : torn.end - end
+    const begun = last && { last, checkpoint: await newestCheckpoint(files, index, segment, last) }
+    const previousEnd = begun === undefined && torn !== undefined ? torn.previousEnd : nowhere
+    return { begun, previousEnd, cutBytes, life: segment.header.life }
   })
 }
 
-/** Scans the batches and keeps the newest checkpoint of those that count. */
-async function scan(
+/** The commit at which the segment's content ends, and the one behind it whose batch was torn. @throws WaybillError LOG_CORRUPT */
+async function lastWhole(
+  files: SegmentFiles,
+  index: number,
   segment: OpenSegment,
-  segmentBytes: number,
-): Promise<{ scan: BatchScan; checkpoint: Buffer | undefined; cutBytes: number }> {
-  const checkpoints: { readonly offset: number; readonly payload: Buffer }[] = []
-  let visitedTo = segmentHeaderBytes
-  const result = await scanBatches(segment, segmentBytes, (window, at, offset, bytes) => {
-    visitedTo = offset + bytes
-    if (kindAt(window, at) !== kinds.checkpoint) return
-    // The last two: the newest may stand in a batch that turns out not to count.
-    if (checkpoints.length === 2) checkpoints.shift()
-    checkpoints.push({ offset, payload: Buffer.from(payloadAt(window, at)) })
+): Promise<{ readonly last: FoundCommit | undefined; readonly torn: FoundCommit | undefined }> {
+  const { grid } = files
+  const base = grid.at(index, 0)
+  const last = await lastCommit(segment, base, grid.segmentBytes)
+  const isFirst = last?.start === segmentHeaderBytes
+  const lastIsWhole = last !== undefined && (await isWhole(segment, last))
+  const before =
+    last === undefined || lastIsWhole || isFirst ? undefined : await commitEnding(segment, base, last.start)
+  const verdict = tailVerdict({
+    headerValid: true,
+    found: last === undefined ? 'none' : isFirst ? 'first' : 'later',
+    lastWhole: lastIsWhole,
+    beforeWhole: before !== undefined && (await isWhole(segment, before)),
   })
-  const end = result.last?.end ?? segmentHeaderBytes
-  const counted = checkpoints.filter(({ offset }) => offset < end)
-  return { scan: result, checkpoint: counted.at(-1)?.payload, cutBytes: Math.max(0, visitedTo - end) }
+  if (verdict === 'corrupt')
+    throw files.corrupt(
+      grid.at(index, before?.start ?? last!.start),
+      `a batch does not verify, but the one at offset ${last!.start} was written after it was synced`,
+    )
+  if (verdict === 'last') return { last, torn: undefined }
+  return { last: verdict === 'before' ? before : undefined, torn: last }
+}
+
+/** Of a batch without a commit frame: what stands of it before the tear. */
+async function validBytesBehind(segment: OpenSegment, from: number, segmentBytes: number): Promise<number> {
+  const reached = await scanFrames(
+    segment.file,
+    segment.seed,
+    from,
+    segmentBytes,
+    (window, at) => kindAt(window, at) === kinds.commit,
+  )
+  return reached - from
+}
+
+/** The payload of the newest checkpoint that counts; undefined when there is none. @throws WaybillError LOG_CORRUPT */
+async function newestCheckpoint(
+  files: SegmentFiles,
+  index: number,
+  segment: OpenSegment,
+  last: FoundCommit,
+): Promise<Buffer | undefined> {
+  const { grid } = files
+  if (last.checkpoint === 0) return checkpointByScan(files, index, segment, last)
+  const at = grid.at(index, last.checkpoint)
+  const { kind, payload } = await files.frame(at)
+  if (kind !== 'checkpoint') throw files.corrupt(at, `a ${kind} record stands where a checkpoint should`)
+  return payload
+}
+
+/** In a segment of an earlier release, whose commits name no checkpoint: all of it is read. */
+async function checkpointByScan(
+  files: SegmentFiles,
+  index: number,
+  segment: OpenSegment,
+  { end }: FoundCommit,
+): Promise<Buffer | undefined> {
+  let newest: Buffer | undefined
+  const scan = await scanBatches(segment, end, (window, at) => {
+    if (kindAt(window, at) === kinds.checkpoint) newest = Buffer.from(payloadAt(window, at))
+  })
+  const reached = scan.last?.end ?? segmentHeaderBytes
+  if (reached < end)
+    throw files.corrupt(
+      position(files.grid.at(index, reached)),
+      'a batch does not verify, but one that was written after it was synced does',
+    )
+  return newest
 }

@@ -19,7 +19,7 @@ export interface Suffix {
  * @param needsEnvelopes replacements may stand in the journal, or there are spool files to be judged
  * @throws WaybillError LOG_CORRUPT */
 export async function readSuffix(
-  journal: Journal,
+  journal: Pick<Journal, 'read'>,
   facts: SuffixFacts,
   end: Position,
   needsEnvelopes: boolean,

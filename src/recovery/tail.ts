@@ -1,24 +1,32 @@
-/** What the newest segments say about the end of the journal: a decision over four facts, as a table.
+/** What the newest segments say about the end of the journal: a decision over four facts, as a table. A commit is *found* when its
+ * frame verifies, and *whole* when its batch does.
  *
- * | header valid | first batch counts | a commit counts behind the first byte that does not | verdict |
- * |---|---|---|---|
- * | no  | –   | –   | corrupt: a header was synced before the file got its name |
- * | yes | no  | no  | unbegun: prepared ahead, or its first batch was torn; nothing in it was settled |
- * | yes | no  | yes | corrupt: batch 2 was written only after batch 1 was synced |
- * | yes | yes | no  | tail: cut behind the last batch that counts |
- * | yes | yes | yes | corrupt: batch N+1 was written only after batch N was synced |
+ * | header valid | last commit found | it is whole | the one before it is whole | verdict |
+ * |---|---|---|---|---|
+ * | no  | –     | –   | –   | corrupt: a header was synced before the file got its name |
+ * | yes | none  | –   | –   | unbegun: prepared ahead, or its first batch was torn; nothing in it was settled |
+ * | yes | first | no  | –   | unbegun: its first batch was torn |
+ * | yes | first | yes | –   | last: cut behind it |
+ * | yes | later | yes | –   | last: batch N was written only after all before it were synced |
+ * | yes | later | no  | yes | before: the last batch was torn, and is cut |
+ * | yes | later | no  | no  | corrupt: the batch before it was synced before it was written |
  *
- * "A commit counts" is: its whole batch verifies. */
+ * Batches before these two are not looked at here: they were synced, and whoever needs them verifies what he reads. */
 
 export interface TailFacts {
   readonly headerValid: boolean
-  readonly firstCounts: boolean
-  readonly countsBehind: boolean
+  /** Whether the last commit frame that verifies is the segment's first. */
+  readonly found: 'none' | 'first' | 'later'
+  readonly lastWhole: boolean
+  readonly beforeWhole: boolean
 }
 
-export type TailVerdict = 'corrupt' | 'unbegun' | 'tail'
+export type TailVerdict = 'corrupt' | 'unbegun' | 'last' | 'before'
 
-export function tailVerdict({ headerValid, firstCounts, countsBehind }: TailFacts): TailVerdict {
-  if (!headerValid || countsBehind) return 'corrupt'
-  return firstCounts ? 'tail' : 'unbegun'
+export function tailVerdict({ headerValid, found, lastWhole, beforeWhole }: TailFacts): TailVerdict {
+  if (!headerValid) return 'corrupt'
+  if (found === 'none') return 'unbegun'
+  if (lastWhole) return 'last'
+  if (found === 'first') return 'unbegun'
+  return beforeWhole ? 'before' : 'corrupt'
 }

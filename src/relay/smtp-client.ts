@@ -49,12 +49,13 @@ interface NotedEnvelope extends SMTPEnvelope {
   rejectedErrors?: ClientError[]
 }
 
-/** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 fail when one is gone. */
+/** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 and of late greetings fail when one is gone. */
 interface Hidden {
   readonly _supportedExtensions: readonly string[]
   readonly _remainder: string
   readonly _responseQueue: readonly string[]
   readonly _responseActions: readonly unknown[]
+  _onConnect(this: SMTPConnection): void
   _onData(this: SMTPConnection, chunk: Buffer): void
   _onError(this: SMTPConnection, error: Error, code: string, response: false, command: string): void
   _sendCommand(this: SMTPConnection, line: string, logged?: string): void
@@ -205,6 +206,13 @@ export class SmtpClient extends SMTPConnection {
       this.#ended = () => resolve(false)
       this.reset((error: ClientError | null) => resolve(error === null))
     })
+  }
+
+  /** Nodemailer counts the greeting and the handshake against the time for connecting: a server that greets late (RFC 5321 §4.5.3.2.1 gives it
+   * five minutes) would never have its mail. */
+  _onConnect(): void {
+    Object.assign(this, { _connectionDeadline: Infinity })
+    hidden._onConnect.call(this)
   }
 
   /** Nodemailer looks at one reply in a turn, and passes over empty lines: without a bound, a server that sends nothing else has all

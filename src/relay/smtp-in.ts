@@ -44,10 +44,11 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly greetDelayMs?: number
   /** Sessions at once of trusted clients, and as many of all others together; 500 unless told, more get 421. */
   readonly sessionsMax?: number
-  /** Sessions at once of one address that is not trusted, 50 unless told; more get 421.
+  /** Sessions at once of one address that is not trusted, of IPv6 one /64; 50 unless told, more get 421.
    * @see Postfix smtpd_client_connection_count_limit */
   readonly sessionsPerClientMax?: number
-  /** Milliseconds without a byte from the client, 300 000 unless told (RFC 5321 §4.5.3.2.7). */
+  /** Milliseconds without a byte from the client, 300 000 unless told (RFC 5321 §4.5.3.2.7). For strangers, and for all when half of the
+   * places are taken, also for a whole request, as client-pace.ts has it. */
   readonly idleTimeoutMs?: number
   /** STARTTLS is offered only with one. */
   readonly tls?: Certificate

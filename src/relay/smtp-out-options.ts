@@ -23,9 +23,10 @@ export interface SmtpTransportOptions {
   readonly tlsOptions?: ConnectionOptions
   /** Only with verified TLS, `required` or `implicit`. */
   readonly auth?: { readonly user: string; readonly pass: string }
-  /** Milliseconds from the first packet to a session that is ready; 30 000 unless told. */
+  /** Milliseconds until there is a connection, with implicit TLS its handshake too; 30 000 unless told. */
   readonly connectTimeoutMs?: number
-  /** Milliseconds for the greeting; 30 000 unless told. */
+  /** Milliseconds for the greeting, and as many for a handshake behind STARTTLS; 300 000 unless told. RFC 5321 §4.5.3.2.1
+   * @see Postfix smtp_helo_timeout, smtp_starttls_timeout */
   readonly greetingTimeoutMs?: number
   /** Milliseconds without a byte before the connection is given up, 300 000 unless told; twice as many for the answer to the message. */
   readonly silenceTimeoutMs?: number

@@ -21,6 +21,7 @@ import type {
 } from '../delivery/transport.js'
 import { ConnectionPool } from './connection-pool.js'
 import { SmtpClient, type ClientError, type Mail, type Transaction } from './smtp-client.js'
+import { hasInternationalHeader } from './international-header.js'
 import { checkSmtpOptions, type SmtpTransportOptions } from './smtp-out-options.js'
 import { resultOf, siteOfError, siteOfPlaintext } from './smtp-outcome.js'
 import { isClosing, isRefusal } from './smtp-reply.js'
@@ -87,7 +88,7 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
       opportunisticTLS: way === 'opportunistic',
       tls: tlsOptions,
       connectionTimeout: options.connectTimeoutMs ?? 30_000,
-      greetingTimeout: options.greetingTimeoutMs ?? 30_000,
+      greetingTimeout: options.greetingTimeoutMs ?? 300_000,
       socketTimeout: silenceTimeoutMs,
       socketCloseTimeout: 0,
       maxResponseSize: replyBytesMax,
@@ -139,6 +140,21 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
     return isClear
   }
 
+  /** A client may say SMTPUTF8 of every message; only its letters make a server need it. RFC 6531 §3.1, Postfix's SMTPUTF8_FLAG_HEADER */
+  async function headerNeedsMore(
+    request: DeliveryRequest,
+    whole: Buffer | undefined,
+    client: SmtpClient,
+    route: string,
+  ): Promise<boolean> {
+    try {
+      return await hasInternationalHeader(whole ?? request.stream())
+    } catch (error) {
+      keep(route, client)
+      throw error
+    }
+  }
+
   async function deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
     const { nexthop } = request
     const streamed = request.dataBytes > streamedBytesMin
@@ -147,14 +163,16 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
       return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
     }
     const route = options.host ?? nexthop
-    const smtputf8 =
-      request.smtputf8 || isInternational(request.sender) || request.recipients.some(isInternational)
+    const hasLetters = isInternational(request.sender) || request.recipients.some(isInternational)
+    const smtputf8 = request.smtputf8 || hasLetters
     for (let isSecond = false; ; isSecond = true) {
       const client =
         (isSecond ? undefined : idle(route, request.attempts)) ??
         (await opened(route, request.attempts, signal))
       if (!(client instanceof SmtpClient)) return client
-      if (signal.aborted || (smtputf8 && !client.offers('SMTPUTF8'))) {
+      let needsMore = smtputf8 && !client.offers('SMTPUTF8')
+      if (needsMore && !hasLetters) needsMore = await headerNeedsMore(request, whole, client, route)
+      if (signal.aborted || needsMore) {
         keep(route, client)
         if (signal.aborted) return siteOfError(aborted())
         return { kind: 'failed', status: '5.6.7', reason: 'the server does not offer SMTPUTF8' }

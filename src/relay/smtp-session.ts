@@ -1,5 +1,5 @@
-/** smtp-server, with four things of ours: how long a client waits for the greeting, how many sessions he may have at once, replies that
- * bring their own enhanced code, and a parser that handlers may answer at once.
+/** smtp-server, with six things of ours: how long a client waits for the greeting, how many sessions he may have at once and how slow he
+ * may be, answers for who has ended his side, replies that bring their own enhanced code, and a parser that handlers may answer at once.
  * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
  * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
 import { randomBytes } from 'node:crypto'
@@ -8,11 +8,13 @@ import type { TLSSocket } from 'node:tls'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { clientNetwork } from './client-network.js'
+import { ClientPace } from './client-pace.js'
 
 export interface Courtesy {
   /** Milliseconds before the greeting. */
   readonly greetDelayMs: number
-  /** Sessions that this address may have at once. */
+  /** Sessions that its network may have at once, client-network.ts; Infinity for who is trusted. */
   readonly sessionsMax: number
 }
 
@@ -53,7 +55,11 @@ class Session extends SMTPConnection {
   readonly #sessions: Set<Session>
   /** Strangers and others do not take each other's place. */
   #isStranger = false
+  /** Of a stranger. */
+  #network = ''
   #refusalCount = 0
+  #replyCount = 0
+  readonly #pace: ClientPace
 
   constructor(
     server: SMTPServer,
@@ -65,6 +71,28 @@ class Session extends SMTPConnection {
     super(server, socket, options)
     this.#courtesyTo = courtesyTo
     this.#sessions = sessions.add(this)
+    this.#pace = new ClientPace(requestMsOf(server))
+  }
+
+  /** Turns away who is too slow. Who is trusted may be, while there are places enough. */
+  look(passedMs: number, isBusy: boolean): void {
+    const { _parser: parser, _socket: socket, _dataStream: dataStream } = this
+    if (!parser || this._closing || !(this.#isStranger || isBusy)) return
+    const isInData = parser._dataMode
+    const owesReply =
+      this._handlerPending || !this._ready || parser.writableLength > 0 || (dataStream && !isInData)
+    const hasTime = this.#pace.looksAlive(
+      {
+        replyCount: this.#replyCount,
+        messageCount: this._transactionCounter,
+        bytesRead: socket.bytesRead,
+        isInData,
+        // Who does not read what was answered is waited for.
+        isOurTurn: Boolean(owesReply) && socket.writableLength === 0,
+      },
+      passedMs,
+    )
+    if (!hasTime) this.#turnAway(`4.4.2 ${this.name} has waited too long, try again later`)
   }
 
   override init(): void {
@@ -72,16 +100,14 @@ class Session extends SMTPConnection {
       const { maxClients: allMax = Infinity } = this._server.options
       const { greetDelayMs, sessionsMax } = this.#courtesyTo(this)
       this.#isStranger = sessionsMax < Infinity
+      if (this.#isStranger) this.#network = clientNetwork(this.remoteAddress)
       if (
         this.#sessions.size > allMax &&
         this.#count((other) => other.#isStranger === this.#isStranger) > allMax
       )
         this.#turnAway(`4.3.2 ${this.name} has too many sessions, try again later`)
-      else if (
-        this.#isStranger &&
-        this.#count(({ remoteAddress }) => remoteAddress === this.remoteAddress) > sessionsMax
-      )
-        this.#turnAway(`4.7.0 ${this.name} has too many sessions from ${this.remoteAddress}, try again later`)
+      else if (this.#isStranger && this.#count((other) => other.#network === this.#network) > sessionsMax)
+        this.#turnAway(`4.7.0 ${this.name} has too many sessions from ${this.#network}, try again later`)
       else if (greetDelayMs === 0) this.connectionReady()
       else setTimeout(() => this.connectionReady(), greetDelayMs).unref()
     })
@@ -101,6 +127,12 @@ class Session extends SMTPConnection {
     this._socket.destroySoon()
   }
 
+  /** It is also armed for the socket on which a handshake begins: who ends his side instead has left. */
+  override _armTimeout(socket: Socket | TLSSocket = this._socket): void {
+    super._armTimeout(socket)
+    if (this._upgrading) socket.once('end', () => void (this._upgrading && socket.destroy()))
+  }
+
   override _onClose(): void {
     this.#sessions.delete(this)
     super._onClose()
@@ -114,6 +146,8 @@ class Session extends SMTPConnection {
       this._onCommand(command, done)
     }
     parser.on('error', (error) => this.send(421, `Error: ${error.message}`))
+    // All is read and answered, and the client has ended its side.
+    parser.on('finish', () => this.close())
     return parser
   }
 
@@ -128,6 +162,10 @@ class Session extends SMTPConnection {
   }
 
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
+    this.#replyCount++
+    // Smtp-server answers nobody who has ended his side.
+    const { _socket: socket } = this
+    if (socket.readyState === 'writeOnly') Object.defineProperty(socket, 'readyState', { value: 'open' })
     if (code === 354) this.#refusalCount = 0
     else if (code >= 400 && code !== 421 && ++this.#refusalCount > refusalCountMax && this.#isStranger)
       return this.#turnAway(`4.7.0 ${this.name} has refused too much, try again later`)
@@ -145,13 +183,30 @@ function nextId(): string {
   return lastId.toString(32).padStart(idBits / 5, '0')
 }
 
+const requestMsOf = ({ options }: SMTPServer): number => options.socketTimeout ?? 300_000
+
+/** Of the time for a request, how much passes between two looks, at most so many milliseconds. */
+const lookShare = 1 / 10
+const lookMsMost = 10_000
+
 export class SessionServer extends SMTPServer {
   readonly #courtesyTo: CourtesyTo
   readonly #sessions = new Set<Session>()
+  /** One for all sessions. */
+  readonly #looks: NodeJS.Timeout
 
   constructor(options: SMTPServerOptions, courtesyTo: CourtesyTo) {
-    super(options)
+    // 1. a client sends its message and ends its side, as `nc -N` does  2. Node ends ours  3. the message is durable, and 250 cannot be written
+    super(Object.assign({ allowHalfOpen: true }, options))
     this.#courtesyTo = courtesyTo
+    let lookedAt = performance.now()
+    const look = (): void => {
+      const passedMs = performance.now() - lookedAt
+      lookedAt += passedMs
+      const isBusy = this.#sessions.size * 2 > (options.maxClients ?? Infinity)
+      for (const session of this.#sessions) session.look(passedMs, isBusy)
+    }
+    this.#looks = setInterval(look, Math.min(lookMsMost, requestMsOf(this) * lookShare)).unref()
   }
 
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
@@ -171,6 +226,7 @@ export class SessionServer extends SMTPServer {
 
   /** Drops every session as it stands. */
   abandon(): void {
+    clearInterval(this.#looks)
     this.server.close()
     for (const session of this.#sessions) session._socket.destroy()
   }

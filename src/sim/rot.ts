@@ -3,17 +3,7 @@
  * counted. Said or not, data that is not what was submitted is handed to no transport; nor is, but for a batch that was cut, what
  * was delivered durably or had ended. */
 import { below, type Prng } from '../base/prng.js'
-import { readQueueHeader } from '../recovery/queue-header.js'
-import { findTail } from '../recovery/journal-tail.js'
-import { journalDirectory } from '../log/journal.js'
-import { journalLog } from '../log/journal-writer.js'
-import { SegmentFiles } from '../log/segment-files.js'
-import { SegmentGrid, segmentName } from '../log/segment.js'
 import { aftermath } from './aftermath.js'
-import { copyImage } from './copy.js'
-import type { DiskImage } from './disk-image.js'
-import { SimDisk } from './sim-disk.js'
-import { SimWorld } from './world.js'
 import type { CrashPoint } from './crash-point.js'
 import type { CrashState } from './crash-states.js'
 import type { EventOrder } from './event-queue.js'
@@ -27,22 +17,6 @@ export interface RotOptions {
   readonly point: CrashPoint
   readonly state: CrashState
   readonly prng: Prng
-}
-
-/** The last batch of the journal: rot in it looks like a torn one, and is cut. */
-async function isLastBatch(image: DiskImage, path: string, offset: number): Promise<boolean> {
-  const world = new SimWorld({ seed: 0, order: 'fifo' })
-  const disk = new SimDisk(world, { image: copyImage(image).image })
-  const find = async (): Promise<boolean> => {
-    const header = await readQueueHeader(disk)
-    if (header === undefined) return true
-    const grid = new SegmentGrid(header.segmentBytes)
-    const files = new SegmentFiles(disk, journalDirectory, journalLog, 'journal', grid)
-    const { index, lastBatch } = await findTail(files, await disk.list(journalDirectory))
-    if (lastBatch === undefined || path !== `${journalDirectory}/${segmentName(index)}`) return false
-    return offset >= lastBatch.offsetBytes && offset < lastBatch.offsetBytes + lastBatch.bytes
-  }
-  return world.settle(find())
 }
 
 /** What is wrong and was not reported, or must never happen. */
@@ -61,7 +35,6 @@ export async function rotten({
   const { lengthBytes } = image.file(path).cached
   if (lengthBytes === 0) return []
   const offset = below(prng, lengthBytes)
-  const isTail = await isLastBatch(image, path, offset)
   image.flipBit(path, offset, below(prng, 8))
   const life = await aftermath({
     seed: seed + point.n,
@@ -72,11 +45,12 @@ export async function rotten({
     wallMs: point.wallMs + 1,
     looks: false,
   })
-  const isReported = life.reports.length > 0 || isTail
+  const isReported = life.reports.length > 0
+  const isCut = life.reports.some((text) => text.endsWith('bytes cut'))
   return life.model.violations
-    .filter((violation) => !isReported || isNeverExcused(violation, isTail))
+    .filter((violation) => !isReported || isNeverExcused(violation, isCut))
     .map(({ oracle, text }) => ({ oracle, text: `rot in ${path} at ${offset}: ${text}` }))
 }
 
-const isNeverExcused = ({ oracle, text }: Violation, isTail: boolean): boolean =>
-  text.startsWith('the data of') || (!isTail && (oracle === 'O2' || oracle === 'O4'))
+const isNeverExcused = ({ oracle, text }: Violation, isCut: boolean): boolean =>
+  text.startsWith('the data of') || (!isCut && (oracle === 'O2' || oracle === 'O4'))

@@ -32,14 +32,14 @@ function heldClock(): Clock & { advance(ms: number): void; timerCount: number } 
   return clock
 }
 
-const request = (recipients = ['a@example.net']): DeliveryRequest => ({
+const request = (recipients = ['a@example.net'], dataBytes = 0): DeliveryRequest => ({
   id: 'q1',
   attempts: 0,
   sender: 's@example.net',
   recipients,
   nexthop: 'example.net',
   acceptedAt: 0,
-  dataBytes: 0,
+  dataBytes,
   smtputf8: false,
   data: () => Promise.resolve(Buffer.alloc(0)),
   stream: () => {
@@ -104,6 +104,19 @@ test('a younger attempt is not given up with an older one', () => {
   expect(reports.map(([tag]) => tag)).toEqual(['old'])
   clock.advance(600)
   expect(reports.map(([tag]) => tag)).toEqual(['old', 'young'])
+})
+
+test('a long message has the time of the deadline for each mebibyte, and a short one behind it is not kept waiting', () => {
+  const { clock, reports, attempts } = bench(() => new Promise<DeliveryResult>(() => {}))
+  const mebibyte = 1 << 20
+  attempts.begin('long', request(['a@example.net'], 2 * mebibyte + 1))
+  attempts.begin('short', request(['a@example.net'], mebibyte))
+  clock.advance(1100)
+  expect(reports.map(([tag]) => tag)).toEqual(['short'])
+  clock.advance(1800)
+  expect(reports).toHaveLength(1)
+  clock.advance(200)
+  expect(reports[1]).toMatchObject(['long', { site: { reason: expect.stringContaining('3 s') as string } }])
 })
 
 test('an answer after the deadline is ignored', async () => {

@@ -8,7 +8,14 @@ import { openQueue } from '../../src/queue/open.js'
 import type { QueueOptions } from '../../src/engine/options.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { postfixRetry } from '../../src/policy/postfix-retry.js'
-import { formatVersion, segmentName } from '../../src/log/segment.js'
+import {
+  decodeSegmentHeader,
+  formatVersion,
+  segmentHeaderBytes,
+  segmentName,
+  segmentSeed,
+} from '../../src/log/segment.js'
+import { kindAt, kinds, verifyFrame } from '../../src/record/frame.js'
 import { codeOf, real, simulated, submission, type Stage } from './stage.js'
 
 /** A queue with a message in it that waits, at rest. */
@@ -120,18 +127,52 @@ test('a file in a lane that is no segment is named', async () => {
   })
 })
 
-test('rot before the last batch is LOG_CORRUPT with segment and offset', async () => {
+/** A queue whose one life has taken three messages, and its segment. */
+async function leaveJournal(stage: Stage): Promise<{ path: string; bytes: Buffer }> {
+  const queue = await stage.open({ segmentBytes: 32 * 4096, checkpointIntervalMs: 3_600_000 })
+  await stage.until('recovery ends', () => !queue.stats().recovering)
+  for (let i = 0; i < 3; i++) await queue.submit(submission())
+  queue.crash()
+  await new Promise<void>((resolve) => setTimeout(resolve, 30))
+  const path = join(journalOf(stage), segmentName(0))
+  return { path, bytes: await readFile(path) }
+}
+
+test('rot in the newest checkpoint is LOG_CORRUPT with segment and offset, and rot in an older one harms nobody', async () => {
   await real(async (stage) => {
-    const queue = await stage.open({ checkpointIntervalMs: 3_600_000 })
-    for (let i = 0; i < 3; i++) await queue.submit(submission())
-    queue.crash()
-    await new Promise<void>((resolve) => setTimeout(resolve, 30))
-    const name = (await segmentsOf(stage)).find((segment) => segment === segmentName(0))!
-    await overwrite(join(journalOf(stage), name), 4096 + 40, Buffer.from('rot'))
+    const { path, bytes } = await leaveJournal(stage)
+    const seed = segmentSeed(0, 0, decodeSegmentHeader(bytes, {}).epoch)
+    const checkpoints: number[] = []
+    for (let at = segmentHeaderBytes, length = 1; length > 0; at += length) {
+      length = verifyFrame(bytes, at, bytes.length, seed ^ at)
+      if (length > 0 && kindAt(bytes, at) === kinds.checkpoint) checkpoints.push(at)
+    }
+    const [copy, newest] = checkpoints as [number, number]
+    await overwrite(path, newest + 20, Buffer.from('rot'))
     await expect(stage.open()).rejects.toMatchObject({
       code: 'LOG_CORRUPT',
-      place: { log: 'journal', segment: 0, offsetBytes: 4096 },
+      place: { log: 'journal', segment: 0, offsetBytes: newest },
     })
+    await overwrite(path, newest + 20, bytes.subarray(newest + 20, newest + 23))
+    await overwrite(path, copy + 20, Buffer.from('rot'))
+    await stage.open()
+    await stage.until('recovery ends', () => !stage.queue.stats().recovering)
+    expect(stage.crashes).toEqual([undefined])
+  })
+})
+
+test('rot in the suffix ends the first life that reads it, and lets no later one take mail or room', async () => {
+  await real(async (stage) => {
+    const { path, bytes } = await leaveJournal(stage)
+    const place = { log: 'journal', segment: 0 }
+    await overwrite(path, bytes.indexOf('Hello.'), Buffer.from('rot'))
+    await stage.open()
+    await stage.until('the suffix was read', () => stage.crashes.length === 2)
+    expect(stage.crashes[1]).toMatchObject({ code: 'LOG_CORRUPT', place })
+    const left = await segmentsOf(stage)
+    for (let i = 0; i < 3; i++)
+      await expect(stage.open()).rejects.toMatchObject({ code: 'LOG_CORRUPT', place })
+    expect(await segmentsOf(stage)).toEqual(left)
   })
 })
 

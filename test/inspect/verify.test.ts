@@ -1,8 +1,17 @@
 import { expect, test } from 'vitest'
-import { decodeSegmentHeader, segmentSeed } from '../../src/log/segment.js'
+import { decodeSegmentHeader, segmentHeaderBytes, segmentSeed } from '../../src/log/segment.js'
 import { SeenIds } from '../../src/inspect/seen-ids.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/record/envelope.js'
-import { kinds, payloadAt, sealFrame, timeAt } from '../../src/record/frame.js'
+import {
+  frameBytesAt,
+  frameHeaderBytes,
+  kindAt,
+  kinds,
+  payloadAt,
+  payloadBytesAt,
+  sealFrame,
+  timeAt,
+} from '../../src/record/frame.js'
 import { logVerify } from '../../tools/commands/log-verify.js'
 import { Anatomy, type TakenApart } from './anatomy.js'
 import { command } from './commanded.js'
@@ -51,6 +60,24 @@ test('data that is not what the envelope says is damage, although every checksum
   expect(lines.filter((line) => line.startsWith('damage'))).toEqual([
     expect.stringMatching(`the data is not what was submitted; lost: message ${id}`),
   ])
+})
+
+test('a commit that names another frame as the newest checkpoint is damage, although every checksum holds', async () => {
+  const path = 'journal/000000000003.log'
+  const bytes = sound.files.get(path)!
+  const { log, index, epoch } = decodeSegmentHeader(bytes.subarray(0, segmentHeaderBytes), {})
+  const changed = Buffer.from(bytes)
+  let at = segmentHeaderBytes
+  while (kindAt(changed, at) !== kinds.commit) at += frameBytesAt(changed, at)
+  const seed = segmentSeed(log, index, epoch) ^ at
+  const seal = async (checkpoint: number): Promise<string[]> => {
+    changed.writeUInt32LE(checkpoint, at + frameHeaderBytes + 12)
+    sealFrame(changed, at, kinds.commit, 0, timeAt(changed, at), payloadBytesAt(changed, at), seed)
+    const lines = await verified(new Map(sound.files).set(path, changed))
+    return lines.filter((line) => line.startsWith('damage'))
+  }
+  expect(await seal(segmentHeaderBytes)).toEqual([])
+  expect(await seal(segmentHeaderBytes + 8)).toEqual([expect.stringMatching('a batch does not verify')])
 })
 
 test('an id that was seen is always told, one that was not hardly ever', () => {

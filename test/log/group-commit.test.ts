@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { crc32 } from '../../src/base/checksum.js'
 import type { Position } from '../../src/base/position.js'
 import { isWaybillError } from '../../src/errors.js'
-import { scanBatches } from '../../src/log/segment-scan.js'
+import { commitAt } from '../../src/log/commit-frame.js'
+import { scanBatches, scanFrames } from '../../src/log/segment-scan.js'
 import { formatVersion, blockBytes, segmentHeaderBytes } from '../../src/log/segment.js'
 import { frameBytes, kindAt, kinds, payloadAt, verifyFrame } from '../../src/record/frame.js'
 import { memoryFile } from './memory-disk.js'
@@ -104,8 +105,12 @@ function live(
       if (underWay) log.commits.written()
       underWay = false
     } else if (step === 'checkpoint') {
-      newest = `checkpoint ${i}`
-      log.commits.rememberCheckpoint(Buffer.from(newest))
+      const before = log.commits.segmentIndex
+      const bytes = Buffer.from(`checkpoint ${i}`)
+      log.commits.open(frameBytes(bytes.length), 1)
+      log.commits.rememberCheckpoint(bytes, log.commits.append(kinds.checkpoint, 0, 1, bytes))
+      if (log.commits.segmentIndex !== before) copies.set(log.commits.segmentIndex, newest)
+      newest = bytes.toString()
     } else {
       const payloads = step.map((bytes) => payload(bytes, i))
       const before = log.commits.segmentIndex
@@ -125,6 +130,21 @@ interface Read {
   readonly at: number
   readonly payload: Buffer
   readonly batch: number
+}
+
+/** Each commit names the newest checkpoint of its segment. */
+async function expectCheckpointsNamed(segment: Buffer, index: number): Promise<void> {
+  let newest = 0
+  await scanFrames(
+    memoryFile(segment),
+    seedOf(index),
+    segmentHeaderBytes,
+    segmentBytes,
+    (window, at, offset) => {
+      if (kindAt(window, at) === kinds.checkpoint) newest = offset
+      if (kindAt(window, at) === kinds.commit) expect(commitAt(window, at).checkpoint).toBe(newest)
+    },
+  )
 }
 
 /** All data frames that count, and the payload of each segment's first frame. */
@@ -147,6 +167,7 @@ async function readBack(log: SegmentContent): Promise<{ data: Read[]; copies: Ma
     )
     expect(first?.previousEnd).toBe(previousEnd)
     previousEnd = log.grid.at(index, last!.end)
+    await expectCheckpointsNamed(segment, index)
   }
   return { data, copies }
 }
@@ -208,16 +229,15 @@ test('a batch is sealed with the checksum of the checksums of its frames, data o
       }
       const { buffer, used, offsetBytes, seed } = log.commits.take(1)!
       let at = 0
-      let commitAt = 0
+      let last = 0
       const checksums: Buffer[] = []
       for (let bytes = 0; at < used; at += bytes) {
         bytes = verifyFrame(buffer, at, used, seed ^ (offsetBytes + at))
         expect(bytes).toBeGreaterThan(0)
-        commitAt = at
+        last = at
         checksums.push(buffer.subarray(at, at + 4))
       }
-      const commit = payloadAt(buffer, commitAt)
-      expect(commit.readUInt32LE(8)).toBe(crc32(Buffer.concat(checksums.slice(0, -1))))
+      expect(commitAt(buffer, last).checksum).toBe(crc32(Buffer.concat(checksums.slice(0, -1))))
     }),
   )
 })

@@ -3,11 +3,22 @@ import { expect, test } from 'vitest'
 import { isWaybillError } from '../../src/errors.js'
 import { SegmentFiles } from '../../src/log/segment-files.js'
 import { segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
-import { findTail } from '../../src/recovery/journal-tail.js'
+import {
+  frameBytes,
+  frameHeaderBytes,
+  kindAt,
+  kinds,
+  payloadBytesAt,
+  sealFrame,
+  timeAt,
+  verifyFrame,
+} from '../../src/record/frame.js'
+import { findTail, type JournalTail } from '../../src/recovery/journal-tail.js'
 import { memoryDisk } from './memory-disk.js'
-import { SegmentContent } from './segment-content.js'
+import { SegmentContent, seedOf } from './segment-content.js'
 
 const segmentBytes = 8 * 4096
+const checkpointBytes = frameBytes('checkpoint 0'.length)
 
 function journal(batchCount: number): SegmentContent {
   const log = new SegmentContent(segmentBytes, 4096)
@@ -16,6 +27,26 @@ function journal(batchCount: number): SegmentContent {
     log.sync()
   }
   return log
+}
+
+/** As commits were before they named the checkpoint: the field is a zero of the padding. */
+function forgetCheckpoints(segment: Buffer): void {
+  const seed = seedOf(0)
+  for (let at = segmentHeaderBytes, bytes = 0; ; at += bytes) {
+    bytes = verifyFrame(segment, at, segment.length, seed ^ at)
+    if (bytes === 0) return
+    if (kindAt(segment, at) !== kinds.commit) continue
+    segment.writeUInt32LE(0, at + frameHeaderBytes + 12)
+    sealFrame(segment, at, kinds.commit, 0, timeAt(segment, at), payloadBytesAt(segment, at), seed ^ at)
+  }
+}
+
+/** These segments of a log, to be read. */
+function filesOf(log: SegmentContent, indexes: readonly number[]): SegmentFiles {
+  const disk = memoryDisk(
+    new Map(indexes.map((index) => [`journal/${segmentName(index)}`, log.segment(index)])),
+  )
+  return new SegmentFiles(disk, 'journal', 0, 'journal', log.grid)
 }
 
 /** Where the tail ends in a damaged segment, or the error's code and offset. */
@@ -47,18 +78,41 @@ async function answers(log: SegmentContent, from: number, to: number): Promise<(
   return runs
 }
 
-test('a byte that changed is corruption before the last batch, a shorter tail in it, and nothing behind it', async () => {
+type Batches = readonly [first: Span, second: Span, third: Span]
+type Span = SegmentContent['batches'][number]
+
+test('a byte that changed is corruption in the newest checkpoint, a shorter tail in the last batch, and not looked at elsewhere', async () => {
   const log = journal(3)
-  const [first, second, third] = log.batches as [
-    (typeof log.batches)[0],
-    (typeof log.batches)[0],
-    (typeof log.batches)[0],
-  ]
+  const [first, second, third] = log.batches as unknown as Batches
+  const runs = await answers(log, segmentHeaderBytes, third.end + 64)
+  expect(runs).toEqual([
+    [first.start, first.start + checkpointBytes - 1, 'LOG_CORRUPT'],
+    [first.start + checkpointBytes, second.end - 1, third.end],
+    [third.start, third.end - 1, second.end],
+    [third.end, third.end + 63, third.end],
+  ])
+})
+
+test('in a segment of an earlier release, a byte that changed is corruption before the last batch', async () => {
+  const log = journal(3)
+  const [first, second, third] = log.batches as unknown as Batches
+  forgetCheckpoints(log.segment(0))
   const runs = await answers(log, segmentHeaderBytes, third.end + 64)
   expect(runs).toEqual([
     [first.start, second.end - 1, 'LOG_CORRUPT'],
     [third.start, third.end - 1, second.end],
     [third.end, third.end + 63, third.end],
+  ])
+})
+
+test('damage in the batch before one that was torn is corruption: it was synced before', async () => {
+  const log = journal(3)
+  const [first, second, third] = log.batches as unknown as Batches
+  const bytes = log.segment(0)
+  bytes[third.start + 20]! ^= 1
+  expect(await answers(log, second.start - 8, second.end)).toEqual([
+    [first.end - 8, first.end - 1, second.end],
+    [second.start, second.end - 1, 'LOG_CORRUPT'],
   ])
 })
 
@@ -111,6 +165,39 @@ test('sectors of the last batch in any mixture of old and new are all or nothing
     }
 })
 
+test('whichever byte of the last batch rotted, what is cut is counted: the whole batch, unless its commit went', async () => {
+  for (const count of [1, 3]) {
+    const log = journal(count)
+    const last = log.batches.at(-1)!
+    const bytes = log.segment(0)
+    const commitAt = last.end - bytes.readUInt32LE(last.end - 4)
+    for (let at = last.start; at < last.end; at++) {
+      bytes[at]! ^= 0x10
+      const { cutBytes } = await findTail(filesOf(log, [0]), [segmentName(0)])
+      bytes[at]! ^= 0x10
+      expect([at, cutBytes]).toEqual([at, (at < commitAt ? last.end : commitAt) - last.start])
+    }
+  }
+})
+
+test('a batch whose end is named by the torn first batch of the next segment had been synced: damage to it is corruption', async () => {
+  const log = journal(3)
+  const second = log.batches[1]!
+  const third = log.batches[2]!
+  const next = new SegmentContent(segmentBytes, 4096, log.grid.at(0, third.end), 1)
+  next.sync()
+  log.segments.set(1, next.segment(1))
+  const find = (indexes: readonly number[]): Promise<JournalTail> =>
+    findTail(filesOf(log, indexes), indexes.map(segmentName))
+  log.segment(1)[segmentHeaderBytes + 20]! ^= 1
+  expect(await find([0, 1])).toMatchObject({ index: 0, end: third.end, unbegun: [1] })
+  log.segment(0)[third.start + 20]! ^= 1
+  const place = (offsetBytes: number): object => ({ code: 'LOG_CORRUPT', place: { segment: 0, offsetBytes } })
+  await expect(find([0, 1])).rejects.toMatchObject(place(second.end))
+  await expect(find([1])).rejects.toMatchObject(place(third.end))
+  expect(await find([0])).toMatchObject({ index: 0, end: second.end })
+})
+
 test('the content of a recycled segment is never read as that of its successor', async () => {
   const log = journal(4)
   const recycled = Buffer.from(log.segment(0))
@@ -152,9 +239,9 @@ test('a file that was cut anywhere is read to where it was cut, and no further',
   }
 })
 
-test('a batch that counts is found behind any length of damage, wherever it lies', async () => {
+test('the last commit is found wherever it lies', async () => {
   const long = 4 * 1024 * 1024
-  const piece = 1024 * 1024 // What one read of the search takes, about.
+  const piece = 1024 * 1024 // What one read of the search takes.
   for (const around of [piece, 2 * piece, 3 * piece])
     for (let block = -6; block <= 6; block++) {
       const log = new SegmentContent(long, 4096)
@@ -164,10 +251,9 @@ test('a batch that counts is found behind any length of damage, wherever it lies
       // Its commit begins 24 bytes before a block.
       log.append([Buffer.alloc(4056, 'y')])
       log.sync()
-      const bytes = log.segment(0)
-      bytes.fill(0, log.batches[1]!.start, log.batches[1]!.end)
-      const disk = memoryDisk(new Map([[`journal/${segmentName(0)}`, bytes]]))
+      const disk = memoryDisk(new Map([[`journal/${segmentName(0)}`, log.segment(0)]]))
       const files = new SegmentFiles(disk, 'journal', 0, 'journal', log.grid)
-      await expect(findTail(files, [segmentName(0)])).rejects.toMatchObject({ code: 'LOG_CORRUPT' })
+      const { end } = await findTail(files, [segmentName(0)])
+      expect(end).toBe(log.batches[2]!.end)
     }
 })

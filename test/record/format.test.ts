@@ -92,6 +92,7 @@ test('the dump holds what the text above it says', () => {
   expect(commitAt(dump, commit.at)).toEqual({
     previousEnd: 192_512,
     checksum: crc32(Buffer.concat([checkpoint, data, envelope].map(({ at }) => dump.subarray(at, at + 4)))),
+    checkpoint: checkpoint.at,
   })
 })
 

@@ -10,27 +10,33 @@ interface Row {
   readonly verdict: TailVerdict
 }
 
-/** Rows ` * | yes | no | – | verdict: reason |`. */
+/** Rows ` * | yes | later | no | – | verdict: reason |`. */
 const rows: readonly Row[] = [
-  ...source.matchAll(/^ \* \| *(yes|no) *\| *(yes|no|–) *\| *(yes|no|–) *\| *(\w+):.*\|$/gm),
-].map(([, header, first, behind, verdict]) => ({
-  facts: [header!, first!, behind!],
+  ...source.matchAll(
+    /^ \* \| *(yes|no) *\| *(none|first|later|–) *\| *(yes|no|–) *\| *(yes|no|–) *\| *(\w+):.*\|$/gm,
+  ),
+].map(([, header, found, last, before, verdict]) => ({
+  facts: [header!, found!, last!, before!],
   verdict: verdict as TailVerdict,
 }))
 
 const combinations: readonly TailFacts[] = [false, true].flatMap((headerValid) =>
-  [false, true].flatMap((firstCounts) =>
-    [false, true].map((countsBehind) => ({ headerValid, firstCounts, countsBehind })),
+  (['none', 'first', 'later'] as const).flatMap((found) =>
+    [false, true].flatMap((lastWhole) =>
+      [false, true].map((beforeWhole) => ({ headerValid, found, lastWhole, beforeWhole })),
+    ),
   ),
 )
 
-const matches = (row: Row, { headerValid, firstCounts, countsBehind }: TailFacts): boolean =>
-  [headerValid, firstCounts, countsBehind].every((fact, i) =>
-    ['–', fact ? 'yes' : 'no'].includes(row.facts[i]!),
+const yes = (fact: boolean): string => (fact ? 'yes' : 'no')
+
+const matches = (row: Row, { headerValid, found, lastWhole, beforeWhole }: TailFacts): boolean =>
+  [yes(headerValid), found, yes(lastWhole), yes(beforeWhole)].every((fact, i) =>
+    ['–', fact].includes(row.facts[i]!),
   )
 
 test.each(combinations)(
-  'header valid $headerValid, first counts $firstCounts, one behind counts $countsBehind',
+  'header valid $headerValid, found $found, last whole $lastWhole, before whole $beforeWhole',
   (facts) => {
     const named = rows.filter((row) => matches(row, facts))
     expect(named).toHaveLength(1)

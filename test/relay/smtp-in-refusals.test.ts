@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { WaybillError } from '../../src/errors.js'
-import { rawClient, untilData } from './raw-client.js'
+import { rawClient, untilData, type RawClient } from './raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
 test('a size over the limit is refused at MAIL', async () => {
@@ -267,4 +267,55 @@ test('what a refused MAIL has said is not said by the next one', async () => {
   await client.say('DATA')
   await client.say('x\r\n.')
   expect(queue.kept).toMatchObject([{ recipients: ['r@example.net'], smtputf8: false }])
+})
+
+/** Sends a piece again and again. @returns what the server has said by the time it closed; undefined when it did not in a second */
+async function trickled(client: RawClient, piece: string, everyMs: number): Promise<string | undefined> {
+  const timer = setInterval(() => client.send(piece), everyMs)
+  onTestFinished(() => clearInterval(timer))
+  const closed = await Promise.race([client.closed.then(() => true), sleep(1000, false)])
+  return closed ? client.reply() : undefined
+}
+
+const slow = { trust: ['10.0.0.1'], greetDelayMs: 1, idleTimeoutMs: 200 }
+
+test('a stranger who never ends a line is let go, as if silent', async () => {
+  const client = await connected(await listen(memoryQueue(), slow))
+  await client.reply()
+  expect(await trickled(client, 'N', 20)).toMatch(/^421 4\.4\.2 /)
+})
+
+test('a stranger who sends a message octet by octet is let go, and nothing of it is kept', async () => {
+  const queue = memoryQueue()
+  const client = await connected(await listen(queue, slow))
+  await untilData(client)
+  expect(await trickled(client, 'x', 20)).toMatch(/^421 4\.4\.2 /)
+  expect(queue.submitCount).toBe(0)
+})
+
+test('a stranger who sends a message at 5000 octets a second is heard to its end', async () => {
+  const client = await connected(await listen(memoryQueue(), slow))
+  await untilData(client)
+  expect(await trickled(client, `${'x'.repeat(98)}\r\n`, 20)).toBeUndefined()
+  expect(await client.say('\r\n.')).toMatch(/^250 /)
+})
+
+test('a queue that takes its time is not the fault of a stranger', async () => {
+  const client = await connected(
+    await listen(
+      memoryQueue(() => sleep(600)),
+      slow,
+    ),
+  )
+  await untilData(client)
+  expect(await client.say('x\r\n.')).toMatch(/^250 /)
+})
+
+test.each([
+  ['may be slow', 4, undefined],
+  ['may not when half of the places are taken', 1, expect.stringMatching(/^421 4\.4\.2 /) as string],
+])('who is trusted %s', async (_, sessionsMax, says) => {
+  const client = await connected(await listen(memoryQueue(), { idleTimeoutMs: 200, sessionsMax }))
+  await client.reply()
+  expect(await trickled(client, 'N', 20)).toEqual(says)
 })

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { certificate } from './certificate.js'
@@ -68,5 +69,21 @@ test('a client that fails the handshake hurts nobody', async () => {
   broken.send('this is no handshake\r\n')
   await broken.closed
   expect(errors).toHaveLength(1)
+  expect((await untilData(await connected(listener))).at(-1)).toMatch(/^354 /)
+})
+
+test('a stranger whose handshake comes octet by octet is let go, and the server lives', async () => {
+  const options = { tls: certificate, trust: ['10.0.0.1'], greetDelayMs: 1, idleTimeoutMs: 200 }
+  const listener = await listen(memoryQueue(), options)
+  const client = await connected(listener)
+  await client.reply()
+  await client.say('EHLO c.example')
+  await client.say('STARTTLS')
+  // The head of a record of 512 octets with a ClientHello.
+  client.send(Buffer.from([0x16, 3, 1, 2, 0, 1, 0]))
+  const timer = setInterval(() => client.send(Buffer.from([1])), 20)
+  onTestFinished(() => clearInterval(timer))
+  await Promise.race([client.closed, sleep(2000)])
+  expect(client.socket.destroyed).toBe(true)
   expect((await untilData(await connected(listener))).at(-1)).toMatch(/^354 /)
 })

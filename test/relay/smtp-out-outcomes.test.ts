@@ -100,6 +100,14 @@ test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA', '.'])(
   },
 )
 
+test('a greeting may take longer than a connection may', async () => {
+  const { transport } = await between(
+    (line) => (line === 'GREETING' ? { reply: '220 at last', afterMs: 450 } : undefined),
+    { connectTimeoutMs: 300 },
+  )
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+})
+
 test('the answer to a message is waited for twice as long as others, and no longer than others for the next', async () => {
   const { transport } = await between(
     (line, { taken }) =>

@@ -113,10 +113,52 @@ test('an address with other letters says SMTPUTF8 once', async () => {
   expect(server.taken[0]?.recipients).toEqual(['grüße@example.net'])
 })
 
-test('a message that needs SMTPUTF8 fails at a server without it', async () => {
-  const { server, transport } = await between(undefined, {}, ['PIPELINING'])
-  expect(await deliver(transport, { smtputf8: true })).toMatchObject({ kind: 'failed', status: '5.6.7' })
-  expect(server.taken).toHaveLength(0)
+const letters = 'gr\u00fc\u00dfe'
+const long = 'x'.repeat(70).concat('\r\n').repeat(20_000)
+test.each<[string, Partial<DeliveryRequest>, string]>([
+  ['a recipient', { recipients: [`${letters}@example.net`] }, 'Subject: x\r\n\r\n'],
+  ['a sender', { sender: `${letters}@example.net` }, 'Subject: x\r\n\r\n'],
+  ['a header', {}, `Subject: x\r\nTo: ${letters}@example.net\r\n\r\n`],
+  ['the end of a header that is all there is', {}, `Subject: x\r\nTo: ${letters}`],
+  ['a header above a long body', {}, `Subject: ${letters}\r\n\r\n${long}`],
+])(
+  'a message with other letters than ASCII in %s fails at a server without SMTPUTF8',
+  async (_, more, text) => {
+    const { server, transport } = await between(undefined, {}, ['PIPELINING'])
+    expect(await deliver(transport, { smtputf8: true, ...more }, Buffer.from(text))).toMatchObject({
+      kind: 'failed',
+      status: '5.6.7',
+    })
+    expect(server.taken).toHaveLength(0)
+  },
+)
+
+test.each([
+  ['short', `Subject: x\r\n\r\n${letters}\r\n`],
+  ['long', `Subject: x\r\n\r\n${letters}\r\n${long}`],
+  ['without a header', `\r\n${letters}\r\n`],
+])(
+  'a %s message that was sent with SMTPUTF8 and does not need it goes to a server without',
+  async (_, text) => {
+    const { server, transport } = await between(undefined, {}, ['8BITMIME'])
+    const data = Buffer.from(text)
+    expect(await deliver(transport, { smtputf8: true }, data)).toMatchObject({ kind: 'delivered' })
+    expect(server.taken[0]?.commands[0]).not.toContain('SMTPUTF8')
+    expect(server.taken[0]?.data.equals(data)).toBe(true)
+  },
+)
+
+test('data that cannot be read when its header is looked at takes no place', async () => {
+  const { transport } = await between(undefined, { connectionsMax: 1 }, [])
+  const damaged = (): Readable =>
+    new Readable({
+      read: (): never => {
+        throw new Error('checksum')
+      },
+    })
+  const request = requestOf(someData, { smtputf8: true, dataBytes: 5_000_000, stream: damaged })
+  await expect(transport.deliver(request, new AbortController().signal)).rejects.toThrow('checksum')
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
 })
 
 test('a message over the size that the server announces fails without being sent', async () => {

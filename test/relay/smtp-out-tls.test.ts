@@ -44,7 +44,7 @@ function betweenBroken(
 ): ReturnType<typeof between> {
   return between(
     (line, session) => script(line, session) ?? (line === 'STARTTLS' ? { reply: '220 go', does } : undefined),
-    { tls: 'opportunistic', ...(does === 'hang' ? { connectTimeoutMs: 1000 } : undefined), ...options },
+    { tls: 'opportunistic', ...(does === 'hang' ? { greetingTimeoutMs: 1000 } : undefined), ...options },
     offering,
   )
 }
@@ -198,7 +198,7 @@ test('one place is enough for handshakes that fail and their plaintext, and none
 })
 
 test('an attempt that is abandoned during the handshake does not fall back', async () => {
-  const { server, transport } = await betweenBroken('hang', { connectTimeoutMs: 60_000 })
+  const { server, transport } = await betweenBroken('hang', { greetingTimeoutMs: 60_000 })
   const controller = new AbortController()
   const result = transport.deliver(requestOf(someData, { attempts: 1 }), controller.signal)
   await expect.poll(() => saidStarttls(server)).toEqual([1])

@@ -3,6 +3,7 @@ import { messageOf, recipientsOf, unixLines } from '../../tools/commands/message
 
 const authorship = {
   sender: 'me@example.org',
+  origin: 'o.example',
   hostname: 'host.example',
   unique: 'u1',
   now: new Date(1_763_000_000_000),
@@ -51,7 +52,13 @@ test('Bcc is removed with its folded lines, and nothing else', () => {
 test('recipients come from To, Cc and Bcc, with names, groups and folds', () => {
   const header =
     'To: "A, B" <a@x>, b@x\r\nCC: friends: c@x, D <d@x>;\r\nbcc:\r\n e@x\r\nReply-To: no@x\r\n\r\nTo: no@x\r\n'
-  expect(recipientsOf(header)).toEqual(['a@x', 'b@x', 'c@x', 'd@x', 'e@x'])
+  expect(recipientsOf(header, 'o.example')).toEqual(['a@x', 'b@x', 'c@x', 'd@x', 'e@x'])
+})
+
+test('recipients without a domain are at the origin, in the header too', () => {
+  const header = 'To: root, Ops <ops>\r\nBcc: admin\r\n\r\n'
+  expect(recipientsOf(header, 'o.example')).toEqual(['root@o.example', 'ops@o.example', 'admin@o.example'])
+  expect(made(`${complete}${header}`)).toBe(`${complete}To: root@o.example, Ops <ops@o.example>\r\n\r\n`)
 })
 
 test('the line From of a mailbox, or of git, is none of the message', () => {
@@ -62,7 +69,11 @@ test('the line From of a mailbox, or of git, is none of the message', () => {
 
 test('a CR that stands alone ends no line: no field, no header, no message', () => {
   const lines = 'Subject: x\ry\r\nBcc: secret@x,\r\n\tz@x\r\r\nTo: t@x\r\n\r\nbody\r\n'
-  expect(recipientsOf(lines).map((recipient) => recipient.trim())).toEqual(['secret@x', 'z@x', 't@x'])
+  expect(recipientsOf(lines, 'o.example').map((recipient) => recipient.trim())).toEqual([
+    'secret@x',
+    'z@x',
+    't@x',
+  ])
   expect(made(`${complete}${lines}`)).toBe(`${complete}Subject: x\ry\r\nTo: t@x\r\n\r\nbody\r\n`)
   expect(unixLines(Buffer.from('a\r.\nrest\n'), true)).toBe('a\r.\r\nrest\r\n')
 })

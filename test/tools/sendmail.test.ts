@@ -1,6 +1,6 @@
 /** What cron, PHP, git send-email and mailx call, and what they get. */
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile, readFile, symlink } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -21,6 +21,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
+const isRoot = process.getuid?.() === 0
 const queue = (): string => join(directory, 'queue')
 const sendmail = (args: readonly string[], input: string): Promise<Ended> =>
   runWaybill(['sendmail', '--queue', queue(), ...args], { directory, input })
@@ -119,6 +120,67 @@ test.each<[string, string[], string, Partial<Lying>]>([
   expect(await lying()).toMatchObject([expected])
 })
 
+test('addresses without a domain get that of --origin, in the header too', async () => {
+  const cron = 'From: root (Cron Daemon)\nTo: admin\nSubject: Cron <root@host> job\n\nTo: root\n'
+  const args = ['--origin', 'o.example', '-f', 'root', '-t', 'ops']
+  expect(await sendmail(args, cron)).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  expect(await lying()).toMatchObject([
+    {
+      sender: 'root@o.example',
+      recipients: ['admin@o.example', 'ops@o.example'],
+      data: expect.stringMatching(
+        /\r\nFrom: root@o\.example \(Cron Daemon\)\r\nTo: admin@o\.example\r\nSubject: Cron <root@host> job\r\n\r\nTo: root\r\n$/,
+      ) as string,
+    },
+  ])
+})
+
+test('without --origin they get that of this machine', async () => {
+  await sendmail(['-f', 'root', 'admin'], text)
+  const mailname = (await readFile('/etc/mailname', 'utf8').catch(() => '')).trim()
+  const origin = mailname === '' ? hostname() : mailname
+  expect(await lying()).toMatchObject([{ sender: `root@${origin}`, recipients: [`admin@${origin}`] }])
+})
+
+test('a link with the name of sendmail or mailq is that command', async () => {
+  const linked = async (name: string, ...args: string[]): Promise<Ended> => {
+    const link = join(directory, name)
+    await symlink(waybillPath, link)
+    const words = [link, '--queue', queue(), ...args]
+    return runProgram(process.execPath, words, { directory, input: text })
+  }
+  const sent = await linked('sendmail', '-v', '-f', 'root', '--origin', 'o.example', 'a@example.net')
+  expect(sent).toMatchObject({ exitCode: 0, stdout: '' })
+  expect(sent.stderr).toMatch(/^waybill sendmail: .* lies in /)
+  expect((await linked('mailq')).stdout).toContain('root@o.example')
+})
+
+test.skipIf(!isRoot)('a user without a name is asked for a sender', async () => {
+  await chmod(directory, 0o777)
+  const asUnknown = (...args: string[]): Promise<Ended> =>
+    runProgram(
+      'setpriv',
+      [
+        '--reuid=54321',
+        '--regid=54321',
+        '--clear-groups',
+        process.execPath,
+        waybillPath,
+        'sendmail',
+        '--queue',
+        queue(),
+        ...args,
+        'a@example.net',
+      ],
+      { directory, input: text },
+    )
+  expect(await asUnknown()).toMatchObject({
+    exitCode: 64,
+    stderr: expect.stringContaining('-f SENDER') as string,
+  })
+  expect(await asUnknown('-f', 'a@example.org')).toMatchObject({ exitCode: 0 })
+})
+
 test('-v tells where the message lies, or who took it', async () => {
   const told = await sendmail(['-v', 'a@example.net'], text)
   expect(told).toMatchObject({ exitCode: 0, stdout: '' })
@@ -153,7 +215,6 @@ async function delivered(maildir: string): Promise<number> {
   return names.flat().length
 }
 
-const isRoot = process.getuid?.() === 0
 const nobody = 65_534
 const asUser = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups']
 
@@ -236,6 +297,7 @@ test('-bs to a server that is not there is to be tried again', async () => {
 test.each<[string, string[], number]>([
   ['an unknown option', ['-Z'], 64],
   ['a mode that there is not', ['-bp', 'a@example.net'], 64],
+  ['an origin that is no domain', ['--origin', 'a b', 'c@example.net'], 64],
   ['-f twice', ['-f', 'a@b', '-f', 'c@d', 'e@example.net'], 64],
   ['-f and -r', ['-f', 'a@b', '-r', 'c@d', 'e@example.net'], 64],
   ['no recipient', ['-i'], 64],

@@ -1,10 +1,13 @@
 /** The message that `sendmail` reads from standard input, made ready for a queue. Pure.
- * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them), Bcc, which must not travel, and a mailbox's line above it;
- * Date, Message-ID and From are added above when the author left them out, as every sendmail does. */
+ * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them), Bcc, which must not travel, a mailbox's line above it, and
+ * addresses without a domain; Date, Message-ID and From are added above when the author left them out, as every sendmail does. */
 import addressparser from 'nodemailer/lib/addressparser'
+import { addressFields, qualifiedField } from './header-addresses.js'
 
 export interface Authorship {
   readonly sender: string
+  /** The domain of addresses that have none. */
+  readonly origin: string
   /** After the @ of a Message-ID. */
   readonly hostname: string
   /** Before it; different for each message. */
@@ -36,7 +39,7 @@ export function unixLines(input: Buffer, dotEnds: boolean): string {
 /** Latin-1 text stands for bytes here, so that no byte is changed. */
 export function messageOf(lines: string, authorship: Authorship): Buffer {
   const { fields, body } = split(lines)
-  const { sender, hostname, unique, now, name } = authorship
+  const { sender, origin, hostname, unique, now, name } = authorship
   const has = (field: string): boolean => fields.some((other) => other.name === field)
   const date = now.toUTCString().replace('GMT', '+0000')
   const from = name === undefined ? sender : `${quoted(name)} <${sender}>`
@@ -45,17 +48,20 @@ export function messageOf(lines: string, authorship: Authorship): Buffer {
     ...(has('message-id') ? [] : [`Message-ID: <${unique}@${hostname}>\r\n`]),
     ...(has('from') || sender === '' ? [] : [`From: ${from}\r\n`]),
   ]
-  const kept = fields.filter((field) => field.name !== 'bcc').map(({ text }) => text)
+  const kept = fields
+    .filter((field) => field.name !== 'bcc')
+    .map((field) => (addressFields.has(field.name) ? qualifiedField(field.text, origin) : field.text))
   const addedBytes = Buffer.from(added.join(''))
   return Buffer.concat([addedBytes, Buffer.from(`${kept.join('')}\r\n${body}`, 'latin1')])
 }
 
-/** The addresses of To, Cc and Bcc, for `-t`. */
-export function recipientsOf(lines: string): string[] {
+/** The addresses of To, Cc and Bcc, for `-t`. @param origin where those without a domain are */
+export function recipientsOf(lines: string, origin: string): string[] {
   const { fields } = split(lines)
   return fields
     .filter(({ name }) => name === 'to' || name === 'cc' || name === 'bcc')
-    .map(({ text }) => Buffer.from(text.slice(text.indexOf(':') + 1), 'latin1').toString())
+    .map(({ text }) => qualifiedField(text, origin))
+    .map((text) => Buffer.from(text.slice(text.indexOf(':') + 1), 'latin1').toString())
     .flatMap((value) => addressparser(value.replace(/\r\n/g, ''), { flatten: true }))
     .map(({ address }) => address ?? '')
     .filter((address) => address !== '')

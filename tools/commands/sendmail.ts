@@ -2,7 +2,9 @@
  * Invariant: it exits with 0 only when the message is durable in a queue for every recipient; 75 asks to be called again. With `--smtp` the message goes to that server. Otherwise into the directory: by SMTP to the relay that
  * has it open, or, when nobody has, by opening it; then it lies there until `waybill serve` starts. */
 import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { hostname as machineName, userInfo } from 'node:os'
+import { isMailAddress } from '../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../src/index.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from './command.js'
 import { messageOf, recipientsOf, unixLines } from './message-text.js'
@@ -36,10 +38,14 @@ export const sendmail: Command = {
   synopsis: '[-f SENDER] [-F NAME] [-t] [-i] [-v] [-bs] [--queue DIR | --smtp HOST:PORT] [RECIPIENT …]',
   operands: true,
   options: {
-    f: { short: 'f', value: 'SENDER', help: 'envelope sender; `<>` is the null sender (you@this-machine)' },
+    f: { short: 'f', value: 'SENDER', help: 'envelope sender; `<>` is the null sender (you)' },
     F: { short: 'F', value: 'NAME', help: 'your name, for a message without a From field' },
     t: { short: 't', help: 'send to the addresses of To, Cc and Bcc as well; Bcc is removed' },
     i: { short: 'i', help: 'a line with a single dot does not end the message (also -oi)' },
+    origin: {
+      value: 'DOMAIN',
+      help: "where addresses are that have no domain, of the header too\n(what /etc/mailname says, or the machine's name)",
+    },
     queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
     smtp: { value: 'HOST:PORT', help: 'submit to this server instead' },
     'size-limit': { value: 'BYTES', help: 'largest message (50M)' },
@@ -54,7 +60,9 @@ export const sendmail: Command = {
     o: { short: 'o', value: 'OPTION', many: true, help: 'ignored, but for -oi' },
     ...ignoredOptions,
   },
-  notes: 'Exit codes are those of sysexits.h: 0 durable in the queue, 64 usage, 65 data, 75 try again, …',
+  notes:
+    'Exit codes are those of sysexits.h: 0 durable in the queue, 64 usage, 65 data, 75 try again, …\n' +
+    'Called through a link named sendmail, it is about the queue /var/lib/waybill/queue unless told.',
   usageExitCode: sysexits.usage,
   run,
 }
@@ -87,21 +95,39 @@ async function run(args: Arguments): Promise<number> {
 }
 
 async function submission(args: Arguments, settings: Settings): Promise<number> {
-  const hostname = machineName()
-  const qualified = (address: string): string => (address.includes('@') ? address : `${address}@${hostname}`)
-  const given = (args.one('f') ?? args.one('r'))?.replace(/^<(.*)>$/, '$1') ?? userInfo().username
+  const origin = await originOf(args)
+  const qualified = (address: string): string => (address.includes('@') ? address : `${address}@${origin}`)
+  const given = (args.one('f') ?? args.one('r'))?.replace(/^<(.*)>$/, '$1') ?? userName()
   const sender = given === '' ? '' : qualified(given)
   const { sizeBytesMax } = settings
   const input = await standardInput(sizeBytesMax)
   if (input === undefined) return failed(sysexits.data, `the message is longer than ${sizeBytesMax} bytes`)
   const lines = unixLines(input, !args.isSet('i') && !args.all('o').includes('i'))
   const recipients = [
-    ...new Set([...args.rest, ...(args.isSet('t') ? recipientsOf(lines) : [])].map(qualified)),
+    ...new Set([...args.rest, ...(args.isSet('t') ? recipientsOf(lines, origin) : [])].map(qualified)),
   ]
   if (recipients.length === 0) return failed(sysexits.usage, 'no recipients')
   const unique = `${Date.now().toString(36)}.${randomBytes(8).toString('hex')}`
-  const data = messageOf(lines, { sender, hostname, unique, now: new Date(), name: args.one('F') })
-  return handedOver({ sender, recipients, data }, settings)
+  const authorship = { sender, origin, hostname: machineName(), unique, now: new Date(), name: args.one('F') }
+  return handedOver({ sender, recipients, data: messageOf(lines, authorship) }, settings)
+}
+
+/** @throws UsageError */
+async function originOf(args: Arguments): Promise<string> {
+  const given = args.one('origin')
+  if (given !== undefined && !isMailAddress(`x@${given}`))
+    throw new UsageError(`--origin wants a domain, not '${given}'`)
+  const mailname = await readFile('/etc/mailname', 'utf8').catch(() => '')
+  return given ?? (isMailAddress(`x@${mailname.trim()}`) ? mailname.trim() : machineName())
+}
+
+/** @throws UsageError in a container whose user stands in no file */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    throw new UsageError('this user has no name: say -f SENDER')
+  }
 }
 
 /** @returns undefined when there is more than `bytesMax` */
@@ -130,8 +156,8 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
       return sysexits.ok
     },
     async (owner) => {
-      // It is on this machine: nobody stands between, and a certificate that has gone bad is no reason to wait.
-      const result = await overSmtp(mail, { ...owner, tls: 'none' })
+      // It is on this machine: nobody stands between, a certificate that has gone bad is no reason to wait, and it greets at once or hangs.
+      const result = await overSmtp(mail, { ...owner, tls: 'none', greetingTimeoutMs: 30_000 })
       return isUnreachable(result) ? undefined : judged(result, owner, tell)
     },
   )

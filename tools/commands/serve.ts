@@ -1,20 +1,13 @@
 /** `waybill serve`: a queue with SMTP before it and SMTP or Maildirs behind it.
  * Invariant: it stops by crashing. SIGTERM, SIGINT and SIGKILL are the same event, nothing is written for any of them; when the queue
  * itself crashes, the process ends with an error, and who started it starts it again. */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { availableParallelism, hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import {
-  fixedRetry,
-  openQueue,
-  postfixRetry,
-  serveControl,
-  type Route,
-  type Transport,
-} from '../../src/index.js'
+import { isReportingMta } from '../../src/bounce/report.js'
+import { fixedRetry, isWaybillError, openQueue, postfixRetry, serveControl } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
-import { maildirTransport } from '../../src/relay/maildir.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
 import {
   listenSmtpOnThread,
@@ -22,14 +15,16 @@ import {
   type SmtpFrontOptions,
 } from '../../src/relay/smtp-front.js'
 import { listenSmtp } from '../../src/relay/smtp-in.js'
-import { smtpTransport } from '../../src/relay/smtp-out.js'
-import { tlsWays, type SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
+import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
+import { madeDirectory } from './made-directory.js'
 import { schedulerParameters } from './scheduler-parameters.js'
+import { maildirUsual, routeOf, transportOf } from './serve-delivery.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
+import { checkDirectory, tryPorts } from './serve-places.js'
 import { certificateOf, credentialsOf } from './serve-secrets.js'
 import {
   formatEndpoint,
@@ -48,6 +43,12 @@ export const listeningFile = 'listening'
 
 /** With a Received field above it, it is still what a queue takes. */
 const sizeBytesMost = 2000 * 1024 * 1024
+
+const roomNeeded =
+  'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
+
+const idleTimeoutMsMost = 86_400_000
+const greetDelayMsMost = 600_000
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -89,8 +90,11 @@ export const serve: Command = {
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
     sessions: { value: 'N', help: 'trusted clients at once, and as many others (500)' },
-    'sessions-per-client': { value: 'N', help: 'of one address that is not trusted (50)' },
-    'idle-timeout': { value: 'TIME', help: 'a client that is silent for so long is let go (5m)' },
+    'sessions-per-client': { value: 'N', help: 'of one address that is not trusted, of IPv6 one /64 (50)' },
+    'idle-timeout': {
+      value: 'TIME',
+      help: 'a client that is silent for so long is let go (5m); when it is not trusted, or half of the\nsessions are taken, also one that needs so long for a command, or for data at under 500 B/s',
+    },
     'greet-delay': {
       value: 'TIME',
       help: 'how long clients that are not trusted wait for the greeting (100ms)',
@@ -123,7 +127,7 @@ interface Settings {
   readonly metrics: Endpoint | undefined
 }
 
-/** Every value is read before anything is opened, so that a wrong one changes nothing. */
+/** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
 async function run(args: Arguments): Promise<number | undefined> {
   if (args.isSet('relay') && args.isSet('maildir')) throw new UsageError('--relay or --maildir, not both')
   if (args.isSet('relay-tls') && !args.isSet('relay'))
@@ -141,6 +145,10 @@ async function run(args: Arguments): Promise<number | undefined> {
     metrics: metricsText === undefined ? undefined : parseEndpoint('metrics', metricsText, '127.0.0.1'),
   }
   if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
+  if (!isReportingMta(settings.hostname))
+    throw new UsageError(`--hostname wants a host name or an address literal, not '${settings.hostname}'`)
+  await checkDirectory('queue', settings.queue)
+  if (settings.relay === undefined) await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
   const transport = transportOf(args, settings, await credentialsOf(args))
   const retry = retryOf(args)
   const scheduler = schedulerParameters(args.all('o'))
@@ -160,8 +168,9 @@ async function run(args: Arguments): Promise<number | undefined> {
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
   const watch = settings.metrics === undefined ? undefined : await loadMetrics()
+  await tryPorts({ listen: settings.listen, metrics: settings.metrics })
 
-  await mkdir(settings.queue, { recursive: true })
+  await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
     transports: { out: transport },
     route: routeOf(settings.relay),
@@ -169,6 +178,9 @@ async function run(args: Arguments): Promise<number | undefined> {
     scheduler,
     dataBytesMax: sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
+  }).catch((error: unknown) => {
+    if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
+    throw error
   })
   // In this turn: what happens before it is not counted.
   const registry = watch?.(queue)
@@ -199,8 +211,11 @@ async function run(args: Arguments): Promise<number | undefined> {
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const callbacks: SmtpFrontCallbacks = {
     onError: (error) => log.warn({ err: error }, 'a client could not be served'),
-    onRefusal: (refusal) => log.info(refusal, 'refused'),
+    // What a full disk refuses is the operator's trouble, not the client's.
+    onRefusal: (refusal) => log[refusal.reply.startsWith('4.3.1 ') ? 'warn' : 'info'](refusal, 'refused'),
   }
+  const room = await queue.room()
+  if (room.isShort) log.warn({ room }, 'the disk is short of room: no new mail is taken until there is more')
   const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   let metrics: Listener | undefined
   const listen = async (): Promise<Listener> => {
@@ -228,43 +243,6 @@ const reachable = ({ host, port }: Endpoint): Endpoint => ({
   port,
 })
 
-function transportOf(
-  args: Arguments,
-  { relay, hostname }: Settings,
-  auth: SmtpTransportOptions['auth'],
-): Transport {
-  const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
-  const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
-  if (relay === undefined)
-    return maildirTransport({ directory: args.one('maildir') ?? './var/maildir', hostname })
-  // Without a host of its own it goes to the nexthop, so that what an operator reroutes goes elsewhere.
-  const options: SmtpTransportOptions = { hostname, tls }
-  const anywhere = smtpTransport(options)
-  if (auth === undefined) return anywhere
-  // The relay alone hears the password.
-  const toRelay = smtpTransport({ ...options, auth })
-  const nexthop = formatEndpoint(relay)
-  return {
-    deliver: (request, signal) => (request.nexthop === nexthop ? toRelay : anywhere).deliver(request, signal),
-    close: () => {
-      toRelay.close?.()
-      anywhere.close?.()
-    },
-  }
-}
-
-/** A relay is one destination. Mailboxes are grouped by domain. */
-function routeOf(relay: Endpoint | undefined): (recipient: string) => Route {
-  if (relay !== undefined) {
-    const route: Route = { transport: 'out', nexthop: formatEndpoint(relay) }
-    return () => route
-  }
-  return (recipient) => ({
-    transport: 'out',
-    nexthop: recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase(),
-  })
-}
-
 function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
   const lifetimeText = args.one('lifetime')
   const lifetimeMs = lifetimeText === undefined ? undefined : parseDurationOption('lifetime', lifetimeText)
@@ -277,8 +255,11 @@ function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpF
   const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
   trustedNetworks(trust)
   const idleTimeoutMs = parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m')
-  // To smtp-server 0 is its own usual minute.
-  if (idleTimeoutMs === 0) throw new UsageError('--idle-timeout is longer than 0')
+  // To smtp-server 0 is its own usual minute, and a timer of more than 24 days is one of none.
+  if (idleTimeoutMs === 0 || idleTimeoutMs > idleTimeoutMsMost)
+    throw new UsageError('--idle-timeout is longer than 0 and at most 1d')
+  const greetDelayMs = parseDurationOption('greet-delay', args.one('greet-delay') ?? '100ms')
+  if (greetDelayMs > greetDelayMsMost) throw new UsageError('--greet-delay is at most 10m')
   return {
     ...listen,
     hostname,
@@ -287,7 +268,7 @@ function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpF
     sessionsMax: parseCount('sessions', args.one('sessions') ?? '500', 1),
     sessionsPerClientMax: parseCount('sessions-per-client', args.one('sessions-per-client') ?? '50', 1),
     idleTimeoutMs,
-    greetDelayMs: parseDurationOption('greet-delay', args.one('greet-delay') ?? '100ms'),
+    greetDelayMs,
     received: parseYes('received', args.one('received') ?? 'yes'),
   }
 }

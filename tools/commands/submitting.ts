@@ -1,7 +1,7 @@
 /** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when nobody has, by opening it.
  * Invariant: one process has the queue open; one that is just leaving it is waited for. Who may not open it gives the message to its relay:
  * where that listens stands in a file that everyone may read. */
-import { access, mkdir, readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -17,6 +17,7 @@ import {
 } from '../../src/index.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
+import { madeDirectory } from './made-directory.js'
 import { actAsOwner } from './queue-owner.js'
 import { listeningFile } from './serve.js'
 import { parseEndpoint, queueUsual, type Endpoint } from './values.js'
@@ -28,7 +29,7 @@ export interface Mail {
 }
 
 /** Where mail is given away, and how. */
-type Server = Endpoint & Pick<SmtpTransportOptions, 'tls'>
+type Server = Endpoint & Pick<SmtpTransportOptions, 'tls' | 'greetingTimeoutMs'>
 
 /** How long a directory that another process is just leaving is waited for, milliseconds. */
 const lockedWaitMs = 5000
@@ -94,7 +95,7 @@ export async function withQueue<T>(
 ): Promise<T> {
   for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
     try {
-      await mkdir(directory, { recursive: true })
+      await madeDirectory(directory)
       await actAsOwner(directory)
       const queue = await openQueue(directory, {
         deliver: false,
@@ -125,6 +126,7 @@ export async function withQueue<T>(
 
 /** Where the relay that has the directory open says that it listens. */
 async function ownerOf(directory: string): Promise<Endpoint | undefined> {
-  const text = await readFile(join(directory, listeningFile), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : parseEndpoint('smtp', text.trim(), '127.0.0.1', 25)
+  // Empty while it is written.
+  const text = await readFile(join(directory, listeningFile), 'utf8').catch(() => '')
+  return text === '' ? undefined : parseEndpoint('smtp', text.trim(), '127.0.0.1', 25)
 }

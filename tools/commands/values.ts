@@ -16,7 +16,7 @@ export function parseEndpoint(option: string, text: string, hostUsual: string, p
   const isPort = match !== null && match[3] === undefined && /^\d+$/.test(match[2] ?? '')
   const host = isPort ? '' : (match?.[1] ?? match?.[2] ?? '')
   const port = Number(isPort ? match?.[2] : (match?.[3] ?? portUsual))
-  if (match === null || !(port >= 0 && port <= 65_535)) {
+  if (text === '' || match === null || !(port >= 0 && port <= 65_535)) {
     throw new UsageError(`${flagOf(option)} wants HOST:PORT, not '${text}'`)
   }
   return { host: host === '' ? hostUsual : host, port }

@@ -1,0 +1,19 @@
+/** What a call means by the name that it was made with: a link named `sendmail` or `mailq` is that command. Pure.
+ * Invariant: who calls it so knows neither our options nor a working directory, so it is about the queue of this machine. */
+import { basename } from 'node:path'
+
+/** Where the README's unit has it. */
+const queueOfMachine = '/var/lib/waybill/queue'
+
+const linkNames: readonly string[] = ['sendmail', 'mailq']
+const places = /^--(?:queue|smtp)(?:=|$)/
+
+/** @param path as the program was called @param words behind it
+ * @returns a command's name and its arguments */
+export function wordsOf(path: string | undefined, words: readonly string[]): readonly string[] {
+  const name = basename(path ?? '')
+  if (!linkNames.includes(name)) return words
+  const end = words.indexOf('--')
+  const isPlaced = words.slice(0, end < 0 ? words.length : end).some((word) => places.test(word))
+  return isPlaced ? [name, ...words] : [name, '--queue', queueOfMachine, ...words]
+}

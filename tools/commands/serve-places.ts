@@ -1,0 +1,46 @@
+/** The places that `serve` is given, looked at before anything is made.
+ * Invariant: nothing is left behind, and an error names the option. Between the trial of a port and the real thing another process may take
+ * it: then the queue is there already, and the system's error is told. */
+import { stat } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { listening } from '../../src/relay/listening.js'
+import { lineOf, UsageError } from './command.js'
+import { formatEndpoint, type Endpoint } from './values.js'
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  EACCES: 'this user may not; ports below 1024 need CAP_NET_BIND_SERVICE',
+  ENOTFOUND: 'no such host',
+}
+
+/** @throws UsageError when something else than a directory is there */
+export async function checkDirectory(option: string, path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined)
+  if (found !== undefined && !found.isDirectory())
+    throw new UsageError(`--${option}: ${path} is no directory`)
+}
+
+/** All at once, so that two that are the same are found. @param ports by option; undefined is none
+ * @throws Error with the option, the place, and the system's code */
+export async function tryPorts(ports: Readonly<Record<string, Endpoint | undefined>>): Promise<void> {
+  const servers: Server[] = []
+  try {
+    for (const [option, endpoint] of Object.entries(ports)) {
+      if (endpoint === undefined) continue
+      const server = createServer((socket) => socket.destroy())
+      await listening(server, endpoint.host, endpoint.port).catch((error: unknown) => {
+        throw new Error(`--${option} ${formatEndpoint(endpoint)}: ${reasonOf(error)}`, { cause: error })
+      })
+      servers.push(server)
+    }
+  } finally {
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const reason = reasons[code]
+  return reason === undefined ? lineOf(error) : `${code}: ${reason}`
+}
