@@ -3,14 +3,10 @@
 import { isWaybillError } from '../src/errors.js'
 import { wordsOf } from './commands/called-as.js'
 import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/catalogue.js'
-import { lineOf, parseArguments, UsageError } from './commands/command.js'
+import { lineOf, parseArguments, UsageError, wayOutOf } from './commands/command.js'
 import { helpOf, overviewOf } from './commands/help-text.js'
 import { print } from './commands/output.js'
 import { versionText } from './commands/version.js'
-
-/** For who meets damage: nothing is repaired in place. */
-const wayOut =
-  'waybill: `waybill log verify --queue DIR` shows the damage, `waybill log rescue DIR --to NEW` copies what is whole to a new queue\n'
 
 async function main(words: readonly string[]): Promise<number | undefined> {
   const [first] = words
@@ -53,8 +49,7 @@ main(wordsOf(process.argv[1], process.argv.slice(2))).then(
     if (exitCode !== undefined) process.exitCode = exitCode
   },
   (error: unknown) => {
-    process.stderr.write(`waybill: ${lineOf(error)}\n`)
-    if (isWaybillError(error, 'LOG_CORRUPT')) process.stderr.write(wayOut)
+    process.stderr.write(`waybill: ${lineOf(error)}\n${wayOutOf(error, 'DIR')}`)
     process.exitCode = 1
   },
 )

@@ -56,6 +56,8 @@ const warningCodes = [
   'MESSAGE_HELD',
   'MESSAGE_TOO_LARGE',
   'OPTION_INVALID',
+  'POLICY_INVALID',
+  'SETTLE_DEFECT',
   'TRANSPORT_DEFECT',
 ]
 

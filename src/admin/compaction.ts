@@ -20,19 +20,23 @@ const segmentsMin = 2
 const envelopeBytesMost = 64 * 1024
 
 const order: Order = { kind: 'move', lane: 'hold', changes: {} }
-const underWay = new WeakSet<OpenedEngine>()
+const underWay = new WeakMap<OpenedEngine, AbortController>()
 /** Marks that there were when it was looked at last. */
 const marksSeen = new WeakMap<OpenedEngine, number>()
 
 /** Compacts `hold` if that is worth it; nobody need wait. */
 export async function compactHold(opened: OpenedEngine): Promise<void> {
   if (underWay.has(opened)) return
-  underWay.add(opened)
+  const controller = new AbortController()
+  underWay.set(opened, controller)
+  const { signal } = controller
   const { life, events } = opened.parts
   try {
     const verb = { orderFor: () => order, isAsked: ({ kind }: { kind: string }) => kind === 'hold' }
-    if (await isWorthIt(opened)) await goThrough(opened, { lane: 'hold' }, verb, new Tally({}))
+    if (await isWorthIt(opened)) await goThrough(opened, { lane: 'hold' }, verb, new Tally({ signal }))
   } catch (error) {
+    // What is left is for the next time.
+    if (isWaybillError(error, 'VERB_ABORTED')) return void marksSeen.delete(opened)
     // It tidies up, no more: where it cannot read, the rest of the mail goes on.
     if (life.isOver || !isWaybillError(error)) throw error
     events.emit('warning', { code: error.code, message: `hold is not compacted: ${error.message}` })
@@ -41,11 +45,18 @@ export async function compactHold(opened: OpenedEngine): Promise<void> {
   }
 }
 
+/** A verb is about to go through `hold`. What is moved before its eyes it has to look for again, as far as it can remember; so a
+ * compaction that is under way stops between two messages. */
+export function giveWay(opened: OpenedEngine): void {
+  underWay.get(opened)?.abort()
+}
+
 /** Less than half of its bytes wait, data included. Looked at only when the marks alone make that possible, and again when there are
  * twice as many of them: a look reads all that waits. */
 async function isWorthIt(opened: OpenedEngine): Promise<boolean> {
   const { parts, engine } = opened
   const { journal, lanes, options } = parts
+  if (!lanes.hold.marks.areKnown) return false
   const bytes = spanBytes(lanes.hold)
   if (bytes < segmentsMin * lanes.hold.logs!.envelopes.files.grid.segmentBytes) return false
   const markCount = lanes.hold.marks.count

@@ -10,7 +10,7 @@ import type { Order } from '../engine/orders.js'
 import type { Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
 import type { Lane } from '../lane/lane.js'
-import { Tally, type VerbOptions, type VerbResult } from './tally.js'
+import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tally.js'
 import { carryOut, requireSelection } from './verb.js'
 
 export interface FlushOptions extends VerbOptions {
@@ -29,15 +29,15 @@ export async function flush(
   options: FlushOptions,
 ): Promise<VerbResult> {
   requireSelection(selector)
-  checkOptionNames(options, { perSecond: true, signal: true, onProgress: true })
-  const { perSecond = perSecondUsual } = options
+  checkOptionNames(options, { ...verbOptionNames, perSecond: true })
+  const { perSecond = perSecondUsual, ...common } = options
   if (!(perSecond > 0))
     throw new WaybillError('OPTION_INVALID', `${perSecond} is not a number above 0`, { option: 'perSecond' })
   const { parts } = opened
   if (!parts.options.deliver) {
     // Nothing is attempted in this life: they are the first ones of the next.
     const orderFor = ({ kind }: Selected): Order | undefined => (kind === 'active' ? undefined : order)
-    return carryOut(opened, selector, { orderFor, isAsked: isDeferred }, options)
+    return carryOut(opened, selector, { orderFor, isAsked: isDeferred }, common)
   }
   return parts.life.orEnd(startAll(opened, selector, perSecond, options))
 }

@@ -1,6 +1,7 @@
 /** Messages go another way from now on, all their recipients, until they are requeued. What is on hold stays there; the rest is due
  * now, because whoever reroutes does not want to wait for the old way's interval. */
 import { isOnHold } from '../engine/listing.js'
+import { checkOptionNames } from '../base/option-names.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
@@ -19,9 +20,11 @@ const routeBytesMax = 255
 export async function reroute(
   opened: OpenedEngine,
   selector: Selector,
-  { transport = '', nexthop }: NewRoute,
+  given: NewRoute,
   options: VerbOptions,
 ): Promise<VerbResult> {
+  checkOptionNames(given, { transport: true, nexthop: true }, 'route')
+  const { transport = '', nexthop } = given
   const { transports, deliver } = opened.parts.options
   if (typeof nexthop !== 'string' || nexthop === '' || Buffer.byteLength(nexthop) > routeBytesMax)
     throw new WaybillError('OPTION_INVALID', `a nexthop is a text of 1 to ${routeBytesMax} bytes`, {

@@ -1,4 +1,5 @@
 /** What a verb has done so far, and whether it is to go on. */
+import type { OptionNames } from '../base/option-names.js'
 import { checkAborted, verbAborted } from '../engine/listing.js'
 
 export interface VerbResult {
@@ -19,6 +20,8 @@ export interface VerbOptions {
   /** Told now and then how far it has come. */
   readonly onProgress?: (soFar: VerbResult) => void
 }
+
+export const verbOptionNames: OptionNames<VerbOptions> = { signal: true, onProgress: true }
 
 export class Tally {
   readonly #options: VerbOptions

@@ -1,10 +1,11 @@
 /** What all verbs have in common: they are told which messages, and answer how many there were. */
+import { checkOptionNames } from '../base/option-names.js'
 import type { OpenedEngine } from '../engine/open.js'
 import { checkSelector, type Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
-import { compactHold } from './compaction.js'
+import { compactHold, giveWay } from './compaction.js'
 import { goThrough, type Verb } from './pass.js'
-import { Tally, type VerbOptions, type VerbResult } from './tally.js'
+import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tally.js'
 
 /** @throws WaybillError OPTION_INVALID: who means everything says so */
 export function requireSelection(selector: Selector): void {
@@ -23,7 +24,10 @@ export async function carryOut(
   options: VerbOptions,
 ): Promise<VerbResult> {
   requireSelection(selector)
-  const { life } = opened.parts
+  checkOptionNames(options, verbOptionNames)
+  const { life, lanes } = opened.parts
+  // One message is found again.
+  if (selector.id === undefined && verb.isAsked?.(lanes.hold) !== false) giveWay(opened)
   const result = await life.orEnd(goThrough(opened, selector, verb, new Tally(options)))
   life.run(compactHold(opened))
   return result

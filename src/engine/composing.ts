@@ -203,9 +203,12 @@ export class Composing {
   async #endWith({ message, written, isStill, hasRoom, end }: End): Promise<EndResult> {
     const canStart = (): boolean =>
       message.start !== nowhere || canMark(this.#parts, this.#parts.lanes.get(message.place.lane))
+    const { life } = this.#parts
     while (isStill()) {
       if (canStart() && hasRoom()) {
-        end()
+        // What goes wrong here, some of it appended, is no trouble of this message that could be looked at again.
+        life.guard(end)
+        life.check()
         return 'done'
       }
       if (this.#options.isHopeless(message)) {

@@ -37,6 +37,8 @@ export class Dispatch {
   #underWay = 0
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
   #running: { readonly wallMs: number; readonly monotonicMs: number } | undefined
+  /** Destinations that somebody wants back: names by transport. */
+  readonly #toResume = new Map<string, Set<string>>()
   #soon = false
   #timer: Timer | undefined
   #timerAt = Infinity
@@ -61,7 +63,7 @@ export class Dispatch {
         read: (job, _firstIndex, countMax) => this.#batches.read(job, countMax),
         deferred: (job, recipients, reason) => this.#deferred(job, recipients, reason),
         done: (job) => this.#done(job),
-        onFeedback: (event) => void parts.events.emit('feedback', event),
+        onFeedback: (event) => parts.events.emit('feedback', event),
       },
     )
     for (const [name, transport] of Object.entries(options.transports))
@@ -93,11 +95,16 @@ export class Dispatch {
     })
   }
 
-  /** Revives a dead destination, or ends a suspension, now. @returns false when there is nothing to resume */
+  /** Revives a dead destination, or ends a suspension, behind this step: it may be a listener's, and the scheduler in the middle of its own.
+   *    // 1. recipients get a destination that rests  2. one of another is deferred  3. who hears of it resumes the first, which nobody
+   *    // uses yet, so it is forgotten  4. the next message makes it anew: two windows for one site
+   * @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
-    const resumed = this.#scheduler.resume(transport, name, this.#parts.options.clock.monotonicMs())
-    if (resumed) this.wake()
-    return resumed
+    if (!this.#scheduler.isResting(transport, name)) return false
+    const names = this.#toResume.get(transport) ?? new Set()
+    this.#toResume.set(transport, names.add(name))
+    this.wake()
+    return true
   }
 
   /** A message became active.
@@ -137,21 +144,25 @@ export class Dispatch {
   /** The end of this life: transports are told, nothing is recorded any more. */
   abandon(): void {
     this.#timer?.cancel()
+    const defects: string[] = []
     for (const [name, attempts] of this.#attempts) {
       try {
         attempts.abandon()
       } catch (error) {
         // A transport that cannot be closed must not keep the queue's own descriptors and lock.
-        const message = `transport ${name} did not close: ${String(error)}`
-        this.#parts.events.emit('warning', { code: 'TRANSPORT_DEFECT', message })
+        defects.push(`transport ${name} did not close: ${String(error)}`)
       }
     }
+    for (const message of defects) this.#parts.events.emit('warning', { code: 'TRANSPORT_DEFECT', message })
   }
 
   #run(): void {
     const { clock } = this.#parts.options
     const nowMs = clock.monotonicMs()
     this.#running = { wallMs: clock.wallMs(), monotonicMs: nowMs }
+    for (const [transport, names] of this.#toResume)
+      for (const name of names) this.#scheduler.resume(transport, name, nowMs)
+    this.#toResume.clear()
     this.#scheduler.tick(nowMs)
     while (this.#canRecord() && !this.#parts.life.isOver) {
       const entry = this.#scheduler.next(nowMs)

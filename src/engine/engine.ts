@@ -66,10 +66,13 @@ export class Engine {
         this.checkpointer.want(isMany ? 0 : intervalMs)
       },
     })
-    this.settle = new Settle(parts, this.#composing, this.#orders, (message) => this.#goOn(message))
+    this.settle = new Settle(parts, this.#composing, this.#orders, {
+      goOn: (message) => this.#goOn(message),
+      onAside: () => this.intake.wake(),
+    })
     this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
     this.intake = new Intake(parts, {
-      hasRoom: () => active.count < options.activeCountMax && this.dispatch.hasRoom,
+      hasRoom: () => active.count - this.settle.asideCount < options.activeCountMax && this.dispatch.hasRoom,
       onStart: (message, nowMs) => this.dispatch.admit(message, nowMs),
     })
     this.checkpointer = new Checkpointer(parts, {

@@ -1,7 +1,10 @@
 /** What happens to mail, as events. They are emitted after the record was appended and tell nothing about durability, but for
- * `accepted`. Listeners run inside the engine's turn: what they throw is theirs, and ends the process like any uncaught error. */
+ * `accepted`. Listeners run inside the engine's turn: what they throw is theirs, and ends the life, and the process like any uncaught error
+ * when nobody listens to `crashed`. */
 import { EventEmitter } from 'node:events'
 import type { MessageId } from '../base/message-id.js'
+import type { OptionNames } from '../base/option-names.js'
+import { WaybillError } from '../errors.js'
 import type { FeedbackEvent } from '../scheduler/scheduler.js'
 
 export interface RecipientEvent {
@@ -46,4 +49,65 @@ export interface QueueEvents {
   crashed: [{ readonly error: unknown }]
 }
 
-export class QueueEmitter extends EventEmitter<QueueEvents> {}
+const names: OptionNames<QueueEvents> = {
+  accepted: true,
+  delivered: true,
+  deferred: true,
+  failed: true,
+  expired: true,
+  requeued: true,
+  reported: true,
+  finished: true,
+  recovered: true,
+  feedback: true,
+  warning: true,
+  crashed: true,
+}
+
+/** @throws WaybillError OPTION_INVALID */
+function checkName(event: string): void {
+  if (Object.hasOwn(names, event)) return
+  throw new WaybillError('OPTION_INVALID', `there is no such event, but ${Object.keys(names).join(', ')}`, {
+    option: event,
+  })
+}
+
+export type Listener<K extends keyof QueueEvents> = (...values: QueueEvents[K]) => void
+
+export class QueueEmitter {
+  readonly #emitter = new EventEmitter()
+  readonly #onThrow: (error: unknown) => void
+
+  /** @param onThrow is told what a listener throws, in this step: whatever it is, it must not be taken for an error of ours */
+  constructor(onThrow: (error: unknown) => void) {
+    this.#onThrow = onThrow
+  }
+
+  emit<K extends keyof QueueEvents>(event: K, ...values: QueueEvents[K]): void {
+    try {
+      this.#emitter.emit(event, ...values)
+    } catch (error) {
+      this.#onThrow(error)
+      throw error
+    }
+  }
+
+  listenerCount(event: keyof QueueEvents): number {
+    return this.#emitter.listenerCount(event)
+  }
+
+  on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): void {
+    checkName(event)
+    this.#emitter.on(event, listener as never)
+  }
+
+  once<K extends keyof QueueEvents>(event: K, listener: Listener<K>): void {
+    checkName(event)
+    this.#emitter.once(event, listener as never)
+  }
+
+  off<K extends keyof QueueEvents>(event: K, listener: Listener<K>): void {
+    checkName(event)
+    this.#emitter.off(event, listener as never)
+  }
+}

@@ -1,4 +1,4 @@
-/** Reads a lane's log ahead of its runner, up to what is trusted. One read per lane is under way at a time.
+/** Reads a lane's marks, and its log ahead of its runner, up to what is trusted. One read per lane is under way at a time.
  * A runner that meets damage stops its lane and says so; the other lanes go on. */
 import type { Position } from '../base/position.js'
 import { isWaybillError } from '../errors.js'
@@ -6,6 +6,7 @@ import type { Lane } from '../lane/lane.js'
 import { readAheadBytesMax, readAheadCountMax } from '../lane/runner.js'
 import { decodeEnvelope } from '../record/envelope.js'
 import { classAt, kindAt, kinds, payloadAt, payloadBytesAt, timeAt } from '../record/frame.js'
+import { readMarks } from '../recovery/read-marks.js'
 import type { Parts } from './parts.js'
 import { trustedEndOf } from './waiting.js'
 
@@ -13,6 +14,13 @@ import { trustedEndOf } from './waiting.js'
 const readAheadLow = 32
 /** A lane whose device failed is read again after this. */
 const retryMs = 60_000
+
+/** The marks that earlier lives recorded. @throws WaybillError LOG_CORRUPT, DISK_FAILED: then none is restored */
+export async function restoreMarks({ journal }: Pick<Parts, 'journal'>, lane: Lane): Promise<void> {
+  const { marks, runner, logs } = lane
+  const { files } = logs?.envelopes ?? journal
+  marks.restoreAll(await readMarks(files, marks.unread, runner.position))
+}
 
 export class LaneReading {
   readonly #parts: Parts
@@ -29,8 +37,10 @@ export class LaneReading {
   readAhead(lane: Lane): void {
     const { runner } = lane
     if (runner.readAheadCount > readAheadLow || lane.damage !== undefined || this.#underWay.has(lane)) return
-    if (runner.readFrom >= trustedEndOf(this.#parts, lane)) return
-    if (lane.logs === undefined && !runner.isBehind) return
+    if (lane.marks.areKnown) {
+      if (runner.readFrom >= trustedEndOf(this.#parts, lane)) return
+      if (lane.logs === undefined && !runner.isBehind) return
+    }
     this.#underWay.add(lane)
     this.#parts.life.run(this.#read(lane))
   }
@@ -38,6 +48,7 @@ export class LaneReading {
   async #read(lane: Lane): Promise<void> {
     const { life, events, options } = this.#parts
     try {
+      if (!lane.marks.areKnown) await restoreMarks(this.#parts, lane)
       await this.#readFrames(lane)
     } catch (error) {
       if (life.isOver || !isWaybillError(error)) throw error

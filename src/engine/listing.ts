@@ -1,5 +1,6 @@
 /** Who is in the queue: the active ones from memory, the waiting ones from their lanes, a few at a time.
  * It is the queue as of the call: what moves meanwhile is listed where it was. */
+import { checkOptionNames } from '../base/option-names.js'
 import type { MessageId } from '../base/message-id.js'
 import type { ActiveMessage } from '../active/active-message.js'
 import { isWaybillError, WaybillError } from '../errors.js'
@@ -69,8 +70,10 @@ export async function* list(
   parts: Parts,
   engine: Engine,
   selector: Selector,
-  { signal }: ListOptions,
+  options: ListOptions,
 ): AsyncGenerator<ListedMessage> {
+  checkOptionNames(options, { signal: true })
+  const { signal } = options
   // Until recovery has ended nobody knows what is active.
   await parts.life.orEnd(engine.recovered)
   const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())

@@ -1,6 +1,7 @@
 /** The only start: lock, recover, accept. What a crash left is made whole before the first submission is accepted; what was being
  * worked on is taken up meanwhile. What comes out is wired and running; queue/ puts a face on it. */
 import { ActiveSet } from '../active/active-set.js'
+import type { Clock } from '../base/clock.js'
 import type { Disk } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
 import { WaybillError } from '../errors.js'
@@ -74,27 +75,20 @@ async function begin(
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
   const recollection = await recollectFirst(disk, header, tail, spools, options.layout === 'single')
 
-  const events = new QueueEmitter()
+  const events = new QueueEmitter((error) => life.end(error))
   const garbage = new Garbage()
   let engine: Engine | undefined
   let begun = false
   const life = new Life((error) => {
-    engine?.stop()
-    clock.stop()
-    disk.abandon()
-    if (!begun) return onFailure(error)
-    const tell = (): void => {
-      if (error !== undefined && events.listenerCount('crashed') === 0)
-        throw new WaybillError(
-          'QUEUE_CRASHED',
-          'the queue has crashed, and nobody listens to `crashed`',
-          {},
-          error,
-        )
-      events.emit('crashed', { error })
+    try {
+      engine?.stop()
+    } finally {
+      // Also when who listens to a warning meanwhile throws.
+      clock.stop()
+      disk.abandon()
+      if (begun) tellEnd(options.clock, events, error)
+      else onFailure(error)
     }
-    if (events.listenerCount('crashed') > 0) tell()
-    else options.clock.soon(tell)
   })
   const callbacks = {
     onRoom: () => engine?.roomChanged(),
@@ -127,6 +121,22 @@ async function begin(
   life.run(engine.recovered)
   begun = true
   return { parts, engine }
+}
+
+/** An end that nobody listens to ends the process. */
+function tellEnd(clock: Clock, events: QueueEmitter, error: unknown): void {
+  const tell = (): void => {
+    if (error !== undefined && events.listenerCount('crashed') === 0)
+      throw new WaybillError(
+        'QUEUE_CRASHED',
+        'the queue has crashed, and nobody listens to `crashed`',
+        {},
+        error,
+      )
+    events.emit('crashed', { error })
+  }
+  if (events.listenerCount('crashed') > 0) tell()
+  else clock.soon(tell)
 }
 
 /** The queue in the directory, or a new one. */

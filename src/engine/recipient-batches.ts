@@ -7,9 +7,7 @@ import type { RecipientBatch, SchedulerRecipient } from '../scheduler/scheduler.
 import type { Job } from './job.js'
 import type { Parts } from './parts.js'
 import { routeOf } from './route.js'
-
-/** Recipients that could not be read are tried again after this. */
-const retryMs = 60_000
+import { lookAgainMs, tellTrouble } from './trouble.js'
 
 export interface BatchOutlet {
   /** The batch that `read` could not give at once. */
@@ -52,14 +50,14 @@ export class RecipientBatches {
 
   /** Recipients that cannot be read now are tried again; the rest of the mail goes on. */
   async #supplyOrWait(job: Job, countMax: number): Promise<void> {
-    const { life, events, options } = this.#parts
+    const { life, options } = this.#parts
     if (isWithdrawn(job)) return
     try {
       await this.#supply(job, countMax)
     } catch (error) {
       if (life.isOver || !isWaybillError(error)) throw error
-      events.emit('warning', { code: error.code, message: error.message, id: job.message.envelope.id })
-      options.clock.after(retryMs, () => life.run(this.#supplyOrWait(job, countMax)))
+      tellTrouble(this.#parts, job.message.envelope.id, error)
+      options.clock.after(lookAgainMs(error), () => life.run(this.#supplyOrWait(job, countMax)))
     }
   }
 

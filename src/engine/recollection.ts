@@ -3,6 +3,7 @@
  * mail: else, under a supervisor, each would take a little, make a segment, and end. */
 import { nowhere, position, type Position } from '../base/position.js'
 import type { Disk } from '../disk/disk.js'
+import { isWaybillError } from '../errors.js'
 import { JournalReader } from '../log/journal-reader.js'
 import type { Journal } from '../log/journal.js'
 import type { SegmentFiles } from '../log/segment-files.js'
@@ -17,7 +18,7 @@ import { envelopesFiles } from './open-lanes.js'
 
 export interface Recollection {
   readonly working: WorkingSet
-  /** By lane, those that the checkpoint knows of and the runner has not passed. */
+  /** By lane, those that the checkpoint knows of and the runner has not passed. Of a lane whose records cannot be read there are none. */
   readonly marks: ReadonlyMap<number, readonly Position[]>
   /** Orphans of the crash, and files whose message is known to be finished. */
   readonly needlessSpools: ReadonlySet<number>
@@ -58,7 +59,13 @@ export async function recollect(
   for (const { lane, runner, inJournal: isInJournal, marks: last } of checkpoint.lanes) {
     if (last === nowhere) continue
     const reached = position(Math.max(runner, working.lanes.get(lane)?.runner ?? 0))
-    marks.set(lane, await readMarks(isInJournal ? journal.files : envelopesOf(lane), last, reached))
+    const log = isInJournal ? journal.files : envelopesOf(lane)
+    try {
+      marks.set(lane, await readMarks(log, last, reached))
+    } catch (error) {
+      // One lane's trouble is not the queue's.
+      if (!isWaybillError(error)) throw error
+    }
   }
   const there = new Set(spools)
   const finished = working.finishedSpools.filter((number) => there.has(number))

@@ -55,7 +55,9 @@ function restoreLanes({ lanes }: Parts, checkpoint: Checkpoint, { working, marks
       lane.namedAt = position(Math.max(lane.namedAt, trace.namedAt))
     }
     const runner = lane.runner.position
-    for (const marked of marks.get(number) ?? []) lane.marks.restore(marked)
+    const recorded = marks.get(number)
+    // Without them the lane stands still, and who reads for its runner meets the same and says so.
+    if (recorded !== undefined) lane.marks.restoreAll(recorded)
     for (const marked of trace?.marks ?? []) if (marked >= runner) lane.marks.add(marked)
   }
 }

@@ -10,12 +10,17 @@ import type { Order, Orders } from './orders.js'
 import type { Parts } from './parts.js'
 import { routeOf } from './route.js'
 import { settleDecision } from './settle-decision.js'
+import { lookAgainMs, tellTrouble } from './trouble.js'
 import { waits } from './waiting.js'
 
 /** Messages being settled at once that need reading or composing. */
 const workersMax = 64
-/** A message that could not be read is tried again after this. */
-const retryMs = 60_000
+export interface SettleCallbacks {
+  /** An order for it could not be carried out: it is taken up again. */
+  readonly goOn: (message: ActiveMessage) => void
+  /** It stands aside: another may be active in its place. */
+  readonly onAside: () => void
+}
 
 export class Settle {
   readonly #parts: Parts
@@ -24,18 +29,21 @@ export class Settle {
   readonly #queue = new Ring<ActiveMessage>()
   /** Those whose lane is full. */
   readonly #parked: ActiveMessage[] = []
-  /** Those that could not be read. */
-  readonly #later = new Map<ActiveMessage, Timer>()
+  /** Those that could not be read or composed stand aside. */
+  readonly #aside = new Map<ActiveMessage, Timer>()
+  readonly #callbacks: SettleCallbacks
   #workers = 0
 
-  readonly #goOn: (message: ActiveMessage) => void
-
-  /** @param goOn takes up a message again whose order could not be carried out */
-  constructor(parts: Parts, composing: Composing, orders: Orders, goOn: (message: ActiveMessage) => void) {
+  constructor(parts: Parts, composing: Composing, orders: Orders, callbacks: SettleCallbacks) {
     this.#parts = parts
     this.#composing = composing
     this.#orders = orders
-    this.#goOn = goOn
+    this.#callbacks = callbacks
+  }
+
+  /** Messages in whose place others may be active: as many as may be active, at the most, as after a recovery. */
+  get asideCount(): number {
+    return Math.min(this.#aside.size, this.#parts.options.activeCountMax)
   }
 
   /** No recipient waits for an attempt, or none is to be attempted. */
@@ -52,8 +60,8 @@ export class Settle {
 
   /** An order has come for a message that is being settled: it need not wait for what the message waited for. */
   reconsider(message: ActiveMessage): void {
-    this.#later.get(message)?.cancel()
-    if (this.#later.delete(message)) this.settle(message)
+    this.#aside.get(message)?.cancel()
+    if (this.#aside.delete(message)) this.settle(message)
     else this.roomChanged()
   }
 
@@ -94,9 +102,9 @@ export class Settle {
     }
   }
 
-  /** What cannot be read or composed now is tried again; nothing was appended, so nothing is lost. */
+  /** What cannot be read or composed now is tried again. */
   async #settle(message: ActiveMessage): Promise<void> {
-    const { life, events, options } = this.#parts
+    const { life } = this.#parts
     let order = this.#orders.of(message)
     const isStill = (): boolean => this.#orders.of(message) === order
     try {
@@ -111,20 +119,24 @@ export class Settle {
         order = this.#orders.of(message)
       }
     } catch (error) {
-      if (life.isOver || !isWaybillError(error)) throw error
-      events.emit('warning', { code: error.code, message: error.message, id: message.envelope.id })
+      if (life.isOver) throw error
+      tellTrouble(this.#parts, message.envelope.id, error)
       // Nor what could not be read.
       if (!isStill()) return this.settle(message)
-      if (order !== undefined) {
-        this.#orders.failed(message, error)
-        return this.#goOn(message)
-      }
-      const later = options.clock.after(retryMs, () => {
-        this.#later.delete(message)
-        if (!life.isOver) this.settle(message)
-      })
-      this.#later.set(message, later)
+      if (order === undefined) return this.#standAside(message, lookAgainMs(error))
+      this.#orders.failed(message, error)
+      this.#callbacks.goOn(message)
     }
+  }
+
+  #standAside(message: ActiveMessage, forMs: number): void {
+    const { life, options } = this.#parts
+    const timer = options.clock.after(forMs, () => {
+      this.#aside.delete(message)
+      if (!life.isOver) this.settle(message)
+    })
+    this.#aside.set(message, timer)
+    this.#callbacks.onAside()
   }
 
   async #decide(message: ActiveMessage, isStill: IsStill): Promise<EndResult> {

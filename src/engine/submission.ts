@@ -4,6 +4,7 @@ import { isInternational, isMailAddress } from '../base/mail-address.js'
 import { WaybillError } from '../errors.js'
 import type { EngineOptions } from './options.js'
 
+/** Other members than these are left alone, unlike among options: whoever has messages of his own kind hands them over as they are. */
 export interface Submission {
   /** '' is the null sender: nothing is ever reported to it. */
   readonly sender: string

@@ -3,6 +3,7 @@
  * so far. Segments that are being read, and their lane, stay until the reading ends. */
 import { position, type Position } from '../base/position.js'
 import type { EnvelopePlace } from '../active/active-message.js'
+import type { WaybillError } from '../errors.js'
 import type { SegmentPins } from '../garbage/pins.js'
 import type { Lane } from '../lane/lane.js'
 import type { MarksThen } from '../lane/marks.js'
@@ -23,9 +24,12 @@ export interface WaitingMessage {
 /** Messages read at once. */
 const batchCountMax = 256
 
-/** How far a lane's log may be believed now. */
-export const trustedEndOf = ({ journal }: Pick<Parts, 'journal'>, lane: Lane): Position =>
-  lane.logs === undefined ? journal.durableEnd : lane.trustedEnd
+/** How far a lane's log may be believed now. Without its marks not at all:
+ *    // 1. started by a verb, and delivered  2. its mark rots  3. restart: the runner starts it again */
+export function trustedEndOf({ journal }: Pick<Parts, 'journal'>, lane: Lane): Position {
+  if (!lane.marks.areKnown) return lane.runner.position
+  return lane.logs === undefined ? journal.durableEnd : lane.trustedEnd
+}
 
 /** Does a message wait at this place now? */
 export function waits(parts: Pick<Parts, 'journal' | 'lanes'>, place: EnvelopePlace): boolean {
@@ -45,10 +49,15 @@ export class Stretch {
   readonly #from: Position
   readonly #end: Position
   readonly #marks: MarksThen
+  /** Why it is not known what waited. */
+  readonly #damage: WaybillError | undefined
 
   constructor(parts: Parts, lane: Lane) {
     this.lane = lane
     this.#parts = parts
+    const { areKnown, unread } = lane.marks
+    const log = lane.logs?.envelopes ?? parts.journal
+    this.#damage = areKnown ? undefined : log.files.corrupt(unread, 'marks cannot be read')
     this.#from = lane.runner.position
     this.#end = lane.logs?.envelopes.end ?? parts.journal.end
     this.#marks = lane.marks.snapshot()
@@ -65,6 +74,7 @@ export class Stretch {
    * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what is not trusted then is left out
    * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED */
   async *batches(trust: () => Promise<void>): AsyncGenerator<readonly WaitingMessage[]> {
+    if (this.#damage !== undefined) throw this.#damage
     let at = this.#from
     for (let isAsked = false; at < this.#end;) {
       const last = position(Math.min(this.#end, trustedEndOf(this.#parts, this.lane)))

@@ -1,5 +1,6 @@
 /** The lanes of this life, by number and by interval. */
 import { assert } from '../base/assert.js'
+import { isWaybillError } from '../errors.js'
 import { holdLane, incomingLane, type Lane } from './lane.js'
 import { nearestInterval } from './lane-plan.js'
 
@@ -35,12 +36,13 @@ export class Lanes {
     return this.#lanes.has(number)
   }
 
-  /** The lane for a delay: that of the nearest interval. */
+  /** The lane for a delay: that of the nearest interval, among those that are not damaged if there are any. */
   forDelay(delayMs: number): Lane {
-    return (
-      this.#byInterval.get(delayMs) ??
-      this.#byInterval.get(nearestInterval([...this.#byInterval.keys()], delayMs))!
-    )
+    const lane = this.#byInterval.get(delayMs)
+    if (lane !== undefined && goesOn(lane)) return lane
+    const goingMs = [...this.#byInterval].flatMap(([ms, other]) => (goesOn(other) ? [ms] : []))
+    const intervalsMs = goingMs.length > 0 ? goingMs : [...this.#byInterval.keys()]
+    return this.#byInterval.get(nearestInterval(intervalsMs, delayMs))!
   }
 
   /** @throws WaybillError MESSAGE_TOO_LARGE when a group of this size does not fit a lane's segment */
@@ -56,3 +58,6 @@ export class Lanes {
     return this.#lanes.values()
   }
 }
+
+/** A device that failed may answer again soon. */
+const goesOn = ({ damage }: Lane): boolean => damage === undefined || isWaybillError(damage, 'DISK_FAILED')

@@ -2,6 +2,7 @@
  * Invariant: a mark is in a `marks` record of the checkpoint that vouches for its start's effect, or its start is in the working
  * suffix; so no crash lets the runner start an envelope twice. A mark stays until the runner's position is behind it: what lies
  * ahead of that position and is not marked waits.
+ * Until the records of earlier lives are read it is not known what waits: the lane stands still.
  * A bit for each place where a frame can begin, in chunks that come with their first mark: memory is at most a sixty-fourth
  * of what waits in the log, however many are marked. */
 import { nowhere, type Position } from '../base/position.js'
@@ -31,14 +32,32 @@ export class Marks {
   #generation = 0
   /** The lane's newest `marks` record. */
   lastRecord: Position
+  /** The newest record of earlier lives, as long as it and those before it are not restored; `nowhere` then. */
+  #unread: Position
 
   constructor(lastRecord: Position = nowhere) {
     this.lastRecord = lastRecord
+    this.#unread = lastRecord
+  }
+
+  get unread(): Position {
+    return this.#unread
+  }
+
+  /** All marks of earlier lives are here. */
+  get areKnown(): boolean {
+    return this.#unread === nowhere
   }
 
   /** Marked now, if it was not before; the next checkpoint appends it. */
   add(envelope: Position): void {
     if (this.restore(envelope)) this.#fresh.push(envelope)
+  }
+
+  /** Restores what the records of earlier lives name, all of it. */
+  restoreAll(marked: readonly Position[]): void {
+    for (const envelope of marked) this.restore(envelope)
+    this.#unread = nowhere
   }
 
   /** Marked by a record that the checkpoint names. @returns false when it was marked already */

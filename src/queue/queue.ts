@@ -9,7 +9,7 @@ import { reroute, type NewRoute } from '../admin/reroute.js'
 import type { VerbOptions, VerbResult } from '../admin/tally.js'
 import type { Accepted } from '../engine/tickets.js'
 import type { Engine } from '../engine/engine.js'
-import type { QueueEvents } from '../engine/events.js'
+import type { Listener, QueueEvents } from '../engine/events.js'
 import { list, type ListedMessage, type ListOptions } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Parts } from '../engine/parts.js'
@@ -23,8 +23,6 @@ export interface QueueLimits {
   readonly dataBytesMax: number
   readonly recipientCountMax: number
 }
-
-type Listener<K extends keyof QueueEvents> = (...values: QueueEvents[K]) => void
 
 export class Queue {
   readonly #opened: OpenedEngine
@@ -116,7 +114,7 @@ export class Queue {
     return this.#engine.dispatch.destinations()
   }
 
-  /** Revives a dead destination, or ends its suspension, now.
+  /** Revives a dead destination, or ends its suspension, behind this step.
    * @param name of the snapshot, @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
     return this.#engine.dispatch.resume(transport, name)
@@ -132,18 +130,20 @@ export class Queue {
     this.#parts.life.end(undefined)
   }
 
+  /** Listeners run in the queue's turn; what they throw ends this life.
+   * @throws WaybillError OPTION_INVALID when there is no such event, here and below */
   on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
-    this.#parts.events.on(event, listener as never)
+    this.#parts.events.on(event, listener)
     return this
   }
 
   once<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
-    this.#parts.events.once(event, listener as never)
+    this.#parts.events.once(event, listener)
     return this
   }
 
   off<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
-    this.#parts.events.off(event, listener as never)
+    this.#parts.events.off(event, listener)
     return this
   }
 

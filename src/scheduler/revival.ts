@@ -4,6 +4,7 @@
 import { releaseBlockers } from './blockers.js'
 import { forgetIfIdle } from './completion.js'
 import { revive, unsuspend } from './concurrency.js'
+import type { Destination } from './destination.js'
 import type { FiredTimer } from './face.js'
 import type { SchedulerState } from './state.js'
 import type { Transport } from './transport.js'
@@ -33,10 +34,20 @@ export function reviveTransport(state: SchedulerState, transport: Transport): vo
   transport.timer = undefined
 }
 
+/** A destination that is dead or suspended. */
+export function restingDestination(
+  state: SchedulerState,
+  transport: string,
+  name: string,
+): Destination | undefined {
+  const destination = state.transports.get(transport)?.destinations.get(name.toLowerCase())
+  return destination?.state.kind === 'ready' ? undefined : destination
+}
+
 /** Ends a rest or a suspension before its time. @returns false when there is none */
 export function resumeDestination(state: SchedulerState, transport: string, name: string): boolean {
-  const destination = state.transports.get(transport)?.destinations.get(name.toLowerCase())
-  if (destination === undefined || destination.state.kind === 'ready') return false
+  const destination = restingDestination(state, transport, name)
+  if (destination === undefined) return false
   destination.rate?.clear()
   if (destination.state.kind === 'dead') revive(state, destination, false)
   else unsuspend(state, destination)

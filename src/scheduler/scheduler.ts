@@ -22,7 +22,7 @@ import { unblock } from './job-life.js'
 import { Message } from './message.js'
 import { checkedParameters } from './parameter-bounds.js'
 import type { SchedulerOptions } from './parameters.js'
-import { fireTimer, resumeDestination, reviveTransport } from './revival.js'
+import { fireTimer, restingDestination, resumeDestination, reviveTransport } from './revival.js'
 import { selectEntry } from './selection.js'
 import { SchedulerState } from './state.js'
 import { withdrawMessage } from './withdrawal.js'
@@ -173,6 +173,11 @@ export class Scheduler<M extends object> {
   *destinations(): Generator<DestinationSnapshot> {
     for (const transport of this.#state.transports.values())
       for (const destination of transport.destinations.values()) yield destination.snapshot(this.#state.nowMs)
+  }
+
+  /** Is there something to resume? */
+  isResting(transport: string, name: string): boolean {
+    return restingDestination(this.#state, transport, name) !== undefined
   }
 
   /** Revives a dead destination, or ends a suspension, at once. @param name `DestinationSnapshot.name`

@@ -116,3 +116,28 @@ test('a crash at any time of a compaction leaves each message on hold once', asy
       expect(stage.attempts).toEqual([])
     })
 })
+
+test('a compaction gives way to a verb on many, which then finds them where they wait', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open(patient)
+    const submitted = Array.from({ length: 3000 }, (_, i) =>
+      queue.submit({ ...submission(), sender: i % 3 === 0 ? 'keep@example.org' : 'drop@example.org' }),
+    )
+    await Promise.all(submitted)
+    await queue.hold({ all: true })
+    let movedCount = 0
+    queue.on('requeued', ({ lane }) => {
+      if (lane === 1) movedCount++
+    })
+    await queue.delete({ sender: 'drop@example.org' })
+    await stage.until('it compacts', () => movedCount > 0)
+    const before = movedCount
+    expect(await queue.requeue({ sender: 'keep@example.org' })).toMatchObject({
+      messageCount: 1000,
+      missedCount: 0,
+    })
+    expect(before).toBeLessThan(1000)
+    // What was under way goes on: two batches, at the most.
+    expect(movedCount - before).toBeLessThan(512)
+  })
+})

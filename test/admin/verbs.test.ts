@@ -1,6 +1,8 @@
 /** The verbs on waiting, active and held mail, on both disks, over crashes. */
 import { describe, expect, test } from 'vitest'
 import type { FlushOptions } from '../../src/admin/flush.js'
+import type { NewRoute } from '../../src/admin/reroute.js'
+import type { VerbOptions } from '../../src/admin/tally.js'
 import type { Selector } from '../../src/engine/selector.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import {
@@ -334,6 +336,12 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
     expect(await codeOf(queue.reroute(all, { nexthop: '' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.flush(all, { perSecond: 0 }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.flush(all, { rate: 5 } as FlushOptions))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.reroute(all, { nexthop: 'x', host: 'y' } as NewRoute))).toBe('OPTION_INVALID')
+    const typo = { singal: AbortSignal.abort() } as VerbOptions
+    for (const verb of ['hold', 'release', 'requeue', 'delete', 'expire', 'flush'] as const)
+      expect([verb, await codeOf(queue[verb](all, typo))]).toEqual([verb, 'OPTION_INVALID'])
+    expect(await codeOf(queue.reroute(all, { nexthop: 'x' }, typo))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.list({}, typo)[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')
   })
 })
 

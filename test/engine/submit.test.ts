@@ -108,6 +108,14 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test('a message that has members of its owner beside is accepted', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open()
+      const theirs = { ...submission(), campaign: 7 }
+      expect(await codeOf(queue.submit(theirs))).toBe('accepted')
+    })
+  })
+
   test.each([
     ['one recipient', ['grace@example.net']],
     ['two', ['grace@example.net', 'linus@example.net']],

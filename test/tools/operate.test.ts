@@ -1,6 +1,6 @@
 /** The verbs as an operator calls them: through a relay that runs, and without one under the lock. */
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createConnection, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -398,4 +398,30 @@ test('top on a terminal draws a screen, follows the relay, and q gives the termi
   expect(modes?.[0]).toBeDefined()
   expect(screen).toMatch(/ended 0/)
   expect(modes?.at(-1)).toBe(modes?.[0])
+})
+
+/** Writes over some bytes of a file of the queue. */
+async function damage(path: string, offsetBytes: number): Promise<void> {
+  const file = await open(join(queue(), path), 'r+')
+  await file.write(Buffer.alloc(64, 7), 0, 64, offsetBytes)
+  await file.close()
+}
+
+test('a verb that meets damage names the way out, when the queue does not open and when a lane does not read', async () => {
+  await laid('a', 'b')
+  expect(await waybill('hold', ['--all'])).toMatchObject({ exitCode: 0 })
+  await damage('lanes/1/envelopes/000000000000.log', 4200)
+  const wayOut = `waybill: \`waybill log verify --queue ${queue()}\` shows the damage, \`waybill log rescue ${queue()} --to NEW\` copies what is whole to a new queue\n`
+  for (const args of [['--all'], ['--dry-run', '--all']]) {
+    const { exitCode, stderr } = await waybill('release', args)
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/^waybill release: LOG_CORRUPT: .*\n/m)
+    expect(stderr.endsWith(wayOut)).toBe(true)
+  }
+  const segments = (await readdir(join(queue(), 'journal'))).filter((name) => name.endsWith('.log'))
+  for (const name of segments) await damage(`journal/${name}`, 4200)
+  const { exitCode, stderr } = await waybill('delete', ['--all'])
+  expect(exitCode).toBe(1)
+  expect(stderr).toMatch(/^waybill delete: LOG_CORRUPT: .*\n/m)
+  expect(stderr.endsWith(wayOut)).toBe(true)
 })

@@ -79,3 +79,12 @@ export function lineOf(error: unknown): string {
   if (isWaybillError(error)) return `${error.code}: ${error.message}`
   return error instanceof Error ? error.message : String(error)
 }
+
+/** For who meets damage, as a line of its own: nothing is repaired in place. '' when it is none. @param queue its directory */
+export function wayOutOf(error: unknown, queue: string): string {
+  if (!isWaybillError(error)) return ''
+  if (error.code === 'QUEUE_CRASHED') return wayOutOf(error.cause, queue)
+  return error.code === 'LOG_CORRUPT'
+    ? `waybill: \`waybill log verify --queue ${queue}\` shows the damage, \`waybill log rescue ${queue} --to NEW\` copies what is whole to a new queue\n`
+    : ''
+}

@@ -3,7 +3,7 @@
 import { ControlClient } from '../../src/admin/control-client.js'
 import { isWaybillError } from '../../src/errors.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
-import { lineOf, type Arguments, type Command } from './command.js'
+import { lineOf, wayOutOf, type Arguments, type Command } from './command.js'
 import { exits, queueOption } from './inspection.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from './output.js'
 import { queueUsual } from './values.js'
@@ -68,6 +68,7 @@ async function run<T>(
     if (error instanceof OutputClosed) return exits.fine
     if (!isWaybillError(error)) throw error
     complain(lineOf(error))
+    surroundings.complain(wayOutOf(error, path))
     return exits.wrong
   }
 }

@@ -4,7 +4,7 @@
 import type { VerbOutcome, VerbRequest } from '../../src/admin/control-protocol.js'
 import type { VerbResult } from '../../src/admin/tally.js'
 import type { ListedMessage, Selector } from '../../src/index.js'
-import { lineOf, type Arguments, type Command, type Option } from './command.js'
+import { lineOf, wayOutOf, type Arguments, type Command, type Option } from './command.js'
 import { exits, jsonOption } from './inspection.js'
 import { countText, listedJson, listedText } from './listed-message.js'
 import { operatingCommand, type Operating, type OperatingCommand } from './operating.js'
@@ -106,7 +106,7 @@ async function listed(
 
 async function done(
   definition: VerbDefinition,
-  { args, out, surroundings, complain }: Operating,
+  { path, args, out, surroundings, complain }: Operating,
   operator: Operator,
   selector: Selector,
   request: VerbRequest,
@@ -120,6 +120,7 @@ async function done(
     running.end()
     const known = countText(running.messageCount, 'message')
     complain(`${lineOf(error)}; ${known} known to be ${definition.done} until then`)
+    surroundings.complain(wayOutOf(error, path))
     return exits.wrong
   }
   running.end()

@@ -129,9 +129,9 @@ export const recoveryMutations: readonly Mutation[] = [
   one(
     'recorded-marks-forgotten',
     'recovery follows the chain of marks',
-    'engine/recover.js',
-    'lane.marks.restore(marked);',
-    'void marked;',
+    'lane/marks.js',
+    'this.restore(envelope);\n        this.#unread',
+    'void envelope;\n        this.#unread',
   ),
   one(
     'move-to-incoming-not-believed',

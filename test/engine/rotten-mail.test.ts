@@ -1,0 +1,145 @@
+/** Mail of which something has rotted, or that meets a mistake of ours: it stands aside, and the rest goes on. */
+import { expect, test, vi } from 'vitest'
+import { composeReport } from '../../src/bounce/report.js'
+import { WaybillError } from '../../src/errors.js'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
+import {
+  codeOf,
+  deferred,
+  delivered,
+  failed,
+  mail,
+  patient,
+  simulated,
+  submission,
+  type Stage,
+} from './stage.js'
+
+vi.mock('../../src/bounce/report.js', async (original) => {
+  const there = await original<typeof import('../../src/bounce/report.js')>()
+  const compose: typeof composeReport = (input) => {
+    if (input.originalSender === 'clumsy@example.org') throw new TypeError('a mistake of ours')
+    return there.composeReport(input)
+  }
+  return { ...there, composeReport: compose }
+})
+
+const secondMs = 1000
+const hourMs = 3600 * secondMs
+
+const pause = (stage: Stage, ms: number): Promise<void> =>
+  new Promise<void>((resolve) => stage.clock.after(ms, resolve))
+
+const accidents = (stage: Stage): unknown[] => stage.crashes.filter((error) => error !== undefined)
+
+/** Turns over a bit of every text `ROTTEN` in the lanes. @returns how many there were */
+function rot(stage: Stage): number {
+  const { image } = stage.disk!
+  let count = 0
+  for (const path of image.files()) {
+    if (!/^lanes.*data.*\.log$/.test(path)) continue
+    const { cached } = image.file(path)
+    const bytes = Buffer.alloc(cached.lengthBytes)
+    cached.read(bytes, 0)
+    for (let at = bytes.indexOf('ROTTEN'); at >= 0; at = bytes.indexOf('ROTTEN', at + 1)) {
+      image.flipBit(path, at, 0)
+      count++
+    }
+  }
+  return count
+}
+
+const retryMs = 60 * secondMs
+const lifetimeMs = 10 * hourMs
+const retry = fixedRetry([retryMs], lifetimeMs)
+
+/** So many messages in a retry lane whose data has rotted there. */
+async function leaveRotten(stage: Stage, count: number): Promise<void> {
+  stage.answer = () => deferred
+  const queue = await stage.open({ retry })
+  for (let i = 0; i < count; i++) await queue.submit(submission(`r${i}@rotten.test`, mail(`${i} ROTTEN`)))
+  await stage.until('they are deferred', () => stage.told('deferred').length === count)
+  await stage.until('they wait', () => queue.stats().activeCount === 0)
+  await queue.release({ id: 'none' })
+  expect(rot(stage)).toBeGreaterThanOrEqual(count)
+  stage.answer = () => delivered
+}
+
+test('more messages whose data has rotted than may be active do not keep other mail from going', async () => {
+  await simulated(async (stage) => {
+    await leaveRotten(stage, 6)
+    const queue = await stage.open({ retry, activeCountMax: 3 })
+    await pause(stage, 2 * retryMs)
+    await queue.submit(submission('good@example.net'))
+    await stage.until(
+      'it is delivered',
+      () => stage.told('delivered').includes('good@example.net'),
+      10 * retryMs,
+    )
+    expect(await stage.ids()).toHaveLength(6)
+    expect(accidents(stage)).toEqual([])
+  })
+})
+
+test('a message whose data has rotted is told of now and then, and when it is too old its sender is', async () => {
+  await simulated(async (stage) => {
+    await leaveRotten(stage, 1)
+    await stage.open({ retry })
+    await pause(stage, 5 * hourMs)
+    expect(stage.warnings.length).toBeGreaterThan(2)
+    expect(stage.warnings.length).toBeLessThan(12)
+    expect(await stage.ids()).toHaveLength(1)
+    await pause(stage, 7 * hourMs)
+    expect(await stage.isEmpty()).toBe(true)
+    expect(stage.told('delivered')).toEqual(['ada@example.org'])
+    expect(accidents(stage)).toEqual([])
+  })
+})
+
+test('a message whose data has rotted is deleted when the operator says so', async () => {
+  await simulated(async (stage) => {
+    await leaveRotten(stage, 1)
+    const queue = await stage.open({ retry })
+    await stage.until('it is told', () => stage.warnings.length > 1, 2 * retryMs)
+    expect(await codeOf(queue.requeue({ all: true }))).toBe('accepted')
+    expect(await stage.ids()).toHaveLength(1)
+    expect(await queue.delete({ all: true })).toMatchObject({ messageCount: 1 })
+    expect(await stage.isEmpty()).toBe(true)
+  })
+})
+
+test('a mistake of ours about one message does not end the life, and each life after it', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => failed
+    let queue = await stage.open(patient)
+    const { id } = await queue.submit({ ...submission(), sender: 'clumsy@example.org' })
+    for (let life = 0; life < 3; life++) {
+      await stage.until('it is told', () => stage.warnings.length === life + 1 || stage.queue.isCrashed)
+      expect(accidents(stage)).toEqual([])
+      stage.answer = () => delivered
+      await queue.submit(submission(`l${life}@example.net`))
+      await stage.until('other mail goes', () => stage.told('delivered').includes(`l${life}@example.net`))
+      expect(await stage.ids()).toEqual([id])
+      queue = await stage.open(patient)
+    }
+    expect(stage.told('failed')).toHaveLength(1)
+    await stage.until('it is told', () => stage.warnings.length === 4)
+    expect(stage.warnings).toEqual(Array.from({ length: 4 }, () => 'SETTLE_DEFECT'))
+    await expect(queue.expire({ all: true })).rejects.toThrow('a mistake of ours')
+    expect(await queue.delete({ all: true })).toMatchObject({ messageCount: 1 })
+    expect(await stage.isEmpty()).toBe(true)
+  })
+})
+
+test('what a listener of `warning` throws ends the life also while a verb is at work', async () => {
+  await simulated(async (stage) => {
+    await leaveRotten(stage, 1)
+    const queue = await stage.open({ ...patient, deliver: false })
+    const thrown = new WaybillError('LOG_CORRUPT', 'of the listener')
+    queue.on('warning', () => {
+      throw thrown
+    })
+    expect(await codeOf(queue.expire({ all: true }))).toBe('QUEUE_CRASHED')
+    expect(stage.crashes).toContain(thrown)
+  })
+})
