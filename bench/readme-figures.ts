@@ -178,7 +178,7 @@ function relayText(tables: Tables): string {
     }
   })
   return [
-    'The relay: smtp-source → relay → smtp-sink, messages completed per second. Postfix and Haraka do what they do by default, on the same disk;',
+    'The relay: smtp-source → relay → smtp-sink, messages completed per second. Waybill as `npm start` runs it; Postfix and Haraka do what they do by default, on the same disk;',
     'Haraka does not sync what it accepts.',
     '',
     plot('relay', 'messages per second through a relay'),

@@ -1,4 +1,4 @@
-/** `waybill serve` with its defaults, its log in a file. */
+/** `waybill serve` with its defaults, run by `node` as `npm start` does, its log in a file. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../machine.js'
@@ -10,16 +10,18 @@ export async function waybill({ directory, sinkPort }: RelayOptions): Promise<Re
   const log = join(directory, 'log')
   const command = join(packageRoot(), 'dist', 'tools', 'waybill.js')
   const args = ['--queue', join(directory, 'queue'), '--listen', '127.0.0.1:0']
+  const { version, scripts } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+    readonly version: string
+    readonly scripts: { readonly start: string }
+  }
+  const [, switches = ''] = / node (.*) dist\/tools\/waybill\.js/.exec(scripts.start) ?? []
   const program = await started(
     process.execPath,
-    [...process.execArgv, command, 'serve', ...args, '--relay', `127.0.0.1:${sinkPort}`],
+    [...switches.split(' '), command, 'serve', ...args, '--relay', `127.0.0.1:${sinkPort}`],
     log,
   )
   const port = await listeningPort(log)
   await greeted(port)
-  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
-    readonly version: string
-  }
   return { name: 'waybill', version, port, processId: program.processId, stop: () => program.stop() }
 }
 
