@@ -23,11 +23,11 @@ export const roomOf = ({ freeBytes, freeFiles }: DiskSpace, freeBytesMin: number
 })
 
 export class SpaceWatch {
-  readonly #parts: Pick<Parts, 'options' | 'life'>
+  readonly #parts: Pick<Parts, 'options' | 'life' | 'events'>
   #askedAtMs = -Infinity
   #isShort = false
 
-  constructor(parts: Pick<Parts, 'options' | 'life'>) {
+  constructor(parts: Pick<Parts, 'options' | 'life' | 'events'>) {
     this.#parts = parts
   }
 
@@ -47,7 +47,11 @@ export class SpaceWatch {
   }
 
   async #ask(): Promise<void> {
-    const { disk, freeBytesMin } = this.#parts.options
-    this.#isShort = roomOf(await disk.space(), freeBytesMin).isShort
+    const { options, life, events } = this.#parts
+    const { disk, freeBytesMin } = options
+    const { isShort } = roomOf(await disk.space(), freeBytesMin)
+    const message = 'the disk is short of room: no new mail is accepted until there is more'
+    if (isShort && !this.#isShort && !life.isOver) events.emit('warning', { code: 'DISK_FULL', message })
+    this.#isShort = isShort
   }
 }
