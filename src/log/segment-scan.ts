@@ -1,6 +1,5 @@
 /** Reads the frames of one segment in windows, verifying each. What it visits is valid; what does not verify is left to the
  * caller, who knows whether the end of what was written may be here. */
-import type { Position } from '../base/position.js'
 import type { DiskFile } from '../disk/disk.js'
 import { frameBytesAt, frameHeaderBytes, kindAt, kinds, verifyFrame } from '../record/frame.js'
 import { batchChecksum, commitAt, commitEndingAt, type Commit } from './commit-frame.js'
@@ -53,17 +52,16 @@ export async function scanFrames(
   return offset
 }
 
-/** A batch whose commit counts: the whole of it verifies. Offsets in the segment. */
-export interface CountedBatch {
+/** A commit frame that verifies, whether its batch does or not. Offsets in the segment. */
+export interface FoundCommit extends Commit {
   readonly start: number
   readonly end: number
-  readonly previousEnd: Position
 }
 
 export interface BatchScan {
-  /** The last batch before the first byte that does not count; undefined when the first batch does not. */
-  readonly last: CountedBatch | undefined
-  readonly first: CountedBatch | undefined
+  /** The commit of the last batch before the first byte that does not count; undefined when the first batch does not. */
+  readonly last: FoundCommit | undefined
+  readonly first: FoundCommit | undefined
 }
 
 /** A segment as far as scanning needs it. */
@@ -75,17 +73,19 @@ export interface ScannedSegment {
 
 /** Walks the batches from the first on, as far as their commits count.
  * @param visit sees every frame of every batch, also of one that turns out not to count
- * @param batchCountMax stop behind so many */
+ * @param batchCountMax stop behind so many
+ * @param from where a batch begins: the segment's first, unless told */
 export async function scanBatches(
   { file, seed, header }: ScannedSegment,
   end: number,
   visit: (window: Buffer, at: number, offsetBytes: number, bytes: number) => void,
   batchCountMax: number = Infinity,
+  from: number = segmentHeaderBytes,
 ): Promise<BatchScan> {
-  let first: CountedBatch | undefined
-  let last: CountedBatch | undefined
+  let first: FoundCommit | undefined
+  let last: FoundCommit | undefined
   let count = 0
-  let start = segmentHeaderBytes
+  let start = from
   const checksumWith = batchChecksum(header.version)
   let checksum = 0
   await scanFrames(file, seed, start, end, (window, at, offsetBytes, bytes) => {
@@ -96,19 +96,13 @@ export async function scanBatches(
     }
     const commit = commitAt(window, at)
     if (commit.checksum !== checksum) return true
-    last = { start, end: offsetBytes + bytes, previousEnd: commit.previousEnd }
+    last = { ...commit, start, end: offsetBytes + bytes }
     first ??= last
     start = last.end
     checksum = 0
     return ++count >= batchCountMax
   })
   return { first, last }
-}
-
-/** A commit frame that verifies, whether its batch does or not. Offsets in the segment. */
-export interface FoundCommit extends Commit {
-  readonly start: number
-  readonly end: number
 }
 
 /** The last commit frame of a segment that verifies; undefined when there is none. The search goes down from the end.
@@ -173,20 +167,7 @@ function foundAt(window: Buffer, at: number, base: number, end: number): FoundCo
 }
 
 /** Does the batch of a commit verify, every frame of it? */
-export async function isWhole(
-  { file, seed, header }: ScannedSegment,
-  { start, end }: FoundCommit,
-): Promise<boolean> {
-  const checksumWith = batchChecksum(header.version)
-  let checksum = 0
-  let counts = false
-  const stopped = await scanFrames(file, seed, start, end, (window, at, offsetBytes, bytes) => {
-    if (kindAt(window, at) === kinds.commit) {
-      counts = offsetBytes + bytes === end && commitAt(window, at).checksum === checksum
-      return true
-    }
-    checksum = checksumWith(checksum, window, at, bytes)
-    return false
-  })
-  return counts && stopped === end
+export async function isWhole(segment: ScannedSegment, { start, end }: FoundCommit): Promise<boolean> {
+  const { last } = await scanBatches(segment, end, () => undefined, 1, start)
+  return last?.end === end
 }

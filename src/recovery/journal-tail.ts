@@ -1,7 +1,7 @@
 /** Where the journal ends, and the checkpoint to start from: newest begun segment, last commit, and the checkpoint that it names. So a
  * start looks at one batch, or two, however much the segment holds; the working suffix is verified when recovery reads it.
  * Reads, decides by tail.ts, and refuses what is corrupt; writes nothing. */
-import { nowhere, position, type Position } from '../base/position.js'
+import { nowhere, type Position } from '../base/position.js'
 import type { OpenSegment, SegmentFiles } from '../log/segment-files.js'
 import {
   commitEnding,
@@ -182,7 +182,7 @@ async function checkpointByScan(
   const reached = scan.last?.end ?? segmentHeaderBytes
   if (reached < end)
     throw files.corrupt(
-      position(files.grid.at(index, reached)),
+      files.grid.at(index, reached),
       'a batch does not verify, but one that was written after it was synced does',
     )
   return newest
