@@ -7,7 +7,8 @@ import type { LaneLog } from '../log/lane-log.js'
 import type { Checkpoint, LanePositions } from '../record/checkpoint.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { encodeMarks, marksPerRecordMax } from '../record/marks.js'
-import { dataLog, dataPosition, envelopesLog } from './holding.js'
+import { dataLog, envelopesLog } from '../recovery/log-files.js'
+import { dataPosition } from './holding.js'
 import type { Parts } from './parts.js'
 
 export interface Captured {

@@ -3,11 +3,8 @@ import { nowhere, type Position } from '../base/position.js'
 import type { ActiveMessage, EnvelopePlace } from '../active/active-message.js'
 import type { SegmentPins } from '../garbage/pins.js'
 import { journalLog } from '../log/journal-writer.js'
+import { dataLog, envelopesLog } from '../recovery/log-files.js'
 import type { Parts } from './parts.js'
-
-/** Numbers of a lane's logs. */
-export const envelopesLog = (lane: number): number => 2 * lane
-export const dataLog = (lane: number): number => 2 * lane + 1
 
 type Held = Pick<Parts, 'journal' | 'lanes' | 'garbage'>
 

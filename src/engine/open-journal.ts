@@ -3,7 +3,6 @@
 import type { Checkpoint } from '../record/checkpoint.js'
 import { decodeCheckpoint, encodeCheckpoint } from '../record/checkpoint.js'
 import type { Position } from '../base/position.js'
-import type { Disk } from '../disk/disk.js'
 import { WaybillError } from '../errors.js'
 import type { Garbage } from '../garbage/garbage.js'
 import { Journal, journalDirectory } from '../log/journal.js'
@@ -12,6 +11,7 @@ import { SegmentFiles } from '../log/segment-files.js'
 import { reserveSpares, SegmentPool } from '../log/segment-pool.js'
 import { SegmentGrid, segmentHeaderBytes, segmentName } from '../log/segment.js'
 import type { JournalTail } from '../recovery/journal-tail.js'
+import { journalFiles } from '../recovery/log-files.js'
 import type { QueueHeader } from '../recovery/queue-header.js'
 import type { EngineOptions } from './options.js'
 
@@ -93,10 +93,6 @@ export async function openJournal(
     begin: () => writer.begin(tail.checkpoint ?? encodeCheckpoint(checkpoint)),
   }
 }
-
-/** The journal's segments, for reading. */
-export const journalFiles = (disk: Disk, { segmentBytes }: QueueHeader): SegmentFiles =>
-  new SegmentFiles(disk, journalDirectory, journalLog, 'journal', new SegmentGrid(segmentBytes))
 
 /** The page cache may show a batch that a failed sync of an earlier life never brought to the disk. Written again, same bytes,
  * and synced, it is durable; those before it are, because it was written after they were synced.

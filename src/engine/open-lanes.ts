@@ -1,18 +1,14 @@
 /** The lanes of this life: their logs cut at the checkpointed ends, those of new intervals made. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
-import type { Disk } from '../disk/disk.js'
 import type { Garbage } from '../garbage/garbage.js'
 import { holdLane, incomingLane, Lane, type LaneLogs } from '../lane/lane.js'
 import { planLanes } from '../lane/lane-plan.js'
 import { Lanes } from '../lane/lanes.js'
 import { LaneLog } from '../log/lane-log.js'
-import { SegmentFiles } from '../log/segment-files.js'
-import { SegmentGrid } from '../log/segment.js'
 import type { Checkpoint, LanePositions } from '../record/checkpoint.js'
+import { laneFiles, type LanePart } from '../recovery/log-files.js'
 import type { QueueHeader } from '../recovery/queue-header.js'
-import { dataDirectory, envelopesDirectory } from '../recovery/queue-paths.js'
-import { dataLog, envelopesLog } from './holding.js'
 import { arrangeLaneDirectories } from './lane-directories.js'
 import type { EngineOptions } from './options.js'
 
@@ -68,18 +64,6 @@ export async function openLanes(
   return new Lanes(await Promise.all(plan.lanes.map(open)), plan.laneNext)
 }
 
-/** A lane's envelopes, for reading. */
-export const envelopesFiles = (disk: Disk, { laneSegmentBytes }: QueueHeader, lane: number): SegmentFiles =>
-  laneFiles(disk, envelopesDirectory(lane), envelopesLog(lane), `lane ${lane} envelopes`, laneSegmentBytes)
-
-const laneFiles = (
-  disk: Disk,
-  directory: string,
-  log: number,
-  name: string,
-  segmentBytes: number,
-): SegmentFiles => new SegmentFiles(disk, directory, log, name, new SegmentGrid(segmentBytes))
-
 async function openLogs(
   options: EngineOptions,
   header: QueueHeader,
@@ -91,20 +75,14 @@ async function openLogs(
   const { lane, envelopesEnd, dataEnd } = positions
   assert(!positions.inJournal, 'a lane in the journal has no logs')
   const { disk, prng } = options
-  const open = async (
-    files: SegmentFiles,
-    directory: string,
-    log: number,
-    end: Position,
-  ): Promise<LaneLog> => {
-    const pins = garbage.of(log)
+  const open = async (part: LanePart, end: Position): Promise<LaneLog> => {
+    const place = laneFiles(disk, header, lane, part)
+    const pins = garbage.of(place.log)
     const opened = new LaneLog({
+      ...place,
       disk,
-      directory,
-      log,
       life,
       prng,
-      files,
       end,
       onSegment: (index) => pins.add(index),
       ...callbacks,
@@ -112,16 +90,6 @@ async function openLogs(
     await opened.recover()
     return opened
   }
-  const dataFiles = laneFiles(
-    disk,
-    dataDirectory(lane),
-    dataLog(lane),
-    `lane ${lane} data`,
-    header.laneSegmentBytes,
-  )
-  const [envelopes, data] = await Promise.all([
-    open(envelopesFiles(disk, header, lane), envelopesDirectory(lane), envelopesLog(lane), envelopesEnd),
-    open(dataFiles, dataDirectory(lane), dataLog(lane), dataEnd),
-  ])
+  const [envelopes, data] = await Promise.all([open('envelopes', envelopesEnd), open('data', dataEnd)])
   return { envelopes, data }
 }

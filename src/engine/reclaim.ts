@@ -2,7 +2,7 @@
 import type { Timer } from '../base/clock.js'
 import { journalLog } from '../log/journal-writer.js'
 import type { Captured } from './capture.js'
-import { dataLog, envelopesLog } from './holding.js'
+import { dataLog, envelopesLog } from '../recovery/log-files.js'
 import { laneDirectory } from '../recovery/queue-paths.js'
 import type { Lane } from '../lane/lane.js'
 import type { LaneLog } from '../log/lane-log.js'

@@ -9,12 +9,11 @@ import type { Journal } from '../log/journal.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { decodeCheckpoint, type Checkpoint } from '../record/checkpoint.js'
 import type { JournalTail } from '../recovery/journal-tail.js'
+import { journalFiles, laneFiles } from '../recovery/log-files.js'
 import type { QueueHeader } from '../recovery/queue-header.js'
 import { readMarks } from '../recovery/read-marks.js'
 import { readSuffix } from '../recovery/read-suffix.js'
 import type { WorkingSet } from '../recovery/working-set.js'
-import { journalFiles } from './open-journal.js'
-import { envelopesFiles } from './open-lanes.js'
 
 export interface Recollection {
   readonly working: WorkingSet
@@ -89,7 +88,7 @@ export async function recollectFirst(
   const opened = [files]
   const reader = new JournalReader(files)
   const envelopesOf = (lane: number): SegmentFiles => {
-    const envelopes = envelopesFiles(disk, header, lane)
+    const { files: envelopes } = laneFiles(disk, header, lane, 'envelopes')
     opened.push(envelopes)
     return envelopes
   }

@@ -3,7 +3,7 @@ import type { LaneKind } from '../lane/lane.js'
 import { journalLog } from '../log/journal-writer.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { Engine } from './engine.js'
-import { dataLog, envelopesLog } from './holding.js'
+import { dataLog, envelopesLog } from '../recovery/log-files.js'
 import type { Parts } from './parts.js'
 
 export interface LaneStatistics {

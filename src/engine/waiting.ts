@@ -11,7 +11,7 @@ import { journalLog } from '../log/journal-writer.js'
 import type { PositionVisitor } from '../log/segment-files.js'
 import { decodeEnvelope, type Envelope } from '../record/envelope.js'
 import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
-import { envelopesLog } from './holding.js'
+import { envelopesLog } from '../recovery/log-files.js'
 import type { Parts } from './parts.js'
 
 export interface WaitingMessage {

@@ -4,14 +4,9 @@
 import type { Disk } from '../disk/disk.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { journalDirectory } from '../log/journal.js'
-import { SegmentFiles } from '../log/segment-files.js'
-import {
-  decodeSegmentHeader,
-  formatVersion,
-  segmentHeaderBytes,
-  SegmentGrid,
-  segmentIndexOf,
-} from '../log/segment.js'
+import type { SegmentFiles } from '../log/segment-files.js'
+import { decodeSegmentHeader, formatVersion, segmentHeaderBytes, segmentIndexOf } from '../log/segment.js'
+import { journalFiles, laneFiles, type LanePart } from '../recovery/log-files.js'
 import { queueHeaderName, readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
 import { lanesDirectory } from '../recovery/queue-paths.js'
 import type { Finding } from './finding.js'
@@ -76,18 +71,9 @@ export class QueueDirectory {
 
   /** A reader without any open file. */
   log(name: LogName): SegmentFiles {
-    const { segmentBytes, laneSegmentBytes } = this.header
-    if (name === 'journal')
-      return new SegmentFiles(this.disk, journalDirectory, 0, 'journal', new SegmentGrid(segmentBytes))
-    const [lane, part] = name.split('/') as [string, 'envelopes' | 'data']
-    const number = 2 * Number(lane) + (part === 'data' ? 1 : 0)
-    return new SegmentFiles(
-      this.disk,
-      directoryOf(name),
-      number,
-      `lane ${lane} ${part}`,
-      new SegmentGrid(laneSegmentBytes),
-    )
+    if (name === 'journal') return journalFiles(this.disk, this.header)
+    const [lane, part] = name.split('/') as [string, LanePart]
+    return laneFiles(this.disk, this.header, Number(lane), part).files
   }
 
   /** All logs that have a directory. */

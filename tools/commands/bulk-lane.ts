@@ -4,14 +4,12 @@ import { nowhere, position } from '../../src/base/position.js'
 import type { Prng } from '../../src/base/prng.js'
 import type { Disk } from '../../src/disk/disk.js'
 import { appendGroup, messageGroup, type EnvelopeFacts } from '../../src/engine/message-group.js'
-import { dataLog, envelopesLog } from '../../src/engine/holding.js'
 import { WaybillError } from '../../src/errors.js'
 import { LaneLog } from '../../src/log/lane-log.js'
-import { SegmentFiles } from '../../src/log/segment-files.js'
-import { SegmentGrid, segmentHeaderBytes } from '../../src/log/segment.js'
+import { segmentHeaderBytes } from '../../src/log/segment.js'
 import type { LanePositions } from '../../src/record/checkpoint.js'
 import { frameBytes, kinds } from '../../src/record/frame.js'
-import { dataDirectory, envelopesDirectory } from '../../src/recovery/queue-paths.js'
+import { laneFiles, type LanePart } from '../../src/recovery/log-files.js'
 
 /** Bytes handed to the system between two waits for the disk. */
 const unsyncedBytesMax = 32 * 1024 * 1024
@@ -33,23 +31,20 @@ export class BulkLane {
 
   constructor({ disk, prng, lane, laneSegmentBytes }: BulkLaneOptions) {
     this.#lane = lane
-    const grid = new SegmentGrid(laneSegmentBytes)
-    const open = (directory: string, log: number, name: string): LaneLog =>
+    const open = (part: LanePart): LaneLog =>
       new LaneLog({
+        ...laneFiles(disk, { laneSegmentBytes }, lane, part),
         disk,
-        directory,
-        log,
         life: 1,
         prng,
-        files: new SegmentFiles(disk, directory, log, name, grid),
         end: position(segmentHeaderBytes),
         onSegment: () => undefined,
         onRoom: () => this.#look(),
         onFull: () => this.#fail(new WaybillError('DISK_FULL', 'the disk is too full for so much mail')),
         onFailure: (error) => this.#fail(error),
       })
-    this.#envelopes = open(envelopesDirectory(lane), envelopesLog(lane), `lane ${lane} envelopes`)
-    this.#data = open(dataDirectory(lane), dataLog(lane), `lane ${lane} data`)
+    this.#envelopes = open('envelopes')
+    this.#data = open('data')
   }
 
   /** @param timeMs not before that of the message before it
