@@ -37,8 +37,8 @@ export class Dispatch {
   #underWay = 0
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
   #running: { readonly wallMs: number; readonly monotonicMs: number } | undefined
-  /** Destinations that somebody wants back: names by transport. */
-  readonly #toResume = new Map<string, Set<string>>()
+  /** Destinations that somebody wants back. */
+  readonly #toResume: { readonly transport: string; readonly name: string }[] = []
   #soon = false
   #timer: Timer | undefined
   #timerAt = Infinity
@@ -101,8 +101,7 @@ export class Dispatch {
    * @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
     if (!this.#scheduler.isResting(transport, name)) return false
-    const names = this.#toResume.get(transport) ?? new Set()
-    this.#toResume.set(transport, names.add(name))
+    this.#toResume.push({ transport, name })
     this.wake()
     return true
   }
@@ -160,9 +159,8 @@ export class Dispatch {
     const { clock } = this.#parts.options
     const nowMs = clock.monotonicMs()
     this.#running = { wallMs: clock.wallMs(), monotonicMs: nowMs }
-    for (const [transport, names] of this.#toResume)
-      for (const name of names) this.#scheduler.resume(transport, name, nowMs)
-    this.#toResume.clear()
+    for (const { transport, name } of this.#toResume) this.#scheduler.resume(transport, name, nowMs)
+    this.#toResume.length = 0
     this.#scheduler.tick(nowMs)
     while (this.#canRecord() && !this.#parts.life.isOver) {
       const entry = this.#scheduler.next(nowMs)

@@ -15,13 +15,6 @@ const readAheadLow = 32
 /** A lane whose device failed is read again after this. */
 const retryMs = 60_000
 
-/** The marks that earlier lives recorded. @throws WaybillError LOG_CORRUPT, DISK_FAILED: then none is restored */
-export async function restoreMarks({ journal }: Pick<Parts, 'journal'>, lane: Lane): Promise<void> {
-  const { marks, runner, logs } = lane
-  const { files } = logs?.envelopes ?? journal
-  marks.restoreAll(await readMarks(files, marks.unread, runner.position))
-}
-
 export class LaneReading {
   readonly #parts: Parts
   readonly #onRead: () => void
@@ -48,7 +41,7 @@ export class LaneReading {
   async #read(lane: Lane): Promise<void> {
     const { life, events, options } = this.#parts
     try {
-      if (!lane.marks.areKnown) await restoreMarks(this.#parts, lane)
+      if (!lane.marks.areKnown) await this.#readMarks(lane)
       await this.#readFrames(lane)
     } catch (error) {
       if (life.isOver || !isWaybillError(error)) throw error
@@ -68,6 +61,12 @@ export class LaneReading {
   #tryAgain(lane: Lane): void {
     lane.damage = undefined
     if (!this.#parts.life.isOver) this.#onRead()
+  }
+
+  /** Those that earlier lives recorded, all or none. */
+  async #readMarks({ marks, runner, logs }: Lane): Promise<void> {
+    const { files } = logs?.envelopes ?? this.#parts.journal
+    marks.restoreAll(await readMarks(files, marks.unread, runner.position))
   }
 
   async #readFrames(lane: Lane): Promise<void> {

@@ -6,7 +6,7 @@ import { isIPv6 } from 'node:net'
 const groupCount = 8
 const networkGroupCount = 4
 
-/** @param address as Node writes it. @returns the address, or `2001:db8:0:1::/64` */
+/** @param address as smtp-server has it: an IPv4 client's is IPv4, whatever the socket. @returns the address, or `2001:db8:0:1::/64` */
 export function clientNetwork(address: string): string {
   if (!isIPv6(address)) return address
   const [head = [], tail] = address.split('::').map((part) => (part === '' ? [] : part.split(':')))
