@@ -9,73 +9,53 @@ import { bodyOf, recipientsOf, sender } from './payloads.js'
 const waitingSender = 'backlog@example.org'
 const backlogSubmittersMax = 1000
 
-/** First attempts that are still to come: a message that is durable and not yet active is seen nowhere else. */
-export interface Owed {
-  recipientCount: number
-}
-
 export function engine(options: ContenderOptions): Promise<Store> {
-  const owed: Owed = { recipientCount: 0 }
-  return engineStore(options, owed, {
+  return engineStore(options, {
     transports: {
       now: {
-        deliver: ({ sender: from, attempts, recipients }) => {
-          if (attempts === 0) owed.recipientCount -= recipients.length
-          return from === waitingSender
+        deliver: ({ sender: from }) =>
+          from === waitingSender
             ? { kind: 'deferred', status: '4.0.0', reason: 'part of the backlog' }
-            : { kind: 'delivered' }
-        },
+            : { kind: 'delivered' },
       },
     },
     route: () => ({ transport: 'now', nexthop: 'example.net' }),
   })
 }
 
-export function accept(options: ContenderOptions): Promise<Store> {
-  return engineStore(options, undefined, {
+export async function accept(options: ContenderOptions): Promise<Store> {
+  const store = await engineStore(options, {
     transports: { never: { deliver: (_request) => new Promise(() => undefined) } },
     route: () => ({ transport: 'never', nexthop: 'example.net' }),
     activeCountMax: 1,
   })
+  return { ...store, drained: () => Promise.resolve() }
 }
 
-/** @param owed undefined: nothing is delivered */
-async function engineStore(
-  contest: ContenderOptions,
-  owed: Owed | undefined,
-  options: QueueOptions,
-): Promise<Store> {
+async function engineStore(contest: ContenderOptions, options: QueueOptions): Promise<Store> {
   const queue = await openQueue(`${contest.directory}/queue`, options)
   await new Promise((resolve) => queue.once('recovered', resolve))
-  await fillBacklog(queue, owed, contest)
-  return storeOf(queue, owed, {
+  await fillBacklog(queue, contest)
+  return storeOf(queue, {
     sender,
     recipients: recipientsOf(contest.recipientCount),
     data: bodyOf(contest.messageBytes),
   })
 }
 
-/** A queue as producers see it. @param owed counted down by its transport at each first attempt */
-export function storeOf(queue: Queue, owed: Owed | undefined, submission: Submission): Store {
+/** A queue as producers see it. */
+export function storeOf(queue: Queue, submission: Submission): Store {
   return {
-    submit: () => {
-      if (owed !== undefined) owed.recipientCount += submission.recipients.length
-      return queue.submit(submission)
-    },
-    drained: () => drained(queue, owed),
+    submit: () => queue.submit(submission),
+    drained: () => queue.idle(),
     syncs: () => queue.stats().journal,
     close: async () => queue.crash(),
   }
 }
 
-async function fillBacklog(
-  queue: Queue,
-  owed: Owed | undefined,
-  { backlogCount, messageBytes }: ContenderOptions,
-): Promise<void> {
-  if (owed === undefined || backlogCount === 0) return
+async function fillBacklog(queue: Queue, { backlogCount, messageBytes }: ContenderOptions): Promise<void> {
+  if (backlogCount === 0) return
   const submission = { sender: waitingSender, recipients: recipientsOf(1), data: bodyOf(messageBytes) }
-  owed.recipientCount += backlogCount
   let submitted = 0
   const submit = async (): Promise<void> => {
     while (submitted < backlogCount) {
@@ -84,15 +64,5 @@ async function fillBacklog(
     }
   }
   await Promise.all(Array.from({ length: Math.min(backlogCount, backlogSubmittersMax) }, submit))
-  await drained(queue, owed)
-}
-
-/** Every attempt was made, nothing is active, nothing waits for a sync. */
-async function drained(queue: Queue, owed: Owed | undefined): Promise<void> {
-  for (;;) {
-    const { activeCount, journal } = queue.stats()
-    const isDelivered = owed === undefined || (owed.recipientCount === 0 && activeCount === 0)
-    if (isDelivered && journal.stagedBytes === 0) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  await queue.idle()
 }

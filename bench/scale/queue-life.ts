@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { openQueue, type Queue } from '../../src/index.js'
 import { answering } from '../asked-process.js'
 import type { Contender, Slice } from '../contenders/contender.js'
-import { storeOf, type Owed } from '../contenders/engine.js'
+import { storeOf } from '../contenders/engine.js'
 import { bodyOf, recipientsOf, sender } from '../contenders/payloads.js'
 import { produced } from '../contenders/produced.js'
 
@@ -46,7 +46,6 @@ let contender: Contender | undefined
 async function open(order: Opening): Promise<Opened> {
   globalThis.gc?.()
   const rssBeforeBytes = process.memoryUsage.rss()
-  const owed: Owed = { recipientCount: 0 }
   let sawAttempt: ((atMs: number) => void) | undefined
   const attempt = new Promise<number>((resolve) => (sawAttempt = resolve))
   const monotonicBeganMs = systemClock.monotonicMs()
@@ -58,12 +57,11 @@ async function open(order: Opening): Promise<Opened> {
     },
     transports: {
       now: {
-        deliver: ({ attempts, recipients }) => {
+        deliver: ({ attempts }) => {
           if (attempts > 0) {
             sawAttempt?.(performance.now() - startedAt)
             return { kind: 'deferred', status: '4.0.0', reason: 'part of the backlog' }
           }
-          owed.recipientCount -= recipients.length
           return { kind: 'delivered' }
         },
       },
@@ -71,7 +69,7 @@ async function open(order: Opening): Promise<Opened> {
     route: () => ({ transport: 'now', nexthop: 'example.net' }),
   })
   const recovered = new Promise((resolve) => queue.once('recovered', resolve))
-  const store = storeOf(queue, owed, submission)
+  const store = storeOf(queue, submission)
   const accepted = store.submit().then(() => performance.now() - startedAt)
   await recovered
   const recoveredMs = performance.now() - startedAt

@@ -2,6 +2,7 @@
 import type { ActiveMessage } from '../active/active-message.js'
 import type { Timer } from '../base/clock.js'
 import { nowhere, type Position } from '../base/position.js'
+import type { Lane } from '../lane/lane.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { Accept } from './accept.js'
@@ -72,7 +73,11 @@ export class Engine {
     })
     this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
     this.intake = new Intake(parts, {
-      hasRoom: () => active.count - this.settle.asideCount < options.activeCountMax && this.dispatch.hasRoom,
+      // What stands aside gives its place to another: at most as many as may be active, as after a recovery.
+      hasRoom: () =>
+        active.count - Math.min(this.settle.asideCount, options.activeCountMax) < options.activeCountMax &&
+        this.dispatch.hasRoom,
+      isAtRest: () => active.count === this.settle.asideCount,
       onStart: (message, nowMs) => this.dispatch.admit(message, nowMs),
     })
     this.checkpointer = new Checkpointer(parts, {
@@ -109,6 +114,19 @@ export class Engine {
   full(): void {
     this.reclaim.retry()
     this.#composing.roomChanged()
+  }
+
+  /** Settles when nothing is left to do now, and what was done is durable.
+   * @throws WaybillError QUEUE_CRASHED by rejection */
+  async idle(): Promise<void> {
+    const { life, journal, lanes } = this.#parts
+    await life.orEnd(this.intake.idle())
+    // What a recovery has replaced again may be due; its lane is believed so far after a checkpoint.
+    if ([...lanes].some(isAheadOfTrust)) {
+      await life.orEnd(this.checkpointer.now())
+      await life.orEnd(this.intake.idle())
+    }
+    await journal.whenDurable(journal.end)
   }
 
   /** A checkpoint that is captured after this call.
@@ -236,3 +254,7 @@ export class Engine {
     return deliver && fruitlessRecoveriesMax > 0 && recoveries > fruitlessRecoveriesMax
   }
 }
+
+/** Was deferred mail appended since the last checkpoint? */
+const isAheadOfTrust = ({ kind, logs, runner, trustedEnd }: Lane): boolean =>
+  kind === 'retry' && (logs === undefined ? runner.isBehind : trustedEnd < logs.envelopes.end)

@@ -22,6 +22,8 @@ const startsPerTurnMax = 1000
 export interface IntakeOptions {
   /** Is there room for another active message? */
   readonly hasRoom: () => boolean
+  /** Nothing is left to do now with the active messages there are. */
+  readonly isAtRest: () => boolean
   /** The message is active, as of now by the monotonic clock. */
   readonly onStart: (message: ActiveMessage, nowMs: number) => void
 }
@@ -49,6 +51,8 @@ export class Intake {
   readonly #idle = new Ring<Lane>()
   /** Messages that need not wait until they are due. */
   readonly #wanted = new Ring<Wanted>()
+  /** Those who wait until nothing is left to do now. */
+  readonly #untilIdle: (() => void)[] = []
   #running = false
   #soon = false
   #timer: Timer | undefined
@@ -82,7 +86,24 @@ export class Intake {
     if (!this.#running) return
     const hasEnded = this.#startInTurns()
     for (let lane = this.#idle.shift(); lane !== undefined; lane = this.#idle.shift()) this.#turns.push(lane)
-    if (hasEnded) this.#wakeWhenDue()
+    if (!hasEnded) return
+    this.#wakeWhenDue()
+    if (this.#untilIdle.length > 0 && this.#isIdle()) for (const settle of this.#untilIdle.splice(0)) settle()
+  }
+
+  /** Settles when nothing is due, active or being read; never, when this life ends before that. */
+  idle(): Promise<void> {
+    this.wake()
+    return new Promise((resolve) => this.#untilIdle.push(resolve))
+  }
+
+  /** Asked when what is in memory and due has been started: what is left is not durable yet, or not read. */
+  #isIdle(): boolean {
+    const { lanes, options } = this.#parts
+    const { runner, damage } = lanes.incoming
+    const standsStill = !options.deliver || damage !== undefined
+    const isEmpty = runner.readAheadCount === 0 && !runner.isBehind
+    return this.#options.isAtRest() && !this.#reading.isUnderWay && (isEmpty || standsStill)
   }
 
   /** A lane that had nothing to start is not asked again: nothing comes to be due in one step.

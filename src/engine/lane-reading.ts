@@ -26,6 +26,10 @@ export class LaneReading {
     this.#onRead = onRead
   }
 
+  get isUnderWay(): boolean {
+    return this.#underWay.size > 0
+  }
+
   /** Starts a read if the runner runs low and the log has more that is trusted. */
   readAhead(lane: Lane): void {
     const { runner } = lane

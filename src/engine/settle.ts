@@ -41,9 +41,9 @@ export class Settle {
     this.#callbacks = callbacks
   }
 
-  /** Messages in whose place others may be active: as many as may be active, at the most, as after a recovery. */
+  /** Active messages that wait until they are looked at again. */
   get asideCount(): number {
-    return Math.min(this.#aside.size, this.#parts.options.activeCountMax)
+    return this.#aside.size
   }
 
   /** No recipient waits for an attempt, or none is to be attempted. */

@@ -92,6 +92,13 @@ export class Queue {
     return flush(this.#opened, selector, options)
   }
 
+  /** Settles when nothing is left to do now: all mail accepted by then has had its attempts, and their outcomes are durable. What waits
+   * for its next attempt, is on hold or cannot be read stays. New mail postpones it.
+   * @throws WaybillError QUEUE_CRASHED by rejection */
+  idle(): Promise<void> {
+    return this.#engine.idle()
+  }
+
   stats(): QueueStatistics {
     return statistics(this.#parts, this.#engine)
   }

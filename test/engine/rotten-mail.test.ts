@@ -101,6 +101,7 @@ test('a message whose data has rotted is deleted when the operator says so', asy
     await leaveRotten(stage, 1)
     const queue = await stage.open({ retry })
     await stage.until('it is told', () => stage.warnings.length > 1, 2 * retryMs)
+    await queue.idle()
     expect(await codeOf(queue.requeue({ all: true }))).toBe('accepted')
     expect(await stage.ids()).toHaveLength(1)
     expect(await queue.delete({ all: true })).toMatchObject({ messageCount: 1 })
