@@ -3,12 +3,13 @@
  * the directory synced. Its name is made of the time of acceptance and the message's id, so that an attempt repeated after a
  * crash (the file renamed, the outcome not durable) puts the same bytes under the same name instead of a second copy.
  * 1. delivered  2. a reader moves it to `cur`  3. crash before the outcome is durable: so a repeated attempt looks into `cur` first. */
-import { open, mkdir, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
+import { open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { assert } from '../base/assert.js'
 import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames } from '../base/option-names.js'
+import { madeDirectory } from '../disk/made-directory.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../delivery/transport.js'
 import { WaybillError } from '../errors.js'
 import { mailboxName } from './mailbox-name.js'
@@ -125,7 +126,7 @@ export function maildirTransport(options: MaildirOptions): Transport {
 /** Names made by an earlier life may not be durable yet, so each life syncs them once, whoever made them. */
 async function makeRoot(directory: string): Promise<void> {
   const root = resolve(directory)
-  await mkdir(root, { recursive: true, mode: 0o755 })
+  await madeDirectory(root, 0o755)
   for (let path = root; path !== dirname(path); path = dirname(path)) {
     await syncDirectory(dirname(path)).catch((error: unknown) => {
       // A parent that we may not read was not made by us.
@@ -136,7 +137,7 @@ async function makeRoot(directory: string): Promise<void> {
 
 async function makeMailbox(root: string, mailbox: string): Promise<void> {
   for (const name of ['tmp', 'new', 'cur']) {
-    await mkdir(join(root, mailbox, name), { recursive: true, mode: 0o700 })
+    await madeDirectory(join(root, mailbox, name), 0o700)
   }
   await syncDirectory(join(root, mailbox))
   await syncDirectory(root)

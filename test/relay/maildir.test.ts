@@ -34,6 +34,13 @@ test('nothing is left in tmp', async () => {
   expect(await readdir(join(directory, 'one@example.net', 'tmp'))).toEqual([])
 })
 
+test('a place where no directory can be made is the end of the attempt, not a wait for ever', async () => {
+  const transport = maildirTransport({ directory: '/proc/waybill/mail' })
+  await expect(deliver(transport)).resolves.toMatchObject([
+    { kind: 'deferred', reason: expect.stringMatching(/ENOENT/) },
+  ])
+})
+
 test('each recipient has a mailbox of its own', async () => {
   const recipients = Array.from({ length: 30 }, (_, i) => `user${i}@example.net`)
   const result = await deliver(open(), { recipients })

@@ -6,6 +6,7 @@ import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { madeDirectory } from '../../src/disk/made-directory.js'
 import {
   isWaybillError,
   openQueue,
@@ -17,7 +18,6 @@ import {
 } from '../../src/index.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
-import { madeDirectory } from './made-directory.js'
 import { actAsOwner } from './queue-owner.js'
 import { listeningFile } from './serve.js'
 import { parseEndpoint, queueUsual, type Endpoint } from './values.js'

@@ -3,16 +3,16 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Whatever else stands there is left, for who opens it. @throws the system's error */
-export async function madeDirectory(path: string): Promise<void> {
+/** Whatever else stands there is left, for who opens it. @param mode of all that are made @throws the system's error */
+export async function madeDirectory(path: string, mode: number = 0o777): Promise<void> {
   try {
-    await mkdir(path)
+    await mkdir(path, mode)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'EEXIST') return
     if (code !== 'ENOENT' || dirname(path) === path) throw error
-    await madeDirectory(dirname(path))
-    await mkdir(path).catch((second: NodeJS.ErrnoException) => {
+    await madeDirectory(dirname(path), mode)
+    await mkdir(path, mode).catch((second: NodeJS.ErrnoException) => {
       if (second.code !== 'EEXIST') throw second
     })
   }
