@@ -1,0 +1,165 @@
+/** Sessions with servers: opened, encrypted or not, kept for the next message.
+ * Invariant: a session belongs to one attempt at a time, and is given back only when the server waits for MAIL. Nobody holds a place in
+ * the pool while waiting for another. What the server at one place has come to is nothing to any other place: sessions, and
+ * plaintext because TLS failed, are kept by place.
+ *
+ * Opportunistic TLS falls back to plaintext as Postfix's `may` does: a handshake that fails defers the first attempt, lest a passing
+ * trouble downgrades anything; a server whose TLS is broken for good gets the mail without it from the second one on. */
+import { systemClock, type Clock } from '../base/clock.js'
+import type { SiteTrouble } from '../delivery/transport.js'
+import { ConnectionPool } from './connection-pool.js'
+import { SmtpClient, type ClientError, type Transaction } from './smtp-client.js'
+import type { SmtpTransportOptions } from './smtp-out-options.js'
+import { siteOfError } from './smtp-outcome.js'
+import { isRefusal } from './smtp-reply.js'
+
+/** Where a server is. */
+export interface Place {
+  /** As an operator reads it, and as the pool knows it: without a space. */
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  /** Whom TLS asks for where `host` is an address that a name led to. */
+  readonly servername?: string
+}
+
+export interface Session {
+  readonly client: SmtpClient
+  readonly place: Place
+}
+
+export type SessionOptions = Omit<SmtpTransportOptions, 'host' | 'port'>
+
+/** Longest reply that is read, bytes: those to recipients are held until the transaction has ended. */
+const replyBytesMax = 64 << 10
+
+/** What the pool calls the plaintext connections to a place where TLS failed. */
+const plaintextTo = (name: string): string => `${name} plaintext`
+
+export const aborted = (): SiteTrouble =>
+  siteOfError(Object.assign(new Error('the attempt was abandoned'), { code: 'ECONNECTION' }))
+
+export class OutSessions {
+  readonly #options: SessionOptions
+  readonly #tls: NonNullable<SessionOptions['tls']>
+  readonly #tlsOptions: NonNullable<SessionOptions['tlsOptions']>
+  /** Who asks for a certificate that verifies does not mean plaintext instead. */
+  readonly #fallsBack: boolean
+  readonly #silenceTimeoutMs: number
+  readonly #clock: Clock
+  readonly #pool: ConnectionPool
+
+  constructor(options: SessionOptions) {
+    const { tls = 'opportunistic', clock = systemClock, silenceTimeoutMs = 300_000 } = options
+    this.#options = options
+    this.#tls = tls
+    this.#tlsOptions = { rejectUnauthorized: tls !== 'opportunistic', ...options.tlsOptions }
+    this.#fallsBack = tls === 'opportunistic' && this.#tlsOptions.rejectUnauthorized === false
+    this.#silenceTimeoutMs = silenceTimeoutMs
+    this.#clock = clock
+    this.#pool = new ConnectionPool(
+      {
+        idleMs: options.connectionReuse?.idleMs ?? 2000,
+        messagesMax: options.connectionReuse?.messagesMax ?? 1000,
+        connectionsMax: options.connectionsMax ?? 200,
+      },
+      clock,
+    )
+  }
+
+  /** One that waits at the first of these places where one does. A first attempt does not begin in the plaintext that another message
+   * fell back to. */
+  idle(places: readonly Place[], attempts: number): Session | undefined {
+    for (const place of places) {
+      const client =
+        this.#pool.takeIdle(place.name) ??
+        (attempts > 0 ? this.#pool.takeIdle(plaintextTo(place.name)) : undefined)
+      if (client !== undefined) return { client, place }
+    }
+    return undefined
+  }
+
+  /** A session for this attempt alone. */
+  async opened(place: Place, attempts: number, signal: AbortSignal): Promise<Session | SiteTrouble> {
+    const first = await this.#connected(place, this.#tls, signal)
+    if (first instanceof SmtpClient) return { client: first, place }
+    if (!this.#fallsBack || attempts === 0 || first.code !== 'ETLS') return siteOfError(first, place.name)
+    const second = await this.#connected(place, 'none', signal)
+    if (second instanceof SmtpClient) return { client: second, place }
+    return siteOfError(second, `${place.name}: ${first.message}; without TLS`)
+  }
+
+  /** Its transaction is over, or there was none. */
+  keep({ client, place }: Session): void {
+    this.#pool.keep(client.isFallback ? plaintextTo(place.name) : place.name, client)
+  }
+
+  /** A session that goes on is given back; one that was refused something has to leave the transaction first. */
+  async returned(session: Session, transaction: Transaction): Promise<void> {
+    const { client } = session
+    const { error } = transaction
+    // 1. an answer in the middle of the data  2. kept  3. the next message's MAIL is a line of this one's data
+    if (transaction.isCut) client.close()
+    else if (error === undefined) this.keep(session)
+    // What is no answer to a message is one to something else.
+    else if (!isRefusal(error.response ?? '') || client.destroyed) client.close()
+    else if (await this.#cleared(client)) this.keep(session)
+    else client.close()
+  }
+
+  /** Drops every connection. */
+  close(): void {
+    this.#pool.close()
+  }
+
+  /** Takes one place in the pool, and gives it back if there is no session. */
+  async #connected(
+    place: Place,
+    way: NonNullable<SessionOptions['tls']>,
+    signal: AbortSignal,
+  ): Promise<SmtpClient | ClientError> {
+    const options = this.#options
+    const free = await this.#pool.place(place.name)
+    if (free !== undefined) return free
+    if (signal.aborted) {
+      this.#pool.cancel()
+      return Object.assign(new Error('the attempt was abandoned'), { code: 'ECONNECTION' })
+    }
+    const { host, port, servername } = place
+    const client = new SmtpClient({
+      host,
+      port,
+      ...(servername === undefined ? undefined : { servername }),
+      ...(options.hostname === undefined ? undefined : { name: options.hostname }),
+      secure: way === 'implicit',
+      requireTLS: way === 'required',
+      ignoreTLS: way === 'none',
+      opportunisticTLS: way === 'opportunistic',
+      tls: this.#tlsOptions,
+      connectionTimeout: options.connectTimeoutMs ?? 30_000,
+      greetingTimeout: options.greetingTimeoutMs ?? 300_000,
+      socketTimeout: this.#silenceTimeoutMs,
+      socketCloseTimeout: 0,
+      maxResponseSize: replyBytesMax,
+    })
+    client.isFallback = way !== this.#tls
+    this.#pool.add(client)
+    const close = (): void => client.close()
+    signal.addEventListener('abort', close, { once: true })
+    const { auth } = options
+    let error = await client.open()
+    if (error === undefined && auth !== undefined) error = await client.authenticate(auth.user, auth.pass)
+    signal.removeEventListener('abort', close)
+    if (error === undefined) return client
+    client.close()
+    return error
+  }
+
+  /** No attempt with its deadline watches over it any more: an answer that never ends would hold the place for ever. */
+  async #cleared(client: SmtpClient): Promise<boolean> {
+    const timer = this.#clock.after(this.#silenceTimeoutMs, () => client.close())
+    const isClear = await client.clear()
+    timer.cancel()
+    return isClear
+  }
+}
