@@ -42,5 +42,8 @@ export { postfixRetry, type PostfixRetryOptions } from './policy/postfix-retry.j
 export type { RetryDecision, RetryPolicy, RetryState } from './policy/retry-policy.js'
 export { zmailerPolicy } from './policy/zmailer-policy.js'
 export { maildirTransport, type MaildirOptions } from './relay/maildir.js'
+export type { MxResolver } from './relay/dns-questions.js'
+export { mxTransport } from './relay/mx-out.js'
+export type { MxTransportOptions } from './relay/mx-out-options.js'
 export { smtpTransport } from './relay/smtp-out.js'
 export type { SmtpTransportOptions } from './relay/smtp-out-options.js'

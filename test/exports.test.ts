@@ -65,10 +65,11 @@ test('the types are there for another project, and are those of nodemailer, smtp
   const directory = project()
   writeFileSync(
     join(directory, 'main.ts'),
-    `import { createTransport } from 'nodemailer'
+    `import { Resolver } from 'node:dns/promises'
+     import { createTransport } from 'nodemailer'
      import { Registry } from 'prom-client'
      import { SMTPServer } from 'smtp-server'
-     import { maildirTransport, openQueue, serveControl, smtpTransport, type Queue } from 'waybill'
+     import { maildirTransport, mxTransport, openQueue, serveControl, smtpTransport, type MxResolver, type Queue } from 'waybill'
      import { queueTransport } from 'waybill/nodemailer'
      import { prometheus } from 'waybill/prometheus'
      import { simulate } from 'waybill/sim'
@@ -81,7 +82,8 @@ test('the types are there for another project, and are those of nodemailer, smtp
      export { openQueue, simulate }
      // What is left to inference has names that another project can write down.
      export const verbs = [queue.hold, queue.flush, queue.reroute, queue.list, queue.stats, queue.submit] as const
-     export const transports = [smtpTransport, maildirTransport, serveControl] as const
+     export const transports = [smtpTransport, mxTransport, maildirTransport, serveControl] as const
+     export const resolver: MxResolver = new Resolver()
      // @ts-expect-error: a queue is no option
      export const wrong = smtpHandlers(queue, queue)
      // @ts-expect-error: nothing can be submitted to it

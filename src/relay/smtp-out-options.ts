@@ -63,12 +63,17 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     throw new WaybillError('OPTION_INVALID', `'${String(tls)}' is none of ${tlsWays.join(', ')}`, {
       option: 'tls',
     })
-  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
-    throw new WaybillError('OPTION_INVALID', `${port} is no port`, { option: 'port' })
+  checkPort(port)
   if (auth !== undefined && tls !== 'required' && tls !== 'implicit')
     throw new WaybillError(
       'OPTION_INVALID',
       'credentials travel only over TLS that is required or implicit',
       { option: 'auth' },
     )
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function checkPort(port: number | undefined): void {
+  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
+    throw new WaybillError('OPTION_INVALID', `${port} is no port`, { option: 'port' })
 }

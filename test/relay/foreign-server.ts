@@ -57,6 +57,7 @@ export async function foreignServer(
     'SIZE 10000000',
     'ENHANCEDSTATUSCODES',
   ],
+  at: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
 ): Promise<ForeignServer> {
   const taken: Taken[] = []
   const commands: string[] = []
@@ -154,10 +155,13 @@ export async function foreignServer(
     })
     answer('GREETING', '220 foreign ESMTP')
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(at.port, at.host, resolve)
+  })
   const { port } = server.address() as AddressInfo
   return {
-    host: '127.0.0.1',
+    host: at.host,
     port,
     taken,
     commands,

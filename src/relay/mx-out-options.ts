@@ -1,0 +1,62 @@
+/** What delivery by MX can be told. Every number has a unit and a default. */
+import { isIP } from 'node:net'
+import { checkOptionNames } from '../base/option-names.js'
+import type { Prng } from '../base/prng.js'
+import { WaybillError } from '../errors.js'
+import type { MxResolver } from './dns-questions.js'
+import type { OwnServers } from './own-servers.js'
+import { checkPort, type SmtpTransportOptions } from './smtp-out-options.js'
+
+/** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a certificate that bears it. */
+export const mxTlsWays = ['none', 'opportunistic'] as const
+
+export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 'tls' | 'auth'> {
+  /** Of all servers, where the nexthop names none; 25 unless told. */
+  readonly port?: number
+  /** `opportunistic` unless told, with what that means, for each server by itself. */
+  readonly tls?: (typeof mxTlsWays)[number]
+  /** Where mail comes in here, as addresses: a mail host that is found there is ourselves. None unless told, then only `hostname` tells.
+   * @see Postfix inet_interfaces */
+  readonly listeners?: OwnServers['listeners']
+  /** The system's DNS unless told, not /etc/hosts. Failing questions have the codes of Node's `dns`: `ENODATA` and `ENOTFOUND` alone mean that
+   * there is no such thing. */
+  readonly resolver?: MxResolver
+  /** Milliseconds for each question to it, 30 000 unless told. */
+  readonly lookupTimeoutMs?: number
+  /** Chooses among equals. */
+  readonly prng?: Prng
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function checkMxOptions(options: MxTransportOptions): void {
+  checkOptionNames(options, {
+    port: true,
+    hostname: true,
+    tls: true,
+    tlsOptions: true,
+    connectTimeoutMs: true,
+    greetingTimeoutMs: true,
+    silenceTimeoutMs: true,
+    connectionReuse: true,
+    connectionsMax: true,
+    clock: true,
+    listeners: true,
+    resolver: true,
+    lookupTimeoutMs: true,
+    prng: true,
+  })
+  const { tls = 'opportunistic', port, connectionReuse = {}, listeners = [], lookupTimeoutMs = 1 } = options
+  checkOptionNames(connectionReuse, { idleMs: true, messagesMax: true }, 'connectionReuse')
+  if (!mxTlsWays.includes(tls))
+    throw new WaybillError('OPTION_INVALID', `'${String(tls)}' is none of ${mxTlsWays.join(', ')}`, {
+      option: 'tls',
+    })
+  checkPort(port)
+  const unknown = listeners.find(({ host }) => isIP(host) === 0)
+  if (unknown !== undefined)
+    throw new WaybillError('OPTION_INVALID', `${unknown.host} is no address`, { option: 'listeners' })
+  if (!(lookupTimeoutMs > 0))
+    throw new WaybillError('OPTION_INVALID', 'a question to the DNS takes time', {
+      option: 'lookupTimeoutMs',
+    })
+}

@@ -1,0 +1,82 @@
+/** Delivery over SMTP to the servers of each domain.
+ * Invariant: the nexthop is the domain of the recipients, so that each domain is one destination; what is done with its servers is said in
+ * smtp-delivery.ts, and which they are in mail-hosts.ts. The DNS is asked at every attempt: nothing of it is remembered here.
+ *
+ * A nexthop that somebody else has chosen (an operator's `reroute`, an embedder's `route`) fails no mail, however wrong: as with Postfix's
+ * relayhost, that is put off with 4.3.5 until it is mended.
+ *
+ * Addresses are asked of the DNS and not of the system, which would look into /etc/hosts, too: Node asks the system on the threads that
+ * write the queue's files, four of them, so that a resolver that is silent would hold up mail that has nothing to do with it;
+ * and the system does not tell a host that is not there from a resolver that is not. */
+import { hostname as machineName } from 'node:os'
+import { isIP } from 'node:net'
+import { systemClock } from '../base/clock.js'
+import { systemPrng } from '../base/prng.js'
+import type { DeliveryRequest, Outcome, SiteTrouble, Transport } from '../delivery/transport.js'
+import { DnsQuestions, systemResolver } from './dns-questions.js'
+import { asciiName, readDestination, type MailDestination } from './mail-destination.js'
+import { mailHosts, type MailHost, type MailHosts } from './mail-hosts.js'
+import { checkMxOptions, type MxTransportOptions } from './mx-out-options.js'
+import { smtpDelivery, type Places } from './smtp-delivery.js'
+import { OutSessions, type Place } from './out-sessions.js'
+
+/** @throws WaybillError OPTION_INVALID */
+export function mxTransport(options: MxTransportOptions = {}): Transport {
+  checkMxOptions(options)
+  const { hostname = machineName(), listeners = [], clock = systemClock, prng = systemPrng() } = options
+  const { port = 25, lookupTimeoutMs: timeoutMs = 30_000 } = options
+  const own = { hostname, listeners }
+
+  async function placesOf(request: DeliveryRequest, signal: AbortSignal): Promise<Places> {
+    const { nexthop } = request
+    const destination = readDestination(nexthop, port)
+    if (destination === undefined)
+      return forOwnDomain(request, { kind: 'failed', status: '5.1.2', reason: `${nexthop} is no domain` })
+    const hosts = await hostsOf(destination, signal)
+    return 'kind' in hosts
+      ? forOwnDomain(request, hosts)
+      : hosts.map((host) => placeOf(host, destination.port))
+  }
+
+  async function hostsOf(destination: MailDestination, signal: AbortSignal): Promise<MailHosts> {
+    // A resolver of ours is made for each attempt: it is made of /etc/resolv.conf, which changes.
+    const system = options.resolver === undefined ? systemResolver() : undefined
+    const questions = new DnsQuestions(clock, timeoutMs)
+    const abandon = (): void => questions.abandon()
+    signal.addEventListener('abort', abandon, { once: true })
+    const resolver = options.resolver ?? system!
+    const hosts = await mailHosts(destination, { resolver, questions, own, prng })
+    signal.removeEventListener('abort', abandon)
+    // What is still asked would keep the process alive.
+    system?.cancel()
+    return hosts
+  }
+
+  return smtpDelivery(new OutSessions({ ...options, hostname }), placesOf)
+}
+
+/** What says that the recipients' domain takes no mail says nothing of them when their mail was sent elsewhere. */
+function forOwnDomain(
+  { nexthop, recipients }: DeliveryRequest,
+  verdict: Outcome | SiteTrouble,
+): Outcome | SiteTrouble {
+  if (verdict.kind !== 'failed') return verdict
+  const sought = comparable(nexthop)
+  const isOwn = recipients.every((recipient) => comparable(domainOf(recipient)) === sought)
+  return isOwn ? verdict : { kind: 'site', status: '4.3.5', reason: verdict.reason }
+}
+
+const domainOf = (recipient: string): string => recipient.slice(recipient.lastIndexOf('@') + 1)
+
+/** What is no name is compared as it stands. */
+const comparable = (domain: string): string => asciiName(domain) || domain
+
+const placeOf = ({ name, address }: MailHost, port: number): Place => {
+  const isNamed = isIP(name) === 0
+  return {
+    name: `${isNamed ? name : ''}[${address}]:${port}`,
+    host: address,
+    port,
+    ...(isNamed ? { servername: name } : undefined),
+  }
+}
