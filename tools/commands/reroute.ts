@@ -14,6 +14,7 @@ export const reroute: OperatingCommand = verbCommand({
   },
   notes:
     'All recipients of a message go there until it is requeued. What is on hold stays on hold.\n' +
+    'To a relay that delivers directly a name is a domain, whose mail hosts are looked for; `[HOST]:PORT` is that host.\n' +
     'A relay that delivers to Maildirs does so all the same: there the nexthop only names the destination.',
   request: (args) => {
     const nexthop = args.one('to')

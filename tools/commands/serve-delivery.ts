@@ -1,10 +1,14 @@
-/** Where the mail of `serve` goes: to one server, or to Maildirs.
+/** Where the mail of `serve` goes: to one server, to the servers of each domain, or to Maildirs.
  * Invariant: the relay alone hears the password. */
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import type { Route, Transport } from '../../src/index.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
+import { mxTransport } from '../../src/relay/mx-out.js'
+import { mxTlsWays } from '../../src/relay/mx-out-options.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { tlsWays, type SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
-import type { Arguments } from './command.js'
+import { flagOf, UsageError, type Arguments } from './command.js'
 import { formatEndpoint, parseWord, type Endpoint } from './values.js'
 
 /** Mailboxes are here when nothing else is said. */
@@ -12,14 +16,29 @@ export const maildirUsual = './var/maildir'
 
 interface Surroundings {
   readonly relay: Endpoint | undefined
+  readonly direct: boolean
+  readonly listen: Endpoint
   readonly hostname: string
 }
 
-export function transportOf(
+/** Of the ways one is chosen, and what belongs to a way goes with it. @throws UsageError */
+export function checkWays(args: Arguments): void {
+  const [way, other] = ['relay', 'direct', 'maildir'].filter((name) => args.isSet(name))
+  if (way !== undefined && other !== undefined)
+    throw new UsageError(`${flagOf(way)} or ${flagOf(other)}, not both`)
+  if (args.isSet('relay-tls') && !args.isSet('relay') && !args.isSet('direct'))
+    throw new UsageError('--relay-tls is for a server that --relay names, or for --direct')
+}
+
+export async function transportOf(
   args: Arguments,
-  { relay, hostname }: Surroundings,
+  { relay, direct, listen, hostname }: Surroundings,
   auth: SmtpTransportOptions['auth'],
-): Transport {
+): Promise<Transport> {
+  if (direct) {
+    const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
+    return mxTransport({ hostname, tls, listeners: await listenersAt(listen) })
+  }
   const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
   const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
   if (relay === undefined)
@@ -39,7 +58,14 @@ export function transportOf(
   }
 }
 
-/** A relay is one destination. Mailboxes are grouped by domain. */
+/** As addresses, by which a mail host is known to be this one. What has none cannot be listened on: that is told to who tries. */
+async function listenersAt({ host, port }: Endpoint): Promise<Endpoint[]> {
+  if (isIP(host) !== 0) return [{ host, port }]
+  const found = await lookup(host).catch(() => undefined)
+  return found === undefined ? [] : [{ host: found.address, port }]
+}
+
+/** A relay is one destination. All other mail is grouped by domain. */
 export function routeOf(relay: Endpoint | undefined): (recipient: string) => Route {
   if (relay !== undefined) {
     const route: Route = { transport: 'out', nexthop: formatEndpoint(relay) }

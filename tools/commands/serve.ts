@@ -21,7 +21,7 @@ import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
 import { schedulerParameters } from './scheduler-parameters.js'
-import { maildirUsual, routeOf, transportOf } from './serve-delivery.js'
+import { checkWays, maildirUsual, routeOf, transportOf } from './serve-delivery.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { checkDirectory, tryPorts } from './serve-places.js'
@@ -53,16 +53,18 @@ const greetDelayMsMost = 600_000
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export const serve: Command = {
-  summary: 'takes mail by SMTP, keeps it through any crash, delivers it to a relay or to Maildirs',
-  synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --maildir DIR] [OPTION …]',
+  summary:
+    'takes mail by SMTP, keeps it through any crash, delivers it to a relay, to every domain, or to Maildirs',
+  synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --direct | --maildir DIR] [OPTION …]',
   options: {
     queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
     listen: { value: 'HOST:PORT', help: 'where to take mail (127.0.0.1:2525); port 0 takes any free one' },
     relay: { value: 'HOST:PORT', help: 'deliver everything to this server' },
+    direct: { help: 'deliver to the mail hosts of each domain, as the DNS has them (MX), on port 25' },
     'relay-tls': {
       value: 'HOW',
       words: tlsWays,
-      help: 'none, opportunistic (usual), required (usual with --relay-auth) or implicit;\nopportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken',
+      help: 'none, opportunistic (usual), required (usual with --relay-auth) or implicit;\nopportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken; with --direct one of the first two',
     },
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     maildir: { value: 'DIR', help: 'deliver to DIR/<address>, each a Maildir (./var/maildir)' },
@@ -114,7 +116,7 @@ export const serve: Command = {
     'It prints `listening on HOST:PORT` when it answers, and logs to standard error as JSON.\n' +
     'With --metrics it prints `metrics on http://HOST:PORT/metrics` before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
-    'Without --relay nothing leaves this machine. With it, only trusted networks may send: a client\n' +
+    'Without --relay and --direct nothing leaves this machine. With them, only trusted networks may send: a client\n' +
     'elsewhere gets `554 5.7.1` for each recipient, whatever --listen says.',
   run,
 }
@@ -124,14 +126,13 @@ interface Settings {
   readonly listen: Endpoint
   readonly hostname: string
   readonly relay: Endpoint | undefined
+  readonly direct: boolean
   readonly metrics: Endpoint | undefined
 }
 
 /** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
 async function run(args: Arguments): Promise<number | undefined> {
-  if (args.isSet('relay') && args.isSet('maildir')) throw new UsageError('--relay or --maildir, not both')
-  if (args.isSet('relay-tls') && !args.isSet('relay'))
-    throw new UsageError('--relay-tls is for a server that --relay names')
+  checkWays(args)
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
   const settings: Settings = {
@@ -142,14 +143,16 @@ async function run(args: Arguments): Promise<number | undefined> {
       relayText === undefined
         ? undefined
         : parseEndpoint('relay', relayText, '127.0.0.1', args.one('relay-tls') === 'implicit' ? 465 : 25),
+    direct: args.isSet('direct'),
     metrics: metricsText === undefined ? undefined : parseEndpoint('metrics', metricsText, '127.0.0.1'),
   }
   if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
   if (!isReportingMta(settings.hostname))
     throw new UsageError(`--hostname wants a host name or an address literal, not '${settings.hostname}'`)
   await checkDirectory('queue', settings.queue)
-  if (settings.relay === undefined) await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
-  const transport = transportOf(args, settings, await credentialsOf(args))
+  if (settings.relay === undefined && !settings.direct)
+    await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
+  const transport = await transportOf(args, settings, await credentialsOf(args))
   const retry = retryOf(args)
   const scheduler = schedulerParameters(args.all('o'))
   const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
@@ -191,6 +194,11 @@ async function run(args: Arguments): Promise<number | undefined> {
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
   const log = pino({ level, base: null }, lines)
   logEvents(queue, log)
+  if (settings.direct && !/[.:]/.test(settings.hostname))
+    log.warn(
+      { hostname: settings.hostname },
+      'mail from a host without a domain is refused by many: --hostname names it',
+    )
   queue.on('crashed', ({ error }) => {
     if (error === undefined) return
     log.fatal({ err: error }, 'the queue has crashed')
@@ -251,7 +259,7 @@ function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
   return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
 }
 
-function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpFrontOptions {
+function serverOf(args: Arguments, { listen, hostname, relay, direct }: Settings): SmtpFrontOptions {
   const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
   trustedNetworks(trust)
   const idleTimeoutMs = parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m')
@@ -263,7 +271,7 @@ function serverOf(args: Arguments, { listen, hostname, relay }: Settings): SmtpF
   return {
     ...listen,
     hostname,
-    purpose: relay === undefined ? 'local' : 'relay',
+    purpose: relay === undefined && !direct ? 'local' : 'relay',
     ...(trust.length === 0 ? undefined : { trust }),
     sessionsMax: parseCount('sessions', args.one('sessions') ?? '500', 1),
     sessionsPerClientMax: parseCount('sessions-per-client', args.one('sessions-per-client') ?? '50', 1),
