@@ -52,7 +52,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     return hosts
   }
 
-  return smtpDelivery(new OutSessions({ ...options, hostname }), placesOf)
+  return smtpDelivery(new OutSessions(options), placesOf)
 }
 
 /** What says that the recipients' domain takes no mail says nothing of them when their mail was sent elsewhere. */
@@ -61,15 +61,11 @@ function forOwnDomain(
   verdict: Outcome | SiteTrouble,
 ): Outcome | SiteTrouble {
   if (verdict.kind !== 'failed') return verdict
-  const sought = comparable(nexthop)
-  const isOwn = recipients.every((recipient) => comparable(domainOf(recipient)) === sought)
+  const isOwn = recipients.every((recipient) => asciiName(domainOf(recipient)) === asciiName(nexthop))
   return isOwn ? verdict : { kind: 'site', status: '4.3.5', reason: verdict.reason }
 }
 
 const domainOf = (recipient: string): string => recipient.slice(recipient.lastIndexOf('@') + 1)
-
-/** What is no name is compared as it stands. */
-const comparable = (domain: string): string => asciiName(domain) || domain
 
 const placeOf = ({ name, address }: MailHost, port: number): Place => {
   const isNamed = isIP(name) === 0
@@ -77,6 +73,7 @@ const placeOf = ({ name, address }: MailHost, port: number): Place => {
     name: `${isNamed ? name : ''}[${address}]:${port}`,
     host: address,
     port,
+    isFound: true,
     ...(isNamed ? { servername: name } : undefined),
   }
 }

@@ -21,6 +21,8 @@ export interface Place {
   readonly port: number
   /** Whom TLS asks for where `host` is an address that a name led to. */
   readonly servername?: string
+  /** It was looked for: what it answers says from whom it is. The nexthop names any other. */
+  readonly isFound?: true
 }
 
 export interface Session {
@@ -36,8 +38,10 @@ const replyBytesMax = 64 << 10
 /** What the pool calls the plaintext connections to a place where TLS failed. */
 const plaintextTo = (name: string): string => `${name} plaintext`
 
-export const aborted = (): SiteTrouble =>
-  siteOfError(Object.assign(new Error('the attempt was abandoned'), { code: 'ECONNECTION' }))
+const abandoned = (): ClientError =>
+  Object.assign(new Error('the attempt was abandoned'), { code: 'ECONNECTION' })
+
+export const siteOfAbandoned = (): SiteTrouble => siteOfError(abandoned())
 
 export class OutSessions {
   readonly #options: SessionOptions
@@ -123,7 +127,7 @@ export class OutSessions {
     if (free !== undefined) return free
     if (signal.aborted) {
       this.#pool.cancel()
-      return Object.assign(new Error('the attempt was abandoned'), { code: 'ECONNECTION' })
+      return abandoned()
     }
     const { host, port, servername } = place
     const client = new SmtpClient({

@@ -25,7 +25,7 @@ import { hasInternationalHeader } from './international-header.js'
 import type { SmtpClient, Transaction } from './smtp-client.js'
 import { resultOf, siteOfPlaintext } from './smtp-outcome.js'
 import { isClosing, isRefusal } from './smtp-reply.js'
-import { aborted, type Place, type Session, type OutSessions } from './out-sessions.js'
+import { siteOfAbandoned, type OutSessions, type Place, type Session } from './out-sessions.js'
 
 /** At least one, in the order in which they are tried; or what becomes of the mail without any. */
 export type Places = readonly Place[] | Outcome | SiteTrouble
@@ -69,7 +69,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf): Transpo
     if (needsMore && !hasLetters) needsMore = await headerNeedsMore(sending, session)
     if (signal.aborted || needsMore) {
       sessions.keep(session)
-      if (signal.aborted) return last(aborted())
+      if (signal.aborted) return last(siteOfAbandoned())
       return last({ kind: 'failed', status: '5.6.7', reason: 'the server does not offer SMTPUTF8' })
     }
     const isReused = client.transactionCount > 0
@@ -86,10 +86,10 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf): Transpo
     const refused = client.isFallback ? siteOfPlaintext(transaction) : undefined
     if (refused !== undefined) {
       client.close()
-      return { result: refused, maySendElsewhere: true }
+      return { result: saidBy(session.place, refused), maySendElsewhere: true }
     }
     void sessions.returned(session, transaction)
-    const result = resultOf(transaction, request.recipients)
+    const result = saidBy(session.place, resultOf(transaction, request.recipients))
     return { result, maySendElsewhere: isPutOff(result) && nobodyHas(transaction) }
   }
 
@@ -190,6 +190,17 @@ const withRecipients = (request: DeliveryRequest, recipients: readonly string[])
   data: () => request.data(),
   stream: () => request.stream(),
 })
+
+function saidBy({ name, isFound }: Place, result: DeliveryResult): DeliveryResult {
+  if (isFound === undefined) return result
+  if (!('kind' in result)) return result.map((outcome) => named(name, outcome))
+  return result.kind === 'site' ? { ...result, reason: `${name}: ${result.reason}` } : named(name, result)
+}
+
+const named = (name: string, outcome: Outcome): Outcome =>
+  outcome.kind === 'delivered'
+    ? { kind: 'delivered', response: `${name}: ${outcome.response ?? ''}` }
+    : { ...outcome, reason: `${name}: ${outcome.reason}` }
 
 const unwritable = /[\r\n<>]/
 

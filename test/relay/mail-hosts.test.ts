@@ -120,6 +120,25 @@ test('no more than five addresses are tried, each once, and no family crowds out
   expect(list).toHaveLength(5)
 })
 
+test('an address under two names is tried once, under the better one', async () => {
+  const dns = zone({
+    'example.net': {
+      mx: [
+        [10, 'a'],
+        [20, 'b'],
+      ],
+    },
+    a: { a: ['192.0.2.1'] },
+    b: { a: ['192.0.2.1', '192.0.2.2'] },
+  })
+  expect(await listOf('example.net', dns)).toEqual(['a 192.0.2.1', 'b 192.0.2.2'])
+})
+
+test('a mail host whose name the DNS cannot carry is not there', async () => {
+  const dns = zone({ 'example.net': { mx: [[10, 'a..b']] }, 'a..b': { a: 'EBADNAME', aaaa: 'EBADNAME' } })
+  expect(await hostsOf('example.net', dns)).toMatchObject({ kind: 'failed', status: '5.4.4' })
+})
+
 test('of a hundred mail hosts the twenty best are asked for', async () => {
   const mx = Array.from({ length: 100 }, (_, i): [number, string] => [i, `h${i}`])
   const dns = zone({ 'example.net': { mx }, h19: { a: ['192.0.2.19'] } })
@@ -282,7 +301,7 @@ test.each<[string, Record<string, Name>, Partial<OwnServers>]>([
     listening,
   ],
   ['the domain itself', { 'example.net': { a: ['192.0.2.2'] } }, listening],
-  ['the domain itself, by name', { 'example.net': { a: ['192.0.2.2'] } }, { hostname: 'example.net' }],
+  ['the domain itself, by name', { 'example.net': { a: ['192.0.2.2'] } }, { hostname: 'Example.NET' }],
   ['at a loopback address', { 'example.net': { a: ['127.0.0.9'] } }, everywhere('0.0.0.0')],
   ['at the address that is none', { 'example.net': { a: ['0.0.0.0'] } }, everywhere('127.0.0.1')],
   ['at IPv4 in IPv6', { 'example.net': { aaaa: ['::ffff:7f00:1'] } }, everywhere('127.0.0.1')],

@@ -125,6 +125,17 @@ test('a mail host that puts off one recipient and takes the other is the last on
   expect(servers[1]?.sessionCount()).toBe(0)
 })
 
+test('an answer says from whom it is', async () => {
+  const { port, send } = await domainAt({
+    '127.0.0.2': (line) => (line.includes('<no@') ? '550 5.1.1 no' : undefined),
+  })
+  const name = `h1[127.0.0.2]:${port}`
+  expect(await send({ recipients: ['no@example.net', 'yes@example.net'] })).toEqual([
+    { kind: 'failed', status: '5.1.1', reason: `${name}: 550 5.1.1 no` },
+    { kind: 'delivered', response: `${name}: 250 2.0.0 taken` },
+  ])
+})
+
 test('the second message goes over the same connection, also to a mail host that is not the best', async () => {
   const { servers, send } = await domainAt({
     '127.0.0.2': at('GREETING', '421 4.3.2 too busy'),

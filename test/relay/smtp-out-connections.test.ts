@@ -41,6 +41,16 @@ test('a reused connection that the server ends at MAIL is replaced within the at
   }
 })
 
+test('a reused connection that ends is replaced once within an attempt, also when another reused one takes its place', async () => {
+  const { transport } = await between(
+    (line, { taken }) => (line.startsWith('MAIL') && taken === 1 ? { does: 'close' } : undefined),
+    { connectionsMax: 1 },
+  )
+  // 1. opens  2. takes over what 1. has used  3. opens in its place, and 2. takes that over
+  const results = await Promise.all([1, 2, 3].map(() => deliver(transport)))
+  expect(results).toMatchObject([{ kind: 'delivered' }, { kind: 'site' }, { kind: 'delivered' }])
+})
+
 test('a fresh connection that the server ends at MAIL is not replaced', async () => {
   const { server, transport } = await between((line) =>
     line.startsWith('MAIL') ? { does: 'close' } : undefined,
