@@ -10,7 +10,8 @@ import { sabotage } from './crash/sabotage.js'
 
 const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on
 npm run crash -- --seed S [--op N] [--only 0,2]      one run again; only the crash before operation N; only these messages
-npm run crash -- --sabotage [--name X] [--json]      takes guarantees away, one at a time; each must be noticed`
+npm run crash -- --sabotage [--name X] [--json]      takes guarantees away, one at a time; each must be noticed
+npm run crash -- --sabotage --anew                   the same by whole hunts; prints the clues for the next time`
 
 const { values } = parseArgs({
   options: {
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     name: { type: 'string' },
     sabotage: { type: 'boolean', default: false },
+    anew: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -94,19 +96,22 @@ async function replay(seed: number): Promise<number> {
 
 async function runSabotage(): Promise<number> {
   const dist = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
-  const verdicts = await sabotage(
-    dist,
-    Number(values.from),
-    Math.min(2, availableParallelism()),
-    (verdict) => {
+  const verdicts = await sabotage(dist, {
+    seed: Number(values.from),
+    parallel: Math.min(2, availableParallelism()),
+    only: values.name === undefined ? [] : [values.name],
+    anew: values.anew,
+    onVerdict: (verdict) => {
       if (values.json) say(JSON.stringify({ ...verdict, mutation: verdict.mutation.name }))
       else
         say(
           `${verdict.found ? 'found    ' : 'NOT FOUND'} ${verdict.mutation.name.padEnd(32)} ${verdict.oracle} ${verdict.hunt} seed=${verdict.seed} op=${verdict.op} after ${verdict.crashCount} crashes: ${verdict.text.slice(0, 90)}`,
         )
     },
-    values.name === undefined ? [] : [values.name],
-  )
+  })
+  if (values.anew)
+    for (const { mutation, hunt, seed, op } of verdicts)
+      say(`  '${mutation.name}': { hunt: '${hunt}', seed: ${seed}${op === 0 ? '' : `, op: ${op}`} },`)
   const missed = verdicts.filter(({ found }) => !found)
   say(`${verdicts.length} guarantees taken away, ${verdicts.length - missed.length} noticed`)
   return missed.length === 0 ? 0 : 1

@@ -46,38 +46,40 @@ export type HuntName = (typeof huntNames)[number]
 /** Seeds of a random hunt. */
 const randomSeeds = 120
 
-export async function hunt(name: HuntName, seed: number): Promise<HuntResult> {
+/** @param op only what comes before this operation, of this seed: where a finding says that it was. Default: all of the hunt */
+export async function hunt(name: HuntName, seed: number, op?: number): Promise<HuntResult> {
+  const only = op === undefined ? {} : { op }
   switch (name) {
     case 'everything':
-      return crashes(everything, seed)
+      return crashes(everything, seed, only)
     case 'carried':
-      return crashes(carried, seed)
+      return crashes(carried, seed, only)
     case 'turning':
-      return crashes(turning, seed)
+      return crashes(turning, seed, only)
     case 'crowded':
-      return crashes(crowded, seed)
+      return crashes(crowded, seed, only)
     case 'operated':
-      return crashes(operated, seed)
+      return crashes(operated, seed, only)
     case 'redirected':
-      return crashes(redirected, seed)
+      return crashes(redirected, seed, only)
     case 'accepting':
-      return crashes(accepting, seed)
+      return crashes(accepting, seed, only)
     case 'accepting between':
-      return crashes(carried, seed, { after: onlyAccepts(carried), orders: ordersBetween })
+      return crashes(carried, seed, { after: onlyAccepts(carried), orders: ordersBetween, ...only })
     case 'many recipients':
-      return crashes(manyRecipients, seed)
+      return crashes(manyRecipients, seed, only)
     case 'changed':
-      return crashes(inOneLog(carried), seed, { after: changedPolicy(carried) })
+      return crashes(inOneLog(carried), seed, { after: changedPolicy(carried), ...only })
     case 'clock is set':
-      return crashes(clockIsSet, seed)
+      return crashes(clockIsSet, seed, only)
     case 'given up':
-      return crashes(givenUp, seed)
+      return crashes(givenUp, seed, only)
     case 'crowd on hold':
-      return crashes(crowdOnHold, seed, { every: 13, power: { statesMax: 2, randomStates: 1 } })
+      return crashes(crowdOnHold, seed, { every: 13, power: { statesMax: 2, randomStates: 1 }, ...only })
     case 'one log':
-      return crashes(inOneLog(everything), seed)
+      return crashes(inOneLog(everything), seed, only)
     case 'second crash':
-      return crashes(everything, seed, { secondEvery: 11, secondStatesMax: 2, kills: false })
+      return crashes(everything, seed, { secondEvery: 11, secondStatesMax: 2, kills: false, ...only })
     case 'failing':
       return failEach(everything, {
         seed,
@@ -86,9 +88,10 @@ export async function hunt(name: HuntName, seed: number): Promise<HuntResult> {
         effect: 'all',
         powerEvery: 11,
         untilFirst: true,
+        ...only,
       })
     case 'random':
-      return randomSeries(seed)
+      return op === undefined ? randomSeries(seed) : randomRun({ seed, op, untilFirst: true })
   }
 }
 

@@ -39,13 +39,14 @@ export class SimDiskFile implements DiskFile {
   }
 
   async write(bytes: Buffer, position: number): Promise<void> {
-    const kind = this.#synced ? 'writeSynced' : 'write'
-    await this.#change({ ...this.#operation(kind), position, bytes })
+    const { kind, path, file } = this.#operation(this.#synced ? 'writeSynced' : 'write')
+    await this.#change({ kind, path, file, position, bytes })
   }
 
   async sync(): Promise<void> {
     const { seq } = this.#disk.image
-    await this.#disk.call({ ...this.#operation('sync'), seq }, () => {
+    const { kind, path, file } = this.#operation('sync')
+    await this.#disk.call({ kind, path, file, seq }, () => {
       if (this.#disk.syncs) this.file.sync(this.#disk.coveredSeq(seq))
     })
   }

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { clues } from '../../tools/crash/clues.js'
 import { mutations } from '../../tools/crash/mutations.js'
 import { sabotage } from '../../tools/crash/sabotage.js'
 
@@ -16,8 +17,12 @@ test('each guarantee stands exactly once in the built engine', async () => {
   expect(mutations.length).toBeGreaterThanOrEqual(25)
 })
 
+test('each mutation has a clue', () => {
+  expect(Object.keys(clues)).toEqual(mutations.map(({ name }) => name))
+})
+
 test('no guarantee can be taken away without a promise being broken', { timeout: 900_000 }, async () => {
-  const verdicts = await sabotage(dist, 1, 2, () => undefined)
+  const verdicts = await sabotage(dist, { seed: 1, parallel: 2 })
   expect(verdicts.length).toBe(mutations.length)
   expect(verdicts.filter(({ found }) => !found).map(({ mutation }) => mutation.name)).toEqual([])
 })

@@ -28,6 +28,7 @@ import { checkDirectory, tryPorts } from './serve-places.js'
 import { certificateOf, credentialsOf } from './serve-secrets.js'
 import {
   formatEndpoint,
+  listeningFile,
   parseBytes,
   parseCount,
   parseDurationOption,
@@ -37,9 +38,6 @@ import {
   queueUsual,
   type Endpoint,
 } from './values.js'
-
-/** A file of the queue's directory: where its owner listens, for `waybill sendmail`. A hint: the owner may be gone. */
-export const listeningFile = 'listening'
 
 /** With a Received field above it, it is still what a queue takes. */
 const sizeBytesMost = 2000 * 1024 * 1024

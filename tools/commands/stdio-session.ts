@@ -4,7 +4,6 @@ import { connect, type Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { hostname as machineName } from 'node:os'
 import type { Queue } from '../../src/index.js'
-import { listenSmtp } from '../../src/relay/smtp-in.js'
 import type { Endpoint } from './values.js'
 
 /** How long the answer to what was said last is waited for, behind the end of the input. */
@@ -37,6 +36,7 @@ export async function sessionWith(
   input: Readable,
   output: Writable,
 ): Promise<void> {
+  const { listenSmtp } = await import('../../src/relay/smtp-in.js')
   const listener = await listenSmtp(queue, {
     host: '127.0.0.1',
     port: 0,

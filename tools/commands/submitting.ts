@@ -7,20 +7,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { madeDirectory } from '../../src/disk/made-directory.js'
-import {
-  isWaybillError,
-  openQueue,
-  WaybillError,
-  type DeliveryResult,
-  type Outcome,
-  type Queue,
-  type SiteTrouble,
-} from '../../src/index.js'
-import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { isWaybillError, WaybillError } from '../../src/errors.js'
+import type { DeliveryResult, Outcome, Queue, SiteTrouble } from '../../src/index.js'
+import { openQueue } from '../../src/queue/open.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { actAsOwner } from './queue-owner.js'
-import { listeningFile } from './serve.js'
-import { parseEndpoint, queueUsual, type Endpoint } from './values.js'
+import { listeningFile, parseEndpoint, queueUsual, type Endpoint } from './values.js'
 
 export interface Mail {
   readonly sender: string
@@ -54,6 +46,7 @@ const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
   result.kind === 'site' ? { ...result, kind: 'deferred' } : result
 
 async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryResult> {
+  const { smtpTransport } = await import('../../src/relay/smtp-out.js')
   const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
   const { data } = mail
   const request = {

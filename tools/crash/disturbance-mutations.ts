@@ -8,7 +8,6 @@ export const disturbanceMutations: readonly Mutation[] = [
     'lane/lane.js',
     ': byWall, byMonotonic));',
     ': byWall, Infinity));',
-    ['clock is set'],
   ),
   one(
     'early-when-set-back-twice',
@@ -16,7 +15,6 @@ export const disturbanceMutations: readonly Mutation[] = [
     'lane/lane.js',
     'isAhead && timeMs >= this.#setBack.shownAtMs',
     'isAhead',
-    ['clock is set'],
   ),
   one(
     'attempted-without-room-for-outcomes',
@@ -24,7 +22,6 @@ export const disturbanceMutations: readonly Mutation[] = [
     'log/journal-writer.js',
     '!leaves && isThere && claim',
     '!leaves && claim',
-    ['random'],
   ),
   one(
     'too-old-when-set-back',
@@ -32,7 +29,6 @@ export const disturbanceMutations: readonly Mutation[] = [
     'engine/settle-decision.js',
     'const ageMs = nowMs - envelope.acceptedAt;',
     'const ageMs = Math.abs(nowMs - envelope.acceptedAt);',
-    ['clock is set'],
   ),
   one(
     'aborted-though-appended',
@@ -41,7 +37,6 @@ export const disturbanceMutations: readonly Mutation[] = [
     'return this.#appendNow(group, data, file);',
     `const given = new Promise((_, reject) => submission.signal?.addEventListener('abort', () => reject(aborted(submission.signal))));
         return Promise.race([this.#appendNow(group, data, file), given]);`,
-    ['given up'],
   ),
   one(
     'compacted-into-incoming',
@@ -49,6 +44,5 @@ export const disturbanceMutations: readonly Mutation[] = [
     'admin/compaction.js',
     "const order = { kind: 'move', lane: 'hold', changes: {} };",
     "const order = { kind: 'move', lane: 'incoming', changes: {} };",
-    ['crowd on hold'],
   ),
 ]

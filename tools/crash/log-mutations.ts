@@ -43,7 +43,6 @@ export const logMutations: readonly Mutation[] = [
         replace: 'at + frameHeaderBytes + payloadBytes, 0);',
       },
     ],
-    hunts: ['carried'],
   },
   one(
     'half-batch-counts',
@@ -51,7 +50,6 @@ export const logMutations: readonly Mutation[] = [
     'recovery/journal-tail.js',
     'const lastIsWhole = last !== undefined && (await isWhole(segment, last));',
     'const lastIsWhole = last !== undefined;',
-    ['everything'],
   ),
   one(
     'last-batch-not-rewritten',
@@ -59,7 +57,6 @@ export const logMutations: readonly Mutation[] = [
     'engine/open-journal.js',
     'await rewriteLastBatch(options, files, tail);',
     '',
-    ['failing'],
   ),
   one(
     'failed-write-retried',
@@ -67,7 +64,6 @@ export const logMutations: readonly Mutation[] = [
     'log/journal-writer.js',
     'await this.#file.write(bytes, offsetBytes);',
     'await this.#file.write(bytes, offsetBytes).catch(() => this.#file.write(bytes, offsetBytes));',
-    ['failing'],
   ),
   one(
     'lane-sync-retried',
@@ -75,7 +71,6 @@ export const logMutations: readonly Mutation[] = [
     'log/lane-segments.js',
     'await this.#open.get(index).file.sync();',
     'await this.#open.get(index).file.sync().catch(() => this.#open.get(index).file.sync());',
-    ['failing'],
   ),
   one(
     'cut-tail-comes-back',
@@ -111,7 +106,6 @@ export const logMutations: readonly Mutation[] = [
     'log/lane-log.js',
     'if (used > 0) {',
     'if (used > blockBytes) {',
-    ['everything', 'turning', 'random'],
   ),
   one(
     'segment-without-checkpoint',
@@ -126,7 +120,6 @@ export const logMutations: readonly Mutation[] = [
     'log/journal-writer.js',
     'this.#commits.rememberCheckpoint(payload, at);',
     '',
-    ['carried', 'turning'],
   ),
   one(
     'older-checkpoint-named',
@@ -134,7 +127,6 @@ export const logMutations: readonly Mutation[] = [
     'log/group-commit.js',
     'this.#checkpoint = payload;\n        this.#checkpointOffset = this.#grid.offsetOf(at);',
     'this.#checkpoint = payload;',
-    ['carried', 'turning'],
   ),
   one(
     'spool-file-not-synced',
@@ -163,7 +155,6 @@ export const logMutations: readonly Mutation[] = [
     'engine/ending.js',
     'active.endHolding(message);',
     'active.end(message);',
-    ['failing'],
   ),
   one(
     'spool-names-forgotten',
@@ -178,6 +169,5 @@ export const logMutations: readonly Mutation[] = [
     'engine/spool.js',
     'await this.unlink(number);',
     'await this.#disk.unlink(path);',
-    ['random'],
   ),
 ]

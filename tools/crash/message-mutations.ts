@@ -51,7 +51,6 @@ export const messageMutations: readonly Mutation[] = [
     'message.start = journal.append(kinds.start, place.lane, timeMs, startOf(message));',
     `message.start = journal.append(kinds.start, place.lane, timeMs, startOf(message));
         journal.open(20_000);`,
-    ['redirected'],
   ),
   one(
     'verb-settles-early',
@@ -80,7 +79,6 @@ export const messageMutations: readonly Mutation[] = [
     'engine/engine.js',
     'if (options.deliver || message.replacement !== undefined)\n                this.#resume(message);',
     'this.#resume(message);',
-    ['accepting between'],
   ),
   one(
     'order-waits-for-attempts',
@@ -88,7 +86,6 @@ export const messageMutations: readonly Mutation[] = [
     'engine/engine.js',
     'else\n                this.settle.settle(message);',
     '',
-    ['accepting between'],
   ),
   one(
     'one-frame-of-recipients',
@@ -96,7 +93,6 @@ export const messageMutations: readonly Mutation[] = [
     'engine/message-group.js',
     'offsets.map((offset) => bytes - offset)',
     'offsets.map(() => bytes - offsets[0])',
-    ['many recipients'],
   ),
   one(
     'addresses-counted-not-indexed',
@@ -104,7 +100,6 @@ export const messageMutations: readonly Mutation[] = [
     'engine/recipient-batches.js',
     'addresses[index - from]',
     'addresses[index - given]',
-    ['many recipients'],
   ),
   one(
     'warned-at-every-attempt',
@@ -112,7 +107,6 @@ export const messageMutations: readonly Mutation[] = [
     'engine/composing.js',
     'const warnings = message.warnings + (warns && written !== undefined ? 1 : 0);',
     'const warnings = message.warnings;',
-    ['random'],
   ),
   one(
     'appended-without-room',
@@ -120,6 +114,5 @@ export const messageMutations: readonly Mutation[] = [
     'engine/composing.js',
     'if (canStart() && hasRoom()) {',
     'if (canStart()) {',
-    ['random'],
   ),
 ]

@@ -1,6 +1,5 @@
 /** A guarantee that can be taken away from a copy of the built engine, as edits of its text. Each edit must match exactly once: a change
  * of the source that disarms one is noticed. */
-import type { HuntName } from '../../src/sim/hunt.js'
 
 export interface Edit {
   /** Below dist/src. */
@@ -14,16 +13,11 @@ export interface Mutation {
   /** The rule that is taken away. */
   readonly rule: string
   readonly edits: readonly Edit[]
-  /** The hunts that are tried first; then all others. */
-  readonly hunts: readonly HuntName[]
 }
 
 /** With a single edit. */
-export const one = (
-  name: string,
-  rule: string,
-  file: string,
-  find: string,
-  replace: string,
-  hunts: readonly HuntName[] = [],
-): Mutation => ({ name, rule, edits: [{ file, find, replace }], hunts })
+export const one = (name: string, rule: string, file: string, find: string, replace: string): Mutation => ({
+  name,
+  rule,
+  edits: [{ file, find, replace }],
+})

@@ -29,7 +29,6 @@ export const recoveryMutations: readonly Mutation[] = [
     'recovery/working-set.js',
     'this.#working.delete(carried.start);',
     ';',
-    ['random'],
   ),
   one(
     'carrying-forgets-outcomes',
@@ -37,7 +36,6 @@ export const recoveryMutations: readonly Mutation[] = [
     'active/active-message.js',
     'this.#applyNotes(carried.notes);',
     '',
-    ['random'],
   ),
   one(
     'carrying-forgets-reports',
@@ -45,7 +43,6 @@ export const recoveryMutations: readonly Mutation[] = [
     'active/active-message.js',
     'this.#reported = carried.reported;',
     '',
-    ['random'],
   ),
   one(
     'recycled-one-checkpoint-early',
@@ -53,7 +50,6 @@ export const recoveryMutations: readonly Mutation[] = [
     'garbage/pins.js',
     'this.#of(index).releasedCount++;',
     'const held = this.#of(index);\n        if (--held.heldCount === 0)\n            this.#forget(held);',
-    ['random', 'carried', 'turning'],
   ),
   {
     name: 'pins-forgotten',
@@ -66,7 +62,6 @@ export const recoveryMutations: readonly Mutation[] = [
       },
       { file: 'garbage/pins.js', find: 'this.#of(index).releasedCount++;', replace: '' },
     ],
-    hunts: ['carried', 'crowded'],
   },
   one(
     'suffix-forgets-active',
@@ -81,7 +76,6 @@ export const recoveryMutations: readonly Mutation[] = [
     'lane/runner.js',
     'return this.#ring.peek()?.position ?? this.#readFrom;',
     'return this.#readFrom;',
-    ['crowded', 'everything'],
   ),
   one(
     'checkpoint-during-recovery',
@@ -96,7 +90,6 @@ export const recoveryMutations: readonly Mutation[] = [
     'lane/lane-plan.js',
     'newLane(incomingLane, 0, true, born)',
     'newLane(incomingLane, 0, true, journalEnd)',
-    ['everything'],
   ),
   one(
     'marker-of-runner-lost',
@@ -146,7 +139,6 @@ export const recoveryMutations: readonly Mutation[] = [
     'engine/carry.js',
     'lanes.get(place.lane).namedAt = start;',
     '',
-    ['changed'],
   ),
   one(
     'lane-retired-with-mail',
@@ -154,6 +146,5 @@ export const recoveryMutations: readonly Mutation[] = [
     'engine/capture.js',
     'lane.isDrained &&',
     '',
-    ['changed'],
   ),
 ]

@@ -1,8 +1,9 @@
 /** Takes guarantees away one at a time and demands that each loss is noticed.
- * Invariant: the engine that is tested is the one that was built; the damage is done to a copy. */
+ * Invariant: the engine that is tested is the one that was built; the damage is done to a copy, and mended before the next. */
 import { spawn } from 'node:child_process'
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { huntNames } from '../../src/sim/hunt.js'
+import { clues, type Place } from './clues.js'
 import type { Edit, Mutation } from './mutation.js'
 import { mutations } from './mutations.js'
 
@@ -20,46 +21,55 @@ export interface Verdict {
 /** A hunt that takes longer has not found it. */
 const hunterMsMax = 120_000
 
-/** @param dist the build, with `src` and `tools` in it, @param parallel hunters at once, @param only names; all when there are none */
-export async function sabotage(
-  dist: string,
-  seed: number,
-  parallel: number,
-  onVerdict: (verdict: Verdict) => void,
-  only: readonly string[] = [],
-): Promise<Verdict[]> {
+export interface SabotageOptions {
+  /** Of the hunts. */
+  readonly seed: number
+  /** Hunters at once. */
+  readonly parallel: number
+  /** Names; all when there are none. */
+  readonly only?: readonly string[]
+  /** No clue is followed. */
+  readonly anew?: boolean
+  readonly onVerdict?: (verdict: Verdict) => void
+}
+
+/** @param dist the build, with `src` and `tools` in it */
+export async function sabotage(dist: string, options: SabotageOptions): Promise<Verdict[]> {
+  const { parallel, only = [], onVerdict } = options
   const queue = mutations.filter(({ name }) => only.length === 0 || only.includes(name))
   const verdicts: Verdict[] = []
-  const work = async (): Promise<void> => {
+  const work = async (_: unknown, n: number): Promise<void> => {
+    const copy = `${dist}/sabotage/${n}`
+    await rm(copy, { recursive: true, force: true })
+    await cp(`${dist}/src`, copy, { recursive: true, filter: (path) => !/\.(d\.ts|map)$/.test(path) })
     for (let mutation = queue.shift(); mutation !== undefined; mutation = queue.shift()) {
-      const verdict = await judge(dist, seed, mutation)
+      const verdict = await judge(dist, copy, options, mutation)
       verdicts.push(verdict)
-      onVerdict(verdict)
+      onVerdict?.(verdict)
     }
+    await rm(copy, { recursive: true })
   }
   await Promise.all(Array.from({ length: parallel }, work))
   return mutations.flatMap((mutation) => verdicts.filter((verdict) => verdict.mutation === mutation))
 }
 
-async function judge(dist: string, seed: number, mutation: Mutation): Promise<Verdict> {
-  const directory = `${dist}/sabotage/${mutation.name}`
-  await rm(directory, { recursive: true, force: true })
-  await mkdir(directory, { recursive: true })
-  try {
-    await cp(`${dist}/src`, directory, { recursive: true, filter: (path) => !/\.(d\.ts|map)$/.test(path) })
-    for (const edit of mutation.edits) await damage(directory, mutation.name, edit)
-    const found = await hunter(dist, directory, seed, mutation)
-    return { ...notFound, seed, ...found, mutation, found: found.oracle !== undefined }
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
+async function judge(
+  dist: string,
+  copy: string,
+  options: SabotageOptions,
+  mutation: Mutation,
+): Promise<Verdict> {
+  for (const edit of mutation.edits) await damage(copy, mutation.name, edit)
+  const found = await hunter(dist, copy, placesOf(mutation, options))
+  for (const { file } of mutation.edits) await cp(`${dist}/src/${file}`, `${copy}/${file}`)
+  return { ...notFound, seed: options.seed, ...found, mutation, found: found.oracle !== undefined }
 }
 
 const notFound = { hunt: '', op: 0, oracle: '', text: '', crashCount: 0 }
 
 /** @throws Error when the text is not there exactly once */
-export async function damage(directory: string, name: string, { file, find, replace }: Edit): Promise<void> {
-  const path = `${directory}/${file}`
+export async function damage(copy: string, name: string, { file, find, replace }: Edit): Promise<void> {
+  const path = `${copy}/${file}`
   const text = await readFile(path, 'utf8')
   const count = text.split(find).length - 1
   if (count !== 1) throw new Error(`sabotage ${name}: ${file} has the text ${count} times, not once: ${find}`)
@@ -69,16 +79,22 @@ export async function damage(directory: string, name: string, { file, find, repl
   )
 }
 
+/** Where it is looked for: at its clue, in the hunt that the clue belongs to, and in all others. */
+function placesOf({ name }: Mutation, { seed, anew = false }: SabotageOptions): Place[] {
+  const clue = clues[name]
+  const hunts = new Set([...(clue === undefined ? [] : [clue.hunt]), ...huntNames])
+  const whole = Array.from(hunts, (hunt) => ({ hunt, seed }))
+  return clue === undefined || anew ? whole : [clue, ...whole]
+}
+
 function hunter(
   dist: string,
-  directory: string,
-  seed: number,
-  { hunts }: Mutation,
+  copy: string,
+  places: readonly Place[],
 ): Promise<Partial<Omit<Verdict, 'mutation' | 'found'>>> {
   const child = `${dist}/tools/crash/sabotage-child.js`
-  const names = [...hunts, ...huntNames.filter((name) => !hunts.includes(name))]
   return new Promise((resolve, reject) => {
-    const process_ = spawn(process.execPath, [child, directory, String(seed), ...names], {
+    const process_ = spawn(process.execPath, [child, copy, JSON.stringify(places)], {
       stdio: ['ignore', 'pipe', 'ignore'],
       timeout: hunterMsMax,
     })
