@@ -49,37 +49,39 @@ const randomSeeds = 120
 /** @param op only what comes before this operation, of this seed: where a finding says that it was. Default: all of the hunt */
 export async function hunt(name: HuntName, seed: number, op?: number): Promise<HuntResult> {
   const only = op === undefined ? {} : { op }
+  const crashesOf = (workload: Workload, options: Partial<ExhaustOptions> = {}): Promise<HuntResult> =>
+    crashes(workload, seed, { ...options, ...only })
   switch (name) {
     case 'everything':
-      return crashes(everything, seed, only)
+      return crashesOf(everything)
     case 'carried':
-      return crashes(carried, seed, only)
+      return crashesOf(carried)
     case 'turning':
-      return crashes(turning, seed, only)
+      return crashesOf(turning)
     case 'crowded':
-      return crashes(crowded, seed, only)
+      return crashesOf(crowded)
     case 'operated':
-      return crashes(operated, seed, only)
+      return crashesOf(operated)
     case 'redirected':
-      return crashes(redirected, seed, only)
+      return crashesOf(redirected)
     case 'accepting':
-      return crashes(accepting, seed, only)
+      return crashesOf(accepting)
     case 'accepting between':
-      return crashes(carried, seed, { after: onlyAccepts(carried), orders: ordersBetween, ...only })
+      return crashesOf(carried, { after: onlyAccepts(carried), orders: ordersBetween })
     case 'many recipients':
-      return crashes(manyRecipients, seed, only)
+      return crashesOf(manyRecipients)
     case 'changed':
-      return crashes(inOneLog(carried), seed, { after: changedPolicy(carried), ...only })
+      return crashesOf(inOneLog(carried), { after: changedPolicy(carried) })
     case 'clock is set':
-      return crashes(clockIsSet, seed, only)
+      return crashesOf(clockIsSet)
     case 'given up':
-      return crashes(givenUp, seed, only)
+      return crashesOf(givenUp)
     case 'crowd on hold':
-      return crashes(crowdOnHold, seed, { every: 13, power: { statesMax: 2, randomStates: 1 }, ...only })
+      return crashesOf(crowdOnHold, { every: 13, power: { statesMax: 2, randomStates: 1 } })
     case 'one log':
-      return crashes(inOneLog(everything), seed, only)
+      return crashesOf(inOneLog(everything))
     case 'second crash':
-      return crashes(everything, seed, { secondEvery: 11, secondStatesMax: 2, kills: false, ...only })
+      return crashesOf(everything, { secondEvery: 11, secondStatesMax: 2, kills: false })
     case 'failing':
       return failEach(everything, {
         seed,
