@@ -80,7 +80,7 @@ function passOn(this: DataSink, data: Buffer, _: string, done: TransformCallback
 export class SmtpClient extends SMTPConnection {
   /** Transactions begun on this connection. */
   transactionCount = 0
-  /** When it became idle, by the pool's clock. */
+  /** When it had no mail any more, by the pool's clock. */
   idleSinceMs = 0
   /** Plaintext because a TLS handshake with this server failed. */
   isFallback = false
