@@ -47,6 +47,7 @@ export interface Transaction {
 interface NotedEnvelope extends SMTPEnvelope {
   accepted?: string[]
   rejectedErrors?: ClientError[]
+  mailError?: ClientError
 }
 
 /** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 and of late greetings fail when one is gone. */
@@ -144,7 +145,8 @@ export class SmtpClient extends SMTPConnection {
         if (dotSent) this.#allowSilence(1)
         resolve({
           response,
-          error,
+          // It ended there, whatever came behind it: recipients of a transaction that never was are refused for no fault of theirs.
+          error: envelope.mailError ?? error,
           accepted: envelope.accepted ?? [],
           refusals: envelope.rejectedErrors ?? [],
           dotSent,
