@@ -5,6 +5,7 @@
 import type { Readable, Transform, TransformCallback } from 'node:stream'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
 import { leavesAsItStands } from './plain-data.js'
+import { isRefusal } from './smtp-reply.js'
 
 /** As far as we look at nodemailer's errors. */
 export interface ClientError extends Error {
@@ -57,6 +58,7 @@ interface Hidden {
   readonly _responseQueue: readonly string[]
   readonly _responseActions: readonly unknown[]
   _onConnect(this: SMTPConnection): void
+  _actionSTARTTLS(this: SMTPConnection, reply: string): void
   _onData(this: SMTPConnection, chunk: Buffer): void
   _onError(this: SMTPConnection, error: Error, code: string, response: false, command: string): void
   _sendCommand(this: SMTPConnection, line: string, logged?: string): void
@@ -85,6 +87,8 @@ export class SmtpClient extends SMTPConnection {
   idleSinceMs = 0
   /** Plaintext because a TLS handshake with this server failed. */
   isFallback = false
+  /** Plaintext because the server offered STARTTLS and did not mean it. */
+  refusedTls = false
   #saysSmtputf8 = false
   /** Called when the connection ends; nodemailer does not tell a transaction of every way in which it can. */
   #ended: (() => void) | undefined
@@ -215,6 +219,11 @@ export class SmtpClient extends SMTPConnection {
   _onConnect(): void {
     Object.assign(this, { _connectionDeadline: Infinity })
     hidden._onConnect.call(this)
+  }
+
+  _actionSTARTTLS(reply: string): void {
+    this.refusedTls = isRefusal(reply)
+    hidden._actionSTARTTLS.call(this, reply)
   }
 
   /** Nodemailer looks at one reply in a turn, and passes over empty lines: without a bound, a server that sends nothing else has all
