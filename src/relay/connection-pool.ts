@@ -1,7 +1,8 @@
 /** Connections that may be used again, by destination.
- * Invariant: at most `connectionsMax` connections are open, idle or busy; whoever comes then takes the place of the longest idle one,
- * or waits for the first that is given back. An idle connection that ends leaves the pool at once, and one that nobody wanted
- * for `idleMs` is ended; a server that does not say goodbye is waited for `goodbyeMs`. A busy connection belongs to its borrower alone. */
+ * Invariant: at most `connectionsMax` connections are open, idle or busy; whoever comes then takes the place of the one that has been
+ * without mail for longest, or waits for the first that is given back. An idle connection that ends leaves the pool at once, and one that
+ * nobody wanted for `idleMs` is ended; a server that does not say goodbye is waited for `goodbyeMs`. A busy connection belongs to its
+ * borrower alone; one whose borrower has its answer, and only tidies up, gives way like an idle one. */
 import { assert } from '../base/assert.js'
 import type { Clock, Timer } from '../base/clock.js'
 import type { SmtpClient } from './smtp-client.js'
@@ -31,6 +32,8 @@ export class ConnectionPool {
   /** Idle ones, the most recently used last. */
   readonly #idle = new Map<string, SmtpClient[]>()
   readonly #open = new Set<SmtpClient>()
+  /** Those that leave a refused transaction, the first one first. */
+  readonly #clearing = new Set<SmtpClient>()
   /** Those that wait for the goodbye. */
   readonly #leaving = new Set<SmtpClient>()
   readonly #waiting: Waiting[] = []
@@ -60,7 +63,7 @@ export class ConnectionPool {
   place(nexthop: string): Promise<SmtpClient | undefined> {
     return new Promise((granted) => {
       const isFull = this.#open.size + this.#promisedCount >= this.#limits.connectionsMax
-      if (isFull && !this.#endOldestIdle()) this.#waiting.push({ nexthop, granted })
+      if (isFull && !this.#endLongestUnused()) this.#waiting.push({ nexthop, granted })
       else {
         this.#promisedCount++
         granted(undefined)
@@ -84,8 +87,24 @@ export class ConnectionPool {
     this.#grantNext()
   }
 
+  /** Nobody's mail waits for what this server says next.
+   *    // 1. a hostile one refuses 200 messages, each in a session, and never answers RSET  2. all places are taken for five minutes, by
+   *    // attempts that are over, so that no limit of the scheduler counts them  3. no mail goes to anybody */
+  clearing(client: SmtpClient): void {
+    if (!this.#open.has(client)) return
+    if (this.#waiting.length > 0) {
+      this.#leave(client)
+      return
+    }
+    client.idleSinceMs = this.#clock.monotonicMs()
+    this.#clearing.add(client)
+  }
+
   /** Gives a working connection back, with its session ready for MAIL. */
   keep(nexthop: string, client: SmtpClient): void {
+    // It had to give way meanwhile.
+    if (!this.#open.has(client)) return
+    this.#clearing.delete(client)
     if (client.isOutOfStep) client.close()
     if (client.destroyed) return
     const { idleMs, messagesMax } = this.#limits
@@ -129,6 +148,7 @@ export class ConnectionPool {
 
   #forget(client: SmtpClient): void {
     if (!this.#open.delete(client)) return
+    this.#clearing.delete(client)
     for (const [nexthop, clients] of this.#idle) {
       const at = clients.indexOf(client)
       if (at < 0) continue
@@ -147,15 +167,15 @@ export class ConnectionPool {
   }
 
   /** Each list begins with its longest unused connection. */
-  #endOldestIdle(): boolean {
-    let oldest: SmtpClient | undefined
-    for (const clients of this.#idle.values()) {
+  #endLongestUnused(): boolean {
+    let longest: SmtpClient | undefined
+    for (const clients of [...this.#idle.values(), [...this.#clearing]]) {
       const first = clients[0]
-      if (first !== undefined && (oldest === undefined || first.idleSinceMs < oldest.idleSinceMs))
-        oldest = first
+      if (first !== undefined && (longest === undefined || first.idleSinceMs < longest.idleSinceMs))
+        longest = first
     }
-    if (oldest === undefined) return false
-    this.#leave(oldest)
+    if (longest === undefined) return false
+    this.#leave(longest)
     return true
   }
 

@@ -22,7 +22,7 @@ import { below, type Prng } from '../base/prng.js'
 import type { Outcome, SiteTrouble } from '../delivery/transport.js'
 import type { DnsAnswer, DnsQuestions, MxResolver } from './dns-questions.js'
 import { withoutDot, type MailDestination } from './mail-destination.js'
-import { isOwnAddress, isOwnName, type OwnServers } from './own-servers.js'
+import { isOwnName, ownAddresses, type OwnServers } from './own-servers.js'
 
 export interface MailHost {
   /** An address where there is no name. */
@@ -37,6 +37,9 @@ export type MailHosts = readonly MailHost[] | Outcome | SiteTrouble
 const addressesMax = 5
 /** Hosts whose addresses are asked for, the best. */
 const hostsMax = 20
+/** Addresses of a host that are looked at, of each family. An answer of the DNS holds thousands: whoever has a domain could make each
+ * attempt for it take seconds, in which nothing else is done. @see Postfix dns_rr.c, var_dns_rr_list_limit */
+const hostAddressesMax = 100
 
 export interface MailHostsPort {
   readonly resolver: MxResolver
@@ -53,7 +56,7 @@ interface Host {
 export async function mailHosts(destination: MailDestination, port: MailHostsPort): Promise<MailHosts> {
   if (destination.kind === 'address') {
     const { address } = destination
-    if (isOwnAddress(port.own, address, destination.port)) return loops(address)
+    if (ownAddresses(port.own, destination.port)(address)) return loops(address)
     return [{ name: address, address }]
   }
   const { name } = destination
@@ -89,10 +92,11 @@ async function hostsOf(
   )
   const found = answers.flatMap(({ host, answers: both }) =>
     both
-      .flatMap((answer) => (answer.kind === 'records' ? answer.records : []))
+      .flatMap((answer) => (answer.kind === 'records' ? answer.records.slice(0, hostAddressesMax) : []))
       .map((address) => ({ ...host, address })),
   )
-  const ofOwnAddress = found.filter(({ address }) => isOwnAddress(own, address, serverPort))
+  const isOwnAddress = ownAddresses(own, serverPort)
+  const ofOwnAddress = found.filter(({ address }) => isOwnAddress(address))
   ownPreference = Math.min(ownPreference, bestOf(ofOwnAddress))
   const hosts = found.filter(({ preference }) => preference < ownPreference)
   if (hosts.length > 0) return chosen(byPreference(shuffled(hosts, prng)))
@@ -128,9 +132,12 @@ async function addressesOf(
 /** As many as are tried, each once. Where there are more, no family takes the places of the other: a host with many addresses of IPv6 has
  * to be reached from where there is none. @see Postfix smtp_balance_inet_protocols */
 function chosen(hosts: readonly (Host & MailHost)[]): readonly MailHost[] {
-  const different = hosts.filter(
-    ({ address }, i) => hosts.findIndex((other) => other.address === address) === i,
-  )
+  const seen = new Set<string>()
+  const different = hosts.filter(({ address }) => {
+    const isNew = !seen.has(address)
+    seen.add(address)
+    return isNew
+  })
   const count6 = different.filter(({ address }) => isIPv6(address)).length
   const count4 = different.length - count6
   const half = Math.floor(addressesMax / 2)

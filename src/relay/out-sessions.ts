@@ -162,7 +162,9 @@ export class OutSessions {
   /** No attempt with its deadline watches over it any more: an answer that never ends would hold the place for ever. */
   async #cleared(client: SmtpClient): Promise<boolean> {
     const timer = this.#clock.after(this.#silenceTimeoutMs, () => client.close())
-    const isClear = await client.clear()
+    const cleared = client.clear()
+    this.#pool.clearing(client)
+    const isClear = await cleared
     timer.cancel()
     return isClear
   }

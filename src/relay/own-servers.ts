@@ -13,18 +13,18 @@ export interface OwnServers {
 
 export const isOwnName = ({ hostname }: OwnServers, name: string): boolean => asciiName(hostname) === name
 
-export function isOwnAddress({ listeners }: OwnServers, address: string, port: number): boolean {
-  const plain = plainAddress(address)
-  return listeners.some((listener) => {
-    if (listener.port !== port) return false
-    const isEvery = listener.host === '0.0.0.0' || listener.host === '::'
-    return isEvery ? isOfThisMachine(plain) : plainAddress(listener.host) === plain
-  })
+/** Asked once an attempt: addresses come and go, and the system takes a fraction of a millisecond to tell them. All of 127.0.0.0/8 is this
+ * machine. @returns whether mail comes in here at an address */
+export function ownAddresses({ listeners }: OwnServers, port: number): (address: string) => boolean {
+  const hosts = listeners.filter((listener) => listener.port === port).map(({ host }) => host)
+  if (hosts.length === 0) return () => false
+  const isEvery = hosts.some((host) => host === '0.0.0.0' || host === '::')
+  const own = new Set((isEvery ? [...hosts, ...addressesOfThisMachine()] : hosts).map(plainAddress))
+  return (address) => {
+    const plain = plainAddress(address)
+    return own.has(plain) || (isEvery && plain.startsWith('127.'))
+  }
 }
 
-/** Asked each time: addresses come and go. All of 127.0.0.0/8 is this machine. */
-const isOfThisMachine = (address: string): boolean =>
-  address.startsWith('127.') ||
-  Object.values(networkInterfaces()).some((addresses) =>
-    addresses?.some((own) => plainAddress(own.address) === address),
-  )
+const addressesOfThisMachine = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address))

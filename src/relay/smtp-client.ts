@@ -5,6 +5,7 @@
 import type { Readable, Transform, TransformCallback } from 'node:stream'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
 import { leavesAsItStands } from './plain-data.js'
+import { isRefusal } from './smtp-reply.js'
 
 /** As far as we look at nodemailer's errors. */
 export interface ClientError extends Error {
@@ -47,6 +48,7 @@ export interface Transaction {
 interface NotedEnvelope extends SMTPEnvelope {
   accepted?: string[]
   rejectedErrors?: ClientError[]
+  mailError?: ClientError
 }
 
 /** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 and of late greetings fail when one is gone. */
@@ -56,6 +58,7 @@ interface Hidden {
   readonly _responseQueue: readonly string[]
   readonly _responseActions: readonly unknown[]
   _onConnect(this: SMTPConnection): void
+  _actionSTARTTLS(this: SMTPConnection, reply: string): void
   _onData(this: SMTPConnection, chunk: Buffer): void
   _onError(this: SMTPConnection, error: Error, code: string, response: false, command: string): void
   _sendCommand(this: SMTPConnection, line: string, logged?: string): void
@@ -80,10 +83,12 @@ function passOn(this: DataSink, data: Buffer, _: string, done: TransformCallback
 export class SmtpClient extends SMTPConnection {
   /** Transactions begun on this connection. */
   transactionCount = 0
-  /** When it became idle, by the pool's clock. */
+  /** When it had no mail any more, by the pool's clock. */
   idleSinceMs = 0
   /** Plaintext because a TLS handshake with this server failed. */
   isFallback = false
+  /** Plaintext because the server offered STARTTLS and did not mean it. */
+  refusedTls = false
   #saysSmtputf8 = false
   /** Called when the connection ends; nodemailer does not tell a transaction of every way in which it can. */
   #ended: (() => void) | undefined
@@ -144,7 +149,8 @@ export class SmtpClient extends SMTPConnection {
         if (dotSent) this.#allowSilence(1)
         resolve({
           response,
-          error,
+          // It ended there, whatever came behind it: recipients of a transaction that never was are refused for no fault of theirs.
+          error: envelope.mailError ?? error,
           accepted: envelope.accepted ?? [],
           refusals: envelope.rejectedErrors ?? [],
           dotSent,
@@ -213,6 +219,11 @@ export class SmtpClient extends SMTPConnection {
   _onConnect(): void {
     Object.assign(this, { _connectionDeadline: Infinity })
     hidden._onConnect.call(this)
+  }
+
+  _actionSTARTTLS(reply: string): void {
+    this.refusedTls = isRefusal(reply)
+    hidden._actionSTARTTLS.call(this, reply)
   }
 
   /** Nodemailer looks at one reply in a turn, and passes over empty lines: without a bound, a server that sends nothing else has all

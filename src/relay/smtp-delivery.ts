@@ -83,7 +83,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf): Transpo
       client.close()
       throw transaction.error.cause instanceof Error ? transaction.error.cause : transaction.error
     }
-    const refused = client.isFallback ? siteOfPlaintext(transaction) : undefined
+    const refused = siteOfPlaintext(client, transaction)
     if (refused !== undefined) {
       client.close()
       return { result: saidBy(session.place, refused), maySendElsewhere: true }

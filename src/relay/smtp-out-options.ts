@@ -13,10 +13,10 @@ export interface SmtpTransportOptions {
   readonly port?: number
   /** What we call ourselves in EHLO; the machine's name unless told. */
   readonly hostname?: string
-  /** `opportunistic` (unless told): encrypted if the server offers it, whoever it is; a handshake that fails defers a message's first
-   * attempt, and sends it in plaintext at each later one, unless `tlsOptions` ask for a certificate that verifies. A plaintext
-   * connection made so is used again by such attempts alone. `required`: STARTTLS with a certificate that verifies. `implicit`: the
-   * same from the first byte. Neither ever falls back. `none`: never encrypted.
+  /** `opportunistic` (unless told): encrypted if the server offers it and does not refuse it then, whoever it is; a handshake that fails
+   * defers a message's first attempt, and sends it in plaintext at each later one, unless `tlsOptions` ask for a certificate that verifies.
+   * A plaintext connection made so is used again by such attempts alone. `required`: STARTTLS with a certificate that verifies. `implicit`:
+   * the same from the first byte. Neither ever falls back. `none`: never encrypted.
    * @see Postfix TLS_README, security level "may" */
   readonly tls?: (typeof tlsWays)[number]
   /** More for `tls.connect`. */

@@ -45,11 +45,16 @@ function outcomeOfRest({ error, response, dotSent, isCut }: Transaction): Outcom
   return siteOfError(error)
 }
 
-/** A server that wants TLS says so of a session that fell back to plaintext, not of its message. RFC 3207 §4; X.7.10 is RFC 5248's. */
-export function siteOfPlaintext({ error }: Transaction): SiteTrouble | undefined {
+/** A server that wants TLS says so of a session that has to do without, not of its message. RFC 3207 §4; X.7.10 is RFC 5248's. */
+export function siteOfPlaintext(
+  { isFallback, refusedTls }: { readonly isFallback: boolean; readonly refusedTls: boolean },
+  { error }: Transaction,
+): SiteTrouble | undefined {
+  if (!isFallback && !refusedTls) return undefined
   const response = error?.response ?? ''
   if (!/^5(30|\d\d[ -]5\.7\.10)\b/.test(response)) return undefined
-  return { kind: 'site', status: '4.7.5', reason: `the TLS handshake failed; without TLS: ${response}` }
+  const why = refusedTls ? 'STARTTLS was refused' : 'the TLS handshake failed'
+  return { kind: 'site', status: '4.7.5', reason: `${why}; without TLS: ${response}` }
 }
 
 /** @param target host and port, as far as known. */

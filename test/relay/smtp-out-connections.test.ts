@@ -99,6 +99,39 @@ test('an idle connection to one destination makes room for another', async () =>
   expect(other.taken.length).toBe(3)
 })
 
+test.each([
+  ['before', 1, 1],
+  ['before, over several connections', 3, 3],
+  ['at the same time', 1, 0],
+])(
+  'a server that refuses and then is silent holds up no mail to another: %s',
+  async (_, connectionsMax, before) => {
+    const silent = await scripted((line) =>
+      line.startsWith('RCPT') ? '550 5.1.1 no' : line === 'RSET' ? { does: 'hang' } : undefined,
+    )
+    const other = await scripted()
+    const transport = transportOf({ connectionsMax })
+    const to = ({ port }: { port: number }): Promise<unknown> =>
+      deliver(transport, { nexthop: `127.0.0.1:${port}` })
+    for (let i = 0; i < before; i++) await to(silent)
+    await Promise.all([silent, other, other, silent, other].map(to))
+    expect(other.taken).toHaveLength(3)
+  },
+)
+
+test('a connection that had to give way is not used again when the refused transaction is left after all', async () => {
+  const late = await scripted((line) => {
+    if (line === 'RSET') return { reply: '250 2.0.0 ok', afterMs: 100 }
+    return line === 'QUIT' ? { does: 'hang' } : line.includes('<no@') ? '550 5.1.1 no' : undefined
+  })
+  const other = await scripted((line) => (line === '.' ? { reply: '250 taken', afterMs: 300 } : undefined))
+  const transport = transportOf({ connectionsMax: 1 })
+  const nexthop = `127.0.0.1:${late.port}`
+  await deliver(transport, { nexthop, recipients: ['no@example.net'] })
+  await deliver(transport, { nexthop: `127.0.0.1:${other.port}` })
+  expect(await deliver(transport, { nexthop })).toMatchObject({ kind: 'delivered' })
+})
+
 test('a place is not lost when a connection fails', async () => {
   let refuse = true
   const { transport } = await between(

@@ -77,6 +77,20 @@ test.each([
   },
 )
 
+test.each([
+  ['451 4.3.0 not now', 'deferred', '4.3.0'],
+  ['550 5.7.1 not you', 'failed', '5.7.1'],
+])(
+  'recipients behind a MAIL answered with "%s" have its outcome when the server then closes',
+  async (reply, kind, status) => {
+    const { transport } = await between((line) => {
+      if (line.startsWith('MAIL')) return reply
+      return line.startsWith('RCPT') ? '554 5.5.1 no sender' : line === 'DATA' ? { does: 'close' } : undefined
+    })
+    expect(await deliver(transport)).toMatchObject({ kind, status })
+  },
+)
+
 test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA'])(
   'a server that closes at %s is site trouble, and the data may not have been delivered',
   async (stage) => {

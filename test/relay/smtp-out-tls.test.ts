@@ -166,6 +166,23 @@ test.each([
   },
 )
 
+test.each([0, 1])(
+  'a server that puts STARTTLS off and wants it all the same has not refused the message, at attempt %i',
+  async (attempts) => {
+    const demand = '530 5.7.0 Must issue a STARTTLS command first'
+    const { transport } = await between(
+      (line) => (line === 'STARTTLS' ? '454 4.7.0 not now' : line.startsWith('MAIL') ? demand : undefined),
+      { tls: 'opportunistic' },
+      offering,
+    )
+    expect(await deliver(transport, { attempts })).toEqual({
+      kind: 'site',
+      status: '4.7.5',
+      reason: `STARTTLS was refused; without TLS: ${demand}`,
+    })
+  },
+)
+
 test('other refusals in plaintext are of the message', async () => {
   const { transport } = await betweenBroken('babble', {}, (line) =>
     line.startsWith('MAIL') ? '550 5.7.1 not you' : undefined,
