@@ -68,9 +68,11 @@ test('log tail -f ends quietly when nobody reads on', async () => {
   tail!.stdout!.destroy()
   let complaints = ''
   tail!.stderr!.on('data', (piece: Buffer) => (complaints += piece.toString()))
-  const submitting = setInterval(() => void submit(), 100)
+  const submitted: Promise<string>[] = []
+  const submitting = setInterval(() => submitted.push(submit()), 100)
   const [exitCode] = (await closed) as [number | null]
   clearInterval(submitting)
+  await Promise.all(submitted)
   expect([exitCode, complaints]).toEqual([0, ''])
 })
 
