@@ -52,7 +52,7 @@ export function checkSelector(selector: Selector): void {
     })
   const named = ['incoming', 'active', 'deferred', 'hold']
   if (lane !== undefined && typeof lane !== 'number' && !named.includes(lane))
-    throw new WaybillError('OPTION_INVALID', `'${String(lane)}' is no lane`, { option: 'lane' })
+    throw new WaybillError('OPTION_INVALID', `a lane is ${named.join(', ')} or a number`, { option: 'lane' })
   if (olderThan !== undefined && !(typeof olderThan === 'number' && olderThan >= 0))
     throw new WaybillError('OPTION_INVALID', 'an age is a number of milliseconds, not negative', {
       option: 'olderThan',

@@ -12,6 +12,10 @@ export interface DataLimits {
   readonly sizeBytesMax: number
 }
 
+/** Pieces that are held as they came. Of data whose lines begin with dots smtp-server makes a piece of each line:
+ *    // 1. a client sends 128 KiB of `..` and waits  2. it holds 4 MB, a hundred bytes for each piece  3. so do 500 clients */
+const pieceCountMax = 256
+
 /** @param prefix stands before the client's data
  * @returns a buffer with everything, or a stream that fails when the client vanishes or says too much
  * @throws WaybillError SUBMIT_ABORTED, MESSAGE_TOO_LARGE */
@@ -33,6 +37,7 @@ export function collected(source: Readable, prefix: Buffer, limits: DataLimits):
         if (!body.destroyed && !body.push(chunk)) source.pause()
       } else {
         chunks.push(chunk)
+        if (chunks.length > pieceCountMax) chunks = [Buffer.concat(chunks)]
         if (dataBytes > limits.inlineBytesMax) {
           body = bodyOf(source)
           for (const part of chunks) body.push(part)

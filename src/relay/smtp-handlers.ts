@@ -187,7 +187,8 @@ const promiseError = (session: SMTPServerSession): ReplyError | undefined =>
  * @param enhanced for an address that is none */
 function addressError(address: string, session: SMTPServerSession, enhanced: string): SMTPServerError | null {
   const plain = plainAddress(address, 'localhost')
-  if (plain !== '' && !isMailAddress(plain))
+  // Octets that are no UTF-8 come as this: the mail would be for another address, and the same for all of them.
+  if (plain !== '' && (plain.includes('\ufffd') || !isMailAddress(plain)))
     return new ReplyError({ code: 501, enhanced }, 'bad address syntax')
   if (session.envelope.smtpUtf8 === true || isPlain(plain)) return null
   return new ReplyError({ code: 553, enhanced: '5.6.7' }, 'this address needs SMTPUTF8')

@@ -42,7 +42,8 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly trust?: readonly string[]
   /** Milliseconds that strangers wait for the greeting, 100 unless told; trusted clients never do. */
   readonly greetDelayMs?: number
-  /** Sessions at once of trusted clients, and as many of all others together; 500 unless told, more get 421. */
+  /** Sessions at once of trusted clients, and as many of all others together; 500 unless told, more get 421. One that has left counts until it
+   * is decided what becomes of its message. */
   readonly sessionsMax?: number
   /** Sessions at once of one address that is not trusted, of IPv6 one /64; 50 unless told, more get 421.
    * @see Postfix smtpd_client_connection_count_limit */

@@ -51,7 +51,7 @@ const refusalCountMax = 20
 
 class Session extends SMTPConnection {
   readonly #courtesyTo: CourtesyTo
-  /** All of the server whose socket is open. */
+  /** All of the server whose socket is open, or whose message is undecided. */
   readonly #sessions: Set<Session>
   /** Strangers and others do not take each other's place. */
   #isStranger = false
@@ -59,6 +59,8 @@ class Session extends SMTPConnection {
   #network = ''
   #refusalCount = 0
   #replyCount = 0
+  /** Its message is with the handler, which has not said what becomes of it. */
+  #isUndecided = false
   readonly #pace: ClientPace
 
   constructor(
@@ -133,8 +135,16 @@ class Session extends SMTPConnection {
     if (this._upgrading) socket.once('end', () => void (this._upgrading && socket.destroy()))
   }
 
+  /** A message holds the place of its session until it is decided, for it holds memory as long:
+   *    // 1. the disk is busy  2. a client sends a message and leaves without waiting for the reply, and again, as fast as the network is
+   *    // 3. no session is open, and all these messages wait */
+  setUndecided(isUndecided: boolean): void {
+    this.#isUndecided = isUndecided
+    if (!isUndecided && this._closed) this.#sessions.delete(this)
+  }
+
   override _onClose(): void {
-    this.#sessions.delete(this)
+    if (!this.#isUndecided) this.#sessions.delete(this)
     super._onClose()
   }
 
@@ -192,6 +202,8 @@ const lookMsMost = 10_000
 export class SessionServer extends SMTPServer {
   readonly #courtesyTo: CourtesyTo
   readonly #sessions = new Set<Session>()
+  /** By what a handler is told of it. */
+  readonly #sessionOf = new WeakMap<object, Session>()
   /** One for all sessions. */
   readonly #looks: NodeJS.Timeout
 
@@ -199,6 +211,15 @@ export class SessionServer extends SMTPServer {
     // 1. a client sends its message and ends its side, as `nc -N` does  2. Node ends ours  3. the message is durable, and 250 cannot be written
     super(Object.assign({ allowHalfOpen: true }, options))
     this.#courtesyTo = courtesyTo
+    const decided = this.onData.bind(this)
+    this.onData = (source, told, done) => {
+      const session = this.#sessionOf.get(told)
+      session?.setUndecided(true)
+      decided(source, told, (...decision) => {
+        session?.setUndecided(false)
+        done(...decision)
+      })
+    }
     let lookedAt = performance.now()
     const look = (): void => {
       const passedMs = performance.now() - lookedAt
@@ -212,6 +233,7 @@ export class SessionServer extends SMTPServer {
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
     const session = new Session(this, socket, options, this.#courtesyTo, this.#sessions)
     this.connections.add(session)
+    this.#sessionOf.set(session.session, session)
     session.on('error', (error: Error) => this._onError(error))
     session.on('connect', (info: Parameters<SMTPServer['_onClientConnect']>[0]) =>
       this._onClientConnect(info),

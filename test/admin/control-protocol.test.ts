@@ -38,6 +38,7 @@ test.each<[string, string]>([
   ['a negative age', '{"waybill":1,"do":"hold","selector":{"olderThan":-1}}'],
   ['all that is not true', '{"waybill":1,"do":"delete","selector":{"all":false}}'],
   ['a lane that is none', '{"waybill":1,"do":"hold","selector":{"lane":"fast"}}'],
+  ['a lane that is no text', '{"waybill":1,"do":"hold","selector":{"lane":{"toString":1}}}'],
   ['a rate of nothing', '{"waybill":1,"do":"flush","selector":{"all":true},"perSecond":0}'],
   ['a reroute to nowhere', '{"waybill":1,"do":"reroute","selector":{"all":true},"nexthop":""}'],
   ['a watch without a pause', '{"waybill":1,"do":"watch","intervalMs":1}'],

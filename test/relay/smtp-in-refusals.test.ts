@@ -172,6 +172,22 @@ test('more sessions than allowed get 421', async () => {
   expect(await second.reply()).toMatch(/^421 4\.3\.2/)
 })
 
+test('a client that leaves without its reply holds its place until its message is decided', async () => {
+  const decisions: (() => void)[] = []
+  const queue = memoryQueue(() => new Promise((resolve) => decisions.push(resolve)))
+  const listener = await listen(queue, { sessionsMax: 2 })
+  for (let i = 1; i <= 2; i++) {
+    const client = await connected(listener)
+    await untilData(client)
+    client.send('x\r\n.\r\n')
+    await expect.poll(() => queue.submitCount).toBe(i)
+    client.socket.resetAndDestroy()
+  }
+  for (let i = 0; i < 5; i++) expect(await (await connected(listener)).reply()).toMatch(/^421 4\.3\.2/)
+  decisions[0]!()
+  await expect.poll(async () => (await connected(listener)).reply()).toMatch(/^220/)
+})
+
 test('strangers together have so many sessions at once, and take none from who is trusted', async () => {
   const options = { trust: ['127.0.0.1'], sessionsMax: 2, greetDelayMs: 1 }
   const listener = await listen(memoryQueue(), options)

@@ -110,6 +110,15 @@ test('an address with other letters needs SMTPUTF8, a domain in its xn-- form do
   ])
 })
 
+test('an address that is no UTF-8 is refused, not taken for another one', async () => {
+  const client = await connected(await listen(memoryQueue()))
+  await client.reply()
+  await client.say('EHLO c')
+  await client.say('MAIL FROM:<s@example.org> SMTPUTF8')
+  client.send(Buffer.from('RCPT TO:<gr\u00fcn@example.net>\r\n', 'latin1'))
+  expect(await client.reply()).toMatch(/^501 5\.1\.3 /)
+})
+
 test('the null sender is empty, and postmaster alone is the postmaster here', async () => {
   const queue = memoryQueue()
   const client = await connected(await listen(queue))

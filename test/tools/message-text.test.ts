@@ -55,6 +55,15 @@ test('recipients come from To, Cc and Bcc, with names, groups and folds', () => 
   expect(recipientsOf(header, 'o.example')).toEqual(['a@x', 'b@x', 'c@x', 'd@x', 'e@x'])
 })
 
+test('a message that is sent on goes to whom it is sent on, not again to whom it was sent, and Resent-Bcc is removed', () => {
+  const sentOn = 'Resent-To: new@x\r\nResent-Cc: copy@x\r\nResent-Bcc: secret@x\r\n'
+  const header = 'To: old@x\r\nCc: older@x\r\n\r\n'
+  expect(recipientsOf(`${sentOn}${header}`, 'o.example')).toEqual(['new@x', 'copy@x', 'secret@x'])
+  expect(made(`${complete}${sentOn}${header}`)).toBe(
+    `${complete}Resent-To: new@x\r\nResent-Cc: copy@x\r\n${header}`,
+  )
+})
+
 test('recipients without a domain are at the origin, in the header too', () => {
   const header = 'To: root, Ops <ops>\r\nBcc: admin\r\n\r\n'
   expect(recipientsOf(header, 'o.example')).toEqual(['root@o.example', 'ops@o.example', 'admin@o.example'])

@@ -1,5 +1,5 @@
 /** The message that `sendmail` reads from standard input, made ready for a queue. Pure.
- * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them), Bcc, which must not travel, a mailbox's line above it, and
+ * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them), Bcc and Resent-Bcc, which must not travel, a mailbox's line above it, and
  * addresses without a domain; Date, Message-ID and From are added above when the author left them out, as every sendmail does. */
 import addressparser from 'nodemailer/lib/addressparser'
 import { addressFields, qualifiedField } from './header-addresses.js'
@@ -49,17 +49,19 @@ export function messageOf(lines: string, authorship: Authorship): Buffer {
     ...(has('from') || sender === '' ? [] : [`From: ${from}\r\n`]),
   ]
   const kept = fields
-    .filter((field) => field.name !== 'bcc')
+    .filter((field) => field.name !== 'bcc' && field.name !== 'resent-bcc')
     .map((field) => (addressFields.has(field.name) ? qualifiedField(field.text, origin) : field.text))
   const addedBytes = Buffer.from(added.join(''))
   return Buffer.concat([addedBytes, Buffer.from(`${kept.join('')}\r\n${body}`, 'latin1')])
 }
 
-/** The addresses of To, Cc and Bcc, for `-t`. @param origin where those without a domain are */
+/** The addresses of To, Cc and Bcc, for `-t`; of a message that is sent on, those of Resent-To, Resent-Cc and Resent-Bcc alone: the others have
+ * it already. @param origin where those without a domain are */
 export function recipientsOf(lines: string, origin: string): string[] {
   const { fields } = split(lines)
-  return fields
-    .filter(({ name }) => name === 'to' || name === 'cc' || name === 'bcc')
+  const resent = fields.filter(({ name }) => /^resent-(?:to|b?cc)$/.test(name))
+  const named = resent.length > 0 ? resent : fields.filter(({ name }) => /^(?:to|b?cc)$/.test(name))
+  return named
     .map(({ text }) => qualifiedField(text, origin))
     .map((text) => Buffer.from(text.slice(text.indexOf(':') + 1), 'latin1').toString())
     .flatMap((value) => addressparser(value.replace(/\r\n/g, ''), { flatten: true }))
