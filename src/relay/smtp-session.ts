@@ -36,6 +36,21 @@ class Parser extends SMTPStream {
     return super.write(chunk, encoding as BufferEncoding, done as () => void)
   }
 
+  /** Smtp-server waits for who reads a message, but not at a dot that it takes away.
+   *    // 1. the disk is slow, nobody reads  2. a client sends megabytes of `..`  3. memory holds them, each line an object */
+  override _feedDataStream(chunk: Buffer, done: () => void): void {
+    const data = this._dataStream
+    if (data?.writableNeedDrain !== true) {
+      super._feedDataStream(chunk, done)
+      return
+    }
+    const goOn = (): void => {
+      data.off('drain', goOn).off('close', goOn)
+      super._feedDataStream(chunk, done)
+    }
+    data.on('drain', goOn).on('close', goOn)
+  }
+
   /** Smtp-server forgets the callback after it has run. 1. the reply to a message lets it read on  2. a client that waits for nothing
    * has sent the whole next message  3. its end is read within the callback, and its own callback is the one forgotten. */
   override continue(): void {

@@ -1,4 +1,6 @@
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import type { PassThrough, Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { SessionServer } from '../../src/relay/smtp-session.js'
 import { rawClient, type RawClient } from './raw-client.js'
@@ -41,4 +43,48 @@ test('the addresses of one IPv6 network have their sessions together, those of t
     /^421 4\.7\.0 .* too many sessions from 2001:db8:0:1::\/64,/,
   )
   expect(await (await from('192.0.2.1')).reply()).toMatch(/^220 /)
+})
+
+test('a client whose lines begin with dots is held back like any other while nobody reads its message', async () => {
+  const lineCount = 300_000
+  let data: Readable | undefined
+  let takenBytes = 0
+  const sessions = new SessionServer(
+    {
+      authOptional: true,
+      hideSTARTTLS: true,
+      logger: false,
+      disableReverseLookup: true,
+      onData: (stream, _session, done) => {
+        data = stream.on('end', () => done())
+      },
+    },
+    () => ({ greetDelayMs: 0, sessionsMax: 1 }),
+  )
+  let socket: Socket | undefined
+  const server = createServer((connected) => {
+    socket = connected
+    sessions.connect(connected, { remoteAddress: '192.0.2.1' })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    sessions.abandon()
+    server.close()
+  })
+  const client = await rawClient((server.address() as AddressInfo).port)
+  onTestFinished(() => client.destroy())
+  await client.reply()
+  for (const line of ['EHLO client.test', 'MAIL FROM:<a@b.test>', 'RCPT TO:<c@d.test>', 'DATA'])
+    await client.say(line)
+  client.send('..\r\n'.repeat(lineCount))
+  client.send('.\r\n')
+  // Until the server reads no more.
+  for (let before = -1; before !== socket!.bytesRead;) {
+    before = socket!.bytesRead
+    await sleep(300)
+  }
+  expect(data!.readableLength + (data as PassThrough).writableLength).toBeLessThan(100_000)
+  data!.on('data', (piece: Buffer) => (takenBytes += piece.length))
+  expect(await client.reply()).toMatch(/^250 /)
+  expect(takenBytes).toBe(3 * lineCount)
 })
