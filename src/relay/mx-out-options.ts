@@ -5,7 +5,7 @@ import type { Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
 import type { MxResolver } from './dns-questions.js'
 import type { OwnServers } from './own-servers.js'
-import { checkPort, type SmtpTransportOptions } from './smtp-out-options.js'
+import { checkConnectionOptions, type SmtpTransportOptions } from './smtp-out-options.js'
 
 /** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a certificate that bears it. */
 export const mxTlsWays = ['none', 'opportunistic'] as const
@@ -45,13 +45,8 @@ export function checkMxOptions(options: MxTransportOptions): void {
     lookupTimeoutMs: true,
     prng: true,
   })
-  const { tls = 'opportunistic', port, connectionReuse = {}, listeners = [], lookupTimeoutMs = 1 } = options
-  checkOptionNames(connectionReuse, { idleMs: true, messagesMax: true }, 'connectionReuse')
-  if (!mxTlsWays.includes(tls))
-    throw new WaybillError('OPTION_INVALID', `'${String(tls)}' is none of ${mxTlsWays.join(', ')}`, {
-      option: 'tls',
-    })
-  checkPort(port)
+  checkConnectionOptions(options, mxTlsWays)
+  const { listeners = [], lookupTimeoutMs = 1 } = options
   const unknown = listeners.find(({ host }) => isIP(host) === 0)
   if (unknown !== undefined)
     throw new WaybillError('OPTION_INVALID', `${unknown.host} is no address`, { option: 'listeners' })

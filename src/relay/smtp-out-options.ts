@@ -57,13 +57,8 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     connectionsMax: true,
     clock: true,
   })
-  const { tls = 'opportunistic', auth, port, connectionReuse = {} } = options
-  checkOptionNames(connectionReuse, { idleMs: true, messagesMax: true }, 'connectionReuse')
-  if (!tlsWays.includes(tls))
-    throw new WaybillError('OPTION_INVALID', `'${String(tls)}' is none of ${tlsWays.join(', ')}`, {
-      option: 'tls',
-    })
-  checkPort(port)
+  checkConnectionOptions(options, tlsWays)
+  const { tls, auth } = options
   if (auth !== undefined && tls !== 'required' && tls !== 'implicit')
     throw new WaybillError(
       'OPTION_INVALID',
@@ -72,8 +67,21 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     )
 }
 
-/** @throws WaybillError OPTION_INVALID */
-export function checkPort(port: number | undefined): void {
+/** What is the same wherever the servers are. @param ways for `tls`
+ * @throws WaybillError OPTION_INVALID */
+export function checkConnectionOptions(
+  {
+    tls = 'opportunistic',
+    port,
+    connectionReuse = {},
+  }: Pick<SmtpTransportOptions, 'tls' | 'port' | 'connectionReuse'>,
+  ways: readonly NonNullable<SmtpTransportOptions['tls']>[],
+): void {
+  checkOptionNames(connectionReuse, { idleMs: true, messagesMax: true }, 'connectionReuse')
+  if (!ways.includes(tls))
+    throw new WaybillError('OPTION_INVALID', `'${String(tls)}' is none of ${ways.join(', ')}`, {
+      option: 'tls',
+    })
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
     throw new WaybillError('OPTION_INVALID', `${port} is no port`, { option: 'port' })
 }
