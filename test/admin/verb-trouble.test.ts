@@ -10,13 +10,11 @@ import {
   gate,
   mail,
   patient,
+  pause,
   simulated,
   submission,
   type Stage,
 } from '../engine/stage.js'
-
-const pause = (stage: Stage, ms: number): Promise<void> =>
-  new Promise<void>((resolve) => stage.clock.after(ms, resolve))
 
 /** What ended lives by themselves. */
 const accidents = (stage: Stage): unknown[] => stage.crashes.filter((error) => error !== undefined)

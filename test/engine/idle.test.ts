@@ -9,10 +9,10 @@ import {
   failed,
   gate,
   patient,
+  pause,
   simulated,
   stages,
   submission,
-  type Stage,
 } from './stage.js'
 
 /** What happens to it is seen without waiting for it. */
@@ -21,9 +21,6 @@ function watched(queue: Queue): { isIdle: boolean } {
   void queue.idle().then(() => (seen.isIdle = true))
   return seen
 }
-
-const pause = (stage: Stage, ms: number): Promise<void> =>
-  new Promise<void>((resolve) => stage.clock.after(ms, resolve))
 
 describe.each(stages)('on the %s disk', (_, run) => {
   test('a queue without mail is idle', async () => {

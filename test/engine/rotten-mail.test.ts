@@ -10,6 +10,7 @@ import {
   failed,
   mail,
   patient,
+  pause,
   simulated,
   submission,
   type Stage,
@@ -26,9 +27,6 @@ vi.mock('../../src/bounce/report.js', async (original) => {
 
 const secondMs = 1000
 const hourMs = 3600 * secondMs
-
-const pause = (stage: Stage, ms: number): Promise<void> =>
-  new Promise<void>((resolve) => stage.clock.after(ms, resolve))
 
 const accidents = (stage: Stage): unknown[] => stage.crashes.filter((error) => error !== undefined)
 

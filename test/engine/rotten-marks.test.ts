@@ -7,13 +7,10 @@ import { segmentName } from '../../src/log/segment.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { Queue } from '../../src/queue/queue.js'
 import type { Fault } from '../../src/sim/faults.js'
-import { codeOf, deferred, delivered, simulated, submission, type Stage } from './stage.js'
+import { codeOf, deferred, delivered, pause, simulated, submission, type Stage } from './stage.js'
 
 const intervalMs = 60_000
 const retry = fixedRetry([intervalMs])
-
-const pause = (stage: Stage, ms: number): Promise<void> =>
-  new Promise<void>((resolve) => stage.clock.after(ms, resolve))
 
 /** Turns over a bit of the lane's newest `marks` record. @returns what turns it back */
 async function rot(stage: Stage, lane: number): Promise<() => void> {

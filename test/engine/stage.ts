@@ -195,6 +195,10 @@ export const stages: readonly (readonly [string, StageRun])[] = [
   ['real', real],
 ]
 
+/** Lets so much of the stage's time pass, milliseconds. */
+export const pause = (stage: Stage, ms: number): Promise<void> =>
+  new Promise<void>((resolve) => stage.clock.after(ms, resolve))
+
 /** What a promise rejects with, as a code; 'accepted' when it does not. */
 export const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
