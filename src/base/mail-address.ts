@@ -18,3 +18,6 @@ export function isInternational(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return true
   return false
 }
+
+/** As it is written. */
+export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)

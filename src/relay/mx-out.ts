@@ -11,6 +11,7 @@
 import { hostname as machineName } from 'node:os'
 import { isIP } from 'node:net'
 import { systemClock } from '../base/clock.js'
+import { domainOf } from '../base/mail-address.js'
 import { systemPrng } from '../base/prng.js'
 import type { DeliveryRequest, Outcome, SiteTrouble, Transport } from '../delivery/transport.js'
 import { DnsQuestions, systemResolver } from './dns-questions.js'
@@ -64,8 +65,6 @@ function forOwnDomain(
   const isOwn = recipients.every((recipient) => asciiName(domainOf(recipient)) === asciiName(nexthop))
   return isOwn ? verdict : { kind: 'site', status: '4.3.5', reason: verdict.reason }
 }
-
-const domainOf = (recipient: string): string => recipient.slice(recipient.lastIndexOf('@') + 1)
 
 const placeOf = ({ name, address }: MailHost, port: number): Place => {
   const isNamed = isIP(name) === 0

@@ -2,7 +2,8 @@
 import type { VerbOptions, VerbResult } from '../admin/tally.js'
 import type { Selector } from '../engine/selector.js'
 import type { Queue } from '../queue/queue.js'
-import { domainOf, otherNexthop, type VerbName, type VerbStep } from './workload.js'
+import { domainOf } from '../base/mail-address.js'
+import { otherNexthop, type VerbName, type VerbStep } from './workload.js'
 
 export const carryOut = (
   queue: Queue,

@@ -4,7 +4,8 @@
 import type { ModelMessage } from './model-message.js'
 import { dropOrder, obey, order } from './model-orders.js'
 import type { Violate } from './violation.js'
-import { domainOf, type VerbName } from './workload.js'
+import { domainOf } from '../base/mail-address.js'
+import type { VerbName } from './workload.js'
 
 /** The answer to an order. */
 export interface Told {

@@ -1,5 +1,6 @@
 /** One life of a real queue on a simulated disk, watched by a model.
  * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
+import { domainOf } from '../base/mail-address.js'
 import type { Route } from '../engine/options.js'
 import { openQueue } from '../queue/open.js'
 import type { Queue } from '../queue/queue.js'
@@ -16,7 +17,6 @@ import { ScriptedTransport } from './scripted-transport.js'
 import { SimDisk, type NumberedOperation } from './sim-disk.js'
 import {
   delivers,
-  domainOf,
   longestWaitMs,
   retryOf,
   unroutableDomain,

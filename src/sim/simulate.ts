@@ -1,6 +1,7 @@
 /** Crash tests for those who embed the queue: their transport, their messages, our crashes.
  * Invariant: the transport is made anew in every life, as a process that starts again would; what it keeps elsewhere is the
  * world's, and is made anew for every run. The same options give the same runs. */
+import { domainOf } from '../base/mail-address.js'
 import { below, seededPrng } from '../base/prng.js'
 import type { Transport } from '../delivery/transport.js'
 import { openQueue } from '../queue/open.js'
@@ -131,9 +132,7 @@ async function live<World>(
       ...small,
       ...queue,
       transports: made,
-      route:
-        route ??
-        ((recipient) => ({ transport: only!, nexthop: recipient.slice(recipient.lastIndexOf('@') + 1) })),
+      route: route ?? ((recipient) => ({ transport: only!, nexthop: domainOf(recipient) })),
       disk,
       clock: sim.clock,
       prng: sim.fork(),

@@ -47,8 +47,6 @@ export interface WallStep {
 
 export type Said = 'sender' | 'id' | 'recipient' | 'nexthop' | 'lane' | 'domain' | 'all'
 
-export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
-
 /** No route leads there. */
 export const unroutableDomain = 'nowhere.test'
 
