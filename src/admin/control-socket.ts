@@ -6,7 +6,7 @@ import { chmod, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
 import { createConnection, type Server, type Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { WaybillError } from '../errors.js'
-import { diskFailure } from '../disk/failure.js'
+import { diskFailure, errnoOf } from '../disk/failure.js'
 
 export const controlName = 'control'
 /** Of a directory in which a socket was made and not yet given its name. */
@@ -80,6 +80,3 @@ const connect = (path: string): Promise<Socket> =>
       resolve(socket)
     })
   })
-
-const errnoOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

@@ -34,6 +34,10 @@ export function diskFailure(
   return new WaybillError(full ? 'DISK_FULL' : 'DISK_FAILED', reason, place, cause)
 }
 
+/** The system's code of a call that it refused; undefined for every other error, Node's own about arguments too. */
+export const errnoOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'errno' in error && 'code' in error ? String(error.code) : undefined
+
 /** What a call rejects with that outlives its disk. */
 export const abandonedFailure = (operation: string, path: string): WaybillError =>
   new WaybillError('QUEUE_CRASHED', 'this disk was abandoned', { path, operation })

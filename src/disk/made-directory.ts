@@ -2,18 +2,19 @@
  * Invariant: the error is the system's own. Node's `recursive` says ENOENT of a file system that is read-only, and below /proc it never ends. */
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { errnoOf } from './failure.js'
 
 /** Whatever else stands there is left, for who opens it. @param mode of all that are made @throws the system's error */
 export async function madeDirectory(path: string, mode: number = 0o777): Promise<void> {
   try {
     await mkdir(path, mode)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT' || dirname(path) === path) throw error
+    const errno = errnoOf(error)
+    if (errno === 'EEXIST') return
+    if (errno !== 'ENOENT' || dirname(path) === path) throw error
     await madeDirectory(dirname(path), mode)
-    await mkdir(path, mode).catch((second: NodeJS.ErrnoException) => {
-      if (second.code !== 'EEXIST') throw second
+    await mkdir(path, mode).catch((second: unknown) => {
+      if (errnoOf(second) !== 'EEXIST') throw second
     })
   }
 }

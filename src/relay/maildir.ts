@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path'
 import { assert } from '../base/assert.js'
 import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames } from '../base/option-names.js'
+import { errnoOf } from '../disk/failure.js'
 import { madeDirectory } from '../disk/made-directory.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../delivery/transport.js'
 import { WaybillError } from '../errors.js'
@@ -195,9 +196,4 @@ function outcomeOf(error: unknown): Outcome {
   if (errno === undefined) throw error
   const status = errno === 'ENOSPC' ? '4.3.1' : errno === 'EDQUOT' ? '4.2.2' : '4.3.0'
   return { kind: 'deferred', status, reason: (error as Error).message }
-}
-
-function errnoOf(error: unknown): string | undefined {
-  if (!(error instanceof Error && 'errno' in error && 'code' in error)) return undefined
-  return String(error.code)
 }

@@ -1,4 +1,5 @@
 /** Exit codes of sysexits.h, which every caller of a sendmail knows. Pure. */
+import { errnoOf } from '../../src/disk/failure.js'
 import { isWaybillError, type DeliveryResult, type ErrorCode } from '../../src/index.js'
 
 export const sysexits = {
@@ -29,9 +30,9 @@ export function sysexitOfError(error: unknown): number {
     if (error.code === 'DISK_FAILED' && isRefusal(error.place.errno)) return sysexits.noPermission
     return byCode[error.code] ?? (error.reply.code >= 500 ? sysexits.data : sysexits.tryAgain)
   }
-  const errno = error instanceof Error && 'code' in error ? error.code : undefined
+  const errno = errnoOf(error)
   if (isRefusal(errno)) return sysexits.noPermission
-  return typeof errno === 'string' && /^E[A-Z]+$/.test(errno) ? sysexits.io : sysexits.software
+  return errno === undefined ? sysexits.software : sysexits.io
 }
 
 const isRefusal = (errno: unknown): boolean => errno === 'EACCES' || errno === 'EPERM' || errno === 'EROFS'
