@@ -1,4 +1,4 @@
-/** A nexthop of `mxTransport`: text → what to look for. Pure.
+/** A nexthop: text → what to look for. Pure.
  * Invariant: a name is one that the DNS can carry, in ASCII and lower case, without a dot at its end. As in Postfix, brackets mean that host
  * and not the mail hosts of a domain, and so does an address without them. */
 import { isIP, isIPv6 } from 'node:net'
@@ -12,18 +12,33 @@ export type MailDestination = { readonly port: number } & (
 const form = /^(?:\[(?:IPv6:)?([^\]\s]+)\]|([^:\s[\]]+))(?::(\d{1,5}))?$/i
 const hostName = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
 
-/** `DOMAIN`, `[HOST]`, `[ADDRESS]` or `[IPv6:ADDRESS]`, each also with `:PORT`. @returns undefined for anything else */
-export function readDestination(nexthop: string, portUsual: number): MailDestination | undefined {
+export interface NexthopParts {
+  /** Without brackets. */
+  readonly text: string
+  readonly inBrackets: boolean
+  readonly port: number
+}
+
+/** `TEXT`, `[TEXT]` or `[IPv6:TEXT]`, each also with `:PORT`. @returns undefined for anything else */
+export function nexthopParts(nexthop: string, portUsual: number): NexthopParts | undefined {
   const match = form.exec(nexthop)
   if (match === null) return undefined
   const [, bracketed, plain = ''] = match
   const port = Number(match[3] ?? portUsual)
+  // Nodemailer takes 0 for a port that was not told, and one of its own instead.
   if (port < 1 || port > 65_535) return undefined
-  const text = bracketed ?? plain
+  return { text: bracketed ?? plain, inBrackets: bracketed !== undefined, port }
+}
+
+/** For `mxTransport`: TEXT is a domain, in brackets a host, or an address. @returns undefined for anything else */
+export function readDestination(nexthop: string, portUsual: number): MailDestination | undefined {
+  const parts = nexthopParts(nexthop, portUsual)
+  if (parts === undefined) return undefined
+  const { text, inBrackets, port } = parts
   if (isIP(text) !== 0) return { kind: 'address', address: text, port }
   const name = asciiName(text)
   if (!hostName.test(name) || isIP(name) !== 0) return undefined
-  return { kind: bracketed === undefined ? 'domain' : 'host', name, port }
+  return { kind: inBrackets ? 'host' : 'domain', name, port }
 }
 
 /** For comparing; '' for what has no form in the DNS. */

@@ -2,6 +2,7 @@
  * Invariant: what an attempt may do is said in smtp-delivery.ts. A name's addresses are one place: they are asked of the system, and
  * nodemailer tries them in turn until one is connected. */
 import type { Transport } from '../delivery/transport.js'
+import { nexthopParts } from './mail-destination.js'
 import { checkSmtpOptions, type SmtpTransportOptions } from './smtp-out-options.js'
 import { siteOfError } from './smtp-outcome.js'
 import { smtpDelivery } from './smtp-delivery.js'
@@ -19,12 +20,8 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
 function placeOf(nexthop: string, options: SmtpTransportOptions): Place | undefined {
   const portUsual = options.port ?? (options.tls === 'implicit' ? 465 : 25)
   if (options.host !== undefined) return namedPlace(options.host, portUsual)
-  const match = /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(nexthop)
-  const host = match?.[1] ?? match?.[2]
-  const port = Number(match?.[3] ?? portUsual)
-  // Nodemailer takes 0 for a port that was not told, and one of its own instead.
-  if (host === undefined || port < 1 || port > 65_535) return undefined
-  return namedPlace(host, port)
+  const parts = nexthopParts(nexthop, portUsual)
+  return parts === undefined ? undefined : namedPlace(parts.text, parts.port)
 }
 
 const namedPlace = (host: string, port: number): Place => ({ name: `${host}:${port}`, host, port })

@@ -229,6 +229,7 @@ test('without a host the nexthop is connected to', async () => {
   for (const nexthop of [
     `127.0.0.1:${server.port}`,
     `[127.0.0.1]:${server.port}`,
+    `[IPv6:::ffff:127.0.0.1]:${server.port}`,
     `localhost:${server.port}`,
   ]) {
     expect(await deliver(transport, { nexthop })).toMatchObject({ kind: 'delivered' })
