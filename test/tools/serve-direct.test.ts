@@ -61,7 +61,13 @@ const argumentsOf = (...args: string[]): Arguments => parseArguments(serve, ['--
 test.each(['127.0.0.1', '0.0.0.0', 'localhost'])('mail for where it listens loops back: %s', async (host) => {
   const transport = await transportOf(
     argumentsOf(),
-    { relay: undefined, direct: true, listen: { host, port: 25 }, hostname: 'relay.example.org' },
+    {
+      relay: undefined,
+      direct: true,
+      listen: { host, port: 25 },
+      hostname: 'relay.example.org',
+      processLimit: 100,
+    },
     undefined,
   )
   const request = { nexthop: '[127.0.0.1]', recipients: ['one@[127.0.0.1]'] }

@@ -19,6 +19,8 @@ interface Surroundings {
   readonly direct: boolean
   readonly listen: Endpoint
   readonly hostname: string
+  /** Attempts at once, as the scheduler has it. */
+  readonly processLimit: number
 }
 
 /** Of the ways one is chosen, and what belongs to a way goes with it. @throws UsageError */
@@ -32,19 +34,21 @@ export function checkWays(args: Arguments): void {
 
 export async function transportOf(
   args: Arguments,
-  { relay, direct, listen, hostname }: Surroundings,
+  { relay, direct, listen, hostname, processLimit }: Surroundings,
   auth: SmtpTransportOptions['auth'],
 ): Promise<Transport> {
+  // As many may wait to be used again as are busy.
+  const connectionsMax = 2 * processLimit
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
-    return mxTransport({ hostname, tls, listeners: await listenersAt(listen) })
+    return mxTransport({ hostname, tls, connectionsMax, listeners: await listenersAt(listen) })
   }
   const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
   const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
   if (relay === undefined)
     return maildirTransport({ directory: args.one('maildir') ?? maildirUsual, hostname })
   // Without a host of its own it goes to the nexthop, so that what an operator reroutes goes elsewhere.
-  const options: SmtpTransportOptions = { hostname, tls }
+  const options: SmtpTransportOptions = { hostname, tls, connectionsMax }
   const anywhere = smtpTransport(options)
   if (auth === undefined) return anywhere
   const toRelay = smtpTransport({ ...options, auth })

@@ -18,6 +18,7 @@ import {
 import { listenSmtp } from '../../src/relay/smtp-in.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
+import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
 import { schedulerParameters } from './scheduler-parameters.js'
@@ -150,9 +151,10 @@ async function run(args: Arguments): Promise<number | undefined> {
   await checkDirectory('queue', settings.queue)
   if (settings.relay === undefined && !settings.direct)
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
-  const transport = await transportOf(args, settings, await credentialsOf(args))
-  const retry = retryOf(args)
   const scheduler = schedulerParameters(args.all('o'))
+  const { processLimit } = checkedParameters(scheduler).defaults
+  const transport = await transportOf(args, { ...settings, processLimit }, await credentialsOf(args))
+  const retry = retryOf(args)
   const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
   if (sizeBytesMax < 1 || sizeBytesMax > sizeBytesMost)
     throw new UsageError('--size-limit is from 1 to 2000M')
