@@ -74,7 +74,9 @@ test.each(['127.0.0.1', '0.0.0.0', 'localhost'])('mail for where it listens loop
   expect(await deliver(transport, request)).toMatchObject({ kind: 'failed', status: '5.4.6' })
 })
 
-test('a domain is one destination, whatever the case', () => {
-  const route = routeOf(undefined)
-  expect(route('one@Example.NET')).toEqual({ transport: 'out', nexthop: 'example.net' })
-})
+test.each(['one@Example.NET', 'two@example.net.'])(
+  'a domain is one destination, however it is written: %s',
+  (recipient) => {
+    expect(routeOf(undefined)(recipient)).toEqual({ transport: 'out', nexthop: 'example.net' })
+  },
+)

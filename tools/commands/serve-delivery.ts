@@ -2,7 +2,9 @@
  * Invariant: the relay alone hears the password. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { domainOf } from '../../src/base/mail-address.js'
 import type { Route, Transport } from '../../src/index.js'
+import { withoutDot } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
 import { mxTlsWays } from '../../src/relay/mx-out-options.js'
@@ -77,6 +79,6 @@ export function routeOf(relay: Endpoint | undefined): (recipient: string) => Rou
   }
   return (recipient) => ({
     transport: 'out',
-    nexthop: recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase(),
+    nexthop: withoutDot(domainOf(recipient)),
   })
 }
