@@ -45,6 +45,6 @@ export interface Transport {
    * @param signal aborts at the deadline and when the queue crashes; a transport that ignores it is left behind at the deadline.
    * One whose `length` is 1 (no other parameter, or only with a default) is given one that never aborts */
   deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult
-  /** Drops connections; the queue has crashed. */
+  /** Drops connections; the queue has crashed. The next life in this process may come with the same transport. */
   close?(): void
 }
