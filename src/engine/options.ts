@@ -24,7 +24,7 @@ export interface Route {
 export interface QueueOptions {
   /** By name; `route` chooses among them. */
   readonly transports: Readonly<Record<string, Transport>>
-  /** Asked anew at every attempt, once per recipient. What it throws defers the recipient. */
+  /** Asked anew at every attempt, once per recipient; it answers at once. What it throws, and what is no route, defers the recipient. */
   readonly route: (recipient: string) => Route
   /** When to try again and when to give up. Default: `postfixRetry()`. */
   readonly retry?: RetryPolicy
