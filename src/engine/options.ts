@@ -1,6 +1,7 @@
 /** What `openQueue` can be told. Every number has a unit, a default and bounds, checked here and nowhere else. */
 import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
+import { integerOption } from '../base/option-values.js'
 import { systemPrng, type Prng } from '../base/prng.js'
 import { isReportingMta } from '../bounce/report.js'
 import { checkedDeadlineMs, type AttemptOptions } from '../delivery/attempt.js'
@@ -122,22 +123,32 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
     attempt: given.attempt ?? {},
     reportingMta: checkHost(given.reportingMta ?? 'localhost'),
-    dataBytesMax: integer('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
-    inlineBytesMax: integer(
+    dataBytesMax: integerOption('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
+    inlineBytesMax: integerOption(
       'inlineBytesMax',
       given.inlineBytesMax ?? Math.min(128 * 1024, inlineMost),
       0,
       inlineMost,
     ),
-    recipientCountMax: integer('recipientCountMax', given.recipientCountMax ?? 100_000, 1, 1_000_000),
-    activeCountMax: integer('activeCountMax', given.activeCountMax ?? 20_000, 1, 1_000_000),
+    recipientCountMax: integerOption('recipientCountMax', given.recipientCountMax ?? 100_000, 1, 1_000_000),
+    activeCountMax: integerOption('activeCountMax', given.activeCountMax ?? 20_000, 1, 1_000_000),
     segmentBytes,
     laneSegmentBytes,
-    freeBytesMin: integer('freeBytesMin', given.freeBytesMin ?? segmentBytes, 0, 2 ** 50),
+    freeBytesMin: integerOption('freeBytesMin', given.freeBytesMin ?? segmentBytes, 0, 2 ** 50),
     layout: oneOf('layout', given.layout ?? 'lanes', ['lanes', 'single']),
-    suffixBytesMax: integer('suffixBytesMax', given.suffixBytesMax ?? 64 * mebibyte, blockBytes, 2 ** 40),
-    checkpointIntervalMs: integer('checkpointIntervalMs', given.checkpointIntervalMs ?? 2000, 1, 3_600_000),
-    fruitlessRecoveriesMax: integer(
+    suffixBytesMax: integerOption(
+      'suffixBytesMax',
+      given.suffixBytesMax ?? 64 * mebibyte,
+      blockBytes,
+      2 ** 40,
+    ),
+    checkpointIntervalMs: integerOption(
+      'checkpointIntervalMs',
+      given.checkpointIntervalMs ?? 2000,
+      1,
+      3_600_000,
+    ),
+    fruitlessRecoveriesMax: integerOption(
       'fruitlessRecoveriesMax',
       given.fruitlessRecoveriesMax ?? 10,
       0,
@@ -157,7 +168,7 @@ function checkPolicy(policy: RetryPolicy): RetryPolicy {
       option: 'retry.intervalsMs',
     })
   for (const intervalMs of intervalsMs as readonly number[])
-    integer('retry.intervalsMs', intervalMs, 1, 2 ** 40)
+    integerOption('retry.intervalsMs', intervalMs, 1, 2 ** 40)
   if (new Set(intervalsMs).size !== intervalsMs.length)
     throw new WaybillError('OPTION_INVALID', 'an interval is named twice', { option: 'retry.intervalsMs' })
   if (typeof policy.decide !== 'function')
@@ -218,16 +229,8 @@ export const inlineBytesMost = (sizes: {
   readonly laneSegmentBytes: number
 }): number => Math.floor(Math.min(sizes.segmentBytes, sizes.laneSegmentBytes) / 8)
 
-function integer(option: string, value: number, least: number, most: number): number {
-  if (!Number.isSafeInteger(value) || value < least || value > most)
-    throw new WaybillError('OPTION_INVALID', `${value} is not an integer from ${least} to ${most}`, {
-      option,
-    })
-  return value
-}
-
 function blocks(option: string, value: number, leastBlocks: number, most: number): number {
-  integer(option, value, leastBlocks * blockBytes, most)
+  integerOption(option, value, leastBlocks * blockBytes, most)
   if (value % blockBytes !== 0)
     throw new WaybillError('OPTION_INVALID', `${value} is not a multiple of ${blockBytes}`, { option })
   return value
