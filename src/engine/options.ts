@@ -37,27 +37,27 @@ export interface QueueOptions {
   readonly attempt?: AttemptOptions
   /** Reports name this host. Default 'localhost'. */
   readonly reportingMta?: string
-  /** Largest message, bytes. Default 50 MiB. */
+  /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
   readonly dataBytesMax?: number
   /** Data up to this stands in the log, beyond it in a file of its own. Default 128 KiB, at most an eighth of a segment. */
   readonly inlineBytesMax?: number
-  /** Recipients of one message. Default 100 000. */
+  /** Recipients of one message, 1 … 1 000 000. Default 100 000. */
   readonly recipientCountMax?: number
-  /** Active messages. Default 20 000. */
+  /** Active messages, 1 … 1 000 000. Default 20 000. */
   readonly activeCountMax?: number
-  /** Bytes of a journal segment; fixed when the queue is created. Default 64 MiB. */
+  /** Bytes of a journal segment, a multiple of 4096, 32 KiB … 2 GiB; fixed when the queue is created. Default 64 MiB. */
   readonly segmentBytes?: number
-  /** Bytes of a lane's segment; fixed when the queue is created. Default 16 MiB. */
+  /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is created. Default 16 MiB. */
   readonly laneSegmentBytes?: number
   /** New mail is refused while the file system has less than this free, bytes. Default: one journal segment. 0 = no floor. */
   readonly freeBytesMin?: number
   /** `lanes` (default), or `single`: one log for everything. May change from life to life. */
   readonly layout?: Layout
-  /** The working suffix that recovery has to read is kept below this, bytes. Default 64 MiB. */
+  /** The working suffix that recovery has to read is kept below this, bytes, 4096 … 1 TiB. Default 64 MiB. */
   readonly suffixBytesMax?: number
-  /** Time between checkpoints while there is activity, milliseconds. Default 2000. */
+  /** Time between checkpoints while there is activity, milliseconds, 1 … 3 600 000. Default 2000. */
   readonly checkpointIntervalMs?: number
-  /** A message that so many recoveries in a row found without progress is put on hold. Default 10; 0 = never. */
+  /** A message that so many recoveries in a row found without progress is put on hold, up to 1 000 000. Default 10; 0 = never. */
   readonly fruitlessRecoveriesMax?: number
   readonly clock?: Clock
   readonly prng?: Prng
