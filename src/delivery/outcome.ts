@@ -36,12 +36,20 @@ export function reportOf(answer: unknown, recipientCount: number): Report {
 
 /** @param error what `deliver` threw or rejected with. A programmer's error is the transport's own, anything else its site's. */
 export function reportOfError(error: unknown, recipientCount: number): Report {
+  try {
+    return reportOfThrown(error, recipientCount)
+  } catch {
+    // An attempt has its outcome, whatever the error's name, message and prototype are.
+    return brokenReport(`it threw ${textOfThrown(error)}`, recipientCount)
+  }
+}
+
+function reportOfThrown(error: unknown, recipientCount: number): Report {
   if (isProgrammersError(error)) {
     return brokenReport(`${error.name}: ${error.message}${placeOf(error)}`, recipientCount, error)
   }
   if (isWaybillError(error)) return brokenReport(`${error.code}: ${error.message}`, recipientCount, error)
-  const reason = textOf(error instanceof Error ? error.message || error.name : error)
-  return reportOf({ kind: 'site', status: '4.3.0', reason }, recipientCount)
+  return reportOf({ kind: 'site', status: '4.3.0', reason: textOfThrown(error) }, recipientCount)
 }
 
 function reportOfMany(answers: readonly unknown[], recipientCount: number): Report {
@@ -117,6 +125,15 @@ export function textOf(value: unknown): string {
   return text.slice(0, cut).replace(/\p{Cc}+/gu, ' ')
 }
 
+/** What somebody threw, in words. */
+export function textOfThrown(error: unknown): string {
+  try {
+    return textOf(error instanceof Error ? error.message || error.name : error)
+  } catch {
+    return 'an error that cannot be read'
+  }
+}
+
 function shown(value: unknown): string {
   try {
     return value instanceof Error ? String(value) : (JSON.stringify(value) ?? typeof value)
@@ -135,6 +152,9 @@ const isProgrammersError = (error: unknown): error is Error =>
     error.cause === undefined)
 
 function placeOf(error: Error): string {
-  const frame = error.stack?.split('\n').find((line) => line.startsWith('    at '))
+  // Who prepares stacks by himself may make anything of them.
+  const stack: unknown = error.stack
+  if (typeof stack !== 'string') return ''
+  const frame = stack.split('\n').find((line) => line.startsWith('    at '))
   return frame === undefined ? '' : ` ${frame.trim()}`
 }

@@ -41,10 +41,11 @@ export interface DeliveryRequest {
 }
 
 export interface Transport {
-  /** Attempts a delivery. A rejection counts as trouble of the site; it is retried like any other.
+  /** Attempts a delivery. A rejection counts as trouble of the site, unless it is a mistake in a program (a TypeError, a RangeError or a
+   * ReferenceError without a cause), which is a `warning`; it is retried like any other.
    * @param signal aborts at the deadline and when the queue crashes; a transport that ignores it is left behind at the deadline.
    * One whose `length` is 1 (no other parameter, or only with a default) is given one that never aborts */
   deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult
-  /** Drops connections; the queue has crashed. */
+  /** Drops connections; the queue has crashed. The next life in this process may come with the same transport. */
   close?(): void
 }

@@ -114,7 +114,7 @@ export class Accept {
     const { options } = this.#parts
     const { signal } = submission
     if (stream.readableEnded || stream.destroyed)
-      throw new WaybillError('DATA_INCOMPLETE', 'the stream has been read already')
+      throw new WaybillError('DATA_INCOMPLETE', 'the stream is over already', {}, stream.errored ?? undefined)
     const check = new DataCheck(options.dataBytesMax)
     const abort = (): void => void stream.destroy(aborted(signal))
     signal?.addEventListener('abort', abort, { once: true })

@@ -45,7 +45,7 @@ export interface QueueEvents {
   feedback: [FeedbackEvent]
   /** Something that an operator should see; mail is safe. */
   warning: [{ readonly code: string; readonly message: string; readonly id?: MessageId }]
-  /** The end of this life: by `crash()` without an error, or because the device or an invariant failed. */
+  /** The end of this life: by `crash()` without an error, or because the device or an invariant failed. The last event. */
   crashed: [{ readonly error: unknown }]
 }
 
@@ -77,6 +77,7 @@ export type Listener<K extends keyof QueueEvents> = (...values: QueueEvents[K]) 
 export class QueueEmitter {
   readonly #emitter = new EventEmitter()
   readonly #onThrow: (error: unknown) => void
+  #isOver = false
 
   /** @param onThrow is told what a listener throws, in this step: whatever it is, it must not be taken for an error of ours */
   constructor(onThrow: (error: unknown) => void) {
@@ -84,6 +85,9 @@ export class QueueEmitter {
   }
 
   emit<K extends keyof QueueEvents>(event: K, ...values: QueueEvents[K]): void {
+    // Who crashes the queue in an event does so in the middle of a step, and has closed what he would write the next one to.
+    if (this.#isOver) return
+    this.#isOver = event === 'crashed'
     try {
       this.#emitter.emit(event, ...values)
     } catch (error) {

@@ -1,6 +1,7 @@
 /** What `openQueue` can be told. Every number has a unit, a default and bounds, checked here and nowhere else. */
 import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
+import { integerOption } from '../base/option-values.js'
 import { systemPrng, type Prng } from '../base/prng.js'
 import { isReportingMta } from '../bounce/report.js'
 import { checkedDeadlineMs, type AttemptOptions } from '../delivery/attempt.js'
@@ -24,7 +25,7 @@ export interface Route {
 export interface QueueOptions {
   /** By name; `route` chooses among them. */
   readonly transports: Readonly<Record<string, Transport>>
-  /** Asked anew at every attempt, once per recipient. What it throws defers the recipient. */
+  /** Asked anew at every attempt, once per recipient; it answers at once. What it throws, and what is no route, defers the recipient. */
   readonly route: (recipient: string) => Route
   /** When to try again and when to give up. Default: `postfixRetry()`. */
   readonly retry?: RetryPolicy
@@ -36,27 +37,27 @@ export interface QueueOptions {
   readonly attempt?: AttemptOptions
   /** Reports name this host. Default 'localhost'. */
   readonly reportingMta?: string
-  /** Largest message, bytes. Default 50 MiB. */
+  /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
   readonly dataBytesMax?: number
   /** Data up to this stands in the log, beyond it in a file of its own. Default 128 KiB, at most an eighth of a segment. */
   readonly inlineBytesMax?: number
-  /** Recipients of one message. Default 100 000. */
+  /** Recipients of one message, 1 … 1 000 000. Default 100 000. */
   readonly recipientCountMax?: number
-  /** Active messages. Default 20 000. */
+  /** Active messages, 1 … 1 000 000. Default 20 000. */
   readonly activeCountMax?: number
-  /** Bytes of a journal segment; fixed when the queue is created. Default 64 MiB. */
+  /** Bytes of a journal segment, a multiple of 4096, 32 KiB … 2 GiB; fixed when the queue is created. Default 64 MiB. */
   readonly segmentBytes?: number
-  /** Bytes of a lane's segment; fixed when the queue is created. Default 16 MiB. */
+  /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is created. Default 16 MiB. */
   readonly laneSegmentBytes?: number
   /** New mail is refused while the file system has less than this free, bytes. Default: one journal segment. 0 = no floor. */
   readonly freeBytesMin?: number
   /** `lanes` (default), or `single`: one log for everything. May change from life to life. */
   readonly layout?: Layout
-  /** The working suffix that recovery has to read is kept below this, bytes. Default 64 MiB. */
+  /** The working suffix that recovery has to read is kept below this, bytes, 4096 … 1 TiB. Default 64 MiB. */
   readonly suffixBytesMax?: number
-  /** Time between checkpoints while there is activity, milliseconds. Default 2000. */
+  /** Time between checkpoints while there is activity, milliseconds, 1 … 3 600 000. Default 2000. */
   readonly checkpointIntervalMs?: number
-  /** A message that so many recoveries in a row found without progress is put on hold. Default 10; 0 = never. */
+  /** A message that so many recoveries in a row found without progress is put on hold, up to 1 000 000. Default 10; 0 = never. */
   readonly fruitlessRecoveriesMax?: number
   readonly clock?: Clock
   readonly prng?: Prng
@@ -122,22 +123,32 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
     attempt: given.attempt ?? {},
     reportingMta: checkHost(given.reportingMta ?? 'localhost'),
-    dataBytesMax: integer('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
-    inlineBytesMax: integer(
+    dataBytesMax: integerOption('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
+    inlineBytesMax: integerOption(
       'inlineBytesMax',
       given.inlineBytesMax ?? Math.min(128 * 1024, inlineMost),
       0,
       inlineMost,
     ),
-    recipientCountMax: integer('recipientCountMax', given.recipientCountMax ?? 100_000, 1, 1_000_000),
-    activeCountMax: integer('activeCountMax', given.activeCountMax ?? 20_000, 1, 1_000_000),
+    recipientCountMax: integerOption('recipientCountMax', given.recipientCountMax ?? 100_000, 1, 1_000_000),
+    activeCountMax: integerOption('activeCountMax', given.activeCountMax ?? 20_000, 1, 1_000_000),
     segmentBytes,
     laneSegmentBytes,
-    freeBytesMin: integer('freeBytesMin', given.freeBytesMin ?? segmentBytes, 0, 2 ** 50),
+    freeBytesMin: integerOption('freeBytesMin', given.freeBytesMin ?? segmentBytes, 0, 2 ** 50),
     layout: oneOf('layout', given.layout ?? 'lanes', ['lanes', 'single']),
-    suffixBytesMax: integer('suffixBytesMax', given.suffixBytesMax ?? 64 * mebibyte, blockBytes, 2 ** 40),
-    checkpointIntervalMs: integer('checkpointIntervalMs', given.checkpointIntervalMs ?? 2000, 1, 3_600_000),
-    fruitlessRecoveriesMax: integer(
+    suffixBytesMax: integerOption(
+      'suffixBytesMax',
+      given.suffixBytesMax ?? 64 * mebibyte,
+      blockBytes,
+      2 ** 40,
+    ),
+    checkpointIntervalMs: integerOption(
+      'checkpointIntervalMs',
+      given.checkpointIntervalMs ?? 2000,
+      1,
+      3_600_000,
+    ),
+    fruitlessRecoveriesMax: integerOption(
       'fruitlessRecoveriesMax',
       given.fruitlessRecoveriesMax ?? 10,
       0,
@@ -157,7 +168,7 @@ function checkPolicy(policy: RetryPolicy): RetryPolicy {
       option: 'retry.intervalsMs',
     })
   for (const intervalMs of intervalsMs as readonly number[])
-    integer('retry.intervalsMs', intervalMs, 1, 2 ** 40)
+    integerOption('retry.intervalsMs', intervalMs, 1, 2 ** 40)
   if (new Set(intervalsMs).size !== intervalsMs.length)
     throw new WaybillError('OPTION_INVALID', 'an interval is named twice', { option: 'retry.intervalsMs' })
   if (typeof policy.decide !== 'function')
@@ -218,16 +229,8 @@ export const inlineBytesMost = (sizes: {
   readonly laneSegmentBytes: number
 }): number => Math.floor(Math.min(sizes.segmentBytes, sizes.laneSegmentBytes) / 8)
 
-function integer(option: string, value: number, least: number, most: number): number {
-  if (!Number.isSafeInteger(value) || value < least || value > most)
-    throw new WaybillError('OPTION_INVALID', `${value} is not an integer from ${least} to ${most}`, {
-      option,
-    })
-  return value
-}
-
 function blocks(option: string, value: number, leastBlocks: number, most: number): number {
-  integer(option, value, leastBlocks * blockBytes, most)
+  integerOption(option, value, leastBlocks * blockBytes, most)
   if (value % blockBytes !== 0)
     throw new WaybillError('OPTION_INVALID', `${value} is not a multiple of ${blockBytes}`, { option })
   return value

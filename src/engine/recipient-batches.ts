@@ -1,7 +1,7 @@
 /** The recipients of active messages, routed and in batches, as the scheduler asks for them.
  * Invariant: every recipient that waits comes in exactly one batch, or is deferred because it has no route. Those of a large message
  * are read from its frames when they are needed, and forgotten with their outcome. */
-import { textOf } from '../delivery/outcome.js'
+import { textOf, textOfThrown } from '../delivery/outcome.js'
 import { isWaybillError } from '../errors.js'
 import type { RecipientBatch, SchedulerRecipient } from '../scheduler/scheduler.js'
 import type { Job } from './job.js'
@@ -94,11 +94,9 @@ export class RecipientBatches {
       const { transport, nexthop } = routeOf(options, job.message.envelope, address)
       if (!Object.hasOwn(options.transports, transport))
         throw new TypeError(`there is no transport '${transport}'`)
-      if (typeof nexthop !== 'string' || nexthop === '') throw new TypeError('a route names a nexthop')
       return { index, address, transport, nexthop }
     } catch (error) {
-      const text = textOf(`no route: ${error instanceof Error ? error.message : String(error)}`)
-      this.#outlet.unroutable(job, index, text)
+      this.#outlet.unroutable(job, index, textOf(`no route: ${textOfThrown(error)}`))
       return undefined
     }
   }

@@ -38,6 +38,8 @@ const members = ['id', 'sender', 'recipient', 'nexthop', 'lane', 'olderThan', 'l
 
 /** @throws WaybillError OPTION_INVALID */
 export function checkSelector(selector: Selector): void {
+  if (typeof selector !== 'object' || selector === null)
+    throw new WaybillError('OPTION_INVALID', `a selector has ${members.join(', ')}`, { option: 'selector' })
   const { lane, olderThan, all } = selector
   for (const [name, value] of Object.entries(selector)) {
     const place = { option: `selector.${name}` }

@@ -45,7 +45,7 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
   if (typeof sender !== 'string' || (sender !== '' && !isMailAddress(sender)))
     throw new WaybillError('ADDRESS_INVALID', 'the sender is no address', { option: 'sender' })
   if (!Array.isArray(recipients) || recipients.length === 0)
-    throw new WaybillError('RECIPIENTS_EMPTY', 'a message has at least one recipient')
+    throw new WaybillError('RECIPIENTS_EMPTY', 'a message has a list of at least one recipient')
   if (recipients.length > limits.recipientCountMax)
     throw new WaybillError(
       'RECIPIENTS_TOO_MANY',

@@ -15,7 +15,7 @@ const listLengthMax = 1000
  * @throws WaybillError OPTION_INVALID */
 export function fixedRetry(intervalsMs: readonly number[], lifetimeMs: number = 5 * 86_400_000): RetryPolicy {
   checkDurationMs(lifetimeMs, 'lifetimeMs', 0)
-  const delaysMs = [...intervalsMs]
+  const delaysMs = Array.isArray(intervalsMs) ? [...(intervalsMs as readonly number[])] : []
   const distinctMs = [...new Set(delaysMs)].sort((a, b) => a - b)
   if (delaysMs.length === 0 || delaysMs.length > listLengthMax || distinctMs.length > intervalCountMax)
     throw new WaybillError(

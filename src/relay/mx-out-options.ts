@@ -1,6 +1,7 @@
 /** What delivery by MX can be told. Every number has a unit and a default. */
 import { isIP } from 'node:net'
 import { checkOptionNames } from '../base/option-names.js'
+import { integerOption, waitMsMax } from '../base/option-values.js'
 import type { Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
 import type { MxResolver } from './dns-questions.js'
@@ -50,8 +51,5 @@ export function checkMxOptions(options: MxTransportOptions): void {
   const unknown = listeners.find(({ host }) => isIP(host) === 0)
   if (unknown !== undefined)
     throw new WaybillError('OPTION_INVALID', `${unknown.host} is no address`, { option: 'listeners' })
-  if (!(lookupTimeoutMs > 0))
-    throw new WaybillError('OPTION_INVALID', 'a question to the DNS takes time', {
-      option: 'lookupTimeoutMs',
-    })
+  integerOption('lookupTimeoutMs', lookupTimeoutMs, 1, waitMsMax)
 }

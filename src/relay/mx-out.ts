@@ -21,7 +21,8 @@ import { checkMxOptions, type MxTransportOptions } from './mx-out-options.js'
 import { smtpDelivery, type Places } from './smtp-delivery.js'
 import { OutSessions, type Place } from './out-sessions.js'
 
-/** @throws WaybillError OPTION_INVALID */
+/** For one queue at a time, and its next life, as `smtpTransport`.
+ * @throws WaybillError OPTION_INVALID */
 export function mxTransport(options: MxTransportOptions = {}): Transport {
   checkMxOptions(options)
   const { hostname = machineName(), listeners = [], clock = systemClock, prng = systemPrng() } = options

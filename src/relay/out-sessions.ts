@@ -51,7 +51,7 @@ export class OutSessions {
   readonly #fallsBack: boolean
   readonly #silenceTimeoutMs: number
   readonly #clock: Clock
-  readonly #pool: ConnectionPool
+  #pool: ConnectionPool
 
   constructor(options: SessionOptions) {
     const { tls = 'opportunistic', clock = systemClock, silenceTimeoutMs = 300_000 } = options
@@ -61,14 +61,7 @@ export class OutSessions {
     this.#fallsBack = tls === 'opportunistic' && this.#tlsOptions.rejectUnauthorized === false
     this.#silenceTimeoutMs = silenceTimeoutMs
     this.#clock = clock
-    this.#pool = new ConnectionPool(
-      {
-        idleMs: options.connectionReuse?.idleMs ?? 2000,
-        messagesMax: options.connectionReuse?.messagesMax ?? 1000,
-        connectionsMax: options.connectionsMax ?? 200,
-      },
-      clock,
-    )
+    this.#pool = this.#newPool()
   }
 
   /** One that waits at the first of these places where one does. A first attempt does not begin in the plaintext that another message
@@ -111,9 +104,18 @@ export class OutSessions {
     else client.close()
   }
 
-  /** Drops every connection. */
+  /** Drops every connection. An attempt that begins later belongs to another life, and has a pool of its own:
+   *    // 1. the queue crashes  2. its owner opens it again, with the same transport  3. a pool that stays closed puts off all mail, for
+   *    // five days, and then it is returned */
   close(): void {
     this.#pool.close()
+    this.#pool = this.#newPool()
+  }
+
+  #newPool(): ConnectionPool {
+    const { connectionReuse, connectionsMax = 200 } = this.#options
+    const { idleMs = 2000, messagesMax = 1000 } = connectionReuse ?? {}
+    return new ConnectionPool({ idleMs, messagesMax, connectionsMax }, this.#clock)
   }
 
   /** Takes one place in the pool, and gives it back if there is no session. */
@@ -123,10 +125,11 @@ export class OutSessions {
     signal: AbortSignal,
   ): Promise<SmtpClient | ClientError> {
     const options = this.#options
-    const free = await this.#pool.place(place.name)
+    const pool = this.#pool
+    const free = await pool.place(place.name)
     if (free !== undefined) return free
     if (signal.aborted) {
-      this.#pool.cancel()
+      pool.cancel()
       return abandoned()
     }
     const { host, port, servername } = place
@@ -147,7 +150,7 @@ export class OutSessions {
       maxResponseSize: replyBytesMax,
     })
     client.isFallback = way !== this.#tls
-    this.#pool.add(client)
+    pool.add(client)
     const close = (): void => client.close()
     signal.addEventListener('abort', close, { once: true })
     const { auth } = options

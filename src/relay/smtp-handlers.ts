@@ -13,6 +13,7 @@ import type {
 } from 'smtp-server'
 import { systemClock, type Clock } from '../base/clock.js'
 import { isInternational, isMailAddress } from '../base/mail-address.js'
+import { hostOption, integerOption } from '../base/option-values.js'
 import { isWaybillError, WaybillError, type SmtpReply } from '../errors.js'
 import { hopCount, receivedBytesMax, receivedHeader } from './received.js'
 import { collected } from './smtp-data.js'
@@ -53,7 +54,7 @@ export interface SmtpHandlerOptions {
   readonly recipientCountMax?: number
   /** Whether a Received field is written above the data; yes unless told. Without it loops are not found by our own field. */
   readonly received?: boolean
-  /** Received fields in a message that is taken for looping, 50 unless told. */
+  /** Received fields in a message that is taken for looping, 1 … 1000, 50 unless told. */
   readonly hopCountMax?: number
   readonly clock?: Clock
   /** Errors that no client hears of. */
@@ -80,7 +81,8 @@ const inlineBytesMax = 128 << 10
  * @throws WaybillError OPTION_INVALID */
 export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}): SmtpHandlers {
   const { hostname = machineName(), received = true, clock = systemClock } = options
-  const hopCountMax = options.hopCountMax ?? 50
+  hostOption('hostname', hostname)
+  const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? 50, 1, 1000)
   const headerBytes = received ? receivedBytesMax : 0
   const sizeBytesMax = Math.min(options.sizeBytesMax ?? Infinity, queue.limits.dataBytesMax - headerBytes)
   if (!(sizeBytesMax >= 1)) {

@@ -1,8 +1,13 @@
-/** What SMTP out can be told. Every number has a unit and a default; what could send mail unencrypted or astray is checked here. */
+/** What SMTP out can be told. Every number has a unit, a default and bounds, and is checked here: milliseconds up to a day, counts up to
+ * a million; and so is what could send mail unencrypted or astray. */
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../base/clock.js'
 import { checkOptionNames } from '../base/option-names.js'
+import { hostOption, integerOption, waitMsMax } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
+
+/** More of anything than there can be. */
+const countMax = 1_000_000
 
 export const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as const
 
@@ -58,30 +63,44 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     clock: true,
   })
   checkConnectionOptions(options, tlsWays)
-  const { tls, auth } = options
+  const { host, tls, auth } = options
+  // Nodemailer takes '' for a host that was not told, and this machine instead.
+  if (host !== undefined) hostOption('host', host)
   if (auth !== undefined && tls !== 'required' && tls !== 'implicit')
     throw new WaybillError(
       'OPTION_INVALID',
       'credentials travel only over TLS that is required or implicit',
       { option: 'auth' },
     )
+  if (auth !== undefined && (!isWord(auth.user) || !isWord(auth.pass)))
+    throw new WaybillError('OPTION_INVALID', 'credentials are a user and a pass', { option: 'auth' })
 }
+
+const isWord = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
 /** What is the same wherever the servers are. @param ways for `tls`
  * @throws WaybillError OPTION_INVALID */
 export function checkConnectionOptions(
-  {
-    tls = 'opportunistic',
-    port,
-    connectionReuse = {},
-  }: Pick<SmtpTransportOptions, 'tls' | 'port' | 'connectionReuse'>,
+  options: Omit<SmtpTransportOptions, 'host' | 'auth'>,
   ways: readonly NonNullable<SmtpTransportOptions['tls']>[],
 ): void {
+  const { tls = 'opportunistic', tlsOptions = {}, port, hostname, connectionReuse = {} } = options
   checkOptionNames(connectionReuse, { idleMs: true, messagesMax: true }, 'connectionReuse')
   if (!ways.includes(tls))
     throw new WaybillError('OPTION_INVALID', `'${String(tls)}' is none of ${ways.join(', ')}`, {
       option: 'tls',
     })
+  if (typeof tlsOptions !== 'object' || tlsOptions === null)
+    throw new WaybillError('OPTION_INVALID', 'expected an object of options for tls.connect', {
+      option: 'tlsOptions',
+    })
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
     throw new WaybillError('OPTION_INVALID', `${port} is no port`, { option: 'port' })
+  if (hostname !== undefined) hostOption('hostname', hostname)
+  const { idleMs = 0, messagesMax = 1 } = connectionReuse
+  integerOption('connectionReuse.idleMs', idleMs, 0, waitMsMax)
+  integerOption('connectionReuse.messagesMax', messagesMax, 1, countMax)
+  for (const option of ['connectTimeoutMs', 'greetingTimeoutMs', 'silenceTimeoutMs'] as const)
+    integerOption(option, options[option] ?? 1, 1, waitMsMax)
+  integerOption('connectionsMax', options.connectionsMax ?? 1, 1, countMax)
 }

@@ -8,7 +8,8 @@ import { siteOfError } from './smtp-outcome.js'
 import { smtpDelivery } from './smtp-delivery.js'
 import { OutSessions, type Place } from './out-sessions.js'
 
-/** @throws WaybillError OPTION_INVALID */
+/** For one queue at a time, and its next life: when it crashes, attempts of another one would lose their connections.
+ * @throws WaybillError OPTION_INVALID */
 export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   checkSmtpOptions(options)
   return smtpDelivery(new OutSessions(options), ({ nexthop }) => {

@@ -2,6 +2,8 @@
  * Invariant: the transport is made anew in every life, as a process that starts again would; what it keeps elsewhere is the
  * world's, and is made anew for every run. The same options give the same runs. */
 import { domainOf } from '../base/mail-address.js'
+import { checkOptionNames, type OptionNames } from '../base/option-names.js'
+import { integerOption } from '../base/option-values.js'
 import { below, seededPrng } from '../base/prng.js'
 import type { Transport } from '../delivery/transport.js'
 import { openQueue } from '../queue/open.js'
@@ -23,16 +25,16 @@ export interface SimulateOptions<World> {
   readonly submissions: readonly Submission[]
   /** Asked when nothing is left to happen. What it throws is the verdict on the run.
    * @param settled which submissions were promised, by index */
-  readonly check: (world: World, settled: readonly number[]) => void
+  readonly check: (world: World, settled: readonly number[]) => void | Promise<void>
   /** Default: all to the only transport, the domain as nexthop. */
   readonly route?: (recipient: string) => Route
   /** Of the queue; small segments unless told. */
   readonly queue?: Omit<QueueOptions, 'transports' | 'route' | 'disk' | 'clock' | 'prng'>
-  /** Runs, each with its own crashes. Default 100. */
+  /** Runs, each with its own crashes, 1 … 1 000 000. Default 100. */
   readonly seeds?: number
-  /** The first seed. Default 1. */
+  /** The first seed. Default 1; a failure is seen again by `from` its seed and `seeds: 1`. */
   readonly from?: number
-  /** Crashes of one run, at most. Default 3. */
+  /** Crashes of one run, at most, 1 … 1000. Default 3. */
   readonly crashesMax?: number
 }
 
@@ -58,9 +60,26 @@ const lifeOperationsMax = 250
 const longMs = 30 * 86_400_000
 const small = { segmentBytes: 64 * kibibyte, laneSegmentBytes: 64 * kibibyte, inlineBytesMax: 4 * kibibyte }
 
-/** Runs the queue with these transports through power losses and kills, `seeds` times. */
+const names: OptionNames<SimulateOptions<unknown>> = {
+  world: true,
+  transports: true,
+  submissions: true,
+  check: true,
+  route: true,
+  queue: true,
+  seeds: true,
+  from: true,
+  crashesMax: true,
+}
+
+/** Runs the queue with these transports through power losses and kills, `seeds` times.
+ * @throws WaybillError OPTION_INVALID by rejection: no run at all would find nothing wrong */
 export async function simulate<World>(options: SimulateOptions<World>): Promise<Simulation> {
-  const { seeds = 100, from = 1 } = options
+  checkOptionNames(options, names)
+  const { seeds = 100, from = 1, crashesMax = 3 } = options
+  integerOption('seeds', seeds, 1, 1_000_000)
+  integerOption('from', from, 0, 2 ** 32 - 1)
+  integerOption('crashesMax', crashesMax, 1, 1000)
   let crashCount = 0
   for (let seed = from; seed < from + seeds; seed++) {
     const crashes: SimulatedCrash[] = []
@@ -113,7 +132,7 @@ async function runOnce<World>(
     if (next === undefined) break
     image = next
   }
-  options.check(outside, settled)
+  await options.check(outside, settled)
 }
 
 /** One life, until nothing is left to happen or the world stops. @param settled in the first life */

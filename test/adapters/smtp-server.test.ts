@@ -293,6 +293,17 @@ test('limits that leave no room are refused when the handlers are made', () => {
     )
 })
 
+test.each([
+  ['hopCountMax', { hopCountMax: NaN }],
+  ['hopCountMax', { hopCountMax: '50' }],
+  ['hostname', { hostname: '' }],
+  ['hostname', { hostname: 'here\r\nBcc: all@example.net' }],
+])('a %s that would stop no loop, or end the field that names it, is refused: %o', (option, options) => {
+  expect(() => smtpHandlers(memoryQueue(), options as SmtpHandlerOptions)).toThrow(
+    expect.objectContaining({ code: 'OPTION_INVALID', place: { option } }),
+  )
+})
+
 test('a handler option that there is not is refused', () => {
   const options = { sizeLimit: 1000 } as SmtpHandlerOptions
   expect(() => smtpHandlers(memoryQueue(), options)).toThrow(

@@ -342,6 +342,11 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
       expect([verb, await codeOf(queue[verb](all, typo))]).toEqual([verb, 'OPTION_INVALID'])
     expect(await codeOf(queue.reroute(all, { nexthop: 'x' }, typo))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.list({}, typo)[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')
+    const none = null as never
+    expect(await codeOf(queue.list(none)[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.list({}, none)[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.hold(all, none))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.reroute(all, none))).toBe('OPTION_INVALID')
   })
 })
 

@@ -1,6 +1,6 @@
 /** The example of src/sim/README.md, and that it finds a transport that forgets. */
 import { expect, test } from 'vitest'
-import { simulate, type Simulation } from '../../src/sim/index.js'
+import { simulate, type SimulateOptions, type Simulation } from '../../src/sim/index.js'
 
 /** A mailbox that knows a message by its id, as a careful receiver does; or that only counts. */
 const crashTest = (knowsIds: boolean): Promise<Simulation> =>
@@ -45,4 +45,31 @@ test('a transport that only counts is found out, and the run is named', async ()
   const { failure } = await crashTest(false)
   expect(failure?.error).toEqual(new Error('mail came twice'))
   expect(failure?.crashes.length).toBeGreaterThan(0)
+})
+
+const nothing: SimulateOptions<object> = {
+  seeds: 1,
+  world: () => ({}),
+  transports: () => ({ out: { deliver: () => ({ kind: 'delivered' }) } }),
+  submissions: [],
+  check: () => undefined,
+}
+
+test('a check that takes its time is waited for, and what it rejects with is the verdict', async () => {
+  const verdict = new Error('mail is lost')
+  const { failure } = await simulate({ ...nothing, check: () => Promise.reject(verdict) })
+  expect(failure?.error).toBe(verdict)
+})
+
+test.each([
+  ['seeds', { seeds: NaN }],
+  ['seeds', { seeds: 0 }],
+  ['from', { from: '5' }],
+  ['crashesMax', { crashesMax: 0 }],
+  ['seed', { seed: 5 }],
+])('a %s that would test nothing, or something else, is refused: %o', async (option, part) => {
+  await expect(simulate({ ...nothing, ...part } as SimulateOptions<object>)).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    place: { option },
+  })
 })

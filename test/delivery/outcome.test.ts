@@ -96,3 +96,23 @@ test('fetch without a network is trouble of the site although it throws a TypeEr
 test('a thrown word is trouble of the site with that word', () => {
   expect(reportOfError('down', 1).site?.reason).toBe('down')
 })
+
+const unreadable = (Kind: typeof Error, members: PropertyDescriptorMap): Error =>
+  Object.defineProperties(new Kind('x'), members)
+const refuses = (): never => {
+  throw new Error('no')
+}
+
+test.each([
+  ['a stack that is no text', unreadable(TypeError, { stack: { value: [] } })],
+  ['a message that is no text', unreadable(TypeError, { message: { value: Symbol('m') } })],
+  ['a name that is no text', unreadable(RangeError, { name: { value: Symbol('n') } })],
+  ['a message that throws', unreadable(Error, { message: { get: refuses } })],
+  ['a prototype that throws', new Proxy({}, { getPrototypeOf: refuses })],
+  ['no prototype', Object.create(null)],
+])('what was thrown with %s defers like anything else', (_name, thrown: unknown) => {
+  const report = reportOfError(thrown, 2)
+  expect(report.outcomes).toHaveLength(2)
+  for (const { kind } of report.outcomes) expect(kind).toBe('deferred')
+  expect(typeof report.defect?.message).not.toBe('symbol')
+})

@@ -214,6 +214,7 @@ test('options outside their bounds are refused before anything is touched', asyn
       [{ deliver: 'no' }, 'deliver'],
       [{ segmentByte: 1 }, 'segmentByte'],
       [{ attempt: { deadline: 1000 } }, 'attempt.deadline'],
+      [{ attempt: 1000 }, 'attempt'],
       [{ attempt: { deadlineMs: '1s' } }, 'deadlineMs'],
       [{ scheduler: { minimalBackoffTime: -1 } }, 'minimalBackoffTime'],
       [{ scheduler: { qmgrMessageActiveLimit: 10 } }, 'scheduler.qmgrMessageActiveLimit'],

@@ -16,9 +16,14 @@ import {
 } from './stage.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { postfixRetry } from '../../src/policy/postfix-retry.js'
+import { zmailerPolicy } from '../../src/policy/zmailer-policy.js'
+import type { Route } from '../../src/engine/options.js'
 import type { ListedMessage } from '../../src/engine/listing.js'
 import type { Selector } from '../../src/engine/selector.js'
 
+const throwing = (what: unknown): never => {
+  throw what
+}
 const isReport = (id: string): boolean => id.includes('-')
 const reportsIn = (stage: Stage): string[] => [
   ...new Set(stage.attempts.filter(({ id }) => isReport(id)).map(({ id }) => id)),
@@ -138,6 +143,33 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await queue.submit(submission())
       await stage.until('it is delivered', () => stage.told('delivered').length === 1)
       expect(stage.crashes).toEqual([])
+    })
+  })
+
+  test.each([
+    ['nothing', () => undefined],
+    ['a promise', async () => ({ transport: 'out', nexthop: 'x' })],
+    ['a list of one name', () => ({ transport: ['out'], nexthop: 'x' })],
+    ['no nexthop', () => ({ transport: 'out' })],
+    ['an error that cannot be read', () => throwing(Object.create(null))],
+    [
+      'an error whose message is no text',
+      () => throwing(Object.assign(new Error(), { message: Symbol('m') })),
+    ],
+  ])('a recipient whose route is %s waits, by the policy', async (_name, answered: () => unknown) => {
+    await run(async (stage) => {
+      let answer = answered
+      const route = (): Route => answer() as Route
+      const retry = zmailerPolicy('*/* interval=1s retries="1"')
+      const queue = await stage.open({ route, retry })
+      const texts: string[] = []
+      queue.on('deferred', ({ text }) => texts.push(text))
+      await queue.submit(submission())
+      await stage.until('it waits', () => texts.length === 1)
+      expect(texts[0]).toMatch(/^no route: /)
+      answer = () => ({ transport: 'out', nexthop: 'x' })
+      await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+      expect([stage.crashes, stage.warnings]).toEqual([[], []])
     })
   })
 

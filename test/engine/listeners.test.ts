@@ -230,14 +230,17 @@ test.each([1, 2, 3, 4])('whoever asks for everything in every event does no harm
 })
 
 test.each(heard)(
-  'who crashes the queue in `%s` loses nothing, and nothing is told of mail twice',
+  'who crashes the queue in `%s` loses nothing, and is told of nothing afterwards',
   async (event) => {
     await simulated(async (stage) => {
       const queue = await stage.open({ retry: fixedRetry([1000]) })
+      const told: string[] = []
+      for (const other of [...heard, 'warning', 'crashed'] as const) queue.on(other, () => told.push(other))
       queue.once(event, () => queue.crash())
       await live(stage)
       await stage.until('the life is over', () => queue.isCrashed, 1000)
       expect(stage.crashes).toEqual([undefined])
+      expect(told.at(-1)).toBe('crashed')
       stage.answer = () => delivered
       await stage.open()
       await stage.until('nothing is left', () => stage.isEmpty())

@@ -68,6 +68,19 @@ function closing(): Readable {
   return stream
 }
 
+test('a stream that was destroyed before is refused with what it was destroyed for', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const stream = new Readable({ read: () => undefined }).on('error', () => undefined)
+    const reason = new Error('the disk it came from')
+    stream.destroy(reason)
+    await expect(queue.submit({ ...submission(), data: stream })).rejects.toMatchObject({
+      code: 'DATA_INCOMPLETE',
+      cause: reason,
+    })
+  })
+})
+
 const limits = { dataBytesMax: 100_000, recipientCountMax: 20 }
 
 describe.each(stages)('on the %s disk', (_, run) => {

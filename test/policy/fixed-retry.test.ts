@@ -26,6 +26,7 @@ test.each([
   [[1.5]],
   [[-1]],
   [[Number.NaN]],
+  [60_000 as unknown as number[]],
   [Array.from({ length: 31 }, (_, i) => i + 1)],
   [Array.from({ length: 1001 }, () => 1)],
 ])('%j is refused as OPTION_INVALID', (intervalsMs) => {

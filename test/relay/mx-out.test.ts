@@ -272,6 +272,7 @@ test.each<[string, object]>([
   ['host', { host: 'mx.example.net' }],
   ['auth', { auth: { user: 'me', pass: 'x' } }],
   ['connectionReuse.idle', { connectionReuse: { idle: 1 } }],
+  ['connectionsMax', { connectionsMax: 0 }],
 ])('a wrong %s is refused', (option, options) => {
   let refusal: unknown
   try {

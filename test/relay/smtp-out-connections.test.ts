@@ -235,3 +235,25 @@ test('without a host the nexthop is connected to', async () => {
     expect(await deliver(transport, { nexthop })).toMatchObject({ kind: 'delivered' })
   }
 })
+
+test('a transport that was closed delivers for the next life, and uses its connections again', async () => {
+  const { server, transport } = await between()
+  await deliver(transport)
+  transport.close?.()
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+  await deliver(transport)
+  expect(server.taken.map(({ session }) => session)).toEqual([1, 2, 2])
+})
+
+test('a connection that was being opened when the transport was closed is not used', async () => {
+  let close: (() => void) | undefined
+  const { server, transport } = await between((line) => {
+    if (line.startsWith('EHLO')) close?.()
+    return undefined
+  })
+  close = () => transport.close?.()
+  expect(await deliver(transport)).toMatchObject({ kind: 'site' })
+  close = undefined
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+  expect(server.sessionCount()).toBe(2)
+})

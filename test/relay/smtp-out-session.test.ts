@@ -240,12 +240,29 @@ test.each([
   [{ tls: true }, 'tls'],
   [{ port: '25' }, 'port'],
   [{ port: 65_536 }, 'port'],
+  [{ host: '' }, 'host'],
+  [{ host: 'mx one' }, 'host'],
+  [{ hostname: 'here\r\nMAIL FROM:<>' }, 'hostname'],
+  [{ tlsOptions: 'TLSv1.3' }, 'tlsOptions'],
+  [{ tls: 'required', auth: { user: 'me' } }, 'auth'],
+  [{ tls: 'required', auth: 'me:secret' }, 'auth'],
   [{ connectionReuse: { idle: 5 } }, 'connectionReuse.idle'],
-])('a mistake in the options is refused, lest mail goes astray or unencrypted: %o', (options, option) => {
-  expect(() => smtpTransport(options as SmtpTransportOptions)).toThrow(
-    expect.objectContaining({ code: 'OPTION_INVALID', place: { option } }),
-  )
-})
+  [{ connectionReuse: false }, 'connectionReuse'],
+  [{ connectionReuse: { idleMs: -1 } }, 'connectionReuse.idleMs'],
+  [{ connectionReuse: { messagesMax: NaN } }, 'connectionReuse.messagesMax'],
+  [{ connectTimeoutMs: '30s' }, 'connectTimeoutMs'],
+  [{ greetingTimeoutMs: 0 }, 'greetingTimeoutMs'],
+  [{ silenceTimeoutMs: 2 ** 31 }, 'silenceTimeoutMs'],
+  [{ connectionsMax: 0 }, 'connectionsMax'],
+  [{ connectionsMax: NaN }, 'connectionsMax'],
+])(
+  'a mistake in the options is refused, lest mail goes astray or unencrypted, or waits for ever: %o',
+  (options, option) => {
+    expect(() => smtpTransport(options as SmtpTransportOptions)).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', place: { option } }),
+    )
+  },
+)
 
 test('a reference cannot be sent, and is tried again', async () => {
   const { transport } = await between()

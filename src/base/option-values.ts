@@ -1,0 +1,22 @@
+/** Values of options that several of those have who take options. A wrong one is refused where it is given: later it would be a wait
+ * without an end, or mail to somewhere else. */
+import { WaybillError } from '../errors.js'
+
+/** Of one wait, milliseconds: a day. What timers cannot count they do at once. */
+export const waitMsMax = 86_400_000
+
+/** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
+export function integerOption(option: string, value: number, least: number, most: number): number {
+  if (!Number.isSafeInteger(value) || value < least || value > most)
+    throw new WaybillError('OPTION_INVALID', `${String(value)} is not an integer from ${least} to ${most}`, {
+      option,
+    })
+  return value
+}
+
+/** Whatever names a machine, to the system or to another machine. @throws WaybillError OPTION_INVALID */
+export function hostOption(option: string, value: string): string {
+  if (typeof value !== 'string' || !/^[^\s\p{Cc}]{1,255}$/u.test(value))
+    throw new WaybillError('OPTION_INVALID', `${JSON.stringify(value)} is no host`, { option })
+  return value
+}
