@@ -12,7 +12,7 @@ import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { logRescue } from '../../tools/commands/log-rescue.js'
 import { logVerify } from '../../tools/commands/log-verify.js'
-import { Anatomy, type Part, type TakenApart } from './anatomy.js'
+import { Anatomy, checkedOf, type Part, type TakenApart } from './anatomy.js'
 import { command } from './commanded.js'
 import { damage, type Damaged } from './damage.js'
 import { BytesThatCount, type DamageClass } from './damage-class.js'
@@ -82,8 +82,7 @@ function isWhole(part: Part, files: Files): boolean {
   const isSame = (path: string, from: number, to?: number): boolean =>
     files.get(path)?.subarray(from, to).equals(sound.files.get(path)!.subarray(from, to)) ?? false
   if (part.kind === 'spool') return isSame(part.path, 0)
-  const { path, at, bytes } = part.frame
-  return isSame(path, 0, 44) && isSame(path, at, at + 16 + bytes.readUIntLE(at + 4, 3))
+  return isSame(part.frame.path, 0, 44) && isSame(part.frame.path, ...checkedOf(part.frame))
 }
 
 const asFound = ({ envelope, owedCount }: TakenApart): Found => ({
