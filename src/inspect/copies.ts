@@ -1,10 +1,10 @@
 /** Messages that a damaged queue shows in more than one place: where damage took the record that says that a message has moved on, or was
  * started, its old envelope looks alive beside the one that replaced it. Which is the newer is told by the envelopes themselves.
- * Invariant: only what was started can have moved on, so one of the places is that of a message which is active, or of which it is not
- * known whether it was started; only the ids of these are remembered. */
+ * All ids are compared, 16 bytes each; of those that may be there twice the messages are kept. */
 import { Messages } from './messages.js'
 import type { QueueDirectory } from './queue-directory.js'
 import type { QueuedMessage } from './queued-message.js'
+import { SeenIds } from './seen-ids.js'
 import type { Snapshot } from './snapshot.js'
 
 /** By id, the newest first; ids that are in one place are left out. */
@@ -16,9 +16,9 @@ export async function copiesIn(
   if (snapshot.findings.length === 0) return copies
   const all = (): AsyncGenerator<readonly QueuedMessage[]> =>
     new Messages(directory, snapshot, { report: () => undefined }).batches()
+  const seen = new SeenIds()
   for await (const batch of all())
-    for (const { envelope, active, uncertain } of batch)
-      if (active !== undefined || uncertain) copies.set(envelope.id, [])
+    for (const { envelope } of batch) if (seen.add(envelope.id)) copies.set(envelope.id, [])
   for await (const batch of all()) for (const message of batch) copies.get(message.envelope.id)?.push(message)
   for (const [id, found] of copies)
     if (found.length < 2) copies.delete(id)

@@ -43,9 +43,11 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
   const indexes = names.map(segmentIndexOf).filter((index) => index !== undefined)
   const usable = new Set(indexes)
   const ends = endsOf(files)
+  let headless: Salvaged | undefined
   for (;;) {
     try {
       const tail = await findTail(files, [...usable].map(segmentName))
+      if (tail.index < 0 && headless !== undefined) return { files, indexes, ...headless, findings, ...ends }
       for (const index of [...tail.begun.slice(-1), ...tail.unbegun]) {
         const trouble = await sizeTrouble(files, index, lostWithSegment)
         if (trouble !== undefined) findings.push(trouble)
@@ -69,16 +71,16 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
       const index = isWaybillError(error) ? error.place.segment : undefined
       if (index === undefined || !usable.delete(index)) throw error
       const salvaged = await salvage(files, index)
-      if (salvaged !== undefined) return { files, indexes, ...salvaged, findings, ...ends }
+      if (salvaged?.checkpoint !== undefined) return { files, indexes, ...salvaged, findings, ...ends }
+      headless ??= salvaged
     }
   }
 }
 
-/** The end and the checkpoint of a segment in which a batch does not verify; undefined when nothing of it does. */
-async function salvage(
-  files: SegmentFiles,
-  index: number,
-): Promise<Pick<JournalView, 'newest' | 'end' | 'checkpoint' | 'cutBytes' | 'lastBatchBytes'> | undefined> {
+type Salvaged = Pick<JournalView, 'newest' | 'end' | 'checkpoint' | 'cutBytes' | 'lastBatchBytes'>
+
+/** The end and the checkpoint, if there is one left, of a segment in which a batch does not verify; undefined when nothing of it does. */
+async function salvage(files: SegmentFiles, index: number): Promise<Salvaged | undefined> {
   const { grid } = files
   const segmentEnd = grid.at(index, grid.segmentBytes)
   let end: Position = nowhere
@@ -97,8 +99,9 @@ async function salvage(
       counted = pending
     },
   })
-  if (end === nowhere || counted === undefined) return undefined
-  return { newest: index, end, checkpoint: decodeCheckpoint(counted), cutBytes: 0, lastBatchBytes: 0 }
+  if (end === nowhere) return undefined
+  const checkpoint = counted && decodeCheckpoint(counted)
+  return { newest: index, end, checkpoint, cutBytes: 0, lastBatchBytes: 0 }
 }
 
 /** The first commit of the next segment names the end of this one. When that does not verify, the segment is read as far as it goes. */

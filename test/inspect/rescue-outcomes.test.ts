@@ -62,13 +62,13 @@ async function rescue(files: Files, to: string): Promise<Rescued> {
   }
 }
 
-/** Files with a bit turned over in every frame of a kind in the journal's suffix. */
+/** Files with a bit turned over in every frame of a kind in the journal. */
 function without(kind: keyof typeof kinds): Files {
   const files = new Map(sound.files)
   let count = 0
   for (const { path, at, bytes } of anatomy.frames(
     0,
-    anatomy.floor,
+    anatomy.indexes[0]! * anatomy.segmentBytes,
     (anatomy.newest + 1) * anatomy.segmentBytes,
   )) {
     if (kindAt(bytes, at) !== kinds[kind]) continue
@@ -95,6 +95,23 @@ test('a message that has moved on is saved once, where the record that says so i
   for (let i = 1; i < messageCount; i++)
     expect([i, mail.get(i)?.map(({ to }) => [...to])]).toEqual([i, i % 4 === 0 ? undefined : [owedOf(i)]])
   for (let i = 3; i < messageCount; i += 8) expect(mail.get(i)?.[0]?.where).toBe('hold')
+})
+
+test('without any checkpoint the journal still says what is owed, and all of that is saved', async () => {
+  const { mail } = await rescue(without('checkpoint'), join(directory, 'new'))
+  for (let i = 0; i < messageCount; i++)
+    expect([i, mail.get(i)?.map(({ to }) => [...to])]).toEqual([i, i % 4 === 0 ? undefined : [owedOf(i)]])
+})
+
+test('without a journal all that stands in the lanes is saved, each message once, and told to be uncertain', async () => {
+  const files = new Map(sound.files)
+  for (const path of files.keys())
+    if (/^journal\/.*\.log$/.test(path)) files.set(path, Buffer.from(files.get(path)!).fill(0, 0, 44))
+  const { mail, said } = await rescue(files, join(directory, 'new'))
+  for (let i = 0; i < messageCount; i++)
+    expect([i, mail.get(i)?.map(({ to }) => [...to])]).toEqual([i, i % 2 === 0 ? undefined : [owedOf(i)]])
+  for (let i = 3; i < messageCount; i += 8) expect(mail.get(i)?.[0]?.where).toBe('hold')
+  expect(said).toContain(`${messageCount / 2} of them may have been delivered before`)
 })
 
 test('where damage took a delivery it is told that mail may come twice', async () => {
