@@ -10,6 +10,7 @@ import { segmentHeaderBytes, segmentIndexOf, segmentName } from '../log/segment.
 import { decodeCheckpoint, type Checkpoint } from '../record/checkpoint.js'
 import { kindAt, kinds, payloadAt } from '../record/frame.js'
 import { findTail } from '../recovery/journal-tail.js'
+import { nextCommit } from './batches.js'
 import { damageAt, findingOf, isDamage, type Finding } from './finding.js'
 import { sizeTrouble } from './segment-trouble.js'
 import { readSurviving } from './surviving-frames.js'
@@ -29,6 +30,8 @@ export interface JournalView {
   readonly findings: readonly Finding[]
   /** Where the content of a segment ends. */
   readonly endOf: (index: number) => Promise<Position>
+  /** Does the segment behind it say so? When not, `endOf` is where the last commit frame is that verifies: there may have been more. */
+  readonly isEndNamed: (index: number) => Promise<boolean>
 }
 
 /** What a missing or foreign segment costs. */
@@ -39,10 +42,12 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
   const findings: Finding[] = []
   const indexes = names.map(segmentIndexOf).filter((index) => index !== undefined)
   const usable = new Set(indexes)
-  const endOf = endsOf(files)
+  const ends = endsOf(files)
+  let headless: Salvaged | undefined
   for (;;) {
     try {
       const tail = await findTail(files, [...usable].map(segmentName))
+      if (tail.index < 0 && headless !== undefined) return { files, indexes, ...headless, findings, ...ends }
       for (const index of [...tail.begun.slice(-1), ...tail.unbegun]) {
         const trouble = await sizeTrouble(files, index, lostWithSegment)
         if (trouble !== undefined) findings.push(trouble)
@@ -58,7 +63,7 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
         cutBytes: tail.cutBytes,
         lastBatchBytes,
         findings,
-        endOf,
+        ...ends,
       }
     } catch (error) {
       if (!isDamage(error)) throw error
@@ -66,16 +71,16 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
       const index = isWaybillError(error) ? error.place.segment : undefined
       if (index === undefined || !usable.delete(index)) throw error
       const salvaged = await salvage(files, index)
-      if (salvaged !== undefined) return { files, indexes, ...salvaged, findings, endOf }
+      if (salvaged?.checkpoint !== undefined) return { files, indexes, ...salvaged, findings, ...ends }
+      headless ??= salvaged
     }
   }
 }
 
-/** The end and the checkpoint of a segment in which a batch does not verify; undefined when nothing of it does. */
-async function salvage(
-  files: SegmentFiles,
-  index: number,
-): Promise<Pick<JournalView, 'newest' | 'end' | 'checkpoint' | 'cutBytes' | 'lastBatchBytes'> | undefined> {
+type Salvaged = Pick<JournalView, 'newest' | 'end' | 'checkpoint' | 'cutBytes' | 'lastBatchBytes'>
+
+/** The end and the checkpoint, if there is one left, of a segment in which a batch does not verify; undefined when nothing of it does. */
+async function salvage(files: SegmentFiles, index: number): Promise<Salvaged | undefined> {
   const { grid } = files
   const segmentEnd = grid.at(index, grid.segmentBytes)
   let end: Position = nowhere
@@ -94,26 +99,39 @@ async function salvage(
       counted = pending
     },
   })
-  if (end === nowhere || counted === undefined) return undefined
-  return { newest: index, end, checkpoint: decodeCheckpoint(counted), cutBytes: 0, lastBatchBytes: 0 }
+  if (end === nowhere) return undefined
+  const checkpoint = counted && decodeCheckpoint(counted)
+  return { newest: index, end, checkpoint, cutBytes: 0, lastBatchBytes: 0 }
 }
 
 /** The first commit of the next segment names the end of this one. When that does not verify, the segment is read as far as it goes. */
-function endsOf(files: SegmentFiles): (index: number) => Promise<Position> {
+function endsOf(files: SegmentFiles): Pick<JournalView, 'endOf' | 'isEndNamed'> {
   const { grid } = files
-  const known = new Map<number, Position>()
-  return async (index) => {
-    const end = known.get(index) ?? (await named(files, index)) ?? (await lastCommitIn(files, index))
-    known.set(index, end)
-    return end < grid.firstOf(index) ? grid.firstOf(index) : end
+  const known = new Map<number, { readonly end: Position; readonly isNamed: boolean }>()
+  const look = async (index: number): Promise<{ readonly end: Position; readonly isNamed: boolean }> => {
+    const before = known.get(index)
+    if (before !== undefined) return before
+    const name = await named(files, index)
+    const end = name ?? (await lastCommitIn(files, index))
+    const found = { end: end < grid.firstOf(index) ? grid.firstOf(index) : end, isNamed: name !== undefined }
+    known.set(index, found)
+    return found
+  }
+  return {
+    endOf: async (index) => (await look(index)).end,
+    isEndNamed: async (index) => (await look(index)).isNamed,
   }
 }
 
+/** Also by a commit frame that verifies where its batch does not. */
 async function named(files: SegmentFiles, index: number): Promise<Position | undefined> {
   const { grid } = files
   try {
-    const { first } = await files.with(index + 1, (segment) =>
-      scanBatches(segment, grid.segmentBytes, () => undefined, 1),
+    const first = await files.with(
+      index + 1,
+      async (segment) =>
+        (await scanBatches(segment, grid.segmentBytes, () => undefined, 1)).first ??
+        (await nextCommit(segment, grid.at(index + 1, 0), segmentHeaderBytes, grid.segmentBytes)),
     )
     return first !== undefined && grid.indexOf(position(first.previousEnd - 1)) === index
       ? first.previousEnd

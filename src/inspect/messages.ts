@@ -135,7 +135,9 @@ export class Messages {
           if (!isWanted(place)) return false
           try {
             const envelope = decodeEnvelope(payloadAt(window, windowAt))
-            batch.push(waitingMessage(envelope, view, place, timeAt(window, windowAt), uncertain))
+            batch.push(
+              waitingMessage(envelope, view, place, timeAt(window, windowAt), uncertain || view.isGuessed),
+            )
           } catch (error) {
             if (!isDamage(error)) throw error
             findings.push(findingOf(error, files.placeOf(place), 'a message'))

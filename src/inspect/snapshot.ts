@@ -3,7 +3,6 @@
  * segment may be recycled under the reader. Behind the newest checkpoint nothing a snapshot needs is ever removed. */
 import { nowhere, position, type Position } from '../base/position.js'
 import { holdLane, incomingLane, type LaneKind } from '../lane/lane.js'
-import { segmentHeaderBytes } from '../log/segment.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { lanesDirectory, spoolDirectory } from '../recovery/queue-paths.js'
 import { readMarks } from '../recovery/read-marks.js'
@@ -11,6 +10,7 @@ import type { WorkingMessage, WorkingSet } from '../recovery/working-set.js'
 import { findingOf, isDamage, isSame, type Finding } from './finding.js'
 import { fold } from './fold.js'
 import { missingSegments, viewJournal, type JournalView } from './journal-view.js'
+import { lanesOnDisk } from './lanes-on-disk.js'
 import type { LogName, QueueDirectory } from './queue-directory.js'
 
 export interface LaneView {
@@ -19,6 +19,8 @@ export interface LaneView {
   /** Milliseconds; 0 for incoming, Infinity for hold. */
   readonly intervalMs: number
   readonly inJournal: boolean
+  /** No checkpoint tells of it: it is as its files are, and what it shows may have been started, or delivered. */
+  readonly isGuessed: boolean
   /** The log of its envelopes. */
   readonly log: LogName
   /** What waits stands from here … */
@@ -90,14 +92,24 @@ export async function snapshotOf(
 ): Promise<Snapshot> {
   const findings: Finding[] = []
   const report = (finding: Finding): unknown => findings.push(finding)
-  const suffix = checkpoint?.suffix ?? position(segmentHeaderBytes)
+  const oldest = journal.files.grid.firstOf(journal.indexes[0] ?? 0)
+  const suffix = checkpoint?.suffix ?? oldest
   const trustedEnd = (lane: number): Position | undefined =>
     checkpoint?.lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd
-  const { working, spoolsNamed, isDamaged } = await fold({ ...journal, end }, { suffix, trustedEnd }, report)
+  const started = new Map<number, Set<Position>>()
+  const { working, spoolsNamed, isDamaged } = await fold(
+    { ...journal, end },
+    { suffix, trustedEnd },
+    report,
+    checkpoint === undefined
+      ? (lane, envelope) => void started.set(lane, (started.get(lane) ?? new Set()).add(envelope))
+      : undefined,
+  )
   const lanes: LaneView[] = []
   for (const positions of checkpoint?.lanes ?? [])
     lanes.push(await laneView(directory, positions, working, end, report))
-  if (lanes.length === 0) lanes.push(newbornIncoming(suffix, working, end))
+  if (lanes.length === 0)
+    lanes.push(newbornIncoming(suffix, working, end), ...(await lanesOnDisk(directory, started)))
   return {
     journal,
     end,
@@ -135,6 +147,7 @@ async function laneView(
     kind: lane === incomingLane ? 'incoming' : lane === holdLane ? 'hold' : 'retry',
     intervalMs: lane === holdLane ? Infinity : intervalMs,
     inJournal,
+    isGuessed: false,
     log,
     runner,
     end: inJournal ? end : positions.envelopesEnd,
@@ -146,13 +159,14 @@ async function laneView(
   }
 }
 
-/** Before the first checkpoint there is the incoming lane and no other. */
+/** Before the first checkpoint, or without any, there is the incoming lane. */
 function newbornIncoming(suffix: Position, working: WorkingSet, end: Position): LaneView {
   return {
     lane: incomingLane,
     kind: 'incoming',
     intervalMs: 0,
     inJournal: true,
+    isGuessed: false,
     log: 'journal',
     runner: position(Math.max(suffix, working.lanes.get(incomingLane)?.runner ?? 0)),
     end,

@@ -1,10 +1,7 @@
 /** Each batch of the journal that is still needed, and each link between two: checksums, order, and the length of the files.
  * What a running relay recycles meanwhile is not judged: damage is what two walks see. */
 import { position } from '../base/position.js'
-import { batchChecksum, commitAt } from '../log/commit-frame.js'
-import { scanFrames } from '../log/segment-scan.js'
-import { segmentHeaderBytes } from '../log/segment.js'
-import { kindAt, kinds } from '../record/frame.js'
+import { walkBatches, type BadBatches } from './batches.js'
 import { damageAt, findingOf, isDamage, isSame, type Finding, type Report } from './finding.js'
 import type { QueueDirectory } from './queue-directory.js'
 import { sizeTrouble } from './segment-trouble.js'
@@ -30,12 +27,17 @@ export async function verifyJournal(
     if (walked === undefined) continue
     batchCount += walked.batchCount
     recordCount += walked.recordCount
-    const { finding } = walked
-    const isKnown = snapshot.findings.some(
-      ({ log, segment, offsetBytes }) =>
-        log === finding?.log && segment === finding.segment && offsetBytes === finding.offsetBytes,
-    )
-    if (finding !== undefined && !isKnown) report(finding)
+    for (const finding of walked.findings) {
+      // A frame that does not verify says less than the batch in which it is the first.
+      const isKnown = snapshot.findings.some(
+        ({ log, segment, offsetBytes, bytes }) =>
+          log === finding.log &&
+          segment === finding.segment &&
+          offsetBytes === finding.offsetBytes &&
+          bytes >= finding.bytes,
+      )
+      if (!isKnown) report(finding)
+    }
   }
   return { batchCount, recordCount }
 }
@@ -46,29 +48,31 @@ async function walkNeeded(
   snapshot: Snapshot,
   index: number,
 ): Promise<Walked | undefined> {
-  for (let last: Finding | undefined; ;) {
+  for (let last: Walked | undefined; ;) {
     const walked = await walkSegment(directory, snapshot, index)
-    const { finding } = walked
-    if (finding === undefined || (last !== undefined && isSame(last, finding))) return walked
-    last = finding
+    if (walked.findings.length === 0 || isSeenAgain(walked.findings, last?.findings)) return walked
+    last = walked
     const now = await takeSnapshot(directory)
     if (index < now.journal.files.grid.indexOf(floorOf(now))) return undefined
   }
 }
 
+const isSeenAgain = (now: readonly Finding[], before: readonly Finding[] | undefined): boolean =>
+  now.length === before?.length && now.every((finding, i) => isSame(finding, before[i]!))
+
 interface Walked extends JournalCounts {
-  readonly finding: Finding | undefined
+  readonly findings: readonly Finding[]
 }
 
 async function walkSegment(directory: QueueDirectory, { journal }: Snapshot, index: number): Promise<Walked> {
   const files = directory.log('journal')
   const { grid } = files
-  let batchCount = 0
-  let recordCount = 0
+  const base = grid.at(index, 0)
   const lost = 'what the batch says: mail accepted in it, or what happened to mail'
+  const findings: Finding[] = []
   try {
     const trouble = await sizeTrouble(files, index, lost)
-    if (trouble !== undefined) return { batchCount, recordCount, finding: trouble }
+    if (trouble !== undefined) findings.push(trouble)
     // What was prepared ahead has a header and no batch.
     const end =
       index > journal.newest
@@ -76,37 +80,27 @@ async function walkSegment(directory: QueueDirectory, { journal }: Snapshot, ind
         : index === journal.newest
           ? journal.end
           : await journal.endOf(index)
-    const offset = await files.with(index, async ({ file, seed, header }) => {
-      let start = segmentHeaderBytes
-      let checkpoint = 0
-      const checksumWith = batchChecksum(header.version)
-      let checksum = 0
-      await scanFrames(file, seed, start, end - grid.at(index, 0), (window, at, offsetBytes, bytes) => {
-        if (kindAt(window, at) !== kinds.commit) {
-          checksum = checksumWith(checksum, window, at, bytes)
-          if (kindAt(window, at) === kinds.checkpoint) checkpoint = offsetBytes
-          recordCount++
-          return false
-        }
-        const commit = commitAt(window, at)
-        const isLinked = start === segmentHeaderBytes || commit.previousEnd === grid.at(index, start)
-        const namesNewest = commit.checkpoint === 0 || commit.checkpoint === checkpoint
-        if (commit.checksum !== checksum || !isLinked || !namesNewest) return true
-        batchCount++
-        start = offsetBytes + bytes
-        checksum = 0
-        return false
-      })
-      return start
-    })
-    const reached = position(grid.at(index, offset))
-    const finding =
-      reached < end ? damageAt(files, reached, end - reached, 'a batch does not verify', lost) : undefined
-    return { batchCount, recordCount, finding }
+    const walked = await files.with(index, async (segment) =>
+      walkBatches(segment, base, Math.min(end - base, await segment.file.size())),
+    )
+    for (const { from, to, ...count } of walked.bad)
+      findings.push(damageAt(files, position(base + from), to - from, badText(count), lost))
+    if (index < journal.newest && !(await journal.isEndNamed(index)))
+      findings.push(damageAt(files, end, 0, endUnknown, 'perhaps batches behind this place'))
+    return { ...walked, findings }
   } catch (error) {
     if (!isDamage(error)) throw error
-    return { batchCount, recordCount, finding: findingOf(error, files.placeOf(grid.at(index, 0)), lost) }
+    findings.push(findingOf(error, files.placeOf(base), lost))
+    return { batchCount: 0, recordCount: 0, findings }
   } finally {
     await files.forget(index)
   }
+}
+
+const endUnknown =
+  'nothing tells any more whether the segment ended here: the batch that named its end does not verify'
+
+function badText({ batchCountLeast, mayBeMore }: Pick<BadBatches, 'batchCountLeast' | 'mayBeMore'>): string {
+  if (batchCountLeast === 1) return `a batch${mayBeMore ? ' or more' : ''} does not verify`
+  return `${batchCountLeast} batches${mayBeMore ? ' or more' : ''} do not verify`
 }

@@ -198,10 +198,10 @@ function owedOf(envelope: Envelope, { place, start, carried, records }: WorkingM
   return active.pendingCount + active.deferredCount + untold
 }
 
-/** Offsets of what a frame's checksum covers, and of the checksum. */
+/** Offsets of a frame: its checksum, what that covers, and the zeroes behind the payload, which have to be zeroes. */
 export const checkedOf = ({ bytes, at }: FramePlace): [from: number, to: number] => [
   at,
-  at + 16 + payloadAt(bytes, at).length,
+  at + frameBytesAt(bytes, at),
 ]
 
 /** Offsets of a segment's frames, up to the zeroes behind them. */

@@ -15,7 +15,8 @@ export interface Changed {
   /** As findings call it. */
   readonly log: string
   readonly segment: number | undefined
-  /** The first byte that has changed, of each range that counts; 0 when the file is missing. */
+  /** The first byte that has changed, of each range that counts; 0 when the file is missing. Of the newest segment's last batches only
+   * when nothing else has changed: they look like a torn tail. */
   readonly offsetsBytes: readonly number[]
   /** Before the floor of its log, where nothing counts but what messages still hold. */
   readonly isPinned: boolean
@@ -106,7 +107,11 @@ export class BytesThatCount {
       return { log, segment, offsetsBytes, isPinned }
     }
     if (now === undefined) return isOptional ? undefined : changedAt(0)
-    const touched = ranges.flatMap(([from, to]) => firstTouched(before, now, from, to) ?? [])
+    const firsts = ranges.map(([from, to]) => firstTouched(before, now, from, to))
+    const isNewest = log === 'journal' && segment === this.#anatomy.newest
+    const tailFrom = isNewest ? firsts.lastIndexOf(undefined) + 1 : firsts.length
+    const inFront = firsts.slice(0, tailFrom).filter((first) => first !== undefined)
+    const touched = inFront.length > 0 ? inFront : firsts.filter((first) => first !== undefined)
     if (touched.length > 0) return changedAt(...touched.sort((a, b) => a - b))
     if (!isExact || now.length === before.length) return undefined
     return changedAt(Math.min(now.length, before.length))

@@ -98,6 +98,7 @@ interface Told {
   readonly segment?: number
   readonly offset?: number
   readonly bytes: number
+  readonly reason: string
 }
 
 const damagesIn = ({ stdout }: Commanded): Told[] =>
@@ -114,16 +115,33 @@ function nameable(changed: readonly Changed[]): readonly Changed[] {
   return [ofJournal, ofLogs].find((those) => those.length > 0) ?? changed
 }
 
-/** Is the place of what changed among those that were named? Of a message in what is garbage otherwise, any of its places will do. */
-const isNamed = (told: readonly Told[], { log, segment, offsetsBytes, isPinned }: Changed): boolean =>
-  told.some(
-    ({ offset = 0, bytes, ...place }) =>
-      place.log === log &&
-      place.segment === segment &&
-      offsetsBytes
-        .slice(0, isPinned ? Infinity : 1)
-        .some((changed) => offset <= changed && (bytes === 0 || changed < offset + bytes)),
-  )
+/** Is each place of what changed among those that were named? Of a message in what is garbage otherwise, any of its places will do. */
+function isNamed(told: readonly Told[], { log, segment, offsetsBytes, isPinned }: Changed): boolean {
+  const isIn = (changed: number): boolean =>
+    told.some(
+      ({ offset = 0, bytes, ...place }) =>
+        place.log === log &&
+        place.segment === segment &&
+        offset <= changed &&
+        (bytes === 0 || changed < offset + bytes),
+    )
+  return isPinned ? offsetsBytes.some(isIn) : offsetsBytes.every(isIn)
+}
+
+/** Batches that are called bad, though of their segment nothing has changed in them or before the batches. */
+function accused(before: Files, now: Files, told: readonly Told[]): string[] {
+  const anatomy = new Anatomy(before)
+  return told.flatMap(({ log, segment = 0, offset = 0, bytes, reason }) => {
+    if (log !== 'journal' || !/^(a batch|[0-9]+ batches)( or more)? do/.test(reason)) return []
+    const path = anatomy.path(0, segment)
+    const isSame = (from: number, to: number): boolean =>
+      before.get(path)!.subarray(from, to).equals(now.get(path)!.subarray(from, to))
+    const batches = anatomy.batches(segment).filter(([from, to]) => from >= offset && to <= offset + bytes)
+    return isSame(0, 44)
+      ? batches.filter((batch) => isSame(...batch)).map(([from]) => `${path} at ${from}`)
+      : []
+  })
+}
 
 /** Does the command read what changed? Before the floors of the logs it shows what is left. */
 const isRead = ({ shows }: Call, { log, segment, isPinned }: Changed): boolean =>
@@ -150,6 +168,8 @@ async function violationsOf(of: Subject, damaged: Damaged, asked: readonly Call[
         for (const changed of nameable(damageClass.changed))
           if (!isNamed(damagesIn(verdict), changed))
             violations.push(`log verify: does not name ${JSON.stringify(changed)}\n${verdict.stdout}`)
+      for (const batch of accused(of.sound.files, files, damagesIn(verdict)))
+        violations.push(`log verify: calls a batch bad that is whole: ${batch}\n${verdict.stdout}`)
   }
   for (const call of asked) {
     const name = `${call.inspect.summary} (${call.args.join(' ')})`

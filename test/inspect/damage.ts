@@ -42,6 +42,7 @@ const kinds: readonly Kind[] = [
     apply: (files, prng) => inContent(files, prng, 1, (bytes) => (bytes[0]! ^= 1 << below(prng, 8))),
   },
   { name: 'flips a bit of the header', apply: flipInHeader },
+  { name: 'flips bits all over', apply: flipAllOver },
   {
     name: 'turns over bytes',
     apply: (files, prng) =>
@@ -87,6 +88,17 @@ function inContent(
   change(bytes.subarray(at, at + length))
   files.set(path, bytes)
   return `${path} at ${at}, ${length} bytes`
+}
+
+/** As a disk goes: here and there. */
+function flipAllOver(files: Map<string, Buffer>, prng: Prng): string {
+  const path = pick(files, prng)
+  const bytes = Buffer.from(files.get(path)!)
+  const most = Math.max(1, contentEnd(bytes))
+  const places = Array.from({ length: Math.min(bytes.length, 2 + below(prng, 8)) }, () => below(prng, most))
+  for (const at of places) bytes[at]! ^= 1 << below(prng, 8)
+  files.set(path, bytes)
+  return `${path} at ${places.join(' ')}`
 }
 
 /** Few bytes, on which much depends: they would seldom be met by chance. */

@@ -1,5 +1,6 @@
 /** What is rescued from a damaged queue, against what its bytes say: a message whose envelope, recipients and data are as they were
  * must arrive; of one that does not, it must be told. `WAYBILL_DAMAGES=500` rescues from so many. */
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { logRescue } from '../../tools/commands/log-rescue.js'
 import { logVerify } from '../../tools/commands/log-verify.js'
-import { Anatomy, type Part, type TakenApart } from './anatomy.js'
+import { Anatomy, checkedOf, type Part, type TakenApart } from './anatomy.js'
 import { command } from './commanded.js'
 import { damage, type Damaged } from './damage.js'
 import { BytesThatCount, type DamageClass } from './damage-class.js'
@@ -82,8 +83,7 @@ function isWhole(part: Part, files: Files): boolean {
   const isSame = (path: string, from: number, to?: number): boolean =>
     files.get(path)?.subarray(from, to).equals(sound.files.get(path)!.subarray(from, to)) ?? false
   if (part.kind === 'spool') return isSame(part.path, 0)
-  const { path, at, bytes } = part.frame
-  return isSame(path, 0, 44) && isSame(path, at, at + 16 + bytes.readUIntLE(at + 4, 3))
+  return isSame(part.frame.path, 0, 44) && isSame(part.frame.path, ...checkedOf(part.frame))
 }
 
 const asFound = ({ envelope, owedCount }: TakenApart): Found => ({
@@ -140,7 +140,7 @@ test(`of ${damageCount} damaged queues all that is whole arrives in a sound one,
   expect(violations).toEqual([])
 }, 600_000)
 
-test('a rescued queue opens, and what was saved is delivered, with its data', async () => {
+test('a rescued queue opens, and what was saved is delivered, with its data, what was on hold when it is released', async () => {
   const flipped = Buffer.from(sound.files.get('lanes/3/data/000000000000.log')!)
   flipped[5000]! ^= 1
   const to = join(directory, 'new')
@@ -160,9 +160,21 @@ test('a rescued queue opens, and what was saved is delivered, with its data', as
     route: () => ({ transport: 'all', nexthop: 'everywhere' }),
   })
   try {
+    await queue.idle()
+    expect(subjects.size).toBe(33)
+    expect(await queue.release({ all: true })).toMatchObject({ messageCount: 3 })
     await expect.poll(() => subjects.size, { timeout: 30_000 }).toBe(36)
     expect([...subjects].every((subject) => /^Subject: message \d+$/.test(subject))).toBe(true)
   } finally {
     queue.crash()
   }
+})
+
+test('a new queue inside the old one is refused, and nothing is made of it', async () => {
+  const source = new MemoryDisk(sound.files, sound.directories)
+  const from = join(directory, 'queue')
+  const disk = (path: string): ReturnType<typeof nodeDisk> => (path === from ? source : nodeDisk(path))
+  const asked = command(logRescue, [from, '--to', join(from, 'new')], disk, sound.nowMs)
+  await expect(asked).rejects.toThrow('inside')
+  expect(existsSync(from)).toBe(false)
 })

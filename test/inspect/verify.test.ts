@@ -15,6 +15,7 @@ import {
 import { logVerify } from '../../tools/commands/log-verify.js'
 import { Anatomy, type TakenApart } from './anatomy.js'
 import { command } from './commanded.js'
+import { fixtureQueue, type Fixture } from './fixture-queue.js'
 import { frozenQueue } from './frozen-queue.js'
 import { MemoryDisk, type Files } from './memory-disk.js'
 
@@ -78,6 +79,105 @@ test('a commit that names another frame as the newest checkpoint is damage, alth
   }
   expect(await seal(segmentHeaderBytes)).toEqual([])
   expect(await seal(segmentHeaderBytes + 8)).toEqual([expect.stringMatching('a batch does not verify')])
+})
+
+/** Damages of the journal, with the places changed as told. */
+async function journalDamages(
+  subject: Fixture,
+  path: string,
+  change: (bytes: Buffer) => Buffer | void,
+): Promise<string[]> {
+  const bytes = Buffer.from(subject.files.get(path)!)
+  const files = new Map(subject.files).set(path, change(bytes) ?? bytes)
+  const disk = new MemoryDisk(files, subject.directories)
+  const { stdout } = await command(logVerify, [], () => disk, subject.nowMs)
+  return stdout.split('\n').filter((line) => line.startsWith('damage: journal'))
+}
+
+const current = await fixtureQueue('lanes')
+const apart = new Anatomy(current.files)
+const newestPath = apart.path(0, apart.newest)
+const batchAt = (index: number): readonly [number, number] => apart.batches(apart.newest)[index]!
+const flip = (bytes: Buffer, at: number): number => (bytes[at]! ^= 1)
+const toldAt = (from: number, to: number, what: string): string =>
+  expect.stringContaining(`segment ${apart.newest}, offset ${from}: ${what} (${to - from} bytes)`) as string
+const isOfBatches = (line: string): boolean => / do(es)? not verify \(/.test(line) && / batch/.test(line)
+
+test('each bad batch of a segment is told with its place, and none that verifies', async () => {
+  const [one, other] = [batchAt(3), batchAt(9)]
+  const lines = await journalDamages(current, newestPath, (bytes) => {
+    flip(bytes, one[0] + 20)
+    flip(bytes, other[0] + 20)
+  })
+  expect(lines.filter(isOfBatches)).toEqual([
+    toldAt(...one, 'a batch does not verify'),
+    toldAt(...other, 'a batch does not verify'),
+  ])
+})
+
+test('bad batches one behind the other are told as one stretch, and how many they are', async () => {
+  const lines = await journalDamages(current, newestPath, (bytes) => {
+    for (const index of [3, 4, 5]) flip(bytes, batchAt(index)[0] + 20)
+  })
+  expect(lines.filter(isOfBatches)).toEqual([toldAt(batchAt(3)[0], batchAt(5)[1], '3 batches do not verify')])
+})
+
+test('where commit frames are gone it is told up to the next one, and that there may be more batches', async () => {
+  const lines = await journalDamages(current, newestPath, (bytes) => {
+    bytes.fill(0, batchAt(3)[0] + 100, batchAt(5)[1])
+    flip(bytes, batchAt(9)[1] - 1)
+  })
+  expect(lines.filter(isOfBatches)).toEqual([
+    toldAt(batchAt(3)[0], batchAt(5)[1], 'a batch or more does not verify'),
+    toldAt(...batchAt(9), 'a batch or more does not verify'),
+  ])
+})
+
+test('a checkpoint that is gone with its batch makes none bad that names it', async () => {
+  const bytes = current.files.get(newestPath)!
+  const index = apart
+    .batches(apart.newest)
+    .findIndex(([from], i) => i > 0 && kindAt(bytes, from) === kinds.checkpoint)
+  const lines = await journalDamages(current, newestPath, (changed) => {
+    flip(changed, batchAt(index)[0] + 20)
+  })
+  expect(lines.filter(isOfBatches)).toEqual([toldAt(...batchAt(index), 'a batch does not verify')])
+})
+
+test('what is bad in a segment before the place where it is cut short is told too', async () => {
+  const lines = await journalDamages(current, newestPath, (bytes) => {
+    flip(bytes, batchAt(3)[0] + 20)
+    return bytes.subarray(0, batchAt(9)[0])
+  })
+  expect(lines.filter(isOfBatches)).toEqual([toldAt(...batchAt(3), 'a batch does not verify')])
+  expect(lines).toContainEqual(toldAt(batchAt(9)[0], apart.segmentBytes, 'the segment is cut short'))
+})
+
+test('a segment whose end no batch names any more may have had more, and that is told', async () => {
+  const single = await fixtureQueue('single')
+  const taken = new Anatomy(single.files)
+  const index = taken.indexes.find((i) => i >= taken.floor / taken.segmentBytes && i < taken.newest)!
+  const [, firstEnd] = taken.batches(index + 1)[0]!
+  const end = taken.batches(index).at(-1)![1]
+  const before = Buffer.from(single.files.get(taken.path(0, index))!)
+  before.fill(0, taken.batches(index).at(-1)![0], end)
+  const isUnknown = (line: string): boolean => line.includes('nothing tells any more')
+  const withFirst = (at: number): Promise<string[]> =>
+    journalDamages(
+      { ...single, files: new Map(single.files).set(taken.path(0, index), before) },
+      taken.path(0, index + 1),
+      (bytes) => void flip(bytes, at),
+    )
+  // Its commit frame names the end, though the batch does not verify.
+  const named = await withFirst(4096 + 20)
+  expect(named.filter(isUnknown)).toEqual([])
+  expect(named).toContainEqual(
+    expect.stringContaining(`segment ${index}, offset ${taken.batches(index).at(-1)![0]}`),
+  )
+  const unnamed = await withFirst(firstEnd - 1)
+  expect(unnamed.filter(isUnknown)).toEqual([
+    expect.stringContaining(`segment ${index}, offset ${taken.batches(index).at(-1)![0]}`),
+  ])
 })
 
 test('an id that was seen is always told, one that was not hardly ever', () => {

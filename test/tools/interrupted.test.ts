@@ -37,3 +37,36 @@ test.each(['mailq', 'log dump --log all', 'hold --all --dry-run'])(
     expect(await ended).toEqual([null, 'SIGINT'])
   },
 )
+
+/** With standard output closed by its reader. */
+async function unheard(
+  args: readonly string[],
+): Promise<{ readonly exitCode: number | null; readonly stderr: string }> {
+  child = spawn(process.execPath, [waybillPath, ...args], {
+    cwd: directory,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout!.destroy()
+  let stderr = ''
+  child.stderr!.on('data', (text: Buffer) => (stderr += text.toString()))
+  const [exitCode] = (await once(child, 'close')) as [number | null]
+  return { exitCode, stderr }
+}
+
+test('a verb whose reader goes away between two ids says that the others were left', async () => {
+  const { stdout } = await runWaybill(['mailq', '--queue', 'queue', '--json', '--limit', '3'], { directory })
+  const ids = Array.from(stdout.matchAll(/"queue_id":"([^"]+)"/g), ([, id]) => id!)
+  const { exitCode, stderr } = await unheard(['hold', '--queue', 'queue', ...ids])
+  expect([exitCode, stderr]).toEqual([1, 'waybill hold: stopped: 2 messages left as they were\n'])
+  const held = await runWaybill(['mailq', '--queue', 'queue', '--json', '--lane', 'hold'], { directory })
+  expect(held.stdout.trim().split('\n')).toHaveLength(1)
+})
+
+test('an id that is not there is a failure, also when nobody reads on', async () => {
+  const { exitCode } = await unheard(['delete', '--queue', 'queue', '--json', '1KE70EHG0VP3VPK4'])
+  expect(exitCode).toBe(1)
+})
+
+test('a queue that was made is made, also when nobody reads on', async () => {
+  expect(await unheard(['fill', '--queue', 'other', '--count', '1'])).toEqual({ exitCode: 0, stderr: '' })
+})

@@ -84,7 +84,8 @@ export function lineOf(error: unknown): string {
 export function wayOutOf(error: unknown, queue: string): string {
   if (!isWaybillError(error)) return ''
   if (error.code === 'QUEUE_CRASHED') return wayOutOf(error.cause, queue)
-  return error.code === 'LOG_CORRUPT'
-    ? `waybill: \`waybill log verify --queue ${queue}\` shows the damage, \`waybill log rescue ${queue} --to NEW\` copies what is whole to a new queue\n`
-    : ''
+  return error.code === 'LOG_CORRUPT' ? wayOutOfDamage(queue) : ''
 }
+
+export const wayOutOfDamage = (queue: string): string =>
+  `waybill: \`waybill log verify --queue ${queue}\` shows the damage, \`waybill log rescue ${queue} --to NEW\` copies what is whole to a new queue\n`

@@ -20,8 +20,7 @@ import { openQueue } from '../../src/queue/open.js'
 import { encodeCheckpoint, type LanePositions } from '../../src/record/checkpoint.js'
 import { lineOf, UsageError, type Arguments, type Command } from './command.js'
 import { BulkLane } from './bulk-lane.js'
-import { exits } from './inspection.js'
-import { processSurroundings, type Surroundings } from './output.js'
+import { print, processSurroundings, type Surroundings } from './output.js'
 import { Progress } from './progress.js'
 import { SyntheticMails, type SyntheticMail } from './synthetic-mail.js'
 import { parseBytes, parseCount, parseDurationOption } from './values.js'
@@ -79,10 +78,10 @@ async function run(args: Arguments, surroundings: Surroundings): Promise<number>
     progress.end()
   }
   if (plan.incoming > 0) await submitIncoming(surroundings.openDisk(path), path, plan, nowMs)
-  await surroundings.write(
+  return print(
     `${plan.count} deferred, ${plan.hold} on hold, ${plan.incoming} incoming in ${path}\n`,
+    surroundings,
   )
-  return exits.fine
 }
 
 function planOf(args: Arguments): Plan {

@@ -3,7 +3,16 @@
 import { isWaybillError } from '../../src/errors.js'
 import type { Finding, Report } from '../../src/inspect/finding.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
-import { lineOf, UsageError, type Arguments, type Command, type Option } from './command.js'
+import {
+  lineOf,
+  UsageError,
+  wayOutOf,
+  wayOutOfDamage,
+  type Arguments,
+  type Command,
+  type Option,
+} from './command.js'
+import { printable } from './mail-text.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from './output.js'
 import { Progress } from './progress.js'
 import { queueUsual } from './values.js'
@@ -86,7 +95,7 @@ async function run(
     if (isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'ENOTDIR')
       return noQueue(path, 'this is no directory', surroundings)
     if (!isWaybillError(error)) throw error
-    surroundings.complain(`waybill: ${lineOf(error)}\n`)
+    surroundings.complain(`waybill: ${lineOf(error)}\n${wayOutOf(error, path)}`)
     return exits.wrong
   } finally {
     disk.abandon()
@@ -101,13 +110,14 @@ function noQueue(path: string, reason: string, { complain }: Surroundings): numb
 /** Findings for standard error, of which a listing shows only the first. */
 const findingsShownMax = 10
 
-/** For commands whose output is something else: what was wrong, on standard error. */
-export function complainOf({ findings, surroundings }: Inspected): void {
+/** For commands whose output is something else: what was wrong, on standard error, and where to go from there. */
+export function complainOf({ findings, path, surroundings }: Inspected): void {
   const red = surroundings.complainsToTerminal ? ['\x1b[31m', '\x1b[0m'] : ['', '']
   for (const finding of findings.slice(0, findingsShownMax))
     surroundings.complain(`${red[0]}damage: ${sentenceOf(finding)}${red[1]}\n`)
   const more = findings.length - findingsShownMax
-  if (more > 0) surroundings.complain(`damage: ${more} more; \`waybill log verify\` lists all\n`)
+  if (more > 0) surroundings.complain(`damage: ${more} more\n`)
+  if (findings.length > 0) surroundings.complain(wayOutOfDamage(path))
 }
 
 export function sentenceOf({ log, segment, offsetBytes, bytes, reason, lost }: Finding): string {
@@ -116,5 +126,5 @@ export function sentenceOf({ log, segment, offsetBytes, bytes, reason, lost }: F
     ...(segment === undefined ? [] : [`segment ${segment}`]),
     ...(offsetBytes === undefined ? [] : [`offset ${offsetBytes}`]),
   ].join(', ')
-  return `${where}: ${reason}${bytes > 0 ? ` (${bytes} bytes)` : ''}; lost: ${lost}`
+  return printable(`${where}: ${reason}${bytes > 0 ? ` (${bytes} bytes)` : ''}; lost: ${lost}`)
 }

@@ -1,7 +1,11 @@
 /** `waybill log rescue DIR --to DIR`: everything that still verifies, into a new queue.
  * Invariant: the source is only read. Mail goes into the new queue by its front door, so each message is durable there when it is counted;
- * where damage took an outcome, the recipient counts as waiting: mail may come twice, but none is left behind that can be read. */
-import { isWaybillError, openQueue, type Queue } from '../../src/index.js'
+ * where damage took an outcome, the recipient counts as waiting: mail may come twice, but none is left behind that can be read. No message
+ * is saved twice, and what was on hold stays there. */
+import { resolve } from 'node:path'
+import { assert } from '../../src/base/assert.js'
+import { isWaybillError, openQueue, type Queue, type WaybillError } from '../../src/index.js'
+import { copiesIn } from '../../src/inspect/copies.js'
 import { findingOf, isDamage } from '../../src/inspect/finding.js'
 import { Messages } from '../../src/inspect/messages.js'
 import type { QueuedMessage } from '../../src/inspect/queued-message.js'
@@ -28,10 +32,10 @@ export const logRescue: InspectCommand = inspectCommand(
     operands: true,
     options: { ...jsonOption, to: { value: 'DIR', help: 'the new queue; empty, or not there yet' } },
     notes:
-      'Messages keep sender, waiting recipients and data; they get new ids, and their age counts from now. Held mail is not\n' +
-      'held any more. Recipients that failed before their sender was told are tried again. Stop the relay first: what it delivers\n' +
-      'meanwhile would be delivered again. What could not be saved is told message by message; one whose envelope is damaged has no\n' +
-      'name any more and is told as damage, with its place.',
+      'Messages keep sender, waiting recipients and data, and are held if they were; they get new ids, and their age counts from\n' +
+      'now. Recipients that failed before their sender was told are tried again. Stop the relay first: what it delivers meanwhile\n' +
+      'would be delivered again. What could not be saved is told message by message; one whose envelope is damaged has no name any\n' +
+      'more and is told as damage, with its place.',
     positionalQueue: true,
   },
   rescue,
@@ -51,6 +55,8 @@ async function rescue(inspected: Inspected): Promise<number> {
   const { directory, path, args, out, report, findings, progress, surroundings } = inspected
   const to = args.one('to')
   if (to === undefined) throw new UsageError('--to says where the new queue goes')
+  if (`${resolve(to)}/`.startsWith(`${resolve(path)}/`))
+    throw new UsageError(`${to} is inside the old queue, which is only read`)
   const disk = surroundings.openDisk(to)
   const there = (await disk.list('')).filter((name) => name !== 'lock')
   if (there.length > 0) throw new UsageError(`${to} is not empty: there is ${there[0] ?? ''}`)
@@ -60,6 +66,7 @@ async function rescue(inspected: Inspected): Promise<number> {
     report,
     onProgress: (done, all) => progress.show(done, all),
   })
+  const copies = await copiesIn(directory, snapshot)
   const tally: Tally = { saved: 0, recipients: 0, uncertain: 0, lost: [] }
   const { segmentBytes, laneSegmentBytes } = directory.header
   const queue = await openQueue(to, {
@@ -73,25 +80,44 @@ async function rescue(inspected: Inspected): Promise<number> {
     recipientCountMax: 1_000_000,
     disk,
   })
-  try {
-    for await (const batch of messages.batches()) {
-      const left = [...batch].reverse()
+  const saveAll = async (from: Messages, isHeld: boolean): Promise<void> => {
+    for await (const batch of from.batches()) {
+      const left = batch.filter(({ where }) => (where === 'hold') === isHeld).reverse()
       const save = async (): Promise<void> => {
         for (let message = left.pop(); message !== undefined; message = left.pop())
-          await saveMessage(message, messages, queue, tally, report)
+          await saveMessage(message, copies, messages, queue, tally, report)
       }
       await Promise.all(Array.from({ length: submittersMax }, save))
     }
+  }
+  try {
+    // First, while they are the only ones: so they are held again all at once. What does not verify is told by the second reading.
+    await saveAll(new Messages(directory, snapshot, { report: () => undefined, lane: 'hold' }), true)
+    if (tally.saved > 0) {
+      const { messageCount } = await queue.hold({ all: true })
+      assert(messageCount === tally.saved, 'what was on hold is on hold again')
+    }
+    await saveAll(messages, false)
   } finally {
     queue.crash()
   }
   progress.end()
   const { saved, recipients, uncertain, lost } = tally
+  const outcomesLost = snapshot.isDamaged || snapshot.findings.some(({ log }) => log === 'journal')
+  const { cutBytes } = snapshot.journal
   if (args.isSet('json')) {
     for (const { log, segment, offsetBytes, bytes, reason, lost: what } of findings)
       out.json({ damage: { log, segment, offset: offsetBytes, bytes, reason, lost: what } })
     for (const line of lost) out.json({ lost: line })
-    out.json({ saved, recipients, uncertain, lost: lost.length, damages: findings.length })
+    out.json({
+      saved,
+      recipients,
+      uncertain,
+      lost: lost.length,
+      damages: findings.length,
+      outcomes_lost: outcomesLost,
+      torn_tail_bytes: cutBytes,
+    })
   } else {
     for (const finding of findings) out.line(`damage: ${sentenceOf(finding)}`)
     for (const line of lost.slice(0, lostShownMax)) out.line(`not saved: ${printable(line)}`)
@@ -99,35 +125,62 @@ async function rescue(inspected: Inspected): Promise<number> {
     out.line(`${saved} messages with ${recipients} recipients saved from ${path} into ${to}`)
     if (uncertain > 0)
       out.line(`${uncertain} of them may have been delivered before: the record that would say so is damaged`)
+    if (outcomesLost)
+      out.line(
+        'the journal is damaged: what it told there of deliveries is lost, and mail that was delivered may be among this',
+      )
+    if (cutBytes > 0)
+      out.line(
+        `torn tail: ${cutBytes} bytes of a batch that was never settled are left out; normal after a crash`,
+      )
   }
   return lost.length > 0 ? exits.wrong : exits.fine
 }
 
+/** Of one that damage shows in several places the newest that can be read, when its turn comes. */
 async function saveMessage(
   message: QueuedMessage,
+  copies: ReadonlyMap<string, readonly QueuedMessage[]>,
   messages: Messages,
   queue: Queue,
   tally: Tally,
   report: Inspected['report'],
 ): Promise<void> {
+  const { id, sender } = message.envelope
+  const who = `${id} from <${sender}>`
+  const candidates = copies.get(id) ?? [message]
+  const [newest] = candidates
+  if (newest!.lane !== message.lane || newest!.at !== message.at) return
+  let trouble: WaybillError | undefined
+  for (const candidate of candidates)
+    try {
+      return await saveCopy(candidate, messages, queue, tally)
+    } catch (error) {
+      if (!isWaybillError(error)) throw error
+      if (isDamage(error)) report(findingOf(error, { log: candidate.log }, `message ${who}`))
+      trouble ??= error
+    }
+  tally.lost.push(`${who}: ${lineOf(trouble)}`)
+}
+
+/** @throws WaybillError when it cannot be read, or not be stored */
+async function saveCopy(
+  message: QueuedMessage,
+  messages: Messages,
+  queue: Queue,
+  tally: Tally,
+): Promise<void> {
   const { envelope } = message
-  const who = `${envelope.id} from <${envelope.sender}>`
-  try {
-    const waiting = await waitingAddresses(message, messages.content)
-    // Those that failed and of whom the sender was not told are tried again: so he will be.
-    const recipients = [...waiting, ...(await untoldFailures(message, messages))]
-    // All of them have their outcome, and only the record that ends the message is missing.
-    if (recipients.length === 0) return
-    const data = (await messages.content.data(message)) ?? refOf(message)
-    await queue.submit({ sender: envelope.sender, recipients, data, smtputf8: envelope.smtputf8 })
-    tally.saved++
-    tally.recipients += recipients.length
-    if (message.uncertain) tally.uncertain++
-  } catch (error) {
-    if (!isWaybillError(error)) throw error
-    if (isDamage(error)) report(findingOf(error, { log: message.log }, `message ${who}`))
-    tally.lost.push(`${who}: ${lineOf(error)}`)
-  }
+  const waiting = await waitingAddresses(message, messages.content)
+  // Those that failed and of whom the sender was not told are tried again: so he will be.
+  const recipients = [...waiting, ...(await untoldFailures(message, messages))]
+  // All of them have their outcome, and only the record that ends the message is missing.
+  if (recipients.length === 0) return
+  const data = (await messages.content.data(message)) ?? refOf(message)
+  await queue.submit({ sender: envelope.sender, recipients, data, smtputf8: envelope.smtputf8 })
+  tally.saved++
+  tally.recipients += recipients.length
+  if (message.uncertain) tally.uncertain++
 }
 
 async function untoldFailures(message: QueuedMessage, { content }: Messages): Promise<string[]> {

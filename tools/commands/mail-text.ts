@@ -78,6 +78,17 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 /** Without controls and marks that turn the direction of writing. */
 export const printable = (text: string): string => (plain.test(text) ? text : text.replace(unsafe, '?'))
 
+/** The same JSON without them: it escapes the controls of ASCII only, and a terminal obeys others. */
+export const escapedJson = (json: string): string =>
+  plain.test(json)
+    ? json
+    : json.replace(unsafe, (found) =>
+        Array.from(
+          { length: found.length },
+          (_, i) => `\\u${found.charCodeAt(i).toString(16).padStart(4, '0')}`,
+        ).join(''),
+      )
+
 /** Many lines, each of them printable. */
 export const printableLines = (text: string): string => text.split(/\r?\n/).map(printable).join('\n')
 

@@ -55,17 +55,19 @@ async function run<T>(
   const path = args.one('queue') ?? queueUsual
   const out = new Output(surroundings)
   const complain = (text: string): void => surroundings.complain(`waybill ${name}: ${text}\n`)
+  let exitCode: number = exits.fine
   try {
     const missing = await whyNoQueue(path, surroundings)
     if (missing !== undefined) {
       complain(`no queue at ${path}: ${missing}`)
       return exits.noQueue
     }
-    const exitCode = await operate({ path, args, out, surroundings, complain }, checked)
+    exitCode = await operate({ path, args, out, surroundings, complain }, checked)
     await out.flush()
     return exitCode
   } catch (error) {
-    if (error instanceof OutputClosed) return exits.fine
+    // What could not be done is not made good by nobody listening.
+    if (error instanceof OutputClosed) return exitCode
     if (!isWaybillError(error)) throw error
     complain(lineOf(error))
     surroundings.complain(wayOutOf(error, path))

@@ -1,8 +1,10 @@
 /** What a command writes, in pieces that a pipe can take.
  * Invariant: a reader that goes away (`| head`) ends the command quietly, and nothing else does: output that is cut short by a full disk
- * is a failure. A slow reader is waited for, so memory stays bounded. */
+ * is a failure. A slow reader is waited for, so memory stays bounded. What a terminal could take for an order leaves a program's output
+ * escaped, too: people look at that as well. */
 import type { Disk } from '../../src/disk/disk.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
+import { escapedJson } from './mail-text.js'
 
 /** What a command finds around it, so that a test can be around it instead. */
 export interface Surroundings {
@@ -43,7 +45,7 @@ export class Output {
   }
 
   json(value: unknown): void {
-    this.#piece += `${JSON.stringify(value)}\n`
+    this.#piece += `${escapedJson(JSON.stringify(value))}\n`
   }
 
   /** There is enough for a piece: `flush` should be awaited. */

@@ -76,7 +76,7 @@ async function show(inspected: Inspected): Promise<number> {
   progress.end()
   const nowMs = surroundings.nowMs()
   const sorted = [...rows.values()].sort((a, b) => order(a) - order(b))
-  const suffixBytes = snapshot.end - snapshot.suffix
+  const suffixBytes = Math.max(0, snapshot.end - snapshot.suffix)
   if (args.isSet('json')) {
     for (const row of sorted)
       out.json({

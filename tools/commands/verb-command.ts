@@ -9,6 +9,7 @@ import { exits, jsonOption } from './inspection.js'
 import { countText, listedJson, listedText } from './listed-message.js'
 import { operatingCommand, type Operating, type OperatingCommand } from './operating.js'
 import { openOperator, type Operator } from './operator.js'
+import { OutputClosed } from './output.js'
 import { RunningCount } from './running-count.js'
 import { selectorOptions, selectorsOf, selectorSynopsis } from './selector.js'
 
@@ -69,17 +70,31 @@ async function operate(
   try {
     let exitCode: number = exits.fine
     const isDry = operating.args.isSet('dry-run')
-    for (const selector of selectors) {
+    for (const [i, selector] of selectors.entries()) {
       const code = isDry
         ? await listed(definition, operating, operator, selector)
         : await done(definition, operating, operator, selector, requestFor(selector))
       exitCode = Math.max(exitCode, code)
-      if (!isDry && operating.surroundings.stopped.aborted) break
+      const left = selectors.length - i - 1
+      if (isDry || left === 0 || !(await isStopped(operating))) continue
+      operating.complain(`stopped: ${countText(left, 'message')} left as they were`)
+      return exits.wrong
     }
     return exitCode
   } finally {
     operator.close()
   }
+}
+
+/** By Ctrl-C, or because nobody reads on what is told. */
+async function isStopped({ out, surroundings }: Operating): Promise<boolean> {
+  try {
+    await out.flush()
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error
+    return true
+  }
+  return surroundings.stopped.aborted
 }
 
 async function listed(
@@ -137,7 +152,6 @@ async function done(
       by: operator.isRelay ? 'relay' : 'lock',
     })
   else if (selector.id === undefined || messageCount > 0) out.line(sentenceOf(definition, selector, outcome))
-  await out.flush()
   if (missedCount > 0)
     complain(`${countText(missedCount, 'message')} ended or moved on before it could be ${definition.done}`)
   if (failedCount > 0)
