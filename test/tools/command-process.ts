@@ -12,6 +12,8 @@ export interface Ended {
 export interface Surroundings {
   readonly directory: string
   readonly input?: string | Buffer
+  /** Its input stays open, for who answers what it asks. */
+  readonly keepsInput?: true
   readonly environment?: Readonly<Record<string, string>>
   /** Told of each piece of its output. */
   readonly onOutput?: (child: ChildProcess, stdout: string, stderr: string) => void
@@ -21,7 +23,7 @@ export interface Surroundings {
 export function runProgram(
   program: string,
   args: readonly string[],
-  { directory, input = '', environment = {}, onOutput }: Surroundings,
+  { directory, input = '', keepsInput, environment = {}, onOutput }: Surroundings,
 ): Promise<Ended> {
   const child = spawn(program, args, { cwd: directory, env: { ...process.env, ...environment } })
   let stdout = ''
@@ -35,7 +37,7 @@ export function runProgram(
     onOutput?.(child, stdout, stderr)
   })
   child.stdin.on('error', () => {})
-  child.stdin.end(input)
+  if (keepsInput !== true) child.stdin.end(input)
   return new Promise((resolve) => child.once('close', (exitCode) => resolve({ exitCode, stdout, stderr })))
 }
 

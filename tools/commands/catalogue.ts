@@ -15,6 +15,7 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: {
       serve: async () => (await import('./serve.js')).serve,
       sendmail: async () => (await import('./sendmail.js')).sendmail,
+      password: async () => (await import('./password.js')).password,
     },
   },
   {
