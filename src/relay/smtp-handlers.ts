@@ -23,11 +23,15 @@ export interface Client {
   readonly address: string
   /** As he says he is called. */
   readonly helo: string
+  /** As he has logged in, when he has. */
+  readonly user?: string
 }
 
-export const clientOf = ({ remoteAddress, hostNameAppearsAs }: SMTPServerSession): Client => ({
+export const clientOf = ({ remoteAddress, hostNameAppearsAs, user }: SMTPServerSession): Client => ({
   address: remoteAddress,
   helo: hostNameAppearsAs,
+  // What an embedder's own login leaves there may be anything.
+  ...(typeof user === 'string' ? { user } : undefined),
 })
 
 /** As much of a queue as a server needs. */

@@ -1,9 +1,11 @@
 /** SMTP in: a server that hands mail to a queue.
- * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks only: whoever else connects gets
- * `554 5.7.1` for each recipient. */
+ * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks and for who has logged in: whoever else connects
+ * gets `554 5.7.1` for each recipient. */
 import { hostname as machineName } from 'node:os'
 import type { SMTPServerSession } from 'smtp-server'
+import { clientNetwork } from './client-network.js'
 import { listening, type Listener } from './listening.js'
+import { Logins } from './logins.js'
 import {
   clientOf,
   ReplyError,
@@ -14,6 +16,7 @@ import {
 } from './smtp-handlers.js'
 import { SessionServer, type Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
+import { nameLengthMax, type Users } from './users.js'
 
 /** A client was told no. */
 export interface Refusal {
@@ -21,6 +24,8 @@ export interface Refusal {
   readonly sender: string | undefined
   /** The recipient that was refused; undefined: the sender, or the whole message. */
   readonly recipient: string | undefined
+  /** The name that he wanted to log in as, its beginning; undefined: he did not. */
+  readonly login: string | undefined
   /** What the client was told, its enhanced code first. */
   readonly reply: string
 }
@@ -36,14 +41,14 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly host: string
   /** 0 takes any free one. */
   readonly port: number
-  /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks only, for anywhere. */
+  /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks, and from who has logged in, for anywhere. */
   readonly purpose: 'local' | 'relay'
   /** Addresses or networks; this machine unless told: loopback, and who connects from the address that he connects to. */
   readonly trust?: readonly string[]
   /** Milliseconds that strangers wait for the greeting, 100 unless told; trusted clients never do. */
   readonly greetDelayMs?: number
-  /** Sessions at once of trusted clients, and as many of all others together; 500 unless told, more get 421. One that has left counts until it
-   * is decided what becomes of its message. */
+  /** Sessions at once of trusted clients and of who has logged in, and as many of all others together; 500 unless told, more get 421. One that
+   * has left counts until it is decided what becomes of its message. */
   readonly sessionsMax?: number
   /** Sessions at once of one address that is not trusted, of IPv6 one /64; 50 unless told, more get 421.
    * @see Postfix smtpd_client_connection_count_limit */
@@ -53,6 +58,8 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   readonly idleTimeoutMs?: number
   /** STARTTLS is offered only with one. */
   readonly tls?: Certificate
+  /** Who may log in, over TLS only, and is trusted then wherever he comes from; AUTH is offered only with them. */
+  readonly users?: Users
   /** What a sender, a recipient or a message was refused for; not what smtp-server refuses on its own, such as a SIZE too large. */
   readonly onRefusal?: (refusal: Refusal) => void
 }
@@ -60,10 +67,14 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
 /** Commands of sendmail's early days, to which smtp-server has answers. */
 const jokes = ['WIZ', 'SHELL', 'KILL']
 
+const wrongLogin = (): ReplyError =>
+  new ReplyError({ code: 535, enhanced: '5.7.8' }, 'wrong name or password')
+const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0' }, 'try again later')
+
 /** Resolves when the server answers. Who waits for a reply when it is closed gets none.
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<Listener> {
-  const { hostname = machineName(), purpose, tls } = options
+  const { hostname = machineName(), purpose, tls, users } = options
   const isListed = trustedNetworks(options.trust ?? loopbackNetworks)
   // 1. it listens on an address of the network  2. `sendmail` here connects to it, and comes from it  3. cron's mail is refused for good
   const isTrusted = ({ remoteAddress, localAddress }: Ends): boolean =>
@@ -72,12 +83,13 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   const greetDelayMs = options.greetDelayMs ?? 100
   const onError = options.onError ?? ((): void => {})
   const handlers = smtpHandlers(queue, { ...options, hostname })
+  const logins = new Logins(users ?? new Map())
 
   /** Tells of what is refused. */
   const telling =
     <Rest extends unknown[]>(
       session: SMTPServerSession,
-      recipient: string | undefined,
+      { recipient, login }: Partial<Pick<Refusal, 'recipient' | 'login'>>,
       done: (error?: Error | null, ...rest: Rest) => void,
     ) =>
     (error?: Error | null, ...rest: Rest): void => {
@@ -87,6 +99,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
           client: clientOf(session),
           sender: mailFrom === false ? undefined : mailFrom.address,
           recipient,
+          login,
           reply: error.message,
         })
       }
@@ -103,20 +116,41 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       rejectOversized: true,
       maxClients: options.sessionsMax ?? 500,
       socketTimeout: options.idleTimeoutMs ?? 300_000,
-      disabledCommands: [...jokes, 'AUTH', ...(tls === undefined ? ['STARTTLS'] : [])],
+      disabledCommands: [
+        ...jokes,
+        ...(users === undefined ? ['AUTH'] : []),
+        ...(tls === undefined ? ['STARTTLS'] : []),
+      ],
+      authMethods: ['PLAIN', 'LOGIN'],
+      authOptional: true,
       hideENHANCEDSTATUSCODES: false,
       disableReverseLookup: true,
       logger: false,
       onConnect: (_session, done) => done(),
-      onMailFrom: (sender, session, done) =>
-        handlers.onMailFrom(sender, session, telling(session, undefined, done)),
+      onAuth: ({ username = '', authzid = '', password }, session, done) => {
+        const told = telling(session, { login: username.slice(0, nameLengthMax) }, done)
+        // Nobody sends in the name of another.
+        const isItself = authzid === '' || authzid === username
+        logins.isRight(username, password ?? '', clientNetwork(session.remoteAddress)).then(
+          (isRight) => {
+            if (isRight === undefined) told(busyLogin())
+            else if (isRight && isItself) told(null, { user: username })
+            else told(wrongLogin())
+          },
+          (error: unknown) => {
+            onError(error instanceof Error ? error : new Error(String(error)))
+            told(busyLogin())
+          },
+        )
+      },
+      onMailFrom: (sender, session, done) => handlers.onMailFrom(sender, session, telling(session, {}, done)),
       onRcptTo: (recipient, session, done) => {
-        const told = telling(session, recipient.address, done)
-        if (purpose === 'relay' && !isTrusted(session)) {
+        const told = telling(session, { recipient: recipient.address }, done)
+        if (purpose === 'relay' && !isTrusted(session) && typeof session.user !== 'string') {
           told(new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied'))
         } else handlers.onRcptTo(recipient, session, told)
       },
-      onData: (source, session, done) => handlers.onData(source, session, telling(session, undefined, done)),
+      onData: (source, session, done) => handlers.onData(source, session, telling(session, {}, done)),
     },
     (ends) =>
       isTrusted(ends)

@@ -1,5 +1,6 @@
-/** smtp-server, with six things of ours: how long a client waits for the greeting, how many sessions he may have at once and how slow he
- * may be, answers for who has ended his side, replies that bring their own enhanced code, and a parser that handlers may answer at once.
+/** smtp-server, with seven things of ours: how long a client waits for the greeting, how many sessions he may have at once and how slow he
+ * may be, what a login changes, answers for who has ended his side, replies that bring their own enhanced code, and a parser that handlers
+ * may answer at once.
  * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
  * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
 import { randomBytes } from 'node:crypto'
@@ -7,9 +8,10 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
-import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { clientNetwork } from './client-network.js'
 import { ClientPace } from './client-pace.js'
+import { LoginSession } from './login-session.js'
 
 export interface Courtesy {
   /** Milliseconds before the greeting. */
@@ -64,17 +66,21 @@ class Parser extends SMTPStream {
  * @see Postfix smtpd_hard_error_limit */
 const refusalCountMax = 20
 
-class Session extends SMTPConnection {
+/** Wrong passwords of anybody, before he is turned away. */
+const wrongPasswordCountMax = 3
+
+class Session extends LoginSession {
   readonly #courtesyTo: CourtesyTo
-  /** All of the server whose socket is open, or whose message is undecided. */
+  /** All of the server whose socket is open, or whose message or password is undecided. */
   readonly #sessions: Set<Session>
-  /** Strangers and others do not take each other's place. */
+  /** Strangers and others do not take each other's place. Who has logged in is none any more. */
   #isStranger = false
   /** Of a stranger. */
   #network = ''
   #refusalCount = 0
+  #wrongPasswordCount = 0
   #replyCount = 0
-  /** Its message is with the handler, which has not said what becomes of it. */
+  /** Its message or password is with the handler, which has not said what becomes of it. */
   #isUndecided = false
   readonly #pace: ClientPace
 
@@ -114,20 +120,27 @@ class Session extends SMTPConnection {
 
   override init(): void {
     this._setListeners(() => {
-      const { maxClients: allMax = Infinity } = this._server.options
       const { greetDelayMs, sessionsMax } = this.#courtesyTo(this)
       this.#isStranger = sessionsMax < Infinity
       if (this.#isStranger) this.#network = clientNetwork(this.remoteAddress)
-      if (
-        this.#sessions.size > allMax &&
-        this.#count((other) => other.#isStranger === this.#isStranger) > allMax
-      )
-        this.#turnAway(`4.3.2 ${this.name} has too many sessions, try again later`)
+      if (this.#areTooMany()) this.#turnAway(this.#tooMany)
       else if (this.#isStranger && this.#count((other) => other.#network === this.#network) > sessionsMax)
         this.#turnAway(`4.7.0 ${this.name} has too many sessions from ${this.#network}, try again later`)
       else if (greetDelayMs === 0) this.connectionReady()
       else setTimeout(() => this.connectionReady(), greetDelayMs).unref()
     })
+  }
+
+  get #tooMany(): string {
+    return `4.3.2 ${this.name} has too many sessions, try again later`
+  }
+
+  /** Strangers, or others: as what this one is. */
+  #areTooMany(): boolean {
+    const { maxClients: allMax = Infinity } = this._server.options
+    return (
+      this.#sessions.size > allMax && this.#count((other) => other.#isStranger === this.#isStranger) > allMax
+    )
   }
 
   /** This one counts. Smtp-server forgets a session with its last reply and waits five seconds for the client's side:
@@ -150,7 +163,7 @@ class Session extends SMTPConnection {
     if (this._upgrading) socket.once('end', () => void (this._upgrading && socket.destroy()))
   }
 
-  /** A message holds the place of its session until it is decided, for it holds memory as long:
+  /** A message, or a password, holds the place of its session until it is decided, for it holds memory as long:
    *    // 1. the disk is busy  2. a client sends a message and leaves without waiting for the reply, and again, as fast as the network is
    *    // 3. no session is open, and all these messages wait */
   setUndecided(isUndecided: boolean): void {
@@ -194,8 +207,15 @@ class Session extends SMTPConnection {
     if (code === 354) this.#refusalCount = 0
     else if (code >= 400 && code !== 421 && ++this.#refusalCount > refusalCountMax && this.#isStranger)
       return this.#turnAway(`4.7.0 ${this.name} has refused too much, try again later`)
+    if (code === 235 && this.#isStranger) {
+      this.#isStranger = false
+      this.#network = ''
+      if (this.#areTooMany()) return this.#turnAway(this.#tooMany)
+    }
     const hasOwnCode = typeof data === 'string' && /^[245]\.\d{1,3}\.\d{1,3} /.test(data)
     super.send(code, data, hasOwnCode ? false : context)
+    if (code === 535 && ++this.#wrongPasswordCount >= wrongPasswordCountMax)
+      this.#turnAway(`4.7.0 ${this.name} has refused too many passwords`)
   }
 }
 
@@ -226,15 +246,10 @@ export class SessionServer extends SMTPServer {
     // 1. a client sends its message and ends its side, as `nc -N` does  2. Node ends ours  3. the message is durable, and 250 cannot be written
     super(Object.assign({ allowHalfOpen: true }, options))
     this.#courtesyTo = courtesyTo
-    const decided = this.onData.bind(this)
-    this.onData = (source, told, done) => {
-      const session = this.#sessionOf.get(told)
-      session?.setUndecided(true)
-      decided(source, told, (...decision) => {
-        session?.setUndecided(false)
-        done(...decision)
-      })
-    }
+    const onData = this.onData.bind(this)
+    this.onData = (source, told, done) => onData(source, told, this.#undecided(told, done))
+    const onAuth = this.onAuth.bind(this)
+    this.onAuth = (auth, told, done) => onAuth(auth, told, this.#undecided(told, done))
     let lookedAt = performance.now()
     const look = (): void => {
       const passedMs = performance.now() - lookedAt
@@ -243,6 +258,19 @@ export class SessionServer extends SMTPServer {
       for (const session of this.#sessions) session.look(passedMs, isBusy)
     }
     this.#looks = setInterval(look, Math.min(lookMsMost, requestMsOf(this) * lookShare)).unref()
+  }
+
+  /** Until the handler calls what this returns. */
+  #undecided<Decision extends unknown[]>(
+    told: object,
+    done: (...decision: Decision) => void,
+  ): (...decision: Decision) => void {
+    const session = this.#sessionOf.get(told)
+    session?.setUndecided(true)
+    return (...decision) => {
+      session?.setUndecided(false)
+      done(...decision)
+    }
   }
 
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {

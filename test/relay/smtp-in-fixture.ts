@@ -1,10 +1,13 @@
 /** A server before a queue that is only memory, and clients, all closed after the test. */
+import { once } from 'node:events'
 import type { Readable } from 'node:stream'
+import { connect, type TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
-import type { SubmitPort } from '../../src/relay/smtp-handlers.js'
+import type { Client, SubmitPort } from '../../src/relay/smtp-handlers.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { listenSmtp, type SmtpServerOptions } from '../../src/relay/smtp-in.js'
-import { rawClient, type RawClient } from './raw-client.js'
+import { certificate } from './certificate.js'
+import { clientOn, rawClient, type RawClient } from './raw-client.js'
 
 export interface Kept {
   readonly sender: string
@@ -12,6 +15,7 @@ export interface Kept {
   readonly data: Buffer
   readonly smtputf8: boolean
   readonly streamed: boolean
+  readonly client: Client
 }
 
 /** Keeps what is submitted in memory, after `before`. */
@@ -23,11 +27,11 @@ export function memoryQueue(
     kept: [] as Kept[],
     submitCount: 0,
     limits,
-    submit: async ({ data, ...envelope }: Parameters<SubmitPort['submit']>[0]) => {
+    submit: async ({ data, ...envelope }: Parameters<SubmitPort['submit']>[0], client: Client) => {
       queue.submitCount++
       await before()
       const whole = Buffer.isBuffer(data) ? data : await drained(data)
-      queue.kept.push({ ...envelope, data: whole, streamed: !Buffer.isBuffer(data) })
+      queue.kept.push({ ...envelope, data: whole, streamed: !Buffer.isBuffer(data), client })
       return { id: `q${queue.kept.length}` }
     },
   }
@@ -60,4 +64,13 @@ export async function connected(
   const client = await rawClient(listener.port, undefined, options)
   onTestFinished(() => client.destroy())
   return client
+}
+
+/** The session goes on encrypted, after `220`. */
+export async function encrypted({ socket }: RawClient): Promise<RawClient> {
+  socket.removeAllListeners('data')
+  const secure: TLSSocket = connect({ socket, ca: certificate.cert, host: 'localhost' })
+  await once(secure, 'secureConnect')
+  onTestFinished(() => void secure.destroy())
+  return clientOn(secure)
 }

@@ -1,20 +1,8 @@
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect, type TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { certificate } from './certificate.js'
-import type { RawClient } from './raw-client.js'
-import { clientOn, untilData } from './raw-client.js'
-import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
-
-/** The session goes on encrypted, after `220`. */
-async function encrypted({ socket }: RawClient): Promise<RawClient> {
-  socket.removeAllListeners('data')
-  const secure: TLSSocket = connect({ socket, ca: certificate.cert, host: 'localhost' })
-  await once(secure, 'secureConnect')
-  onTestFinished(() => void secure.destroy())
-  return clientOn(secure)
-}
+import { untilData } from './raw-client.js'
+import { connected, encrypted, listen, memoryQueue } from './smtp-in-fixture.js'
 
 test('with a certificate STARTTLS is offered, and what comes after it is encrypted', async () => {
   const queue = memoryQueue()

@@ -1,14 +1,21 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import type { PassThrough, Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SMTPServerOptions } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { SessionServer } from '../../src/relay/smtp-session.js'
+import { certificate } from './certificate.js'
 import { rawClient, type RawClient } from './raw-client.js'
+import { encrypted } from './smtp-in-fixture.js'
+import { base64 } from './users-fixture.js'
 
 /** A server that takes each client for who it is told. */
-async function clientsFrom(sessionsMax: number): Promise<(address: string) => Promise<RawClient>> {
+async function clientsFrom(
+  sessionsMax: number,
+  options: SMTPServerOptions = { hideSTARTTLS: true },
+): Promise<(address: string) => Promise<RawClient>> {
   const sessions = new SessionServer(
-    { authOptional: true, hideSTARTTLS: true, logger: false, disableReverseLookup: true },
+    { authOptional: true, logger: false, disableReverseLookup: true, ...options },
     () => ({
       greetDelayMs: 0,
       sessionsMax,
@@ -87,4 +94,26 @@ test('a client whose lines begin with dots is held back like any other while nob
   data!.on('data', (piece: Buffer) => (takenBytes += piece.length))
   expect(await client.reply()).toMatch(/^250 /)
   expect(takenBytes).toBe(3 * lineCount)
+})
+
+test('a client that leaves while its password is looked at holds its place until it is decided', async () => {
+  let decide: (() => void) | undefined
+  const from = await clientsFrom(1, {
+    ...certificate,
+    onAuth: (_auth, _session, done) => {
+      decide = () => done(null, { user: 'ada' })
+    },
+  })
+  const plain = await from('192.0.2.1')
+  await plain.reply()
+  await plain.say('EHLO c.example')
+  await plain.say('STARTTLS')
+  const client = await encrypted(plain)
+  await client.say('EHLO c.example')
+  client.send(`AUTH PLAIN ${base64('\0ada\0secret')}\r\n`)
+  await expect.poll(() => decide).toBeDefined()
+  plain.socket.resetAndDestroy()
+  for (let i = 0; i < 5; i++) expect(await (await from('192.0.2.1')).reply()).toMatch(/^421 4\.7\.0/)
+  decide!()
+  await expect.poll(async () => (await from('192.0.2.1')).reply()).toMatch(/^220/)
 })

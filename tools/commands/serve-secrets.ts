@@ -1,9 +1,10 @@
-/** Files that `serve` reads before it opens anything: what it shows to clients, and what it says to the relay.
+/** Files that `serve` reads before it opens anything: what it shows to clients, who of them may log in, and what it says to the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { Certificate } from '../../src/relay/smtp-in.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
+import { usersIn, type Users } from '../../src/relay/users.js'
 import { flagOf, lineOf, UsageError, type Arguments } from './command.js'
 
 /** @returns the first line of the file that `--relay-auth` names @throws UsageError */
@@ -33,6 +34,15 @@ export async function certificateOf(args: Arguments): Promise<Certificate | unde
     throw new UsageError(`--tls-cert and --tls-key: no certificate and its key: ${lineOf(error)}`)
   }
   return certificate
+}
+
+/** @returns those whom the file of `--auth` names @throws UsageError, WaybillError OPTION_INVALID */
+export async function usersOf(args: Arguments): Promise<Users | undefined> {
+  const path = args.one('auth')
+  if (path === undefined) return undefined
+  if (!args.isSet('tls-cert'))
+    throw new UsageError('--auth wants --tls-cert and --tls-key: passwords are taken over TLS only')
+  return usersIn(await textOf('auth', path), path)
 }
 
 async function textOf(option: string, path: string): Promise<string> {

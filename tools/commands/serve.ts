@@ -26,7 +26,7 @@ import { checkWays, maildirUsual, routeOf, transportOf } from './serve-delivery.
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { checkDirectory, tryPorts } from './serve-places.js'
-import { certificateOf, credentialsOf } from './serve-secrets.js'
+import { certificateOf, credentialsOf, usersOf } from './serve-secrets.js'
 import {
   formatEndpoint,
   listeningFile,
@@ -77,6 +77,10 @@ export const serve: Command = {
       help: 'offer STARTTLS with this certificate, PEM, with those between it and a root',
     },
     'tls-key': { value: 'FILE', help: 'its key, PEM' },
+    auth: {
+      value: 'FILE',
+      help: 'clients that log in as one of the users in FILE may relay too, from wherever they come; over TLS\nonly. A user is a line NAME:HASH, which `waybill password NAME` prints',
+    },
     hostname: { value: 'NAME', help: "what it calls itself (the machine's name)" },
     retry: {
       value: 'TIMES',
@@ -90,7 +94,10 @@ export const serve: Command = {
     },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
-    sessions: { value: 'N', help: 'trusted clients at once, and as many others (500)' },
+    sessions: {
+      value: 'N',
+      help: 'trusted clients, and who has logged in, at once, and as many others (500)',
+    },
     'sessions-per-client': { value: 'N', help: 'of one address that is not trusted, of IPv6 one /64 (50)' },
     'idle-timeout': {
       value: 'TIME',
@@ -115,8 +122,8 @@ export const serve: Command = {
     'It prints `listening on HOST:PORT` when it answers, and logs to standard error as JSON.\n' +
     'With --metrics it prints `metrics on http://HOST:PORT/metrics` before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
-    'Without --relay and --direct nothing leaves this machine. With them, only trusted networks may send: a client\n' +
-    'elsewhere gets `554 5.7.1` for each recipient, whatever --listen says.',
+    'Without --relay and --direct nothing leaves this machine. With them, only trusted networks and who has logged in\n' +
+    'may send: another client gets `554 5.7.1` for each recipient, whatever --listen says.',
   run,
 }
 
@@ -159,10 +166,12 @@ async function run(args: Arguments): Promise<number | undefined> {
   if (sizeBytesMax < 1 || sizeBytesMax > sizeBytesMost)
     throw new UsageError('--size-limit is from 1 to 2000M')
   const tls = await certificateOf(args)
+  const users = await usersOf(args)
   const server = {
     ...serverOf(args, settings),
     sizeBytesMax,
     ...(tls === undefined ? undefined : { tls }),
+    ...(users === undefined ? undefined : { users }),
   }
   const hasThread = parseYes(
     'smtp-thread',
