@@ -1,7 +1,9 @@
 /** Bugs of the engine that the crash hunt found, each with the run that showed it. */
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import type { DiskImage } from '../../src/sim/disk-image.js'
+import { copyImage } from '../../src/sim/copy.js'
+import type { CrashState } from '../../src/sim/crash-states.js'
+import { DiskImage } from '../../src/sim/disk-image.js'
 import { exhaust } from '../../src/sim/exhaustive.js'
 import { failEach } from '../../src/sim/failing.js'
 import { crashes } from '../../src/sim/hunt.js'
@@ -186,4 +188,52 @@ test('no attempt begins while the outcomes of others wait for room', async () =>
 test('no room is made in a lane that is on its way out', async () => {
   const { findings } = await randomRun({ seed: 1929, op: 97 })
   expect(lines(findings)).toEqual([])
+})
+
+test('directories whose names no sync has brought to the disk are made again, before mail is accepted', async () => {
+  for (const [errno, op] of [
+    ['EIO', 10],
+    ['EIO', 11],
+    ['ENOSPC', 5],
+  ] as const) {
+    const { findings } = await failEach(everything, {
+      seed: 1,
+      order: 'fifo',
+      errno,
+      powerEvery: 10,
+      more: afterwards,
+      op,
+    })
+    expect(lines(findings)).toEqual([])
+  }
+})
+
+test('a queue that never had mail opens, whatever a failed sync and a power loss bring back of what was taken away', async () => {
+  const common = { seed: 1, order: 'fifo', workload: everything, mayCrash: true } as const
+  const powerLossAt = async (op: number, image: DiskImage): Promise<readonly CrashState[]> => {
+    let states: readonly CrashState[] = []
+    const life = new QueueLife({
+      ...common,
+      model: new QueueModel(),
+      image: copyImage(image).image,
+      onOperation: ({ disk, world }, { n }) => {
+        if (n !== op) return
+        states = [...disk.crashStates({ exhaustiveUnitsMax: 2, randomStates: 2, statesMax: 6 })]
+        world.stop()
+      },
+    })
+    await life.open()
+    return states
+  }
+  const faults = [{ at: 1, errno: 'EIO', kinds: ['syncDirectory'] }] as const
+  for (const unfinished of await powerLossAt(21, new DiskImage())) {
+    const second = new QueueLife({ ...common, model: new QueueModel(), image: unfinished.image, faults })
+    await second.open()
+    for (let op = 8; op <= 22; op++)
+      for (const { image } of await powerLossAt(op, second.disk.image)) {
+        const model = new QueueModel()
+        await new QueueLife({ ...common, mayCrash: false, model, image }).open()
+        expect(model.violations).toEqual([])
+      }
+  }
 })
