@@ -1,6 +1,7 @@
 /** Bugs of the engine that the crash hunt found, each with the run that showed it. */
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
+import { aftermath, runToEnd } from '../../src/sim/aftermath.js'
 import { copyImage } from '../../src/sim/copy.js'
 import type { CrashState } from '../../src/sim/crash-states.js'
 import { DiskImage } from '../../src/sim/disk-image.js'
@@ -236,4 +237,31 @@ test('a queue that never had mail opens, whatever a failed sync and a power loss
         expect(model.violations).toEqual([])
       }
   }
+})
+
+test('a batch is not written again that has left the memory of the kernel since a start found it', async () => {
+  const faults = [{ at: 5, errno: 'EIO', kinds: ['writeSynced'], effect: 'all' }] as const
+  for (const seed of [1, 2, 3])
+    for (let drop = 14; drop <= 20; drop++) {
+      const model = new QueueModel()
+      const common = { workload: everything, model, mayCrash: true } as const
+      const first = new QueueLife({ ...common, seed, order: 'fifo', faults })
+      await runToEnd(first, everything)
+      const second = new QueueLife({
+        ...common,
+        seed,
+        order: 'seeded',
+        image: first.disk.image,
+        wallStartMs: first.endedAtMs + 1,
+        onOperation: ({ disk }, { n }) => {
+          if (n === drop) disk.image.dropClean()
+        },
+      })
+      await runToEnd(second, { ...everything, steps: afterwards })
+      if (second.ended === undefined) second.queue!.crash()
+      const { image } = second.disk
+      const wallMs = second.world.clock.wallMs() + 1
+      await aftermath({ seed, order: 'fifo', workload: everything, model, image, wallMs })
+      expect(model.violations).toEqual([])
+    }
 })
