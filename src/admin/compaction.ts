@@ -9,15 +9,16 @@ import type { Parts } from '../engine/parts.js'
 import { Stretch, trustedEndOf } from '../engine/waiting.js'
 import { isWaybillError } from '../errors.js'
 import type { Lane } from '../lane/lane.js'
-import { decodeEnvelope, type Envelope } from '../record/envelope.js'
+import { bytesBeside, decodeEnvelope } from '../record/envelope.js'
 import { classAt, frameBytes, kindAt, kinds, payloadAt } from '../record/frame.js'
 import { goThrough } from './pass.js'
 import { Tally } from './tally.js'
 
 /** Less than so many segments, envelopes and data together, are left alone. */
 const segmentsMin = 2
-/** What a message takes beside its data, hardly more: a block of its own when it was put on hold alone, because a checkpoint pads. */
-const envelopeBytesMost = 64 * 1024
+/** What a message takes beside its data, mostly: a block of its own when it was put on hold alone, because a checkpoint pads. One with
+ * thousands of recipients takes more: the lane knows the largest that was marked in this life. */
+const envelopeBytesUsual = 64 * 1024
 
 const order: Order = { kind: 'move', lane: 'hold', changes: {} }
 const underWay = new WeakMap<OpenedEngine, AbortController>()
@@ -60,7 +61,8 @@ async function isWorthIt(opened: OpenedEngine): Promise<boolean> {
   const bytes = spanBytes(lanes.hold)
   if (bytes < segmentsMin * lanes.hold.logs!.envelopes.files.grid.segmentBytes) return false
   const markCount = lanes.hold.marks.count
-  if (2 * markCount * (envelopeBytesMost + frameBytes(options.inlineBytesMax)) < bytes) return false
+  const usualBytes = envelopeBytesUsual + frameBytes(options.inlineBytesMax)
+  if (2 * markCount * Math.max(usualBytes, lanes.hold.markedBytesMax) < bytes) return false
   const seenCount = marksSeen.get(opened) ?? 0
   if (seenCount <= markCount && markCount < 2 * seenCount) return false
   // It needs room before it makes any: the last of it is for those who delete.
@@ -100,7 +102,3 @@ async function waitingBytesOf(parts: Parts): Promise<number> {
   }
   return waitingBytes
 }
-
-/** Of the frames of its recipients, which stand before the envelope, and of its data in the lane. */
-const bytesBeside = ({ recipientFrames, data, dataBytes }: Envelope): number =>
-  (recipientFrames[0] ?? 0) + (data.kind === 'lane' ? frameBytes(dataBytes) : 0)

@@ -6,7 +6,7 @@ import type { ActiveMessage } from '../active/active-message.js'
 import { nowhere, position, type Position } from '../base/position.js'
 import type { Ranges } from '../base/ranges.js'
 import { incomingLane, type Lane, type LaneLogs } from '../lane/lane.js'
-import type { DataPlace } from '../record/envelope.js'
+import { bytesBeside, type DataPlace } from '../record/envelope.js'
 import { encodeFinish, writeFinish } from '../record/finish.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { encodeReplaced } from '../record/replaced.js'
@@ -187,10 +187,11 @@ export class Ending {
   /** What waits is started out of order, in the group that ends it. */
   #start(message: ActiveMessage, timeMs: number): void {
     const { journal, lanes, active } = this.#parts
-    const { place } = message
+    const { place, envelope } = message
     const lane = lanes.get(place.lane)
     message.start = journal.append(kinds.start, place.lane, timeMs, startOf(message))
     lane.marks.add(place.position)
+    lane.markedBytesMax = Math.max(lane.markedBytesMax, place.bytes + bytesBeside(envelope))
     lane.namedAt = message.start
     active.add(message)
     hold(this.#parts, message)

@@ -1,29 +1,33 @@
 /** A directory becomes a queue: its directories, then the header that says so.
- * Invariant: what a making left behind that never got as far as a durable batch is removed and made again, for the names may be
- * in the page cache only:
- *    // 1. queue.json renamed, sync of the directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no queue */
+ * Invariant: what a making left behind that never got as far as a durable batch is taken away and made again, every name of it, for the
+ * names may be in the page cache only, and no later sync brings a name to the disk that the kernel calls clean:
+ *    // 1. queue.json renamed, sync of the directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no queue
+ *    // 1. journal/ made, sync of the directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no journal */
 import type { Disk } from '../disk/disk.js'
 import { WaybillError } from '../errors.js'
 import { journalDirectory } from '../log/journal.js'
 import { formatVersion, segmentIndexOf } from '../log/segment.js'
-import { queueHeaderName, writeQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
+import { writeQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
 import { lanesDirectory, spoolDirectory } from '../recovery/queue-paths.js'
 
 const directories = [journalDirectory, lanesDirectory, spoolDirectory]
 
+/** What is there of it is empty: readQueueHeader and unmakeQueue have seen to that. */
 export async function makeQueue(
   disk: Disk,
   segmentBytes: number,
   laneSegmentBytes: number,
 ): Promise<QueueHeader> {
-  for (const directory of directories) await disk.makeDirectory(directory)
+  const names = await disk.list('')
+  for (const directory of directories) await makeAnew(disk, directory, names)
   await disk.syncDirectory('')
   const header = { format: formatVersion, segmentBytes, laneSegmentBytes }
-  await writeQueueHeader(disk, header)
+  await writeQueueHeader(disk, header, names)
   return header
 }
 
-/** Takes away a queue in which no batch was ever durable.
+/** Empties a queue in which no batch was ever durable. Its header stays until the new one replaces it: without one, it would not open when a
+ * power loss has brought back what was taken away.
  * @throws WaybillError LOG_CORRUPT when there are signs that it was used, so that its journal must be missing */
 export async function unmakeQueue(disk: Disk): Promise<void> {
   const hasSegment = (await disk.list(journalDirectory)).some((name) => segmentIndexOf(name) !== undefined)
@@ -39,17 +43,20 @@ export async function unmakeQueue(disk: Disk): Promise<void> {
     }
     await disk.removeDirectory(`${lanesDirectory}/${lane}`)
   }
-  if (lanes.length > 0) await disk.syncDirectory(lanesDirectory)
-  // 1. queue.json unlinked  2. power loss takes that, and not the unlinks before it  3. spool files without a journal, or lanes
-  // without a header: neither opens. So what is inside goes first, for certain.
-  for (const directory of [spoolDirectory, journalDirectory]) {
-    const names = await disk.list(directory)
-    for (const name of names) await disk.unlink(`${directory}/${name}`)
-    if (names.length > 0) await disk.syncDirectory(directory)
-  }
-  await disk.unlink(queueHeaderName)
   const there = await disk.list('')
-  for (const directory of directories) if (there.includes(directory)) await disk.removeDirectory(directory)
+  // 1. spool file unlinked  2. segments unlinked  3. power loss takes the first only: a spool file without a journal, which does not open.
+  // So the spool is empty for certain before the journal is.
+  for (const directory of [spoolDirectory, journalDirectory]) {
+    for (const name of await disk.list(directory)) await disk.unlink(`${directory}/${name}`)
+    await makeAnew(disk, directory, there)
+    await disk.syncDirectory('')
+  }
+}
+
+/** Makes a directory that is empty, or is not there. @param names of the queue's directory */
+async function makeAnew(disk: Disk, directory: string, names: readonly string[]): Promise<void> {
+  if (names.includes(directory)) await disk.removeDirectory(directory)
+  await disk.makeDirectory(directory)
 }
 
 const journalMissing = (path: string): WaybillError =>

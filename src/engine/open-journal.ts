@@ -8,6 +8,7 @@ import type { Garbage } from '../garbage/garbage.js'
 import { Journal, journalDirectory } from '../log/journal.js'
 import { journalLog, JournalWriter, type JournalWriterOptions } from '../log/journal-writer.js'
 import { SegmentFiles } from '../log/segment-files.js'
+import { isWhole, type ScannedSegment } from '../log/segment-scan.js'
 import { reserveSpares, SegmentPool } from '../log/segment-pool.js'
 import { SegmentGrid, segmentHeaderBytes, segmentName } from '../log/segment.js'
 import type { JournalTail } from '../recovery/journal-tail.js'
@@ -96,7 +97,11 @@ export async function openJournal(
 
 /** The page cache may show a batch that a failed sync of an earlier life never brought to the disk. Written again, same bytes,
  * and synced, it is durable; those before it are, because it was written after they were synced.
- *    // 1. batch written, sync fails  2. restart in the same boot reads it from memory  3. mail delivered  4. power loss: never there */
+ *    // 1. batch written, sync fails  2. restart in the same boot reads it from memory  3. mail delivered  4. power loss: never there
+ * The bytes that are written are those that are looked at here: the cache may have been emptied since the tail was found.
+ *    // 1. batch written, sync fails  2. restart finds it in memory  3. memory runs short, the page goes  4. what the disk holds is written
+ *    // again, and the next segment names an end that no batch has: no later life opens
+ * @throws WaybillError DISK_FAILED when it is not there any more: the next start finds the end that the disk has */
 async function rewriteLastBatch(
   { disk }: EngineOptions,
   files: SegmentFiles,
@@ -105,8 +110,17 @@ async function rewriteLastBatch(
   if (tail.lastBatch === undefined) return
   const { offsetBytes, bytes } = tail.lastBatch
   const batch = Buffer.allocUnsafe(bytes)
+  const inMemory: ScannedSegment['file'] = {
+    read: async (into, position) => batch.copy(into, 0, position - offsetBytes),
+  }
   const path = `${journalDirectory}/${segmentName(tail.index)}`
-  await files.with(tail.index, ({ file }) => file.read(batch, offsetBytes))
+  const isThere = await files.with(tail.index, async ({ file, seed, header }) => {
+    await file.read(batch, offsetBytes)
+    const segment = { file: inMemory, seed, header }
+    return isWhole(segment, { start: offsetBytes, end: offsetBytes + bytes })
+  })
+  if (!isThere)
+    throw new WaybillError('DISK_FAILED', 'the last batch is not what was read a moment ago', { path })
   const file = await disk.open(path, 'synced')
   await file.write(batch, offsetBytes)
   await file.close()

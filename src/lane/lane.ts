@@ -48,6 +48,8 @@ export class Lane {
   isDataHeld = false
   /** Those who read it, or are about to append to it: it stays in the table. */
   userCount = 0
+  /** What the largest message takes that a verb has marked in this life, its data included, bytes. */
+  markedBytesMax = 0
   /** A checkpoint was captured that does not name it any more: it is empty, and goes when that is durable. */
   isRetired = false
   /** How far the wall clock is known to have been set back, milliseconds, and the time of the envelope that showed it. */

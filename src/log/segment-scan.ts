@@ -167,7 +167,10 @@ function foundAt(window: Buffer, at: number, base: number, end: number): FoundCo
 }
 
 /** Does the batch of a commit verify, every frame of it? */
-export async function isWhole(segment: ScannedSegment, { start, end }: FoundCommit): Promise<boolean> {
+export async function isWhole(
+  segment: ScannedSegment,
+  { start, end }: Pick<FoundCommit, 'start' | 'end'>,
+): Promise<boolean> {
   const { last } = await scanBatches(segment, end, () => undefined, 1, start)
   return last?.end === end
 }

@@ -3,6 +3,7 @@
 import type { MessageId } from '../base/message-id.js'
 import { nowhere, position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
+import { frameBytes } from './frame.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
 import { payload } from './payload-writer.js'
@@ -70,6 +71,10 @@ export const untouched: Pick<
   route: undefined,
   requeues: 0,
 }
+
+/** What a message takes in its lane beside the frame of its envelope: the frames of its recipients, which stand before it, and its data. */
+export const bytesBeside = ({ recipientFrames, data, dataBytes }: Envelope): number =>
+  (recipientFrames[0] ?? 0) + (data.kind === 'lane' ? frameBytes(dataBytes) : 0)
 
 const smtputf8Flag = 1
 const placeCodes = ['before', 'lane', 'spool', 'ref'] as const

@@ -43,8 +43,13 @@ export async function readQueueHeader(disk: Disk): Promise<QueueHeader | undefin
   return undefined
 }
 
-export async function writeQueueHeader(disk: Disk, header: QueueHeader): Promise<void> {
-  if ((await disk.list('')).includes(unfinishedName)) await disk.unlink(unfinishedName)
+/** @param names in the queue's directory */
+export async function writeQueueHeader(
+  disk: Disk,
+  header: QueueHeader,
+  names: readonly string[],
+): Promise<void> {
+  if (names.includes(unfinishedName)) await disk.unlink(unfinishedName)
   const file = await disk.open(unfinishedName, 'create')
   await file.write(Buffer.from(`${JSON.stringify(header)}\n`), 0)
   await file.sync()

@@ -147,6 +147,11 @@ export class DiskImage {
     }
   }
 
+  /** The kernel drops from its memory what it calls clean, of all files. */
+  dropClean(): void {
+    for (const node of this.#nodes()) if (node.kind === 'file') node.dropClean()
+  }
+
   /** Everything that has a name now, parents first. */
   *walk(directory: SimDirectory = this.root, prefix = ''): Generator<[path: string, node: SimNode]> {
     for (const [name, node] of directory.names) {

@@ -9,7 +9,7 @@ import type { Fault } from './faults.js'
 import type { Operation, OperationKind } from './operation.js'
 import { QueueLife } from './queue-life.js'
 import { QueueModel } from './queue-model.js'
-import type { Workload } from './workload.js'
+import type { Step, Workload } from './workload.js'
 
 export interface FailOptions {
   readonly seed: number
@@ -19,6 +19,8 @@ export interface FailOptions {
   readonly effect?: NonNullable<Fault['effect']>
   /** Of the life after the failure each so-manieth operation is a power loss; 0: none. */
   readonly powerEvery: number
+  /** Submitted in the life after the failure. */
+  readonly more?: readonly Step[]
   /** Stop at the first violation. */
   readonly untilFirst?: boolean
   /** Only the failure of this call, counted among those that can fail so. */
@@ -60,7 +62,7 @@ async function failAt(
   op: number,
   result: HuntResult,
 ): Promise<void> {
-  const { seed, order, errno, powerEvery } = options
+  const { seed, order, errno, powerEvery, more = [] } = options
   const model = new QueueModel()
   let failed: Operation | undefined
   let count = 0
@@ -88,6 +90,7 @@ async function failAt(
     model: model.copy(),
     image: life.disk.image,
     wallMs: life.endedAtMs + 1,
+    more,
     onOperation: (current, call) => {
       if (powerEvery > 0 && call.n % powerEvery === op % powerEvery)
         points.push(crashPoint(current, call, { seed: op, statesMax: powerStatesMax, exhaustiveUnitsMax: 0 }))

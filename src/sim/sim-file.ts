@@ -114,6 +114,14 @@ export class SimFile {
     this.pending = this.pending.map((entry) => (entry.seq <= seq ? { ...entry, clean: true } : entry))
   }
 
+  /** The kernel needs the memory: pages that it calls clean are read from the device again, whatever that holds. */
+  dropClean(): void {
+    if (!this.pending.some(({ clean }) => clean)) return
+    this.pending = this.pending.filter(({ clean }) => !clean)
+    this.cached = this.durable.share()
+    for (const entry of this.pending) this.cached = applied(this.cached, entry)
+  }
+
   /** Changes what the device holds, and what the kernel read of it: rot, or a test's own hand. */
   damage(bytes: Buffer, position: number): void {
     this.cached = this.cached.patch(bytes, position)

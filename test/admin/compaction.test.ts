@@ -86,6 +86,23 @@ test('data that is held by one message of many goes, though the envelopes are fe
   })
 })
 
+test('envelopes with thousands of recipients go as well, though they are few', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ ...patient, segmentBytes: 4_194_304, laneSegmentBytes: 1_048_576 })
+    const recipients = Array.from(
+      { length: 12_000 },
+      (_, i) => `a-recipient-with-the-number-${i}@example.net`,
+    )
+    const ids: string[] = []
+    for (let i = 0; i < 20; i++) {
+      const { id } = await queue.submit({ ...submission(), recipients, sender: keepOne(i) })
+      await queue.hold({ id })
+      ids.push(id)
+    }
+    expect(await deleteAllButFirst(stage)).toEqual(ids.slice(0, 1))
+  })
+})
+
 test('data goes also when the message that stays has its own in a file', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open(patient)

@@ -3,12 +3,18 @@
 import { expect, test } from 'vitest'
 import { failEach } from '../../src/sim/failing.js'
 import { lines } from './fixture.js'
-import { carried, everything, inOneLog } from '../../src/sim/small-workloads.js'
+import { afterwards, carried, everything, inOneLog } from '../../src/sim/small-workloads.js'
 
 for (const errno of ['EIO', 'ENOSPC', 'SHORT'] as const)
   for (const workload of [everything, carried, inOneLog(everything)])
     test(`any call of '${workload.name}' may fail with ${errno}`, async () => {
-      const result = await failEach(workload, { seed: 1, order: 'fifo', errno, powerEvery: 120 })
+      const result = await failEach(workload, {
+        seed: 1,
+        order: 'fifo',
+        errno,
+        powerEvery: 120,
+        more: afterwards,
+      })
       expect(lines(result.findings)).toEqual([])
       expect(result.crashCount).toBeGreaterThan(result.operationCount)
     })

@@ -1,7 +1,10 @@
 /** Bugs of the engine that the crash hunt found, each with the run that showed it. */
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import type { DiskImage } from '../../src/sim/disk-image.js'
+import { aftermath, runToEnd } from '../../src/sim/aftermath.js'
+import { copyImage } from '../../src/sim/copy.js'
+import type { CrashState } from '../../src/sim/crash-states.js'
+import { DiskImage } from '../../src/sim/disk-image.js'
 import { exhaust } from '../../src/sim/exhaustive.js'
 import { failEach } from '../../src/sim/failing.js'
 import { crashes } from '../../src/sim/hunt.js'
@@ -186,4 +189,79 @@ test('no attempt begins while the outcomes of others wait for room', async () =>
 test('no room is made in a lane that is on its way out', async () => {
   const { findings } = await randomRun({ seed: 1929, op: 97 })
   expect(lines(findings)).toEqual([])
+})
+
+test('directories whose names no sync has brought to the disk are made again, before mail is accepted', async () => {
+  for (const [errno, op] of [
+    ['EIO', 10],
+    ['EIO', 11],
+    ['ENOSPC', 5],
+  ] as const) {
+    const { findings } = await failEach(everything, {
+      seed: 1,
+      order: 'fifo',
+      errno,
+      powerEvery: 10,
+      more: afterwards,
+      op,
+    })
+    expect(lines(findings)).toEqual([])
+  }
+})
+
+test('a queue that never had mail opens, whatever a failed sync and a power loss bring back of what was taken away', async () => {
+  const common = { seed: 1, order: 'fifo', workload: everything, mayCrash: true } as const
+  const powerLossAt = async (op: number, image: DiskImage): Promise<readonly CrashState[]> => {
+    let states: readonly CrashState[] = []
+    const life = new QueueLife({
+      ...common,
+      model: new QueueModel(),
+      image: copyImage(image).image,
+      onOperation: ({ disk, world }, { n }) => {
+        if (n !== op) return
+        states = [...disk.crashStates({ exhaustiveUnitsMax: 2, randomStates: 2, statesMax: 6 })]
+        world.stop()
+      },
+    })
+    await life.open()
+    return states
+  }
+  const faults = [{ at: 1, errno: 'EIO', kinds: ['syncDirectory'] }] as const
+  for (const unfinished of await powerLossAt(21, new DiskImage())) {
+    const second = new QueueLife({ ...common, model: new QueueModel(), image: unfinished.image, faults })
+    await second.open()
+    for (let op = 8; op <= 22; op++)
+      for (const { image } of await powerLossAt(op, second.disk.image)) {
+        const model = new QueueModel()
+        await new QueueLife({ ...common, mayCrash: false, model, image }).open()
+        expect(model.violations).toEqual([])
+      }
+  }
+})
+
+test('a batch is not written again that has left the memory of the kernel since a start found it', async () => {
+  const faults = [{ at: 5, errno: 'EIO', kinds: ['writeSynced'], effect: 'all' }] as const
+  for (const seed of [1, 2, 3])
+    for (let drop = 14; drop <= 20; drop++) {
+      const model = new QueueModel()
+      const common = { workload: everything, model, mayCrash: true } as const
+      const first = new QueueLife({ ...common, seed, order: 'fifo', faults })
+      await runToEnd(first, everything)
+      const second = new QueueLife({
+        ...common,
+        seed,
+        order: 'seeded',
+        image: first.disk.image,
+        wallStartMs: first.endedAtMs + 1,
+        onOperation: ({ disk }, { n }) => {
+          if (n === drop) disk.image.dropClean()
+        },
+      })
+      await runToEnd(second, { ...everything, steps: afterwards })
+      if (second.ended === undefined) second.queue!.crash()
+      const { image } = second.disk
+      const wallMs = second.world.clock.wallMs() + 1
+      await aftermath({ seed, order: 'fifo', workload: everything, model, image, wallMs })
+      expect(model.violations).toEqual([])
+    }
 })

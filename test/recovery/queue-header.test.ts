@@ -26,7 +26,7 @@ const readAfter = (
 test('a header that was written is read back, whatever was left of an earlier try', async () => {
   const read = await on(async (disk) => {
     await write(disk, 'queue.json.new', Buffer.from('{"for'))
-    await writeQueueHeader(disk, header)
+    await writeQueueHeader(disk, header, await disk.list(''))
     return readQueueHeader(disk)
   })
   expect(read).toEqual(header)
@@ -39,7 +39,7 @@ test('after a crash at any call of the writing, the header is whole or not there
     observer: { before: () => states.push(...disk.crashStates(), ...disk.killStates()) },
   })
   const states: { readonly image: SimDisk['image'] }[] = []
-  await world.settle(writeQueueHeader(disk, header))
+  await world.settle(writeQueueHeader(disk, header, []))
   for (const { image } of states) {
     const next = new SimWorld({ seed: 0, order: 'fifo' })
     found.push(await next.settle(readQueueHeader(new SimDisk(next, { image }))))
