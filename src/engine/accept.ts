@@ -89,7 +89,7 @@ export class Accept {
   }
 
   #submitBytes(submission: Submission, envelope: CheckedEnvelope, data: Buffer): Promise<Accepted> {
-    const { options } = this.#parts
+    const { options, life } = this.#parts
     const check = new DataCheck(options.dataBytesMax)
     check.add(data)
     check.end()
@@ -101,7 +101,7 @@ export class Accept {
     }
     // A copy: the submission may wait, for room or for its file; the caller has its buffer for itself again.
     const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
-    if (!isSmall) return this.#submitPieces(submission, envelope, [kept])
+    if (!isSmall) return life.orEnd(this.#submitPieces(submission, envelope, [kept]))
     const group = this.#group(envelope, kept, kept.length, crc32(kept))
     return this.#append(submission, group, kept, undefined)
   }
@@ -117,6 +117,10 @@ export class Accept {
       throw new WaybillError('DATA_INCOMPLETE', 'the stream is over already', {}, stream.errored ?? undefined)
     const check = new DataCheck(options.dataBytesMax)
     const abort = (): void => void stream.destroy(aborted(signal))
+    const leave = (): void => {
+      this.#streams.delete(stream)
+      signal?.removeEventListener('abort', abort)
+    }
     signal?.addEventListener('abort', abort, { once: true })
     this.#streams.add(stream)
     const checked = async function* (): AsyncGenerator<Buffer> {
@@ -127,6 +131,8 @@ export class Accept {
         check.add(bytes)
         yield bytes
       }
+      // Nobody listens any more to a stream that does not destroy itself: an error would end the process.
+      leave()
       check.end()
       if (stream.readableAborted || stream.errored !== null)
         throw new WaybillError('DATA_INCOMPLETE', 'the data ended before its end', {}, stream.errored)
@@ -138,27 +144,21 @@ export class Accept {
         const { value, done } = await pieces.next()
         if (done === true) {
           const data = Buffer.concat(start)
-          return await this.#append(
-            submission,
-            this.#group(envelope, data, data.length, crc32(data)),
-            data,
-            undefined,
-          )
+          const group = this.#group(envelope, data, data.length, crc32(data))
+          return await this.#append(submission, group, data, undefined)
         }
         start.push(value)
       }
-      return await this.#submitPieces(submission, envelope, chain(start, pieces))
+      return await this.#parts.life.orEnd(this.#submitPieces(submission, envelope, chain(start, pieces)))
     } catch (error) {
+      leave()
       stream.destroy()
       if (isWaybillError(error)) throw error
       throw new WaybillError('DATA_INCOMPLETE', 'the data could not be read to its end', {}, error)
-    } finally {
-      this.#streams.delete(stream)
-      signal?.removeEventListener('abort', abort)
     }
   }
 
-  /** Large data: into a file of its own, durable before the envelope is appended. */
+  /** Large data: into a file of its own, durable before the envelope is appended. At the end of this life a call may hang with its device. */
   async #submitPieces(
     submission: Submission,
     envelope: CheckedEnvelope,

@@ -11,6 +11,7 @@ export interface RecipientEvent {
   readonly id: MessageId
   readonly sender: string
   readonly recipients: readonly string[]
+  /** It and `nexthop` are '' where nobody was asked: without a route, or while a destination is dead. */
   readonly transport: string
   readonly nexthop: string
   /** RFC 3463; '' for a delivery without one. */
@@ -35,7 +36,7 @@ export interface QueueEvents {
   expired: [{ readonly id: MessageId; readonly sender: string; readonly recipientCount: number }]
   /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because an operator moved it. */
   requeued: [{ readonly id: MessageId; readonly lane: number; readonly delayMs: number }]
-  /** A report was submitted to the sender of `id`. */
+  /** A report was made for the sender of `id`. It is a message with outcomes and an end of its own, and never `accepted`. */
   reported: [{ readonly id: MessageId; readonly report: MessageId; readonly action: 'failed' | 'delayed' }]
   /** Nothing is left to do. */
   finished: [{ readonly id: MessageId }]

@@ -68,6 +68,40 @@ function closing(): Readable {
   return stream
 }
 
+test.each([10, 20_000])(
+  'a stream of %d lines that does not destroy itself hears nothing more when it has been read',
+  async (lineCount) => {
+    for (const end of ['abort', 'crash'] as const) {
+      let hasEnded = false
+      let act = (): void => undefined
+      const before = (): void => void (hasEnded && act())
+      await simulated(
+        async (stage) => {
+          const queue = await stage.open({ deliver: false })
+          const pieces = ['A line.\r\n'.repeat(lineCount)]
+          const stream = new Readable({ autoDestroy: false, read: () => stream.push(pieces.shift() ?? null) })
+          const { signal, abort } = aborting()
+          const errors: unknown[] = []
+          act = () => {
+            stream.on('error', (error) => errors.push(error))
+            if (end === 'abort') abort()
+            else queue.crash()
+          }
+          stream.once('end', () => (hasEnded = true))
+          await codeOf(queue.submit({ ...submission(), data: stream, signal }))
+          expect([end, hasEnded, errors]).toEqual([end, true, []])
+        },
+        { disk: { observer: { before } } },
+      )
+    }
+  },
+)
+
+function aborting(): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort() }
+}
+
 test('a stream that was destroyed before is refused with what it was destroyed for', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open()
