@@ -3,7 +3,7 @@
  * `torn`: of the newest segment the batches from one on to the last were touched, and nothing else. A crash could have left that,
  *   and what must be seen is the queue without those batches;
  * `counts`: anything else. It must be found, and its place named. */
-import { decodeSegmentHeader } from '../../src/log/segment.js'
+import { decodeSegmentHeader, segmentHeaderBytes } from '../../src/log/segment.js'
 import { checkedOf, type Anatomy, type FramePlace } from './anatomy.js'
 import type { Damaged } from './damage.js'
 import type { Files } from './memory-disk.js'
@@ -90,7 +90,18 @@ export class BytesThatCount {
     if (now?.length !== before.length || !isSameSegment(before, now)) return undefined
     const touched = batches.map(([from, to]) => isTouched(before, now, from, to))
     const first = touched.indexOf(true)
+    // Each batch was synced before the next one was written: a crash tears one, or leaves nothing of those behind it.
+    const lastEnd = batches.at(-1)![1]
+    const hasCommit = !isTouched(before, now, lastEnd - before.readUInt32LE(lastEnd - 4), lastEnd)
+    if (hasCommit && first < batches.length - 1) return undefined
     return first >= 0 && touched.slice(first).every(Boolean) ? first : undefined
+  }
+
+  /** Where the last batches of the newest segment begin that were touched, without one between that was not. */
+  #tailFrom(before: Buffer, now: Buffer): number {
+    const batches = this.#anatomy.batches(this.#anatomy.newest)
+    const lastSame = batches.findLast(([from, to]) => !isTouched(before, now, from, to))
+    return lastSame?.[1] ?? segmentHeaderBytes
   }
 
   #changedIn(path: string, now: Buffer | undefined): Changed | undefined {
@@ -107,11 +118,11 @@ export class BytesThatCount {
       return { log, segment, offsetsBytes, isPinned }
     }
     if (now === undefined) return isOptional ? undefined : changedAt(0)
-    const firsts = ranges.map(([from, to]) => firstTouched(before, now, from, to))
-    const isNewest = log === 'journal' && segment === this.#anatomy.newest
-    const tailFrom = isNewest ? firsts.lastIndexOf(undefined) + 1 : firsts.length
-    const inFront = firsts.slice(0, tailFrom).filter((first) => first !== undefined)
-    const touched = inFront.length > 0 ? inFront : firsts.filter((first) => first !== undefined)
+    const firsts = ranges.flatMap(([from, to]) => firstTouched(before, now, from, to) ?? [])
+    const tailFrom =
+      log === 'journal' && segment === this.#anatomy.newest ? this.#tailFrom(before, now) : Infinity
+    const inFront = firsts.filter((first) => first < tailFrom)
+    const touched = inFront.length > 0 ? inFront : firsts
     if (touched.length > 0) return changedAt(...touched.sort((a, b) => a - b))
     if (!isExact || now.length === before.length) return undefined
     return changedAt(Math.min(now.length, before.length))
@@ -146,7 +157,9 @@ const spoolFile = (path: string, bytes: number): Counted => ({
 /** Perhaps made in another life. */
 function isSameSegment(before: Buffer, now: Buffer): boolean {
   try {
-    const [one, other] = [before, now].map((bytes) => decodeSegmentHeader(bytes.subarray(0, 4096), {}))
+    const [one, other] = [before, now].map((bytes) =>
+      decodeSegmentHeader(bytes.subarray(0, segmentHeaderBytes), {}),
+    )
     return one!.log === other!.log && one!.index === other!.index && one!.segmentBytes === other!.segmentBytes
   } catch {
     return false
