@@ -150,6 +150,7 @@ function turnsText(tables: Tables): string {
     producers: cellText(row['producers']),
     '': cellText(row['contender']),
     'a write': withUnit(row['write µs'], 'µs'),
+    'beside it': withUnit(row['beside µs'], 'µs'),
     'between two': withUnit(row['between µs'], 'µs'),
     'of that, a message': withUnit(row['between µs/message'], 'µs'),
     'loop busy': shown(row['loop busy']),
@@ -157,7 +158,9 @@ function turnsText(tables: Tables): string {
   return [
     'What keeps it from the ceiling where a sync costs next to nothing: producers wait while a batch is written and submit between two writes, so a turn is',
     'the sum of both. Between two writes rawlog copies a message and takes one checksum; the engine checks addresses and lines, writes an envelope',
-    'and keeps what a delivery needs. Deliveries and their records run beside the write. Two batches in flight would hide it, for twice the syncs.',
+    'and keeps what a delivery needs. Two batches in flight would hide it, for twice the syncs. Deliveries and their records run beside the write, and that is',
+    'not free either: Linux as a guest often wakes the thread that writes on the processor of the event loop, though another is idle (`perf sched timehist`),',
+    'and there it waits. _As busy_ is rawlog with a loop that turns on the spot beside each write, for about as long as the engine works there.',
     '',
     markdownTable(rows),
   ].join('\n')

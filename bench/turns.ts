@@ -1,7 +1,9 @@
 /** What a turn of group commit is made of, in the engine and in rawlog: the write, from its call until its answer arrives in the event
  * loop, and what the loop does between that and the next write. Producers wait for the first and submit in the second, so a turn is their
- * sum, and the processor's part of it, which a faster disk does not shorten, is the second.
- * Both are in this process, one works at a time; `fs.write` is wrapped, which adds the same to both. */
+ * sum, and the processor's part of it, which a faster disk does not shorten, is the second. What the loop does beside a write costs as
+ * well where the system wakes the thread that writes on the loop's processor: `rawlog, as busy` does nothing beside its writes for
+ * as long as the engine works beside its own.
+ * All are in this process, one works at a time; `fs.write` is wrapped, which adds the same to all. */
 import fs from 'node:fs'
 import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'
@@ -9,18 +11,21 @@ import { contenders } from './contenders/by-name.js'
 import type { Contender } from './contenders/contender.js'
 import { spreadOf, type Row } from './output.js'
 
-const names = ['rawlog', 'engine'] as const
 /** Writes of this length make segments to come. */
 const fillBytes = 1024 * 1024
 
 interface Turns {
   readonly writesMs: number[]
   readonly betweenMs: number[]
+  /** What the loop did while a write was under way. */
+  readonly besideMs: number[]
 }
 
 interface Measured {
-  readonly name: (typeof names)[number]
+  readonly name: string
   readonly contender: Contender
+  /** The loop does nothing for so long beside each write. */
+  readonly idlingMs: number
   readonly rows: Row[]
 }
 
@@ -28,41 +33,56 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
   const rounds = smoke ? 1 : 9
   const sliceMs = smoke ? 100 : 1000
   for (const producers of smoke ? [10] : [1, 10, 100]) {
-    const measured: Measured[] = []
-    for (const name of names) {
+    const opened = async (name: 'rawlog' | 'engine'): Promise<Contender> => {
       const own = join(directory, `${name}-${producers}`)
       fs.mkdirSync(own)
-      const options = { directory: own, messageBytes: 1024, recipientCount: 1, backlogCount: 0 }
-      measured.push({ name, contender: await contenders[name](options), rows: [] })
+      const contender = await contenders[name]({
+        directory: own,
+        messageBytes: 1024,
+        recipientCount: 1,
+        backlogCount: 0,
+      })
+      await contender.slice(producers, 2 * sliceMs)
+      return contender
     }
-    for (const { contender } of measured) await contender.slice(producers, 2 * sliceMs)
+    const rawlog = await opened('rawlog')
+    const engine = await opened('engine')
+    const besideMs = async (contender: Contender): Promise<number> =>
+      Number((await turn(contender, producers, 2 * sliceMs))['beside µs']) / 1000
+    const idlingMs = Math.max(0, (await besideMs(engine)) - (await besideMs(rawlog)))
+    const measured: Measured[] = [
+      { name: 'rawlog', contender: rawlog, idlingMs: 0, rows: [] },
+      { name: 'rawlog, as busy', contender: rawlog, idlingMs, rows: [] },
+      { name: 'engine', contender: engine, idlingMs: 0, rows: [] },
+    ]
     for (let round = 0; round < rounds; round++)
-      for (const { contender, rows } of round % 2 === 0 ? measured : measured.toReversed())
-        rows.push(await turn(contender, producers, sliceMs))
+      for (const { contender, rows, idlingMs: ms } of round % 2 === 0 ? measured : measured.toReversed())
+        rows.push(await turn(contender, producers, sliceMs, ms))
     output.table(
       `${producers} producers, 1 KiB`,
       measured.map(({ name, rows }) => summed(name, producers, rows)),
     )
-    for (const { contender } of measured) await contender.close()
+    for (const contender of [rawlog, engine]) await contender.close()
   }
   output.note('Medians over rounds of the medians over turns, microseconds.')
 }
 
-async function turn(contender: Contender, producers: number, sliceMs: number): Promise<Row> {
+async function turn(contender: Contender, producers: number, sliceMs: number, idlingMs = 0): Promise<Row> {
   const idleBefore = performance.eventLoopUtilization()
-  const turns: Turns = { writesMs: [], betweenMs: [] }
-  const unwrap = wrapped(turns)
+  const turns: Turns = { writesMs: [], betweenMs: [], besideMs: [] }
+  const unwrap = wrapped(turns, idlingMs)
   const { messageCount, durationMs } = await contender.slice(producers, sliceMs)
   unwrap()
   return {
     'messages/s': (messageCount / durationMs) * 1000,
     'write µs': spreadOf(turns.writesMs).median * 1000,
+    'beside µs': spreadOf(turns.besideMs).median * 1000,
     'between µs': spreadOf(turns.betweenMs).median * 1000,
     'loop busy': performance.eventLoopUtilization(idleBefore).utilization,
   }
 }
 
-function wrapped({ writesMs, betweenMs }: Turns): () => void {
+function wrapped({ writesMs, betweenMs, besideMs }: Turns, idlingMs: number): () => void {
   const original = fs.write as (...args: unknown[]) => void
   let underWay = 0
   let answeredAt: number | undefined
@@ -72,9 +92,12 @@ function wrapped({ writesMs, betweenMs }: Turns): () => void {
     if (Number(args[3]) === fillBytes) return original(...args)
     if (answeredAt !== undefined && underWay === 0) betweenMs.push(startedAt - answeredAt)
     underWay++
+    const activeBefore = activeMs()
+    if (idlingMs > 0) setImmediate(idle, idlingMs)
     original(...args.slice(0, -1), (...results: unknown[]) => {
       underWay--
       answeredAt = performance.now()
+      besideMs.push(activeMs() - activeBefore)
       writesMs.push(answeredAt - startedAt)
       answer(...results)
     })
@@ -83,6 +106,14 @@ function wrapped({ writesMs, betweenMs }: Turns): () => void {
   return () => {
     fs.write = original as typeof fs.write
   }
+}
+
+/** What the loop has done in its life. */
+const activeMs = (): number => performance.eventLoopUtilization().active
+
+function idle(durationMs: number): void {
+  const end = performance.now() + durationMs
+  while (performance.now() < end);
 }
 
 function summed(name: string, producers: number, rows: readonly Row[]): Row {
