@@ -3,7 +3,7 @@
  * processor; behind it wait at most `waitingMax`. Networks take turns, and when too many wait the one with the most gives way:
  *    // 1. somebody guesses in fifty sessions at once  2. each guess takes a tenth of a second  3. who knows his password waits for two, not fifty
  * A name that there is not costs what one costs that there is. */
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { isPassword, type PasswordHash } from './password-hash.js'
 import type { Users } from './users.js'
 
@@ -13,7 +13,6 @@ const waitingMax = 200
 export class Logins {
   readonly #users: Users
   readonly #hashes: readonly PasswordHash[]
-  readonly #secret = randomBytes(32)
   readonly #check: typeof isPassword
   #isChecking = false
   #waitingCount = 0
@@ -76,9 +75,10 @@ export class Logins {
     begin(true)
   }
 
-  /** For a name the same each time: users whose hashes cost more than others' do not stand out among names that there are not. */
+  /** For a name the same each time, and behind the next start: users whose hashes cost more than others' do not stand out among names that
+   * there are not. A key is a secret that the file keeps. */
   #standIn(name: string): PasswordHash {
-    const drawn = createHmac('sha256', this.#secret).update(name).digest().readUInt32LE()
+    const drawn = createHmac('sha256', this.#hashes[0]!.key).update(name).digest().readUInt32LE()
     return this.#hashes[drawn % this.#hashes.length]!
   }
 }

@@ -34,18 +34,23 @@ const bytesMax = 64
 
 const scrypted = promisify<string, Uint8Array, number, object, Buffer>(scrypt)
 
-/** Runs in the pool of threads that the disk's calls go through, too. RFC 4616 §2: what is typed as two code points here and as one there
- * is one password. */
+/** RFC 4616 §2: what is typed as two code points here and as one there is one password. */
+const normal = (password: string): string => password.normalize('NFKC')
+
+/** Runs in the pool of threads that the disk's calls go through, too. */
 const keyOf = (password: string, { ln, r, p }: Cost, salt: Uint8Array, bytes: number): Promise<Buffer> =>
-  scrypted(password.normalize('NFKC'), salt, bytes, { N: 2 ** ln, r, p, maxmem: 2 * workBytesMax })
+  scrypted(password, salt, bytes, { N: 2 ** ln, r, p, maxmem: 2 * workBytesMax })
 
 export async function hashOf(password: string): Promise<PasswordHash> {
   const salt = randomBytes(saltBytesUsual)
-  return { ...costUsual, salt, key: await keyOf(password, costUsual, salt, keyBytesUsual) }
+  return { ...costUsual, salt, key: await keyOf(normal(password), costUsual, salt, keyBytesUsual) }
 }
 
+/** As typed, too, when that is another text: so passlib hashes it. */
 export async function isPassword(password: string, hash: PasswordHash): Promise<boolean> {
-  return timingSafeEqual(await keyOf(password, hash, hash.salt, hash.key.length), hash.key)
+  for (const text of new Set([normal(password), password]))
+    if (timingSafeEqual(await keyOf(text, hash, hash.salt, hash.key.length), hash.key)) return true
+  return false
 }
 
 const unpadded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replace(/=+$/, '')

@@ -115,3 +115,14 @@ test('a name that there is not costs a check, always of the same hash, and is ne
   // Of all users, so that the cost of none stands out.
   expect(new Set([...hashes.values()].flatMap((set) => [...set]))).toEqual(new Set(users.values()))
 })
+
+test('behind the next start, too, a name that there is not costs what it did', async () => {
+  const checked: PasswordHash[][] = []
+  for (let start = 0; start < 2; start++) {
+    const hashes: PasswordHash[] = []
+    const logins = new Logins(users, (_, hash) => Promise.resolve(hashes.push(hash) === 0))
+    for (let i = 0; i < 64; i++) await logins.isRight(`nobody${i}`, '', 'n')
+    checked.push(hashes)
+  }
+  expect(checked[1]).toEqual(checked[0])
+})

@@ -31,6 +31,14 @@ test('a letter with its accent is the same, typed as one code point or as two', 
   expect(await isPassword('e\u0301', hashOfCost('\u00e9', 2))).toBe(true)
 })
 
+test.each(['x\u00b2', 'x\u00b4', '\ufb01', 'e\u0301'])(
+  "passlib's hash of %s, which it takes as it is typed, knows it",
+  async (password) => {
+    expect(await isPassword(password, hashOfCost(password, 2))).toBe(true)
+    expect(await isPassword(`${password}x`, hashOfCost(password, 2))).toBe(false)
+  },
+)
+
 test.each([
   ['no text', ''],
   ['a password', 'secret'],

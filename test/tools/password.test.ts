@@ -57,6 +57,15 @@ test.runIf(hasTerminals)('on a terminal it is asked for twice, and not shown', a
   expect(await isPassword('secret', usersIn(line!, 'users').get('ada')!)).toBe(true)
 })
 
+test.runIf(hasTerminals)(
+  'Ctrl-Z on a terminal is not heard: what is typed behind it is not shown',
+  async () => {
+    const { exitCode, stdout } = await typed('sec\x1aret\r', 'secret\r')
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/^Password: \r\nAgain: \r\nada:\S+\r\n$/)
+  },
+)
+
 test.runIf(hasTerminals).each([
   ['two that differ', ['secret\r', 'other\r'], /these are two passwords/],
   ['an interrupt', ['sec\x03'], /there is no password/],

@@ -50,6 +50,8 @@ async function lineOfInput(): Promise<string> {
 async function askedTwice(): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true, historySize: 0 })
+  // 1. Ctrl-Z, and `fg`  2. readline reads no more, and the process ends  3. the password is typed to the shell, which shows and keeps it
+  terminal.on('SIGTSTP', () => {})
   const lines = terminal[Symbol.asyncIterator]()
   const answerTo = async (question: string): Promise<string> => {
     process.stderr.write(question)
