@@ -18,7 +18,7 @@ const config: ViteUserConfig = defineConfig({
     include: ['test/**/*.test.ts'],
     reporters: ['default', fileURLToPath(new URL('./count-reporter.ts', import.meta.url))],
     // For the longest on a busy machine; what hangs is found all the same.
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     // Where it matters how soon, the test says so.
     expect: { poll: { timeout: 10_000 } },
     // Unless told, one processor is left idle: on two that is half of the machine.
