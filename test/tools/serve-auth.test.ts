@@ -11,7 +11,7 @@ import { runWaybill } from './command-process.js'
 let directory: string
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'waybill-serve-auth-'))
-  return () => rm(directory, { recursive: true, force: true })
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
 })
 
 const withTls = ['--tls-cert', certPath, '--tls-key', keyPath]

@@ -15,7 +15,7 @@ import { runWaybill } from './command-process.js'
 let directory: string
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'waybill-direct-'))
-  return () => rm(directory, { recursive: true, force: true })
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
 })
 
 async function direct(...args: string[]): Promise<{ relay: RelayProcess; client: RawClient }> {

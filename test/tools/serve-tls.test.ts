@@ -12,7 +12,7 @@ import { runWaybill, type Ended } from './command-process.js'
 let directory: string
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'waybill-serve-tls-'))
-  return () => rm(directory, { recursive: true, force: true })
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
 })
 
 const polling = { timeout: 10_000 }
