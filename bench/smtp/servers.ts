@@ -47,12 +47,12 @@ async function library(): Promise<number> {
 
 async function relay(): Promise<number> {
   let number = 0
-  const { port } = await listenSmtp(
+  const { ports } = await listenSmtp(
     {
       submit: () => Promise.resolve({ id: String(number++) }),
       limits: { dataBytesMax: 50_000_000, recipientCountMax: 1000 },
     },
-    { host: '127.0.0.1', port: 0, purpose: 'relay', hostname: 'bench.example.org' },
+    { places: [{ host: '127.0.0.1', port: 0 }], purpose: 'relay', hostname: 'bench.example.org' },
   )
-  return port
+  return ports[0]!.port
 }

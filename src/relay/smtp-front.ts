@@ -3,8 +3,7 @@
  * the process on one thread ends it on two. */
 import { Worker } from 'node:worker_threads'
 import type { SubmitPort } from './smtp-handlers.js'
-import type { Listener } from './listening.js'
-import type { Refusal, SmtpServerOptions } from './smtp-in.js'
+import type { Refusal, SmtpListener, SmtpServerOptions } from './smtp-in.js'
 import { answerSubmissions, errorOf, type PortError } from './submission-port.js'
 
 /** What can be told to another thread. */
@@ -19,7 +18,7 @@ export interface ThreadOrder {
 
 /** What the thread says on its own account; all else is about submissions. */
 export type ThreadNews =
-  | { readonly kind: 'listening'; readonly host: string; readonly port: number }
+  | { readonly kind: 'listening'; readonly ports: SmtpListener['ports'] }
   | { readonly kind: 'refused'; readonly error: PortError }
   | { readonly kind: 'trouble'; readonly error: PortError }
   | { readonly kind: 'refusal'; readonly refusal: Refusal }
@@ -30,7 +29,7 @@ export async function listenSmtpOnThread(
   queue: SubmitPort,
   options: SmtpFrontOptions,
   { onError, onRefusal }: SmtpFrontCallbacks,
-): Promise<Listener> {
+): Promise<SmtpListener> {
   const order: ThreadOrder = { options, limits: queue.limits }
   const thread = new Worker(new URL('./smtp-thread.js', import.meta.url), { workerData: order })
   // As an exception that nobody catches does on one thread.
@@ -50,7 +49,7 @@ export async function listenSmtpOnThread(
     thread.on('message', (news: ThreadNews) => {
       if (news.kind === 'trouble') onError(errorOf(news.error))
       else if (news.kind === 'refusal') onRefusal(news.refusal)
-      else if (news.kind === 'listening') resolve({ host: news.host, port: news.port, close })
+      else if (news.kind === 'listening') resolve({ ports: news.ports, close })
       else if (news.kind === 'refused') {
         close()
         reject(errorOf(news.error))

@@ -4,7 +4,7 @@
 import { hostname as machineName } from 'node:os'
 import type { SMTPServerSession } from 'smtp-server'
 import { clientNetwork } from './client-network.js'
-import { listening, type Listener } from './listening.js'
+import type { Bound } from './listening.js'
 import { Logins } from './logins.js'
 import {
   clientOf,
@@ -14,7 +14,8 @@ import {
   type SmtpHandlerOptions,
   type SubmitPort,
 } from './smtp-handlers.js'
-import { SessionServer, type Ends } from './smtp-session.js'
+import { SessionServer, type Place } from './session-server.js'
+import type { Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
 import { nameLengthMax, type Users } from './users.js'
 
@@ -37,10 +38,16 @@ export interface Certificate {
   readonly key: string
 }
 
+export interface SmtpListener {
+  /** In the order of the places that were asked for. */
+  readonly ports: readonly Bound[]
+  /** Drops the ports and every connection. */
+  readonly close: () => void
+}
+
 export interface SmtpServerOptions extends SmtpHandlerOptions {
-  readonly host: string
-  /** 0 takes any free one. */
-  readonly port: number
+  /** At least one. */
+  readonly places: readonly Place[]
   /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks, and from who has logged in, for anywhere. */
   readonly purpose: 'local' | 'relay'
   /** Addresses or networks; this machine unless told: loopback, and who connects from the address that he connects to. */
@@ -56,7 +63,7 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   /** Milliseconds without a byte from the client, 300 000 unless told (RFC 5321 §4.5.3.2.7). For strangers, and for all when half of the
    * places are taken, also for a whole request, as client-pace.ts has it. */
   readonly idleTimeoutMs?: number
-  /** STARTTLS is offered only with one. */
+  /** TLS is offered only with one. */
   readonly tls?: Certificate
   /** Who may log in, over TLS only, and is trusted then wherever he comes from; AUTH is offered only with them. */
   readonly users?: Users
@@ -73,7 +80,7 @@ const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0
 
 /** Resolves when the server answers. Who waits for a reply when it is closed gets none.
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
-export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<Listener> {
+export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
   const { hostname = machineName(), purpose, tls, users } = options
   const isListed = trustedNetworks(options.trust ?? loopbackNetworks)
   // 1. it listens on an address of the network  2. `sendmail` here connects to it, and comes from it  3. cron's mail is refused for good
@@ -157,15 +164,19 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
         ? { greetDelayMs: 0, sessionsMax: Infinity }
         : { greetDelayMs, sessionsMax: options.sessionsPerClientMax ?? 50 },
   )
-  let isListening = false
-  // A port that cannot be had is told to who asked for it, and is no client's trouble.
   let lastError: Error | undefined
   server.on('error', (error) => {
     // A handshake that failed is told twice.
-    if (isListening && error !== lastError) onError(error)
+    if (error !== lastError) onError(error)
     lastError = error
   })
-  const bound = await listening(server.server, options.host, options.port)
-  isListening = true
-  return { ...bound, close: () => server.abandon() }
+  const close = (): void => server.abandon()
+  const ports: Bound[] = []
+  try {
+    for (const place of options.places) ports.push(await server.listenAt(place))
+  } catch (error) {
+    close()
+    throw error
+  }
+  return { ports, close }
 }

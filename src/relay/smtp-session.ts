@@ -1,12 +1,11 @@
-/** smtp-server, with seven things of ours: how long a client waits for the greeting, how many sessions he may have at once and how slow he
- * may be, what a login changes, answers for who has ended his side, replies that bring their own enhanced code, and a parser that handlers
- * may answer at once.
+/** A session of smtp-server, with seven things of ours: how long a client waits for the greeting, how many sessions he may have at once
+ * and how slow he may be, what a login changes, answers for who has ended his side, replies that bring their own enhanced code, and a
+ * parser that handlers may answer at once.
  * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
  * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
-import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import type { SMTPServer } from 'smtp-server'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { clientNetwork } from './client-network.js'
@@ -69,7 +68,10 @@ const refusalCountMax = 20
 /** Wrong passwords of anybody, before he is turned away. */
 const wrongPasswordCountMax = 3
 
-class Session extends LoginSession {
+/** For a request, milliseconds. */
+export const requestMsOf = ({ options }: SMTPServer): number => options.socketTimeout ?? 300_000
+
+export class Session extends LoginSession {
   readonly #courtesyTo: CourtesyTo
   /** All of the server whose socket is open, or whose message or password is undecided. */
   readonly #sessions: Set<Session>
@@ -87,11 +89,13 @@ class Session extends LoginSession {
   constructor(
     server: SMTPServer,
     socket: Socket | TLSSocket,
-    options: SMTPConnectionOptions | null | undefined,
+    options: SMTPConnectionOptions,
     courtesyTo: CourtesyTo,
     sessions: Set<Session>,
+    implicitTls: boolean,
   ) {
     super(server, socket, options)
+    this.needsUpgrade = implicitTls
     this.#courtesyTo = courtesyTo
     this.#sessions = sessions.add(this)
     this.#pace = new ClientPace(requestMsOf(server))
@@ -118,17 +122,28 @@ class Session extends LoginSession {
     if (!hasTime) this.#turnAway(`4.4.2 ${this.name} has waited too long, try again later`)
   }
 
+  /** Who is one too many gets no handshake, which costs more than a session; where he waits for one, he could not read a reply. */
   override init(): void {
+    const { greetDelayMs, sessionsMax } = this.#courtesyTo(this)
+    this.#isStranger = sessionsMax < Infinity
+    if (this.#isStranger) this.#network = clientNetwork(this.remoteAddress)
+    const isMute = this.needsUpgrade
+    const refusal = this.#tooManyOf(sessionsMax)
+    this.needsUpgrade &&= refusal === undefined
     this._setListeners(() => {
-      const { greetDelayMs, sessionsMax } = this.#courtesyTo(this)
-      this.#isStranger = sessionsMax < Infinity
-      if (this.#isStranger) this.#network = clientNetwork(this.remoteAddress)
-      if (this.#areTooMany()) this.#turnAway(this.#tooMany)
-      else if (this.#isStranger && this.#count((other) => other.#network === this.#network) > sessionsMax)
-        this.#turnAway(`4.7.0 ${this.name} has too many sessions from ${this.#network}, try again later`)
+      if (refusal !== undefined && isMute) this._socket.destroy()
+      else if (refusal !== undefined) this.#turnAway(refusal)
       else if (greetDelayMs === 0) this.connectionReady()
       else setTimeout(() => this.connectionReady(), greetDelayMs).unref()
     })
+  }
+
+  /** What he is told for whom there is no place. */
+  #tooManyOf(sessionsMax: number): string | undefined {
+    if (this.#areTooMany()) return this.#tooMany
+    if (this.#isStranger && this.#count((other) => other.#network === this.#network) > sessionsMax)
+      return `4.7.0 ${this.name} has too many sessions from ${this.#network}, try again later`
+    return undefined
   }
 
   get #tooMany(): string {
@@ -216,83 +231,5 @@ class Session extends LoginSession {
     super.send(code, data, hasOwnCode ? false : context)
     if (code === 535 && ++this.#wrongPasswordCount >= wrongPasswordCountMax)
       this.#turnAway(`4.7.0 ${this.name} has refused too many passwords`)
-  }
-}
-
-/** Session ids: smtp-server asks for random bytes each time, at 2 % of a session. */
-const idBits = 80
-let lastId = BigInt(`0x${randomBytes(idBits / 8).toString('hex')}`)
-
-function nextId(): string {
-  lastId = BigInt.asUintN(idBits, lastId + 1n)
-  return lastId.toString(32).padStart(idBits / 5, '0')
-}
-
-const requestMsOf = ({ options }: SMTPServer): number => options.socketTimeout ?? 300_000
-
-/** Of the time for a request, how much passes between two looks, at most so many milliseconds. */
-const lookShare = 1 / 10
-const lookMsMost = 10_000
-
-export class SessionServer extends SMTPServer {
-  readonly #courtesyTo: CourtesyTo
-  readonly #sessions = new Set<Session>()
-  /** By what a handler is told of it. */
-  readonly #sessionOf = new WeakMap<object, Session>()
-  /** One for all sessions. */
-  readonly #looks: NodeJS.Timeout
-
-  constructor(options: SMTPServerOptions, courtesyTo: CourtesyTo) {
-    // 1. a client sends its message and ends its side, as `nc -N` does  2. Node ends ours  3. the message is durable, and 250 cannot be written
-    super(Object.assign({ allowHalfOpen: true }, options))
-    this.#courtesyTo = courtesyTo
-    const onData = this.onData.bind(this)
-    this.onData = (source, told, done) => onData(source, told, this.#undecided(told, done))
-    const onAuth = this.onAuth.bind(this)
-    this.onAuth = (auth, told, done) => onAuth(auth, told, this.#undecided(told, done))
-    let lookedAt = performance.now()
-    const look = (): void => {
-      const passedMs = performance.now() - lookedAt
-      lookedAt += passedMs
-      const isBusy = this.#sessions.size * 2 > (options.maxClients ?? Infinity)
-      for (const session of this.#sessions) session.look(passedMs, isBusy)
-    }
-    this.#looks = setInterval(look, Math.min(lookMsMost, requestMsOf(this) * lookShare)).unref()
-  }
-
-  /** Until the handler calls what this returns. */
-  #undecided<Decision extends unknown[]>(
-    told: object,
-    done: (...decision: Decision) => void,
-  ): (...decision: Decision) => void {
-    const session = this.#sessionOf.get(told)
-    session?.setUndecided(true)
-    return (...decision) => {
-      session?.setUndecided(false)
-      done(...decision)
-    }
-  }
-
-  override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
-    const session = new Session(this, socket, options, this.#courtesyTo, this.#sessions)
-    this.connections.add(session)
-    this.#sessionOf.set(session.session, session)
-    session.on('error', (error: Error) => this._onError(error))
-    session.on('connect', (info: Parameters<SMTPServer['_onClientConnect']>[0]) =>
-      this._onClientConnect(info),
-    )
-    session.init()
-  }
-
-  /** No proxy stands before it, so there is no header to wait for. */
-  override _handleProxy(_socket: Socket, done: Parameters<SMTPServer['_handleProxy']>[1]): void {
-    done(null, { id: nextId() })
-  }
-
-  /** Drops every session as it stands. */
-  abandon(): void {
-    clearInterval(this.#looks)
-    this.server.close()
-    for (const session of this.#sessions) session._socket.destroy()
   }
 }

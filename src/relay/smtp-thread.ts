@@ -14,7 +14,7 @@ try {
     onError: (error) => tell({ kind: 'trouble', error: portError(error) }),
     onRefusal: (refusal) => tell({ kind: 'refusal', refusal }),
   })
-  tell({ kind: 'listening', host: listener.host, port: listener.port })
+  tell({ kind: 'listening', ports: listener.ports })
 } catch (error) {
   tell({ kind: 'refused', error: portError(error) })
 }

@@ -45,17 +45,24 @@ async function drained(stream: Readable): Promise<Buffer> {
 }
 
 export async function listen(queue: SubmitPort, options: Partial<SmtpServerOptions> = {}): Promise<Listener> {
-  const listener = await listenSmtp(queue, {
-    host: '127.0.0.1',
-    port: 0,
+  const { ports, close } = await listenSmtp(queue, {
+    places: [{ host: '127.0.0.1', port: 0 }],
     purpose: 'local',
     hostname: 'mx.example.net',
     received: false,
     ...options,
   })
-  onTestFinished(() => listener.close())
-  return listener
+  onTestFinished(close)
+  return { ...ports[0]!, close }
 }
+
+/** A server where sessions begin with TLS. */
+export const listenTls = (queue: SubmitPort, options: Partial<SmtpServerOptions> = {}): Promise<Listener> =>
+  listen(queue, {
+    tls: certificate,
+    places: [{ host: '127.0.0.1', port: 0, implicitTls: true }],
+    ...options,
+  })
 
 export async function connected(
   listener: Listener,
@@ -66,7 +73,7 @@ export async function connected(
   return client
 }
 
-/** The session goes on encrypted, after `220`. */
+/** The session goes on encrypted, after `220`, or begins so. */
 export async function encrypted({ socket }: RawClient): Promise<RawClient> {
   socket.removeAllListeners('data')
   const secure: TLSSocket = connect({ socket, ca: certificate.cert, host: 'localhost' })

@@ -150,7 +150,7 @@ test.skipIf(addressHere === undefined).each([
   async (trust, reply) => {
     const host = addressHere!
     const listener = await listen(memoryQueue(), {
-      host,
+      places: [{ host, port: 0 }],
       purpose: 'relay',
       greetDelayMs: 1,
       ...(trust === undefined ? undefined : { trust }),

@@ -147,8 +147,12 @@ test('close ends sessions in the middle of everything, and the port is free', as
 })
 
 test('a port that is taken is an error, not a server', async () => {
-  const listener = await listen(memoryQueue())
-  await expect(listen(memoryQueue(), { port: listener.port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  const { host, port } = await listen(memoryQueue())
+  const places = [
+    { host, port: 0 },
+    { host, port },
+  ]
+  await expect(listen(memoryQueue(), { places })).rejects.toMatchObject({ code: 'EADDRINUSE' })
 })
 
 /** What happens to a client that says one thing more after the server has closed its side. */

@@ -14,7 +14,7 @@ test('as many connections are busy at once as the process limit says', async () 
     {
       relay: { host: server.host, port: server.port },
       direct: false,
-      listen: { host: '127.0.0.1', port: 0 },
+      places: [{ host: '127.0.0.1', port: 0 }],
       hostname: 'relay.example.org',
       processLimit,
     },

@@ -64,7 +64,7 @@ test.each(['127.0.0.1', '0.0.0.0', 'localhost'])('mail for where it listens loop
     {
       relay: undefined,
       direct: true,
-      listen: { host, port: 25 },
+      places: [{ host, port: 25 }],
       hostname: 'relay.example.org',
       processLimit: 100,
     },

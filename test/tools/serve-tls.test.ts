@@ -132,8 +132,31 @@ test.each([['yes'], ['no']])('serve takes mail over STARTTLS, a thread for it: %
   expect(await readFile(join(arrived, name), 'latin1')).toMatch(/ with ESMTPS id /)
 })
 
+test('serve takes mail at several ports, where sessions begin with TLS too; sendmail goes where they do not', async () => {
+  const places = ['--listen', '127.0.0.1:0', '--listen-tls', '127.0.0.1:0']
+  const tls = ['--tls-cert', certPath, '--tls-key', keyPath]
+  const relay = await served('--maildir', join(directory, 'maildir'), ...places, ...tls)
+  const listens = (): string[] =>
+    [...relay.output.matchAll(/^listening on 127\.0\.0\.1:(\d+( with TLS)?)$/gm)].map(([, port = '']) => port)
+  await expect.poll(listens, polling).toHaveLength(3)
+  const ports = listens()
+  expect(ports.map((text) => text.includes('TLS'))).toEqual([false, false, true])
+  for (const text of ports) {
+    const client = createTransport({
+      port: parseInt(text, 10),
+      secure: text.includes('TLS'),
+      tls: { ca: certificate.cert },
+    })
+    const { response } = await client.sendMail({ from: 's@example.org', to: 'r@example.net', text: 'x' })
+    expect(response).toMatch(/^250 2\.0\.0 /)
+  }
+  expect(await send()).toMatchObject({ exitCode: 0 })
+  expect(relay.log).toMatch(/"tls":true,"msg":"listening"/)
+})
+
 test.each<[string, (secret: (text: string) => Promise<string>) => Promise<string[]>, RegExp]>([
   ['one of two', () => Promise.resolve(['--tls-cert', certPath]), /--tls-cert and --tls-key belong together/],
+  ['TLS without a certificate', () => Promise.resolve(['--listen-tls', '127.0.0.1:0']), /--listen-tls wants/],
   [
     'a file that is not there',
     () => Promise.resolve(['--tls-cert', 'nowhere.pem', '--tls-key', keyPath]),

@@ -19,7 +19,8 @@ export const maildirUsual = './var/maildir'
 interface Surroundings {
   readonly relay: Endpoint | undefined
   readonly direct: boolean
-  readonly listen: Endpoint
+  /** Where it listens itself. */
+  readonly places: readonly Endpoint[]
   readonly hostname: string
   /** Attempts at once, as the scheduler has it. */
   readonly processLimit: number
@@ -36,14 +37,14 @@ export function checkWays(args: Arguments): void {
 
 export async function transportOf(
   args: Arguments,
-  { relay, direct, listen, hostname, processLimit }: Surroundings,
+  { relay, direct, places, hostname, processLimit }: Surroundings,
   auth: SmtpTransportOptions['auth'],
 ): Promise<Transport> {
   // As many may wait to be used again as are busy.
   const connectionsMax = 2 * processLimit
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
-    return mxTransport({ hostname, tls, connectionsMax, listeners: await listenersAt(listen) })
+    return mxTransport({ hostname, tls, connectionsMax, listeners: await listenersAt(places) })
   }
   const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
   const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
@@ -65,10 +66,13 @@ export async function transportOf(
 }
 
 /** As addresses, by which a mail host is known to be this one. What has none cannot be listened on: that is told to who tries. */
-async function listenersAt({ host, port }: Endpoint): Promise<Endpoint[]> {
-  if (isIP(host) !== 0) return [{ host, port }]
-  const found = await lookup(host).catch(() => undefined)
-  return found === undefined ? [] : [{ host: found.address, port }]
+async function listenersAt(places: readonly Endpoint[]): Promise<Endpoint[]> {
+  const found = places.map(async ({ host, port }) => {
+    if (isIP(host) !== 0) return [{ host, port }]
+    const first = await lookup(host).catch(() => undefined)
+    return first === undefined ? [] : [{ host: first.address, port }]
+  })
+  return (await Promise.all(found)).flat()
 }
 
 /** A relay is one destination. All other mail is grouped by domain. */

@@ -21,13 +21,15 @@ export async function checkDirectory(option: string, path: string): Promise<void
     throw new UsageError(`--${option}: ${path} is no directory`)
 }
 
-/** All at once, so that two that are the same are found. @param ports by option; undefined is none
+/** All at once, so that two that are the same are found. @param ports by option
  * @throws Error with the option, the place, and the system's code */
-export async function tryPorts(ports: Readonly<Record<string, Endpoint | undefined>>): Promise<void> {
+export async function tryPorts(ports: Readonly<Record<string, readonly Endpoint[]>>): Promise<void> {
   const servers: Server[] = []
   try {
-    for (const [option, endpoint] of Object.entries(ports)) {
-      if (endpoint === undefined) continue
+    const all = Object.entries(ports).flatMap(([option, endpoints]) =>
+      endpoints.map((endpoint) => ({ option, endpoint })),
+    )
+    for (const { option, endpoint } of all) {
       const server = createServer((socket) => socket.destroy())
       await listening(server, endpoint.host, endpoint.port).catch((error: unknown) => {
         throw new Error(`--${option} ${formatEndpoint(endpoint)}: ${reasonOf(error)}`, { cause: error })

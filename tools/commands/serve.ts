@@ -2,7 +2,7 @@
  * Invariant: it stops by crashing. SIGTERM, SIGINT and SIGKILL are the same event, nothing is written for any of them; when the queue
  * itself crashes, the process ends with an error, and who started it starts it again. */
 import { writeFile } from 'node:fs/promises'
-import { availableParallelism, hostname as machineName } from 'node:os'
+import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { isReportingMta } from '../../src/bounce/report.js'
@@ -10,14 +10,9 @@ import { madeDirectory } from '../../src/disk/made-directory.js'
 import { fixedRetry, isWaybillError, openQueue, postfixRetry, serveControl } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
-import {
-  listenSmtpOnThread,
-  type SmtpFrontCallbacks,
-  type SmtpFrontOptions,
-} from '../../src/relay/smtp-front.js'
-import { listenSmtp } from '../../src/relay/smtp-in.js'
+import { listenSmtpOnThread, type SmtpFrontCallbacks } from '../../src/relay/smtp-front.js'
+import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
-import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
@@ -26,12 +21,11 @@ import { checkWays, maildirUsual, routeOf, transportOf } from './serve-delivery.
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { checkDirectory, tryPorts } from './serve-places.js'
-import { certificateOf, credentialsOf, usersOf } from './serve-secrets.js'
+import { credentialsOf } from './serve-secrets.js'
+import { hasThreadOf, placesOf, serverOf, type Places } from './serve-server.js'
 import {
   formatEndpoint,
   listeningFile,
-  parseBytes,
-  parseCount,
   parseDurationOption,
   parseDurations,
   parseEndpoint,
@@ -40,14 +34,8 @@ import {
   type Endpoint,
 } from './values.js'
 
-/** With a Received field above it, it is still what a queue takes. */
-const sizeBytesMost = 2000 * 1024 * 1024
-
 const roomNeeded =
   'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
-
-const idleTimeoutMsMost = 86_400_000
-const greetDelayMsMost = 600_000
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -57,7 +45,16 @@ export const serve: Command = {
   synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --direct | --maildir DIR] [OPTION …]',
   options: {
     queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
-    listen: { value: 'HOST:PORT', help: 'where to take mail (127.0.0.1:2525); port 0 takes any free one' },
+    listen: {
+      value: 'HOST:PORT',
+      many: true,
+      help: 'where to take mail (127.0.0.1:2525), may be repeated; port 0 takes any free one',
+    },
+    'listen-tls': {
+      value: 'HOST:PORT',
+      many: true,
+      help: 'the same where the session begins with TLS, as on port 465 (nowhere)',
+    },
     relay: { value: 'HOST:PORT', help: 'deliver everything to this server' },
     direct: { help: 'deliver to the mail hosts of each domain, as the DNS has them (MX), on port 25' },
     'relay-tls': {
@@ -74,7 +71,7 @@ export const serve: Command = {
     },
     'tls-cert': {
       value: 'FILE',
-      help: 'offer STARTTLS with this certificate, PEM, with those between it and a root',
+      help: 'offer TLS with this certificate, PEM, with those between it and a root',
     },
     'tls-key': { value: 'FILE', help: 'its key, PEM' },
     auth: {
@@ -119,7 +116,7 @@ export const serve: Command = {
     'log-level': { value: 'LEVEL', words: levels, help: `${levels.join(', ')} (info)` },
   },
   notes:
-    'It prints `listening on HOST:PORT` when it answers, and logs to standard error as JSON.\n' +
+    'It prints `listening on HOST:PORT` for each port when it answers, and logs to standard error as JSON.\n' +
     'With --metrics it prints `metrics on http://HOST:PORT/metrics` before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
     'Without --relay and --direct nothing leaves this machine. With them, only trusted networks and who has logged in\n' +
@@ -129,7 +126,7 @@ export const serve: Command = {
 
 interface Settings {
   readonly queue: string
-  readonly listen: Endpoint
+  readonly places: Places
   readonly hostname: string
   readonly relay: Endpoint | undefined
   readonly direct: boolean
@@ -143,7 +140,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const metricsText = args.one('metrics')
   const settings: Settings = {
     queue: args.one('queue') ?? queueUsual,
-    listen: parseEndpoint('listen', args.one('listen') ?? '127.0.0.1:2525', '127.0.0.1', 2525),
+    places: placesOf(args),
     hostname: args.one('hostname') ?? machineName(),
     relay:
       relayText === undefined
@@ -160,27 +157,26 @@ async function run(args: Arguments): Promise<number | undefined> {
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
   const scheduler = schedulerParameters(args.all('o'))
   const { processLimit } = checkedParameters(scheduler).defaults
-  const transport = await transportOf(args, { ...settings, processLimit }, await credentialsOf(args))
-  const retry = retryOf(args)
-  const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
-  if (sizeBytesMax < 1 || sizeBytesMax > sizeBytesMost)
-    throw new UsageError('--size-limit is from 1 to 2000M')
-  const tls = await certificateOf(args)
-  const users = await usersOf(args)
-  const server = {
-    ...serverOf(args, settings),
-    sizeBytesMax,
-    ...(tls === undefined ? undefined : { tls }),
-    ...(users === undefined ? undefined : { users }),
-  }
-  const hasThread = parseYes(
-    'smtp-thread',
-    args.one('smtp-thread') ?? (availableParallelism() > 1 ? 'yes' : 'no'),
+  const { listen, listenTls } = settings.places
+  const transport = await transportOf(
+    args,
+    { ...settings, places: [...listen, ...listenTls], processLimit },
+    await credentialsOf(args),
   )
+  const retry = retryOf(args)
+  const server = await serverOf(args, settings.places, {
+    hostname: settings.hostname,
+    purpose: settings.relay === undefined && !settings.direct ? 'local' : 'relay',
+  })
+  const hasThread = hasThreadOf(args)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
   const watch = settings.metrics === undefined ? undefined : await loadMetrics()
-  await tryPorts({ listen: settings.listen, metrics: settings.metrics })
+  await tryPorts({
+    listen,
+    'listen-tls': listenTls,
+    metrics: settings.metrics === undefined ? [] : [settings.metrics],
+  })
 
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
@@ -188,7 +184,7 @@ async function run(args: Arguments): Promise<number | undefined> {
     route: routeOf(settings.relay),
     retry,
     scheduler,
-    dataBytesMax: sizeBytesMax + receivedBytesMax,
+    dataBytesMax: server.sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
   }).catch((error: unknown) => {
     if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
@@ -235,22 +231,25 @@ async function run(args: Arguments): Promise<number | undefined> {
   if (room.isShort) log.warn({ room }, 'the disk is short of room: no new mail is taken until there is more')
   const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   let metrics: Listener | undefined
-  const listen = async (): Promise<Listener> => {
+  const answer = async (): Promise<SmtpListener> => {
     if (settings.metrics !== undefined)
       metrics = await answerForMetrics(queue, registry!, settings.metrics, log)
     return await (hasThread
       ? listenSmtpOnThread(entry, server, callbacks)
       : listenSmtp(entry, { ...server, ...callbacks }))
   }
-  const listener = await listen().catch((error: unknown) => {
+  const { ports } = await answer().catch((error: unknown) => {
     metrics?.close()
     queue.crash()
     throw error
   })
-  const endpoint = formatEndpoint(listener)
-  await writeFile(join(settings.queue, listeningFile), `${formatEndpoint(reachable(listener))}\n`)
-  log.info({ queue: settings.queue, listen: endpoint }, 'listening')
-  process.stdout.write(`listening on ${endpoint}\n`)
+  await writeFile(join(settings.queue, listeningFile), `${formatEndpoint(reachable(ports[0]!))}\n`)
+  for (const [index, port] of ports.entries()) {
+    const endpoint = formatEndpoint(port)
+    const tls = index >= listen.length
+    log.info({ queue: settings.queue, listen: endpoint, ...(tls ? { tls } : undefined) }, 'listening')
+    process.stdout.write(`listening on ${endpoint}${tls ? ' with TLS' : ''}\n`)
+  }
   return undefined
 }
 
@@ -267,27 +266,3 @@ function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
   if (times !== undefined) return fixedRetry(parseDurations('retry', times), lifetimeMs)
   return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
 }
-
-function serverOf(args: Arguments, { listen, hostname, relay, direct }: Settings): SmtpFrontOptions {
-  const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
-  trustedNetworks(trust)
-  const idleTimeoutMs = parseDurationOption('idle-timeout', args.one('idle-timeout') ?? '5m')
-  // To smtp-server 0 is its own usual minute, and a timer of more than 24 days is one of none.
-  if (idleTimeoutMs === 0 || idleTimeoutMs > idleTimeoutMsMost)
-    throw new UsageError('--idle-timeout is longer than 0 and at most 1d')
-  const greetDelayMs = parseDurationOption('greet-delay', args.one('greet-delay') ?? '100ms')
-  if (greetDelayMs > greetDelayMsMost) throw new UsageError('--greet-delay is at most 10m')
-  return {
-    ...listen,
-    hostname,
-    purpose: relay === undefined && !direct ? 'local' : 'relay',
-    ...(trust.length === 0 ? undefined : { trust }),
-    sessionsMax: parseCount('sessions', args.one('sessions') ?? '500', 1),
-    sessionsPerClientMax: parseCount('sessions-per-client', args.one('sessions-per-client') ?? '50', 1),
-    idleTimeoutMs,
-    greetDelayMs,
-    received: parseYes('received', args.one('received') ?? 'yes'),
-  }
-}
-
-const parseYes = (name: string, text: string): boolean => parseWord(name, text, ['yes', 'no']) === 'yes'

@@ -38,8 +38,7 @@ export async function sessionWith(
 ): Promise<void> {
   const { listenSmtp } = await import('../../src/relay/smtp-in.js')
   const listener = await listenSmtp(queue, {
-    host: '127.0.0.1',
-    port: 0,
+    places: [{ host: '127.0.0.1', port: 0 }],
     hostname: machineName(),
     purpose: 'local',
     sizeBytesMax,
@@ -47,7 +46,7 @@ export async function sessionWith(
     greetDelayMs: 0,
   })
   try {
-    await sessionAt(listener, input, output)
+    await sessionAt(listener.ports[0]!, input, output)
   } finally {
     listener.close()
   }
