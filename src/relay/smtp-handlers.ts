@@ -6,6 +6,7 @@ import { hostname as machineName } from 'node:os'
 import type { Readable } from 'node:stream'
 import { domainToASCII } from 'node:url'
 import type {
+  SMTPServerAddress,
   SMTPServerDataStream,
   SMTPServerError,
   SMTPServerOptions as SessionOptions,
@@ -140,14 +141,18 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
     size: sizeBytesMax,
     maxRecipients: Math.min(recipientCountMax, queue.limits.recipientCountMax),
     hideREQUIRETLS: true,
-    onMailFrom: ({ address }, session, done) => {
-      const refusal = promiseError(session) ?? addressError(address, session, '5.1.7')
+    onMailFrom: ({ address, args }, session, done) => {
+      const refusal =
+        promiseError(session) ??
+        parameterError(args, senderParameters) ??
+        addressError(address, session, '5.1.7')
       // Smtp-server remembers both of a MAIL that was refused.
       session.envelope.requireTLS = false
       if (refusal !== null) session.envelope.smtpUtf8 = false
       done(refusal)
     },
-    onRcptTo: ({ address }, session, done) => done(addressError(address, session, '5.1.3')),
+    onRcptTo: ({ address, args }, session, done) =>
+      done(parameterError(args, []) ?? addressError(address, session, '5.1.3')),
     onData: (source, session, done) => {
       accepted(source, session).then(
         (text) => done(null, text),
@@ -188,6 +193,18 @@ const promiseError = (session: SMTPServerSession): ReplyError | undefined =>
   session.envelope.requireTLS === true
     ? new ReplyError({ code: 550, enhanced: '5.7.30' }, 'REQUIRETLS is not supported')
     : undefined
+
+/** Of MAIL: RFC 1870, 6152, 6531, 8689 (which has an answer of its own); who has logged in elsewhere is nothing to us, RFC 4954 §5. */
+const senderParameters: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8', 'REQUIRETLS', 'AUTH']
+
+/** RFC 5321 §4.1.1.11: what is asked for and not done is no 250. Smtp-server passes over what it does not know.
+ *    // 1. a list sends with NOTIFY=NEVER, which nobody offered  2. it is told 250  3. it gets reports all the same */
+function parameterError(args: SMTPServerAddress['args'], known: readonly string[]): ReplyError | undefined {
+  const name = Object.keys(args || {}).find((name) => !known.includes(name))
+  return name === undefined
+    ? undefined
+    : new ReplyError({ code: 555, enhanced: '5.5.4' }, `unsupported parameter: ${name.slice(0, 100)}`)
+}
 
 /** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8.
  * @param enhanced for an address that is none */

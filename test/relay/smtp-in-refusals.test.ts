@@ -13,6 +13,19 @@ test('a size over the limit is refused at MAIL', async () => {
   expect(await client.say('MAIL FROM:<s@example.org> SIZE=1000')).toMatch(/^250 /)
 })
 
+test('a parameter that nobody offered is refused, and those that were offered are taken', async () => {
+  const client = await connected(await listen(memoryQueue()))
+  await client.reply()
+  expect(await client.say('EHLO c')).not.toContain('DSN')
+  const mail = 'MAIL FROM:<s@example.org>'
+  for (const name of ['RET', 'ENVID', 'MT-PRIORITY', '__PROTO__'])
+    expect(await client.say(`${mail} ${name}=3`)).toBe(`555 5.5.4 unsupported parameter: ${name}`)
+  expect(await client.say(`${mail} SIZE=10 BODY=8BITMIME SMTPUTF8 AUTH=<>`)).toMatch(/^250 /)
+  for (const name of ['NOTIFY=NEVER', 'ORCPT=rfc822;a@example.net'])
+    expect(await client.say(`RCPT TO:<a@example.net> ${name}`)).toMatch(/^555 5\.5\.4 /)
+  expect(await client.say('RCPT TO:<a@example.net>')).toMatch(/^250 /)
+})
+
 test.each([5000, 1_500_000])(
   'data of %d bytes over the limit is refused, and the session goes on',
   async (bytes) => {
