@@ -24,8 +24,8 @@ interface Turns {
 interface Measured {
   readonly name: string
   readonly contender: Contender
-  /** The loop does nothing for so long beside each write. */
-  readonly idlingMs: number
+  /** The loop turns on the spot for so long beside each write. */
+  readonly spinMs: number
   readonly rows: Row[]
 }
 
@@ -49,14 +49,14 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
     const engine = await opened('engine')
     const besideMs = async (contender: Contender): Promise<number> =>
       Number((await turn(contender, producers, 2 * sliceMs))['beside µs']) / 1000
-    const idlingMs = Math.max(0, (await besideMs(engine)) - (await besideMs(rawlog)))
+    const spinMs = Math.max(0, (await besideMs(engine)) - (await besideMs(rawlog)))
     const measured: Measured[] = [
-      { name: 'rawlog', contender: rawlog, idlingMs: 0, rows: [] },
-      { name: 'rawlog, as busy', contender: rawlog, idlingMs, rows: [] },
-      { name: 'engine', contender: engine, idlingMs: 0, rows: [] },
+      { name: 'rawlog', contender: rawlog, spinMs: 0, rows: [] },
+      { name: 'rawlog, as busy', contender: rawlog, spinMs, rows: [] },
+      { name: 'engine', contender: engine, spinMs: 0, rows: [] },
     ]
     for (let round = 0; round < rounds; round++)
-      for (const { contender, rows, idlingMs: ms } of round % 2 === 0 ? measured : measured.toReversed())
+      for (const { contender, rows, spinMs: ms } of round % 2 === 0 ? measured : measured.toReversed())
         rows.push(await turn(contender, producers, sliceMs, ms))
     output.table(
       `${producers} producers, 1 KiB`,
@@ -67,10 +67,10 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
   output.note('Medians over rounds of the medians over turns, microseconds.')
 }
 
-async function turn(contender: Contender, producers: number, sliceMs: number, idlingMs = 0): Promise<Row> {
+async function turn(contender: Contender, producers: number, sliceMs: number, spinMs = 0): Promise<Row> {
   const idleBefore = performance.eventLoopUtilization()
   const turns: Turns = { writesMs: [], betweenMs: [], besideMs: [] }
-  const unwrap = wrapped(turns, idlingMs)
+  const unwrap = wrapped(turns, spinMs)
   const { messageCount, durationMs } = await contender.slice(producers, sliceMs)
   unwrap()
   return {
@@ -82,7 +82,7 @@ async function turn(contender: Contender, producers: number, sliceMs: number, id
   }
 }
 
-function wrapped({ writesMs, betweenMs, besideMs }: Turns, idlingMs: number): () => void {
+function wrapped({ writesMs, betweenMs, besideMs }: Turns, spinMs: number): () => void {
   const original = fs.write as (...args: unknown[]) => void
   let underWay = 0
   let answeredAt: number | undefined
@@ -93,7 +93,7 @@ function wrapped({ writesMs, betweenMs, besideMs }: Turns, idlingMs: number): ()
     if (answeredAt !== undefined && underWay === 0) betweenMs.push(startedAt - answeredAt)
     underWay++
     const activeBefore = activeMs()
-    if (idlingMs > 0) setImmediate(idle, idlingMs)
+    if (spinMs > 0) setImmediate(spin, spinMs)
     original(...args.slice(0, -1), (...results: unknown[]) => {
       underWay--
       answeredAt = performance.now()
@@ -111,7 +111,7 @@ function wrapped({ writesMs, betweenMs, besideMs }: Turns, idlingMs: number): ()
 /** What the loop has done in its life. */
 const activeMs = (): number => performance.eventLoopUtilization().active
 
-function idle(durationMs: number): void {
+function spin(durationMs: number): void {
   const end = performance.now() + durationMs
   while (performance.now() < end);
 }

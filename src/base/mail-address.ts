@@ -21,3 +21,8 @@ export function isInternational(text: string): boolean {
 
 /** As it is written. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
+
+/** For comparing domains: in lower case, without the dot at the end; '' for the root. */
+export const comparableDomain = (domain: string): string => domain.toLowerCase().replace(/\.$/, '')
+
+export const comparableDomainOf = (address: string): string => comparableDomain(domainOf(address))

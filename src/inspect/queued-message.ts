@@ -1,5 +1,6 @@
 /** One message of the queue as an inspection finds it, and the choice among them. */
 import type { ActiveMessage } from '../active/active-message.js'
+import { comparableDomainOf } from '../base/mail-address.js'
 import type { QueueName } from '../lane/queue-name.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import type { Located } from './message-content.js'
@@ -24,7 +25,7 @@ export interface Selection {
   /** Exactly; '' is the null sender. */
   readonly sender?: string | undefined
   readonly recipient?: string | undefined
-  /** The domain of one of its waiting recipients, in lower case. */
+  /** The domain of one of its waiting recipients, as `comparableDomainOf` writes it. */
   readonly domain?: string | undefined
   readonly lane?: QueueName | number | undefined
   /** Accepted at this time or before, milliseconds since 1970. */
@@ -44,9 +45,7 @@ export function matchesEnvelope({ envelope }: QueuedMessage, selection: Selectio
 /** @param addresses of those that wait */
 export const matchesRecipients = (addresses: readonly string[], { recipient, domain }: Selection): boolean =>
   (recipient === undefined || addresses.includes(recipient)) &&
-  (domain === undefined || addresses.some((address) => domainOf(address) === domain))
-
-export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+  (domain === undefined || addresses.some((address) => comparableDomainOf(address) === domain))
 
 /** May messages of this lane, or that were started from it, be selected? */
 export const selectsLane = (wanted: Selection['lane'], where: QueueName, lane: number): boolean =>

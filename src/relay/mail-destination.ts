@@ -3,6 +3,7 @@
  * and not the mail hosts of a domain, and so does an address without them. */
 import { isIP, isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
+import { comparableDomain } from '../base/mail-address.js'
 
 export type MailDestination = { readonly port: number } & (
   | { readonly kind: 'domain' | 'host'; readonly name: string }
@@ -44,11 +45,8 @@ export function readDestination(nexthop: string, portUsual: number): MailDestina
 /** For comparing; '' for what has no form in the DNS. */
 export function asciiName(name: string): string {
   // Node takes more for a name than what it has to turn into ASCII: `0x7f.1`.
-  return withoutDot(isPlain(name) ? name : domainToASCII(name))
+  return comparableDomain(isPlain(name) ? name : domainToASCII(name))
 }
-
-/** '' for the root. */
-export const withoutDot = (name: string): string => name.toLowerCase().replace(/\.$/, '')
 
 const isPlain = (name: string): boolean => /^[\x21-\x7e]*$/.test(name)
 

@@ -18,10 +18,11 @@
  *
  * @see Postfix smtp_addr.c, which has 5.4.4 for a name that does not exist, too, and 5.1.0 for the null MX */
 import { isIP, isIPv6 } from 'node:net'
+import { comparableDomain } from '../base/mail-address.js'
 import { below, type Prng } from '../base/prng.js'
 import type { Outcome, SiteTrouble } from '../delivery/transport.js'
 import type { DnsAnswer, DnsQuestions, MxResolver } from './dns-questions.js'
-import { withoutDot, type MailDestination } from './mail-destination.js'
+import type { MailDestination } from './mail-destination.js'
 import { isOwnName, ownAddresses, type OwnServers } from './own-servers.js'
 
 export interface MailHost {
@@ -68,7 +69,7 @@ export async function mailHosts(destination: MailDestination, port: MailHostsPor
   if (answer.kind !== 'records')
     return hostsOf(name, [{ name, preference: 0 }], answer.kind === 'no name', destination.port, port)
   const hosts = answer.records
-    .map(({ exchange, priority }): Host => ({ name: withoutDot(exchange), preference: priority }))
+    .map(({ exchange, priority }): Host => ({ name: comparableDomain(exchange), preference: priority }))
     .filter((host) => host.name !== '')
   if (hosts.length === 0)
     return { kind: 'failed', status: '5.1.10', reason: `${name} takes no mail: it has a null MX` }

@@ -7,7 +7,7 @@ import { hostOption, integerOption, waitMsMax } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
 
 /** More of anything than there can be. */
-const countMax = 1_000_000
+export const countMax = 1_000_000
 
 export const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as const
 
@@ -94,8 +94,7 @@ export function checkConnectionOptions(
     throw new WaybillError('OPTION_INVALID', 'expected an object of options for tls.connect', {
       option: 'tlsOptions',
     })
-  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535))
-    throw new WaybillError('OPTION_INVALID', `${port} is no port`, { option: 'port' })
+  integerOption('port', port ?? 1, 1, 65_535)
   if (hostname !== undefined) hostOption('hostname', hostname)
   const { idleMs = 0, messagesMax = 1 } = connectionReuse
   integerOption('connectionReuse.idleMs', idleMs, 0, waitMsMax)

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addressBytesMax, isInternational, isMailAddress } from '../../src/base/mail-address.js'
+import {
+  addressBytesMax,
+  comparableDomainOf,
+  isInternational,
+  isMailAddress,
+} from '../../src/base/mail-address.js'
 
 test.each([
   'ada@example.org',
@@ -86,4 +91,9 @@ test('an address outside ASCII needs SMTPUTF8, one within does not', () => {
   expect(isInternational('ädä@example.org')).toBe(true)
   expect(isInternational('ada@exämple.org')).toBe(true)
   expect(isInternational('ada@xn--exmple-cua.org')).toBe(false)
+})
+
+test('a domain is the same in capitals, and with the dot that ends it', () => {
+  for (const address of ['a@example.net', 'b@Example.NET', '"c@d"@example.net.'])
+    expect(comparableDomainOf(address)).toBe('example.net')
 })

@@ -27,3 +27,14 @@ test('as many connections are busy at once as the process limit says', async () 
   server.close()
   await Promise.all(attempts)
 })
+
+test('a process limit of half the largest number of connections and more is a limit like others', async () => {
+  const surroundings = {
+    relay: { host: '127.0.0.1', port: 25 },
+    direct: false,
+    places: [{ host: '127.0.0.1', port: 0 }],
+    hostname: 'relay.example.org',
+    processLimit: 600_000,
+  }
+  await expect(transportOf(parseArguments(serve, []), surroundings, undefined)).resolves.toBeDefined()
+})

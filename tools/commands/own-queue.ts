@@ -6,7 +6,7 @@ import { carriedOut } from '../../src/admin/control-session.js'
 import type { VerbOptions, VerbResult } from '../../src/admin/tally.js'
 import { isWaybillError } from '../../src/errors.js'
 import type { ListedMessage, Queue, Selector } from '../../src/index.js'
-import { domainOf } from '../../src/inspect/queued-message.js'
+import { comparableDomainOf } from '../../src/base/mail-address.js'
 import { openQueue } from '../../src/queue/open.js'
 import { lineOf } from './command.js'
 import type { Operator } from './operator.js'
@@ -29,7 +29,7 @@ export class OwnQueue implements Operator {
       deliver: false,
       transports: {},
       // What a relay would route where, nobody can tell without it.
-      route: (recipient) => ({ transport: 'none', nexthop: domainOf(recipient) }),
+      route: (recipient) => ({ transport: 'none', nexthop: comparableDomainOf(recipient) }),
       reportingMta: machineName(),
     })
     queue.on('warning', ({ message, id }) =>

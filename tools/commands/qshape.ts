@@ -1,12 +1,8 @@
 /** `waybill qshape`: how old the mail is, by domain, in the form of Postfix's qshape. */
+import { comparableDomainOf } from '../../src/base/mail-address.js'
 import { AgeTable, type AgeRow } from '../../src/inspect/age-table.js'
 import { Messages } from '../../src/inspect/messages.js'
-import {
-  domainOf,
-  selectsLane,
-  type QueuedMessage,
-  type Selection,
-} from '../../src/inspect/queued-message.js'
+import { selectsLane, type QueuedMessage, type Selection } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { UsageError } from './command.js'
 import {
@@ -76,11 +72,11 @@ async function show(inspected: Inspected): Promise<number> {
       const { envelope } = message
       const ageMs = nowMs - envelope.acceptedAt
       if (bySender) {
-        ages.add(envelope.sender === '' ? 'MAILER-DAEMON' : domainOf(envelope.sender), ageMs)
+        ages.add(envelope.sender === '' ? 'MAILER-DAEMON' : comparableDomainOf(envelope.sender), ageMs)
         continue
       }
       const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, report))
-      for (const address of addresses ?? []) ages.add(domainOf(address), ageMs)
+      for (const address of addresses ?? []) ages.add(comparableDomainOf(address), ageMs)
     }
   progress.end()
   const rows = [ages.total, ...ages.domains.slice(0, shownMax)]

@@ -1,4 +1,5 @@
 /** The options that choose among messages, the same for every listing. */
+import { comparableDomain } from '../../src/base/mail-address.js'
 import { findingOf, type Report } from '../../src/inspect/finding.js'
 import type { MessageContent } from '../../src/inspect/message-content.js'
 import type { Messages } from '../../src/inspect/messages.js'
@@ -21,11 +22,12 @@ export const selectionOptions: Readonly<Record<string, Option>> = {
 /** @throws UsageError */
 export function selectionOf(args: Arguments, nowMs: number): Selection {
   const older = args.one('older-than')
+  const nexthop = textOf(args, 'nexthop')
   return {
     lane: laneOf(args.one('lane')),
     sender: senderOf(args),
     recipient: textOf(args, 'recipient'),
-    domain: textOf(args, 'nexthop')?.toLowerCase(),
+    domain: nexthop === undefined ? undefined : comparableDomain(nexthop),
     acceptedUntil: older === undefined ? undefined : nowMs - parseDurationOption('older-than', older),
   }
 }

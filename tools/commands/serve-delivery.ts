@@ -2,14 +2,13 @@
  * Invariant: the relay alone hears the password. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { domainOf } from '../../src/base/mail-address.js'
+import { comparableDomainOf } from '../../src/base/mail-address.js'
 import type { Route, Transport } from '../../src/index.js'
-import { withoutDot } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
 import { mxTlsWays } from '../../src/relay/mx-out-options.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
-import { tlsWays, type SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
+import { countMax, tlsWays, type SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { flagOf, UsageError, type Arguments } from './command.js'
 import { formatEndpoint, parseWord, type Endpoint } from './values.js'
 
@@ -41,7 +40,7 @@ export async function transportOf(
   auth: SmtpTransportOptions['auth'],
 ): Promise<Transport> {
   // As many may wait to be used again as are busy.
-  const connectionsMax = 2 * processLimit
+  const connectionsMax = Math.min(2 * processLimit, countMax)
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
     return mxTransport({ hostname, tls, connectionsMax, listeners: await listenersAt(places) })
@@ -83,6 +82,6 @@ export function routeOf(relay: Endpoint | undefined): (recipient: string) => Rou
   }
   return (recipient) => ({
     transport: 'out',
-    nexthop: withoutDot(domainOf(recipient)),
+    nexthop: comparableDomainOf(recipient),
   })
 }
