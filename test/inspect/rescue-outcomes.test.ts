@@ -9,14 +9,13 @@ import { Messages } from '../../src/inspect/messages.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { kindAt, kinds } from '../../src/record/frame.js'
-import { logRescue } from '../../tools/commands/log-rescue.js'
 import { waitingAddresses } from '../../tools/commands/selection.js'
 import { Anatomy } from './anatomy.js'
-import { command } from './commanded.js'
 import { damage } from './damage.js'
 import { bodyOf } from './fixture-queue.js'
-import { MemoryDisk, type Files } from './memory-disk.js'
+import type { Files } from './memory-disk.js'
 import { messageCount, outcomeQueue, owedOf } from './outcome-queue.js'
+import { rescued } from './rescued.js'
 
 const damageCount = Number(process.env['WAYBILL_DAMAGES'] ?? 80)
 const sound = await outcomeQueue()
@@ -37,10 +36,7 @@ interface Rescued {
 }
 
 async function rescue(files: Files, to: string): Promise<Rescued> {
-  const source = new MemoryDisk(files, sound.directories)
-  const disk = (path: string): ReturnType<typeof nodeDisk> => (path === 'from' ? source : nodeDisk(path))
-  const { stdout } = await command(logRescue, ['from', '--to', to], disk, sound.nowMs)
-  expect(source.writeCount).toBe(0)
+  const { stdout } = await rescued(files, sound, to)
   const opened = nodeDisk(to)
   try {
     const queue = (await QueueDirectory.open(opened))!

@@ -19,6 +19,7 @@ import { damage, type Damaged } from './damage.js'
 import { BytesThatCount, type DamageClass } from './damage-class.js'
 import { frozenQueue } from './frozen-queue.js'
 import { MemoryDisk, type Files } from './memory-disk.js'
+import { rescued } from './rescued.js'
 
 const damageCount = Number(process.env['WAYBILL_DAMAGES'] ?? 60)
 const sound = frozenQueue()
@@ -40,10 +41,7 @@ interface Rescued {
 }
 
 async function rescue(files: Files, to: string): Promise<Rescued> {
-  const source = new MemoryDisk(files, sound.directories)
-  const disk = (path: string): ReturnType<typeof nodeDisk> => (path === 'from' ? source : nodeDisk(path))
-  const { exitCode, stdout } = await command(logRescue, ['from', '--to', to, '--json'], disk, sound.nowMs)
-  expect(source.writeCount).toBe(0)
+  const { exitCode, stdout } = await rescued(files, sound, to, '--json')
   const lines = stdout
     .trim()
     .split('\n')
