@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { schedulerParameters } from '../../tools/commands/scheduler-parameters.js'
+import { processLimitOf, schedulerParameters } from '../../tools/commands/scheduler-parameters.js'
 
 test('names and values of main.cf become parameters of the scheduler', () => {
   expect(
@@ -24,6 +24,34 @@ test('names and values of main.cf become parameters of the scheduler', () => {
     defaultDestinationCanary: true,
     defaultDestinationSlowStart: false,
   })
+})
+
+test('a transport has parameters of its own by its name, and those that are not given are the default', () => {
+  const names = ['out', 'slow2']
+  const options = schedulerParameters(
+    [
+      'slow2_destination_concurrency_limit=2',
+      'default_process_limit=50',
+      'slow2_destination_rate_delay=1m',
+      'slow2_process_limit=10',
+      'out_initial_destination_concurrency=1',
+    ],
+    names,
+  )
+  expect(options).toEqual({
+    defaultProcessLimit: 50,
+    transports: {
+      slow2: { destinationConcurrencyLimit: 2, destinationRateDelay: 60, processLimit: 10 },
+      out: { initialDestinationConcurrency: 1 },
+    },
+  })
+  expect(processLimitOf(options, names)).toBe(60)
+  expect(() => schedulerParameters(['slow2_destination_limit=1'], names)).toThrow(
+    /^-o slow2_destination_limit=1: .*must be the name of a parameter/,
+  )
+  expect(() => schedulerParameters(['fast_destination_concurrency_limit=1'], names)).toThrow(
+    /name of a parameter/,
+  )
 })
 
 test.each([

@@ -7,27 +7,36 @@ import { lineOf, UsageError } from './command.js'
 /** Parameters that are the queue's here, or name what a relay has not. */
 const notHere: ReadonlySet<string> = new Set(['qmgr_message_active_limit', 'retry_transport'])
 
-/** @param texts `default_destination_concurrency_limit=5`, `default_destination_rate_delay=1s`; of one name the last counts
+/** @param texts `default_destination_concurrency_limit=5`, `slow_destination_rate_delay=1s`; of one name the last counts
+ * @param transports whose names may stand where `default` does
  * @throws UsageError */
-export function schedulerParameters(texts: readonly string[]): SchedulerOptions {
+export function schedulerParameters(
+  texts: readonly string[],
+  transports: readonly string[] = [],
+): SchedulerOptions {
   const options: Record<string, unknown> = {}
+  const own: Record<string, Record<string, unknown>> = {}
   for (const text of texts) {
-    const match = /^([a-z_]+)=(.+)$/.exec(text)
+    const match = /^([a-z_\d]+)=(.+)$/.exec(text)
     if (match === null) throw new UsageError(`-o wants NAME=VALUE, not '${text}'`)
     const [, name = '', value = ''] = match
     if (notHere.has(name)) throw new UsageError(`-o ${text}: a relay has no such parameter`)
-    const option = {
-      [name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())]: valueOf(name, value),
-    }
+    const transport = transports.find((one) => name.startsWith(`${one}_`))
+    const parameter = transport === undefined ? name : name.slice(transport.length + 1)
+    const option = { [camelCase(parameter)]: valueOf(parameter, value) }
     try {
-      checkedParameters(option)
+      checkedParameters(transport === undefined ? option : { transports: { [transport]: option } })
     } catch (error) {
       throw new UsageError(`-o ${text}: ${lineOf(error)}`)
     }
-    Object.assign(options, option)
+    if (transport === undefined) Object.assign(options, option)
+    else own[transport] = { ...own[transport], ...option }
   }
-  return options
+  return Object.keys(own).length === 0 ? options : { ...options, transports: own }
 }
+
+const camelCase = (name: string): string =>
+  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** A number, seconds where a unit is named, `yes`, `no`, or a word. A feedback is a term, also where it looks like a number. */
 function valueOf(name: string, text: string): number | boolean | string {
@@ -36,4 +45,10 @@ function valueOf(name: string, text: string): number | boolean | string {
   const durationMs = readDuration(text)
   if (durationMs !== undefined) return durationMs / 1000
   return text === 'yes' || (text === 'no' ? false : text)
+}
+
+/** Attempts at once, of these together. */
+export function processLimitOf(options: SchedulerOptions, transports: readonly string[]): number {
+  const { defaults, transports: own } = checkedParameters(options)
+  return transports.reduce((sum, name) => sum + (own.get(name) ?? defaults).processLimit, 0)
 }

@@ -4,16 +4,21 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { comparableDomainOf } from '../../src/base/mail-address.js'
 import type { Route, Transport } from '../../src/index.js'
+import { nexthopParts } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
 import { mxTlsWays } from '../../src/relay/mx-out-options.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { countMax, tlsWays, type SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { flagOf, UsageError, type Arguments } from './command.js'
+import { noRoutes, routesIn, transportUsual, type RouteTable } from './route-table.js'
+import { fileTextOf } from './serve-secrets.js'
 import { formatEndpoint, parseWord, type Endpoint } from './values.js'
 
 /** Mailboxes are here when nothing else is said. */
 export const maildirUsual = './var/maildir'
+
+type Tls = (typeof tlsWays)[number]
 
 interface Surroundings {
   readonly relay: Endpoint | undefined
@@ -21,7 +26,7 @@ interface Surroundings {
   /** Where it listens itself. */
   readonly places: readonly Endpoint[]
   readonly hostname: string
-  /** Attempts at once, as the scheduler has it. */
+  /** Attempts at once, of all transports together, as the scheduler has it. */
   readonly processLimit: number
 }
 
@@ -30,8 +35,10 @@ export function checkWays(args: Arguments): void {
   const [way, other] = ['relay', 'direct', 'maildir'].filter((name) => args.isSet(name))
   if (way !== undefined && other !== undefined)
     throw new UsageError(`${flagOf(way)} or ${flagOf(other)}, not both`)
-  if (args.isSet('relay-tls') && !args.isSet('relay') && !args.isSet('direct'))
-    throw new UsageError('--relay-tls is for a server that --relay names, or for --direct')
+  if (way === undefined || way === 'maildir')
+    for (const name of ['relay-tls', 'routes'])
+      if (args.isSet(name))
+        throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
 }
 
 export async function transportOf(
@@ -45,23 +52,35 @@ export async function transportOf(
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
     return mxTransport({ hostname, tls, connectionsMax, listeners: await listenersAt(places) })
   }
-  const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
-  const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
   if (relay === undefined)
     return maildirTransport({ directory: args.one('maildir') ?? maildirUsual, hostname })
-  // Without a host of its own it goes to the nexthop, so that what an operator reroutes goes elsewhere.
-  const options: SmtpTransportOptions = { hostname, tls, connectionsMax }
-  const anywhere = smtpTransport(options)
-  if (auth === undefined) return anywhere
-  const toRelay = smtpTransport({ ...options, auth })
-  const nexthop = formatEndpoint(relay)
+  const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
+  const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
+  // Without a host of their own they go to the nexthop.
+  const toRelay = smtpTransport({
+    hostname,
+    tls,
+    connectionsMax,
+    ...(auth === undefined ? undefined : { auth }),
+  })
+  const elsewhere = smtpTransport({ hostname, tls: tlsElsewhere(args, tls), connectionsMax })
+  const isRelay = (nexthop: string): boolean => {
+    const parts = nexthopParts(nexthop, 25)
+    return parts?.text.toLowerCase() === relay.host.toLowerCase() && parts.port === relay.port
+  }
   return {
-    deliver: (request, signal) => (request.nexthop === nexthop ? toRelay : anywhere).deliver(request, signal),
+    deliver: (request, signal) => (isRelay(request.nexthop) ? toRelay : elsewhere).deliver(request, signal),
     close: () => {
       toRelay.close?.()
-      anywhere.close?.()
+      elsewhere.close?.()
     },
   }
+}
+
+/** What is asked for is asked of all servers, but for the relay's port; what the password alone asks for is asked of who hears it. */
+function tlsElsewhere(args: Arguments, tls: Tls): Tls {
+  if (!args.isSet('relay-tls')) return 'opportunistic'
+  return tls === 'implicit' ? 'required' : tls
 }
 
 /** As addresses, by which a mail host is known to be this one. What has none cannot be listened on: that is told to who tries. */
@@ -74,14 +93,23 @@ async function listenersAt(places: readonly Endpoint[]): Promise<Endpoint[]> {
   return (await Promise.all(found)).flat()
 }
 
-/** A relay is one destination. All other mail is grouped by domain. */
-export function routeOf(relay: Endpoint | undefined): (recipient: string) => Route {
-  if (relay !== undefined) {
-    const route: Route = { transport: 'out', nexthop: formatEndpoint(relay) }
-    return () => route
+/** @returns what the file of `--routes` says @throws UsageError, WaybillError OPTION_INVALID */
+export async function routesOf(args: Arguments): Promise<RouteTable> {
+  const path = args.one('routes')
+  return path === undefined ? noRoutes : routesIn(await fileTextOf('routes', path), path)
+}
+
+/** A relay is one destination. All other mail is grouped by domain. What the table names goes before both. */
+export function routeOf(
+  relay: Endpoint | undefined,
+  routes: RouteTable = noRoutes,
+): (recipient: string) => Route {
+  const nexthopUsual = relay === undefined ? comparableDomainOf : (): string => formatEndpoint(relay)
+  return (recipient) => {
+    const line = routes.find(recipient)
+    return {
+      transport: line?.transport || transportUsual,
+      nexthop: line?.nexthop || nexthopUsual(recipient),
+    }
   }
-  return (recipient) => ({
-    transport: 'out',
-    nexthop: comparableDomainOf(recipient),
-  })
 }

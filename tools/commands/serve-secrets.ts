@@ -12,7 +12,7 @@ export async function credentialsOf(args: Arguments): Promise<SmtpTransportOptio
   const path = args.one('relay-auth')
   if (path === undefined) return undefined
   if (!args.isSet('relay')) throw new UsageError('--relay-auth is for a server that --relay names')
-  const text = await textOf('relay-auth', path)
+  const text = await fileTextOf('relay-auth', path)
   const match = /^([^:\r\n]+):([^\r\n]+)(?:\r?\n)?$/.exec(text)
   if (match === null)
     throw new UsageError(`--relay-auth wants a file with one line USER:PASSWORD, not ${path}`)
@@ -27,7 +27,10 @@ export async function certificateOf(args: Arguments): Promise<Certificate | unde
   if (certPath === undefined && keyPath === undefined) return undefined
   if (certPath === undefined || keyPath === undefined)
     throw new UsageError('--tls-cert and --tls-key belong together')
-  const certificate = { cert: await textOf('tls-cert', certPath), key: await textOf('tls-key', keyPath) }
+  const certificate = {
+    cert: await fileTextOf('tls-cert', certPath),
+    key: await fileTextOf('tls-key', keyPath),
+  }
   try {
     createSecureContext(certificate)
   } catch (error) {
@@ -42,10 +45,10 @@ export async function usersOf(args: Arguments): Promise<Users | undefined> {
   if (path === undefined) return undefined
   if (!args.isSet('tls-cert'))
     throw new UsageError('--auth wants --tls-cert and --tls-key: passwords are taken over TLS only')
-  return usersIn(await textOf('auth', path), path)
+  return usersIn(await fileTextOf('auth', path), path)
 }
 
-async function textOf(option: string, path: string): Promise<string> {
+export async function fileTextOf(option: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {

@@ -13,11 +13,11 @@ import { receivedBytesMax } from '../../src/relay/received.js'
 import { listenSmtpOnThread, type SmtpFrontCallbacks } from '../../src/relay/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
-import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
-import { schedulerParameters } from './scheduler-parameters.js'
-import { checkWays, maildirUsual, routeOf, transportOf } from './serve-delivery.js'
+import { transportUsual } from './route-table.js'
+import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
+import { checkWays, maildirUsual, routeOf, routesOf, transportOf } from './serve-delivery.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { checkDirectory, tryPorts } from './serve-places.js'
@@ -60,9 +60,13 @@ export const serve: Command = {
     'relay-tls': {
       value: 'HOW',
       words: tlsWays,
-      help: 'none, opportunistic (usual), required (usual with --relay-auth) or implicit;\nopportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken; with --direct one of the first two',
+      help: 'none, opportunistic (usual), required (usual with --relay-auth) or implicit;\nother servers (--routes, reroute): as it is said here, but required for implicit; opportunistic (usual);\nopportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken; with --direct one of the first two',
     },
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
+    routes: {
+      value: 'FILE',
+      help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`',
+    },
     maildir: { value: 'DIR', help: 'deliver to DIR/<address>, each a Maildir (./var/maildir)' },
     trust: {
       value: 'NETWORK',
@@ -87,7 +91,7 @@ export const serve: Command = {
       short: 'o',
       value: 'NAME=VALUE',
       many: true,
-      help: "a parameter of Postfix's scheduler, may be repeated, such as\ndefault_destination_concurrency_limit=5, default_destination_rate_delay=1s",
+      help: "a parameter of Postfix's scheduler, may be repeated, such as\ndefault_destination_concurrency_limit=5, default_destination_rate_delay=1s;\na transport of --routes has its own, by its name instead of `default`",
     },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
@@ -155,12 +159,17 @@ async function run(args: Arguments): Promise<number | undefined> {
   await checkDirectory('queue', settings.queue)
   if (settings.relay === undefined && !settings.direct)
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
-  const scheduler = schedulerParameters(args.all('o'))
-  const { processLimit } = checkedParameters(scheduler).defaults
+  const routes = await routesOf(args)
+  const transportNames = [transportUsual, ...routes.transports]
+  const scheduler = schedulerParameters(args.all('o'), transportNames)
   const { listen, listenTls } = settings.places
   const transport = await transportOf(
     args,
-    { ...settings, places: [...listen, ...listenTls], processLimit },
+    {
+      ...settings,
+      places: [...listen, ...listenTls],
+      processLimit: processLimitOf(scheduler, transportNames),
+    },
     await credentialsOf(args),
   )
   const retry = retryOf(args)
@@ -180,8 +189,8 @@ async function run(args: Arguments): Promise<number | undefined> {
 
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
-    transports: { out: transport },
-    route: routeOf(settings.relay),
+    transports: Object.fromEntries(transportNames.map((name) => [name, transport])),
+    route: routeOf(settings.relay, routes),
     retry,
     scheduler,
     dataBytesMax: server.sizeBytesMax + receivedBytesMax,

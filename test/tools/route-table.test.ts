@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { routesIn } from '../../tools/commands/route-table.js'
+
+const table = routesIn(
+  [
+    '# where             how',
+    'root@example.net    ops:',
+    'Example.NET         :[mail.internal]:2525',
+    '.example.net        slow:example.org',
+    '.b.example.net      :',
+    'xn--exmple-cua.org  out:[192.0.2.1]',
+    '*                   slow:',
+    '',
+  ].join('\r\n'),
+  'routes',
+)
+
+test.each([
+  ['ada@example.net', '', '[mail.internal]:2525'],
+  ['ROOT@EXAMPLE.NET.', 'ops', ''],
+  ['ada@a.example.net', 'slow', 'example.org'],
+  ['ada@a.b.example.net', '', ''],
+  ['ada@b.example.net', 'slow', 'example.org'],
+  ['ada@exämple.org', 'out', '[192.0.2.1]'],
+  ['ada@myexample.net', 'slow', ''],
+  ['"a@example.net"@example.com', 'slow', ''],
+])('%s goes by the narrowest line for it', (recipient, transport, nexthop) => {
+  expect(table.find(recipient)).toEqual({ transport, nexthop })
+})
+
+test('who has no line goes as without the table', () => {
+  expect(routesIn('.example.net a:', 'routes').find('ada@example.net')).toBeUndefined()
+})
+
+test('transports are those that are named, without the usual one', () => {
+  expect(table.transports).toEqual(['ops', 'slow'])
+})
+
+test.each([
+  ['example.net', /PATTERN NAME:NEXTHOP/],
+  ['example.net smtp [a]', /PATTERN NAME:NEXTHOP/],
+  ['@example.net a:', /@example\.net is no domain, no address and not \*/],
+  ['.. a:', /no domain/],
+  ['example.net a:\nEXAMPLE.net b:', /line 2.*has a line above|has a line above.*line 2/],
+  ['example.net default:', /default is no name/],
+  ['example.net Slow:', /Slow is no name/],
+  ['example.net error:5.1.1', /error is not here/],
+  ['example.net slow:[a]:0', /\[a\]:0 is no nexthop/],
+  ['example.net slow:[a', /\[a is no nexthop/],
+])('%j is refused with its line', (text, says) => {
+  expect(() => routesIn(text, '/etc/routes')).toThrow(says)
+})
