@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { parseArguments } from '../../tools/commands/command.js'
+import { serve } from '../../tools/commands/serve.js'
+import { usersOf } from '../../tools/commands/serve-secrets.js'
 import { RelayProcess } from '../end-to-end/relay-process.js'
 import { certificate, certPath, keyPath } from '../relay/certificate.js'
 import { runWaybill } from './command-process.js'
@@ -78,4 +81,10 @@ test.each<[string, () => Promise<string[]>, RegExp]>([
   expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(says) as string })
   expect(ended.stderr).not.toMatch(/ada|secret/)
   expect(await readdir(directory)).not.toContain('queue')
+})
+
+test('the file of users may begin with a byte order mark', async () => {
+  const path = await usersFile(`\ufeff${await lineFor('ada', 'p:w d')}`)
+  const users = await usersOf(parseArguments(serve, [...withTls, '--auth', path]))
+  expect([...users!.keys()]).toEqual(['ada'])
 })

@@ -48,9 +48,10 @@ export async function usersOf(args: Arguments): Promise<Users | undefined> {
   return usersIn(await fileTextOf('auth', path), path)
 }
 
+/** Without the mark with which some editors begin a file: it would be part of the first name. */
 export async function fileTextOf(option: string, path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    return (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
   } catch (error) {
     throw new UsageError(`${flagOf(option)}: ${lineOf(error)}`)
   }
