@@ -40,6 +40,7 @@ export function checkMxOptions(options: MxTransportOptions): void {
     silenceTimeoutMs: true,
     connectionReuse: true,
     connectionsMax: true,
+    dkim: true,
     clock: true,
     listeners: true,
     resolver: true,

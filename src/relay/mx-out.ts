@@ -14,6 +14,7 @@ import { systemClock } from '../base/clock.js'
 import { domainOf } from '../base/mail-address.js'
 import { systemPrng } from '../base/prng.js'
 import type { DeliveryRequest, Outcome, SiteTrouble, Transport } from '../delivery/transport.js'
+import { signerOf } from './dkim-signer.js'
 import { DnsQuestions, systemResolver } from './dns-questions.js'
 import { asciiName, readDestination, type MailDestination } from './mail-destination.js'
 import { mailHosts, type MailHost, type MailHosts } from './mail-hosts.js'
@@ -54,7 +55,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     return hosts
   }
 
-  return smtpDelivery(new OutSessions(options), placesOf)
+  return smtpDelivery(new OutSessions(options), placesOf, signerOf(options))
 }
 
 /** What says that the recipients' domain takes no mail says nothing of them when their mail was sent elsewhere. */

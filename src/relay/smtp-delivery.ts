@@ -9,9 +9,10 @@
  * is opened. One that puts off some recipients and not others ends the attempt, what it put off is for the next one: Postfix would offer that
  * to the next server at once. As there, two servers at most hear of a message within one attempt (smtp_mx_session_limit).
  *
- * Data leaves as it was accepted, dots doubled as RFC 5321 §4.5.2 asks. SMTP has no form for a bare CR or LF: each leaves as CRLF
- * (and cannot end the data early at a server that takes it for a line's end). */
+ * Data leaves as it was accepted, dots doubled as RFC 5321 §4.5.2 asks, below a signature where there is a key (dkim-signer.ts). SMTP has no form
+ * for a bare CR or LF: each leaves as CRLF (and cannot end the data early at a server that takes it for a line's end). */
 import { isAscii } from 'node:buffer'
+import type { Readable } from 'node:stream'
 import { assert } from '../base/assert.js'
 import { isInternational } from '../base/mail-address.js'
 import type {
@@ -21,6 +22,7 @@ import type {
   SiteTrouble,
   Transport,
 } from '../delivery/transport.js'
+import type { DkimSigner } from './dkim-signer.js'
 import { hasInternationalHeader } from './international-header.js'
 import type { SmtpClient, Transaction } from './smtp-client.js'
 import { resultOf, siteOfPlaintext } from './smtp-outcome.js'
@@ -47,6 +49,8 @@ interface Sending {
   readonly smtputf8: boolean
   /** An address needs it, whatever the data is. */
   readonly hasLetters: boolean
+  /** Stands above the data; undefined until a server waits for it. */
+  signature: Buffer | undefined
 }
 
 interface Answer {
@@ -55,7 +59,8 @@ interface Answer {
   readonly maySendElsewhere: boolean
 }
 
-export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf): Transport {
+/** @param signer undefined: mail leaves without a signature */
+export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?: DkimSigner): Transport {
   /** @returns undefined when a reused connection turned out to be over, and may be replaced */
   async function offered(
     session: Session,
@@ -64,9 +69,13 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf): Transpo
     signal: AbortSignal,
   ): Promise<Answer | undefined> {
     const { client } = session
-    const { request, smtputf8, hasLetters } = sending
+    const { request, whole, smtputf8, hasLetters } = sending
     let needsMore = smtputf8 && !client.offers('SMTPUTF8')
-    if (needsMore && !hasLetters) needsMore = await headerNeedsMore(sending, session)
+    // A client may say SMTPUTF8 of every message; only its letters make a server need it. RFC 6531 §3.1, Postfix's SMTPUTF8_FLAG_HEADER
+    if (needsMore && !hasLetters)
+      needsMore = await looked(session, hasInternationalHeader(whole ?? request.stream()))
+    if (signer !== undefined && !needsMore)
+      sending.signature ??= await looked(session, signer.fieldsFor(whole ?? request.stream()))
     if (signal.aborted || needsMore) {
       sessions.keep(session)
       if (signal.aborted) return last(siteOfAbandoned())
@@ -93,18 +102,15 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf): Transpo
     return { result, maySendElsewhere: isPutOff(result) && nobodyHas(transaction) }
   }
 
-  async function transacted(
-    client: SmtpClient,
-    { request, whole, smtputf8 }: Sending,
-    signal: AbortSignal,
-  ): Promise<Transaction> {
+  async function transacted(client: SmtpClient, sending: Sending, signal: AbortSignal): Promise<Transaction> {
+    const { request, whole, smtputf8, signature } = sending
     const close = (): void => client.close()
     signal.addEventListener('abort', close, { once: true })
     const transaction = await client.transact({
       sender: request.sender,
       recipients: request.recipients,
-      dataBytes: request.dataBytes,
-      data: whole ?? request.stream(),
+      dataBytes: request.dataBytes + (signature?.length ?? 0),
+      data: dataOf(sending),
       smtputf8,
       eightBit: whole === undefined || !isAscii(whole),
     })
@@ -112,10 +118,10 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf): Transpo
     return transaction
   }
 
-  /** A client may say SMTPUTF8 of every message; only its letters make a server need it. RFC 6531 §3.1, Postfix's SMTPUTF8_FLAG_HEADER */
-  async function headerNeedsMore({ request, whole }: Sending, session: Session): Promise<boolean> {
+  /** What is found in the data before the server hears of it, which is no fault of the server's when it fails. */
+  async function looked<T>(session: Session, found: Promise<T>): Promise<T> {
     try {
-      return await hasInternationalHeader(whole ?? request.stream())
+      return await found
     } catch (error) {
       sessions.keep(session)
       throw error
@@ -132,7 +138,8 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf): Transpo
       return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
     }
     const hasLetters = isInternational(request.sender) || request.recipients.some(isInternational)
-    const sending: Sending = { request, whole, hasLetters, smtputf8: request.smtputf8 || hasLetters }
+    const smtputf8 = request.smtputf8 || hasLetters
+    const sending: Sending = { request, whole, hasLetters, smtputf8, signature: undefined }
 
     const troubles: SiteTrouble[] = []
     const left = [...places]
@@ -190,6 +197,14 @@ const withRecipients = (request: DeliveryRequest, recipients: readonly string[])
   data: () => request.data(),
   stream: () => request.stream(),
 })
+
+function dataOf({ request, whole, signature }: Sending): Buffer | Readable {
+  const isSigned = signature !== undefined && signature.length > 0
+  if (whole !== undefined) return isSigned ? Buffer.concat([signature, whole]) : whole
+  const stream = request.stream()
+  if (isSigned) stream.unshift(signature)
+  return stream
+}
 
 function saidBy({ name, isFound }: Place, result: DeliveryResult): DeliveryResult {
   if (isFound === undefined) return result

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.js'
 import { checkOptionNames } from '../base/option-names.js'
 import { hostOption, integerOption, waitMsMax } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
+import { dkimKeysOf, type DkimKey } from './dkim-keys.js'
 
 /** More of anything than there can be. */
 export const countMax = 1_000_000
@@ -43,6 +44,10 @@ export interface SmtpTransportOptions {
   }
   /** Open connections, 200 unless told; an attempt waits for a place. The scheduler's limits are meant to be lower. */
   readonly connectionsMax?: number
+  /** Signs mail as it leaves (DKIM, RFC 6376), anew at every attempt: what the queue holds stays as it was submitted. By the domain of the one
+   * address in its From field, or the nearest domain above that has a key: one RSA key and one Ed25519 key a domain, both of which sign. Mail
+   * without such an author leaves without a signature. Nothing is signed unless told. */
+  readonly dkim?: readonly DkimKey[]
   readonly clock?: Clock
 }
 
@@ -60,6 +65,7 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     silenceTimeoutMs: true,
     connectionReuse: true,
     connectionsMax: true,
+    dkim: true,
     clock: true,
   })
   checkConnectionOptions(options, tlsWays)
@@ -102,4 +108,5 @@ export function checkConnectionOptions(
   for (const option of ['connectTimeoutMs', 'greetingTimeoutMs', 'silenceTimeoutMs'] as const)
     integerOption(option, options[option] ?? 1, 1, waitMsMax)
   integerOption('connectionsMax', options.connectionsMax ?? 1, 1, countMax)
+  if (options.dkim !== undefined) dkimKeysOf(options.dkim)
 }

@@ -2,20 +2,22 @@
  * Invariant: what an attempt may do is said in smtp-delivery.ts. A name's addresses are one place: they are asked of the system, and
  * nodemailer tries them in turn until one is connected. */
 import type { Transport } from '../delivery/transport.js'
+import { signerOf } from './dkim-signer.js'
 import { nexthopParts } from './mail-destination.js'
 import { checkSmtpOptions, type SmtpTransportOptions } from './smtp-out-options.js'
 import { siteOfError } from './smtp-outcome.js'
-import { smtpDelivery } from './smtp-delivery.js'
+import { smtpDelivery, type PlacesOf } from './smtp-delivery.js'
 import { OutSessions, type Place } from './out-sessions.js'
 
 /** For one queue at a time, and its next life: when it crashes, attempts of another one would lose their connections.
  * @throws WaybillError OPTION_INVALID */
 export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   checkSmtpOptions(options)
-  return smtpDelivery(new OutSessions(options), ({ nexthop }) => {
+  const placesOf: PlacesOf = ({ nexthop }) => {
     const place = placeOf(options.host ?? nexthop, options)
     return place === undefined ? badNexthop(nexthop) : [place]
-  })
+  }
+  return smtpDelivery(new OutSessions(options), placesOf, signerOf(options))
 }
 
 function placeOf(nexthop: string, options: SmtpTransportOptions): Place | undefined {
