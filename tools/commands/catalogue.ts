@@ -16,6 +16,7 @@ export const commandGroups: readonly CommandGroup[] = [
       serve: async () => (await import('./serve.js')).serve,
       sendmail: async () => (await import('./sendmail.js')).sendmail,
       password: async () => (await import('./password.js')).password,
+      'dkim-key': async () => (await import('./dkim-key.js')).dkimKey,
     },
   },
   {

@@ -36,7 +36,7 @@ export function checkWays(args: Arguments): void {
   if (way !== undefined && other !== undefined)
     throw new UsageError(`${flagOf(way)} or ${flagOf(other)}, not both`)
   if (way === undefined || way === 'maildir')
-    for (const name of ['relay-tls', 'routes'])
+    for (const name of ['relay-tls', 'routes', 'dkim'])
       if (args.isSet(name))
         throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
 }
@@ -45,12 +45,14 @@ export async function transportOf(
   args: Arguments,
   { relay, direct, places, hostname, processLimit }: Surroundings,
   auth: SmtpTransportOptions['auth'],
+  keys?: SmtpTransportOptions['dkim'],
 ): Promise<Transport> {
   // As many may wait to be used again as are busy.
   const connectionsMax = Math.min(2 * processLimit, countMax)
+  const dkim = keys === undefined ? undefined : { dkim: keys }
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
-    return mxTransport({ hostname, tls, connectionsMax, listeners: await listenersAt(places) })
+    return mxTransport({ hostname, tls, connectionsMax, ...dkim, listeners: await listenersAt(places) })
   }
   if (relay === undefined)
     return maildirTransport({ directory: args.one('maildir') ?? maildirUsual, hostname })
@@ -61,9 +63,10 @@ export async function transportOf(
     hostname,
     tls,
     connectionsMax,
+    ...dkim,
     ...(auth === undefined ? undefined : { auth }),
   })
-  const elsewhere = smtpTransport({ hostname, tls: tlsElsewhere(args, tls), connectionsMax })
+  const elsewhere = smtpTransport({ hostname, tls: tlsElsewhere(args, tls), connectionsMax, ...dkim })
   const isRelay = (nexthop: string): boolean => {
     const parts = nexthopParts(nexthop, 25)
     return parts?.text.toLowerCase() === relay.host.toLowerCase() && parts.port === relay.port

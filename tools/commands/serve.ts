@@ -18,6 +18,7 @@ import { descriptorSink, LogLines } from './log-lines.js'
 import { transportUsual } from './route-table.js'
 import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
 import { checkWays, maildirUsual, routeOf, routesOf, transportOf } from './serve-delivery.js'
+import { dkimTableOf } from './serve-dkim.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { checkDirectory, tryPorts } from './serve-places.js'
@@ -66,6 +67,10 @@ export const serve: Command = {
     routes: {
       value: 'FILE',
       help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`',
+    },
+    dkim: {
+      value: 'FILE',
+      help: 'sign what goes to servers (DKIM), by the domain in From:, which is a line DOMAIN SELECTOR KEYFILE\nin FILE; `waybill dkim-key` makes a key',
     },
     maildir: { value: 'DIR', help: 'deliver to DIR/<address>, each a Maildir (./var/maildir)' },
     trust: {
@@ -163,6 +168,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const transportNames = [transportUsual, ...routes.transports]
   const scheduler = schedulerParameters(args.all('o'), transportNames)
   const { listen, listenTls } = settings.places
+  const { keys, weak } = await dkimTableOf(args)
   const transport = await transportOf(
     args,
     {
@@ -171,6 +177,7 @@ async function run(args: Arguments): Promise<number | undefined> {
       processLimit: processLimitOf(scheduler, transportNames),
     },
     await credentialsOf(args),
+    keys,
   )
   const retry = retryOf(args)
   const server = await serverOf(args, settings.places, {
@@ -213,6 +220,7 @@ async function run(args: Arguments): Promise<number | undefined> {
       { hostname: settings.hostname },
       'mail from a host without a domain is refused by many: --hostname names it',
     )
+  for (const key of weak) log.warn(key, 'an RSA key under 2048 bits is no key to some receivers')
   queue.on('crashed', ({ error }) => {
     if (error === undefined) return
     log.fatal({ err: error }, 'the queue has crashed')
