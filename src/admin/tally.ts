@@ -2,6 +2,11 @@
 import type { OptionNames } from '../base/option-names.js'
 import { checkAborted, verbAborted } from '../engine/listing.js'
 
+/** Of `hold`, `release`, `requeue`, `delete`, `expire`, `reroute` and `flush`. Each acts on all messages that match as of the call, on one
+ * that is being attempted as soon as the attempt has its outcome. What is done is durable when it settles, and counted; a verb that is
+ * aborted, or ended by a crash, has done a part. Memory is bounded, however many match.
+ * @throws WaybillError by rejection: OPTION_INVALID, also for a selector without a member; VERB_ABORTED; DISK_FULL: make room, or try
+ * again later; LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED */
 export interface VerbResult {
   /** Messages that the verb was carried out on. */
   readonly messageCount: number

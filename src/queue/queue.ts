@@ -45,49 +45,51 @@ export class Queue {
   }
 
   /** Messages that match, as of now: active ones first, then lane by lane in the order in which they are due. Memory is bounded;
-   * segments that it has yet to read are kept until it ends. */
+   * segments that it has yet to read are kept until it ends.
+   * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED */
   list(selector: Selector = {}, options: ListOptions = {}): AsyncIterable<ListedMessage> {
     return list(this.#parts, this.#engine, selector, options)
   }
 
-  /** Verbs: each acts on all messages that match as of the call, on one that is being attempted as soon as the attempt has its
-   * outcome. What is done is durable when it settles, and counted; a verb that is aborted, or ended by a crash, has done a part.
-   * Memory is bounded, however many match.
-   * @throws WaybillError by rejection: OPTION_INVALID for a selector without a member; VERB_ABORTED; LOG_CORRUPT, DISK_FAILED;
-   * QUEUE_CRASHED */
-
-  /** No attempts until released. What was on hold before is not counted. */
+  /** No attempts until released. What was on hold before is not counted.
+   * @throws WaybillError by rejection, those of VerbResult */
   hold(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return hold(this.#opened, selector, options)
   }
 
-  /** What is on hold is due now, with its attempts and its age as they were. */
+  /** What is on hold is due now, with its attempts and its age as they were.
+   * @throws WaybillError by rejection, those of VerbResult */
   release(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return release(this.#opened, selector, options)
   }
 
-  /** As if it had just been accepted: due now, no attempt made, no route set, its lifetime from now. Its id stays. */
+  /** As if it had just been accepted: due now, no attempt made, no route set, its lifetime from now. Its id stays.
+   * @throws WaybillError by rejection, those of VerbResult */
   requeue(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return requeue(this.#opened, selector, options)
   }
 
-  /** Gone, and nobody is told. */
+  /** Gone, and nobody is told.
+   * @throws WaybillError by rejection, those of VerbResult */
   delete(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return deleteMessages(this.#opened, selector, options)
   }
 
-  /** Ends as if it had grown too old: recipients that still wait are reported to the sender. */
+  /** Ends as if it had grown too old: recipients that still wait are reported to the sender.
+   * @throws WaybillError by rejection, those of VerbResult */
   expire(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return expire(this.#opened, selector, options)
   }
 
-  /** From now on goes where it is told, and is due now; on hold it stays there. */
+  /** From now on goes where it is told, and is due now; on hold it stays there.
+   * @throws WaybillError by rejection, those of VerbResult */
   reroute(selector: Selector, route: NewRoute, options: VerbOptions = {}): Promise<VerbResult> {
     return reroute(this.#opened, selector, route, options)
   }
 
   /** Attempts what is deferred now, so many messages a second, and revives the destinations concerned. It settles when the last one is
-   * started; a life that delivers nothing leaves them due for the next. */
+   * started; a life that delivers nothing leaves them due for the next.
+   * @throws WaybillError by rejection, those of VerbResult */
   flush(selector: Selector, options: FlushOptions = {}): Promise<VerbResult> {
     return flush(this.#opened, selector, options)
   }
@@ -99,6 +101,7 @@ export class Queue {
     return this.#engine.idle()
   }
 
+  /** Of this moment, from memory: cheap enough for every second. */
   stats(): QueueStatistics {
     return statistics(this.#parts, this.#engine)
   }

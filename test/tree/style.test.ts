@@ -71,3 +71,24 @@ test('every file that a page or a comment names is there', () => {
   )
   expect(missing).toEqual([])
 })
+
+test('no docstring stands before another one, where no editor shows it', () => {
+  const hidden = sources.flatMap(({ path, text }) =>
+    // The first one of a file is the file's.
+    [...text.slice(text.indexOf('*/') + 2).matchAll(/\*\/\n\n? *\/\*\*(.*)/g)].map(
+      ([, line]) => `${path}:${line}`,
+    ),
+  )
+  expect(hidden).toEqual([])
+})
+
+test('what a queue answers later says with which errors', () => {
+  const { text } = sources.find(({ path }) => path === 'src/queue/queue.ts')!
+  const later = [
+    ...text.matchAll(
+      /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\n  (?:async )?(\w+)\(.*\): (?:Promise|AsyncIterable)</g,
+    ),
+  ]
+  expect(later.length).toBeGreaterThan(9)
+  expect(later.filter(([, comment]) => !comment!.includes('@throws')).map(([, , name]) => name)).toEqual([])
+})
