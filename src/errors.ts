@@ -61,6 +61,8 @@ const catalogue: Readonly<Record<ErrorCode, SmtpReply>> = {
 
 /** Where it happened: whichever of these are known. Offsets and lengths are bytes. */
 export interface Place {
+  /** Of the queue, where `path` is a file in it. */
+  readonly directory?: string
   readonly path?: string
   readonly log?: string
   readonly segment?: number

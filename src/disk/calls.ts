@@ -22,7 +22,8 @@ export class Calls {
   /** Runs one call of node:fs. @param pathInDisk '' for the root
    * @throws WaybillError DISK_FAILED, DISK_FULL, QUEUE_CRASHED */
   run<T>(operation: string, pathInDisk: string, begin: (answer: Answer<T>) => void): Promise<T> {
-    const path = pathInDisk === '' ? this.#root : pathInDisk
+    const isRoot = pathInDisk === ''
+    const path = isRoot ? this.#root : pathInDisk
     if (this.#abandoned) return Promise.reject(abandonedFailure(operation, path))
     this.#underWay++
     return new Promise<T>((resolve, reject) => {
@@ -30,7 +31,8 @@ export class Calls {
         begin((error, value) => {
           if (this.#abandoned) reject(abandonedFailure(operation, path))
           else if (isWaybillError(error)) reject(error)
-          else if (error) reject(diskFailure(operation, path, error.code, error))
+          else if (error)
+            reject(diskFailure(operation, path, error.code, error, isRoot ? undefined : this.#root))
           else resolve(value as T)
           this.#ended()
         })

@@ -17,15 +17,22 @@ const reasons: Readonly<Record<string, string>> = {
 }
 const syncs: ReadonlySet<string> = new Set(['sync', 'syncDirectory', 'write synced'])
 
-/** @param errno the system's code, or `undefined` for a short count */
+/** @param errno the system's code, or `undefined` for a short count
+ * @param directory that `path` lies below: whoever has two queues reads of which one it is */
 export function diskFailure(
   operation: string,
   path: string,
   errno: string | undefined,
   cause?: unknown,
+  directory?: string,
 ): WaybillError {
   const full = errno !== undefined && noRoom.has(errno) && !syncs.has(operation)
-  const place = errno === undefined ? { path, operation } : { path, operation, errno }
+  const place = {
+    ...(directory === undefined ? undefined : { directory }),
+    path,
+    operation,
+    ...(errno === undefined ? undefined : { errno }),
+  }
   const reason = full
     ? 'no room on the disk'
     : errno === undefined

@@ -34,7 +34,7 @@ export async function readQueueHeader(disk: Disk): Promise<QueueHeader | undefin
   if (names.includes(queueHeaderName)) return parse(await readText(disk, queueHeaderName))
   const foreign = names.find((name) => !ourNames.has(name) && !unfinishedSocket.test(name))
   if (foreign !== undefined)
-    throw new WaybillError('NOT_A_QUEUE', 'the directory is not empty and holds no queue', { path: foreign })
+    throw new WaybillError('NOT_A_QUEUE', 'the directory holds this, and no queue', { path: foreign })
   for (const directory of ['journal', 'lanes', 'spool']) {
     const [name] = await disk.list(directory)
     if (name !== undefined)

@@ -37,7 +37,7 @@ async function openFiles(): Promise<string[]> {
 test('an error names the path, the operation and the code of the system', async () => {
   await expect(nodeDisk(root).open('nothing', 'read')).rejects.toMatchObject({
     code: 'DISK_FAILED',
-    place: { path: 'nothing', operation: 'open', errno: 'ENOENT' },
+    place: { directory: root, path: 'nothing', operation: 'open', errno: 'ENOENT' },
   })
 })
 
