@@ -4,6 +4,7 @@
 import type { Readable } from 'node:stream'
 import { crc32 } from '../base/checksum.js'
 import { MessageIds } from '../base/message-id.js'
+import { onAbort } from '../base/on-abort.js'
 import { position, type Position } from '../base/position.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { incomingLane } from '../lane/lane.js'
@@ -116,12 +117,11 @@ export class Accept {
     if (stream.readableEnded || stream.destroyed)
       throw new WaybillError('DATA_INCOMPLETE', 'the stream is over already', {}, stream.errored ?? undefined)
     const check = new DataCheck(options.dataBytesMax)
-    const abort = (): void => void stream.destroy(aborted(signal))
+    const deaf = onAbort(signal, () => void stream.destroy(aborted(signal)))
     const leave = (): void => {
       this.#streams.delete(stream)
-      signal?.removeEventListener('abort', abort)
+      deaf()
     }
-    signal?.addEventListener('abort', abort, { once: true })
     this.#streams.add(stream)
     const checked = async function* (): AsyncGenerator<Buffer> {
       for await (const piece of stream as AsyncIterable<Buffer | string>) {
@@ -257,11 +257,11 @@ export class Accept {
     const { signal } = submission
     await new Promise<void>((resolve) => {
       const look = (): void => {
-        signal?.removeEventListener('abort', look)
+        deaf()
         resolve()
       }
+      const deaf = onAbort(signal, look)
       this.#waiting.push(look)
-      signal?.addEventListener('abort', look, { once: true })
     })
     life.check()
     return this.#append(submission, group, data, file)
