@@ -1,5 +1,6 @@
 /** What a verb has done so far, and whether it is to go on. */
 import type { OptionNames } from '../base/option-names.js'
+import { signalOption } from '../base/option-values.js'
 import { checkAborted, verbAborted } from '../engine/listing.js'
 
 /** Of `hold`, `release`, `requeue`, `delete`, `expire`, `reroute` and `flush`. Each acts on all messages that match as of the call, on one
@@ -35,7 +36,9 @@ export class Tally {
   missedCount = 0
   failedCount = 0
 
+  /** @throws WaybillError OPTION_INVALID */
   constructor(options: VerbOptions) {
+    signalOption(options.signal)
     this.#options = options
   }
 

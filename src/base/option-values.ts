@@ -5,10 +5,22 @@ import { WaybillError } from '../errors.js'
 /** Of one wait, milliseconds: a day. What timers cannot count they do at once. */
 export const waitMsMax = 86_400_000
 
+/** A value as it was given: a port out of the environment is '25', and not the number that it looks like. */
+export const asGiven = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : String(value))
+
+/** @throws WaybillError OPTION_INVALID: of a signal that is none nobody would ever hear */
+export function signalOption(signal: AbortSignal | undefined): void {
+  if (signal === undefined) return
+  if (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function')
+    throw new WaybillError('OPTION_INVALID', 'expected the signal of an AbortController', {
+      option: 'signal',
+    })
+}
+
 /** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
 export function integerOption(option: string, value: number, least: number, most: number): number {
   if (!Number.isSafeInteger(value) || value < least || value > most)
-    throw new WaybillError('OPTION_INVALID', `${String(value)} is not an integer from ${least} to ${most}`, {
+    throw new WaybillError('OPTION_INVALID', `${asGiven(value)} is not an integer from ${least} to ${most}`, {
       option,
     })
   return value

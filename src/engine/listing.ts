@@ -1,6 +1,7 @@
 /** Who is in the queue: the active ones from memory, the waiting ones from their lanes, a few at a time.
  * It is the queue as of the call: what moves meanwhile is listed where it was. */
 import { checkOptionNames } from '../base/option-names.js'
+import { signalOption } from '../base/option-values.js'
 import type { MessageId } from '../base/message-id.js'
 import type { ActiveMessage } from '../active/active-message.js'
 import { isWaybillError, WaybillError } from '../errors.js'
@@ -73,6 +74,7 @@ export async function* list(
   options: ListOptions,
 ): AsyncGenerator<ListedMessage> {
   checkOptionNames(options, { signal: true })
+  signalOption(options.signal)
   const { signal } = options
   // Until recovery has ended nobody knows what is active.
   await parts.life.orEnd(engine.recovered)

@@ -1,6 +1,7 @@
 /** What may be submitted. Checked before anything is read or written; each refusal has its own code and the SMTP reply for it. */
 import type { Readable } from 'node:stream'
 import { isInternational, isMailAddress } from '../base/mail-address.js'
+import { signalOption } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
 import type { EngineOptions } from './options.js'
 
@@ -38,9 +39,10 @@ export function checkAborted(signal: AbortSignal | undefined): void {
 export const aborted = (signal: AbortSignal | undefined): WaybillError =>
   new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal?.reason)
 
-/** @throws WaybillError ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, SUBMIT_ABORTED */
+/** @throws WaybillError OPTION_INVALID, ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, SUBMIT_ABORTED */
 export function checkEnvelope(submission: Submission, limits: EngineOptions): CheckedEnvelope {
   const { sender, recipients, signal } = submission
+  signalOption(signal)
   checkAborted(signal)
   if (typeof sender !== 'string' || (sender !== '' && !isMailAddress(sender)))
     throw new WaybillError('ADDRESS_INVALID', 'the sender is no address', { option: 'sender' })

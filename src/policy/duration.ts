@@ -2,6 +2,7 @@
  * Invariant: parseDuration(formatDuration(ms)) is ms, for every whole number from 0 to durationMsMax. A span is numbers with
  * units, added up, in any order; a number without a unit is an error, because half of those who write `60` mean minutes. */
 import { assert } from '../base/assert.js'
+import { asGiven } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
 
 /** A hundred years: sums of instants and spans stay exact integers. */
@@ -64,7 +65,7 @@ export function checkDurationMs(durationMs: number, option: string, minMs: numbe
   if (Number.isInteger(durationMs) && durationMs >= minMs && durationMs <= durationMsMax) return durationMs
   throw new WaybillError(
     'OPTION_INVALID',
-    `${durationMs} is not a whole number of milliseconds from ${minMs} to ${durationMsMax}`,
+    `${asGiven(durationMs)} is not a whole number of milliseconds from ${minMs} to ${durationMsMax}`,
     { option },
   )
 }

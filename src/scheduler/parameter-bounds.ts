@@ -102,7 +102,10 @@ function feedbackOf(values: Values, name: string, option: string, fallback: stri
 
 function refuseUnknown(values: Values, known: ReadonlySet<string>, prefix: string): void {
   for (const name of Object.keys(values))
-    if (!known.has(name)) throw invalid(`${prefix}${name}`, values[name], 'the name of a parameter')
+    if (!known.has(name))
+      throw new WaybillError('OPTION_INVALID', 'the scheduler has no such parameter', {
+        option: `${prefix}${name}`,
+      })
 }
 
 const transportNames: readonly string[] = [

@@ -342,6 +342,10 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
       expect([verb, await codeOf(queue[verb](all, typo))]).toEqual([verb, 'OPTION_INVALID'])
     expect(await codeOf(queue.reroute(all, { nexthop: 'x' }, typo))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.list({}, typo)[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')
+    const signal = new AbortController() as unknown as AbortSignal
+    expect(await codeOf(queue.hold(all, { signal }))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.flush(all, { signal }))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.list({}, { signal })[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')
     const none = null as never
     expect(await codeOf(queue.list(none)[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')
     expect(await codeOf(queue.list({}, none)[Symbol.asyncIterator]().next())).toBe('OPTION_INVALID')

@@ -1,4 +1,5 @@
 /** What may be submitted: everything else gets its own code, and nothing of it is delivered. */
+import { getEventListeners } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { Submission } from '../../src/engine/submission.js'
@@ -50,6 +51,7 @@ const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknow
   ['a reference that is too long', { data: { ref: 'x'.repeat(5000) } }, 'OPTION_INVALID'],
   ['no data', { data: undefined }, 'OPTION_INVALID'],
   ['data that is no message', { data: 5 }, 'OPTION_INVALID'],
+  ['a controller in place of its signal', { signal: new AbortController() }, 'OPTION_INVALID'],
 ]
 
 function erring(pieceCount: number): Readable {
@@ -96,6 +98,19 @@ test.each([10, 20_000])(
     }
   },
 )
+
+test('submissions that have one signal have one listener on it, and none when they have settled', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const { signal, abort } = aborting()
+    const stalled = Array.from({ length: 20 }, () => new Readable({ read: () => undefined }))
+    const codes = stalled.map((data) => codeOf(queue.submit({ ...submission(), data, signal })))
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    abort()
+    expect(new Set(await Promise.all(codes))).toEqual(new Set(['SUBMIT_ABORTED']))
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})
 
 function aborting(): { signal: AbortSignal; abort: () => void } {
   const controller = new AbortController()

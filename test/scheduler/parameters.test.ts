@@ -34,10 +34,10 @@ describe('an option that is refused names itself, its value and its bound:', () 
       'transports.smtp.destinationConcurrencyPositiveFeedback is "2/concurrency", must be x, x/y,',
     ],
     [{ feedbackRounding: 'yes' }, 'feedbackRounding is "yes", must be true or false'],
-    [{ defaultProcesLimit: 1 }, 'defaultProcesLimit is 1, must be the name of a parameter'],
+    [{ defaultProcesLimit: 1 }, 'the scheduler has no such parameter (option defaultProcesLimit)'],
     [
       { transports: { smtp: { defaultProcessLimit: 1 } } },
-      'transports.smtp.defaultProcessLimit is 1, must be the name',
+      'the scheduler has no such parameter (option transports.smtp.defaultProcessLimit)',
     ],
   ])('%j', (options, text) => {
     expect(refusal(options)).toMatchObject({

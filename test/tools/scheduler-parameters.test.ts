@@ -47,19 +47,19 @@ test('a transport has parameters of its own by its name, and those that are not 
   })
   expect(processLimitOf(options, names)).toBe(60)
   expect(() => schedulerParameters(['slow2_destination_limit=1'], names)).toThrow(
-    /^-o slow2_destination_limit=1: .*must be the name of a parameter/,
+    /^-o slow2_destination_limit=1: .*the scheduler has no such parameter/,
   )
   expect(() => schedulerParameters(['fast_destination_concurrency_limit=1'], names)).toThrow(
-    /name of a parameter/,
+    /no such parameter/,
   )
 })
 
 test.each([
   ['default_destination_concurrency_limit', /^-o wants NAME=VALUE, not 'default_destination/],
   ['default_destination_concurrency_limit=many', /^-o default_.*=many: .* must be an integer from 0 to /],
-  ['default_destination_concurency_limit=5', /^-o default_.*=5: .* must be the name of a parameter/],
+  ['default_destination_concurency_limit=5', /^-o default_.*=5: .* the scheduler has no such parameter/],
   ['retry_transport=retry', /^-o retry_transport=retry: a relay has no such parameter/],
-  ['nonsense=5', /^-o nonsense=5: .* must be the name of a parameter/],
+  ['nonsense=5', /^-o nonsense=5: .* the scheduler has no such parameter/],
   ['defaultDestinationConcurrencyLimit=5', /^-o wants NAME=VALUE/],
 ])('%s is refused by what was given', (text, says) => {
   expect(() => schedulerParameters([text])).toThrow(says)
