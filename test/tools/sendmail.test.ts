@@ -252,6 +252,16 @@ test.skipIf(!isRoot)(
   },
 )
 
+test.skipIf(!isRoot)(
+  'root makes a queue that is not there yet as the user in whose directory it is made',
+  async () => {
+    await runProgram('chown', [`${nobody}:${nobody}`, directory], { directory })
+    expect(await sendmail(['a@example.net'], text)).toMatchObject({ exitCode: 0 })
+    const foreign = await runProgram('find', [queue(), '!', '-uid', String(nobody)], { directory })
+    expect(foreign).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  },
+)
+
 const dialog = [
   'EHLO me',
   'MAIL FROM:<a@example.org>',

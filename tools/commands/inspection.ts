@@ -79,7 +79,7 @@ async function run(
   const disk = surroundings.openDisk(path)
   try {
     const directory = await QueueDirectory.open(disk)
-    if (directory === undefined) return noQueue(path, 'there is no queue', surroundings)
+    if (directory === undefined) return noQueue(path, 'there is none', surroundings)
     const out = new Output(surroundings)
     const findings: Finding[] = []
     const progress = new Progress(surroundings)

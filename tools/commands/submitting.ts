@@ -88,8 +88,8 @@ export async function withQueue<T>(
 ): Promise<T> {
   for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
     try {
-      await madeDirectory(directory)
       await actAsOwner(directory)
+      await madeDirectory(directory)
       const queue = await openQueue(directory, {
         deliver: false,
         transports: {},
