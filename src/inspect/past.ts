@@ -26,7 +26,7 @@ export async function snapshotAt(
   const suffix = checkpoint?.suffix
   // A life's first segment repeats the checkpoint of the life before; before the very first there is none, and nothing to miss.
   if (suffix === undefined || !journal.indexes.includes(grid.indexOf(suffix))) return goneFrom(journal)
-  const snapshot = await snapshotOf(directory, journal, checkpoint, end)
+  const snapshot = await snapshotOf(directory, journal, checkpoint, end, false)
   if (snapshot.findings.length === 0) return { kind: 'snapshot', snapshot }
   const { journal: later } = await takeSnapshot(directory)
   // Recycled while it was read.

@@ -76,19 +76,21 @@ async function tryOnce(directory: QueueDirectory): Promise<Snapshot | undefined>
   const names = await directory.disk.list('journal')
   const journal = await viewJournal(directory.log('journal'), names)
   const { checkpoint, end } = journal
-  const snapshot = await snapshotOf(directory, journal, checkpoint, end)
+  const snapshot = await snapshotOf(directory, journal, checkpoint, end, true)
   const findings = [...journal.findings, ...missingSegments(journal, floorOf(snapshot)), ...snapshot.findings]
   if (journal.newest < 0) findings.push(...(await lostJournal(directory, names)))
   for (const index of journal.indexes) await journal.files.forget(index)
   return { ...snapshot, findings }
 }
 
-/** @param end the state is folded up to here */
+/** @param end the state is folded up to here
+ * @param isNow what no checkpoint tells of is guessed from the files as they are, which say nothing of an earlier moment */
 export async function snapshotOf(
   directory: QueueDirectory,
   journal: JournalView,
   checkpoint: Checkpoint | undefined,
   end: Position,
+  isNow: boolean,
 ): Promise<Snapshot> {
   const findings: Finding[] = []
   const report = (finding: Finding): unknown => findings.push(finding)
@@ -108,8 +110,10 @@ export async function snapshotOf(
   const lanes: LaneView[] = []
   for (const positions of checkpoint?.lanes ?? [])
     lanes.push(await laneView(directory, positions, working, end, report))
-  if (lanes.length === 0)
-    lanes.push(newbornIncoming(suffix, working, end), ...(await lanesOnDisk(directory, started)))
+  if (lanes.length === 0) {
+    lanes.push(newbornIncoming(suffix, working, end))
+    if (isNow) lanes.push(...(await lanesOnDisk(directory, started)))
+  }
   return {
     journal,
     end,
