@@ -2,6 +2,8 @@
  * Invariant: the socket serves a bounded number of clients, keeps no process alive, and is left behind at the end as after a crash. */
 import { createServer, type Socket } from 'node:net'
 import { systemClock, type Clock } from '../base/clock.js'
+import { checkOptionNames, type OptionNames } from '../base/option-names.js'
+import { integerOption, waitMsMax } from '../base/option-values.js'
 import { ControlChannel } from './control-channel.js'
 import { answerLine, requestBytesMax } from './control-protocol.js'
 import { ControlSession, type ControlledQueue, type SessionWitness } from './control-session.js'
@@ -9,9 +11,9 @@ import { bindControl } from './control-socket.js'
 import { Traffic } from './control-traffic.js'
 
 export interface ControlOptions extends SessionWitness {
-  /** Clients at once; more are told to come again. Default 16. */
+  /** Clients at once, 1 … 1000; more are told to come again. Default 16. */
   readonly clientCountMax?: number
-  /** How long a client may leave an answer unread before it is let go, milliseconds. Default 30 000. */
+  /** How long a client may leave an answer unread before it is let go, milliseconds, up to a day. Default 30 000. */
   readonly stallMs?: number
   /** The socket could not take a client. */
   readonly onError?: (error: Error) => void
@@ -23,18 +25,30 @@ export interface ControlServer {
   close(): void
 }
 
+const names: OptionNames<ControlOptions> = {
+  onRequest: true,
+  onOutcome: true,
+  onRefusal: true,
+  clientCountMax: true,
+  stallMs: true,
+  onError: true,
+  clock: true,
+}
 const clientCountUsual = 16
 const stallMsUsual = 30_000
 
 /** Lets the `waybill` command operate a queue that this process has open. Replaces the socket that an earlier process left.
  * @param directory of the queue, whose lock the queue holds
- * @throws WaybillError DISK_FAILED when the file system has no sockets */
+ * @throws WaybillError OPTION_INVALID; DISK_FAILED when the file system has no sockets */
 export async function serveControl(
   queue: ControlledQueue,
   directory: string,
   options: ControlOptions = {},
 ): Promise<ControlServer> {
+  checkOptionNames(options, names)
   const { clock = systemClock, clientCountMax = clientCountUsual, stallMs = stallMsUsual } = options
+  integerOption('clientCountMax', clientCountMax, 1, 1000)
+  integerOption('stallMs', stallMs, 1, waitMsMax)
   const traffic = new Traffic(queue, clock)
   const channels = new Set<ControlChannel>()
   const server = createServer((socket) => void served(socket))

@@ -324,6 +324,17 @@ test('a sample names the destinations in trouble first, and not more than a hund
 })
 
 test.each([
+  ['that there is not', { clientsMax: 5 }, 'clientsMax'],
+  ['beyond its bounds', { clientCountMax: 0 }, 'clientCountMax'],
+])('an option %s is refused before anything listens', async (_, options, option) => {
+  await expect(serve(options as ControlOptions)).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    place: { option },
+  })
+  expect(await ControlClient.connect(directory)).toBeUndefined()
+})
+
+test.each([
   ['rubbish', 'GET / HTTP/1.1\n', 'OPTION_INVALID'],
   ['a request of a later version', '{"waybill":9,"do":"stop"}\n', 'FORMAT_NEWER'],
   ['a line without an end', 'x'.repeat(70_000), 'OPTION_INVALID'],
