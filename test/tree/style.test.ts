@@ -1,6 +1,6 @@
 /** What can be checked by reading: lengths, names, how a file opens, links that lead somewhere. */
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { codeOf, filesBelow, root, sourceOf, sourcesBelow } from './sources.js'
 
@@ -57,6 +57,22 @@ test('every link in a page leads to a file that is there', () => {
       .map((target) => `${page}: ${target}`)
   })
   expect(broken).toEqual([])
+})
+
+test('a page with a table of the files of its folder names all of them', () => {
+  const pages = filesBelow('src', '.md')
+    .map((path) => ({ folder: dirname(path), text: readFileSync(join(root, path), 'utf8') }))
+    .filter(({ text }) => /\| files? +\|/.test(text))
+  expect(pages.map(({ folder }) => folder)).toEqual(
+    expect.arrayContaining(['src/engine', 'src/log', 'src/relay']),
+  )
+  const unnamed = pages.flatMap(({ folder, text }) =>
+    sources
+      .filter(({ path }) => dirname(path) === folder)
+      .filter(({ path }) => !text.includes(`\`${basename(path, '.ts')}\``))
+      .map(({ path }) => path),
+  )
+  expect(unnamed).toEqual([])
 })
 
 test('every file that a page or a comment names is there', () => {
