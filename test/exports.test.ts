@@ -1,7 +1,7 @@
 /** What another project gets: the built package, its entries and their types, without what is only there for development. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { project, root } from './project.js'
 
@@ -13,20 +13,44 @@ const files = entries.flatMap(([, target]) =>
   typeof target === 'string' ? [] : [target.types, target.default],
 )
 
-test('every entry is in the package', () => {
+function packedPaths(): string[] {
   const packed = JSON.parse(
     execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: root,
       stdio: 'pipe',
     }).toString(),
   ) as [{ readonly files: readonly { readonly path: string }[] }]
-  const paths = packed[0].files.map(({ path }) => `./${path}`)
+  return packed[0].files.map(({ path }) => path)
+}
+
+test('every entry is in the package', () => {
+  const paths = packedPaths().map((path) => `./${path}`)
   const pages = ['./README.md', './LICENSE', './dist/man/waybill.1', './src/record/FORMAT.md']
   expect(paths).toEqual(expect.arrayContaining([...files, ...pages]))
-  // Of the sources, the pages alone.
-  expect(paths.filter((path) => /\.\/(?:test|src\/.*(?<!\.md)$|bench|node_modules\/)/.test(path))).toEqual([])
+  expect(
+    paths.filter((path) => /^\.\/(?:test|bench(?!\/results\/plots\/)|node_modules)\//.test(path)),
+  ).toEqual([])
   // Of the tools, the command alone.
   expect(paths.filter((path) => /^\.\/dist\/tools\/(?!waybill\.|commands\/)/.test(path))).toEqual([])
+})
+
+test('what its pages link to, and what its source maps map to, is in the package', () => {
+  const packed = packedPaths()
+  const pages = packed.filter((path) => path.endsWith('.md'))
+  const links = pages.flatMap((page) =>
+    [
+      ...readFileSync(join(root, page), 'utf8')
+        .replace(/```[\s\S]*?```/g, '')
+        .matchAll(/\]\(([^)#\s:]+)(?:#[^)]*)?\)/g),
+    ].map(([, target]) => join(dirname(page), target!)),
+  )
+  const sources = packed
+    .filter((path) => path.endsWith('.js.map'))
+    .map((path) => path.replace(/^dist\/(.*)\.js\.map$/, '$1.ts'))
+  expect(links.length).toBeGreaterThan(20)
+  expect(sources.length).toBeGreaterThan(200)
+  const isThere = new Set(packed.flatMap((path) => [path, dirname(path)]))
+  expect([...links, ...sources].filter((path) => !isThere.has(path.replace(/\/$/, '')))).toEqual([])
 })
 
 test('every entry can be imported, and has what the README imports', () => {
