@@ -99,6 +99,10 @@ const mebibyte = 1024 * 1024
 export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   if (typeof given?.route !== 'function' || typeof given.transports !== 'object' || given.transports === null)
     throw new WaybillError('OPTION_INVALID', '`transports` and `route` say where mail goes; both are needed')
+  if (given.transports instanceof Map)
+    throw new WaybillError('OPTION_INVALID', 'transports are members of an object, by name; a Map has none', {
+      option: 'transports',
+    })
   checkOptionNames(given, names)
   checkOptionNames(given.attempt ?? {}, { deadlineMs: true }, 'attempt')
   checkedDeadlineMs(given.attempt ?? {})

@@ -201,6 +201,7 @@ test('options outside their bounds are refused before anything is touched', asyn
       [{ route: undefined }, undefined],
       [{ transports: null }, undefined],
       [{ transports: { a: {} } }, 'transports.a'],
+      [{ transports: new Map([['a', { deliver: () => ({ kind: 'delivered' }) }]]) }, 'transports'],
       [{ segmentBytes: 4096 }, 'segmentBytes'],
       [{ segmentBytes: 65_537 }, 'segmentBytes'],
       [{ laneSegmentBytes: 2 ** 25 }, 'laneSegmentBytes'],
