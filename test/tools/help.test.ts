@@ -225,3 +225,9 @@ test.runIf(runs('fish'))('fish completes, with what the options are for', () => 
     rmSync(directory, { recursive: true })
   }
 })
+
+test.runIf(runs('groff'))('no word of the manual is broken at the end of a line, however narrow', () => {
+  const { stdout } = spawnSync('groff', ['-man', '-Tutf8', '-rLL=60n'], { input: page })
+  expect(stdout.toString()).toContain('--direct')
+  expect(stdout.toString()).not.toContain('\u2010\n')
+})

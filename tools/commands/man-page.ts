@@ -7,6 +7,9 @@ import { optionNames } from './help-text.js'
 export function manPageOf(groups: readonly LoadedGroup[], version: string): string {
   return [
     `.TH WAYBILL 1 "" "waybill ${version}" "User Commands"`,
+    // An option that is broken at its hyphen cannot be copied, nor found.
+    '.nh',
+    '.ad l',
     '.SH NAME',
     'waybill \\- a log-structured, crash-only mail queue',
     '.SH SYNOPSIS',
