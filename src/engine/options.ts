@@ -18,7 +18,8 @@ import type { SchedulerOptions } from '../scheduler/scheduler.js'
 export interface Route {
   /** A name in `transports`. */
   readonly transport: string
-  /** What the transport should connect to, and the scheduler's destination: a domain, mostly. */
+  /** What the transport should connect to, and the scheduler's destination: what goes to one name shares a window of deliveries at once, and
+   * rests together when the site is in trouble. A domain, mostly; where one server takes all mail, its name. */
   readonly nexthop: string
 }
 
@@ -29,7 +30,8 @@ export interface QueueOptions {
   readonly route: (recipient: string) => Route
   /** When to try again and when to give up. Default: `postfixRetry()`. */
   readonly retry?: RetryPolicy
-  /** The scheduler's parameters, under their Postfix names; the limit of active messages is `activeCountMax`. */
+  /** The scheduler's parameters, under their Postfix names, times in SECONDS: `defaultDestinationRateDelay` for all transports,
+   * `transports: { smtp: { destinationRateDelay } }` for one, where each says what it means. The limit of active messages is `activeCountMax`. */
   readonly scheduler?: Omit<SchedulerOptions, 'qmgrMessageActiveLimit'>
   /** false: mail is only accepted; deliveries are left to the life that opens the queue next. Default true. */
   readonly deliver?: boolean
