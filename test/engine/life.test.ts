@@ -176,9 +176,9 @@ describe.each(stages)('on the %s disk', (_, run) => {
   test('the sender is told once that a message is late, and it is still delivered', async () => {
     await run(async (stage) => {
       const retry = postfixRetry({
-        minimalBackoffTimeMs: 60,
-        maximalBackoffTimeMs: 60,
-        delayWarningTimeMs: 100,
+        minimalBackoffTimeMs: 250,
+        maximalBackoffTimeMs: 250,
+        delayWarningTimeMs: 1000,
         jitter: 0,
       })
       stage.answer = (recipient, { attempts }) =>

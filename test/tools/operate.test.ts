@@ -303,11 +303,20 @@ test('clients that hang, one that says nothing and one that reads nothing, hinde
 })
 
 /** A queue full of deferred mail for a relay that takes nothing. */
-async function filled(count: number): Promise<RelayProcess> {
+async function filled(count: number, level = 'warn'): Promise<RelayProcess> {
   expect(await waybill('fill', ['--count', String(count), '--size', '100'])).toMatchObject({ exitCode: 0 })
   const closed = await sunk()
   closed.close()
-  return relayTo(addressOf(closed), ['--lifetime', '90d', '--log-level', 'warn'])
+  return relayTo(addressOf(closed), ['--lifetime', '90d', '--log-level', level])
+}
+
+/** A verb that was asked for is at work: of so many messages the client has been told. Wants the log level `info`. */
+async function isFlushing(relay: RelayProcess): Promise<void> {
+  const attempted = (): number => {
+    const [, ...behind] = relay.log.split('asked over the control socket')
+    return behind.join('').split('"msg":"deferred"').length - 1
+  }
+  await expect.poll(attempted, { timeout: 30_000 }).toBeGreaterThan(20)
 }
 
 test('two verbs at once: what is deleted is gone, and every message is counted once by it', async () => {
@@ -324,9 +333,9 @@ test('two verbs at once: what is deleted is gone, and every message is counted o
 })
 
 test('a relay that is killed in the middle of a verb: the client says so, and how much it knows', async () => {
-  const relay = await filled(2000)
+  const relay = await filled(2000, 'info')
   const flushed = waybill('flush', ['--all', '--rate', '50'])
-  await sleep(1500)
+  await isFlushing(relay)
   await relay.kill()
   const ended = await flushed
   expect(ended).toMatchObject({ exitCode: 1, stdout: '' })
@@ -336,12 +345,12 @@ test('a relay that is killed in the middle of a verb: the client says so, and ho
 })
 
 test('Ctrl-C stops a verb, which says how far it came; the relay goes on', async () => {
-  await filled(2000)
+  const relay = await filled(2000, 'info')
   const child = spawn(process.execPath, [waybillPath, 'flush', '--queue', queue(), '--all', '--rate', '50'])
   let stdout = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
   const ended = new Promise((resolve) => child.once('close', resolve))
-  await sleep(1500)
+  await isFlushing(relay)
   child.kill('SIGINT')
   expect(await ended).toBe(1)
   expect(stdout).toMatch(/^stopped: [1-9]\d* messages flushed \(\d+ recipients\); the rest is as it was\n$/)
