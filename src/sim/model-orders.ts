@@ -24,6 +24,7 @@ export function order(message: ModelMessage, verb: VerbName, wallMs: number): vo
     message.askedAtMs = Math.min(message.askedAtMs, wallMs)
   }
   if (!movesTime(verb)) return
+  message.attempts = undefined
   for (const recipient of message.recipients.values()) {
     recipient.notBeforeMs = 0
     recipient.attemptsMin = 0
@@ -35,7 +36,10 @@ export function dropOrder(message: ModelMessage, verb: VerbName): void {
   takeOrder(message, verb)
 }
 
-function takeOrder({ orders }: ModelMessage, verb: VerbName): Ordered | undefined {
+function takeOrder(message: ModelMessage, verb: VerbName): Ordered | undefined {
+  const { orders } = message
+  // An attempt from before it was carried out may have been the last.
+  if (movesTime(verb)) message.attempts = undefined
   const index = orders.findIndex((ordered) => ordered.verb === verb)
   return index < 0 ? undefined : orders.splice(index, 1)[0]
 }
