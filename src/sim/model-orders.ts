@@ -20,11 +20,11 @@ export function order(message: ModelMessage, verb: VerbName, wallMs: number): vo
   if (verb === 'requeue' || verb === 'reroute') message.nexthop = undefined
   if (verb === 'reroute') message.mayBeRerouted = true
   if (verb === 'requeue') {
+    message.attempts = undefined
     message.mayBeNew = true
     message.askedAtMs = Math.min(message.askedAtMs, wallMs)
   }
   if (!movesTime(verb)) return
-  message.attempts = undefined
   for (const recipient of message.recipients.values()) {
     recipient.notBeforeMs = 0
     recipient.attemptsMin = 0
@@ -39,7 +39,7 @@ export function dropOrder(message: ModelMessage, verb: VerbName): void {
 function takeOrder(message: ModelMessage, verb: VerbName): Ordered | undefined {
   const { orders } = message
   // An attempt from before it was carried out may have been the last.
-  if (movesTime(verb)) message.attempts = undefined
+  if (verb === 'requeue') message.attempts = undefined
   const index = orders.findIndex((ordered) => ordered.verb === verb)
   return index < 0 ? undefined : orders.splice(index, 1)[0]
 }

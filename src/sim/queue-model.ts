@@ -69,6 +69,11 @@ export class QueueModel {
     }
   }
 
+  /** The disk has room again: outcomes that waited for it are still to be written, and attempts may begin. */
+  roomCame(): void {
+    this.#life = { ...this.#life, isInOrder: false }
+  }
+
   /** The wall clock is set, in a life or between two.
    * @param wallMs before, @param lifetimeMs age at which a message may be given up */
   clockStepped(byMs: number, wallMs: number, lifetimeMs: number): void {
@@ -218,17 +223,9 @@ export class QueueModel {
       this.violate('O5', `the report ${report} was durable and is written again`)
     // It has waited since it was composed, for room or for its file, and nobody knows how long.
     const isAtOnce = this.#life.isInOrder && !this.#life.isShortOfRoom
-    const message = newMessage(
-      {
-        name: report,
-        sender: '',
-        data: undefined,
-        askedInLife: this.life,
-        askedAtMs: isAtOnce ? askedAtMs : about.askedAtMs,
-        about: about.name,
-      },
-      [about.sender],
-    )
+    const facts = { name: report, sender: '', data: undefined, askedInLife: this.life, about: about.name }
+    const since = { askedAtMs: isAtOnce ? askedAtMs : about.askedAtMs }
+    const message = newMessage({ ...facts, ...since }, [about.sender])
     message.id = report
     this.#add(message)
     this.#names.set(report, report)

@@ -58,12 +58,13 @@ export class Troubles {
   }
 
   #fallShort({ roomBytes, forMs }: Shortage): void {
-    const { disk, world } = this.#life
+    const { disk, world, model } = this.#life
     disk.image.leave(roomBytes)
     this.others.push('no room')
     if (forMs === Infinity) return
     world.clock.after(forMs, () => {
       disk.image.leave(Infinity)
+      model.roomCame()
       this.others.push('room again')
     })
   }

@@ -37,13 +37,18 @@ const ingredients: Readonly<Record<string, number>> = {
 
 test('no chain of lives breaks a promise, whatever fails in any of them', async () => {
   const met = new Tally()
-  for (let seed = 1; seed <= 60; seed++) {
+  for (let seed = 1; seed <= 50; seed++) {
     const result = await tortureRun({ seed })
     expect(lines(result.findings)).toEqual([])
     met.addAll(result.met)
   }
   const tooFew = Object.entries(ingredients).filter(([name, least]) => met.of(name) < least)
   expect(tooFew.map(([name]) => `${name}: ${met.of(name)}`)).toEqual([])
+})
+
+test('what a failing device and a full disk explain is no broken promise', async () => {
+  // A report expired whose file took long to write and could not be read; attempts began in the step in which room came.
+  for (const seed of [60551, 61564]) expect(lines((await tortureRun({ seed })).findings)).toEqual([])
 })
 
 test('a seed gives the same chain twice', async () => {
