@@ -2,14 +2,18 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { fileURLToPath } from 'node:url'
-import type { Finding } from '../src/sim/exhaustive.js'
+import type { Finding, HuntResult } from '../src/sim/exhaustive.js'
 import { randomRun } from '../src/sim/random-run.js'
-import { shrink } from '../src/sim/shrink.js'
+import { shrink, shrinkTorture } from '../src/sim/shrink.js'
+import { Tally } from '../src/sim/tally.js'
+import { tortureRun } from '../src/sim/torture.js'
 import { describeViolation } from '../src/sim/violation.js'
 import { sabotage } from './crash/sabotage.js'
 
 const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on
 npm run crash -- --seed S [--op N] [--only 0,2]      one run again; only the crash before operation N; only these messages
+npm run crash -- --torture [--seeds N] [--from S]    the same of chains of lives in which calls fail, too; says how much of what was met
+npm run crash -- --torture --seed S [--only 0,2]     one chain again; only these pieces
 npm run crash -- --sabotage [--name X] [--json]      takes guarantees away, one at a time; each must be noticed
 npm run crash -- --sabotage --anew                   the same by whole hunts; prints the clues for the next time`
 
@@ -21,6 +25,7 @@ const { values } = parseArgs({
     op: { type: 'string' },
     only: { type: 'string' },
     name: { type: 'string' },
+    torture: { type: 'boolean', default: false },
     sabotage: { type: 'boolean', default: false },
     anew: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -42,8 +47,9 @@ async function series(from: number, count: number): Promise<number> {
   const sum = { seeds: 0, crashes: 0, operations: 0, recovered: 0, duplicates: 0, violations: 0 }
   const startedAt = performance.now()
   const failing: Finding[] = []
+  const met = new Tally()
   for (let seed = from; seed < from + count; seed++) {
-    const result = await randomRun({ seed })
+    const result = await run(seed, met)
     sum.seeds++
     sum.crashes += result.crashCount
     sum.operations += result.operationCount
@@ -62,31 +68,44 @@ async function series(from: number, count: number): Promise<number> {
     seconds: Math.round(seconds * 10) / 10,
     crashesPerSecond: Math.round(sum.crashes / seconds),
   }
-  if (values.json) say(JSON.stringify(summary))
-  else
+  if (values.json) say(JSON.stringify({ ...summary, ...(values.torture ? { met: met.counts } : {}) }))
+  else {
+    for (const [name, count] of Object.entries(met.counts)) say(`  ${name}: ${count}`)
     say(
       Object.entries(summary)
         .map(([name, value]) => `${name} ${value}`)
         .join(', '),
     )
+  }
   return sum.violations === 0 ? 0 : 1
 }
 
+async function run(seed: number, met: Tally): Promise<HuntResult> {
+  if (!values.torture) return randomRun({ seed })
+  const result = await tortureRun({ seed })
+  met.addAll(result.met)
+  return result
+}
+
 async function show(finding: Finding): Promise<void> {
-  const { finding: small, only } = await shrink(finding)
-  const replayWith = `--seed ${small.seed} --op ${small.op}${only === undefined ? '' : ` --only ${only.join(',')}`}`
+  const { finding: small, only } = await (values.torture ? shrinkTorture : shrink)(finding)
+  const replayWith = `${values.torture ? `--torture --seed ${small.seed}` : `--seed ${small.seed} --op ${small.op}`}${only === undefined ? '' : ` --only ${only.join(',')}`}`
   say(`${describeViolation(small)}\n    ${small.where}\n    npm run crash -- ${replayWith}`)
 }
 
 async function replay(seed: number): Promise<number> {
-  const result = await randomRun({
-    seed,
-    ...(values.op === undefined || values.op === '0' ? {} : { op: Number(values.op) }),
-    ...(values.only === undefined ? {} : { only: values.only.split(',').map(Number) }),
-  })
+  const only = values.only?.split(',').map(Number)
+  const pieces = only === undefined ? {} : { only }
+  const result = values.torture
+    ? await tortureRun({ seed, ...pieces })
+    : await randomRun({
+        seed,
+        ...pieces,
+        ...(values.op === undefined || values.op === '0' ? {} : { op: Number(values.op) }),
+      })
   for (const finding of result.findings)
     say(
-      `op ${finding.op}${finding.secondOp === undefined ? '' : ` then ${finding.secondOp}`}: ${describeViolation(finding)}\n    ${finding.where}`,
+      `${values.torture ? 'life' : 'op'} ${finding.op}${finding.secondOp === undefined ? '' : ` then ${finding.secondOp}`}: ${describeViolation(finding)}\n    ${finding.where}`,
     )
   say(
     `${result.operationCount} operations, ${result.crashCount} crashes, ${result.findings.length} violations`,

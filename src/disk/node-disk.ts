@@ -4,6 +4,7 @@
  * call, and closes its descriptor when it is collected, at a moment nobody chose. */
 import fs from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { isWaybillError } from '../errors.js'
 import { Calls } from './calls.js'
 import type { Disk, DiskFile, DiskSpace, LockReport, OpenMode } from './disk.js'
 import { takeLock, whenReleased, type Lock } from './lock.js'
@@ -49,8 +50,19 @@ class NodeDisk implements Disk {
         else fs.stat(this.#at(path), (_, stats) => answer(stats?.isDirectory() ? null : error, false))
       })
     })
-    // Nobody else can make the root's own name durable: its directory is not ours.
-    if (path === '' && created) await this.#syncDirectory(dirname(this.#root), path)
+    if (path === '') await this.#syncRoot(created)
+  }
+
+  /** Nobody else can make the root's own name durable: its directory is not ours.
+   *    // 1. made, killed before the sync  2. the next start finds it, empty  3. mail settled  4. power loss: no queue
+   * One that somebody else has made may lie where we may not look. */
+  async #syncRoot(created: boolean): Promise<void> {
+    if (!created && (await this.list('')).length > 0) return
+    try {
+      await this.#syncDirectory(dirname(this.#root), '')
+    } catch (error) {
+      if (created || !isWaybillError(error) || error.place.errno !== 'EACCES') throw error
+    }
   }
 
   removeDirectory(path: string): Promise<void> {

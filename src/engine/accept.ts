@@ -165,7 +165,7 @@ export class Accept {
     pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
   ): Promise<Accepted> {
     const { spool, life } = this.#parts
-    const file = await spool.create()
+    const file = await spool.createInTurn()
     try {
       let bytes = 0
       let checksum = 0

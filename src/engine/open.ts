@@ -112,7 +112,13 @@ async function begin(
     garbage,
     callbacks,
   )
-  const spool = new Spool(disk, opened.life, [checkpoint.spoolHighest, ...spools], life.end)
+  const spool = new Spool(
+    disk,
+    header.segmentBytes,
+    opened.life,
+    [checkpoint.spoolHighest, ...spools],
+    life.end,
+  )
   const reader = new MessageReader(journal, lanes, spool)
   const parts = { options, life, events, journal, lanes, active: new ActiveSet(), garbage, spool, reader }
   const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }

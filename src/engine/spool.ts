@@ -9,6 +9,12 @@ import { spoolDirectory, spoolPath } from '../recovery/queue-paths.js'
 /** Numbers of one life: a life's first is above all that earlier ones gave, without reading what they were. */
 const numbersPerLife = 2 ** 28
 
+/** Of a segment this part, at the most, is for the numbers of pending files: a checkpoint stands in it twice, its copy and its successor, and
+ * leaves room for what accepted mail may need. */
+const pendingPart = 32
+/** A number in a checkpoint, at the most. */
+const numberBytes = 9
+
 /** A spool file that is being written. */
 export interface SpoolFile {
   readonly number: number
@@ -24,15 +30,25 @@ export class Spool {
   readonly #disk: Disk
   readonly #onFailure: (error: unknown) => void
   readonly #pending = new Set<number>()
+  readonly #pendingMax: number
+  /** Submissions that wait for their turn, in order. */
+  readonly #waiting: (() => void)[] = []
   #highest: number
   /** An earlier life may have changed names that are not durable: this life does not see that they were there.
    *    // 1. unlinked  2. killed  3. a checkpoint passes the finish  4. power loss: the file is back, and nobody knows it */
   #namesChanged = true
 
-  /** @param life the number of this life, @param known numbers given in earlier ones, those of the checkpoint and of the files
-   * @param onFailure the end of this life */
-  constructor(disk: Disk, life: number, known: readonly number[], onFailure: (error: unknown) => void) {
+  /** @param segmentBytes of the journal, @param life the number of this life
+   * @param known numbers given in earlier ones, those of the checkpoint and of the files, @param onFailure the end of this life */
+  constructor(
+    disk: Disk,
+    segmentBytes: number,
+    life: number,
+    known: readonly number[],
+    onFailure: (error: unknown) => void,
+  ) {
     this.#disk = disk
+    this.#pendingMax = Math.floor(segmentBytes / pendingPart / numberBytes)
     this.#onFailure = onFailure
     this.#highest = known.reduce((highest, number) => Math.max(highest, number), life * numbersPerLife)
   }
@@ -46,6 +62,13 @@ export class Spool {
     return [...this.#pending]
   }
 
+  /** A file for a submission: those that may have none yet take turns. */
+  async createInTurn(): Promise<SpoolFile> {
+    while (this.#pending.size >= this.#pendingMax) await new Promise<void>((look) => this.#waiting.push(look))
+    return this.create()
+  }
+
+  /** A file at once. */
   async create(): Promise<SpoolFile> {
     const number = ++this.#highest
     this.#pending.add(number)
@@ -59,7 +82,7 @@ export class Spool {
         () => true,
         () => false,
       )
-      if (isGone) this.#pending.delete(number)
+      if (isGone) this.#forget(number)
       throw error
     }
     this.#namesChanged = true
@@ -80,14 +103,14 @@ export class Spool {
       abort: async () => {
         if (isOpen) await file.close()
         await this.unlink(number)
-        this.#pending.delete(number)
+        this.#forget(number)
       },
     }
   }
 
   /** The envelope that names it was appended in this step. */
   appended(number: number): void {
-    this.#pending.delete(number)
+    this.#forget(number)
   }
 
   /** @param from offset, bytes @returns fewer bytes where the file ends */
@@ -117,6 +140,12 @@ export class Spool {
     if (!this.#namesChanged) return
     this.#namesChanged = false
     await this.#disk.syncDirectory(spoolDirectory)
+  }
+
+  /** No checkpoint has to name it any more. */
+  #forget(number: number): void {
+    this.#pending.delete(number)
+    this.#waiting.shift()?.()
   }
 
   /** The names in a directory are synced together, so a failure is not one submission's:

@@ -6,7 +6,7 @@ import { leftBehind } from './left-behind.js'
 import { textOf } from './error-text.js'
 import { QueueLife, type LifeOptions } from './queue-life.js'
 import type { QueueModel } from './queue-model.js'
-import { canEnd, toItsEnd, type Step, type VerbStep, type Workload } from './workload.js'
+import { canEnd, isShortForGood, toItsEnd, type Step, type VerbStep, type Workload } from './workload.js'
 
 export interface AftermathOptions {
   readonly seed: number
@@ -21,6 +21,8 @@ export interface AftermathOptions {
   readonly orders?: readonly VerbStep[]
   /** The state after recovery is listed and compared before anything else happens. */
   readonly looks?: boolean
+  readonly faults?: LifeOptions['faults']
+  readonly laterFaults?: LifeOptions['laterFaults']
   readonly onOperation?: LifeOptions['onOperation']
 }
 
@@ -33,12 +35,7 @@ const shortOfRoomMs = 40_000
  * The model has what is wrong.
  * @returns the last life, at its end */
 export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
-  const life = lifeOf(options)
-  try {
-    await liveOn(life, options)
-  } catch (error) {
-    options.model.violate('O8', `the run does not come to an end: ${textOf(error)}`)
-  }
+  const life = await oneLife(options)
   const isOver = life.world.stopped || (life.ended !== undefined && !life.mayAnswer(life.ended.error))
   life.world.stop()
   if (isOver || canEnd(options.workload)) return life
@@ -54,6 +51,17 @@ export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
   })
 }
 
+/** One life, until nothing is left to happen in it. The model has what is wrong. */
+export async function oneLife(options: AftermathOptions): Promise<QueueLife> {
+  const life = lifeOf(options)
+  try {
+    await liveOn(life, options)
+  } catch (error) {
+    options.model.violate('O8', `the run does not come to an end: ${textOf(error)}`)
+  }
+  return life
+}
+
 /** What is left of a life in which nothing happens any more, by a kill or by a power loss. */
 function restOf({ disk }: QueueLife, seed: number): DiskImage {
   const states = seed % 2 === 0 ? disk.killStates() : disk.crashStates({ seed, statesMax: 1 })
@@ -62,7 +70,8 @@ function restOf({ disk }: QueueLife, seed: number): DiskImage {
 }
 
 function lifeOf(options: AftermathOptions): QueueLife {
-  const { seed, order, workload, model, image, wallMs, looks = true, onOperation } = options
+  const { seed, order, workload, model, image, wallMs, looks = true } = options
+  const { faults, laterFaults, onOperation } = options
   return new QueueLife({
     seed,
     order,
@@ -70,7 +79,9 @@ function lifeOf(options: AftermathOptions): QueueLife {
     model,
     image,
     wallStartMs: wallMs,
-    gated: looks && workload.roomBytes === undefined,
+    gated: looks && workload.shortage === undefined,
+    ...(faults === undefined ? {} : { faults }),
+    ...(laterFaults === undefined ? {} : { laterFaults }),
     ...(onOperation === undefined ? {} : { onOperation }),
   })
 }
@@ -82,15 +93,14 @@ async function liveOn(
   if (!(await life.open())) return
   if (looks && !life.isShortOfRoom) {
     await life.settleDown()
-    if (!life.recovered && life.ended === undefined && !life.world.stopped)
-      model.violate('O8', 'recovery does not come to an end')
+    if (!life.recovered && isWell(life)) model.violate('O8', 'recovery does not come to an end')
     await life.list()
     life.openGate()
   }
   life.plan(more, orders)
-  if (life.isShortOfRoom) return life.run(shortOfRoomMs)
+  if (isShortForGood(workload)) return life.run(shortOfRoomMs)
   await life.run(longMs)
-  if (life.world.stopped || life.ended !== undefined) return
+  if (!isWell(life)) return
   if (!life.recovered) model.violate('O8', 'recovery does not come to an end')
   await checkEnd(life, workload)
 }
@@ -109,11 +119,15 @@ export async function runToEnd(life: QueueLife, workload: Workload): Promise<voi
     if (!(await life.open())) return
     life.plan(steps, verbs)
     await life.run(longMs)
-    if (!life.world.stopped && life.ended === undefined && !life.mayCrash) await checkEnd(life, workload)
+    if (isWell(life)) await checkEnd(life, workload)
   } catch (error) {
     life.model.violate('O8', `the run does not come to an end: ${textOf(error)}`)
   }
 }
+
+/** It goes on, on a device that has not failed. */
+const isWell = ({ world, ended, mayCrash }: QueueLife): boolean =>
+  !world.stopped && ended === undefined && !mayCrash
 
 /** Nothing is left to happen, but with what is on hold, or not to be attempted in this life. */
 async function checkEnd(life: QueueLife, workload: Workload): Promise<void> {
@@ -123,10 +137,11 @@ async function checkEnd(life: QueueLife, workload: Workload): Promise<void> {
   life.moments.forget()
   if (!canEnd(workload)) return life.list()
   if (life.callers.releaseAll()) await life.run(2 * longMs)
-  if (life.world.stopped || life.ended !== undefined) return
+  if (!isWell(life)) return
   model.drained(workload.warningAgesMs?.length ?? 0)
   await life.list()
   // The listing asked for a checkpoint, which goes on after it.
   await life.run(3 * longMs)
+  if (!isWell(life)) return
   for (const text of leftBehind(life.disk.image, life.spareCount)) model.violate('O7', text)
 }

@@ -1,4 +1,5 @@
 /** A moment at which the machine may stop: what the disk could then hold, and what had been promised by then. */
+import { below, type Prng } from '../base/prng.js'
 import type { CrashOptions, CrashState } from './crash-states.js'
 import type { NumberedOperation } from './sim-disk.js'
 import { describeOperation } from './operation.js'
@@ -26,5 +27,18 @@ export function crashPoint(
     states: power === undefined ? life.disk.killStates() : life.disk.crashStates(power),
     model: life.model.copy(),
     wallMs: life.world.clock.wallMs(),
+  }
+}
+
+/** What goes with the power in a random run, a few sets of it; of one crash in so many the process is killed instead. */
+export function drawnPower(prng: Prng, killOneIn: number): CrashOptions | undefined {
+  if (below(prng, killOneIn) === 0) return undefined
+  return {
+    seed: prng.uint32(),
+    sectorBytes: below(prng, 2) === 0 ? 512 : 4096,
+    namesInOrder: below(prng, 2) === 0,
+    exhaustiveUnitsMax: 3,
+    randomStates: 6,
+    statesMax: 12,
   }
 }

@@ -147,9 +147,11 @@ export class DiskImage {
     }
   }
 
-  /** The kernel drops from its memory what it calls clean, of all files. */
-  dropClean(): void {
-    for (const node of this.#nodes()) if (node.kind === 'file') node.dropClean()
+  /** The kernel drops from its memory what it calls clean, of all files. @returns whether there was any */
+  dropClean(): boolean {
+    let isAny = false
+    for (const node of this.#nodes()) if (node.kind === 'file' && node.dropClean()) isAny = true
+    return isAny
   }
 
   /** Everything that has a name now, parents first. */

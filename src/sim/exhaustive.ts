@@ -44,7 +44,7 @@ export interface Finding extends Violation {
 }
 
 export interface HuntResult {
-  readonly operationCount: number
+  operationCount: number
   crashCount: number
   duplicateCount: number
   recoveredCount: number

@@ -6,6 +6,7 @@ import { crashPoint, type CrashPoint } from './crash-point.js'
 import type { EventOrder } from './event-queue.js'
 import type { Finding, HuntResult } from './exhaustive.js'
 import type { Fault } from './faults.js'
+import { isOfOneLeft, mayComeBack } from './left-behind.js'
 import type { Operation, OperationKind } from './operation.js'
 import { QueueLife } from './queue-life.js'
 import { QueueModel } from './queue-model.js'
@@ -64,24 +65,20 @@ async function failAt(
 ): Promise<void> {
   const { seed, order, errno, powerEvery, more = [] } = options
   const model = new QueueModel()
-  let failed: Operation | undefined
-  let count = 0
   const life = new QueueLife({
     seed,
     order,
     workload,
     model,
-    mayCrash: true,
     faults: [{ at: op, errno, kinds: kindsOf(errno), effect: options.effect ?? 'part' }],
-    onOperation: (_, { operation }) => {
-      if (kindsOf(errno).includes(operation.kind) && ++count === op) failed = operation
-    },
   })
   await runToEnd(life, workload)
   result.crashCount++
+  const failed = life.trouble.failedCalls[0]?.operation
   if (failed !== undefined && endsLife(failed, errno) && life.ended === undefined)
     model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)
   if (life.ended === undefined) life.queue!.crash()
+  const mayBeLeft = mayComeBack(life.disk.image)
   const points: CrashPoint[] = []
   const next = await aftermath({
     seed: seed + op,
@@ -97,8 +94,7 @@ async function failAt(
     },
   })
   const where = `${failed?.kind ?? 'nothing'} ${failed?.path ?? ''} fails with ${errno}`
-  const mayLeave = failed?.kind === 'syncDirectory' && failed.path === 'spool'
-  note(result, next.model, seed, op, undefined, where, mayLeave)
+  note(result, next.model, seed, op, undefined, where, mayBeLeft)
   for (const point of points)
     for (const state of point.states) {
       result.crashCount++
@@ -117,12 +113,11 @@ async function failAt(
         op,
         point.n,
         `${where}; then before ${point.operation}; ${state.describe()}`,
-        mayLeave,
+        mayBeLeft,
       )
     }
 }
 
-/** @param mayLeave the kernel calls an unlink clean that the device never saw: the file is back with the power, and harms nobody */
 function note(
   result: HuntResult,
   model: QueueModel,
@@ -130,18 +125,17 @@ function note(
   op: number,
   secondOp: number | undefined,
   where: string,
-  mayLeave: boolean,
+  mayBeLeft: ReadonlySet<string>,
 ): void {
   result.duplicateCount += model.duplicateCount
   for (const violation of model.violations)
-    if (!mayLeave || violation.oracle !== 'O7')
-      result.findings.push({ ...violation, seed, op, secondOp, where })
+    if (!isOfOneLeft(violation, mayBeLeft)) result.findings.push({ ...violation, seed, op, secondOp, where })
 }
 
 /** Nothing but the end of the life may follow the failure of this call. */
-function endsLife({ kind, path }: Operation, errno: Fault['errno']): boolean {
+export function endsLife({ kind, path }: Operation, errno: Fault['errno']): boolean {
   if (!path.startsWith('journal') && !path.startsWith('lanes')) return false
-  if (kind === 'sync' || kind === 'syncDirectory') return !path.endsWith('.fill') || errno !== 'ENOSPC'
+  if (kind === 'sync' || kind === 'syncDirectory') return !path.endsWith('.fill') || !isFull(errno)
   return kind === 'writeSynced'
 }
 
@@ -167,8 +161,10 @@ const any: readonly OperationKind[] = [
   'lock',
 ]
 
+const isFull = (errno: Fault['errno']): boolean => errno === 'ENOSPC' || errno === 'EDQUOT'
+
 /** Calls that can fail in this way. */
-function kindsOf(errno: Fault['errno']): readonly OperationKind[] {
+export function kindsOf(errno: Fault['errno']): readonly OperationKind[] {
   if (errno === 'SHORT') return sized
-  return errno === 'ENOSPC' ? changing : any
+  return isFull(errno) ? changing : any
 }

@@ -1,13 +1,15 @@
 /** Which calls fail, and how.
- * Invariant: a fault is found by counting calls of its kinds, so `at` 1, 2, 3 … visits every call of a run; each call
+ * Invariant: a fault is found by counting calls of its kinds and places, so `at` 1, 2, 3 … visits every call of a run; each call
  * meets at most one fault. */
-import type { OperationKind } from './operation.js'
+import type { Operation, OperationKind } from './operation.js'
 
 export interface Fault {
-  /** The how-manieth call fails, from 1; counted among `kinds`. */
+  /** The how-manieth call fails, from 1; counted among `kinds`, and those `under` a directory. */
   readonly at: number
   /** Default: calls of all kinds. */
   readonly kinds?: readonly OperationKind[]
+  /** Only calls on paths that begin so. Default: on all. */
+  readonly under?: string
   /** The system's code, or 'SHORT' for a short count. */
   readonly errno: 'EIO' | 'ENOSPC' | 'EDQUOT' | 'EROFS' | 'SHORT'
   /** What the call does before it fails. Default 'part': of a write, some first bytes; of another call, all or nothing. */
@@ -17,19 +19,21 @@ export interface Fault {
 }
 
 export class FaultPlan {
-  readonly #faults: readonly Fault[]
-  readonly #counts: number[]
+  readonly #faults: Fault[] = []
+  readonly #counts: number[] = []
 
-  constructor(faults: readonly Fault[]) {
-    this.#faults = faults
-    this.#counts = faults.map(() => 0)
+  /** From now on these are counted, too. */
+  add(faults: readonly Fault[]): void {
+    this.#faults.push(...faults)
+    this.#counts.push(...faults.map(() => 0))
   }
 
-  /** The fault that the next call, of this kind, meets. */
-  next(kind: OperationKind): Fault | undefined {
+  /** The fault that the next call meets. */
+  next({ kind, path }: Pick<Operation, 'kind' | 'path'>): Fault | undefined {
     let met: Fault | undefined
     for (const [index, fault] of this.#faults.entries()) {
       if (fault.kinds !== undefined && !fault.kinds.includes(kind)) continue
+      if (!path.startsWith(fault.under ?? '')) continue
       const count = (this.#counts[index] ?? 0) + 1
       this.#counts[index] = count
       if (count >= fault.at && count < fault.at + (fault.count ?? 1)) met ??= fault

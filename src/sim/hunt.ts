@@ -20,11 +20,13 @@ import {
   redirected,
   turning,
 } from './small-workloads.js'
+import { tortureRun } from './torture.js'
 import type { Workload } from './workload.js'
 
 export const huntNames = [
   'random',
   'failing',
+  'torture',
   'everything',
   'carried',
   'turning',
@@ -43,8 +45,9 @@ export const huntNames = [
 ] as const
 export type HuntName = (typeof huntNames)[number]
 
-/** Seeds of a random hunt. */
+/** Seeds of a random hunt, and of a torture. */
 const randomSeeds = 120
+const tortureSeeds = 100
 
 /** @param op only what comes before this operation, of this seed: where a finding says that it was. Default: all of the hunt */
 export async function hunt(name: HuntName, seed: number, op?: number): Promise<HuntResult> {
@@ -93,7 +96,11 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
         ...only,
       })
     case 'random':
-      return op === undefined ? randomSeries(seed) : randomRun({ seed, op, untilFirst: true })
+      return op === undefined
+        ? series(seed, randomSeeds, (next) => randomRun({ seed: next, untilFirst: true }))
+        : randomRun({ seed, op, untilFirst: true })
+    case 'torture':
+      return series(seed, tortureSeeds, (next) => tortureRun({ seed: next }))
   }
 }
 
@@ -115,7 +122,12 @@ export const crashes = (
     ...options,
   })
 
-async function randomSeries(seed: number): Promise<HuntResult> {
+/** Seed after seed, up to the first broken promise. */
+async function series(
+  seed: number,
+  count: number,
+  run: (seed: number) => Promise<HuntResult>,
+): Promise<HuntResult> {
   const sum: HuntResult = {
     operationCount: 0,
     crashCount: 0,
@@ -123,8 +135,8 @@ async function randomSeries(seed: number): Promise<HuntResult> {
     recoveredCount: 0,
     findings: [],
   }
-  for (let next = seed; next < seed + randomSeeds && sum.findings.length === 0; next++) {
-    const result = await randomRun({ seed: next, untilFirst: true })
+  for (let next = seed; next < seed + count && sum.findings.length === 0; next++) {
+    const result = await run(next)
     sum.crashCount += result.crashCount
     sum.duplicateCount += result.duplicateCount
     sum.recoveredCount += result.recoveredCount

@@ -2,6 +2,7 @@
  * written, the one prepared ahead, counted spares,
  * and nothing else. */
 import type { DiskImage } from './disk-image.js'
+import type { Violation } from './violation.js'
 
 const journalSegmentsMax = 3
 const laneSegmentsMax = 2
@@ -15,13 +16,28 @@ export function leftBehind(image: DiskImage, spareCount: number): string[] {
     if (group === undefined) foreign.push(path)
     else counts.set(group, (counts.get(group) ?? 0) + 1)
   }
-  const found = foreign.map((path) => `${path} is left behind`)
+  const found = foreign.map(oneLeft)
   for (const [group, count] of counts) {
     const most = group === 'spares' ? spareCount : group === 'journal' ? journalSegmentsMax : laneSegmentsMax
     if (count > most) found.push(`${count} files of ${group} are left, ${most} are needed`)
   }
   return found
 }
+
+const oneLeft = (path: string): string => `${path} is left behind`
+
+/** Spool files that were unlinked and are back when the power goes, and harm nobody: the sync of their directory failed, the kernel calls it
+ * clean, and the device never saw it. */
+export function mayComeBack(image: DiskImage): ReadonlySet<string> {
+  const spool = image.find('spool')
+  if (spool?.kind !== 'directory') return new Set()
+  const gone = spool.pending.filter(({ clean, node }) => clean && node === undefined)
+  return new Set(gone.map(({ name }) => oneLeft(`spool/${name}`)))
+}
+
+/** @param mayBeLeft of `mayComeBack` */
+export const isOfOneLeft = ({ oracle, text }: Violation, mayBeLeft: ReadonlySet<string>): boolean =>
+  oracle === 'O7' && mayBeLeft.has(text)
 
 function groupOf(path: string): string | undefined {
   if (path === 'lock' || path === 'queue.json') return path

@@ -3,7 +3,6 @@
 import type { Queue } from '../queue/queue.js'
 import { textOf } from './error-text.js'
 import type { QueueModel } from './queue-model.js'
-import type { ScriptedTransport } from './scripted-transport.js'
 import type { SimWorld } from './world.js'
 import { leastWaitMs, type Workload } from './workload.js'
 
@@ -11,7 +10,6 @@ import { leastWaitMs, type Workload } from './workload.js'
 export interface Heard {
   readonly model: QueueModel
   readonly world: SimWorld
-  readonly transport: ScriptedTransport
   readonly appendedBytes: number
   readonly mayCrash: boolean
   readonly isShortOfRoom: boolean
@@ -22,10 +20,10 @@ export interface Heard {
 }
 
 export function listen(life: Heard, queue: Queue, workload: Workload): void {
-  const { model, world, mayCrash } = life
+  const { model, world } = life
   for (const kind of ['delivered', 'failed', 'deferred'] as const)
     queue.on(kind, (outcome) => {
-      const attempts = life.transport.attempts.get(outcome.id)
+      const attempts = model.attemptsOf(outcome.id)
       model.recorded(kind, outcome, {
         appendedBytes: life.appendedBytes,
         nowMs: world.nowMs,
@@ -49,11 +47,12 @@ export function listen(life: Heard, queue: Queue, workload: Workload): void {
     life.reports.push(message)
     if (code === 'MESSAGE_HELD' && id !== undefined && workload.setup.fruitlessRecoveriesMax !== undefined)
       model.heldByQueue(id)
-    else if (code !== 'FILE_SYSTEM' && !mayCrash && !(life.isShortOfRoom && code === 'DISK_FULL'))
+    else if (code !== 'FILE_SYSTEM' && !life.mayCrash && !(life.isShortOfRoom && code === 'DISK_FULL'))
       model.violate('O8', `warning ${code}: ${message}`)
   })
   queue.on('crashed', ({ error }) => {
     life.end(error)
-    if (error !== undefined && !mayCrash) model.violate('O8', `the queue crashed by itself: ${textOf(error)}`)
+    if (error !== undefined && !life.mayCrash)
+      model.violate('O8', `the queue crashed by itself: ${textOf(error)}`)
   })
 }

@@ -61,6 +61,8 @@ export interface ModelMessage {
   /** It may be on hold; it is, and nobody has ordered otherwise since. */
   mayBeHeld: boolean
   held: boolean
+  /** Attempts that it had before the last one of this life; undefined: there was none, or an order may have made it new since. */
+  attempts: number | undefined
   /** It may have been made new: what its sender was told once may be told again. */
   mayBeNew: boolean
   /** It may go another way than its recipients' addresses say. */
@@ -96,6 +98,7 @@ export function newMessage(
     orders: [],
     mayBeHeld: false,
     held: false,
+    attempts: undefined,
     mayBeNew: false,
     mayBeRerouted: false,
     deleted: false,
@@ -114,6 +117,10 @@ const newRecipient = (address: string): ModelRecipient => ({
   notBeforeMs: 0,
   attemptsMin: 0,
 })
+
+/** Somebody waits who was deferred: nobody else is given up. */
+export const wasDeferred = ({ recipients }: ModelMessage): boolean =>
+  [...recipients.values()].some(({ life, final }) => life > 0 && final === undefined)
 
 export function copyMessage(message: ModelMessage): ModelMessage {
   const recipients = new Map<string, ModelRecipient>()

@@ -20,6 +20,7 @@ export function order(message: ModelMessage, verb: VerbName, wallMs: number): vo
   if (verb === 'requeue' || verb === 'reroute') message.nexthop = undefined
   if (verb === 'reroute') message.mayBeRerouted = true
   if (verb === 'requeue') {
+    message.attempts = undefined
     message.mayBeNew = true
     message.askedAtMs = Math.min(message.askedAtMs, wallMs)
   }
@@ -35,7 +36,10 @@ export function dropOrder(message: ModelMessage, verb: VerbName): void {
   takeOrder(message, verb)
 }
 
-function takeOrder({ orders }: ModelMessage, verb: VerbName): Ordered | undefined {
+function takeOrder(message: ModelMessage, verb: VerbName): Ordered | undefined {
+  const { orders } = message
+  // An attempt from before it was carried out may have been the last.
+  if (verb === 'requeue') message.attempts = undefined
   const index = orders.findIndex((ordered) => ordered.verb === verb)
   return index < 0 ? undefined : orders.splice(index, 1)[0]
 }

@@ -15,6 +15,16 @@ export interface Fact {
   readonly attempts: number
 }
 
+/** Of the message as a whole. */
+export const factOf = (kind: 'finished' | 'reported', appendedBytes: number, name: string): Fact => ({
+  kind,
+  appendedBytes,
+  name,
+  recipients: [],
+  notBeforeMs: 0,
+  attempts: 0,
+})
+
 export class PendingFacts implements Iterable<Fact> {
   #facts: Fact[] = []
 

@@ -15,6 +15,7 @@ import { Moments } from './moment.js'
 import type { QueueModel } from './queue-model.js'
 import { ScriptedTransport } from './scripted-transport.js'
 import { SimDisk, type NumberedOperation } from './sim-disk.js'
+import { Troubles, type Phase } from './trouble.js'
 import {
   delivers,
   longestWaitMs,
@@ -22,7 +23,6 @@ import {
   unroutableDomain,
   type Step,
   type VerbStep,
-  type WallStep,
   type Workload,
 } from './workload.js'
 import { SimWorld } from './world.js'
@@ -37,9 +37,11 @@ export interface LifeOptions {
   /** Wall time at which it begins, milliseconds since 1970. */
   readonly wallStartMs?: number
   readonly faults?: readonly Fault[]
+  /** Counted from when the queue is open: while it recovers, and later. */
+  readonly laterFaults?: readonly Fault[]
   /** Told of each call of the disk that is about to take effect. */
   readonly onOperation?: (life: QueueLife, call: NumberedOperation) => void
-  /** The device may fail: a crash of the engine is no surprise. */
+  /** A crash of the engine is no surprise, even before the device has failed. */
   readonly mayCrash?: boolean
   /** No transport answers before `openGate`. */
   readonly gated?: boolean
@@ -65,6 +67,7 @@ export class QueueLife {
   /** Its recovery has come to an end. */
   recovered = false
   recoveredCount = 0
+  readonly trouble: Troubles
   #openGate: () => void = () => undefined
   readonly #options: LifeOptions
 
@@ -75,18 +78,22 @@ export class QueueLife {
     model.beginLife({
       delivers: delivers(workload),
       waitMsMax: waitMsMaxOf(options),
-      isInOrder: order === 'fifo',
-      isShortOfRoom: workload.roomBytes !== undefined,
+      isInOrder: order === 'fifo' && !mayFail(options),
+      isShortOfRoom: workload.shortage !== undefined,
     })
     this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
     this.moments = new Moments(this.world)
     this.callers = new Callers(this)
+    this.trouble = new Troubles(this)
     this.disk = new SimDisk(this.world, {
       ...(image === undefined ? {} : { image }),
       ...(faults === undefined ? {} : { faults }),
-      observer: { before: (call) => this.#before(call) },
+      observer: {
+        before: (call) => this.#before(call),
+        fails: (operation, fault) => this.trouble.failed(operation, fault),
+      },
     })
-    this.disk.image.leave(workload.roomBytes ?? Infinity)
+    this.disk.image.leave(Infinity)
     const gate =
       options.gated === true ? new Promise<void>((resolve) => (this.#openGate = resolve)) : undefined
     this.transport = new ScriptedTransport({
@@ -103,7 +110,7 @@ export class QueueLife {
   async open(): Promise<boolean> {
     const { workload } = this.#options
     const { world } = this
-    for (const step of workload.wallSteps ?? []) this.moments.at(step.at, () => this.#stepWall(step))
+    this.trouble.plan(workload)
     try {
       const queue = await world.settle(
         openQueue('queue', {
@@ -119,6 +126,7 @@ export class QueueLife {
       )
       this.queue = queue
       listen(this, queue, workload)
+      this.disk.arm(this.#options.laterFaults ?? [])
       return true
     } catch (error) {
       if (world.stopped) return false
@@ -137,17 +145,22 @@ export class QueueLife {
     this.callers.submit(step)
   }
 
+  get phase(): Phase {
+    if (this.queue === undefined) return 'opening'
+    return this.recovered ? 'running' : 'recovering'
+  }
+
   /** Spare segments that the queue counts. */
   get spareCount(): number {
     return this.queue?.stats().journal.spareCount ?? 0
   }
 
   get mayCrash(): boolean {
-    return this.#options.mayCrash === true
+    return this.trouble.hasFailed || this.#options.mayCrash === true
   }
 
   get isShortOfRoom(): boolean {
-    return this.#options.workload.roomBytes !== undefined
+    return this.#options.workload.shortage !== undefined
   }
 
   /** Is this an error that nobody need be surprised at? */
@@ -172,7 +185,7 @@ export class QueueLife {
   /** Shows the model what is in the queue. */
   async list(): Promise<void> {
     const { queue, world } = this
-    if (queue === undefined || this.ended !== undefined) return
+    if (queue === undefined || this.ended !== undefined || this.mayCrash) return
     // Its checkpoint vouches for what waits, so that the runners may go on; what is listed must not move.
     await this.#checkpoint(queue)
     const listing = async (): Promise<Listed[]> => {
@@ -181,7 +194,9 @@ export class QueueLife {
       return all
     }
     try {
-      this.model.observed(await world.settle(listing(), { eventsMax, untilMs: world.nowMs }))
+      const all = await world.settle(listing(), { eventsMax, untilMs: world.nowMs })
+      // A message that a failing device does not show is not listed, and there.
+      if (!this.mayCrash) this.model.observed(all)
     } catch (error) {
       if (!world.stopped && !this.mayCrash)
         this.model.violate('O8', `the queue cannot be listed: ${textOf(error)}`)
@@ -218,12 +233,6 @@ export class QueueLife {
     this.endedAtMs = this.world.clock.wallMs()
   }
 
-  #stepWall({ byMs }: WallStep): void {
-    const { clock } = this.world
-    this.model.clockStepped(byMs, clock.wallMs(), this.#options.workload.lifetimeMs)
-    clock.stepWall(byMs)
-  }
-
   #before(call: NumberedOperation): void {
     this.moments.beforeCall()
     const { onOperation } = this.#options
@@ -239,11 +248,15 @@ function routeOf(recipient: string): Route {
   return { transport: 'scripted', nexthop }
 }
 
+const mayFail = ({ faults = [], laterFaults = [], workload, mayCrash }: LifeOptions): boolean =>
+  mayCrash === true || faults.length + laterFaults.length > 0 || (workload.drops ?? []).length > 0
+
 /** What a retry may wait for beside its interval: a checkpoint, the attempts of others, and room among the active. */
 const otherWaitsMsMax = 30_000
 
 /** While a call is under way, time stands still only where calls take effect in order; a device that fails is asked again later. */
-function waitMsMaxOf({ order, workload, mayCrash }: LifeOptions): number {
-  if (order !== 'fifo' || workload.roomBytes !== undefined || mayCrash === true) return Infinity
+function waitMsMaxOf(options: LifeOptions): number {
+  const { order, workload } = options
+  if (order !== 'fifo' || workload.shortage !== undefined || mayFail(options)) return Infinity
   return longestWaitMs(workload) + otherWaitsMsMax
 }

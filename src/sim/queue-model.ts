@@ -8,12 +8,12 @@ import { crc32 } from '../base/checksum.js'
 import type { Meant } from './carry-out.js'
 import { judgeAttempt, judgeHaste, judgeWait, noteOutcome, type Attempt } from './model-attempt.js'
 import { judgeListing, type Listed } from './model-listing.js'
-import { copyMessage, newMessage, type ModelMessage, type ReportNames } from './model-message.js'
+import { copyMessage, newMessage, wasDeferred, type ModelMessage, type ReportNames } from './model-message.js'
 import { isOrdered, movesTime } from './model-orders.js'
 import { judgeEnd } from './model-end.js'
 import { anyLife, type LifeFacts } from './model-life.js'
 import { OrderBook } from './order-book.js'
-import { believe, PendingFacts } from './pending-facts.js'
+import { believe, factOf, PendingFacts } from './pending-facts.js'
 import { SteadyTime } from './steady-time.js'
 import type { Violate, Violation } from './violation.js'
 
@@ -63,8 +63,15 @@ export class QueueModel {
     this.#life = facts
     this.orders.forget()
     this.#pending.forget()
-    for (const { recipients } of this.#messages.values())
-      for (const recipient of recipients.values()) recipient.inFlight = false
+    for (const message of this.#messages.values()) {
+      message.attempts = undefined
+      for (const recipient of message.recipients.values()) recipient.inFlight = false
+    }
+  }
+
+  /** The disk has room again: outcomes that waited for it are still to be written, and attempts may begin. */
+  roomCame(): void {
+    this.#life = { ...this.#life, isInOrder: false }
   }
 
   /** The wall clock is set, in a life or between two.
@@ -111,6 +118,11 @@ export class QueueModel {
     return false
   }
 
+  /** Attempts that a message had before its last one, as far as it is known. */
+  attemptsOf(id: string): number | undefined {
+    return this.#messages.get(this.#names.get(id) ?? '')?.attempts
+  }
+
   /** The queue says that it put a message on hold that stopped life after life. */
   heldByQueue(id: string): void {
     const message = this.#messages.get(this.#names.get(id) ?? '')
@@ -130,6 +142,7 @@ export class QueueModel {
     judgeWait(message, attempt, { life: this.life, waitMsMax }, this.violate)
     // Where there is no room for outcomes, no more are brought about.
     if (isInOrder && isShortOfRoom) this.#judgeHaste(attempt.nowMs)
+    message.attempts = attempt.attempts
     const steadyMs = this.#steady.at(attempt.wallMs)
     this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs }, this.violate)
   }
@@ -195,9 +208,10 @@ export class QueueModel {
     message.finished = true
     message.finishedInLife = this.life
     const isOld = message.wasOld || wallMs - message.askedAtMs >= lifetimeMs
-    message.expired = isOld || isOrdered(message, 'expire')
+    message.expired =
+      (isOld && (message.about === undefined || wasDeferred(message))) || isOrdered(message, 'expire')
     message.deleted = isOrdered(message, 'delete')
-    this.#pending.push({ kind: 'finished', appendedBytes, name, recipients: [], notBeforeMs: 0, attempts: 0 })
+    this.#pending.push(factOf('finished', appendedBytes, name))
   }
 
   /** A report was written: it is a submission of the queue's own. */
@@ -207,21 +221,15 @@ export class QueueModel {
     const known = this.#messages.get(report)
     if (known?.state === 'settled')
       this.violate('O5', `the report ${report} was durable and is written again`)
-    const message = newMessage(
-      { name: report, sender: '', data: undefined, askedInLife: this.life, askedAtMs, about: about.name },
-      [about.sender],
-    )
+    // It has waited since it was composed, for room or for its file, and nobody knows how long.
+    const isAtOnce = this.#life.isInOrder && !this.#life.isShortOfRoom
+    const facts = { name: report, sender: '', data: undefined, askedInLife: this.life, about: about.name }
+    const since = { askedAtMs: isAtOnce ? askedAtMs : about.askedAtMs }
+    const message = newMessage({ ...facts, ...since }, [about.sender])
     message.id = report
     this.#add(message)
     this.#names.set(report, report)
-    this.#pending.push({
-      kind: 'reported',
-      appendedBytes,
-      name: report,
-      recipients: [],
-      notBeforeMs: 0,
-      attempts: 0,
-    })
+    this.#pending.push(factOf('reported', appendedBytes, report))
   }
 
   /** So many bytes of this life are durable, as the engine says. */

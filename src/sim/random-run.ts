@@ -4,7 +4,7 @@
  * the part of the whole run that follows from this crash. */
 import { below, seededPrng, type Prng } from '../base/prng.js'
 import { aftermath, firstLife, type AftermathOptions } from './aftermath.js'
-import { crashPoint, type CrashPoint } from './crash-point.js'
+import { crashPoint, drawnPower, type CrashPoint } from './crash-point.js'
 import type { CrashState } from './crash-states.js'
 import {
   disturbanceOf,
@@ -249,18 +249,7 @@ const moreSteps = (prng: Prng, life: number): Step[] =>
     dataBytes: below(prng, 2) === 0 ? 100 : 2600,
   }))
 
-const powerAt = (seed: number, n: number): Parameters<typeof crashPoint>[2] => {
-  const prng = at(seed, n)
-  if (below(prng, 4) === 0) return undefined
-  return {
-    seed: prng.uint32(),
-    sectorBytes: below(prng, 2) === 0 ? 512 : 4096,
-    namesInOrder: below(prng, 2) === 0,
-    exhaustiveUnitsMax: 3,
-    randomStates: 6,
-    statesMax: 12,
-  }
-}
+const powerAt = (seed: number, n: number): Parameters<typeof crashPoint>[2] => drawnPower(at(seed, n), 4)
 
 /** The same for what disturbs it. */
 const disturbanceAt = (seed: number, n: number): Prng => at(seed ^ 0x4000_0000, n)

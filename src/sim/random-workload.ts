@@ -17,6 +17,8 @@ export const randomVerbs = (prng: Prng, countMax: number, messageCountMax: numbe
 const verbs = ['ok', 'ok', 'ok', 'defer1', 'defer2', 'defer3', 'fail0', 'fail1', 'never', 'throw1'] as const
 const domains = ['a.test', 'b.test', 'c.test'] as const
 
+export const randomIntervals: readonly (readonly number[])[] = [[1000], [500, 1500], [300, 900, 2700]]
+
 export interface RandomBounds {
   readonly messageCountMax: number
   readonly recipientCountMax: number
@@ -48,7 +50,7 @@ export function randomWorkload(prng: Prng, bounds: RandomBounds): Workload {
       suffixBytesMax: pick([4, 8, 32]) * kibibyte,
       checkpointIntervalMs: pick([50, 300, 2000]),
     },
-    intervalsMs: pick([[1000], [500, 1500], [300, 900, 2700]]),
+    intervalsMs: pick(randomIntervals),
     lifetimeMs: pick([3000, 8000]),
     answerMs: pick([0, 5, 400]),
   }

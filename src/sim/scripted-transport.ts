@@ -21,8 +21,6 @@ export interface ScriptedOptions {
 }
 
 export class ScriptedTransport implements Transport {
-  /** Attempts that each message says it had, by id. */
-  readonly attempts: Map<string, number> = new Map()
   readonly #options: ScriptedOptions
 
   constructor(options: ScriptedOptions) {
@@ -35,7 +33,6 @@ export class ScriptedTransport implements Transport {
     onAttempt()
     const wallMs = world.clock.wallMs()
     model.attempted({ id, sender, recipients, attempts, nexthop, wallMs, nowMs: world.nowMs })
-    this.attempts.set(id, attempts)
     if (gate === undefined && answerMs === 0 && sender !== '' && below(prng, 2) === 0)
       return this.#answer(request)
     return this.#answerLater(request)

@@ -1,35 +1,49 @@
-/** Makes a failing seed small: fewer messages, as long as a promise is still broken.
+/** Makes a failing seed small: fewer pieces, as long as a promise is still broken.
  * Invariant: what is left still fails, and can be replayed by its numbers alone. */
+import type { Finding, HuntResult } from './exhaustive.js'
 import { planOf, randomRun } from './random-run.js'
-import type { Finding } from './exhaustive.js'
+import { pieceCountOf, tortureOf } from './torture-plan.js'
+import { tortureRun } from './torture.js'
 
 export interface Shrunk {
   readonly finding: Finding
-  /** The steps of the workload that are needed, by index; undefined: all. */
+  /** The pieces that are needed, by index: of a random run the messages; undefined: all. */
   readonly only: readonly number[] | undefined
 }
 
-/** Messages of many are left out together, so that there are no more runs than this. */
-const piecesMax = 12
+/** Of many pieces so many parts are left out, one at a time; then of what is left smaller ones, down to single pieces. */
+const partsMax = 12
 
 /** @param finding of `randomRun({ seed })` */
-export async function shrink(finding: Finding): Promise<Shrunk> {
-  const { seed } = finding
-  let only = planOf({ seed }).workload.steps.map((_, index) => index)
+export const shrink = (finding: Finding): Promise<Shrunk> =>
+  shrinkBy(finding, planOf({ seed: finding.seed }).workload.steps.length, (only) =>
+    randomRun({ seed: finding.seed, only, untilFirst: true }),
+  )
+
+/** @param finding of `tortureRun({ seed })` */
+export const shrinkTorture = (finding: Finding): Promise<Shrunk> =>
+  shrinkBy(finding, pieceCountOf(tortureOf(finding.seed)), (only) => tortureRun({ seed: finding.seed, only }))
+
+async function shrinkBy(
+  finding: Finding,
+  pieceCount: number,
+  run: (only: readonly number[]) => Promise<HuntResult>,
+): Promise<Shrunk> {
+  let only = Array.from({ length: pieceCount }, (_, index) => index)
   let best = finding
   let shorter = false
-  const piece = Math.ceil(only.length / piecesMax)
-  for (let from = 0; from < only.length;) {
-    const fewer = only.filter((_, at) => at < from || at >= from + piece)
-    const { findings } = await randomRun({ seed, only: fewer, untilFirst: true })
-    const [found] = findings
-    if (found === undefined) {
-      from += piece
-      continue
+  for (let piece = Math.ceil(pieceCount / partsMax); piece > 0; piece = Math.floor(piece / 3))
+    for (let from = 0; from < only.length;) {
+      const fewer = only.filter((_, at) => at < from || at >= from + piece)
+      const { findings } = await run(fewer)
+      const [found] = findings
+      if (found === undefined) {
+        from += piece
+        continue
+      }
+      only = fewer
+      best = found
+      shorter = true
     }
-    only = fewer
-    best = found
-    shorter = true
-  }
   return { finding: best, only: shorter ? only : undefined }
 }

@@ -35,6 +35,8 @@ export interface DiskObserver {
   before?(call: NumberedOperation): void
   /** It has taken effect, and its caller has not been told. */
   after?(call: NumberedOperation, error: Error | undefined): void
+  /** It meets a fault. */
+  fails?(operation: Operation, fault: Fault): void
 }
 
 export interface SimDiskOptions {
@@ -50,7 +52,7 @@ export class SimDisk implements Disk {
   readonly image: DiskImage
   readonly #world: SimWorld
   readonly #prng: Prng
-  readonly #faults: FaultPlan
+  readonly #faults = new FaultPlan()
   readonly #observer: DiskObserver
   readonly #sabotage: ReadonlySet<Sabotage>
   readonly #underWay = new Set<Operation>()
@@ -64,7 +66,7 @@ export class SimDisk implements Disk {
     this.#prng = world.fork()
     this.image = options.image ?? new DiskImage()
     if (options.size !== undefined) this.image.size = options.size
-    this.#faults = new FaultPlan(options.faults ?? [])
+    this.arm(options.faults ?? [])
     this.#observer = options.observer ?? {}
     this.#sabotage = new Set(options.sabotage)
     this.#fileCalls = {
@@ -74,6 +76,11 @@ export class SimDisk implements Disk {
       syncs: !this.#sabotage.has('sync does nothing'),
       forget: (open) => this.#forget(open),
     }
+  }
+
+  /** From now on these faults are counted, too. */
+  arm(faults: readonly Fault[]): void {
+    this.#faults.add(faults)
   }
 
   /** Calls that have taken effect. */
@@ -204,9 +211,10 @@ export class SimDisk implements Disk {
   }
 
   #outcome<T>(operation: Operation, effect: () => T): { value?: T; error?: Error } {
-    const fault = this.#faults.next(operation.kind)
+    const fault = this.#faults.next(operation)
     try {
       if (fault === undefined) return { value: effect() }
+      this.#observer.fails?.(operation, fault)
       refuseInPart(this.image, operation, fault, this.#world.order === 'fifo' ? undefined : this.#prng)
       return { error: failureOf(operation, fault.errno === 'SHORT' ? undefined : fault.errno) }
     } catch (error) {

@@ -114,12 +114,14 @@ export class SimFile {
     this.pending = this.pending.map((entry) => (entry.seq <= seq ? { ...entry, clean: true } : entry))
   }
 
-  /** The kernel needs the memory: pages that it calls clean are read from the device again, whatever that holds. */
-  dropClean(): void {
-    if (!this.pending.some(({ clean }) => clean)) return
+  /** The kernel needs the memory: pages that it calls clean are read from the device again, whatever that holds.
+   * @returns whether there were any */
+  dropClean(): boolean {
+    if (!this.pending.some(({ clean }) => clean)) return false
     this.pending = this.pending.filter(({ clean }) => !clean)
     this.cached = this.durable.share()
     for (const entry of this.pending) this.cached = applied(this.cached, entry)
+    return true
   }
 
   /** Changes what the device holds, and what the kernel read of it: rot, or a test's own hand. */

@@ -10,6 +10,7 @@ import {
   type Form,
   type Said,
   type Setup,
+  type Shortage,
   type Step,
   type VerbStep,
   type Workload,
@@ -39,7 +40,7 @@ export const earlyDeath: NonNullable<Setup['scheduler']> = {
 const forms: readonly Form[] = ['bytes', 'bytes', 'text', 'stream', 'stream', 'cut', 'reference']
 const saids: readonly Said[] = ['sender', 'sender', 'id', 'recipient', 'nexthop', 'lane', 'all']
 const layouts = ['lanes', 'single'] as const
-const intervals: readonly (readonly number[])[] = [[700], [200, 1000], [400, 900, 2500]]
+export const intervals: readonly (readonly number[])[] = [[700], [200, 1000], [400, 900, 2500]]
 
 /** Recipients that stand in frames of their own: more than a frame holds, all of the same fate but the first and the last. */
 export function crowdOf(prng: Prng, m: number): string[] {
@@ -94,9 +95,15 @@ export function laterLife(workload: Workload, prng: Prng): Workload {
     },
     intervalsMs: hasPolicy ? pick(intervals) : workload.intervalsMs,
     otherIntervalsMs: [workload.intervalsMs, ...intervals],
-    ...(isShortOfRoom ? { roomBytes: pick([0, 1, 2, 3, 5]) * 16 * kibibyte } : {}),
+    ...(isShortOfRoom ? { shortage: fromTheBeginning(pick([0, 1, 2, 3, 5]) * 16 * kibibyte) } : {}),
   }
 }
+
+const fromTheBeginning = (roomBytes: number): Shortage => ({
+  from: { calls: 0 },
+  roomBytes,
+  forMs: Infinity,
+})
 
 /** Orders, each with its own way to say which message it means. */
 export const withOrders = (verbs: readonly VerbStep[], prng: Prng): VerbStep[] =>

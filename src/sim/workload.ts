@@ -45,6 +45,14 @@ export interface WallStep {
   readonly byMs: number
 }
 
+/** The disk has so little left, from a moment of the life on and for so long. */
+export interface Shortage {
+  readonly from: Moment
+  readonly roomBytes: number
+  /** Infinity: as long as the life lasts. */
+  readonly forMs: number
+}
+
 export type Said = 'sender' | 'id' | 'recipient' | 'nexthop' | 'lane' | 'domain' | 'all'
 
 /** No route leads there. */
@@ -84,8 +92,10 @@ export interface Workload {
   readonly lifetimeMs: number
   /** What happens to the wall clock of a life. Default: nothing. */
   readonly wallSteps?: readonly WallStep[]
-  /** Bytes that the disk has left when a life begins. Default: more than anybody needs. */
-  readonly roomBytes?: number | undefined
+  /** Default: the disk has more room than anybody needs. */
+  readonly shortage?: Shortage | undefined
+  /** When the kernel drops from its memory what it calls clean. Default: never. */
+  readonly drops?: readonly Moment[]
   /** The longest that a transport takes, milliseconds; 0: it answers at once. */
   readonly answerMs: number
 }
@@ -125,13 +135,16 @@ export const longestWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload):
 /** Does a life that is set up like this attempt anything? */
 export const delivers = ({ setup }: Workload): boolean => setup.deliver !== false
 
-/** Can mail come to its end in such a life? It is attempted, and there is room. */
-export const canEnd = (workload: Workload): boolean => delivers(workload) && workload.roomBytes === undefined
+/** There is never room in such a life, once there is none. */
+export const isShortForGood = ({ shortage }: Workload): boolean => shortage?.forMs === Infinity
+
+/** Can mail come to its end in such a life? It is attempted, and there is room at last. */
+export const canEnd = (workload: Workload): boolean => delivers(workload) && !isShortForGood(workload)
 
 /** The same, for a life in which it can. */
 export const toItsEnd = (workload: Workload): Workload => ({
   ...workload,
-  roomBytes: undefined,
+  shortage: undefined,
   setup: { ...workload.setup, deliver: true },
 })
 

@@ -265,3 +265,24 @@ test('a batch is not written again that has left the memory of the kernel since 
       expect(model.violations).toEqual([])
     }
 })
+
+test('of many large uploads at once no more have a file than a checkpoint can name', async () => {
+  const model = new QueueModel()
+  const life = new QueueLife({ seed: 1, order: 'fifo', workload: accepting, model })
+  expect(await life.open()).toBe(true)
+  const uploads = Array.from({ length: 3000 }, () => {
+    const data = new PassThrough()
+    data.write(Buffer.from('0123456789\r\n'.repeat(300)))
+    life.queue!.submit({ sender: 'a@sender.test', recipients: ['ok@a.test'], data }).catch(() => undefined)
+    return data
+  })
+  life.submit(accepting.steps[0]!)
+  await life.run(3000)
+  life.submit(accepting.steps[2]!)
+  await life.run(6000)
+  expect(life.ended).toBe(undefined)
+  for (const data of uploads) data.destroy()
+  await life.run(9000)
+  expect(life.disk.image.files().filter((path) => path.endsWith('.mail'))).toEqual([])
+  expect(model.violations).toEqual([])
+})

@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
+import fs from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { diskContract } from './contract.js'
 import { contentOf, refusal, write } from './fixture.js'
@@ -46,6 +47,21 @@ test('a directory that cannot be made because a file has its name is told as tha
   await expect(nodeDisk(join(root, 'queue')).makeDirectory('')).rejects.toThrow(
     /^something else has this name/,
   )
+})
+
+test('the name of a directory that is there and empty is made durable: a start that made it may have been killed before', async () => {
+  const opened = vi.spyOn(fs, 'open')
+  const syncsOfParent = (): number => opened.mock.calls.filter(([path]) => path === root).length
+  try {
+    await mkdir(join(root, 'queue'))
+    await nodeDisk(join(root, 'queue')).makeDirectory('')
+    expect(syncsOfParent()).toBe(1)
+    await writeFile(join(root, 'queue', 'lock'), '')
+    await nodeDisk(join(root, 'queue')).makeDirectory('')
+    expect(syncsOfParent()).toBe(1)
+  } finally {
+    opened.mockRestore()
+  }
 })
 
 test('a write that the device has no room for is DISK_FULL, to a synced file DISK_FAILED', async () => {

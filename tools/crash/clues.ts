@@ -77,4 +77,6 @@ export const clues: Readonly<Record<string, Place>> = {
   'too-old-when-set-back': { hunt: 'clock is set', seed: 1 },
   'aborted-though-appended': { hunt: 'given up', seed: 1 },
   'compacted-into-incoming': { hunt: 'crowd on hold', seed: 1, op: 208 },
+  'rewrite-fails-unheard': { hunt: 'torture', seed: 31 },
+  'unread-is-forgotten': { hunt: 'torture', seed: 92 },
 }

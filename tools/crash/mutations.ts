@@ -1,5 +1,6 @@
 /** Every guarantee that can be taken away, one at a time. */
 import { disturbanceMutations } from './disturbance-mutations.js'
+import { failureMutations } from './failure-mutations.js'
 import { logMutations } from './log-mutations.js'
 import { messageMutations } from './message-mutations.js'
 import type { Mutation } from './mutation.js'
@@ -10,4 +11,5 @@ export const mutations: readonly Mutation[] = [
   ...recoveryMutations,
   ...messageMutations,
   ...disturbanceMutations,
+  ...failureMutations,
 ]

@@ -1,0 +1,19 @@
+/** Guarantees that count when a device fails again: in a life that comes after another one, most of all while it recovers. */
+import { one, type Mutation } from './mutation.js'
+
+export const failureMutations: readonly Mutation[] = [
+  one(
+    'rewrite-fails-unheard',
+    'a last batch that cannot be written again ends the start',
+    'engine/open-journal.js',
+    'await file.write(batch, offsetBytes);',
+    'await file.write(batch, offsetBytes).catch(() => undefined);',
+  ),
+  one(
+    'unread-is-forgotten',
+    'a message that a recovery cannot read is carried to the next one',
+    'engine/recover.js',
+    'damaged.push(working);',
+    ';',
+  ),
+]
