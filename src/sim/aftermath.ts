@@ -33,14 +33,14 @@ const shortOfRoomMs = 40_000
 
 /** Lives on until nothing is left to happen; a life that only accepts, or has no room, is followed by one that delivers and has.
  * The model has what is wrong.
- * @returns the last life, at its end */
+ * @returns the last life, at its end, with what all of them have told of */
 export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
   const life = await oneLife(options)
   const isOver = life.world.stopped || (life.ended !== undefined && !life.mayAnswer(life.ended.error))
   life.world.stop()
   if (isOver || canEnd(options.workload)) return life
   const { seed, workload } = options
-  return aftermath({
+  const last = await aftermath({
     ...options,
     seed: seed + 1,
     workload: toItsEnd(workload),
@@ -49,6 +49,8 @@ export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
     more: [],
     orders: [],
   })
+  last.reports.unshift(...life.reports)
+  return last
 }
 
 /** One life, until nothing is left to happen in it. The model has what is wrong. */

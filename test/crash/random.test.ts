@@ -11,6 +11,12 @@ test('no seed breaks a promise', async () => {
   }
 })
 
+test('rot that is told of by a life that only accepts, before the one that delivers, is told of', async () => {
+  const { findings, crashCount } = await randomRun({ seed: 41022, op: 53 })
+  expect(lines(findings)).toEqual([])
+  expect(crashCount).toBe(1)
+})
+
 test('a seed gives the same run twice', async () => {
   const first = await randomRun({ seed: 17 })
   const second = await randomRun({ seed: 17 })
