@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addressBytesMax, isInternational, isMailAddress } from '../../src/base/mail-address.js'
+import { addressBytesMax, addressKind, isInternational, isMailAddress } from '../../src/base/mail-address.js'
 
 test.each([
   'ada@example.org',
@@ -86,4 +86,16 @@ test('an address outside ASCII needs SMTPUTF8, one within does not', () => {
   expect(isInternational('ädä@example.org')).toBe(true)
   expect(isInternational('ada@exämple.org')).toBe(true)
   expect(isInternational('ada@xn--exmple-cua.org')).toBe(false)
+})
+
+test.each([
+  'ada@example.org',
+  '"ada lovelace"@example.org',
+  'ada@[192.0.2.1]',
+  'ädä@example.org',
+  'ada@exämple.org',
+  'ada',
+])('the kind of %s says whether it is an address and needs SMTPUTF8', (text) => {
+  const kind = isInternational(text) ? 'international' : 'ascii'
+  expect(addressKind(text)).toBe(isMailAddress(text) ? kind : undefined)
 })
