@@ -6,12 +6,18 @@ export const addressBytesMax = 512
 
 const pattern = /^(?:"(?:[^"\\]|\\.)+"|[^\s"@<>()[\],;:\\]+)@(?:\[[^\s[\]\\<>]+\]|[^\s"@<>()[\],;:\\]+)$/u
 const forbidden = /[\p{Cc}\p{Cs}\u2028\u2029]/u
-/** The usual kind, decided by one cheap test. */
+/** The usual kind, decided by one cheap test. It has ASCII only. */
 const plain = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]{1,64}@[A-Za-z0-9.-]{1,255}$/
 
-export const isMailAddress = (text: string): boolean =>
-  plain.test(text) ||
-  (Buffer.byteLength(text) <= addressBytesMax && !forbidden.test(text) && pattern.test(text))
+/** `international` needs SMTPUTF8 on the way; undefined is no address. */
+export function addressKind(text: string): 'ascii' | 'international' | undefined {
+  if (plain.test(text)) return 'ascii'
+  if (Buffer.byteLength(text) > addressBytesMax || forbidden.test(text) || !pattern.test(text))
+    return undefined
+  return isInternational(text) ? 'international' : 'ascii'
+}
+
+export const isMailAddress = (text: string): boolean => addressKind(text) !== undefined
 
 /** Needs SMTPUTF8 on the way. */
 export function isInternational(text: string): boolean {

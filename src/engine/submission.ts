@@ -1,6 +1,6 @@
 /** What may be submitted. Checked before anything is read or written; each refusal has its own code and the SMTP reply for it. */
 import type { Readable } from 'node:stream'
-import { isInternational, isMailAddress } from '../base/mail-address.js'
+import { addressKind } from '../base/mail-address.js'
 import { signalOption } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
 import type { EngineOptions } from './options.js'
@@ -44,7 +44,8 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
   const { sender, recipients, signal } = submission
   signalOption(signal)
   checkAborted(signal)
-  if (typeof sender !== 'string' || (sender !== '' && !isMailAddress(sender)))
+  const senderKind = typeof sender !== 'string' ? undefined : sender === '' ? 'ascii' : addressKind(sender)
+  if (senderKind === undefined)
     throw new WaybillError('ADDRESS_INVALID', 'the sender is no address', { option: 'sender' })
   if (!Array.isArray(recipients) || recipients.length === 0)
     throw new WaybillError('RECIPIENTS_EMPTY', 'a message has a list of at least one recipient')
@@ -53,23 +54,18 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
       'RECIPIENTS_TOO_MANY',
       `${recipients.length} recipients, at most ${limits.recipientCountMax} are accepted`,
     )
-  for (const recipient of recipients as readonly unknown[])
-    if (typeof recipient !== 'string' || !isMailAddress(recipient))
+  let smtputf8 = submission.smtputf8 === true || senderKind === 'international'
+  for (const recipient of recipients as readonly unknown[]) {
+    const kind = typeof recipient === 'string' ? addressKind(recipient) : undefined
+    if (kind === undefined)
       throw new WaybillError('ADDRESS_INVALID', 'a recipient is no address', {
         recipient: String(recipient).slice(0, 100),
       })
+    if (kind === 'international') smtputf8 = true
+  }
   // A list of our own: who submitted it may use his for the next message while this one waits.
   const distinct = recipients.length === 1 ? [recipients[0]] : [...new Set(recipients as readonly string[])]
-  return {
-    sender,
-    recipients: distinct as readonly string[],
-    smtputf8: submission.smtputf8 === true || isInternational(sender) || isAnyInternational(distinct),
-  }
-}
-
-function isAnyInternational(addresses: readonly string[]): boolean {
-  for (const address of addresses) if (isInternational(address)) return true
-  return false
+  return { sender, recipients: distinct as readonly string[], smtputf8 }
 }
 
 /** @throws WaybillError OPTION_INVALID */

@@ -54,6 +54,14 @@ export const timeAt = (buffer: Buffer, at: number): number =>
 export const payloadAt = (buffer: Buffer, at: number): Buffer =>
   buffer.subarray(at + frameHeaderBytes, at + frameHeaderBytes + payloadBytesAt(buffer, at))
 
+/** Byte by byte, as all of a header: V8 looks a method of Buffer up at each call, and makes an object of a number beyond 2³¹ for it. */
+function putUint32(buffer: Buffer, at: number, value: number): void {
+  buffer[at] = value
+  buffer[at + 1] = value >>> 8
+  buffer[at + 2] = value >>> 16
+  buffer[at + 3] = value >>> 24
+}
+
 /** Puts header and checksum around a payload that already stands at `at` + 16, and zeroes behind it.
  * @param seed the segment's seed XOR the offset of this frame in its segment
  * @param checksum CRC-32 of the payload, where it is known: a long one is not read again */
@@ -74,7 +82,7 @@ export function sealFrame(
   buffer[at + 8] = lane
   buffer[at + 9] = lane >>> 8
   const timeHigh = Math.floor(timeMs / 0x1_0000_0000)
-  buffer.writeUInt32LE(timeMs >>> 0, at + 10)
+  putUint32(buffer, at + 10, timeMs >>> 0)
   buffer[at + 14] = timeHigh
   buffer[at + 15] = timeHigh >>> 8
   const end = at + frameHeaderBytes + payloadBytes
@@ -83,7 +91,7 @@ export function sealFrame(
     checksum === undefined || payloadBytes < zlibFromBytes
       ? crc32Of(buffer, at + 4, end, seed)
       : crc32Joined(crc32Of(buffer, at + 4, at + frameHeaderBytes, seed), checksum, payloadBytes)
-  buffer.writeUInt32LE(crc, at)
+  putUint32(buffer, at, crc)
 }
 
 /** Bytes of the valid frame at `at`, padding included, or 0.

@@ -129,8 +129,13 @@ class PayloadWriter {
   }
 
   #head32(code: number, value: number): void {
-    this.#buffer[this.#at] = code
-    this.#buffer.writeUInt32BE(value, this.#at + 1)
+    const buffer = this.#buffer
+    const at = this.#at
+    buffer[at] = code
+    buffer[at + 1] = value >>> 24
+    buffer[at + 2] = value >>> 16
+    buffer[at + 3] = value >>> 8
+    buffer[at + 4] = value
     this.#at += 5
   }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   addressBytesMax,
+  addressKind,
   comparableDomainOf,
   isInternational,
   isMailAddress,
@@ -96,4 +97,16 @@ test('an address outside ASCII needs SMTPUTF8, one within does not', () => {
 test('a domain is the same in capitals, and with the dot that ends it', () => {
   for (const address of ['a@example.net', 'b@Example.NET', '"c@d"@example.net.'])
     expect(comparableDomainOf(address)).toBe('example.net')
+})
+
+test.each([
+  'ada@example.org',
+  '"ada lovelace"@example.org',
+  'ada@[192.0.2.1]',
+  'ädä@example.org',
+  'ada@exämple.org',
+  'ada',
+])('the kind of %s says whether it is an address and needs SMTPUTF8', (text) => {
+  const kind = isInternational(text) ? 'international' : 'ascii'
+  expect(addressKind(text)).toBe(isMailAddress(text) ? kind : undefined)
 })
