@@ -1,6 +1,7 @@
 /** Which messages an operator means: every member that is given must hold.
  * Invariant: a member that is there says something. One that is undefined is refused, not left out:
  *   // 1. delete({ sender: user.address })  2. there is no such user's address  3. all mail is gone */
+import { comparableDomain, comparableDomainOf } from '../base/mail-address.js'
 import { WaybillError } from '../errors.js'
 import type { LaneKind } from '../lane/lane.js'
 import { queueNameOf, type QueueName } from '../lane/queue-name.js'
@@ -15,6 +16,8 @@ export interface Selector {
   readonly sender?: string
   /** One of the message's recipients that still wait. */
   readonly recipient?: string
+  /** The domain of one of them; capitals, and a dot at its end, say nothing. */
+  readonly domain?: string
   /** The route of one of them, now. */
   readonly nexthop?: string
   /** `deferred` is every lane with an interval; a number is that lane. */
@@ -34,7 +37,8 @@ export interface SelectedFacts {
   readonly notes: readonly OutcomeNote[]
 }
 
-const members = ['id', 'sender', 'recipient', 'nexthop', 'lane', 'olderThan', 'lastStatus', 'all']
+const texts = ['id', 'sender', 'recipient', 'domain', 'nexthop', 'lastStatus'] as const
+const members: readonly string[] = [...texts, 'lane', 'olderThan', 'all']
 
 /** @throws WaybillError OPTION_INVALID */
 export function checkSelector(selector: Selector): void {
@@ -59,7 +63,6 @@ export function checkSelector(selector: Selector): void {
     throw new WaybillError('OPTION_INVALID', 'an age is a number of milliseconds, not negative', {
       option: 'olderThan',
     })
-  const texts = ['id', 'sender', 'recipient', 'nexthop', 'lastStatus'] as const
   for (const option of texts)
     if (selector[option] !== undefined && typeof selector[option] !== 'string')
       throw new WaybillError('OPTION_INVALID', 'a selector compares texts', { option })
@@ -86,22 +89,26 @@ export function selectsEnvelope(
 }
 
 /** Must addresses be looked at? */
-export const needsAddresses = ({ recipient, nexthop }: Selector): boolean =>
-  recipient !== undefined || nexthop !== undefined
+export const needsAddresses = ({ recipient, domain, nexthop }: Selector): boolean =>
+  recipient !== undefined || domain !== undefined || nexthop !== undefined
 
 /** What the addresses decide, some of them at a time. */
 export class AddressMatch {
   readonly #selector: Selector
   readonly #options: EngineOptions
   readonly #envelope: Envelope
+  readonly #domain: string | undefined
   #hasRecipient: boolean
+  #hasDomain: boolean
   #hasNexthop: boolean
 
   constructor(selector: Selector, options: EngineOptions, envelope: Envelope) {
     this.#selector = selector
     this.#options = options
     this.#envelope = envelope
+    this.#domain = selector.domain === undefined ? undefined : comparableDomain(selector.domain)
     this.#hasRecipient = selector.recipient === undefined
+    this.#hasDomain = this.#domain === undefined
     this.#hasNexthop = selector.nexthop === undefined
   }
 
@@ -109,10 +116,11 @@ export class AddressMatch {
   add(addresses: readonly string[]): boolean {
     const { recipient, nexthop } = this.#selector
     this.#hasRecipient ||= addresses.includes(recipient!)
+    this.#hasDomain ||= addresses.some((address) => comparableDomainOf(address) === this.#domain)
     this.#hasNexthop ||= addresses.some((address) =>
       routesTo(this.#options, this.#envelope, address, nexthop!),
     )
-    return this.#hasRecipient && this.#hasNexthop
+    return this.#hasRecipient && this.#hasDomain && this.#hasNexthop
   }
 }
 

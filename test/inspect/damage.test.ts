@@ -39,7 +39,7 @@ const verify: Call = { inspect: logVerify, args: ['--json'], shows: 'logs' }
 /** @param held an id on hold, @param at a position of the journal that can still be told */
 const callsOf = (waiting: string, held: string, at: number): readonly Call[] => [
   { inspect: mailq, args: [], shows: 'queue' },
-  { inspect: mailq, args: ['--json', '--lane', 'deferred', '--nexthop', 'later.example'], shows: 'queue' },
+  { inspect: mailq, args: ['--json', '--lane', 'deferred', '--domain', 'later.example'], shows: 'queue' },
   { inspect: qshape, args: ['incoming', 'active', 'deferred', 'hold'], shows: 'queue' },
   { inspect: qshape, args: ['-s', '--json', 'hold'], shows: 'queue' },
   { inspect: stat, args: [], shows: 'queue' },

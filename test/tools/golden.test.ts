@@ -61,7 +61,7 @@ const calls: Readonly<
 > = {
   mailq: ['frozen', 'mailq'],
   'mailq-json': ['frozen', 'mailq', '--json'],
-  'mailq-selected': ['frozen', 'mailq', '--lane', 'deferred', '--nexthop', 'full.example', '--limit', '3'],
+  'mailq-selected': ['frozen', 'mailq', '--lane', 'deferred', '--domain', 'full.example', '--limit', '3'],
   'mailq-none': ['frozen', 'mailq', '--sender', 'nobody@from.example'],
   'mailq-damaged': ['damaged', 'mailq', '--lane', 'active'],
   qshape: ['frozen', 'qshape', 'incoming', 'active', 'deferred', 'hold'],

@@ -12,7 +12,8 @@ test('every option becomes the member of its name', () => {
     selected(
       '--sender=a@b',
       '--recipient=c@d',
-      '--nexthop=d',
+      '--domain=d',
+      '--nexthop=mx',
       '--lane=deferred',
       '--older-than=2d',
       '--last-status=4.4',
@@ -21,7 +22,8 @@ test('every option becomes the member of its name', () => {
     {
       sender: 'a@b',
       recipient: 'c@d',
-      nexthop: 'd',
+      domain: 'd',
+      nexthop: 'mx',
       lane: 'deferred',
       olderThan: 2 * 86_400_000,
       lastStatus: '4.4',

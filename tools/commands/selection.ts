@@ -10,10 +10,7 @@ import { parseDurationOption } from './values.js'
 
 export const selectionOptions: Readonly<Record<string, Option>> = {
   lane: { value: 'LANE', help: 'incoming, active, deferred, hold, or the number of a lane' },
-  nexthop: {
-    value: 'DOMAIN',
-    help: "the domain of a recipient; where it is routed only the queue's owner knows",
-  },
+  domain: { value: 'DOMAIN', help: 'of a recipient that still waits' },
   sender: { value: 'ADDRESS', help: 'exactly; `<>` is the null sender' },
   recipient: { value: 'ADDRESS', help: 'one that still waits' },
   'older-than': { value: 'TIME', help: 'accepted more than so long ago, 90m or 2d' },
@@ -22,12 +19,12 @@ export const selectionOptions: Readonly<Record<string, Option>> = {
 /** @throws UsageError */
 export function selectionOf(args: Arguments, nowMs: number): Selection {
   const older = args.one('older-than')
-  const nexthop = textOf(args, 'nexthop')
+  const domain = textOf(args, 'domain')
   return {
     lane: laneOf(args.one('lane')),
     sender: senderOf(args),
     recipient: textOf(args, 'recipient'),
-    domain: nexthop === undefined ? undefined : comparableDomain(nexthop),
+    domain: domain === undefined ? undefined : comparableDomain(domain),
     acceptedUntil: older === undefined ? undefined : nowMs - parseDurationOption('older-than', older),
   }
 }

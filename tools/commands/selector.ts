@@ -9,9 +9,10 @@ export const selectorOptions: Readonly<Record<string, Option>> = {
   id: { value: 'ID', many: true, help: 'this message; may be repeated, and `--id` may be left out' },
   sender: { value: 'ADDRESS', help: 'exactly; `<>` is the null sender' },
   recipient: { value: 'ADDRESS', help: 'one that still waits' },
+  domain: { value: 'DOMAIN', help: 'of one that still waits' },
   nexthop: {
-    value: 'DOMAIN',
-    help: 'where one of the recipients goes; without a relay, the domain of one',
+    value: 'NEXTHOP',
+    help: 'where one of the recipients goes, as `destinations` names it; without a relay, the domain of one',
   },
   lane: { value: 'LANE', help: 'incoming, active, deferred, hold, or the number of a lane' },
   'older-than': { value: 'TIME', help: 'accepted more than so long ago, 90m or 2d' },
@@ -32,6 +33,7 @@ export function selectorsOf(args: Arguments): readonly Selector[] {
   const selector: Selector = {
     ...given('sender', senderOf(args)),
     ...given('recipient', textOf(args, 'recipient')),
+    ...given('domain', textOf(args, 'domain')),
     ...given('nexthop', textOf(args, 'nexthop')),
     ...given('lane', laneOf(args.one('lane'))),
     ...given('olderThan', olderThan === undefined ? undefined : parseDurationOption('older-than', olderThan)),
