@@ -48,6 +48,7 @@ test.each([
   ['example.net default:', /default is no name/],
   ['example.net Slow:', /Slow is no name/],
   ['example.net error:5.1.1', /error is not here/],
+  ['lists.example.net mailman:', /mailman is not here/],
   ['example.net slow:[a]:0', /\[a\]:0 is no nexthop/],
   ['example.net slow:[a', /\[a is no nexthop/],
   // What its writer took for a pattern, or for a server.

@@ -18,7 +18,9 @@ export const transportUsual = 'out'
 const prefixes: ReadonlySet<string> = new Set(['default', 'initial'])
 
 /** In a table of Postfix's they are no servers. */
-const foreign: ReadonlySet<string> = new Set(['discard', 'error', 'lmtp', 'local', 'retry', 'virtual'])
+const foreign: ReadonlySet<string> = new Set(
+  'bsmtp discard error ifmail lmtp local maildrop mailman retry uucp virtual'.split(' '),
+)
 
 export const noRoutes: RouteTable = { transports: [], find: () => undefined }
 
