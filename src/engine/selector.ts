@@ -1,6 +1,7 @@
 /** Which messages an operator means: every member that is given must hold.
  * Invariant: a member that is there says something. One that is undefined is refused, not left out:
  *   // 1. delete({ sender: user.address })  2. there is no such user's address  3. all mail is gone */
+import { comparableDomain } from '../base/mail-address.js'
 import { WaybillError } from '../errors.js'
 import type { LaneKind } from '../lane/lane.js'
 import { queueNameOf, type QueueName } from '../lane/queue-name.js'
@@ -15,7 +16,7 @@ export interface Selector {
   readonly sender?: string
   /** One of the message's recipients that still wait. */
   readonly recipient?: string
-  /** The route of one of them, now. */
+  /** The route of one of them, now; capitals are the same. */
   readonly nexthop?: string
   /** `deferred` is every lane with an interval; a number is that lane. */
   readonly lane?: QueueName | number
@@ -116,9 +117,13 @@ export class AddressMatch {
   }
 }
 
+/** As the scheduler has it, to whom they are one destination, and as `waybill mailq --nexthop` has it. */
+export const isSameNexthop = (one: string, other: string): boolean =>
+  comparableDomain(one) === comparableDomain(other)
+
 function routesTo(options: EngineOptions, envelope: Envelope, address: string, nexthop: string): boolean {
   try {
-    return routeOf(options, envelope, address).nexthop === nexthop
+    return isSameNexthop(routeOf(options, envelope, address).nexthop, nexthop)
   } catch {
     // An address without a route has no nexthop.
     return false
