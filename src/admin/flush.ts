@@ -7,7 +7,7 @@ import type { Selected } from '../engine/listing.js'
 import { selected } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
-import type { Selector } from '../engine/selector.js'
+import { isSameNexthop, type Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
 import type { Lane } from '../lane/lane.js'
 import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tally.js'
@@ -80,7 +80,7 @@ async function startAll(
 /** Destinations that are given up on for a while get another chance: else what is started is deferred again at once. */
 function revive({ engine }: OpenedEngine, { nexthop }: Selector): void {
   for (const { transport, name, nexthop: to, state } of engine.dispatch.destinations())
-    if (state.kind !== 'ready' && (nexthop === undefined || to === nexthop))
+    if (state.kind !== 'ready' && (nexthop === undefined || isSameNexthop(to, nexthop)))
       engine.dispatch.resume(transport, name)
 }
 

@@ -18,7 +18,7 @@ export interface Selector {
   readonly recipient?: string
   /** The domain of one of them; capitals, and a dot at its end, say nothing. */
   readonly domain?: string
-  /** The route of one of them, now. */
+  /** The route of one of them, now; capitals are the same. */
   readonly nexthop?: string
   /** `deferred` is every lane with an interval; a number is that lane. */
   readonly lane?: QueueName | number
@@ -124,9 +124,13 @@ export class AddressMatch {
   }
 }
 
+/** As the scheduler has it, to whom they are one destination. */
+export const isSameNexthop = (one: string, other: string): boolean =>
+  comparableDomain(one) === comparableDomain(other)
+
 function routesTo(options: EngineOptions, envelope: Envelope, address: string, nexthop: string): boolean {
   try {
-    return routeOf(options, envelope, address).nexthop === nexthop
+    return isSameNexthop(routeOf(options, envelope, address).nexthop, nexthop)
   } catch {
     // An address without a route has no nexthop.
     return false

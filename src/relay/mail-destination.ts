@@ -13,6 +13,9 @@ export type MailDestination = { readonly port: number } & (
 const form = /^(?:\[(?:IPv6:)?([^\]\s]+)\]|([^:\s[\]]+))(?::(\d{1,5}))?$/i
 const hostName = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
 
+/** Of what `asciiName` wrote. */
+export const isHostName = (name: string): boolean => hostName.test(name)
+
 export interface NexthopParts {
   /** Without brackets. */
   readonly text: string
@@ -38,7 +41,7 @@ export function readDestination(nexthop: string, portUsual: number): MailDestina
   const { text, inBrackets, port } = parts
   if (isIP(text) !== 0) return { kind: 'address', address: text, port }
   const name = asciiName(text)
-  if (!hostName.test(name) || isIP(name) !== 0) return undefined
+  if (!isHostName(name) || isIP(name) !== 0) return undefined
   return { kind: inBrackets ? 'host' : 'domain', name, port }
 }
 

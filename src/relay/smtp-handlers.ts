@@ -73,6 +73,7 @@ export interface SmtpHandlers {
   /** Largest message, bytes: what EHLO tells, and MAIL with a larger SIZE is refused for. */
   readonly size: number
   readonly maxRecipients: number
+  readonly hideDSN: true
   readonly hideREQUIRETLS: true
   readonly onMailFrom: Handler<'onMailFrom'>
   readonly onRcptTo: Handler<'onRcptTo'>
@@ -140,6 +141,7 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
   return {
     size: sizeBytesMax,
     maxRecipients: Math.min(recipientCountMax, queue.limits.recipientCountMax),
+    hideDSN: true,
     hideREQUIRETLS: true,
     onMailFrom: ({ address, args }, session, done) => {
       const refusal =

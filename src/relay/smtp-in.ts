@@ -3,6 +3,7 @@
  * gets `554 5.7.1` for each recipient. */
 import { hostname as machineName } from 'node:os'
 import type { SMTPServerSession } from 'smtp-server'
+import { WaybillError } from '../errors.js'
 import { clientNetwork } from './client-network.js'
 import type { Bound } from './listening.js'
 import { Logins } from './logins.js'
@@ -81,7 +82,10 @@ const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0
 /** Resolves when the server answers. Who waits for a reply when it is closed gets none.
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
-  const { hostname = machineName(), purpose, tls, users } = options
+  const { hostname = machineName(), places, purpose, tls, users } = options
+  // Smtp-server has one of its own, whose key everybody can read.
+  if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
+    throw new WaybillError('OPTION_INVALID', 'TLS wants a certificate', { option: 'tls' })
   const isListed = trustedNetworks(options.trust ?? loopbackNetworks)
   // 1. it listens on an address of the network  2. `sendmail` here connects to it, and comes from it  3. cron's mail is refused for good
   const isTrusted = ({ remoteAddress, localAddress }: Ends): boolean =>
@@ -173,7 +177,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   const close = (): void => server.abandon()
   const ports: Bound[] = []
   try {
-    for (const place of options.places) ports.push(await server.listenAt(place))
+    for (const place of places) ports.push(await server.listenAt(place))
   } catch (error) {
     close()
     throw error

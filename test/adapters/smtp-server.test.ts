@@ -18,10 +18,14 @@ async function serve(
   options: SmtpHandlerOptions = {},
   own: SMTPServerOptions = {},
 ): Promise<number> {
-  const server = new SMTPServer({
+  const before: SMTPServerOptions = {
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
     closeTimeout: 1,
+    hideDSN: false,
+  }
+  const server = new SMTPServer({
+    ...before,
     ...smtpHandlers(queue, { hostname: 'mx.example.net', ...options }),
     ...own,
   })
@@ -165,6 +169,14 @@ test('REQUIRETLS is not offered by a server with our options, and refused at the
     expect.stringMatching(/^550 5\.7\.30 /) as string,
   ])
   expect(queue.kept).toEqual([])
+})
+
+test('DSN is not offered by a server with our options, and its parameters are refused', async () => {
+  const client = await raw(await serve(memoryQueue()))
+  await client.reply()
+  expect(await client.say('EHLO c')).not.toContain('DSN')
+  expect(await client.say('MAIL FROM:<s@example.org>')).toMatch(/^250 /)
+  expect(await client.say('RCPT TO:<a@example.net> NOTIFY=NEVER')).toMatch(/^555 5\.5\.4 /)
 })
 
 const admits: NonNullable<SMTPServerOptions['onMailFrom']> = (_sender, _session, done) => done()

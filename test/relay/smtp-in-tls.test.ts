@@ -90,6 +90,11 @@ test('where a session begins with TLS the greeting comes behind the handshake, a
   expect(queue.kept[0]?.data.toString()).toMatch(/ with ESMTPS id /)
 })
 
+test('where a session begins with TLS there is a certificate of its own, or no server', async () => {
+  const places = [{ host: '127.0.0.1', port: 0, implicitTls: true }]
+  await expect(listen(memoryQueue(), { places })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+})
+
 test('a client that talks in plaintext where TLS is expected is let go, and hurts nobody', async () => {
   const errors: Error[] = []
   const listener = await listenTls(memoryQueue(), { onError: (error) => void errors.push(error) })

@@ -9,10 +9,12 @@ const table = routesIn(
     '.example.net        slow:example.org',
     '.b.example.net      :',
     'xn--exmple-cua.org  out:[192.0.2.1]',
+    '[192.0.2.1]         slow:[10.0.0.1]',
     '*                   slow:',
     '',
   ].join('\r\n'),
   'routes',
+  true,
 )
 
 test.each([
@@ -24,12 +26,13 @@ test.each([
   ['ada@exämple.org', 'out', '[192.0.2.1]'],
   ['ada@myexample.net', 'slow', ''],
   ['"a@example.net"@example.com', 'slow', ''],
+  ['ada@[192.0.2.1]', 'slow', '[10.0.0.1]'],
 ])('%s goes by the narrowest line for it', (recipient, transport, nexthop) => {
   expect(table.find(recipient)).toEqual({ transport, nexthop })
 })
 
 test('who has no line goes as without the table', () => {
-  expect(routesIn('.example.net a:', 'routes').find('ada@example.net')).toBeUndefined()
+  expect(routesIn('.example.net a:', 'routes', true).find('ada@example.net')).toBeUndefined()
 })
 
 test('transports are those that are named, without the usual one', () => {
@@ -45,8 +48,28 @@ test.each([
   ['example.net default:', /default is no name/],
   ['example.net Slow:', /Slow is no name/],
   ['example.net error:5.1.1', /error is not here/],
+  ['lists.example.net mailman:', /mailman is not here/],
   ['example.net slow:[a]:0', /\[a\]:0 is no nexthop/],
   ['example.net slow:[a', /\[a is no nexthop/],
+  // What its writer took for a pattern, or for a server.
+  ['*.example.net a:', /\*\.example\.net is no domain/],
+  ['/^a@/ a:', /no domain/],
+  ['example..net a:', /no domain/],
+  ['example.net, a:', /no domain/],
+  ['<> a:', /no domain/],
+  ['a@b@example.net a:', /no domain/],
+  ['example.net mailhub:25', /25 is no nexthop behind 'mailhub:'/],
+  ['example.net :[192.0.2.256]', /is no nexthop/],
+  ['example.net :a,b', /a,b is no nexthop/],
+  ['example.net slow:#', /# is no nexthop/],
 ])('%j is refused with its line', (text, says) => {
-  expect(() => routesIn(text, '/etc/routes')).toThrow(says)
+  expect(() => routesIn(text, '/etc/routes', true)).toThrow(says)
+})
+
+test('where nobody looks for mail hosts, a domain is no nexthop', () => {
+  expect(() => routesIn('example.net :mail.example.net:26', 'routes', false)).toThrow(
+    /mail\.example\.net:26 .*--direct.*brackets.*line 1/,
+  )
+  for (const nexthop of ['[mail.example.net]:26', '192.0.2.1', ''])
+    expect(routesIn(`example.net :${nexthop}`, 'routes', false).find('a@example.net')?.nexthop).toBe(nexthop)
 })

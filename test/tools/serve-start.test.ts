@@ -23,7 +23,11 @@ async function takenPort(): Promise<string> {
 }
 
 test.each([
-  ['--listen', ['--listen', 'TAKEN'], 'EADDRINUSE: another process listens there'],
+  [
+    '--listen',
+    ['--listen', 'TAKEN'],
+    'EADDRINUSE: another process listens there, or a place named before it',
+  ],
   [
     '--metrics',
     ['--metrics', 'TAKEN', '--listen', '127.0.0.1:0'],

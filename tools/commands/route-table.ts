@@ -1,8 +1,8 @@
 /** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line is `PATTERN NAME:NEXTHOP`. Pure.
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
-import { comparableDomainOf } from '../../src/base/mail-address.js'
+import { comparableDomainOf, isMailAddress } from '../../src/base/mail-address.js'
 import { WaybillError, type Route } from '../../src/index.js'
-import { asciiName, nexthopParts } from '../../src/relay/mail-destination.js'
+import { asciiName, isHostName, readDestination } from '../../src/relay/mail-destination.js'
 
 export interface RouteTable {
   /** Names of transports, without the usual one. */
@@ -18,13 +18,16 @@ export const transportUsual = 'out'
 const prefixes: ReadonlySet<string> = new Set(['default', 'initial'])
 
 /** In a table of Postfix's they are no servers. */
-const foreign: ReadonlySet<string> = new Set(['discard', 'error', 'lmtp', 'local', 'retry', 'virtual'])
+const foreign: ReadonlySet<string> = new Set(
+  'bsmtp discard error ifmail lmtp local maildrop mailman retry uucp virtual'.split(' '),
+)
 
 export const noRoutes: RouteTable = { transports: [], find: () => undefined }
 
 /** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`; capitals are the same.
+ * @param findsMailHosts of a nexthop that is a domain; otherwise it has to be a server
  * @throws WaybillError OPTION_INVALID with path and line */
-export function routesIn(text: string, path: string): RouteTable {
+export function routesIn(text: string, path: string, findsMailHosts: boolean): RouteTable {
   const lines = new Map<string, Route>()
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (/^\s*(?:#|$)/.test(line)) continue
@@ -40,8 +43,8 @@ export function routesIn(text: string, path: string): RouteTable {
     if (transport !== '' && (!/^[a-z][a-z\d]*$/.test(transport) || prefixes.has(transport)))
       throw bad(`${transport} is no name for a transport: small letters and digits, not 'default'`)
     if (foreign.has(transport)) throw bad(`${transport} is not here: mail goes to SMTP servers only`)
-    if (nexthop !== '' && nexthopParts(nexthop, 25) === undefined)
-      throw bad(`${nexthop} is no nexthop: a domain, or a host or address in brackets, each also with :PORT`)
+    const refusal = nexthop === '' ? undefined : nexthopRefusal(nexthop, findsMailHosts)
+    if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
     lines.set(key, { transport, nexthop })
   }
   const names = new Set(Array.from(lines.values(), ({ transport }) => transport))
@@ -55,8 +58,22 @@ function keyOf(pattern: string): string | undefined {
   const at = pattern.lastIndexOf('@')
   const dot = pattern.startsWith('.') ? '.' : ''
   const domain = asciiName(pattern.slice(at < 0 ? dot.length : at + 1))
-  if (domain === '' || domain.startsWith('.') || at === 0) return undefined
-  return at < 0 ? dot + domain : `${pattern.slice(0, at).toLowerCase()}@${domain}`
+  if (!isHostName(domain) && !isLiteral(domain)) return undefined
+  if (at < 0) return dot + domain
+  return isMailAddress(pattern) ? `${pattern.slice(0, at).toLowerCase()}@${domain}` : undefined
+}
+
+const isLiteral = (domain: string): boolean => /^\[(?:ipv6:[\da-f:.]+|[\d.]+)\]$/.test(domain)
+
+/**   // 1. a line is `example.net mailhub:25`, as hosts are written elsewhere  2. to a transport `mailhub` the server is `25`, and no name
+ *    // ends in a number  3. the system takes it for the address 0.0.0.25, and mail waits for five days */
+function nexthopRefusal(nexthop: string, findsMailHosts: boolean): string | undefined {
+  const destination = readDestination(nexthop, 25)
+  if (destination === undefined || ('name' in destination && /(?:^|\.)\d+$/.test(destination.name)))
+    return 'that is a domain, or a host or address in brackets, each also with :PORT'
+  if (destination.kind === 'domain' && !findsMailHosts)
+    return 'mail hosts of a domain are looked for with --direct; a server stands in brackets'
+  return undefined
 }
 
 function found(lines: ReadonlyMap<string, Route>, recipient: string): Route | undefined {

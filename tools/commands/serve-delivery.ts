@@ -99,7 +99,9 @@ async function listenersAt(places: readonly Endpoint[]): Promise<Endpoint[]> {
 /** @returns what the file of `--routes` says @throws UsageError, WaybillError OPTION_INVALID */
 export async function routesOf(args: Arguments): Promise<RouteTable> {
   const path = args.one('routes')
-  return path === undefined ? noRoutes : routesIn(await fileTextOf('routes', path), path)
+  return path === undefined
+    ? noRoutes
+    : routesIn(await fileTextOf('routes', path), path, args.isSet('direct'))
 }
 
 /** A relay is one destination. All other mail is grouped by domain. What the table names goes before both. */

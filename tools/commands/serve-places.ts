@@ -8,7 +8,8 @@ import { lineOf, UsageError } from './command.js'
 import { formatEndpoint, type Endpoint } from './values.js'
 
 const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there',
+  // Of `0.0.0.0:25` and `[::]:25` the system refuses the second.
+  EADDRINUSE: 'another process listens there, or a place named before it ([::] is all of IPv4, too)',
   EADDRNOTAVAIL: 'this machine does not have that address',
   EACCES: 'this user may not; ports below 1024 need CAP_NET_BIND_SERVICE',
   ENOTFOUND: 'no such host',
