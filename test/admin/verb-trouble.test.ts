@@ -23,13 +23,12 @@ test('recipients that are read again when their message is deleted already are f
   const many = Array.from({ length: 1500 }, (_, i) => `r${i}@example.net`)
   let readCount = 0
   for (let at = 1; at <= 8; at++) {
-    const faults: Fault[] = []
     await simulated(
       async (stage) => {
         const queue = await stage.open(patient)
         let isDeferred = false
         queue.on('requeued', () => (isDeferred = true))
-        faults.push({ at, kinds: ['read'], errno: 'EIO', effect: 'none' })
+        stage.disk!.arm([{ at, kinds: ['read'], errno: 'EIO', effect: 'none' }])
         await queue.submit(submission(many))
         await stage.until('its recipients were read, or not', () => stage.warnings.length > 0 || isDeferred)
         if (stage.warnings.length === 0) return
@@ -43,7 +42,6 @@ test('recipients that are read again when their message is deleted already are f
         expect(await stage.ids()).toEqual([])
       },
       {
-        disk: { faults },
         queue: {
           segmentBytes: 64 * 4096,
           laneSegmentBytes: 64 * 4096,
