@@ -1,7 +1,8 @@
 /** Who may log in, as a file names them: `NAME:HASH`, one a line. Pure.
  * Invariant: an error names the line and nothing that stands in it. */
-import { WaybillError } from '../errors.js'
+import { WaybillError, type Place } from '../errors.js'
 import { parseHash, type PasswordHash } from './password-hash.js'
+import { tableLines } from './table-lines.js'
 
 export type Users = ReadonlyMap<string, PasswordHash>
 
@@ -16,21 +17,16 @@ export const isUserName = (text: string): boolean =>
  * @throws WaybillError OPTION_INVALID */
 export function usersIn(text: string, path: string): Users {
   const users = new Map<string, PasswordHash>()
-  const bad = (reason: string, line?: number): WaybillError =>
-    new WaybillError('OPTION_INVALID', reason, {
-      option: 'auth',
-      path,
-      ...(line === undefined ? undefined : { line }),
-    })
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    if (/^\s*(?:#|$)/.test(line)) continue
+  const bad = (reason: string, place: Place): WaybillError =>
+    new WaybillError('OPTION_INVALID', reason, place)
+  for (const { text: line, place } of tableLines(text, 'auth', path)) {
     const [, name = '', word = ''] = /^([^:]*):(.*)$/.exec(line) ?? []
     const hash = parseHash(word)
     if (!isUserName(name) || hash === undefined)
-      throw bad('a user is a line NAME:HASH, as `waybill password NAME` prints it', index + 1)
-    if (users.has(name)) throw bad('this user has a line above', index + 1)
+      throw bad('a user is a line NAME:HASH, as `waybill password NAME` prints it', place)
+    if (users.has(name)) throw bad('this user has a line above', place)
     users.set(name, hash)
   }
-  if (users.size === 0) throw bad('there is no user')
+  if (users.size === 0) throw bad('there is no user', { option: 'auth', path })
   return users
 }

@@ -1,8 +1,9 @@
 /** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line is `PATTERN NAME:NEXTHOP`. Pure.
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
-import { comparableDomainOf, isMailAddress } from '../../src/base/mail-address.js'
+import { domainOf, isMailAddress } from '../../src/base/mail-address.js'
 import { WaybillError, type Route } from '../../src/index.js'
 import { asciiName, isHostName, readDestination } from '../../src/relay/mail-destination.js'
+import { tableLines } from '../../src/relay/table-lines.js'
 
 export interface RouteTable {
   /** Names of transports, without the usual one. */
@@ -29,10 +30,8 @@ export const noRoutes: RouteTable = { transports: [], find: () => undefined }
  * @throws WaybillError OPTION_INVALID with path and line */
 export function routesIn(text: string, path: string, findsMailHosts: boolean): RouteTable {
   const lines = new Map<string, Route>()
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    if (/^\s*(?:#|$)/.test(line)) continue
-    const bad = (reason: string): WaybillError =>
-      new WaybillError('OPTION_INVALID', reason, { option: 'routes', path, line: index + 1 })
+  for (const { text: line, place } of tableLines(text, 'routes', path)) {
+    const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
     const [, pattern = '', transport = '', nexthop = ''] =
       /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ?? []
     if (pattern === '')
@@ -77,7 +76,7 @@ function nexthopRefusal(nexthop: string, findsMailHosts: boolean): string | unde
 }
 
 function found(lines: ReadonlyMap<string, Route>, recipient: string): Route | undefined {
-  const domain = asciiName(comparableDomainOf(recipient))
+  const domain = asciiName(domainOf(recipient))
   const local = recipient.slice(0, recipient.lastIndexOf('@')).toLowerCase()
   const exact = lines.get(`${local}@${domain}`) ?? lines.get(domain)
   if (exact !== undefined) return exact

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { WaybillError } from '../../src/errors.js'
 import { DkimKeys, rsaBitsAdvised, type DkimKey } from '../../src/relay/dkim-keys.js'
+import { tableLines } from '../../src/relay/table-lines.js'
 import { lineOf, type Arguments } from './command.js'
 import { fileTextOf } from './serve-secrets.js'
 
@@ -24,9 +25,7 @@ export async function dkimTableOf(args: Arguments): Promise<DkimTable> {
   const weak: DkimTable['weak'][number][] = []
   /** By path: many domains may have one. */
   const files = new Map<string, DkimKey['privateKey']>()
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    if (/^\s*(?:#|$)/.test(line)) continue
-    const place = { option: 'dkim', path, line: index + 1 }
+  for (const { text: line, place } of tableLines(text, 'dkim', path)) {
     const [, domain, selector, file] = /^\s*(\S+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line) ?? []
     if (domain === undefined || selector === undefined || file === undefined)
       throw new WaybillError('OPTION_INVALID', 'a key is a line DOMAIN SELECTOR KEYFILE', place)
