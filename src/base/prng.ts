@@ -38,3 +38,8 @@ export const systemPrng = (): Prng => seededPrng((Math.random() * 0x1_0000_0000)
 /** An integer from 0 to `bound` − 1. @param bound 1 … 2³² */
 export const below = (prng: Prng, bound: number): number =>
   Math.floor((prng.uint32() / 0x1_0000_0000) * bound)
+
+/** @param values at least one */
+export function pick<T>(prng: Prng, values: readonly T[]): T {
+  return values[below(prng, values.length)]!
+}

@@ -1,7 +1,7 @@
 /** What disturbs some of the varied runs: a wall clock that is set, callers who give up, and operators who put a crowd on hold and then
  * take most of it away, so that `hold` is compacted.
  * Invariant: undisturbed runs have none of it; what the others have is drawn by a generator of its own. */
-import { below, type Prng } from '../base/prng.js'
+import { below, pick, type Prng } from '../base/prng.js'
 import type { Moment } from './moment.js'
 import {
   smallSegments,
@@ -149,7 +149,3 @@ const ordersForCrowd = (prng: Prng): VerbStep[] =>
     sender: `m${below(prng, crowdCount)}@sender.test`,
     by: pick(prng, ['sender', 'sender', 'id', 'recipient', 'domain'] as const),
   }))
-
-function pick<T>(prng: Prng, values: readonly T[]): T {
-  return values[below(prng, values.length)]!
-}

@@ -1,7 +1,7 @@
 /** Workloads and orders drawn from a seed.
  * Invariant: what is drawn here draws the same numbers in the same order for ever, so that old seeds say what they said; what came
  * later is drawn by a generator of its own (variety.ts). */
-import { below, type Prng } from '../base/prng.js'
+import { below, pick, type Prng } from '../base/prng.js'
 import { kibibyte, smallSetup, type Step, type VerbStep, type Workload } from './workload.js'
 
 const verbNames = ['hold', 'hold', 'release', 'requeue', 'delete', 'expire', 'reroute', 'flush'] as const
@@ -27,17 +27,16 @@ export interface RandomBounds {
 
 /** Any workload that fits a seed. */
 export function randomWorkload(prng: Prng, bounds: RandomBounds): Workload {
-  const pick = <T>(values: readonly T[]): T => values[below(prng, values.length)]!
   const steps: Step[] = []
   let atMs = 0
   const messageCount = 1 + below(prng, bounds.messageCountMax)
   for (let m = 0; m < messageCount; m++) {
-    atMs += pick([0, 0, 0, 1, 20, 500, 1500])
+    atMs += pick(prng, [0, 0, 0, 1, 20, 500, 1500])
     const recipients = Array.from(
       { length: 1 + below(prng, bounds.recipientCountMax) },
-      (_, r) => `${pick(verbs)}-${m}-${r}@${pick(domains)}`,
+      (_, r) => `${pick(prng, verbs)}-${m}-${r}@${pick(prng, domains)}`,
     )
-    const dataBytes = pick([40, 200, 900, 1500, bounds.dataBytesMax])
+    const dataBytes = pick(prng, [40, 200, 900, 1500, bounds.dataBytesMax])
     steps.push({ atMs, sender: `m${m}@sender.test`, recipients, dataBytes })
   }
   return {
@@ -46,12 +45,12 @@ export function randomWorkload(prng: Prng, bounds: RandomBounds): Workload {
     setup: {
       ...smallSetup,
       layout: below(prng, 4) === 0 ? 'single' : 'lanes',
-      activeCountMax: pick([2, 3, 8, 100]),
-      suffixBytesMax: pick([4, 8, 32]) * kibibyte,
-      checkpointIntervalMs: pick([50, 300, 2000]),
+      activeCountMax: pick(prng, [2, 3, 8, 100]),
+      suffixBytesMax: pick(prng, [4, 8, 32]) * kibibyte,
+      checkpointIntervalMs: pick(prng, [50, 300, 2000]),
     },
-    intervalsMs: pick(randomIntervals),
-    lifetimeMs: pick([3000, 8000]),
-    answerMs: pick([0, 5, 400]),
+    intervalsMs: pick(prng, randomIntervals),
+    lifetimeMs: pick(prng, [3000, 8000]),
+    answerMs: pick(prng, [0, 5, 400]),
   }
 }

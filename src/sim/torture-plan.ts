@@ -1,7 +1,7 @@
 /** What a torture is made of: a chain of lives, each with mail, orders and trouble of its own.
  * Invariant: everything is drawn before the first life begins, for each life by a generator of its own; so what is left out to make a
  * failing chain small shifts nothing of the rest. */
-import { below, seededPrng, type Prng } from '../base/prng.js'
+import { below, pick, seededPrng, type Prng } from '../base/prng.js'
 import { drawnPower } from './crash-point.js'
 import type { CrashOptions } from './crash-states.js'
 import { disturbanceOf, disturbed, stepBetweenMs, type Disturbance } from './disturbance.js'
@@ -200,10 +200,6 @@ export const pieceCountOf = (lives: readonly HardLife[]): number => {
 
 const several = <T>(prng: Prng, countMax: number, make: (n: number) => T): T[] =>
   Array.from({ length: 1 + below(prng, countMax) }, (_, n) => make(n))
-
-function pick<T>(prng: Prng, values: readonly T[]): T {
-  return values[below(prng, values.length)]!
-}
 
 const at = (seed: number, n: number): Prng =>
   seededPrng(Math.imul(seed, 0x9e3779b1) ^ Math.imul(n, 0x85ebca6b) ^ 0x2000_0000)

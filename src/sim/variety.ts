@@ -2,7 +2,7 @@
  * addresses without a route, sites in trouble, senders who are warned, messages that recoveries give up on; and lives unlike the one
  * before: such as only accept, have another layout or another policy, or a disk with hardly any room.
  * Invariant: plain runs have none of it; what the others have is drawn by a generator of its own. */
-import { below, type Prng } from '../base/prng.js'
+import { below, pick, type Prng } from '../base/prng.js'
 import { frameRecipientsMax } from '../record/envelope.js'
 import {
   kibibyte,
@@ -44,8 +44,7 @@ export const intervals: readonly (readonly number[])[] = [[700], [200, 1000], [4
 
 /** Recipients that stand in frames of their own: more than a frame holds, all of the same fate but the first and the last. */
 export function crowdOf(prng: Prng, m: number): string[] {
-  const pick = pickWith(prng)
-  const fate = pick(['ok', 'defer1', 'defer1', 'defer2', 'fail1', 'never'])
+  const fate = pick(prng, ['ok', 'defer1', 'defer1', 'defer2', 'fail1', 'never'])
   const count = frameRecipientsMax + 3 + below(prng, 9)
   return Array.from({ length: count }, (_, r) => {
     const own = r < 2 ? 'ok' : r > count - 3 ? 'defer1' : fate
@@ -54,7 +53,6 @@ export function crowdOf(prng: Prng, m: number): string[] {
 }
 
 export function varied(workload: Workload, prng: Prng): Workload {
-  const pick = pickWith(prng)
   const hasCrowds = below(prng, 4) === 0
   const hasForms = below(prng, 2) === 0
   const hasTrouble = below(prng, 2) === 0
@@ -63,19 +61,19 @@ export function varied(workload: Workload, prng: Prng): Workload {
     ...workload,
     steps: workload.steps.map((step, m) => ({
       ...step,
-      ...(hasForms ? { form: pick(forms) } : {}),
+      ...(hasForms ? { form: pick(prng, forms) } : {}),
       recipients:
         m === isCrowd ? crowdOf(prng, m) : hasTrouble ? inTrouble(step.recipients, prng) : step.recipients,
     })),
     setup: {
       ...workload.setup,
       ...(hasCrowds
-        ? { ...crowdSetup, scheduler: pick([{}, smallBatches]) }
-        : { scheduler: pick([{}, earlyDeath]) }),
+        ? { ...crowdSetup, scheduler: pick(prng, [{}, smallBatches]) }
+        : { scheduler: pick(prng, [{}, earlyDeath]) }),
       ...(below(prng, 3) === 0 ? { fruitlessRecoveriesMax: 1 } : {}),
       deliver: below(prng, 5) > 0,
     },
-    warningAgesMs: pick([[], [], [0], [600, 2000]]),
+    warningAgesMs: pick(prng, [[], [], [0], [600, 2000]]),
     otherIntervalsMs: intervals,
     verbs: withOrders(workload.verbs ?? [], prng),
   }
@@ -83,7 +81,6 @@ export function varied(workload: Workload, prng: Prng): Workload {
 
 /** The life that follows another one. */
 export function laterLife(workload: Workload, prng: Prng): Workload {
-  const pick = pickWith(prng)
   const hasPolicy = below(prng, 3) === 0
   const isShortOfRoom = below(prng, 4) === 0
   return {
@@ -91,11 +88,11 @@ export function laterLife(workload: Workload, prng: Prng): Workload {
     setup: {
       ...workload.setup,
       deliver: below(prng, 3) > 0,
-      ...(below(prng, 4) === 0 ? { layout: pick(layouts) } : {}),
+      ...(below(prng, 4) === 0 ? { layout: pick(prng, layouts) } : {}),
     },
-    intervalsMs: hasPolicy ? pick(intervals) : workload.intervalsMs,
+    intervalsMs: hasPolicy ? pick(prng, intervals) : workload.intervalsMs,
     otherIntervalsMs: [workload.intervalsMs, ...intervals],
-    ...(isShortOfRoom ? { shortage: fromTheBeginning(pick([0, 1, 2, 3, 5]) * 16 * kibibyte) } : {}),
+    ...(isShortOfRoom ? { shortage: fromTheBeginning(pick(prng, [0, 1, 2, 3, 5]) * 16 * kibibyte) } : {}),
   }
 }
 
@@ -107,7 +104,7 @@ const fromTheBeginning = (roomBytes: number): Shortage => ({
 
 /** Orders, each with its own way to say which message it means. */
 export const withOrders = (verbs: readonly VerbStep[], prng: Prng): VerbStep[] =>
-  verbs.map((verb) => ({ ...verb, by: pickWith(prng)(saids) }))
+  verbs.map((verb) => ({ ...verb, by: pick(prng, saids) }))
 
 /** Some of the recipients have a site that is in trouble, or nobody knows the way to them. */
 function inTrouble(recipients: Step['recipients'], prng: Prng): string[] {
@@ -118,8 +115,3 @@ function inTrouble(recipients: Step['recipients'], prng: Prng): string[] {
     return chance === 1 ? `site${1 + (r % 2)}-${rest}@site.test` : address
   })
 }
-
-const pickWith =
-  (prng: Prng) =>
-  <T>(values: readonly T[]): T =>
-    values[below(prng, values.length)]!
