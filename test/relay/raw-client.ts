@@ -65,6 +65,14 @@ export function clientOn(socket: Socket): RawClient {
   }
 }
 
+/** A message, behind EHLO. @returns the reply to its dot */
+export async function sendOne(client: RawClient): Promise<string> {
+  await client.say('MAIL FROM:<s@example.org>')
+  await client.say('RCPT TO:<r@example.net>')
+  await client.say('DATA')
+  return client.say('x\r\n.')
+}
+
 /** Greeting, EHLO, MAIL, RCPT and DATA; the replies to all but the greeting. */
 export async function untilData(
   client: RawClient,

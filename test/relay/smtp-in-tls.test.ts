@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { listenSmtp } from '../../src/relay/smtp-in.js'
 import { certificate } from './certificate.js'
-import { rawClient, untilData } from './raw-client.js'
+import { rawClient, sendOne, untilData } from './raw-client.js'
 import { connected, encrypted, listen, listenTls, memoryQueue } from './smtp-in-fixture.js'
 
 test('with a certificate STARTTLS is offered, and what comes after it is encrypted', async () => {
@@ -15,10 +15,7 @@ test('with a certificate STARTTLS is offered, and what comes after it is encrypt
   const offers = await client.say('EHLO c.example')
   expect(offers).toContain('PIPELINING')
   expect(offers).not.toMatch(/STARTTLS|REQUIRETLS|AUTH/)
-  await client.say('MAIL FROM:<s@example.org>')
-  await client.say('RCPT TO:<r@example.net>')
-  await client.say('DATA')
-  expect(await client.say('x\r\n.')).toMatch(/^250 2\.0\.0 /)
+  expect(await sendOne(client)).toMatch(/^250 2\.0\.0 /)
   expect(queue.kept[0]?.data.toString()).toMatch(/ with ESMTPS id /)
 })
 
@@ -83,10 +80,7 @@ test('where a session begins with TLS the greeting comes behind the handshake, a
   expect(await client.reply()).toMatch(/^220 mx\.example\.net /)
   expect(await client.say('EHLO c.example')).not.toContain('STARTTLS')
   expect(await client.say('STARTTLS')).toMatch(/^503 /)
-  await client.say('MAIL FROM:<s@example.org>')
-  await client.say('RCPT TO:<r@example.net>')
-  await client.say('DATA')
-  expect(await client.say('x\r\n.')).toMatch(/^250 2\.0\.0 /)
+  expect(await sendOne(client)).toMatch(/^250 2\.0\.0 /)
   expect(queue.kept[0]?.data.toString()).toMatch(/ with ESMTPS id /)
 })
 

@@ -22,15 +22,14 @@ export async function checkDirectory(option: string, path: string): Promise<void
     throw new UsageError(`--${option}: ${path} is no directory`)
 }
 
-/** All at once, so that two that are the same are found. @param ports by option
+/** All at once, so that two that are the same are found. @param ports each with the option that names it
  * @throws Error with the option, the place, and the system's code */
-export async function tryPorts(ports: Readonly<Record<string, readonly Endpoint[]>>): Promise<void> {
+export async function tryPorts(
+  ports: readonly { readonly option: string; readonly endpoint: Endpoint }[],
+): Promise<void> {
   const servers: Server[] = []
   try {
-    const all = Object.entries(ports).flatMap(([option, endpoints]) =>
-      endpoints.map((endpoint) => ({ option, endpoint })),
-    )
-    for (const { option, endpoint } of all) {
+    for (const { option, endpoint } of ports) {
       const server = createServer((socket) => socket.destroy())
       await listening(server, endpoint.host, endpoint.port).catch((error: unknown) => {
         throw new Error(`--${option} ${formatEndpoint(endpoint)}: ${reasonOf(error)}`, { cause: error })

@@ -1,18 +1,12 @@
 /** How `serve` takes mail: where it listens, whom it trusts, and what a client may do.
  * Invariant: everything is read from options and files, and refused, before a port is opened. */
 import { availableParallelism } from 'node:os'
+import type { Place } from '../../src/relay/session-server.js'
 import type { SmtpFrontOptions } from '../../src/relay/smtp-front.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments } from './command.js'
 import { certificateOf, usersOf } from './serve-secrets.js'
-import {
-  parseBytes,
-  parseCount,
-  parseDurationOption,
-  parseEndpoint,
-  parseWord,
-  type Endpoint,
-} from './values.js'
+import { parseBytes, parseCount, parseDurationOption, parseEndpoint, parseWord } from './values.js'
 
 /** With a Received field above it, it is still what a queue takes. */
 const sizeBytesMost = 2000 * 1024 * 1024
@@ -20,27 +14,22 @@ const sizeBytesMost = 2000 * 1024 * 1024
 const idleTimeoutMsMost = 86_400_000
 const greetDelayMsMost = 600_000
 
-/** Of these options and their default. @throws UsageError */
-export function placesOf(args: Arguments): Places {
+/** Those without TLS first: at least one, which `sendmail` needs. @throws UsageError */
+export function placesOf(args: Arguments): Place[] {
   const listen = args.all('listen').map((text) => parseEndpoint('listen', text, '127.0.0.1', 2525))
   const listenTls = args.all('listen-tls').map((text) => parseEndpoint('listen-tls', text, '127.0.0.1', 465))
   if (listenTls.length > 0 && !args.isSet('tls-cert'))
     throw new UsageError('--listen-tls wants --tls-cert and --tls-key')
-  return { listen: listen.length === 0 ? [{ host: '127.0.0.1', port: 2525 }] : listen, listenTls }
-}
-
-/** By the option that names them. */
-export interface Places {
-  /** At least one: `sendmail` needs it. */
-  readonly listen: readonly Endpoint[]
-  readonly listenTls: readonly Endpoint[]
+  return [
+    ...(listen.length === 0 ? [{ host: '127.0.0.1', port: 2525 }] : listen),
+    ...listenTls.map((place) => ({ ...place, implicitTls: true })),
+  ]
 }
 
 /** @throws UsageError, WaybillError OPTION_INVALID */
 export async function serverOf(
   args: Arguments,
-  { listen, listenTls }: Places,
-  { hostname, purpose }: Pick<SmtpFrontOptions, 'purpose'> & { readonly hostname: string },
+  { places, hostname, purpose }: Pick<SmtpFrontOptions, 'places' | 'purpose'> & { readonly hostname: string },
 ): Promise<SmtpFrontOptions & { readonly sizeBytesMax: number }> {
   const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
   trustedNetworks(trust)
@@ -56,7 +45,7 @@ export async function serverOf(
   const tls = await certificateOf(args)
   const users = await usersOf(args)
   return {
-    places: [...listen, ...listenTls.map((place) => ({ ...place, implicitTls: true }))],
+    places,
     hostname,
     purpose,
     ...(trust.length === 0 ? undefined : { trust }),

@@ -10,6 +10,7 @@ import { madeDirectory } from '../../src/disk/made-directory.js'
 import { fixedRetry, isWaybillError, openQueue, postfixRetry, serveControl } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
+import type { Place } from '../../src/relay/session-server.js'
 import { listenSmtpOnThread, type SmtpFrontCallbacks } from '../../src/relay/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
@@ -23,7 +24,7 @@ import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { checkDirectory, tryPorts } from './serve-places.js'
 import { credentialsOf } from './serve-secrets.js'
-import { hasThreadOf, placesOf, serverOf, type Places } from './serve-server.js'
+import { hasThreadOf, placesOf, serverOf } from './serve-server.js'
 import {
   formatEndpoint,
   listeningFile,
@@ -135,7 +136,7 @@ export const serve: Command = {
 
 interface Settings {
   readonly queue: string
-  readonly places: Places
+  readonly places: readonly Place[]
   readonly hostname: string
   readonly relay: Endpoint | undefined
   readonly direct: boolean
@@ -167,32 +168,29 @@ async function run(args: Arguments): Promise<number | undefined> {
   const routes = await routesOf(args)
   const transportNames = [transportUsual, ...routes.transports]
   const scheduler = schedulerParameters(args.all('o'), transportNames)
-  const { listen, listenTls } = settings.places
   const { keys, weak } = await dkimTableOf(args)
   const transport = await transportOf(
     args,
-    {
-      ...settings,
-      places: [...listen, ...listenTls],
-      processLimit: processLimitOf(scheduler, transportNames),
-    },
+    { ...settings, processLimit: processLimitOf(scheduler, transportNames) },
     await credentialsOf(args),
     keys,
   )
   const retry = retryOf(args)
-  const server = await serverOf(args, settings.places, {
-    hostname: settings.hostname,
+  const server = await serverOf(args, {
+    ...settings,
     purpose: settings.relay === undefined && !settings.direct ? 'local' : 'relay',
   })
   const hasThread = hasThreadOf(args)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
   const watch = settings.metrics === undefined ? undefined : await loadMetrics()
-  await tryPorts({
-    listen,
-    'listen-tls': listenTls,
-    metrics: settings.metrics === undefined ? [] : [settings.metrics],
-  })
+  await tryPorts([
+    ...settings.places.map((endpoint) => ({
+      option: endpoint.implicitTls === true ? 'listen-tls' : 'listen',
+      endpoint,
+    })),
+    ...(settings.metrics === undefined ? [] : [{ option: 'metrics', endpoint: settings.metrics }]),
+  ])
 
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
@@ -263,7 +261,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   await writeFile(join(settings.queue, listeningFile), `${formatEndpoint(reachable(ports[0]!))}\n`)
   for (const [index, port] of ports.entries()) {
     const endpoint = formatEndpoint(port)
-    const tls = index >= listen.length
+    const tls = settings.places[index]?.implicitTls === true
     log.info({ queue: settings.queue, listen: endpoint, ...(tls ? { tls } : undefined) }, 'listening')
     process.stdout.write(`listening on ${endpoint}${tls ? ' with TLS' : ''}\n`)
   }
