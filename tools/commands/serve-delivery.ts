@@ -3,7 +3,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { comparableDomainOf } from '../../src/base/mail-address.js'
-import type { Route, Transport } from '../../src/index.js'
+import type { DeliveryRequest, DeliveryResult, Route, Transport } from '../../src/index.js'
 import { nexthopParts } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
@@ -40,6 +40,9 @@ export function checkWays(args: Arguments): void {
       if (args.isSet(name))
         throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
 }
+
+/** Whether there is another one when files have changed. */
+export const isMadeOfFiles = (args: Arguments): boolean => args.isSet('dkim') || args.isSet('relay-auth')
 
 export async function transportOf(
   args: Arguments,
@@ -87,7 +90,7 @@ function tlsElsewhere(args: Arguments, tls: Tls): Tls {
 }
 
 /** As addresses, by which a mail host is known to be this one. What has none cannot be listened on: that is told to who tries. */
-async function listenersAt(places: readonly Endpoint[]): Promise<Endpoint[]> {
+export async function listenersAt(places: readonly Endpoint[]): Promise<Endpoint[]> {
   const found = places.map(async ({ host, port }) => {
     if (isIP(host) !== 0) return [{ host, port }]
     const first = await lookup(host).catch(() => undefined)
@@ -104,17 +107,40 @@ export async function routesOf(args: Arguments): Promise<RouteTable> {
     : routesIn(await fileTextOf('routes', path), path, args.isSet('direct'))
 }
 
-/** A relay is one destination. All other mail is grouped by domain. What the table names goes before both. */
+/** A relay is one destination. All other mail is grouped by domain. What the table names goes before both.
+ * @param routes asked for each recipient, so that it may be another table the next time */
 export function routeOf(
   relay: Endpoint | undefined,
-  routes: RouteTable = noRoutes,
+  routes: () => RouteTable = () => noRoutes,
 ): (recipient: string) => Route {
   const nexthopUsual = relay === undefined ? comparableDomainOf : (): string => formatEndpoint(relay)
   return (recipient) => {
-    const line = routes.find(recipient)
+    const line = routes().find(recipient)
     return {
       transport: line?.transport || transportUsual,
       nexthop: line?.nexthop || nexthopUsual(recipient),
     }
+  }
+}
+
+/** A transport in whose place another may come: attempts that have begun end with the one that they began with. */
+export class ReplaceableTransport implements Transport {
+  #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult {
+    return this.#transport.deliver(request, signal)
+  }
+
+  /** The one before keeps its connections until its attempts have ended, and a little longer. */
+  replace(by: Transport): void {
+    this.#transport = by
+  }
+
+  close(): void {
+    this.#transport.close?.()
   }
 }
