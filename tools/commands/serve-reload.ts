@@ -1,7 +1,7 @@
 /** Reloads of `serve`, which SIGHUP and the control socket ask for.
  * Invariant: they take turns, and none begins before the relay takes mail. Who asks gets one that began after he asked; at most one waits, for
- * all who ask meanwhile. Loads next to nothing: it is there before `serve` itself is loaded, which takes longer than the system takes for a
- * signal, and whose usual end is the end of the process. */
+ * all who ask meanwhile. It loads next to nothing, for it has to be there before `serve` itself is loaded, which takes some tenths of a second:
+ *    // 1. a unit is started, and certbot's hook reloads it  2. nobody listens to SIGHUP yet  3. the system ends the relay */
 import { isatty } from 'node:tty'
 import type { ReloadedFile } from '../../src/admin/control-protocol.js'
 import { isWaybillError } from '../../src/errors.js'
