@@ -41,7 +41,7 @@ export function checkWays(args: Arguments): void {
         throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
 }
 
-/** Whether there is another one when files have changed. */
+/** Whether the transport is another one when files have changed. */
 export const isMadeOfFiles = (args: Arguments): boolean => args.isSet('dkim') || args.isSet('relay-auth')
 
 export async function transportOf(

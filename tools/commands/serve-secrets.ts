@@ -1,4 +1,5 @@
-/** Files with secrets that `serve` reads before it opens anything, and at each reload: what it shows to clients, who of them may log in, and what it says to the relay.
+/** Files that `serve` reads before it opens anything, and again at each reload: what it shows to clients, who of them may log in, and what it
+ * says to the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -34,7 +35,7 @@ export async function certificateOf(args: Arguments): Promise<Certificate | unde
   }
   try {
     createSecureContext(certificate)
-    // To a secure context an empty file is one that was not named, and smtp-server then has a key of its own, which everybody can read.
+    // To a secure context an empty text is one that was not given: no handshake would succeed.
     if (certificate.key === '') throw new Error(`${keyPath} is empty`)
     expiryMsOf(certificate)
   } catch (error) {
