@@ -1,9 +1,16 @@
-/** Where the mail of `serve` goes: to one server, to the servers of each domain, or to Maildirs.
+/** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, and when it is tried again.
  * Invariant: the relay alone hears the password. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { comparableDomainOf } from '../../src/base/mail-address.js'
-import type { DeliveryRequest, DeliveryResult, Route, Transport } from '../../src/index.js'
+import {
+  fixedRetry,
+  postfixRetry,
+  type DeliveryRequest,
+  type DeliveryResult,
+  type Route,
+  type Transport,
+} from '../../src/index.js'
 import { nexthopParts } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
@@ -13,7 +20,7 @@ import { countMax, tlsWays, type SmtpTransportOptions } from '../../src/relay/sm
 import { flagOf, UsageError, type Arguments } from './command.js'
 import { noRoutes, routesIn, transportUsual, type RouteTable } from './route-table.js'
 import { fileTextOf } from './serve-secrets.js'
-import { formatEndpoint, parseWord, type Endpoint } from './values.js'
+import { formatEndpoint, parseDurationOption, parseDurations, parseWord, type Endpoint } from './values.js'
 
 /** Mailboxes are here when nothing else is said. */
 export const maildirUsual = './var/maildir'
@@ -121,6 +128,15 @@ export function routeOf(
       nexthop: line?.nexthop || nexthopUsual(recipient),
     }
   }
+}
+
+/** @throws UsageError */
+export function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
+  const lifetimeText = args.one('lifetime')
+  const lifetimeMs = lifetimeText === undefined ? undefined : parseDurationOption('lifetime', lifetimeText)
+  const times = args.one('retry')
+  if (times !== undefined) return fixedRetry(parseDurations('retry', times), lifetimeMs)
+  return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
 }
 
 /** A transport in whose place another may come: attempts that have begun end with the one that they began with. */

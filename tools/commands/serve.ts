@@ -5,14 +5,7 @@ import { hostname as machineName } from 'node:os'
 import { pino } from 'pino'
 import { isReportingMta } from '../../src/bounce/report.js'
 import { madeDirectory } from '../../src/disk/made-directory.js'
-import {
-  fixedRetry,
-  isWaybillError,
-  openQueue,
-  postfixRetry,
-  serveControl,
-  type Transport,
-} from '../../src/index.js'
+import { isWaybillError, openQueue, serveControl, type Transport } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
 import type { Place } from '../../src/relay/session-server.js'
@@ -28,6 +21,7 @@ import {
   listenersAt,
   maildirUsual,
   ReplaceableTransport,
+  retryOf,
   routeOf,
   transportOf,
 } from './serve-delivery.js'
@@ -37,14 +31,7 @@ import { checkDirectory, tellPlaces, tryPorts } from './serve-places.js'
 import { reloads } from './serve-reload.js'
 import { hasThreadOf, placesOf, serverOf } from './serve-server.js'
 import { reloaded, tablesOf, tellTables, transportNamesOf, type Tables } from './serve-tables.js'
-import {
-  parseDurationOption,
-  parseDurations,
-  parseEndpoint,
-  parseWord,
-  queueUsual,
-  type Endpoint,
-} from './values.js'
+import { parseEndpoint, parseWord, queueUsual, type Endpoint } from './values.js'
 
 const roomNeeded =
   'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
@@ -188,7 +175,8 @@ async function run(args: Arguments): Promise<number | undefined> {
   }
   const transportBy = ({ credentials, dkim }: Tables): Promise<Transport> =>
     transportOf(args, surroundings, credentials, dkim.keys)
-  const transport = new ReplaceableTransport(await transportBy(tables))
+  const transport = await transportBy(tables)
+  const replaceable = isMadeOfFiles(args) ? new ReplaceableTransport(transport) : undefined
   const retry = retryOf(args)
   const server = serverOf(args, {
     ...settings,
@@ -208,7 +196,7 @@ async function run(args: Arguments): Promise<number | undefined> {
 
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
-    transports: Object.fromEntries(transportNames.map((name) => [name, transport])),
+    transports: Object.fromEntries(transportNames.map((name) => [name, replaceable ?? transport])),
     route: routeOf(settings.relay, () => tables.routes),
     retry,
     scheduler,
@@ -277,20 +265,12 @@ async function run(args: Arguments): Promise<number | undefined> {
   await tellPlaces(settings.queue, settings.places, listener.ports, log)
   reloads.begin(() =>
     reloaded(args, transportNames, log, async (next) => {
-      const renewed = isMadeOfFiles(args) ? await transportBy(next) : undefined
+      const renewed = replaceable === undefined ? undefined : await transportBy(next)
       await listener.takeUp(next.clients)
       // From here on nothing can be refused.
       tables = next
-      if (renewed !== undefined) transport.replace(renewed)
+      if (renewed !== undefined) replaceable?.replace(renewed)
     }),
   )
   return undefined
-}
-
-function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
-  const lifetimeText = args.one('lifetime')
-  const lifetimeMs = lifetimeText === undefined ? undefined : parseDurationOption('lifetime', lifetimeText)
-  const times = args.one('retry')
-  if (times !== undefined) return fixedRetry(parseDurations('retry', times), lifetimeMs)
-  return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
 }
