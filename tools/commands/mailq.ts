@@ -68,7 +68,7 @@ async function list(inspected: Inspected): Promise<number> {
   if (!json)
     out.line(
       count === 0
-        ? 'Mail queue is empty'
+        ? `Mail queue is empty${inspected.findings.length === 0 ? '' : ', but for what is damaged'}`
         : `\n-- ${Math.floor(bytes / 1024)} Kbytes in ${count} Request${count === 1 ? '' : 's'}.`,
     )
   progress.end()

@@ -1,6 +1,7 @@
 /** What `waybill top` shows, made of two samples. Pure: the same samples, counts and size make the same lines.
  * Invariant: a frame has at most `rows` lines of at most `columns` characters, and what comes from a remote site cannot leave its line. */
 import type { Sample, WatchedDestination } from '../../src/admin/control-protocol.js'
+import { countText } from '../../src/base/count-text.js'
 import type { LaneStatistics } from '../../src/index.js'
 import { queueNameOf } from '../../src/lane/queue-name.js'
 import { reasonText, stateText } from './destinations.js'
@@ -76,12 +77,15 @@ export function syncMeanMs({ now, before }: Pick<TopView, 'now' | 'before'>): nu
 }
 
 function troublesOf({ statistics }: Sample): string[] {
-  const { recovering, journal, lanes } = statistics
+  const { recovering, journal, lanes, damagedCount } = statistics
   return [
     ...(recovering
       ? ['recovering: what was being worked on is taken up again, nothing is attempted yet']
       : []),
     ...(journal.diskFull ? ['no room on the disk: new mail is refused'] : []),
+    ...(damagedCount > 0
+      ? [`damage: ${countText(damagedCount, 'message')} cannot be read; \`waybill log verify\` shows it`]
+      : []),
     ...lanes.flatMap(({ lane, damage }) =>
       damage === undefined ? [] : [`lane ${lane} stands still: ${printable(damage)}`],
     ),
