@@ -1,5 +1,6 @@
 /** What all commands share that look into a queue's directory.
  * Invariant: they only read: no lock, no write, whoever else has the directory open; and none ends with 0 when it met damage. */
+import { nounText } from '../../src/base/count-text.js'
 import { isWaybillError } from '../../src/errors.js'
 import type { Finding, Report } from '../../src/inspect/finding.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
@@ -126,5 +127,7 @@ export function sentenceOf({ log, segment, offsetBytes, bytes, reason, lost }: F
     ...(segment === undefined ? [] : [`segment ${segment}`]),
     ...(offsetBytes === undefined ? [] : [`offset ${offsetBytes}`]),
   ].join(', ')
-  return printable(`${where}: ${reason}${bytes > 0 ? ` (${bytes} bytes)` : ''}; lost: ${lost}`)
+  return printable(
+    `${where}: ${reason}${bytes > 0 ? ` (${bytes} ${nounText(bytes, 'byte')})` : ''}; lost: ${lost}`,
+  )
 }

@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { hostname as machineName, userInfo } from 'node:os'
+import { countText } from '../../src/base/count-text.js'
 import { isMailAddress } from '../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../src/index.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from './command.js'
@@ -152,7 +153,9 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
     sizeBytesMax,
     async (queue) => {
       const { id } = await queue.submit(mail)
-      tell(`${id} lies in ${directory} for ${mail.recipients.length} recipients, until a relay starts`)
+      tell(
+        `${id} lies in ${directory} for ${countText(mail.recipients.length, 'recipient')}, until a relay starts`,
+      )
       return sysexits.ok
     },
     async (owner) => {
