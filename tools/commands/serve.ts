@@ -16,6 +16,7 @@ import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
+import { queueHelp, queuePathOf } from './queue-path.js'
 import { transportUsual } from './route-table.js'
 import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
 import { checkWays, maildirUsual, routeOf, routesOf, transportOf } from './serve-delivery.js'
@@ -32,7 +33,6 @@ import {
   parseDurations,
   parseEndpoint,
   parseWord,
-  queueUsual,
   type Endpoint,
 } from './values.js'
 
@@ -46,7 +46,7 @@ export const serve: Command = {
     'takes mail by SMTP, keeps it through any crash, delivers it to a relay, to every domain, or to Maildirs',
   synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --direct | --maildir DIR] [OPTION …]',
   options: {
-    queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
+    queue: { value: 'DIR', help: queueHelp },
     listen: {
       value: 'HOST:PORT',
       many: true,
@@ -149,7 +149,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
   const settings: Settings = {
-    queue: args.one('queue') ?? queueUsual,
+    queue: queuePathOf(args),
     places: placesOf(args),
     hostname: args.one('hostname') ?? machineName(),
     relay:
