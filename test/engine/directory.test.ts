@@ -5,6 +5,7 @@ import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { crc32 } from '../../src/base/checksum.js'
+import { systemClock } from '../../src/base/clock.js'
 import { openQueue } from '../../src/queue/open.js'
 import type { QueueOptions } from '../../src/engine/options.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
@@ -222,6 +223,14 @@ test('options outside their bounds are refused before anything is touched', asyn
       [{ fruitlessRecoveriesMax: -1 }, 'fruitlessRecoveriesMax'],
       [{ deliver: 'no' }, 'deliver'],
       [{ segmentByte: 1 }, 'segmentByte'],
+      [{ clock: {} }, 'clock'],
+      [{ clock: null }, 'clock'],
+      [{ clock: Date }, 'clock'],
+      [{ clock: { ...systemClock, after: undefined } }, 'clock'],
+      [{ prng: Math.random }, 'prng'],
+      [{ disk: {} }, 'disk'],
+      [{ disk: '/var/queue' }, 'disk'],
+      [{ disk: { abandon: () => {} } }, 'disk'],
       [{ attempt: { deadline: 1000 } }, 'attempt.deadline'],
       [{ attempt: 1000 }, 'attempt'],
       [{ attempt: { deadlineMs: '1s' } }, 'deadlineMs'],
