@@ -6,6 +6,7 @@ import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/ca
 import { lineOf, parseArguments, UsageError, wayOutOf } from './commands/command.js'
 import { helpOf, overviewOf } from './commands/help-text.js'
 import { print } from './commands/output.js'
+import { queueOfEnvironment } from './commands/queue-path.js'
 import { reloadAtHangup } from './commands/serve-reload.js'
 import { versionText } from './commands/version.js'
 
@@ -46,7 +47,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   }
 }
 
-main(wordsOf(process.argv[1], process.argv.slice(2))).then(
+main(wordsOf(process.argv[1], process.argv.slice(2), queueOfEnvironment())).then(
   (exitCode) => {
     if (exitCode !== undefined) process.exitCode = exitCode
   },

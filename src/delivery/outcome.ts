@@ -3,7 +3,8 @@
  * and a text without control characters, at most `textCharsMax` long. An answer that breaks the contract defers everybody: mail
  * is neither lost nor returned because of a bug in a transport, and the bug is named. */
 import { InvariantError } from '../base/assert.js'
-import { isWaybillError } from '../errors.js'
+import { countText } from '../base/count-text.js'
+import { isWaybillError, type WaybillError } from '../errors.js'
 import type { Outcome, SiteTrouble } from './transport.js'
 
 /** Bound of every text that an outcome carries, in UTF-16 units. */
@@ -14,7 +15,8 @@ export interface Report {
   readonly outcomes: readonly Outcome[]
   /** The destination is in trouble; all outcomes are deferred for its reason. */
   readonly site: SiteTrouble | undefined
-  /** The transport broke its contract: a programmer's error, which the operator must see. */
+  /** What the operator must see: an error of the queue (WaybillError), whose code says what; else the transport broke its contract, a
+   * programmer's error. */
   readonly defect: Error | undefined
 }
 
@@ -48,13 +50,16 @@ function reportOfThrown(error: unknown, recipientCount: number): Report {
   if (isProgrammersError(error)) {
     return brokenReport(`${error.name}: ${error.message}${placeOf(error)}`, recipientCount, error)
   }
-  if (isWaybillError(error)) return brokenReport(`${error.code}: ${error.message}`, recipientCount, error)
+  if (isWaybillError(error)) return queueErrorReport(error, recipientCount)
   return reportOf({ kind: 'site', status: '4.3.0', reason: textOfThrown(error) }, recipientCount)
 }
 
 function reportOfMany(answers: readonly unknown[], recipientCount: number): Report {
   if (answers.length !== recipientCount) {
-    return brokenReport(`it gave ${answers.length} outcomes for ${recipientCount} recipients`, recipientCount)
+    return brokenReport(
+      `it gave ${countText(answers.length, 'outcome')} for ${countText(recipientCount, 'recipient')}`,
+      recipientCount,
+    )
   }
   const outcomes: Outcome[] = []
   let defect: Error | undefined
@@ -70,6 +75,21 @@ function brokenReport(what: string, recipientCount: number, cause?: Error): Repo
   const defect = cause ?? new InvariantError(`transport: ${what}`)
   return { outcomes: sameForAll(deferredByDefect(what), recipientCount), site: undefined, defect }
 }
+
+/** What was asked of the queue, mostly the data, is not to be had: no fault of the transport. The operator learns the place, the sender does
+ * not. */
+const queueErrorReport = (defect: WaybillError, recipientCount: number): Report => ({
+  outcomes: sameForAll(
+    {
+      kind: 'deferred',
+      status: '4.3.0',
+      reason: `the attempt met an error of the queue: ${defect.code}`,
+    },
+    recipientCount,
+  ),
+  site: undefined,
+  defect,
+})
 
 const deferredByDefect = (what: string): Outcome => ({
   kind: 'deferred',

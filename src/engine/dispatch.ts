@@ -7,6 +7,7 @@ import { toRanges } from '../base/ranges.js'
 import { Ring } from '../base/ring.js'
 import { Attempts } from '../delivery/attempt.js'
 import type { Report } from '../delivery/outcome.js'
+import { isWaybillError } from '../errors.js'
 import { writeDelivery } from '../record/delivery.js'
 import { kinds } from '../record/frame.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
@@ -217,7 +218,7 @@ export class Dispatch {
     if (isDelivered) this.#parts.journal.want()
     if (report.defect !== undefined)
       events.emit('warning', {
-        code: 'TRANSPORT_DEFECT',
+        code: isWaybillError(report.defect) ? report.defect.code : 'TRANSPORT_DEFECT',
         message: `transport ${entry.transport}: ${report.defect.message}`,
         id: message.envelope.id,
       })

@@ -1,4 +1,5 @@
 /** Any frame as plain fields, under the names of FORMAT.md. */
+import { decodeCommit } from '../log/commit-frame.js'
 import { decodeCheckpoint } from '../record/checkpoint.js'
 import { decodeDelivery } from '../record/delivery.js'
 import { decodeEnvelope } from '../record/envelope.js'
@@ -45,7 +46,7 @@ export function fieldsOf(kind: KindName, payload: Buffer): Readonly<Record<strin
     case 'checkpoint':
       return { ...decodeCheckpoint(payload) }
     case 'commit':
-      return { previousEnd: Number(payload.readBigUInt64LE(0)), checksum: payload.readUInt32LE(8) }
+      return { ...decodeCommit(payload) }
     case 'pad':
       return {}
   }

@@ -64,10 +64,16 @@ export function sealBatch(
 }
 
 /** Reads a commit frame that has been verified. */
-export const commitAt = (buffer: Buffer, at: number): Commit => ({
-  previousEnd: position(Number(buffer.readBigUInt64LE(at + frameHeaderBytes))),
-  checksum: buffer.readUInt32LE(at + frameHeaderBytes + 8),
-  checkpoint: payloadBytesAt(buffer, at) < fixedBytes ? 0 : buffer.readUInt32LE(at + frameHeaderBytes + 12),
+export const commitAt = (buffer: Buffer, at: number): Commit =>
+  readCommit(buffer, at + frameHeaderBytes, payloadBytesAt(buffer, at))
+
+/** The payload of one that has been verified. */
+export const decodeCommit = (payload: Buffer): Commit => readCommit(payload, 0, payload.length)
+
+const readCommit = (buffer: Buffer, at: number, payloadBytes: number): Commit => ({
+  previousEnd: position(Number(buffer.readBigUInt64LE(at))),
+  checksum: buffer.readUInt32LE(at + 8),
+  checkpoint: payloadBytes < fixedBytes ? 0 : buffer.readUInt32LE(at + 12),
 })
 
 /** The start of the valid commit frame that ends at `end` in the buffer, or −1.

@@ -82,9 +82,12 @@ test('a reason that is an error, a number or a circle becomes text', () => {
   }
 })
 
-test('corrupt data is named as a defect, not as trouble of the site', () => {
-  const report = reportOfError(new WaybillError('DATA_CORRUPT', 'checksum'), 1)
+test('corrupt data is named as a defect, not as trouble of the site; who reads the report learns no place of ours', () => {
+  const report = reportOfError(new WaybillError('DATA_CORRUPT', 'checksum', { path: 'spool/1.mail' }), 1)
   expect(report.site).toBeUndefined()
+  expect(report.outcomes).toEqual([
+    { kind: 'deferred', status: '4.3.0', reason: 'the attempt met an error of the queue: DATA_CORRUPT' },
+  ])
   expect(report.defect).toMatchObject({ code: 'DATA_CORRUPT' })
 })
 

@@ -321,6 +321,7 @@ test('data that rots while it waits is never delivered: DATA_CORRUPT or LOG_CORR
     expect(stage.told('delivered')).toEqual(['good@example.net'])
     expect(await stage.ids()).toEqual([rotten.id])
     expect(good.id).not.toBe(rotten.id)
+    expect(stage.warnings).toContain('DATA_CORRUPT')
   })
 })
 
@@ -341,7 +342,7 @@ test('a stream of data that has rotted fails before its end', async () => {
       return delivered
     }
     await stage.open({ transports: { out: { deliver: (request) => read(request) } } })
-    await stage.until('the operator is told', () => stage.warnings.includes('TRANSPORT_DEFECT'))
+    await stage.until('the operator is told', () => stage.warnings.includes('DATA_CORRUPT'))
     expect(streamedBytes).toBeGreaterThan(0)
     expect(streamedBytes).toBeLessThan(large.length)
     expect(await stage.ids()).toHaveLength(1)

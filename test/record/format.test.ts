@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { position, type Position } from '../../src/base/position.js'
+import { fieldsOf } from '../../src/inspect/records.js'
 import { commitAt } from '../../src/log/commit-frame.js'
 import { GroupCommit } from '../../src/log/group-commit.js'
 import {
@@ -25,6 +26,10 @@ import {
   type Kind,
 } from '../../src/record/frame.js'
 import { crc32 } from '../../src/base/checksum.js'
+import { logDump } from '../../tools/commands/log-dump.js'
+import { command } from '../inspect/commanded.js'
+import { frozenQueue } from '../inspect/frozen-queue.js'
+import { MemoryDisk } from '../inspect/memory-disk.js'
 import { dumpOf, parseDump } from './hex-dump.js'
 
 const format = readFileSync(new URL('../../src/record/FORMAT.md', import.meta.url), 'utf8')
@@ -129,4 +134,27 @@ test('the table of kinds names every kind and no other', () => {
     Number(code),
   ])
   expect(Object.fromEntries(rows)).toEqual(kinds)
+})
+
+test('the fields that `log dump` shows have names that stand here, and of a commit all are shown', async () => {
+  const { files, directories, nowMs } = frozenQueue()
+  const { stdout } = await command(
+    logDump,
+    ['--json', '--log', 'all'],
+    () => new MemoryDisk(files, directories),
+    nowMs,
+  )
+  const names = new Set<string>()
+  for (const line of stdout.trim().split('\n')) {
+    const { record } = JSON.parse(line) as { record: Record<string, unknown> }
+    for (const [name, value] of Object.entries(record)) {
+      names.add(name)
+      if (name === 'lanes')
+        for (const lane of value as object[]) Object.keys(lane).forEach((key) => names.add(key))
+    }
+  }
+  expect(names.size).toBeGreaterThan(30)
+  expect([...names].filter((name) => !new RegExp(`\\b${name}\\b`).test(format))).toEqual([])
+  const [commit] = frames().slice(-1) as [Decoded]
+  expect(fieldsOf('commit', commit.payload)).toEqual(commitAt(dump, commit.at))
 })

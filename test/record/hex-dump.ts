@@ -1,4 +1,4 @@
-/** The hex dump of FORMAT.md §6 as bytes, and bytes as such a dump. */
+/** The hex dump of FORMAT.md §7 as bytes, and bytes as such a dump. */
 
 const bytesPerLine = 16
 

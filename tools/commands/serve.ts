@@ -14,6 +14,7 @@ import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
+import { queueHelp, queuePathOf } from './queue-path.js'
 import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
 import {
   checkWays,
@@ -31,7 +32,7 @@ import { checkDirectory, tellPlaces, tryPorts } from './serve-places.js'
 import { reloads } from './serve-reload.js'
 import { hasThreadOf, placesOf, serverOf } from './serve-server.js'
 import { reloaded, tablesOf, tellTables, transportNamesOf, type Tables } from './serve-tables.js'
-import { parseEndpoint, parseWord, queueUsual, type Endpoint } from './values.js'
+import { parseEndpoint, parseWord, type Endpoint } from './values.js'
 
 const roomNeeded =
   'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
@@ -43,7 +44,7 @@ export const serve: Command = {
     'takes mail by SMTP, keeps it through any crash, delivers it to a relay, to every domain, or to Maildirs',
   synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --direct | --maildir DIR] [OPTION …]',
   options: {
-    queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
+    queue: { value: 'DIR', help: queueHelp },
     listen: {
       value: 'HOST:PORT',
       many: true,
@@ -149,7 +150,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
   const settings: Settings = {
-    queue: args.one('queue') ?? queueUsual,
+    queue: queuePathOf(args),
     places: placesOf(args),
     hostname: args.one('hostname') ?? machineName(),
     relay:
