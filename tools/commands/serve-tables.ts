@@ -3,11 +3,11 @@
  * there. What stands on the command line itself is read once. */
 import type { Logger } from 'pino'
 import type { ReloadedFile } from '../../src/admin/control-protocol.js'
+import { countText } from '../../src/base/count-text.js'
 import { WaybillError } from '../../src/errors.js'
 import type { ClientTables } from '../../src/relay/smtp-in.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { lineOf, UsageError, type Arguments } from './command.js'
-import { countText } from '../../src/base/count-text.js'
 import { transportUsual, type RouteTable } from './route-table.js'
 import { schedulerParameters } from './scheduler-parameters.js'
 import { routesOf } from './serve-delivery.js'
