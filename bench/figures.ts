@@ -1,5 +1,6 @@
 /** The plots of the README: which result of which bench stands in which panel. Pure.
  * Invariant: a figure is read from the results, never written here. */
+import { nounText } from '../src/base/count-text.js'
 import { cellText, tablesOf } from './kept-results.js'
 import type { Row, Spread } from './output.js'
 import { barPlot, type BarPanel } from './plot/bars.js'
@@ -63,7 +64,7 @@ function drawLives(rows: readonly Row[]): string {
     title: 'Whole lives of messages per second, 1 KiB, one recipient (share of rawlog)',
     panels: producers.map((count) =>
       contenderPanel(
-        `${count} ${count === 1 ? 'producer' : 'producers'}`,
+        `${count} ${nounText(count, 'producer')}`,
         all.filter((row) => numberIn(row, 'producers') === count),
       ),
     ),

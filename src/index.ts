@@ -11,7 +11,7 @@ export { serveControl, type ControlOptions, type ControlServer } from './admin/c
 export type { FlushOptions } from './admin/flush.js'
 export type { NewRoute } from './admin/reroute.js'
 export type { VerbOptions, VerbResult } from './admin/tally.js'
-export type { ControlRequest, VerbOutcome, VerbRequest } from './admin/control-protocol.js'
+export type { ControlRequest, ReloadedFile, VerbOutcome, VerbRequest } from './admin/control-protocol.js'
 export type { OutcomeKind, OutcomeNote } from './record/outcome-note.js'
 export type { Accepted } from './engine/tickets.js'
 export type { QueueEvents, RecipientEvent } from './engine/events.js'

@@ -6,6 +6,8 @@ import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/ca
 import { lineOf, parseArguments, UsageError, wayOutOf } from './commands/command.js'
 import { helpOf, overviewOf } from './commands/help-text.js'
 import { print } from './commands/output.js'
+import { queueOfEnvironment } from './commands/queue-path.js'
+import { reloadAtHangup } from './commands/serve-reload.js'
 import { versionText } from './commands/version.js'
 
 async function main(words: readonly string[]): Promise<number | undefined> {
@@ -19,6 +21,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   }
   if (first === '--help' || first === '-h') return main(['help', ...words.slice(1)])
   const name = commandNameIn(words)
+  if (name === 'serve') reloadAtHangup()
   const command = name === undefined ? undefined : await loadCommand(name)
   if (name === undefined || command === undefined) {
     const longer = commandNames.filter((known) => known.startsWith(`${first} `))
@@ -44,7 +47,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   }
 }
 
-main(wordsOf(process.argv[1], process.argv.slice(2))).then(
+main(wordsOf(process.argv[1], process.argv.slice(2), queueOfEnvironment())).then(
   (exitCode) => {
     if (exitCode !== undefined) process.exitCode = exitCode
   },

@@ -98,6 +98,11 @@ export class ActiveSet {
     return earliest
   }
 
+  /** How many messages cannot be read; they are not in `count`. */
+  get damagedCount(): number {
+    return this.#damaged.size
+  }
+
   /** Its place is held by a start that has just been appended. */
   addDamaged(start: Position, message: DamagedMessage): void {
     this.#damaged.set(start, message)

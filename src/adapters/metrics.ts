@@ -64,6 +64,12 @@ export const measured: readonly Measured[] = [
   },
   {
     kind: 'gauge',
+    name: 'waybill_damaged_messages',
+    help: 'Messages that were being worked on and cannot be read: no verb reaches them.',
+    read: ({ damagedCount }) => damagedCount,
+  },
+  {
+    kind: 'gauge',
     name: 'waybill_lane_waiting_bytes',
     help: 'Envelopes of messages that wait, bytes. 0 for a lane that stands in the journal.',
     labelNames: laneLabels,

@@ -13,6 +13,7 @@ import {
   requestLine,
   type ControlAnswer,
   type ControlRequest,
+  type ReloadedFile,
   type Sample,
   type VerbOutcome,
   type VerbRequest,
@@ -77,6 +78,14 @@ export class ControlClient {
     const answer = await this.#answer()
     if (answer.kind !== 'result' || answer.resumed === undefined) throw unexpected(answer)
     return answer.resumed
+  }
+
+  /** @returns what was taken up @throws WaybillError OPTION_INVALID when something is wrong with a file, and nothing was */
+  async reload(): Promise<readonly ReloadedFile[]> {
+    await this.#ask({ do: 'reload' })
+    const answer = await this.#answer()
+    if (answer.kind !== 'result' || answer.reloaded === undefined) throw unexpected(answer)
+    return answer.reloaded
   }
 
   /** Samples for ever. @param intervalMs 100 … 60 000 */

@@ -32,6 +32,8 @@ export type ControlRequest =
   | { readonly do: 'list'; readonly selector: Selector }
   | { readonly do: 'destinations' }
   | { readonly do: 'resume'; readonly transport: string; readonly name: string }
+  /** What the owner has read from files is read again. */
+  | { readonly do: 'reload' }
   /** Samples until the client has enough. */
   | { readonly do: 'watch'; readonly intervalMs: number }
   /** Ends what the connection is waiting for; it answers with how far it came. */
@@ -40,6 +42,15 @@ export type ControlRequest =
 /** How a verb ended; `stopped` when it was asked to stop before it had reached every message. */
 export interface VerbOutcome extends VerbResult {
   readonly stopped: boolean
+}
+
+/** A file that was read again, and taken up. */
+export interface ReloadedFile {
+  /** That names it: `auth`. */
+  readonly option: string
+  readonly path: string
+  /** `3 users` */
+  readonly holds: string
 }
 
 /** What has happened to mail since somebody watches, and how things stand. */
@@ -69,7 +80,12 @@ export type ControlAnswer =
   | { readonly kind: 'message'; readonly message: ListedMessage }
   | { readonly kind: 'destination'; readonly destination: DestinationSnapshot }
   | { readonly kind: 'sample'; readonly sample: Sample }
-  | { readonly kind: 'result'; readonly outcome?: VerbOutcome; readonly resumed?: boolean }
+  | {
+      readonly kind: 'result'
+      readonly outcome?: VerbOutcome
+      readonly resumed?: boolean
+      readonly reloaded?: readonly ReloadedFile[]
+    }
   | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string }
 
 export const requestLine = (request: ControlRequest): string =>
@@ -108,6 +124,7 @@ export function readRequest(line: string): ControlRequest {
     case 'list':
       return { do: 'list', selector: selectorOf(fields['selector'], 'list') }
     case 'destinations':
+    case 'reload':
     case 'stop':
       return { do: fields['do'] }
     case 'resume':

@@ -6,11 +6,11 @@ import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { integerOption, waitMsMax } from '../base/option-values.js'
 import { ControlChannel } from './control-channel.js'
 import { answerLine, requestBytesMax } from './control-protocol.js'
-import { ControlSession, type ControlledQueue, type SessionWitness } from './control-session.js'
+import { ControlSession, type ControlledQueue, type QueueOwner } from './control-session.js'
 import { bindControl } from './control-socket.js'
 import { Traffic } from './control-traffic.js'
 
-export interface ControlOptions extends SessionWitness {
+export interface ControlOptions extends QueueOwner {
   /** Clients at once, 1 … 1000; more are told to come again. Default 16. */
   readonly clientCountMax?: number
   /** How long a client may leave an answer unread before it is let go, milliseconds, up to a day. Default 30 000. */
@@ -29,6 +29,7 @@ const names: OptionNames<ControlOptions> = {
   onRequest: true,
   onOutcome: true,
   onRefusal: true,
+  reload: true,
   clientCountMax: true,
   stallMs: true,
   onError: true,

@@ -13,6 +13,7 @@ import {
   readRequest,
   type ControlAnswer,
   type ControlRequest,
+  type ReloadedFile,
   type VerbOutcome,
   type VerbRequest,
 } from './control-protocol.js'
@@ -51,6 +52,13 @@ export interface SessionWitness {
   readonly onRefusal?: (request: ControlRequest, error: WaybillError) => void
 }
 
+/** Who has the queue open. */
+export interface QueueOwner extends SessionWitness {
+  /** Reads the files again that it is run with, and takes up all or nothing of them; unless told there are none.
+   * @throws WaybillError OPTION_INVALID */
+  readonly reload?: () => Promise<readonly ReloadedFile[]>
+}
+
 /** How long a client may take to ask. */
 const requestWaitMs = 10_000
 /** Progress is not told more often. */
@@ -63,20 +71,20 @@ export class ControlSession {
   readonly #queue: ControlledQueue
   readonly #traffic: Traffic
   readonly #clock: Clock
-  readonly #witness: SessionWitness
+  readonly #owner: QueueOwner
 
   constructor(
     channel: ControlChannel,
     queue: ControlledQueue,
     traffic: Traffic,
     clock: Clock,
-    witness: SessionWitness,
+    owner: QueueOwner,
   ) {
     this.#channel = channel
     this.#queue = queue
     this.#traffic = traffic
     this.#clock = clock
-    this.#witness = witness
+    this.#owner = owner
   }
 
   /** Settles when the client has left and nothing is done for it any more. */
@@ -92,7 +100,7 @@ export class ControlSession {
       if (request === undefined) return this.#channel.end()
       // Said too late: what it was to stop has ended.
       if (request.do === 'stop') continue
-      this.#witness.onRequest?.(request)
+      this.#owner.onRequest?.(request)
       const stop = new AbortController()
       void upcoming.then((next) => {
         if (next === undefined || isStop(next)) stop.abort()
@@ -101,7 +109,7 @@ export class ControlSession {
         await this.#perform(request, stop.signal)
       } catch (error) {
         if (!isWaybillError(error)) throw error
-        this.#witness.onRefusal?.(request, error)
+        this.#owner.onRefusal?.(request, error)
         await this.#fail(error)
       }
     }
@@ -143,6 +151,8 @@ export class ControlSession {
           kind: 'result',
           resumed: this.#queue.resume(request.transport, request.name),
         })
+      case 'reload':
+        return this.#answer({ kind: 'result', reloaded: (await this.#owner.reload?.()) ?? [] })
       case 'watch':
         return this.#watch(request.intervalMs, stop)
       case 'stop':
@@ -179,7 +189,7 @@ export class ControlSession {
   }
 
   #ended(request: VerbRequest, outcome: VerbOutcome): Promise<void> {
-    this.#witness.onOutcome?.(request, outcome)
+    this.#owner.onOutcome?.(request, outcome)
     return this.#answer({ kind: 'result', outcome })
   }
 

@@ -7,7 +7,7 @@ import { hasManyMarks } from '../engine/capture.js'
 import { selected, type Selected } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
-import type { Selector } from '../engine/selector.js'
+import { selectsUnread, type Selector } from '../engine/selector.js'
 import { isWaybillError } from '../errors.js'
 import type { Lane } from '../lane/lane.js'
 import type { Tally, VerbResult } from './tally.js'
@@ -34,6 +34,7 @@ export async function goThrough(
   await engine.recovered
   try {
     await passes(opened, selector, verb, tally)
+    if (selectsUnread(selector)) tally.failedCount += unreadCount(opened, verb)
   } finally {
     // Also when it is aborted: what is counted is durable.
     if (!parts.life.isOver) {
@@ -42,6 +43,13 @@ export async function goThrough(
     }
   }
   return tally.result
+}
+
+/** Messages that recovery could not read, from lanes that are looked at: the verb cannot be carried out on them. */
+function unreadCount({ parts: { active, lanes } }: OpenedEngine, { isAsked = () => true }: Verb): number {
+  let count = 0
+  for (const [, { place }] of active.damaged()) if (isAsked(lanes.get(place.lane))) count++
+  return count
 }
 
 async function passes(opened: OpenedEngine, selector: Selector, verb: Verb, tally: Tally): Promise<void> {

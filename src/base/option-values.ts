@@ -1,6 +1,7 @@
 /** Values of options that several of those have who take options. A wrong one is refused where it is given: later it would be a wait
  * without an end, or mail to somewhere else. */
 import { WaybillError } from '../errors.js'
+import type { OptionNames } from './option-names.js'
 
 /** Of one wait, milliseconds: a day. What timers cannot count they do at once. */
 export const waitMsMax = 86_400_000
@@ -23,6 +24,22 @@ export function integerOption(option: string, value: number, least: number, most
     throw new WaybillError('OPTION_INVALID', `${asGiven(value)} is not an integer from ${least} to ${most}`, {
       option,
     })
+  return value
+}
+
+/** What is called later, from the middle of something else: all that is called is there.
+ * @throws WaybillError OPTION_INVALID, which names the option and what it lacks */
+export function methodsOption<T extends object>(option: string, value: T, names: OptionNames<T>): T {
+  const methods = Object.keys(names) as (keyof T & string)[]
+  const lacking = methods.filter((name) => typeof (value as Partial<T> | null)?.[name] !== 'function')
+  if (lacking.length > 0)
+    throw new WaybillError(
+      'OPTION_INVALID',
+      `expected ${methods.join(', ')}; ${lacking.join(', ')} is no function`,
+      {
+        option,
+      },
+    )
   return value
 }
 

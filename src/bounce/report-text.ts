@@ -1,5 +1,6 @@
 /** The part of a report that people read: what happened, to whom, why, and whether there is anything to do.
  * Invariant: each recipient's address begins a line, and nothing foreign does. */
+import { nounText } from '../base/count-text.js'
 import type { ReportedRecipient, ReportInput } from './report-input.js'
 import { fold, oneLine } from './safe-text.js'
 
@@ -28,7 +29,13 @@ export function reportText(
     ),
   ]
   const restCount = input.recipients.length - listed.length
-  if (restCount > 0) paragraphs.push(fold(`${restCount} more recipients are not listed in this report.`, ''))
+  if (restCount > 0)
+    paragraphs.push(
+      fold(
+        `${restCount} more ${nounText(restCount, 'recipient is', 'recipients are')} not listed in this report.`,
+        '',
+      ),
+    )
   const size = input.dataBytes > 0 ? ` (${input.dataBytes} bytes)` : ''
   const accepted = `The message${size} was accepted on ${mailDate(input.acceptedAtMs)} under the id ${oneLine(input.originalId, 200)}.`
   paragraphs.push(fold(headerFollows ? `${accepted} Its header is attached.` : accepted, ''))

@@ -3,6 +3,7 @@
  * and a text without control characters, at most `textCharsMax` long. An answer that breaks the contract defers everybody: mail
  * is neither lost nor returned because of a bug in a transport, and the bug is named. */
 import { InvariantError } from '../base/assert.js'
+import { countText } from '../base/count-text.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
 import type { Outcome, SiteTrouble } from './transport.js'
 
@@ -55,7 +56,10 @@ function reportOfThrown(error: unknown, recipientCount: number): Report {
 
 function reportOfMany(answers: readonly unknown[], recipientCount: number): Report {
   if (answers.length !== recipientCount) {
-    return brokenReport(`it gave ${answers.length} outcomes for ${recipientCount} recipients`, recipientCount)
+    return brokenReport(
+      `it gave ${countText(answers.length, 'outcome')} for ${countText(recipientCount, 'recipient')}`,
+      recipientCount,
+    )
   }
   const outcomes: Outcome[] = []
   let defect: Error | undefined

@@ -1,7 +1,7 @@
 /** What `openQueue` can be told. Every number has a unit, a default and bounds, checked here and nowhere else. */
 import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
-import { integerOption } from '../base/option-values.js'
+import { integerOption, methodsOption } from '../base/option-values.js'
 import { systemPrng, type Prng } from '../base/prng.js'
 import { isReportingMta } from '../bounce/report.js'
 import { checkedDeadlineMs, type AttemptOptions } from '../delivery/attempt.js'
@@ -95,6 +95,20 @@ const names: OptionNames<QueueOptions> = {
   disk: true,
 }
 
+const clockMethods: OptionNames<Clock> = { wallMs: true, monotonicMs: true, after: true, soon: true }
+const diskMethods: OptionNames<Disk> = {
+  list: true,
+  makeDirectory: true,
+  removeDirectory: true,
+  open: true,
+  rename: true,
+  unlink: true,
+  syncDirectory: true,
+  space: true,
+  lock: true,
+  abandon: true,
+}
+
 const mebibyte = 1024 * 1024
 
 /** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
@@ -160,9 +174,12 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
       0,
       1_000_000,
     ),
-    clock: given.clock === undefined ? systemClock : wholeMilliseconds(given.clock),
-    prng: given.prng ?? systemPrng(),
-    disk,
+    clock:
+      given.clock === undefined
+        ? systemClock
+        : wholeMilliseconds(methodsOption('clock', given.clock, clockMethods)),
+    prng: methodsOption('prng', given.prng ?? systemPrng(), { uint32: true }),
+    disk: methodsOption('disk', disk, diskMethods),
   }
 }
 

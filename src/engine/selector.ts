@@ -76,6 +76,10 @@ export const selectsLane = (
 
 export const selectsActive = ({ lane }: Selector): boolean => lane === undefined || lane === 'active'
 
+/** Does it mean an active message whatever that is, also one of which nothing is known? */
+export const selectsUnread = (selector: Selector): boolean =>
+  Object.keys(selector).every((name) => name === 'all' || (name === 'lane' && selector.lane === 'active'))
+
 /** All of it but what the addresses decide. */
 export function selectsEnvelope(
   { id, sender, olderThan, lastStatus }: Selector,

@@ -3,7 +3,7 @@
  * that names it is durable. A number is pending until its envelope is appended, and the checkpoint says which are: what
  * exists at a start and is neither named by the suffix nor older than that is an orphan of the crash. */
 import type { Disk, DiskFile } from '../disk/disk.js'
-import { isWaybillError } from '../errors.js'
+import { unlinkIfThere } from '../disk/unlink-if-there.js'
 import { spoolDirectory, spoolPath } from '../recovery/queue-paths.js'
 
 /** Numbers of one life: a life's first is above all that earlier ones gave, without reading what they were. */
@@ -127,11 +127,7 @@ export class Spool {
 
   /** Removes a file; one that somebody else has removed is gone as well. */
   async unlink(number: number): Promise<void> {
-    try {
-      await this.#disk.unlink(spoolPath(number))
-    } catch (error) {
-      if (!isWaybillError(error) || error.place.errno !== 'ENOENT') throw error
-    }
+    await unlinkIfThere(this.#disk, spoolPath(number))
     this.#namesChanged = true
   }
 

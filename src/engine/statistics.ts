@@ -23,6 +23,9 @@ export interface LaneStatistics {
 export interface QueueStatistics {
   readonly recovering: boolean
   readonly activeCount: number
+  /** Messages that were being worked on and that the recovery could not read, each with a `warning` that says where. They are not listed,
+   * and stay until what is whole is rescued to another queue. */
+  readonly damagedCount: number
   readonly lanes: readonly LaneStatistics[]
   readonly journal: {
     /** Segments in use, and spares that are ready. */
@@ -47,6 +50,7 @@ export function statistics({ journal, lanes, active, garbage }: Parts, engine: E
   return {
     recovering: engine.isRecovering,
     activeCount: active.count,
+    damagedCount: active.damagedCount,
     lanes: [...lanes].map(({ number, kind, intervalMs, logs, runner, marks, damage }) => ({
       lane: number,
       kind,

@@ -158,7 +158,7 @@ async function sizeIn(disk: Disk, directory: string): Promise<SaidSize> {
         await file.close()
       }
     } catch (error) {
-      // One bit can make a header one of a later format.
+      // A later version may have gone on in this queue: those before are of ours.
       if (isWaybillError(error, 'FORMAT_NEWER')) said ??= { newer: error }
       else if (!isWaybillError(error, 'LOG_CORRUPT') && !isWaybillError(error, 'DISK_FAILED')) throw error
     }

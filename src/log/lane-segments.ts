@@ -3,6 +3,7 @@
  * covers stays open. */
 import type { Prng } from '../base/prng.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
+import { unlinkIfThere } from '../disk/unlink-if-there.js'
 import { WaybillError } from '../errors.js'
 import type { SegmentFiles } from './segment-files.js'
 import { encodeSegmentHeader, segmentIndexOf, segmentName, segmentSeed } from './segment.js'
@@ -27,6 +28,8 @@ export class LaneSegments {
   readonly #options: LaneSegmentsOptions
   readonly #open = new Map<number, OpenFile>()
   readonly #touched = new Set<number>()
+  /** Segments whose making failed: a call that failed may have had its effect, so their names may be there. */
+  readonly #halfMade = new Set<number>()
   #writing: Promise<void> = Promise.resolve()
   #namesChanged = false
 
@@ -114,14 +117,16 @@ export class LaneSegments {
     const { segmentBytes } = files.grid
     const epoch = [prng.uint32(), prng.uint32()] as const
     const path = `${directory}/${segmentName(index)}`
+    if (this.#halfMade.has(index)) await unlinkIfThere(disk, path)
+    this.#halfMade.add(index)
     const file = await disk.open(path, 'create')
     try {
       await file.write(encodeSegmentHeader({ log, index, segmentBytes, epoch, life }), 0)
     } catch (error) {
       await file.close()
-      await disk.unlink(path)
       throw error
     }
+    this.#halfMade.delete(index)
     const opened = { file, seed: segmentSeed(log, index, epoch) }
     this.#open.set(index, opened)
     this.#touched.add(index)

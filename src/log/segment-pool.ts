@@ -8,6 +8,7 @@
  *    segment changes no file metadata.
  * 4. `reserve` of the spares belong to mail already accepted, and the last one to the end of a recovery. */
 import type { Disk, DiskFile } from '../disk/disk.js'
+import { unlinkIfThere } from '../disk/unlink-if-there.js'
 import { isWaybillError } from '../errors.js'
 import { encodeSegmentHeader, segmentName } from './segment.js'
 
@@ -133,24 +134,33 @@ export class SegmentPool {
   }
 
   async #makeSpare(): Promise<void> {
-    const { disk, directory, segmentBytes } = this.#options
+    const { disk, directory } = this.#options
     const name = `spare-${this.#spareNext++}`
     const unfinished = `${this.#path(name)}.fill`
-    const file = await disk.open(unfinished, 'create')
+    try {
+      await this.#fill(unfinished)
+      await disk.rename(unfinished, this.#path(name))
+    } catch (error) {
+      // A call that met a full disk may have had its effect; what else fails ends the life.
+      if (isWaybillError(error, 'DISK_FULL'))
+        for (const path of [unfinished, this.#path(name)]) await unlinkIfThere(disk, path)
+      throw error
+    }
+    await disk.syncDirectory(directory)
+    this.#add(name)
+  }
+
+  async #fill(path: string): Promise<void> {
+    const { disk, segmentBytes } = this.#options
+    const file = await disk.open(path, 'create')
     try {
       const zeroes = Buffer.alloc(Math.min(fillChunkBytes, segmentBytes))
       for (let at = 0; at < segmentBytes; at += zeroes.length)
         await file.write(zeroes.subarray(0, Math.min(zeroes.length, segmentBytes - at)), at)
       await file.sync()
-    } catch (error) {
+    } finally {
       await file.close()
-      await disk.unlink(unfinished)
-      throw error
     }
-    await file.close()
-    await disk.rename(unfinished, this.#path(name))
-    await disk.syncDirectory(directory)
-    this.#add(name)
   }
 
   /** Keeps the last spare from now on, or gives it free: for the first segment of a life and the end of a recovery. */

@@ -47,6 +47,9 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
 export function decodeSegmentHeader(block: Buffer, place: Place): ReadSegmentHeader {
   if (block.length < checkedBytes || block.toString('latin1', 0, 8) !== magic)
     throw new WaybillError('LOG_CORRUPT', 'the file is no segment', place)
+  // First, because it is the same in every version: rot in the version is not the work of a later one.
+  if (block.readUInt32LE(40) !== crc32(block.subarray(0, 40)))
+    throw new WaybillError('LOG_CORRUPT', 'the checksum of the segment header does not hold', place)
   const version = block.readUInt32LE(8)
   if (version > formatVersion)
     throw new WaybillError(
@@ -54,8 +57,6 @@ export function decodeSegmentHeader(block: Buffer, place: Place): ReadSegmentHea
       `the segment has format ${version}, this program knows ${formatVersion}`,
       place,
     )
-  if (block.readUInt32LE(40) !== crc32(block.subarray(0, 40)))
-    throw new WaybillError('LOG_CORRUPT', 'the checksum of the segment header does not hold', place)
   return {
     version,
     log: block.readUInt32LE(12),

@@ -11,8 +11,8 @@ import type { Users } from './users.js'
 const waitingMax = 200
 
 export class Logins {
-  readonly #users: Users
-  readonly #hashes: readonly PasswordHash[]
+  #users: Users
+  #hashes: readonly PasswordHash[]
   readonly #check: typeof isPassword
   #isChecking = false
   #waitingCount = 0
@@ -24,6 +24,12 @@ export class Logins {
     this.#users = users
     this.#hashes = [...users.values()]
     this.#check = check
+  }
+
+  /** Whoever's turn comes from now on is one of these, or nobody. @param users at least one */
+  renew(users: Users): void {
+    this.#users = users
+    this.#hashes = [...users.values()]
   }
 
   /** @param network whose turn it is, client-network.ts

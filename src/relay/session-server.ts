@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { WaybillError } from '../errors.js'
 import { listening, type Bound } from './listening.js'
 import { requestMsOf, Session, type CourtesyTo } from './smtp-session.js'
 
@@ -13,6 +14,13 @@ export interface Place {
   readonly port: number
   /** The handshake comes before the greeting, as on port 465 (RFC 8314 §3); wants a certificate. */
   readonly implicitTls?: boolean
+}
+
+/** PEM. */
+export interface Certificate {
+  /** With those between it and a root. */
+  readonly cert: string
+  readonly key: string
 }
 
 /** Session ids: smtp-server asks for random bytes each time, at 2 % of a session. */
@@ -88,6 +96,26 @@ export class SessionServer extends SMTPServer {
       this._onClientConnect(info),
     )
     session.init()
+  }
+
+  /** Handshakes from now on show it. Where it is none all is as before: smtp-server drops the old one before it looks at the new one.
+   * @throws WaybillError OPTION_INVALID */
+  renewCertificate(renewed: Certificate): void {
+    const { secureContext, options } = this
+    const { cert, key } = options
+    try {
+      this.updateSecureContext({ cert: renewed.cert, key: renewed.key })
+    } catch (error) {
+      Object.assign(options, { cert, key })
+      this.secureContext = secureContext
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new WaybillError(
+        'OPTION_INVALID',
+        `no certificate and its key: ${reason}`,
+        { option: 'tls' },
+        error,
+      )
+    }
   }
 
   /** Drops every session as it stands. */

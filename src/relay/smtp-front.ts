@@ -1,9 +1,10 @@
 /** SMTP in on a thread of its own, so that sessions and the queue do not wait for each other's processor.
  * Invariant: to clients it is the server of smtp-in.ts, and `250` means the same: the queue's answer comes before it. What would end
  * the process on one thread ends it on two. */
-import { Worker } from 'node:worker_threads'
+import { once } from 'node:events'
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import type { SubmitPort } from './smtp-handlers.js'
-import type { Refusal, SmtpListener, SmtpServerOptions } from './smtp-in.js'
+import type { ClientTables, Refusal, SmtpListener, SmtpServerOptions } from './smtp-in.js'
 import { answerSubmissions, errorOf, type PortError } from './submission-port.js'
 
 /** What can be told to another thread. */
@@ -14,6 +15,14 @@ export type SmtpFrontCallbacks = Required<Pick<SmtpServerOptions, 'onError' | 'o
 export interface ThreadOrder {
   readonly options: SmtpFrontOptions
   readonly limits: SubmitPort['limits']
+}
+
+/** What the thread is told once it listens; all else is about submissions. */
+export interface TablesOrder {
+  readonly kind: 'tables'
+  readonly tables: ClientTables
+  /** Hears a `PortError`, or undefined when they are taken up. */
+  readonly answerTo: MessagePort
 }
 
 /** What the thread says on its own account; all else is about submissions. */
@@ -44,12 +53,21 @@ export async function listenSmtpOnThread(
   thread.on('exit', () => {
     if (!isClosed) throw new Error('the thread of the SMTP server has ended')
   })
+  const takeUp = async (tables: ClientTables): Promise<void> => {
+    const { port1: answers, port2: answerTo } = new MessageChannel()
+    const tablesOrder: TablesOrder = { kind: 'tables', tables, answerTo }
+    const answered = once(answers, 'message')
+    thread.postMessage(tablesOrder, [answerTo])
+    const [error] = (await answered) as [PortError | undefined]
+    answers.close()
+    if (error !== undefined) throw errorOf(error)
+  }
   answerSubmissions(thread, queue)
   return new Promise((resolve, reject) => {
     thread.on('message', (news: ThreadNews) => {
       if (news.kind === 'trouble') onError(errorOf(news.error))
       else if (news.kind === 'refusal') onRefusal(news.refusal)
-      else if (news.kind === 'listening') resolve({ ports: news.ports, close })
+      else if (news.kind === 'listening') resolve({ ports: news.ports, takeUp, close })
       else if (news.kind === 'refused') {
         close()
         reject(errorOf(news.error))

@@ -15,7 +15,7 @@ import {
   type SmtpHandlerOptions,
   type SubmitPort,
 } from './smtp-handlers.js'
-import { SessionServer, type Place } from './session-server.js'
+import { SessionServer, type Certificate, type Place } from './session-server.js'
 import type { Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
 import { nameLengthMax, type Users } from './users.js'
@@ -32,21 +32,26 @@ export interface Refusal {
   readonly reply: string
 }
 
-/** PEM. */
-export interface Certificate {
-  /** With those between it and a root. */
-  readonly cert: string
-  readonly key: string
+/** What clients are shown and asked for; it may change while the server listens. */
+export interface ClientTables {
+  /** TLS is offered only with one. */
+  readonly tls?: Certificate
+  /** Who may log in, over TLS only, and is trusted then wherever he comes; AUTH is offered only with them. */
+  readonly users?: Users
 }
 
 export interface SmtpListener {
   /** In the order of the places that were asked for. */
   readonly ports: readonly Bound[]
+  /** All or nothing: handshakes from now on show this certificate, passwords from now on are checked with these users. Open sessions go on
+   * as they are, and who has logged in stays so. What is not named stays; what the server began without does not come.
+   * @throws WaybillError OPTION_INVALID when it is no certificate and its key */
+  readonly takeUp: (tables: ClientTables) => Promise<void>
   /** Drops the ports and every connection. */
   readonly close: () => void
 }
 
-export interface SmtpServerOptions extends SmtpHandlerOptions {
+export interface SmtpServerOptions extends SmtpHandlerOptions, ClientTables {
   /** At least one. */
   readonly places: readonly Place[]
   /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks, and from who has logged in, for anywhere. */
@@ -64,10 +69,6 @@ export interface SmtpServerOptions extends SmtpHandlerOptions {
   /** Milliseconds without a byte from the client, 300 000 unless told (RFC 5321 §4.5.3.2.7). For strangers, and for all when half of the
    * places are taken, also for a whole request, as client-pace.ts has it. */
   readonly idleTimeoutMs?: number
-  /** TLS is offered only with one. */
-  readonly tls?: Certificate
-  /** Who may log in, over TLS only, and is trusted then wherever he comes from; AUTH is offered only with them. */
-  readonly users?: Users
   /** What a sender, a recipient or a message was refused for; not what smtp-server refuses on its own, such as a SIZE too large. */
   readonly onRefusal?: (refusal: Refusal) => void
 }
@@ -175,6 +176,11 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     lastError = error
   })
   const close = (): void => server.abandon()
+  const takeUp = (tables: ClientTables): void => {
+    // The one that may be refused comes first.
+    if (tables.tls !== undefined) server.renewCertificate(tables.tls)
+    if (tables.users !== undefined) logins.renew(tables.users)
+  }
   const ports: Bound[] = []
   try {
     for (const place of places) ports.push(await server.listenAt(place))
@@ -182,5 +188,5 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     close()
     throw error
   }
-  return { ports, close }
+  return { ports, takeUp: async (tables) => takeUp(tables), close }
 }

@@ -1,8 +1,8 @@
 /** The thread of smtp-front.ts: the server of smtp-in.ts, before a port behind which the queue is. */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ThreadNews, ThreadOrder } from './smtp-front.js'
+import type { TablesOrder, ThreadNews, ThreadOrder } from './smtp-front.js'
 import { listenSmtp } from './smtp-in.js'
-import { portError, queueBehind } from './submission-port.js'
+import { portError, queueBehind, type FromQueue } from './submission-port.js'
 
 const { options, limits } = workerData as ThreadOrder
 const port = parentPort!
@@ -13,6 +13,14 @@ try {
     ...options,
     onError: (error) => tell({ kind: 'trouble', error: portError(error) }),
     onRefusal: (refusal) => tell({ kind: 'refusal', refusal }),
+  })
+  port.on('message', (order: TablesOrder | FromQueue) => {
+    if (order.kind !== 'tables') return
+    const { tables, answerTo } = order
+    listener.takeUp(tables).then(
+      () => answerTo.postMessage(undefined),
+      (error: unknown) => answerTo.postMessage(portError(error)),
+    )
   })
   tell({ kind: 'listening', ports: listener.ports })
 } catch (error) {

@@ -171,6 +171,8 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
       entry.look?.()
       return
     }
+    // What else the thread is told on this port is not for us.
+    if (message.kind !== 'answers') return
     for (const { number, result } of message.answers) {
       const entry = waiting.get(number)!
       waiting.delete(number)

@@ -74,9 +74,12 @@ async function failAt(
   })
   await runToEnd(life, workload)
   result.crashCount++
-  const failed = life.trouble.failedCalls[0]?.operation
+  const call = life.trouble.failedCalls[0]
+  const failed = call?.operation
   if (failed !== undefined && endsLife(failed, errno) && life.ended === undefined)
     model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)
+  if (failed?.kind === 'create' && call?.phase !== 'opening' && isFull(errno) && life.ended !== undefined)
+    model.violate('O8', `creation of ${failed.path} met a full disk, and the life ended`)
   if (life.ended === undefined) life.queue!.crash()
   const mayBeLeft = mayComeBack(life.disk.image)
   const points: CrashPoint[] = []

@@ -50,7 +50,7 @@ export function judgeReports(
 export function reportNames(report: Buffer): ReportNames {
   // Long lines are folded.
   const text = report.toString('latin1').replaceAll(/\r?\n[ \t]+/g, ' ')
-  const [, more = '0'] = /^([0-9]+) more recipients are not listed/m.exec(text) ?? []
+  const [, more = '0'] = /^([0-9]+) more recipients? (?:is|are) not listed/m.exec(text) ?? []
   const names = { failed: [] as string[], late: [] as string[], moreCount: Number(more) }
   const fields = /^Final-Recipient: rfc822; (\S+)\r?\nAction: (\S+)\r?$/gm
   for (const [, address, action] of text.matchAll(fields))

@@ -108,6 +108,7 @@ test('what happens to mail is counted once, by what it is', async () => {
       'waybill_reports_total{action="delayed"}': 0,
       waybill_finished_messages_total: 2,
       waybill_active_messages: 0,
+      waybill_damaged_messages: 0,
       waybill_up: 1,
       waybill_recovering: 0,
     })

@@ -19,6 +19,7 @@ test.each<ControlRequest>([
   { do: 'resume', transport: 'out', name: 'example.net' },
   { do: 'watch', intervalMs: 1000 },
   { do: 'destinations' },
+  { do: 'reload' },
   { do: 'stop' },
 ])('%j is read as it was said', (request) => {
   expect(readRequest(requestLine(request))).toEqual(request)

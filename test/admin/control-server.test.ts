@@ -78,6 +78,24 @@ test.each(['hold', 'release', 'requeue', 'delete', 'expire'] as const)(
   },
 )
 
+test('reload is for who has the queue open: what he has read comes back, or what was wrong', async () => {
+  const files = [{ option: 'auth', path: '/etc/users', holds: '2 users' }]
+  const answers = [
+    Promise.resolve(files),
+    Promise.reject(new WaybillError('OPTION_INVALID', 'line 7 is wrong')),
+  ]
+  answers[1]!.catch(() => {})
+  await serve({ reload: () => answers.shift()! })
+  const client = await connect()
+  expect(await client.reload()).toEqual(files)
+  await expect(client.reload()).rejects.toMatchObject({ code: 'OPTION_INVALID', message: 'line 7 is wrong' })
+})
+
+test('an owner without files has nothing to reload', async () => {
+  await serve()
+  expect(await (await connect()).reload()).toEqual([])
+})
+
 test('flush and reroute take what they need besides', async () => {
   await serve()
   const client = await connect()

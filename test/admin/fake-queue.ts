@@ -76,6 +76,7 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
 export const idleStatistics: QueueStatistics = {
   recovering: false,
   activeCount: 0,
+  damagedCount: 0,
   lanes: [
     {
       lane: 0,

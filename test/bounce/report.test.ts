@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { composeReport, listedRecipientsMax } from '../../src/bounce/report.js'
 import { isMailAddress } from '../../src/base/mail-address.js'
 import type { ReportedRecipient, ReportInput } from '../../src/bounce/report-input.js'
+import { reportNames } from '../../src/sim/model-reports.js'
 import { field, fieldGroups, parseMail, type Entity } from './parse-mail.js'
 
 const original = Buffer.from(
@@ -234,8 +235,12 @@ test('a report names at most 1000 recipients and counts the rest', async () => {
   }))
   const report = await compose({ recipients })
   expect(statusOf(report)).toHaveLength(1 + listedRecipientsMax)
-  expect(bodyOf(report, 0)).toContain('7 more recipients')
-  expect(bodyOf(await compose({ recipients: recipients.slice(7) }), 0)).not.toContain('more recipients')
+  expect(bodyOf(report, 0)).toContain('7 more recipients are not listed')
+  expect(bodyOf(await compose({ recipients: recipients.slice(6) }), 0)).toContain('1 more recipient is not')
+  expect(reportNames(await composeReport(input({ recipients: recipients.slice(6) })))).toMatchObject({
+    moreCount: 1,
+  })
+  expect(bodyOf(await compose({ recipients: recipients.slice(7) }), 0)).not.toContain('more recipient')
 })
 
 test('a status that is none is reported as a general one of its kind', async () => {

@@ -18,3 +18,15 @@ for (const errno of ['EIO', 'ENOSPC', 'SHORT'] as const)
       expect(lines(result.findings)).toEqual([])
       expect(result.crashCount).toBeGreaterThan(result.operationCount)
     })
+
+for (const workload of [everything, inOneLog(everything)])
+  test(`any call of '${workload.name}' may fail with ENOSPC after it has had its effect`, async () => {
+    const result = await failEach(workload, {
+      seed: 1,
+      order: 'fifo',
+      errno: 'ENOSPC',
+      effect: 'all',
+      powerEvery: 0,
+    })
+    expect(lines(result.findings)).toEqual([])
+  })

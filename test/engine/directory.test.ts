@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { crc32 } from '../../src/base/checksum.js'
+import { systemClock } from '../../src/base/clock.js'
 import { openQueue } from '../../src/queue/open.js'
 import type { QueueOptions } from '../../src/engine/options.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
@@ -75,11 +77,18 @@ test('a queue of a newer format is refused and nothing in it is changed', async 
   })
 })
 
-test('a segment of a newer format is refused', async () => {
+test('a segment of a newer format is refused, and rot in its version is rot, with its place', async () => {
   await real(async (stage) => {
     await leave(stage)
-    const name = (await segmentsOf(stage)).at(-1)!
-    await overwrite(join(journalOf(stage), name), 8, Buffer.of(formatVersion + 1))
+    const path = join(journalOf(stage), (await segmentsOf(stage)).at(-1)!)
+    await overwrite(path, 8, Buffer.of(formatVersion + 1))
+    await expect(stage.open()).rejects.toMatchObject({
+      code: 'LOG_CORRUPT',
+      place: { path: expect.stringContaining('journal/') as string },
+    })
+    const checksum = Buffer.alloc(4)
+    checksum.writeUInt32LE(crc32((await readFile(path)).subarray(0, 40)))
+    await overwrite(path, 40, checksum)
     expect(await codeOf(stage.open())).toBe('FORMAT_NEWER')
   })
 })
@@ -214,6 +223,14 @@ test('options outside their bounds are refused before anything is touched', asyn
       [{ fruitlessRecoveriesMax: -1 }, 'fruitlessRecoveriesMax'],
       [{ deliver: 'no' }, 'deliver'],
       [{ segmentByte: 1 }, 'segmentByte'],
+      [{ clock: {} }, 'clock'],
+      [{ clock: null }, 'clock'],
+      [{ clock: Date }, 'clock'],
+      [{ clock: { ...systemClock, after: undefined } }, 'clock'],
+      [{ prng: Math.random }, 'prng'],
+      [{ disk: {} }, 'disk'],
+      [{ disk: '/var/queue' }, 'disk'],
+      [{ disk: { abandon: () => {} } }, 'disk'],
       [{ attempt: { deadline: 1000 } }, 'attempt.deadline'],
       [{ attempt: 1000 }, 'attempt'],
       [{ attempt: { deadlineMs: '1s' } }, 'deadlineMs'],

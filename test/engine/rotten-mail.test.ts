@@ -8,6 +8,7 @@ import {
   deferred,
   delivered,
   failed,
+  gate,
   mail,
   patient,
   pause,
@@ -30,16 +31,16 @@ const hourMs = 3600 * secondMs
 
 const accidents = (stage: Stage): unknown[] => stage.crashes.filter((error) => error !== undefined)
 
-/** Turns over a bit of every text `ROTTEN` in the lanes. @returns how many there were */
-function rot(stage: Stage): number {
+/** Turns over a bit of every such text in the lanes. @returns how many there were */
+function rot(stage: Stage, text = 'ROTTEN', paths = /^lanes.*data.*\.log$/): number {
   const { image } = stage.disk!
   let count = 0
   for (const path of image.files()) {
-    if (!/^lanes.*data.*\.log$/.test(path)) continue
+    if (!paths.test(path)) continue
     const { cached } = image.file(path)
     const bytes = Buffer.alloc(cached.lengthBytes)
     cached.read(bytes, 0)
-    for (let at = bytes.indexOf('ROTTEN'); at >= 0; at = bytes.indexOf('ROTTEN', at + 1)) {
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) {
       image.flipBit(path, at, 0)
       count++
     }
@@ -104,6 +105,37 @@ test('a message whose data has rotted is deleted when the operator says so', asy
     expect(await stage.ids()).toHaveLength(1)
     expect(await queue.delete({ all: true })).toMatchObject({ messageCount: 1 })
     expect(await stage.isEmpty()).toBe(true)
+  })
+})
+
+test('a message whose envelope has rotted while it was active is counted, and who means every message is told of it', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => deferred
+    let queue = await stage.open({ retry })
+    await queue.submit(submission('one@rotten.test'))
+    await stage.until(
+      'it waits',
+      () => stage.told('deferred').length === 1 && queue.stats().activeCount === 0,
+    )
+    await queue.release({ id: 'none' })
+    const { transports } = gate()
+    queue = await stage.open({ retry, transports })
+    await stage.until('it is attempted again', () => queue.stats().activeCount === 1, 2 * retryMs)
+    await queue.release({ id: 'none' })
+    expect(queue.stats().damagedCount).toBe(0)
+    expect(rot(stage, 'rotten.test', /^lanes.*envelopes.*\.log$/)).toBe(1)
+    for (let life = 1; life <= 2; life++) {
+      queue = await stage.open({ ...patient, deliver: false })
+      await stage.until('recovery ends', () => !queue.stats().recovering)
+      expect(stage.warnings).toEqual(Array.from({ length: life }, () => 'LOG_CORRUPT'))
+      expect(queue.stats()).toMatchObject({ activeCount: 0, damagedCount: 1 })
+      expect(await queue.delete({ all: true })).toMatchObject({ messageCount: 0, failedCount: 1 })
+      expect(await queue.expire({ lane: 'active' })).toMatchObject({ messageCount: 0, failedCount: 1 })
+      expect(await queue.delete({ lane: 'hold' })).toMatchObject({ failedCount: 0 })
+      expect(await queue.release({ all: true })).toMatchObject({ failedCount: 0 })
+      expect(await queue.delete({ sender: 'ada@example.org' })).toMatchObject({ failedCount: 0 })
+    }
+    expect(accidents(stage)).toEqual([])
   })
 })
 

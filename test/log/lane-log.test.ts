@@ -240,6 +240,49 @@ test('a full disk is met before anything is appended, and room comes when there 
   expect([log.hasRoom(20_000), log.diskFull]).toEqual([true, false])
 })
 
+test.each([
+  ['create', 'none', 1],
+  ['create', 'all', 1],
+  ['create', 'all', 3],
+  ['write', 'part', 1],
+  ['write', 'all', 1],
+] as const)(
+  'a segment whose %s met a full disk, with the effect %s, %d times, is made when there is room',
+  async (kind, effect, count) => {
+    const lane = await openLane({ faults: [{ kinds: [kind], at: 1, errno: 'ENOSPC', effect, count }] })
+    const { log, world } = lane
+    for (let tries = 1; tries <= count; tries++) {
+      log.extend()
+      await world.run()
+      expect([log.hasRoom(100), log.diskFull]).toEqual([false, true])
+    }
+    log.extend()
+    const [at] = await world.settle(lane.append([100]))
+    await world.settle(log.sync())
+    expect(lane.failures).toEqual([])
+    expect(await world.settle(log.files.frame(at!))).toMatchObject({ kind: 'envelope' })
+  },
+)
+
+test('a half made segment that cannot be taken away is a full disk too, and is tried again', async () => {
+  const full = { errno: 'ENOSPC', at: 1 } as const
+  const lane = await openLane({
+    faults: [
+      { ...full, kinds: ['create'], effect: 'all' },
+      { ...full, kinds: ['unlink'], effect: 'none', count: 2 },
+    ],
+  })
+  const { log, world } = lane
+  for (let tries = 1; tries <= 3; tries++) {
+    log.extend()
+    await world.run()
+    expect(log.diskFull).toBe(true)
+  }
+  log.extend()
+  await world.settle(lane.append([100]))
+  expect(lane.failures).toEqual([])
+})
+
 test.each(['EIO', 'SHORT'] as const)('a write or a sync that fails with %s ends the life', async (errno) => {
   for (const [kind, at] of [
     ['write', 1],

@@ -126,6 +126,25 @@ test('a refill that finds room again says that the disk is no longer full', asyn
   expect(changes).toEqual(['0 true', `${reserveSpares} false`])
 })
 
+test.each([
+  ['create', 'all'],
+  ['write', 'part'],
+  ['rename', 'none'],
+  ['rename', 'all'],
+] as const)(
+  'a spare whose %s met a full disk, with the effect %s, leaves nothing that takes room',
+  async (kind, effect) => {
+    const { disk, world } = newDisk()
+    await world.settle(begin(disk))
+    disk.arm([{ kinds: [kind], at: 1, errno: 'ENOSPC', effect }])
+    const pool = journalPool(disk)
+    await world.settle(pool.refill())
+    expect([pool.diskFull, disk.image.files()]).toEqual([true, []])
+    await world.settle(pool.refill())
+    expect(pool.readyCount).toBe(reserveSpares)
+  },
+)
+
 test('garbage beyond the spares that are kept is removed', async () => {
   const { disk, world } = newDisk()
   await world.settle(begin(disk))

@@ -1,13 +1,45 @@
-/** A certificate for `localhost` and 127.0.0.1 that signed itself: who names it as a root verifies it. Valid until 2126; made by
+/** Certificates for `localhost` and 127.0.0.1 that signed themselves: who names one as a root verifies it. Valid until 2126; made by
  * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 36500 -subj /CN=localhost
- * -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout localhost-key.pem -out localhost.pem`. */
+ * -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout localhost-key.pem -out localhost.pem`, and `renewed` with another name.
+ * One for the first key ended in 2026: `openssl x509 -req -days -1 -signkey localhost-key.pem`, of a request in the name of `expired`. */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
+import { rawClient } from './raw-client.js'
 
-export const certPath: string = fileURLToPath(new URL('./localhost.pem', import.meta.url))
-export const keyPath: string = fileURLToPath(new URL('./localhost-key.pem', import.meta.url))
+const pathOf = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url))
+
+export const certPath: string = pathOf('localhost.pem')
+export const keyPath: string = pathOf('localhost-key.pem')
+export const renewedCertPath: string = pathOf('renewed.pem')
+export const renewedKeyPath: string = pathOf('renewed-key.pem')
+export const expiredCertPath: string = pathOf('expired.pem')
 
 export const certificate: { readonly cert: string; readonly key: string } = {
   cert: readFileSync(certPath, 'utf8'),
   key: readFileSync(keyPath, 'utf8'),
+}
+
+export const renewed: typeof certificate = {
+  cert: readFileSync(renewedCertPath, 'utf8'),
+  key: readFileSync(renewedKeyPath, 'utf8'),
+}
+
+/** The name in the certificate that a new client is shown: behind STARTTLS, or at once. */
+export async function shownName(port: number, implicitTls: boolean): Promise<string> {
+  const client = await rawClient(port)
+  try {
+    if (!implicitTls) {
+      await client.reply()
+      await client.say('EHLO client.example')
+      await client.say('STARTTLS')
+    }
+    client.socket.removeAllListeners('data')
+    const secure = connect({ socket: client.socket, rejectUnauthorized: false })
+    await once(secure, 'secureConnect')
+    return String(secure.getPeerCertificate().subject.CN)
+  } finally {
+    client.destroy()
+  }
 }

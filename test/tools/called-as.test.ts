@@ -15,5 +15,9 @@ test.each([
   ['/usr/sbin/sendmail', ['--', '--queue'], ['sendmail', ...queue, '--', '--queue']],
   [undefined, ['help'], ['help']],
 ])('%s called with %j means %j', (path, words, meant) => {
-  expect(wordsOf(path, words)).toEqual(meant)
+  expect(wordsOf(path, words, '')).toEqual(meant)
+})
+
+test('a queue of the environment goes before that of the machine', () => {
+  expect(wordsOf('/usr/sbin/sendmail', ['-t'], '/srv/queue')).toEqual(['sendmail', '-t'])
 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openQueue } from '../../src/index.js'
+import { fixedRetry, openQueue, type Outcome } from '../../src/index.js'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { numberedMail } from '../end-to-end/mail.js'
 import { openSink, type Sink } from '../end-to-end/sink.js'
@@ -434,4 +434,38 @@ test('a verb that meets damage names the way out, when the queue does not open a
   expect(exitCode).toBe(1)
   expect(stderr).toMatch(/^waybill delete: LOG_CORRUPT: .*\n/m)
   expect(stderr.endsWith(wayOut)).toBe(true)
+})
+
+/** One message that is being attempted again when its life ends, and whose envelope in the lane rots then. */
+async function rottenAtWork(): Promise<void> {
+  const retry = fixedRetry([100, 3_600_000])
+  const outcomes: (Outcome | Promise<Outcome>)[] = [
+    { kind: 'deferred', status: '4.2.2', reason: 'full' },
+    new Promise(() => {}),
+  ]
+  const deliver = async (): Promise<Outcome> => outcomes.shift()!
+  const options = { retry, transports: { x: { deliver } }, route: () => ({ transport: 'x', nexthop: 'x' }) }
+  const own = await openQueue(queue(), options)
+  await own.submit(numberedMail(1, 1, ['a']))
+  await expect.poll(() => outcomes.length, { timeout: 10_000 }).toBe(0)
+  // Durable is what was done before a verb.
+  await own.release({ all: true })
+  own.crash()
+  await damage('lanes/2/envelopes/000000000000.log', 4160)
+}
+
+test('a message that no verb reaches is told of by mailq, and by the verb that means every message', async () => {
+  await rottenAtWork()
+  const listed = await waybill('mailq')
+  expect(listed).toMatchObject({
+    exitCode: 1,
+    stdout: 'Mail queue is empty, but for what is damaged\n',
+  })
+  expect(listed.stderr).toMatch(/^damage: lane 2 envelopes, .*; lost: a message that was being worked on\n/)
+  const { exitCode, stdout, stderr } = await waybill('delete', ['--all'])
+  expect(exitCode).toBe(1)
+  expect(stdout).toBe('0 messages deleted (0 recipients)\n')
+  expect(stderr).toMatch(
+    /^waybill delete: 1 message could not be read\nwaybill: `waybill log verify .*`waybill log rescue /m,
+  )
 })

@@ -36,7 +36,7 @@ test('who has no line goes as without the table', () => {
 })
 
 test('transports are those that are named, without the usual one', () => {
-  expect(table.transports).toEqual(['ops', 'slow'])
+  expect([...table.transports.keys()]).toEqual(['ops', 'slow'])
 })
 
 test.each([

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile, readFile, symlink } from
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openQueue, WaybillError, type ErrorCode, type ListedMessage } from '../../src/index.js'
 import { sysexitOfError, sysexitOfResult } from '../../tools/commands/sysexits.js'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
@@ -24,7 +24,7 @@ afterEach(async () => {
 const isRoot = process.getuid?.() === 0
 const queue = (): string => join(directory, 'queue')
 const sendmail = (args: readonly string[], input: string): Promise<Ended> =>
-  runWaybill(['sendmail', '--queue', queue(), ...args], { directory, input })
+  runWaybill(['sendmail', '--create', '--queue', queue(), ...args], { directory, input })
 
 interface Lying extends Pick<ListedMessage, 'sender' | 'recipients'> {
   readonly data: string
@@ -90,6 +90,65 @@ test.each<[string, string[], string, Partial<Lying>]>([
     { sender: 'dev@example.org', recipients: ['list@example.net', 'peer@example.net'] },
   ],
   [
+    'PHP whose sendmail_path has a sender, and mail() another one',
+    ['-t', '-i', '-f', 'usual@example.org', '-fwww@example.org'],
+    'To: one@example.net\nSubject: x\n\nbody\n',
+    { sender: 'www@example.org', recipients: ['one@example.net'] },
+  ],
+  [
+    'mutt',
+    [
+      '-oem',
+      '-oi',
+      '-f',
+      'me@example.org',
+      '-N',
+      'failure',
+      '-R',
+      'hdrs',
+      '-B8BITMIME',
+      '--',
+      'a@example.net',
+    ],
+    text,
+    { sender: 'me@example.org', recipients: ['a@example.net'] },
+  ],
+  ['anacron', ['-FAnacron', '-odi', 'root@example.net'], text, { recipients: ['root@example.net'] }],
+  [
+    'Perl and logwatch',
+    ['-t', '-oi', '-oem'],
+    'To: root@example.net\nSubject: Logwatch\n\nbody\n',
+    { recipients: ['root@example.net'] },
+  ],
+  [
+    'fetchmail',
+    ['-i', '-oem', '-f', '<>', 'a@example.net'],
+    text,
+    { sender: '', recipients: ['a@example.net'] },
+  ],
+  [
+    'who sets what is not here: -C, -O, -X, -A, -p, -h, -L, -V, -c and -x',
+    [
+      '-C',
+      'x.cf',
+      '-O',
+      'A=b',
+      '-X',
+      'log',
+      '-Am',
+      '-psmtp',
+      '-h5',
+      '-L',
+      'tag',
+      '-Vid',
+      '-c',
+      '-x',
+      'a@example.net',
+    ],
+    text,
+    { recipients: ['a@example.net'] },
+  ],
+  [
     'mailx, with -r',
     ['-oi', '-r', 'me@example.org', '--', 'a@example.net'],
     text,
@@ -149,7 +208,16 @@ test('a link with the name of sendmail or mailq is that command', async () => {
     const words = [link, '--queue', queue(), ...args]
     return runProgram(process.execPath, words, { directory, input: text })
   }
-  const sent = await linked('sendmail', '-v', '-f', 'root', '--origin', 'o.example', 'a@example.net')
+  const sent = await linked(
+    'sendmail',
+    '--create',
+    '-v',
+    '-f',
+    'root',
+    '--origin',
+    'o.example',
+    'a@example.net',
+  )
   expect(sent).toMatchObject({ exitCode: 0, stdout: '' })
   expect(sent.stderr).toMatch(/^waybill sendmail: .* lies in /)
   expect((await linked('mailq')).stdout).toContain('root@o.example')
@@ -167,6 +235,7 @@ test.skipIf(!isRoot)('a user without a name is asked for a sender', async () => 
         process.execPath,
         waybillPath,
         'sendmail',
+        '--create',
         '--queue',
         queue(),
         ...args,
@@ -185,7 +254,7 @@ test('-v tells where the message lies, or who took it', async () => {
   const told = await sendmail(['-v', 'a@example.net'], text)
   expect(told).toMatchObject({ exitCode: 0, stdout: '' })
   expect(told.stderr).toMatch(
-    /^waybill sendmail: [0-9A-Z]{16} lies in .* for 1 recipients, until a relay starts\n$/,
+    /^waybill sendmail: [0-9A-Z]{16} lies in .* for 1 recipient, until a relay starts\n$/,
   )
   relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
   await relay.start()
@@ -306,9 +375,8 @@ test('-bs to a server that is not there is to be tried again', async () => {
 
 test.each<[string, string[], number]>([
   ['an unknown option', ['-Z'], 64],
-  ['a mode that there is not', ['-bp', 'a@example.net'], 64],
+  ['a mode that there is not', ['-bd', 'a@example.net'], 64],
   ['an origin that is no domain', ['--origin', 'a b', 'c@example.net'], 64],
-  ['-f twice', ['-f', 'a@b', '-f', 'c@d', 'e@example.net'], 64],
   ['-f and -r', ['-f', 'a@b', '-r', 'c@d', 'e@example.net'], 64],
   ['no recipient', ['-i'], 64],
   ['no recipient in the header', ['-t'], 64],
@@ -320,13 +388,85 @@ test.each<[string, string[], number]>([
   expect(ended.stderr).toMatch(/^waybill sendmail: /)
 })
 
+test('where there is no queue none is made, unless it is said: a mistyped directory is one that no relay reads', async () => {
+  const mistyped = join(directory, 'quue')
+  const missing = await runWaybill(['sendmail', '--queue', mistyped, 'a@example.net'], {
+    directory,
+    input: text,
+  })
+  expect(missing).toMatchObject({ exitCode: 78, stdout: '' })
+  expect(missing.stderr).toContain(
+    `no queue at ${mistyped}: there is none; \`waybill serve\` makes one, --create`,
+  )
+  expect(await readdir(directory)).toEqual([])
+  await writeFile(join(directory, 'file'), '')
+  expect(await sendmail(['a@example.net'], text)).toMatchObject({ exitCode: 0 })
+  const below = ['sendmail', '--queue', join(directory, 'file', 'queue'), 'a@example.net']
+  expect(await runWaybill(below, { directory, input: text })).toMatchObject({ exitCode: 78 })
+  const again = await runWaybill(['sendmail', '--queue', queue(), 'a@example.net'], {
+    directory,
+    input: text,
+  })
+  expect(again).toMatchObject({ exitCode: 0 })
+})
+
+test('the queue of the environment is that of who names none, of sendmail and of every verb', async () => {
+  expect(await sendmail(['a@example.net'], text)).toMatchObject({ exitCode: 0 })
+  const environment = { WAYBILL_QUEUE: queue() }
+  const waybill = (...args: string[]): Promise<Ended> =>
+    runWaybill(args, { directory, input: text, environment })
+  expect(await waybill('sendmail', 'b@example.net')).toMatchObject({ exitCode: 0 })
+  expect((await waybill('mailq')).stdout).toMatch(/in 2 Requests\.\n$/)
+  expect((await waybill('hold', '--all')).stdout).toBe('2 messages held (2 recipients)\n')
+  expect(await waybill('mailq', '--queue', 'other')).toMatchObject({ exitCode: 3 })
+  const empty = await runWaybill(['mailq'], { directory, environment: { WAYBILL_QUEUE: '' } })
+  expect(empty.stderr).toBe(
+    'waybill: no queue at ./var/queue: there is none; --queue DIR or WAYBILL_QUEUE names another\n',
+  )
+})
+
+test('-bp lists the queue as mailq does, -bi is fine, and -q attempts what is deferred', async () => {
+  const sink = await openSink()
+  onTestFinished(() => sink.close())
+  relay = new RelayProcess(['--queue', queue(), '--relay', `${sink.host}:${sink.port}`, '--retry', '1h'])
+  await relay.start()
+  for (const recipient of [
+    'defer1-1@one.test',
+    'defer1-2@two.test',
+    'defer1-3@two.test',
+    'defer1-4@four.test',
+  ])
+    expect(await sendmail([recipient], text)).toMatchObject({ exitCode: 0 })
+  const waiting = async (): Promise<string[]> =>
+    [...(await sendmail(['-bp'], '')).stdout.matchAll(/^ +(\S+@\S+)\n/gm)]
+      .map(([, address]) => address!)
+      .sort()
+  const becomes = async (...left: string[]): Promise<void> => {
+    await expect.poll(waiting, { timeout: 20_000 }).toEqual(left)
+  }
+  const isDeferred = async (): Promise<number> =>
+    (await sendmail(['-bp'], '')).stdout.split('\n').filter((line) => /^[0-9A-Z]{16} /.test(line)).length
+  await expect.poll(isDeferred, { timeout: 20_000 }).toBe(4)
+  expect(await sendmail(['-bi'], '')).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  expect(await sendmail(['-qRtwo.test'], '')).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  await becomes('defer1-1@one.test', 'defer1-4@four.test')
+  const [id] = /^[0-9A-Z]{16}/m.exec((await sendmail(['-bp'], '')).stdout)!
+  expect(await sendmail([`-qI${id}`, '-v'], '')).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining(id),
+  })
+  await expect.poll(waiting, { timeout: 20_000 }).toHaveLength(1)
+  expect(await sendmail(['-q'], '')).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  await becomes()
+})
+
 test('a directory that is no queue is a matter of configuration', async () => {
   const foreign = join(directory, 'foreign')
   await mkdir(foreign)
   await writeFile(join(foreign, 'letter.txt'), '')
   expect(await runWaybill(['sendmail', '--queue', foreign, 'a@example.net'], { directory })).toMatchObject({
     exitCode: 78,
-    stderr: expect.stringContaining('NOT_A_QUEUE') as string,
+    stderr: expect.stringContaining(`no queue at ${foreign}`) as string,
   })
 })
 

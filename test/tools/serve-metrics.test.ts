@@ -1,9 +1,10 @@
 /** The numbers of a relay, from a process of its own. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { RelayProcess } from '../end-to-end/relay-process.js'
+import { certPath, expiredCertPath, keyPath } from '../relay/certificate.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
 import { runWaybill } from './command-process.js'
 
@@ -44,6 +45,24 @@ test.each(['yes', 'no'])(
     expect((await fetch(new URL('/healthz', address))).status).toBe(200)
   },
 )
+
+test('a relay with a certificate tells when it expires, and what a reload has taken up', async () => {
+  const directory = await temporary()
+  const files = { '--tls-cert': join(directory, 'cert.pem'), '--tls-key': join(directory, 'key.pem') }
+  await copyFile(certPath, files['--tls-cert'])
+  await copyFile(keyPath, files['--tls-key'])
+  const relay = await served(directory, '--metrics', '0', ...Object.entries(files).flat())
+  const expiry = async (): Promise<number> => {
+    const text = await (await fetch(addressIn(relay)!)).text()
+    return Number(/^waybill_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text)?.[1])
+  }
+  expect(await expiry()).toBe(Date.parse('2126-10-28T15:41:17Z') / 1000)
+  await copyFile(expiredCertPath, files['--tls-cert'])
+  expect(await runWaybill(['reload', '--queue', join(directory, 'queue')], { directory })).toMatchObject({
+    exitCode: 0,
+  })
+  expect(await expiry()).toBe(Date.parse('2026-11-21T23:59:34Z') / 1000)
+})
 
 test('without --metrics no port is opened for it', async () => {
   const relay = await served(await temporary())

@@ -168,6 +168,11 @@ test.each<[string, (secret: (text: string) => Promise<string>) => Promise<string
     /no certificate and its key/,
   ],
   [
+    'an empty key',
+    async (secret) => ['--tls-cert', certPath, '--tls-key', await secret('')],
+    /no certificate and its key: .*secret is empty/,
+  ],
+  [
     'no relay',
     async (secret) => ['--relay-auth', await secret('me:x')],
     /--relay-auth is for a server that --relay names/,

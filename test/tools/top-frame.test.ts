@@ -126,6 +126,7 @@ test.each<[string, Partial<Sample['statistics']>, RegExp]>([
     { journal: { ...idle.journal, diskFull: true } },
     /^no room on the disk: new mail is refused$/m,
   ],
+  ['a message that cannot be read', { damagedCount: 1 }, /^damage: 1 message cannot be read; `waybill log/m],
   [
     'a lane that stands still',
     { lanes: [{ ...idle.lanes[0]!, damage: 'LOG_CORRUPT\x07' }] },
@@ -165,6 +166,7 @@ test('a frame for programs has numbers, and null for what is not known', () => {
     delivered_rate: 2000.5,
     sync_mean_ms: 0.6,
     active: 1234,
+    damaged: 0,
     lanes: [
       { queue_name: 'incoming', lane: 0, interval_ms: 0, messages: 0 },
       { queue_name: 'hold', lane: 1, interval_ms: null, messages: 3 },

@@ -83,8 +83,14 @@ test.each([
   [['sendmail', '--fast'], 64, /Unknown option/],
   [['sendmail', '--queue', 'a', '--smtp', 'b:25'], 64, /not both/],
   [['sendmail', '--queue', 'queue'], 64, /no recipients/],
-  [['sendmail', 'a@example.net'], 78, /no queue at .\/var\/queue/],
-  [['sendmail', '--queue', 'queue', 'two@at@signs'], 65, /ADDRESS_INVALID/],
+  [['sendmail', 'a@example.net'], 78, /no queue at .\/var\/queue: .*WAYBILL_QUEUE names another/],
+  [['sendmail', '-bs', '--queue', 'queu'], 78, /no queue at queu: there is none; /],
+  [['sendmail', '-bp', '--queue', 'queu'], 78, /no queue at queu: there is none$/m],
+  [['sendmail', '-q', '--queue', 'queu'], 78, /no queue at queu: there is none$/m],
+  [['sendmail', '-q15m', '--queue', 'queu'], 64, /the daemon is `waybill serve`/],
+  [['sendmail', '-bd', '--queue', 'queu'], 64, /-b wants m or s/],
+  [['sendmail', '-bp', '--smtp', 'a:25'], 64, /not over --smtp/],
+  [['sendmail', '--create', '--queue', 'queue', 'two@at@signs'], 65, /ADDRESS_INVALID/],
   [['sendmail', '--size-limit', '3', '--queue', 'queue', 'a@example.net'], 65, /longer than 3 bytes/],
   [['sendmail', '--smtp', '127.0.0.1:1', 'a@example.net'], 75, /4\.4\.1/],
 ])('waybill %j exits with %d and says why', async (args, exitCode, reason) => {
@@ -101,7 +107,7 @@ test('a wrong option of serve leaves no directory behind', async () => {
 test.each(['help', 'mailq --queue queue --json', 'mailq --help', '--version'])(
   '%s fails when its output does not fit on the disk, and does not when its reader goes away',
   async (args) => {
-    await waybill(['sendmail', '--queue', 'queue', 'a@example.org'], 'x\n')
+    await waybill(['sendmail', '--create', '--queue', 'queue', 'a@example.org'], 'x\n')
     const run = (to: string): Promise<Ended> =>
       runProgram('bash', ['-c', `"${process.execPath}" "${waybillPath}" ${args} ${to}; exit $PIPESTATUS`], {
         directory,
@@ -198,7 +204,7 @@ test('sendmail gives a message to the relay that has the directory open', async 
 test('sendmail leaves messages in a directory that nobody has open, and the relay delivers them later', async () => {
   for (let i = 0; i < 3; i++) {
     const ended = await waybill(
-      ['sendmail', '-t', '--queue', queue()],
+      ['sendmail', '--create', '-t', '--queue', queue()],
       `To: dave${i}@example.net\nBcc: eve${i}@example.net\n\nlater\n`,
     )
     expect(ended).toEqual({ exitCode: 0, stdout: '', stderr: '' })
@@ -213,7 +219,7 @@ test('sendmail leaves messages in a directory that nobody has open, and the rela
 test('two sendmails at once wait for each other', async () => {
   const all = await Promise.all(
     Array.from({ length: 4 }, (_, i) =>
-      waybill(['sendmail', '--queue', queue(), `fay${i}@example.net`], 'x\n'),
+      waybill(['sendmail', '--create', '--queue', queue(), `fay${i}@example.net`], 'x\n'),
     ),
   )
   expect(all.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0])

@@ -1,5 +1,6 @@
 /** What a call means by the name that it was made with: a link named `sendmail` or `mailq` is that command. Pure.
- * Invariant: who calls it so knows neither our options nor a working directory, so it is about the queue of this machine. */
+ * Invariant: who calls it so knows neither our options nor a working directory, so it is about the queue of the environment, or
+ * of this machine. */
 import { basename } from 'node:path'
 
 /** Where the README's unit has it. */
@@ -9,11 +10,18 @@ const linkNames: readonly string[] = ['sendmail', 'mailq']
 const places = /^--(?:queue|smtp)(?:=|$)/
 
 /** @param path as the program was called @param words behind it
+ * @param queueOfEnvironment '' for none: then it is that of this machine
  * @returns a command's name and its arguments */
-export function wordsOf(path: string | undefined, words: readonly string[]): readonly string[] {
+export function wordsOf(
+  path: string | undefined,
+  words: readonly string[],
+  queueOfEnvironment: string,
+): readonly string[] {
   const name = basename(path ?? '')
   if (!linkNames.includes(name)) return words
   const end = words.indexOf('--')
   const isPlaced = words.slice(0, end < 0 ? words.length : end).some((word) => places.test(word))
-  return isPlaced ? [name, ...words] : [name, '--queue', queueOfMachine, ...words]
+  return isPlaced || queueOfEnvironment !== ''
+    ? [name, ...words]
+    : [name, '--queue', queueOfMachine, ...words]
 }

@@ -41,6 +41,7 @@ export const commandGroups: readonly CommandGroup[] = [
       expire: async () => (await import('./expire.js')).expire,
       delete: async () => (await import('./delete.js')).deleteMessages,
       resume: async () => (await import('./resume.js')).resume,
+      reload: async () => (await import('./reload.js')).reload,
     },
   },
   {

@@ -8,6 +8,8 @@ export interface Option {
   readonly short?: string
   /** What stands for its value in the help, `DIR`. */
   readonly value?: string
+  /** Its value stands in the same word, or there is none: `-q`, `-qIID`. */
+  readonly isValueAttached?: true
   /** All values that it may have, for completion. */
   readonly words?: readonly string[]
   readonly many?: boolean
@@ -53,7 +55,12 @@ export function parseArguments(command: Command, args: readonly string[]): Argum
     const type = value === undefined ? 'boolean' : 'string'
     options[name] = { type, multiple: true, ...(short === undefined ? undefined : { short }) }
   }
-  const { values, positionals } = parsed({ args: [...args], options, allowPositionals: true, strict: true })
+  const { values, positionals } = parsed({
+    args: withAttached(command, args),
+    options,
+    allowPositionals: true,
+    strict: true,
+  })
   if (command.operands === undefined && positionals.length > 0)
     throw new UsageError(`what is '${positionals[0] ?? ''}' for?`)
   const given = (name: string): readonly unknown[] => (values[name] as readonly unknown[] | undefined) ?? []
@@ -63,6 +70,16 @@ export function parseArguments(command: Command, args: readonly string[]): Argum
       throw new UsageError(`${flagOf(name)} is given twice`)
   }
   return { one: (name) => all(name).at(-1), all, isSet: (name) => given(name).length > 0, rest: positionals }
+}
+
+/** `-qIID` as `--q=IID`: else a value that is not there would be the next word. */
+function withAttached({ options }: Command, args: readonly string[]): string[] {
+  const flags = Object.keys(options).filter((name) => options[name]!.isValueAttached === true)
+  const end = args.includes('--') ? args.indexOf('--') : args.length
+  return args.map((word, i) => {
+    const flag = i < end ? flags.find((name) => word.startsWith(`-${name}`)) : undefined
+    return flag === undefined ? word : `--${flag}=${word.slice(2)}`
+  })
 }
 
 function parsed(config: ParseArgsConfig): ReturnType<typeof parseArgs> {

@@ -51,10 +51,11 @@ const helpOption: CompletedOption = {
   help: 'tells how it is called',
 }
 
-function optionOf([long, { short, value, words, many, help }]: [
+function optionOf([long, { short, value: given, isValueAttached, words, many, help }]: [
   string,
   Command['options'][string],
 ]): CompletedOption {
+  const value = isValueAttached === true ? undefined : given
   const flags = [...(short === undefined ? [] : [`-${short}`]), ...(long.length === 1 ? [] : [`--${long}`])]
   return {
     flags: flags.length === 0 ? [`-${long}`] : flags,

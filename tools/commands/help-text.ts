@@ -18,10 +18,13 @@ export function overviewOf(groups: readonly LoadedGroup[]): string {
   ].join('\n')
 }
 
-/** `-n, --name VALUE`. */
-export function optionNames(long: string, { short, value }: Command['options'][string]): string {
+/** `-n, --name VALUE`, `-q[WHAT]`. */
+export function optionNames(
+  long: string,
+  { short, value, isValueAttached }: Command['options'][string],
+): string {
   const names = short === undefined || short === long ? flagOf(long) : `-${short}, ${flagOf(long)}`
-  return value === undefined ? names : `${names} ${value}`
+  return value === undefined ? names : isValueAttached === true ? `${names}[${value}]` : `${names} ${value}`
 }
 
 export function helpOf(name: string, command: Command): string {

@@ -1,5 +1,6 @@
 /** What all commands share that look into a queue's directory.
  * Invariant: they only read: no lock, no write, whoever else has the directory open; and none ends with 0 when it met damage. */
+import { nounText } from '../../src/base/count-text.js'
 import { isWaybillError } from '../../src/errors.js'
 import type { Finding, Report } from '../../src/inspect/finding.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
@@ -15,14 +16,14 @@ import {
 import { printable } from './mail-text.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from './output.js'
 import { Progress } from './progress.js'
-import { queueUsual } from './values.js'
+import { namingHint, queueHelp, queuePathOf } from './queue-path.js'
 
 export const exits = { fine: 0, wrong: 1, usage: 2, noQueue: 3 } as const
 
 export const exitNotes = 'Exit codes: 0 fine, 1 something is wrong with the queue, 2 usage, 3 no such queue.'
 
 export const queueOption: Readonly<Record<string, Option>> = {
-  queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
+  queue: { value: 'DIR', help: queueHelp },
 }
 export const jsonOption: Readonly<Record<string, Option>> = {
   json: { help: 'one JSON object a line' },
@@ -51,8 +52,7 @@ export function inspectCommand(
   { positionalQueue = false, ...command }: Omit<Command, 'run'> & { readonly positionalQueue?: boolean },
   inspect: (inspected: Inspected) => Promise<number>,
 ): InspectCommand {
-  const pathOf = (args: Arguments): string =>
-    positionalQueue ? onlyOf(args) : (args.one('queue') ?? queueUsual)
+  const pathOf = (args: Arguments): string => (positionalQueue ? onlyOf(args) : queuePathOf(args))
   const runIn = (args: Arguments, surroundings: Surroundings): Promise<number> =>
     run(pathOf(args), args, surroundings, inspect)
   return {
@@ -103,7 +103,7 @@ async function run(
 }
 
 function noQueue(path: string, reason: string, { complain }: Surroundings): number {
-  complain(`waybill: no queue at ${path}: ${reason}\n`)
+  complain(`waybill: no queue at ${path}: ${reason}${namingHint(path)}\n`)
   return exits.noQueue
 }
 
@@ -126,5 +126,7 @@ export function sentenceOf({ log, segment, offsetBytes, bytes, reason, lost }: F
     ...(segment === undefined ? [] : [`segment ${segment}`]),
     ...(offsetBytes === undefined ? [] : [`offset ${offsetBytes}`]),
   ].join(', ')
-  return printable(`${where}: ${reason}${bytes > 0 ? ` (${bytes} bytes)` : ''}; lost: ${lost}`)
+  return printable(
+    `${where}: ${reason}${bytes > 0 ? ` (${bytes} ${nounText(bytes, 'byte')})` : ''}; lost: ${lost}`,
+  )
 }

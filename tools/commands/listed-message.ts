@@ -3,10 +3,6 @@ import type { ListedMessage } from '../../src/index.js'
 import { queueNameOf } from '../../src/lane/queue-name.js'
 import { printable, reasonOf, senderText, shortTime } from './mail-text.js'
 
-/** `1 message`, `1 234 messages`. */
-export const countText = (count: number, noun: string): string =>
-  `${String(count).replace(/\B(?=(\d{3})+$)/g, ' ')} ${noun}${count === 1 ? '' : 's'}`
-
 export function listedText(message: ListedMessage): string {
   const { id, where, acceptedAt, dataBytes, sender, recipients, recipientCount } = message
   const more = recipientCount - 1

@@ -1,4 +1,5 @@
 /** `waybill log at POSITION`: the queue as it was when the journal ended there. */
+import { countText } from '../../src/base/count-text.js'
 import { position } from '../../src/base/position.js'
 import type { Finding } from '../../src/inspect/finding.js'
 import { Messages } from '../../src/inspect/messages.js'
@@ -64,10 +65,13 @@ async function show(inspected: Inspected): Promise<number> {
       if (message.active !== undefined) activeCount++
       if (out.isFull) await out.flush()
     }
-  if (!args.isSet('json')) out.line(`\n-- ${count} messages at position ${text}.`)
+  if (!args.isSet('json')) out.line(`\n-- ${countText(count, 'message')} at position ${text}.`)
   await out.flush()
   complainOf(inspected)
   const left = past.snapshot.working.length - activeCount + goneCount
-  if (left > 0) surroundings.complain(`waybill log at: ${left} messages or stretches of then are recycled\n`)
+  if (left > 0)
+    surroundings.complain(
+      `waybill log at: ${countText(left, 'message or stretch', 'messages or stretches')} of then recycled since\n`,
+    )
   return exits.fine
 }

@@ -4,6 +4,7 @@
  * is saved twice, and what was on hold stays there. */
 import { resolve } from 'node:path'
 import { assert } from '../../src/base/assert.js'
+import { countText, nounText } from '../../src/base/count-text.js'
 import { isWaybillError, openQueue, type Queue, type WaybillError } from '../../src/index.js'
 import { copiesIn } from '../../src/inspect/copies.js'
 import { findingOf, isDamage } from '../../src/inspect/finding.js'
@@ -122,7 +123,9 @@ async function rescue(inspected: Inspected): Promise<number> {
     for (const finding of findings) out.line(`damage: ${sentenceOf(finding)}`)
     for (const line of lost.slice(0, lostShownMax)) out.line(`not saved: ${printable(line)}`)
     if (lost.length > lostShownMax) out.line(`not saved: ${lost.length - lostShownMax} more`)
-    out.line(`${saved} messages with ${recipients} recipients saved from ${path} into ${to}`)
+    out.line(
+      `${countText(saved, 'message')} with ${countText(recipients, 'recipient')} saved from ${path} into ${to}`,
+    )
     if (uncertain > 0)
       out.line(`${uncertain} of them may have been delivered before: the record that would say so is damaged`)
     if (outcomesLost)
@@ -131,7 +134,7 @@ async function rescue(inspected: Inspected): Promise<number> {
       )
     if (cutBytes > 0)
       out.line(
-        `torn tail: ${cutBytes} bytes of a batch that was never settled are left out; normal after a crash`,
+        `torn tail: ${cutBytes} ${nounText(cutBytes, 'byte')} of a batch that was never settled, left out; normal after a crash`,
       )
   }
   return lost.length > 0 ? exits.wrong : exits.fine

@@ -1,4 +1,5 @@
 /** `waybill log verify`: is what lies on disk what was written? */
+import { countText, nounText } from '../../src/base/count-text.js'
 import { verify } from '../../src/inspect/verify.js'
 import {
   exits,
@@ -49,21 +50,21 @@ async function show(inspected: Inspected): Promise<number> {
     const red = surroundings.isTerminal ? ['\x1b[31m', '\x1b[0m'] : ['', '']
     for (const finding of findings) out.line(`${red[0]}damage: ${sentenceOf(finding)}${red[1]}`)
     out.line(
-      `journal: ${batchCount} batches with ${recordCount} records, to position ${snapshot.end}${lastBatchBytes > 0 ? `, the last one of ${lastBatchBytes} bytes` : ''}`,
+      `journal: ${countText(batchCount, 'batch', 'batches')} with ${countText(recordCount, 'record')}, to position ${snapshot.end}${lastBatchBytes > 0 ? `, the last one of ${lastBatchBytes} ${nounText(lastBatchBytes, 'byte')}` : ''}`,
     )
     if (cutBytes > 0)
       out.line(
-        `torn tail: ${cutBytes} bytes behind it, of a batch that was never settled; normal after a crash`,
+        `torn tail: ${cutBytes} ${nounText(cutBytes, 'byte')} behind it, of a batch that was never settled; normal after a crash`,
       )
     out.line(
-      `messages: ${messageCount}, with ${bytesText(dataBytes)} of data${idsCompared ? '' : '; too many to compare their ids'}`,
+      `${countText(messageCount, 'message')} with ${bytesText(dataBytes)} of data${idsCompared ? '' : '; too many to compare their ids'}`,
     )
     if (leftoverCount > 0)
-      out.line(`spool: ${leftoverCount} files of no message; the next start removes them`)
+      out.line(`spool: ${countText(leftoverCount, 'file')} of no message, removed by the next start`)
     out.line(
       sound
         ? 'sound'
-        : `${red[0]}${findings.length} damages${red[1]}; \`waybill log rescue\` saves what still verifies`,
+        : `${red[0]}${countText(findings.length, 'damage')}${red[1]}; \`waybill log rescue\` saves what still verifies`,
     )
   }
   return exits.fine

@@ -1,5 +1,6 @@
 /** Messages and times as text. Pure, but for the time zone.
  * Invariant: what comes from a message or a remote site cannot move the cursor or end a line. */
+import { countText } from '../../src/base/count-text.js'
 import type { OutcomeNote } from '../../src/record/outcome-note.js'
 
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
@@ -41,7 +42,7 @@ const clock = (date: Date): string =>
 /** `1.5 MiB`, `17 bytes`. */
 export function bytesText(bytes: number): string {
   const units = ['KiB', 'MiB', 'GiB', 'TiB']
-  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
+  if (bytes < 1024) return countText(bytes, 'byte')
   let value = bytes
   let unit = ''
   for (const next of units) {

@@ -1,4 +1,5 @@
 /** `waybill mailq`: who is in the queue, as Postfix's mailq shows it. */
+import { nounText } from '../../src/base/count-text.js'
 import { Messages } from '../../src/inspect/messages.js'
 import { matchesEnvelope, matchesRecipients, type QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
@@ -68,8 +69,8 @@ async function list(inspected: Inspected): Promise<number> {
   if (!json)
     out.line(
       count === 0
-        ? 'Mail queue is empty'
-        : `\n-- ${Math.floor(bytes / 1024)} Kbytes in ${count} Request${count === 1 ? '' : 's'}.`,
+        ? `Mail queue is empty${inspected.findings.length === 0 ? '' : ', but for what is damaged'}`
+        : `\n-- ${Math.floor(bytes / 1024)} Kbytes in ${count} ${nounText(count, 'Request')}.`,
     )
   progress.end()
   await out.flush()

@@ -3,6 +3,7 @@
 import type { LoadedGroup, NamedCommand } from './catalogue.js'
 import type { Command } from './command.js'
 import { optionNames } from './help-text.js'
+import { queueVariable } from './queue-path.js'
 
 export function manPageOf(groups: readonly LoadedGroup[], version: string): string {
   return [
@@ -24,10 +25,14 @@ export function manPageOf(groups: readonly LoadedGroup[], version: string): stri
       `.SH "${escaped(title).toUpperCase()}"`,
       ...commands.flatMap(sectionOf),
     ]),
+    '.SH ENVIRONMENT',
+    '.TP',
+    `.B ${queueVariable}`,
+    ...paragraph('The queue that a command is about when it names none with `--queue`.'),
     '.SH FILES',
     '.TP',
     '.I ./var/queue',
-    'The queue, when no other is named.',
+    'The queue, when neither the command nor the environment names one.',
     '.TP',
     '.I ./var/queue/control',
     'The socket by which commands reach the relay that has the queue open. For its owner alone.',
@@ -52,13 +57,15 @@ function sectionOf({ name, command }: NamedCommand): string[] {
 }
 
 function optionOf(long: string, option: Command['options'][string]): string[] {
-  const { value, ...named } = option
+  const { value, isValueAttached, ...named } = option
   const names = optionNames(long, named)
   const head = names
     .split(', ')
     .map((name) => `\\fB${escaped(name)}\\fR`)
     .join(', ')
-  return ['.TP', value === undefined ? head : `${head} ${italic(value)}`, ...paragraph(option.help)]
+  const behind =
+    value === undefined ? '' : isValueAttached === true ? `[${italic(value)}]` : ` ${italic(value)}`
+  return ['.TP', `${head}${behind}`, ...paragraph(option.help)]
 }
 
 const italic = (text: string): string => `\\fI${escaped(text)}\\fR`

@@ -6,7 +6,7 @@ import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { lineOf, wayOutOf, type Arguments, type Command } from './command.js'
 import { exits, queueOption } from './inspection.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from './output.js'
-import { queueUsual } from './values.js'
+import { namingHint, queuePathOf } from './queue-path.js'
 
 export const operatingExitNotes =
   'Exit codes: 0 fine, 1 something could not be done, 2 usage, 3 no such queue.'
@@ -52,14 +52,14 @@ async function run<T>(
   checked: T,
   operate: (operating: Operating, checked: T) => Promise<number>,
 ): Promise<number> {
-  const path = args.one('queue') ?? queueUsual
+  const path = queuePathOf(args)
   const out = new Output(surroundings)
   const complain = (text: string): void => surroundings.complain(`waybill ${name}: ${text}\n`)
   let exitCode: number = exits.fine
   try {
     const missing = await whyNoQueue(path, surroundings)
     if (missing !== undefined) {
-      complain(`no queue at ${path}: ${missing}`)
+      complain(`no queue at ${path}: ${missing}${namingHint(path)}`)
       return exits.noQueue
     }
     exitCode = await operate({ path, args, out, surroundings, complain }, checked)

@@ -1,8 +1,8 @@
 /** `waybill resume`: a destination that was given up on for a while is tried again now. Only the relay can. */
+import { countText } from '../../src/base/count-text.js'
 import type { DestinationSnapshot } from '../../src/index.js'
 import { UsageError, type Arguments } from './command.js'
 import { exits, jsonOption } from './inspection.js'
-import { countText } from './listed-message.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating.js'
 
 interface Wanted {

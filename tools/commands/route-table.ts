@@ -2,12 +2,14 @@
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
 import { domainOf, isMailAddress } from '../../src/base/mail-address.js'
 import { WaybillError, type Route } from '../../src/index.js'
+import type { Place } from '../../src/errors.js'
 import { asciiName, isHostName, readDestination } from '../../src/relay/mail-destination.js'
 import { tableLines } from '../../src/relay/table-lines.js'
 
 export interface RouteTable {
-  /** Names of transports, without the usual one. */
-  readonly transports: readonly string[]
+  /** Names of transports, without the usual one, and where each stands first. */
+  readonly transports: ReadonlyMap<string, Place>
+  readonly lineCount: number
   /** Of what it returns '' is as without the table. */
   find(recipient: string): Route | undefined
 }
@@ -23,13 +25,14 @@ const foreign: ReadonlySet<string> = new Set(
   'bsmtp discard error ifmail lmtp local maildrop mailman retry uucp virtual'.split(' '),
 )
 
-export const noRoutes: RouteTable = { transports: [], find: () => undefined }
+export const noRoutes: RouteTable = { transports: new Map(), lineCount: 0, find: () => undefined }
 
 /** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`; capitals are the same.
  * @param findsMailHosts of a nexthop that is a domain; otherwise it has to be a server
  * @throws WaybillError OPTION_INVALID with path and line */
 export function routesIn(text: string, path: string, findsMailHosts: boolean): RouteTable {
   const lines = new Map<string, Route>()
+  const transports = new Map<string, Place>()
   for (const { text: line, place } of tableLines(text, 'routes', path)) {
     const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
     const [, pattern = '', transport = '', nexthop = ''] =
@@ -45,11 +48,10 @@ export function routesIn(text: string, path: string, findsMailHosts: boolean): R
     const refusal = nexthop === '' ? undefined : nexthopRefusal(nexthop, findsMailHosts)
     if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
     lines.set(key, { transport, nexthop })
+    if (transport !== '' && transport !== transportUsual && !transports.has(transport))
+      transports.set(transport, place)
   }
-  const names = new Set(Array.from(lines.values(), ({ transport }) => transport))
-  names.delete('')
-  names.delete(transportUsual)
-  return { transports: [...names], find: (recipient) => found(lines, recipient) }
+  return { transports, lineCount: lines.size, find: (recipient) => found(lines, recipient) }
 }
 
 function keyOf(pattern: string): string | undefined {

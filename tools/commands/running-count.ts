@@ -1,6 +1,6 @@
 /** How far a verb has come, on a terminal. Silent when standard error is none. */
 import type { VerbResult } from '../../src/admin/tally.js'
-import { countText } from './listed-message.js'
+import { countText } from '../../src/base/count-text.js'
 import type { Surroundings } from './output.js'
 
 const updateMs = 100

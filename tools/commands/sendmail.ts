@@ -4,14 +4,18 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { hostname as machineName, userInfo } from 'node:os'
+import { countText } from '../../src/base/count-text.js'
 import { isMailAddress } from '../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../src/index.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from './command.js'
 import { messageOf, recipientsOf, unixLines } from './message-text.js'
+import { namingHint, queueHelp, queuePathOf, queueVariable } from './queue-path.js'
 import { sessionAt, sessionWith } from './stdio-session.js'
-import { directoryOf, isUnreachable, overSmtp, withQueue, type Mail } from './submitting.js'
+import { isUnreachable, mayBeQueue, overSmtp, withQueue, type Mail } from './submitting.js'
 import { sysexitOfError, sysexitOfResult, sysexits } from './sysexits.js'
-import { formatEndpoint, parseBytes, parseEndpoint, parseWord, queueUsual, type Endpoint } from './values.js'
+import { formatEndpoint, parseBytes, parseEndpoint, parseWord, type Endpoint } from './values.js'
+
+const modes = ['m', 's', 'p', 'i'] as const
 
 /** What others who call a sendmail pass, and what makes no difference here. */
 const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
@@ -19,6 +23,11 @@ const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
     ['B', 'TYPE', 'ignored: bytes are kept as they are'],
     ['N', 'WHEN', 'ignored'],
     ['R', 'WHAT', 'ignored'],
+    ['A', 'MODE', 'ignored'],
+    ['C', 'FILE', 'ignored'],
+    ['O', 'OPTION', 'ignored'],
+    ['X', 'FILE', 'ignored'],
+    ['p', 'PROTOCOL', 'ignored'],
     ['V', 'ID', 'ignored'],
     ['e', 'MODE', 'ignored: errors are told by the exit code'],
     ['h', 'HOPS', 'ignored'],
@@ -26,6 +35,8 @@ const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
     ['n', undefined, 'ignored: there are no aliases'],
     ['m', undefined, 'ignored'],
     ['U', undefined, 'ignored'],
+    ['c', undefined, 'ignored'],
+    ['x', undefined, 'ignored'],
     ['G', undefined, 'ignored'],
   ].map(([name, value, help]) => [
     name,
@@ -35,40 +46,54 @@ const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
 
 export const sendmail: Command = {
   summary: 'submits a message from standard input',
-  synopsis: '[-f SENDER] [-F NAME] [-t] [-i] [-v] [-bs] [--queue DIR | --smtp HOST:PORT] [RECIPIENT …]',
+  synopsis:
+    '[-f SENDER] [-F NAME] [-t] [-i] [-v] [-bs | -bp | -q] [--queue DIR | --smtp HOST:PORT] [RECIPIENT …]',
   operands: true,
   options: {
-    f: { short: 'f', value: 'SENDER', help: 'envelope sender; `<>` is the null sender (you)' },
-    F: { short: 'F', value: 'NAME', help: 'your name, for a message without a From field' },
+    f: {
+      short: 'f',
+      value: 'SENDER',
+      many: true,
+      help: 'envelope sender; `<>` is the null sender; the last one counts (you)',
+    },
+    F: { short: 'F', value: 'NAME', many: true, help: 'your name, for a message without a From field' },
     t: { short: 't', help: 'send to the addresses of To, Cc and Bcc as well; Bcc is removed' },
     i: { short: 'i', help: 'a line with a single dot does not end the message (also -oi)' },
     origin: {
       value: 'DOMAIN',
       help: "where addresses are that have no domain, of the header too\n(what /etc/mailname says, or the machine's name)",
     },
-    queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
+    queue: { value: 'DIR', help: queueHelp },
+    create: { help: 'make the queue where there is none, which is an error without it' },
     smtp: { value: 'HOST:PORT', help: 'submit to this server instead' },
     'size-limit': { value: 'BYTES', help: 'largest message (50M)' },
     b: {
       short: 'b',
       value: 'MODE',
-      words: ['m', 's'],
-      help: '-bm, what it does unless told; -bs speaks SMTP on standard input and output',
+      words: modes,
+      help: '-bm, what it does unless told; -bs speaks SMTP on standard input and output; -bp lists the queue, as mailq;\n-bi does nothing: there are no aliases',
+    },
+    q: {
+      short: 'q',
+      value: 'WHAT',
+      isValueAttached: true,
+      help: 'attempt deferred mail now, as `waybill flush` does: all of it, or one message (-qIID), or what goes to a domain\n(-qRDOMAIN)',
     },
     v: { short: 'v', help: 'tell on standard error what became of the message' },
-    r: { short: 'r', value: 'SENDER', help: 'the same as -f' },
+    r: { short: 'r', value: 'SENDER', many: true, help: 'the same as -f' },
     o: { short: 'o', value: 'OPTION', many: true, help: 'ignored, but for -oi' },
     ...ignoredOptions,
   },
   notes:
-    'Exit codes are those of sysexits.h: 0 durable in the queue, 64 usage, 65 data, 75 try again, …\n' +
-    'Called through a link named sendmail, it is about the queue /var/lib/waybill/queue unless told.',
+    'Exit codes are those of sysexits.h: 0 durable in the queue, 64 usage, 65 data, 75 try again, 78 no such queue, …\n' +
+    `Called through a link named sendmail, it is about the queue /var/lib/waybill/queue unless told, or $${queueVariable}.`,
   usageExitCode: sysexits.usage,
   run,
 }
 
 interface Settings {
-  readonly given: string | undefined
+  readonly queue: string
+  readonly creates: boolean
   readonly smtp: Endpoint | undefined
   readonly sizeBytesMax: number
   /** With -v, on standard error. */
@@ -78,16 +103,26 @@ interface Settings {
 async function run(args: Arguments): Promise<number> {
   if (args.isSet('queue') && args.isSet('smtp')) throw new UsageError('--queue or --smtp, not both')
   if (args.isSet('f') && args.isSet('r')) throw new UsageError('-f and -r are the same')
-  const mode = parseWord('b', args.one('b') ?? 'm', ['m', 's'])
+  const mode = parseWord('b', args.one('b') ?? 'm', modes)
+  const flushed = args.one('q')
+  if ((mode === 'p' || flushed !== undefined) && args.isSet('smtp'))
+    throw new UsageError('a queue is listed and flushed where it is, not over --smtp')
   const smtpText = args.one('smtp')
   const settings: Settings = {
-    given: args.one('queue'),
+    queue: queuePathOf(args),
+    creates: args.isSet('create'),
     smtp: smtpText === undefined ? undefined : parseEndpoint('smtp', smtpText, '127.0.0.1', 25),
     sizeBytesMax: parseBytes('size-limit', args.one('size-limit') ?? '50M'),
     tell: args.isSet('v') ? complain : () => undefined,
   }
   try {
-    return mode === 's' ? await session(settings) : await submission(args, settings)
+    if (mode === 'i') return sysexits.ok
+    if (mode === 's') return await session(settings)
+    if (mode === 'm' && flushed === undefined) return await submission(args, settings)
+    const { flushQueue, listQueue } = await import('./sendmail-queue.js')
+    return mode === 'p'
+      ? await listQueue(settings.queue)
+      : await flushQueue(settings.queue, flushed ?? '', args.isSet('v'))
   } catch (error) {
     if (error instanceof UsageError) throw error
     return failed(sysexitOfError(error), lineOf(error))
@@ -143,16 +178,17 @@ async function standardInput(bytesMax: number): Promise<Buffer | undefined> {
 }
 
 async function handedOver(mail: Mail, settings: Settings): Promise<number> {
-  const { given, smtp, sizeBytesMax, tell } = settings
+  const { queue: directory, smtp, sizeBytesMax, tell } = settings
   if (smtp !== undefined) return judged(await overSmtp(mail, smtp), smtp, tell)
-  const directory = await directoryOf(given)
-  if (directory === undefined) return failed(sysexits.config, noQueue)
+  if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
   return withQueue(
     directory,
     sizeBytesMax,
     async (queue) => {
       const { id } = await queue.submit(mail)
-      tell(`${id} lies in ${directory} for ${mail.recipients.length} recipients, until a relay starts`)
+      tell(
+        `${id} lies in ${directory} for ${countText(mail.recipients.length, 'recipient')}, until a relay starts`,
+      )
       return sysexits.ok
     },
     async (owner) => {
@@ -179,14 +215,14 @@ function answerOf(result: DeliveryResult): string {
 }
 
 /** -bs */
-async function session({ given, smtp, sizeBytesMax }: Settings): Promise<number> {
+async function session(settings: Settings): Promise<number> {
+  const { queue: directory, smtp, sizeBytesMax } = settings
   const { stdin, stdout } = process
   const at = async (server: Endpoint): Promise<number | undefined> =>
     (await sessionAt(server, stdin, stdout)) ? sysexits.ok : undefined
   if (smtp !== undefined)
     return (await at(smtp)) ?? failed(sysexits.tryAgain, `nobody answers at ${formatEndpoint(smtp)}`)
-  const directory = await directoryOf(given)
-  if (directory === undefined) return failed(sysexits.config, noQueue)
+  if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
   const withOwn = async (queue: Queue): Promise<number> => {
     await sessionWith(queue, sizeBytesMax, stdin, stdout)
     return sysexits.ok
@@ -194,7 +230,10 @@ async function session({ given, smtp, sizeBytesMax }: Settings): Promise<number>
   return withQueue(directory, sizeBytesMax, withOwn, at)
 }
 
-const noQueue = `no queue at ${queueUsual}: name one with --queue, or a server with --smtp`
+const isQueueFor = async ({ queue, creates }: Settings): Promise<boolean> => creates || mayBeQueue(queue)
+
+const noQueue = (path: string): string =>
+  `no queue at ${path}: there is none; \`waybill serve\` makes one, --create does it here${namingHint(path)}`
 
 function failed(exitCode: number, reason: string): number {
   complain(reason)

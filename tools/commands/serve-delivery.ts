@@ -1,9 +1,16 @@
-/** Where the mail of `serve` goes: to one server, to the servers of each domain, or to Maildirs.
+/** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, and when it is tried again.
  * Invariant: the relay alone hears the password. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { comparableDomainOf } from '../../src/base/mail-address.js'
-import type { Route, Transport } from '../../src/index.js'
+import {
+  fixedRetry,
+  postfixRetry,
+  type DeliveryRequest,
+  type DeliveryResult,
+  type Route,
+  type Transport,
+} from '../../src/index.js'
 import { nexthopParts } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
@@ -13,7 +20,7 @@ import { countMax, tlsWays, type SmtpTransportOptions } from '../../src/relay/sm
 import { flagOf, UsageError, type Arguments } from './command.js'
 import { noRoutes, routesIn, transportUsual, type RouteTable } from './route-table.js'
 import { fileTextOf } from './serve-secrets.js'
-import { formatEndpoint, parseWord, type Endpoint } from './values.js'
+import { formatEndpoint, parseDurationOption, parseDurations, parseWord, type Endpoint } from './values.js'
 
 /** Mailboxes are here when nothing else is said. */
 export const maildirUsual = './var/maildir'
@@ -40,6 +47,9 @@ export function checkWays(args: Arguments): void {
       if (args.isSet(name))
         throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
 }
+
+/** Whether the transport is another one when files have changed. */
+export const isMadeOfFiles = (args: Arguments): boolean => args.isSet('dkim') || args.isSet('relay-auth')
 
 export async function transportOf(
   args: Arguments,
@@ -87,7 +97,7 @@ function tlsElsewhere(args: Arguments, tls: Tls): Tls {
 }
 
 /** As addresses, by which a mail host is known to be this one. What has none cannot be listened on: that is told to who tries. */
-async function listenersAt(places: readonly Endpoint[]): Promise<Endpoint[]> {
+export async function listenersAt(places: readonly Endpoint[]): Promise<Endpoint[]> {
   const found = places.map(async ({ host, port }) => {
     if (isIP(host) !== 0) return [{ host, port }]
     const first = await lookup(host).catch(() => undefined)
@@ -104,17 +114,49 @@ export async function routesOf(args: Arguments): Promise<RouteTable> {
     : routesIn(await fileTextOf('routes', path), path, args.isSet('direct'))
 }
 
-/** A relay is one destination. All other mail is grouped by domain. What the table names goes before both. */
+/** A relay is one destination. All other mail is grouped by domain. What the table names goes before both.
+ * @param routes asked for each recipient, so that it may be another table the next time */
 export function routeOf(
   relay: Endpoint | undefined,
-  routes: RouteTable = noRoutes,
+  routes: () => RouteTable = () => noRoutes,
 ): (recipient: string) => Route {
   const nexthopUsual = relay === undefined ? comparableDomainOf : (): string => formatEndpoint(relay)
   return (recipient) => {
-    const line = routes.find(recipient)
+    const line = routes().find(recipient)
     return {
       transport: line?.transport || transportUsual,
       nexthop: line?.nexthop || nexthopUsual(recipient),
     }
+  }
+}
+
+/** @throws UsageError */
+export function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
+  const lifetimeText = args.one('lifetime')
+  const lifetimeMs = lifetimeText === undefined ? undefined : parseDurationOption('lifetime', lifetimeText)
+  const times = args.one('retry')
+  if (times !== undefined) return fixedRetry(parseDurations('retry', times), lifetimeMs)
+  return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
+}
+
+/** A transport in whose place another may come: attempts that have begun end with the one that they began with. */
+export class ReplaceableTransport implements Transport {
+  #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult {
+    return this.#transport.deliver(request, signal)
+  }
+
+  /** The one before keeps its connections until its attempts have ended, and a little longer. */
+  replace(by: Transport): void {
+    this.#transport = by
+  }
+
+  close(): void {
+    this.#transport.close?.()
   }
 }

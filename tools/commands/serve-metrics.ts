@@ -1,19 +1,35 @@
 /** `waybill serve --metrics`: the queue's numbers and the process's own, in one registry, behind one port. */
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { seconds } from '../../src/adapters/metrics.js'
 import type { Queue } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { listenMetrics } from '../../src/relay/metrics-listener.js'
+import type { Certificate } from '../../src/relay/session-server.js'
+import { expiryMsOf } from './serve-secrets.js'
 import { formatEndpoint, type Endpoint } from './values.js'
 
+export const certificateExpiryName = 'waybill_certificate_expiry_timestamp_seconds'
+
 /** Who does not ask for numbers does not pay for them: the library is loaded only here. */
-export async function loadMetrics(): Promise<(queue: Queue) => Registry> {
-  const [{ prometheus }, { collectDefaultMetrics }] = await Promise.all([
+export async function loadMetrics(): Promise<
+  (queue: Queue, certificate: () => Certificate | undefined) => Registry
+> {
+  const [{ prometheus }, { collectDefaultMetrics, Gauge }] = await Promise.all([
     import('../../src/adapters/prometheus.js'),
     import('prom-client'),
   ])
-  return (queue) => {
+  return (queue, certificate) => {
     const registry = prometheus(queue)
+    if (certificate() !== undefined)
+      void new Gauge({
+        registers: [registry],
+        name: certificateExpiryName,
+        help: 'When the certificate expires that clients are shown, seconds since 1970.',
+        collect() {
+          this.set(seconds(expiryMsOf(certificate()!)))
+        },
+      })
     collectDefaultMetrics({ register: registry })
     return registry
   }

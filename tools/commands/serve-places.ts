@@ -1,11 +1,14 @@
-/** The places that `serve` is given, looked at before anything is made.
- * Invariant: nothing is left behind, and an error names the option. Between the trial of a port and the real thing another process may take
+/** The places that `serve` is given, looked at before anything is made, and told when they answer.
+ * Invariant: a trial leaves nothing behind, and its error names the option. Between the trial of a port and the real thing another process may take
  * it: then the queue is there already, and the system's error is told. */
-import { stat } from 'node:fs/promises'
+import { stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
 import { listening } from '../../src/relay/listening.js'
+import type { Place } from '../../src/relay/session-server.js'
 import { lineOf, UsageError } from './command.js'
-import { formatEndpoint, type Endpoint } from './values.js'
+import { formatEndpoint, listeningFile, type Endpoint } from './values.js'
 
 const reasons: Readonly<Record<string, string>> = {
   // Of `0.0.0.0:25` and `[::]:25` the system refuses the second.
@@ -46,3 +49,25 @@ function reasonOf(error: unknown): string {
   const reason = reasons[code]
   return reason === undefined ? lineOf(error) : `${code}: ${reason}`
 }
+
+/** Tells `sendmail`, the log and who has started it where it answers. @param places that were asked for, in the order of the ports */
+export async function tellPlaces(
+  queue: string,
+  places: readonly Place[],
+  ports: readonly Endpoint[],
+  log: Logger,
+): Promise<void> {
+  await writeFile(join(queue, listeningFile), `${formatEndpoint(reachable(ports[0]!))}\n`)
+  for (const [index, port] of ports.entries()) {
+    const endpoint = formatEndpoint(port)
+    const tls = places[index]?.implicitTls === true
+    log.info({ queue, listen: endpoint, ...(tls ? { tls } : undefined) }, 'listening')
+    process.stdout.write(`listening on ${endpoint}${tls ? ' with TLS' : ''}\n`)
+  }
+}
+
+/** An address that a client on this machine can connect to. */
+const reachable = ({ host, port }: Endpoint): Endpoint => ({
+  host: host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host,
+  port,
+})

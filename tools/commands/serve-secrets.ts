@@ -1,8 +1,10 @@
-/** Files that `serve` reads before it opens anything: what it shows to clients, who of them may log in, and what it says to the relay.
+/** Files that `serve` reads before it opens anything, and again at each reload: what it shows to clients, who of them may log in, and what it
+ * says to the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
+import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
-import type { Certificate } from '../../src/relay/smtp-in.js'
+import type { Certificate } from '../../src/relay/session-server.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { usersIn, type Users } from '../../src/relay/users.js'
 import { flagOf, lineOf, UsageError, type Arguments } from './command.js'
@@ -33,11 +35,19 @@ export async function certificateOf(args: Arguments): Promise<Certificate | unde
   }
   try {
     createSecureContext(certificate)
+    // To a secure context an empty text is one that was not given: no handshake would succeed.
+    if (certificate.key === '') throw new Error(`${keyPath} is empty`)
+    expiryMsOf(certificate)
   } catch (error) {
-    throw new UsageError(`--tls-cert and --tls-key: no certificate and its key: ${lineOf(error)}`)
+    throw new UsageError(
+      `--tls-cert ${certPath} and --tls-key ${keyPath}: no certificate and its key: ${lineOf(error)}`,
+    )
   }
   return certificate
 }
+
+/** Of the first one, which is the server's own, milliseconds since 1970. @throws Error when it is none */
+export const expiryMsOf = ({ cert }: Certificate): number => Date.parse(new X509Certificate(cert).validTo)
 
 /** @returns those whom the file of `--auth` names @throws UsageError, WaybillError OPTION_INVALID */
 export async function usersOf(args: Arguments): Promise<Users | undefined> {

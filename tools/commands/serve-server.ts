@@ -1,11 +1,10 @@
 /** How `serve` takes mail: where it listens, whom it trusts, and what a client may do.
- * Invariant: everything is read from options and files, and refused, before a port is opened. */
+ * Invariant: everything is read from options, and refused, before a port is opened. What is read from files stands in serve-tables.ts. */
 import { availableParallelism } from 'node:os'
 import type { Place } from '../../src/relay/session-server.js'
 import type { SmtpFrontOptions } from '../../src/relay/smtp-front.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments } from './command.js'
-import { certificateOf, usersOf } from './serve-secrets.js'
 import { parseBytes, parseCount, parseDurationOption, parseEndpoint, parseWord } from './values.js'
 
 /** With a Received field above it, it is still what a queue takes. */
@@ -27,10 +26,10 @@ export function placesOf(args: Arguments): Place[] {
 }
 
 /** @throws UsageError, WaybillError OPTION_INVALID */
-export async function serverOf(
+export function serverOf(
   args: Arguments,
   { places, hostname, purpose }: Pick<SmtpFrontOptions, 'places' | 'purpose'> & { readonly hostname: string },
-): Promise<SmtpFrontOptions & { readonly sizeBytesMax: number }> {
+): SmtpFrontOptions & { readonly sizeBytesMax: number } {
   const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
   trustedNetworks(trust)
   const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
@@ -42,8 +41,6 @@ export async function serverOf(
     throw new UsageError('--idle-timeout is longer than 0 and at most 1d')
   const greetDelayMs = parseDurationOption('greet-delay', args.one('greet-delay') ?? '100ms')
   if (greetDelayMs > greetDelayMsMost) throw new UsageError('--greet-delay is at most 10m')
-  const tls = await certificateOf(args)
-  const users = await usersOf(args)
   return {
     places,
     hostname,
@@ -55,8 +52,6 @@ export async function serverOf(
     idleTimeoutMs,
     greetDelayMs,
     received: parseYes('received', args.one('received') ?? 'yes'),
-    ...(tls === undefined ? undefined : { tls }),
-    ...(users === undefined ? undefined : { users }),
   }
 }
 

@@ -1,13 +1,11 @@
 /** `waybill serve`: a queue with SMTP before it and SMTP or Maildirs behind it.
  * Invariant: it stops by crashing. SIGTERM, SIGINT and SIGKILL are the same event, nothing is written for any of them; when the queue
  * itself crashes, the process ends with an error, and who started it starts it again. */
-import { writeFile } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
-import { join } from 'node:path'
 import { pino } from 'pino'
 import { isReportingMta } from '../../src/bounce/report.js'
 import { madeDirectory } from '../../src/disk/made-directory.js'
-import { fixedRetry, isWaybillError, openQueue, postfixRetry, serveControl } from '../../src/index.js'
+import { isWaybillError, openQueue, serveControl, type Transport } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
 import type { Place } from '../../src/relay/session-server.js'
@@ -16,25 +14,25 @@ import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
-import { transportUsual } from './route-table.js'
+import { queueHelp, queuePathOf } from './queue-path.js'
 import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
-import { checkWays, maildirUsual, routeOf, routesOf, transportOf } from './serve-delivery.js'
-import { dkimTableOf } from './serve-dkim.js'
+import {
+  checkWays,
+  isMadeOfFiles,
+  listenersAt,
+  maildirUsual,
+  ReplaceableTransport,
+  retryOf,
+  routeOf,
+  transportOf,
+} from './serve-delivery.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
-import { checkDirectory, tryPorts } from './serve-places.js'
-import { credentialsOf } from './serve-secrets.js'
+import { checkDirectory, tellPlaces, tryPorts } from './serve-places.js'
+import { reloads } from './serve-reload.js'
 import { hasThreadOf, placesOf, serverOf } from './serve-server.js'
-import {
-  formatEndpoint,
-  listeningFile,
-  parseDurationOption,
-  parseDurations,
-  parseEndpoint,
-  parseWord,
-  queueUsual,
-  type Endpoint,
-} from './values.js'
+import { reloaded, tablesOf, tellTables, transportNamesOf, type Tables } from './serve-tables.js'
+import { parseEndpoint, parseWord, type Endpoint } from './values.js'
 
 const roomNeeded =
   'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
@@ -46,7 +44,7 @@ export const serve: Command = {
     'takes mail by SMTP, keeps it through any crash, delivers it to a relay, to every domain, or to Maildirs',
   synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --direct | --maildir DIR] [OPTION …]',
   options: {
-    queue: { value: 'DIR', help: `the queue's directory (${queueUsual})` },
+    queue: { value: 'DIR', help: queueHelp },
     listen: {
       value: 'HOST:PORT',
       many: true,
@@ -130,7 +128,10 @@ export const serve: Command = {
     'With --metrics it prints `metrics on http://HOST:PORT/metrics` before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
     'Without --relay and --direct nothing leaves this machine. With them, only trusted networks and who has logged in\n' +
-    'may send: another client gets `554 5.7.1` for each recipient, whatever --listen says.',
+    'may send: another client gets `554 5.7.1` for each recipient, whatever --listen says.\n' +
+    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --routes, --dkim and --relay-auth\n' +
+    'again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no transport of --routes\n' +
+    'that was not there.',
   run,
 }
 
@@ -149,7 +150,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
   const settings: Settings = {
-    queue: args.one('queue') ?? queueUsual,
+    queue: queuePathOf(args),
     places: placesOf(args),
     hostname: args.one('hostname') ?? machineName(),
     relay:
@@ -165,18 +166,20 @@ async function run(args: Arguments): Promise<number | undefined> {
   await checkDirectory('queue', settings.queue)
   if (settings.relay === undefined && !settings.direct)
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
-  const routes = await routesOf(args)
-  const transportNames = [transportUsual, ...routes.transports]
+  let tables = await tablesOf(args)
+  const transportNames = transportNamesOf(tables)
   const scheduler = schedulerParameters(args.all('o'), transportNames)
-  const { keys, weak } = await dkimTableOf(args)
-  const transport = await transportOf(
-    args,
-    { ...settings, processLimit: processLimitOf(scheduler, transportNames) },
-    await credentialsOf(args),
-    keys,
-  )
+  const surroundings = {
+    ...settings,
+    places: settings.direct ? await listenersAt(settings.places) : settings.places,
+    processLimit: processLimitOf(scheduler, transportNames),
+  }
+  const transportBy = ({ credentials, dkim }: Tables): Promise<Transport> =>
+    transportOf(args, surroundings, credentials, dkim.keys)
+  const transport = await transportBy(tables)
+  const replaceable = isMadeOfFiles(args) ? new ReplaceableTransport(transport) : undefined
   const retry = retryOf(args)
-  const server = await serverOf(args, {
+  const server = serverOf(args, {
     ...settings,
     purpose: settings.relay === undefined && !settings.direct ? 'local' : 'relay',
   })
@@ -194,8 +197,8 @@ async function run(args: Arguments): Promise<number | undefined> {
 
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
-    transports: Object.fromEntries(transportNames.map((name) => [name, transport])),
-    route: routeOf(settings.relay, routes),
+    transports: Object.fromEntries(transportNames.map((name) => [name, replaceable ?? transport])),
+    route: routeOf(settings.relay, () => tables.routes),
     retry,
     scheduler,
     dataBytesMax: server.sizeBytesMax + receivedBytesMax,
@@ -205,7 +208,7 @@ async function run(args: Arguments): Promise<number | undefined> {
     throw error
   })
   // In this turn: what happens before it is not counted.
-  const registry = watch?.(queue)
+  const registry = watch?.(queue, () => tables.clients.tls)
   // SIGKILL takes the last lines with it.
   const lines = new LogLines(descriptorSink(2))
   process.on('exit', () => lines.flushNow())
@@ -218,7 +221,7 @@ async function run(args: Arguments): Promise<number | undefined> {
       { hostname: settings.hostname },
       'mail from a host without a domain is refused by many: --hostname names it',
     )
-  for (const key of weak) log.warn(key, 'an RSA key under 2048 bits is no key to some receivers')
+  tellTables(args, tables, log, 'read')
   queue.on('crashed', ({ error }) => {
     if (error === undefined) return
     log.fatal({ err: error }, 'the queue has crashed')
@@ -236,6 +239,7 @@ async function run(args: Arguments): Promise<number | undefined> {
     onOutcome: (request, outcome) => log.info({ control: request, outcome }, 'carried out'),
     onRefusal: (request, error) => log.warn({ control: request, err: error }, 'not carried out'),
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
+    reload: () => reloads.ask(),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const callbacks: SmtpFrontCallbacks = {
     onError: (error) => log.warn({ err: error }, 'a client could not be served'),
@@ -249,35 +253,25 @@ async function run(args: Arguments): Promise<number | undefined> {
   const answer = async (): Promise<SmtpListener> => {
     if (settings.metrics !== undefined)
       metrics = await answerForMetrics(queue, registry!, settings.metrics, log)
+    const options = { ...server, ...tables.clients }
     return await (hasThread
-      ? listenSmtpOnThread(entry, server, callbacks)
-      : listenSmtp(entry, { ...server, ...callbacks }))
+      ? listenSmtpOnThread(entry, options, callbacks)
+      : listenSmtp(entry, { ...options, ...callbacks }))
   }
-  const { ports } = await answer().catch((error: unknown) => {
+  const listener = await answer().catch((error: unknown) => {
     metrics?.close()
     queue.crash()
     throw error
   })
-  await writeFile(join(settings.queue, listeningFile), `${formatEndpoint(reachable(ports[0]!))}\n`)
-  for (const [index, port] of ports.entries()) {
-    const endpoint = formatEndpoint(port)
-    const tls = settings.places[index]?.implicitTls === true
-    log.info({ queue: settings.queue, listen: endpoint, ...(tls ? { tls } : undefined) }, 'listening')
-    process.stdout.write(`listening on ${endpoint}${tls ? ' with TLS' : ''}\n`)
-  }
+  await tellPlaces(settings.queue, settings.places, listener.ports, log)
+  reloads.begin(() =>
+    reloaded(args, transportNames, log, async (next) => {
+      const renewed = replaceable === undefined ? undefined : await transportBy(next)
+      await listener.takeUp(next.clients)
+      // From here on nothing can be refused.
+      tables = next
+      if (renewed !== undefined) replaceable?.replace(renewed)
+    }),
+  )
   return undefined
-}
-
-/** An address that a client on this machine can connect to. */
-const reachable = ({ host, port }: Endpoint): Endpoint => ({
-  host: host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host,
-  port,
-})
-
-function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
-  const lifetimeText = args.one('lifetime')
-  const lifetimeMs = lifetimeText === undefined ? undefined : parseDurationOption('lifetime', lifetimeText)
-  const times = args.one('retry')
-  if (times !== undefined) return fixedRetry(parseDurations('retry', times), lifetimeMs)
-  return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
 }

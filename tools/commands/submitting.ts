@@ -6,13 +6,15 @@ import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errnoOf } from '../../src/disk/failure.js'
 import { madeDirectory } from '../../src/disk/made-directory.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
 import type { DeliveryResult, Outcome, Queue, SiteTrouble } from '../../src/index.js'
 import { openQueue } from '../../src/queue/open.js'
+import { queueHeaderName } from '../../src/recovery/queue-header.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { actAsOwner } from './queue-owner.js'
-import { listeningFile, parseEndpoint, queueUsual, type Endpoint } from './values.js'
+import { listeningFile, parseEndpoint, type Endpoint } from './values.js'
 
 export interface Mail {
   readonly sender: string
@@ -67,15 +69,13 @@ async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryRes
 export const isUnreachable = (result: DeliveryResult): boolean =>
   'kind' in result && result.kind === 'site' && result.status === '4.4.1'
 
-/** @returns undefined when none is named and the usual one is not there */
-export async function directoryOf(given: string | undefined): Promise<string | undefined> {
-  const isThere = (path: string): Promise<boolean> =>
-    access(path).then(
-      () => true,
-      () => false,
-    )
-  return given ?? ((await isThere(queueUsual)) ? queueUsual : undefined)
-}
+/** Is there a queue, or something that this user may not look at? Into a directory that is only named wrongly no mail goes:
+ *    // 1. cron's wrapper says --queue /var/lib/waybil/queue  2. a queue is made there, and cron is told 0  3. no relay ever reads it */
+export const mayBeQueue = (directory: string): Promise<boolean> =>
+  access(join(directory, queueHeaderName)).then(
+    () => true,
+    (error: unknown) => !['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? ''),
+  )
 
 /** Opens the queue, or asks the relay that has it.
  * @param atRelay returns undefined when it cannot be reached: it may just be leaving, or not listen yet

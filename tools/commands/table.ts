@@ -1,4 +1,5 @@
 /** Rows as aligned text: words to the left, numbers to the right. Pure. */
+import { digitsText } from '../../src/base/count-text.js'
 
 export type Cell = string | number
 
@@ -21,5 +22,4 @@ export function table(heads: readonly string[], rows: readonly (readonly Cell[])
   return [line(heads), ...cells.map(line)].join('\n')
 }
 
-const cellText = (cell: Cell): string =>
-  typeof cell === 'number' ? String(cell).replace(/\B(?=(\d{3})+$)/g, ' ') : cell
+const cellText = (cell: Cell): string => (typeof cell === 'number' ? digitsText(cell) : cell)

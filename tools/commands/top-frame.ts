@@ -1,6 +1,7 @@
 /** What `waybill top` shows, made of two samples. Pure: the same samples, counts and size make the same lines.
  * Invariant: a frame has at most `rows` lines of at most `columns` characters, and what comes from a remote site cannot leave its line. */
 import type { Sample, WatchedDestination } from '../../src/admin/control-protocol.js'
+import { countText, digitsText } from '../../src/base/count-text.js'
 import type { LaneStatistics } from '../../src/index.js'
 import { queueNameOf } from '../../src/lane/queue-name.js'
 import { reasonText, stateText } from './destinations.js'
@@ -76,12 +77,15 @@ export function syncMeanMs({ now, before }: Pick<TopView, 'now' | 'before'>): nu
 }
 
 function troublesOf({ statistics }: Sample): string[] {
-  const { recovering, journal, lanes } = statistics
+  const { recovering, journal, lanes, damagedCount } = statistics
   return [
     ...(recovering
       ? ['recovering: what was being worked on is taken up again, nothing is attempted yet']
       : []),
     ...(journal.diskFull ? ['no room on the disk: new mail is refused'] : []),
+    ...(damagedCount > 0
+      ? [`damage: ${countText(damagedCount, 'message')} cannot be read; \`waybill log verify\` shows it`]
+      : []),
     ...lanes.flatMap(({ lane, damage }) =>
       damage === undefined ? [] : [`lane ${lane} stands still: ${printable(damage)}`],
     ),
@@ -90,7 +94,7 @@ function troublesOf({ statistics }: Sample): string[] {
 
 const numberText = (value: number): string => {
   const [whole = '', fraction] = value.toFixed(value < 100 ? 1 : 0).split('.')
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ' ')
+  const grouped = digitsText(Number(whole))
   return fraction === undefined ? grouped : `${grouped}.${fraction}`
 }
 
@@ -123,7 +127,7 @@ function journalOf(view: TopView): FrameLine[] {
       style: 'plain',
     },
     {
-      text: `journal ${journal.segmentCount} segments, ${journal.spareCount} spare   suffix ${bytesText(journal.suffixBytes)}   not yet durable ${bytesText(journal.stagedBytes)}   checkpoints ${journal.checkpointCount}`,
+      text: `journal ${countText(journal.segmentCount, 'segment')}, ${journal.spareCount} spare   suffix ${bytesText(journal.suffixBytes)}   not yet durable ${bytesText(journal.stagedBytes)}   checkpoints ${journal.checkpointCount}`,
       style: 'plain',
     },
   ]

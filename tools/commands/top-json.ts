@@ -5,7 +5,7 @@ import { perSecond, slowest, syncMeanMs, type TopView } from './top-frame.js'
 
 export function topJson(view: Pick<TopView, 'now' | 'before' | 'counts'>): Record<string, unknown> {
   const { now, counts } = view
-  const { lanes, journal, activeCount, recovering } = now.statistics
+  const { lanes, journal, activeCount, damagedCount, recovering } = now.statistics
   const rate = (count: (of: Sample) => number): number | null => rounded(perSecond(view, count))
   return {
     time: now.wallMs / 1000,
@@ -15,6 +15,7 @@ export function topJson(view: Pick<TopView, 'now' | 'before' | 'counts'>): Recor
     deferred_rate: rate((of) => of.deferredCount),
     failed_rate: rate((of) => of.failedCount),
     active: activeCount,
+    damaged: damagedCount,
     sync_rate: rate((of) => of.statistics.journal.syncCount),
     sync_mean_ms: rounded(syncMeanMs(view)),
     sync_last_ms: rounded(journal.syncLastMs),

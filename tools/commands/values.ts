@@ -2,9 +2,6 @@
 import { readDuration } from '../../src/policy/duration.js'
 import { flagOf, UsageError } from './command.js'
 
-/** The queue's directory when none is named. */
-export const queueUsual = './var/queue'
-
 /** A file of it: where its owner listens, for `waybill sendmail`. A hint: the owner may be gone. */
 export const listeningFile = 'listening'
 

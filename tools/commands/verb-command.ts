@@ -3,10 +3,11 @@
  * reached, or an id that was given is not there. */
 import type { VerbOutcome, VerbRequest } from '../../src/admin/control-protocol.js'
 import type { VerbResult } from '../../src/admin/tally.js'
+import { countText } from '../../src/base/count-text.js'
 import type { ListedMessage, Selector } from '../../src/index.js'
-import { lineOf, wayOutOf, type Arguments, type Command, type Option } from './command.js'
+import { lineOf, wayOutOf, wayOutOfDamage, type Arguments, type Command, type Option } from './command.js'
 import { exits, jsonOption } from './inspection.js'
-import { countText, listedJson, listedText } from './listed-message.js'
+import { listedJson, listedText } from './listed-message.js'
 import { operatingCommand, type Operating, type OperatingCommand } from './operating.js'
 import { openOperator, type Operator } from './operator.js'
 import { OutputClosed } from './output.js'
@@ -154,10 +155,12 @@ async function done(
   else if (selector.id === undefined || messageCount > 0) out.line(sentenceOf(definition, selector, outcome))
   if (missedCount > 0)
     complain(`${countText(missedCount, 'message')} ended or moved on before it could be ${definition.done}`)
-  if (failedCount > 0)
+  if (failedCount > 0) {
     complain(
       `${countText(failedCount, 'message')} could not be read${operator.isRelay ? "; the relay's log tells why" : ''}`,
     )
+    surroundings.complain(wayOutOfDamage(path))
+  }
   if (stopped || missedCount > 0 || failedCount > 0) return exits.wrong
   return selector.id !== undefined && messageCount === 0
     ? await withoutEffect(definition, operator, selector, complain)

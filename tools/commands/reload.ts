@@ -1,0 +1,36 @@
+/** `waybill reload`: the relay reads its files again. It is what SIGHUP does, and here one sees what was wrong. */
+import { exits, jsonOption } from './inspection.js'
+import { printable } from './mail-text.js'
+import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating.js'
+
+export const reload: OperatingCommand = operatingCommand(
+  'reload',
+  {
+    summary: 'has the relay read its certificate, users, routes and keys again',
+    synopsis: '[--queue DIR] [--json]',
+    options: jsonOption,
+    notes:
+      'The files of --tls-cert and --tls-key, --auth, --routes, --dkim and --relay-auth are read again, as SIGHUP does. If\n' +
+      'something is wrong with one of them all stays as it was. Open sessions go on. What stands on the command line of\n' +
+      '`waybill serve` itself, and a transport that --routes did not name at the start, takes a restart.',
+  },
+  () => undefined,
+  operate,
+)
+
+async function operate(operating: Operating): Promise<number> {
+  const { args, out } = operating
+  const relay = await relayOf(operating)
+  if (relay === undefined) return exits.wrong
+  try {
+    const files = await relay.reload()
+    for (const file of files) {
+      if (args.isSet('json')) out.json(file)
+      else out.line(printable(`--${file.option} ${file.path}: ${file.holds}`))
+    }
+    if (files.length === 0 && !args.isSet('json')) out.line('the relay was given no files')
+    return exits.fine
+  } finally {
+    relay.close()
+  }
+}
