@@ -48,7 +48,7 @@ export class Accept {
     this.#parts = parts
     this.#plain = new PlainMail(parts)
     this.#ids = new MessageIds(parts.options.prng)
-    this.#space = new SpaceWatch(parts)
+    this.#space = new SpaceWatch(parts, () => this.roomChanged())
     this.#tickets = new Tickets(parts.events)
   }
 
@@ -240,9 +240,9 @@ export class Accept {
     const { journal } = this.#parts
     checkAborted(submission.signal)
     const room = journal.room(group.bytes, 'new mail')
-    if (room === 'no' || this.#space.isShort)
+    if (room === 'no' || (this.#space.isShort && !this.#space.isAsked))
       throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
-    if (room === 'wait' || journal.stagedBytes > stagedBytesMax)
+    if (this.#space.isShort || room === 'wait' || journal.stagedBytes > stagedBytesMax)
       return this.#appendLater(submission, group, data, file)
     return this.#appendNow(group, data, file)
   }

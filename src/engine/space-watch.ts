@@ -1,6 +1,7 @@
 /** Is the disk short of room? New mail is refused below a floor, so that what was accepted can still be deferred: replacements and
  * large reports need room that the journal's reserve does not give.
- * Invariant: the answer is at most about a second old while mail comes in; nobody waits for it, and nobody looks at the clock for it but once a sync. */
+ * Invariant: the answer is at most about a second old while mail comes in, and none that refuses mail is older. Nobody waits for it but mail that an
+ * old one would refuse, and nobody looks at the clock for it but once a sync. */
 import type { DiskSpace } from '../disk/disk.js'
 import type { Parts } from './parts.js'
 
@@ -24,11 +25,14 @@ export const roomOf = ({ freeBytes, freeFiles }: DiskSpace, freeBytesMin: number
 
 export class SpaceWatch {
   readonly #parts: Pick<Parts, 'options' | 'life' | 'events'>
+  readonly #onAnswer: () => void
   #askedAtMs = -Infinity
+  #isAsked = false
   #isShort = false
 
-  constructor(parts: Pick<Parts, 'options' | 'life' | 'events'>) {
+  constructor(parts: Pick<Parts, 'options' | 'life' | 'events'>, onAnswer: () => void) {
     this.#parts = parts
+    this.#onAnswer = onAnswer
   }
 
   /** The disk is short of room, as far as is known. */
@@ -38,11 +42,17 @@ export class SpaceWatch {
     return this.#isShort
   }
 
+  /** An answer is under way. */
+  get isAsked(): boolean {
+    return this.#isAsked
+  }
+
   /** Asks, if the last answer is old. */
   look(): void {
     const nowMs = this.#parts.options.clock.monotonicMs()
     if (nowMs - this.#askedAtMs < askedEveryMs) return
     this.#askedAtMs = nowMs
+    this.#isAsked = true
     this.#parts.life.run(this.#ask())
   }
 
@@ -53,5 +63,7 @@ export class SpaceWatch {
     const message = 'the disk is short of room: no new mail is accepted until there is more'
     if (isShort && !this.#isShort && !life.isOver) events.emit('warning', { code: 'DISK_FULL', message })
     this.#isShort = isShort
+    this.#isAsked = false
+    this.#onAnswer()
   }
 }

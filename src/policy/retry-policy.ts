@@ -16,7 +16,7 @@ export interface RetryState {
 export type RetryDecision = { readonly kind: 'retry'; readonly delayMs: number } | { readonly kind: 'expire' }
 
 export interface RetryPolicy {
-  /** Every interval that `decide` may answer: ascending, distinct, milliseconds, 1 … 30 of them. */
+  /** Every interval that `decide` may answer: ascending, distinct, milliseconds, 1 … 32 of them. */
   readonly intervalsMs: readonly number[]
   /** Age at which a report (null sender) is given up, if `decide` has not given it up before; milliseconds. */
   readonly bounceQueueLifetimeMs: number

@@ -29,7 +29,7 @@ const defaults = {
   group: 'daemon',
 } satisfies Partial<ZmailerSettings>
 
-/** What the scheduler is to keep to for one destination. Counts are ≥ 1. */
+/** What the clauses want the scheduler to keep to for one destination. The queue does not ask: who opens it hands it on. Counts are ≥ 1. */
 export interface ZmailerLimits {
   /** Deliveries at once, of all transports (maxta). */
   readonly deliveryCountMax: number

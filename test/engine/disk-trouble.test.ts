@@ -144,6 +144,25 @@ test('below the floor of free space new mail is refused, although segments have 
   })
 })
 
+test('the first mail that comes when there is room again is taken: cron does not try twice', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ freeBytesMin: 300_000 })
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    fill(stage, 250_000)
+    await stage.until('it is seen', async () => (await codeOf(queue.submit(submission()))) === 'DISK_FULL')
+    empty(stage)
+    await new Promise<void>((resolve) => stage.clock.after(2000, resolve))
+    expect(await codeOf(queue.submit(submission()))).toBe('accepted')
+    fill(stage, 250_000)
+    await new Promise<void>((resolve) => stage.clock.after(2000, resolve))
+    await stage.until('it is seen', async () => (await codeOf(queue.submit(submission()))) === 'DISK_FULL')
+    await new Promise<void>((resolve) => stage.clock.after(2000, resolve))
+    const asking = codeOf(queue.submit(submission()))
+    queue.crash()
+    expect(await asking).toBe('QUEUE_CRASHED')
+  })
+})
+
 test('the room on the disk is what it is when asked, and nobody asks a queue that has crashed', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open({ freeBytesMin: 50_000 })
