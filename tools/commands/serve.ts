@@ -23,7 +23,7 @@ import { checkWays, maildirUsual, routeOf, routesOf, transportOf } from './serve
 import { dkimTableOf } from './serve-dkim.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
-import { checkDirectory, tryPorts } from './serve-places.js'
+import { checkDirectory, optionOf, tryPorts, withAddresses } from './serve-places.js'
 import { credentialsOf } from './serve-secrets.js'
 import { hasThreadOf, placesOf, serverOf } from './serve-server.js'
 import {
@@ -50,7 +50,7 @@ export const serve: Command = {
     listen: {
       value: 'HOST:PORT',
       many: true,
-      help: 'where to take mail (127.0.0.1:2525), may be repeated; port 0 takes any free one',
+      help: 'where to take mail (127.0.0.1:2525), may be repeated; a name is all of its addresses; port 0 takes any free one',
     },
     'listen-tls': {
       value: 'HOST:PORT',
@@ -150,7 +150,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const metricsText = args.one('metrics')
   const settings: Settings = {
     queue: queuePathOf(args),
-    places: placesOf(args),
+    places: await withAddresses(placesOf(args)),
     hostname: args.one('hostname') ?? machineName(),
     relay:
       relayText === undefined
@@ -185,10 +185,7 @@ async function run(args: Arguments): Promise<number | undefined> {
 
   const watch = settings.metrics === undefined ? undefined : await loadMetrics()
   await tryPorts([
-    ...settings.places.map((endpoint) => ({
-      option: endpoint.implicitTls === true ? 'listen-tls' : 'listen',
-      endpoint,
-    })),
+    ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
     ...(settings.metrics === undefined ? [] : [{ option: 'metrics', endpoint: settings.metrics }]),
   ])
 
