@@ -2,12 +2,11 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { fileURLToPath } from 'node:url'
-import type { Finding, HuntResult } from '../src/sim/exhaustive.js'
-import { randomRun } from '../src/sim/random-run.js'
-import { shrink, shrinkTorture } from '../src/sim/shrink.js'
+import { countText } from '../src/base/count-text.js'
+import type { Finding } from '../src/sim/exhaustive.js'
 import { Tally } from '../src/sim/tally.js'
-import { tortureRun } from '../src/sim/torture.js'
 import { describeViolation } from '../src/sim/violation.js'
+import { modes } from './crash/modes.js'
 import { sabotage } from './crash/sabotage.js'
 
 const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on
@@ -33,6 +32,8 @@ const { values } = parseArgs({
   },
 })
 
+const mode = values.torture ? modes.torture : modes.random
+
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /** Failing seeds that are shrunk and printed. */
@@ -47,9 +48,10 @@ async function series(from: number, count: number): Promise<number> {
   const sum = { seeds: 0, crashes: 0, operations: 0, recovered: 0, duplicates: 0, violations: 0 }
   const startedAt = performance.now()
   const failing: Finding[] = []
-  const met = new Tally()
+  let met: Tally | undefined
   for (let seed = from; seed < from + count; seed++) {
-    const result = await run(seed, met)
+    const result = await mode.run({ seed })
+    if (result.met !== undefined) (met ??= new Tally()).addAll(result.met)
     sum.seeds++
     sum.crashes += result.crashCount
     sum.operations += result.operationCount
@@ -68,9 +70,9 @@ async function series(from: number, count: number): Promise<number> {
     seconds: Math.round(seconds * 10) / 10,
     crashesPerSecond: Math.round(sum.crashes / seconds),
   }
-  if (values.json) say(JSON.stringify({ ...summary, ...(values.torture ? { met: met.counts } : {}) }))
+  if (values.json) say(JSON.stringify({ ...summary, ...(met === undefined ? {} : { met: met.counts }) }))
   else {
-    for (const [name, count] of Object.entries(met.counts)) say(`  ${name}: ${count}`)
+    for (const [name, count] of Object.entries(met?.counts ?? {})) say(`  ${name}: ${count}`)
     say(
       Object.entries(summary)
         .map(([name, value]) => `${name} ${value}`)
@@ -80,35 +82,25 @@ async function series(from: number, count: number): Promise<number> {
   return sum.violations === 0 ? 0 : 1
 }
 
-async function run(seed: number, met: Tally): Promise<HuntResult> {
-  if (!values.torture) return randomRun({ seed })
-  const result = await tortureRun({ seed })
-  met.addAll(result.met)
-  return result
-}
-
 async function show(finding: Finding): Promise<void> {
-  const { finding: small, only } = await (values.torture ? shrinkTorture : shrink)(finding)
-  const replayWith = `${values.torture ? `--torture --seed ${small.seed}` : `--seed ${small.seed} --op ${small.op}`}${only === undefined ? '' : ` --only ${only.join(',')}`}`
+  const { finding: small, only } = await mode.shrink(finding)
+  const replayWith = `${mode.replay(small)}${only === undefined ? '' : ` --only ${only.join(',')}`}`
   say(`${describeViolation(small)}\n    ${small.where}\n    npm run crash -- ${replayWith}`)
 }
 
 async function replay(seed: number): Promise<number> {
   const only = values.only?.split(',').map(Number)
-  const pieces = only === undefined ? {} : { only }
-  const result = values.torture
-    ? await tortureRun({ seed, ...pieces })
-    : await randomRun({
-        seed,
-        ...pieces,
-        ...(values.op === undefined || values.op === '0' ? {} : { op: Number(values.op) }),
-      })
+  const result = await mode.run({
+    seed,
+    ...(only === undefined ? {} : { only }),
+    ...(values.op === undefined || values.op === '0' ? {} : { op: Number(values.op) }),
+  })
   for (const finding of result.findings)
     say(
-      `${values.torture ? 'life' : 'op'} ${finding.op}${finding.secondOp === undefined ? '' : ` then ${finding.secondOp}`}: ${describeViolation(finding)}\n    ${finding.where}`,
+      `${mode.unit} ${finding.op}${finding.secondOp === undefined ? '' : ` then ${finding.secondOp}`}: ${describeViolation(finding)}\n    ${finding.where}`,
     )
   say(
-    `${result.operationCount} operations, ${result.crashCount} crashes, ${result.findings.length} violations`,
+    `${countText(result.operationCount, 'operation')}, ${countText(result.crashCount, 'crash', 'crashes')}, ${countText(result.findings.length, 'violation')}`,
   )
   return result.findings.length === 0 ? 0 : 1
 }
@@ -124,7 +116,7 @@ async function runSabotage(): Promise<number> {
       if (values.json) say(JSON.stringify({ ...verdict, mutation: verdict.mutation.name }))
       else
         say(
-          `${verdict.found ? 'found    ' : 'NOT FOUND'} ${verdict.mutation.name.padEnd(32)} ${verdict.oracle} ${verdict.hunt} seed=${verdict.seed} op=${verdict.op} after ${verdict.crashCount} crashes: ${verdict.text.slice(0, 90)}`,
+          `${verdict.found ? 'found    ' : 'NOT FOUND'} ${verdict.mutation.name.padEnd(32)} ${verdict.oracle} ${verdict.hunt} seed=${verdict.seed} op=${verdict.op} after ${countText(verdict.crashCount, 'crash', 'crashes')}: ${verdict.text.slice(0, 90)}`,
         )
     },
   })
@@ -132,7 +124,7 @@ async function runSabotage(): Promise<number> {
     for (const { mutation, hunt, seed, op } of verdicts)
       say(`  '${mutation.name}': { hunt: '${hunt}', seed: ${seed}${op === 0 ? '' : `, op: ${op}`} },`)
   const missed = verdicts.filter(({ found }) => !found)
-  say(`${verdicts.length} guarantees taken away, ${verdicts.length - missed.length} noticed`)
+  say(`${countText(verdicts.length, 'guarantee')} taken away, ${verdicts.length - missed.length} noticed`)
   return missed.length === 0 ? 0 : 1
 }
 
@@ -141,7 +133,7 @@ function progress(done: number, count: number, crashes: number, failing: number)
   const width = 30
   const filled = Math.round((done / count) * width)
   process.stderr.write(
-    `\r[${'='.repeat(filled)}${' '.repeat(width - filled)}] ${done}/${count} seeds, ${crashes} crashes, ${failing} failing`,
+    `\r[${'='.repeat(filled)}${' '.repeat(width - filled)}] ${done}/${count} seeds, ${countText(crashes, 'crash', 'crashes')}, ${failing} failing`,
   )
 }
 

@@ -43,3 +43,7 @@ export const below = (prng: Prng, bound: number): number =>
 export function pick<T>(prng: Prng, values: readonly T[]): T {
   return values[below(prng, values.length)]!
 }
+
+/** A generator for one of the many places of a seed. @param salt tells apart who draw for the same ones */
+export const prngAt = (seed: number, n: number, salt: number): Prng =>
+  seededPrng(Math.imul(seed, 0x9e3779b1) ^ Math.imul(n, 0x85ebca6b) ^ salt)

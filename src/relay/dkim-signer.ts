@@ -3,22 +3,18 @@
  * without one. That is no error: its author is not at a domain with a key, is nobody or several, or its header is none. Data is looked at once
  * from its beginning, a piece at a time.
  *
- * A key signs for about a millisecond (RSA of 2048 bits). On the thread of the queue everything would wait for it; on the threads of the pool, four of
- * them, that write the queue's files, too, the journal's next write would wait for all that sign. So at most `turnsMax` sign at once: README.md
- * beside this has what a submission waits for. */
-import { availableParallelism } from 'node:os'
+ * A key signs for about a millisecond (RSA of 2048 bits). On the thread of the queue everything would wait for it, so it is on those of Node's pool, a
+ * few at a time (signing-turns.ts). */
 import { systemClock, type Clock } from '../base/clock.js'
 import { authorDomain } from './author-domain.js'
 import { BodyHash } from './body-hash.js'
 import { dkimKeysOf, type DkimKey, type DkimKeys, type SigningKey } from './dkim-keys.js'
 import { signatureField, signedHeader, type SignedHeader } from './dkim-signature.js'
 import { HeaderEnd, headerFields } from './mail-header.js'
+import { inTurn } from './signing-turns.js'
 
 /** A header longer than this is not signed, bytes: others do not take it either. */
 const headerBytesMax = 256 << 10
-
-/** Half of the pool, and a processor is left to the queue. */
-const turnsMax = availableParallelism() > 2 ? 2 : 1
 
 interface Plan {
   readonly keys: readonly SigningKey[]
@@ -40,9 +36,6 @@ export function signerOf(options: {
 export class DkimSigner {
   readonly #keys: DkimKeys
   readonly #clock: Clock
-  #signingCount = 0
-  /** As many as attempts are under way, at most. */
-  readonly #waiting: (() => void)[] = []
 
   constructor(keys: DkimKeys, clock: Clock) {
     this.#keys = keys
@@ -85,25 +78,11 @@ export class DkimSigner {
 
   async #signed({ keys, header, body }: Plan): Promise<Buffer> {
     const bodyHash = body.digest()
-    await this.#turn()
-    try {
+    return inTurn(async () => {
       const atMs = this.#clock.wallMs()
       const fields: string[] = []
       for (const key of keys) fields.push(await signatureField(header, bodyHash, key, atMs))
       return Buffer.from(fields.join(''))
-    } finally {
-      this.#next()
-    }
-  }
-
-  async #turn(): Promise<void> {
-    if (this.#signingCount < turnsMax) this.#signingCount++
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
-  }
-
-  #next(): void {
-    const begin = this.#waiting.shift()
-    if (begin === undefined) this.#signingCount--
-    else begin()
+    })
   }
 }

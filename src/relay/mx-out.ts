@@ -29,6 +29,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
   const { hostname = machineName(), listeners = [], clock = systemClock, prng = systemPrng() } = options
   const { port = 25, lookupTimeoutMs: timeoutMs = 30_000 } = options
   const own = { hostname, listeners }
+  const signer = signerOf(options)
 
   async function placesOf(request: DeliveryRequest, signal: AbortSignal): Promise<Places> {
     const { nexthop } = request
@@ -55,7 +56,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     return hosts
   }
 
-  return smtpDelivery(new OutSessions(options), placesOf, signerOf(options))
+  return smtpDelivery(new OutSessions(options), placesOf, signer)
 }
 
 /** What says that the recipients' domain takes no mail says nothing of them when their mail was sent elsewhere. */

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.js'
 import { checkOptionNames } from '../base/option-names.js'
 import { hostOption, integerOption, waitMsMax } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
-import { dkimKeysOf, type DkimKey } from './dkim-keys.js'
+import type { DkimKey } from './dkim-keys.js'
 
 /** More of anything than there can be. */
 export const countMax = 1_000_000
@@ -84,7 +84,7 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
 
 const isWord = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
-/** What is the same wherever the servers are. @param ways for `tls`
+/** What is the same wherever the servers are, but for `dkim`, which is read by who signs. @param ways for `tls`
  * @throws WaybillError OPTION_INVALID */
 export function checkConnectionOptions(
   options: Omit<SmtpTransportOptions, 'host' | 'auth'>,
@@ -108,5 +108,4 @@ export function checkConnectionOptions(
   for (const option of ['connectTimeoutMs', 'greetingTimeoutMs', 'silenceTimeoutMs'] as const)
     integerOption(option, options[option] ?? 1, 1, waitMsMax)
   integerOption('connectionsMax', options.connectionsMax ?? 1, 1, countMax)
-  if (options.dkim !== undefined) dkimKeysOf(options.dkim)
 }

@@ -13,11 +13,12 @@ import { OutSessions, type Place } from './out-sessions.js'
  * @throws WaybillError OPTION_INVALID */
 export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   checkSmtpOptions(options)
+  const signer = signerOf(options)
   const placesOf: PlacesOf = ({ nexthop }) => {
     const place = placeOf(options.host ?? nexthop, options)
     return place === undefined ? badNexthop(nexthop) : [place]
   }
-  return smtpDelivery(new OutSessions(options), placesOf, signerOf(options))
+  return smtpDelivery(new OutSessions(options), placesOf, signer)
 }
 
 function placeOf(nexthop: string, options: SmtpTransportOptions): Place | undefined {

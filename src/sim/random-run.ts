@@ -2,7 +2,7 @@
  * rot in what a crash left.
  * Invariant: what happens at an operation is drawn from the seed and the operation's number alone, so that a run with `op` is
  * the part of the whole run that follows from this crash. */
-import { below, seededPrng, type Prng } from '../base/prng.js'
+import { below, prngAt, seededPrng, type Prng } from '../base/prng.js'
 import { aftermath, firstLife, type AftermathOptions } from './aftermath.js'
 import { crashPoint, drawnPower, type CrashPoint } from './crash-point.js'
 import type { CrashState } from './crash-states.js'
@@ -255,5 +255,4 @@ const powerAt = (seed: number, n: number): Parameters<typeof crashPoint>[2] => d
 const disturbanceAt = (seed: number, n: number): Prng => at(seed ^ 0x4000_0000, n)
 
 /** A generator for one operation of one seed. */
-const at = (seed: number, n: number): Prng =>
-  seededPrng(Math.imul(seed, 0x9e3779b1) ^ Math.imul(n, 0x85ebca6b))
+const at = (seed: number, n: number): Prng => prngAt(seed, n, 0)

@@ -1,7 +1,7 @@
 /** What a torture is made of: a chain of lives, each with mail, orders and trouble of its own.
  * Invariant: everything is drawn before the first life begins, for each life by a generator of its own; so what is left out to make a
  * failing chain small shifts nothing of the rest. */
-import { below, pick, seededPrng, type Prng } from '../base/prng.js'
+import { below, pick, prngAt, type Prng } from '../base/prng.js'
 import { drawnPower } from './crash-point.js'
 import type { CrashOptions } from './crash-states.js'
 import { disturbanceOf, disturbed, stepBetweenMs, type Disturbance } from './disturbance.js'
@@ -201,5 +201,4 @@ export const pieceCountOf = (lives: readonly HardLife[]): number => {
 const several = <T>(prng: Prng, countMax: number, make: (n: number) => T): T[] =>
   Array.from({ length: 1 + below(prng, countMax) }, (_, n) => make(n))
 
-const at = (seed: number, n: number): Prng =>
-  seededPrng(Math.imul(seed, 0x9e3779b1) ^ Math.imul(n, 0x85ebca6b) ^ 0x2000_0000)
+const at = (seed: number, n: number): Prng => prngAt(seed, n, 0x2000_0000)

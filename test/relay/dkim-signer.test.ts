@@ -1,12 +1,19 @@
+import { generateKeyPair } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { signerOf } from '../../src/relay/dkim-signer.js'
+import { inTurn, turnsMax } from '../../src/relay/signing-turns.js'
 import { ed25519, onTheWire, publicKeys, rsa } from './dkim-fixture.js'
 import { verdictsOf, type Verdict } from './dkim-verifier.js'
 
 const signer = signerOf({ dkim: [rsa, ed25519], clock: { ...systemClock, wallMs: () => 1_700_000_000_999 } })!
+
+const keyPair = promisify(generateKeyPair)
+/** Work for the pool that takes as long as many signatures. */
+const poolWork = (): Promise<unknown> => keyPair('rsa', { modulusLength: 2048 })
 
 const octets = (text: string): Buffer => Buffer.from(text, 'latin1')
 const signaturesOf = async (text: string): Promise<string> =>
@@ -183,6 +190,33 @@ test('data that cannot be read to its end is not signed: the error is that of th
     throw new Error('rotten')
   }
   await expect(signer.fieldsFor(pieces())).rejects.toThrow('rotten')
+})
+
+test('two transports sign in the same turns: what one of them has taken, the other waits for', async () => {
+  const other = signerOf({ dkim: [ed25519] })!
+  const text = octets('From: ada@example.org\r\n\r\nx\r\n')
+  let underWayCount = 0
+  const ends: (() => void)[] = []
+  const taken = Array.from({ length: turnsMax }, () =>
+    inTurn(() => {
+      underWayCount++
+      return new Promise<void>((resolve) => ends.push(resolve))
+    }),
+  )
+  expect(underWayCount).toBe(turnsMax)
+  let signedCount = 0
+  const signed = [signer, other].map((one) => one.fieldsFor(text).then(() => signedCount++))
+  await poolWork()
+  expect(signedCount).toBe(0)
+  for (const end of ends) end()
+  await Promise.all([...taken, ...signed])
+  expect(signedCount).toBe(2)
+})
+
+test('a turn that fails is given on', async () => {
+  const broken = Array.from({ length: turnsMax + 2 }, () => inTurn(() => Promise.reject(new Error('no key'))))
+  for (const one of broken) await expect(one).rejects.toThrow('no key')
+  expect(await signaturesOf('From: ada@example.org\r\n\r\nx\r\n')).not.toBe('')
 })
 
 test('many that are signed at once are all signed', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { parseArguments, type Arguments } from '../../tools/commands/command.js'
+import { withAddresses } from '../../tools/commands/serve-places.js'
 import { serve } from '../../tools/commands/serve.js'
 import { routeOf, transportOf } from '../../tools/commands/serve-delivery.js'
 import { RelayProcess } from '../end-to-end/relay-process.js'
@@ -64,7 +65,7 @@ test.each(['127.0.0.1', '0.0.0.0', 'localhost'])('mail for where it listens loop
     {
       relay: undefined,
       direct: true,
-      places: [{ host, port: 25 }],
+      places: await withAddresses([{ host, port: 25 }]),
       hostname: 'relay.example.org',
       processLimit: 100,
     },

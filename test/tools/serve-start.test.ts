@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
+import { withAddresses } from '../../tools/commands/serve-places.js'
 import { runProgram, runWaybill } from './command-process.js'
 
 let directory: string
@@ -45,6 +46,36 @@ test.each([
   expect(stderr).toContain(`${option} ${place}: `)
   expect(stderr).toContain(reason)
   expect(await readdir(directory)).toEqual([])
+})
+
+test('a name is listened on at all of its addresses, each once and in the order that the system has them', async () => {
+  const places = [
+    { host: '192.0.2.9', port: 25 },
+    { host: 'mail.test', port: 25 },
+    { host: 'mail.test', port: 465, implicitTls: true },
+  ]
+  const addressesOf = async (name: string): Promise<string[]> =>
+    name === 'mail.test' ? ['192.0.2.1', '2001:db8::1', '192.0.2.1'] : []
+  expect(await withAddresses(places, addressesOf)).toEqual([
+    { host: '192.0.2.9', port: 25 },
+    { host: '192.0.2.1', port: 25 },
+    { host: '2001:db8::1', port: 25 },
+    { host: '192.0.2.1', port: 465, implicitTls: true },
+    { host: '2001:db8::1', port: 465, implicitTls: true },
+  ])
+})
+
+test('localhost is what this machine has of it, and the relay answers there', async () => {
+  const relay = new RelayProcess([
+    '--queue',
+    join(directory, 'queue'),
+    '--maildir',
+    join(directory, 'maildir'),
+  ])
+  relay.endpoint = { host: 'localhost', port: 0 }
+  onTestFinished(() => relay.kill())
+  await relay.start()
+  expect(['127.0.0.1', '::1']).toContain(relay.endpoint.host)
 })
 
 test('one port for mail and for numbers is taken when it is asked for twice', async () => {

@@ -1,7 +1,5 @@
 /** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, and when it is tried again.
  * Invariant: the relay alone hears the password. */
-import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
 import { comparableDomainOf } from '../../src/base/mail-address.js'
 import {
   fixedRetry,
@@ -30,7 +28,7 @@ type Tls = (typeof tlsWays)[number]
 interface Surroundings {
   readonly relay: Endpoint | undefined
   readonly direct: boolean
-  /** Where it listens itself. */
+  /** Where it listens itself: addresses, by which a mail host is known to be this one. */
   readonly places: readonly Endpoint[]
   readonly hostname: string
   /** Attempts at once, of all transports together, as the scheduler has it. */
@@ -62,7 +60,7 @@ export async function transportOf(
   const dkim = keys === undefined ? undefined : { dkim: keys }
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
-    return mxTransport({ hostname, tls, connectionsMax, ...dkim, listeners: await listenersAt(places) })
+    return mxTransport({ hostname, tls, connectionsMax, ...dkim, listeners: places })
   }
   if (relay === undefined)
     return maildirTransport({ directory: args.one('maildir') ?? maildirUsual, hostname })
@@ -94,16 +92,6 @@ export async function transportOf(
 function tlsElsewhere(args: Arguments, tls: Tls): Tls {
   if (!args.isSet('relay-tls')) return 'opportunistic'
   return tls === 'implicit' ? 'required' : tls
-}
-
-/** As addresses, by which a mail host is known to be this one. What has none cannot be listened on: that is told to who tries. */
-export async function listenersAt(places: readonly Endpoint[]): Promise<Endpoint[]> {
-  const found = places.map(async ({ host, port }) => {
-    if (isIP(host) !== 0) return [{ host, port }]
-    const first = await lookup(host).catch(() => undefined)
-    return first === undefined ? [] : [{ host: first.address, port }]
-  })
-  return (await Promise.all(found)).flat()
 }
 
 /** @returns what the file of `--routes` says @throws UsageError, WaybillError OPTION_INVALID */

@@ -1,8 +1,11 @@
 /** The places that `serve` is given, looked at before anything is made, and told when they answer.
- * Invariant: a trial leaves nothing behind, and its error names the option. Between the trial of a port and the real thing another process may take
- * it: then the queue is there already, and the system's error is told. */
+ * Invariant: a trial leaves nothing behind, and its error names the option. A host that is a name is all of its addresses, as for Postfix and
+ * nginx. Between the trial of a port and the real thing another process may take it: then the queue is there already, and the system's error
+ * is told. */
+import { lookup } from 'node:dns/promises'
 import { stat, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { createServer, isIP, type Server } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { listening } from '../../src/relay/listening.js'
@@ -25,6 +28,37 @@ export async function checkDirectory(option: string, path: string): Promise<void
     throw new UsageError(`--${option}: ${path} is no directory`)
 }
 
+/** @param addressesOf asks the system
+ * @returns them with addresses for names, in their order @throws Error with the option, the place, and the system's code */
+export async function withAddresses(
+  places: readonly Place[],
+  addressesOf: (name: string) => Promise<readonly string[]> = addressesHere,
+): Promise<Place[]> {
+  const all: Place[] = []
+  for (const place of places) {
+    if (isIP(place.host) !== 0) {
+      all.push(place)
+      continue
+    }
+    const addresses = await addressesOf(place.host).catch((error: unknown) => {
+      throw refusalOf(optionOf(place), place, error)
+    })
+    for (const host of new Set(addresses)) all.push({ ...place, host })
+  }
+  return all
+}
+
+/** Those of a kind that this machine has: in containers `localhost` is often ::1, too, and there is no IPv6. */
+async function addressesHere(name: string): Promise<readonly string[]> {
+  const kinds = new Set(Object.values(networkInterfaces()).flatMap((own) => own?.map(({ family }) => family)))
+  const found = await lookup(name, { all: true })
+  const here = found.filter(({ family }) => kinds.has(`IPv${family}` as 'IPv4' | 'IPv6'))
+  return (here.length === 0 ? found : here).map(({ address }) => address)
+}
+
+/** The option that named it. */
+export const optionOf = ({ implicitTls }: Place): string => (implicitTls === true ? 'listen-tls' : 'listen')
+
 /** All at once, so that two that are the same are found. @param ports each with the option that names it
  * @throws Error with the option, the place, and the system's code */
 export async function tryPorts(
@@ -35,7 +69,7 @@ export async function tryPorts(
     for (const { option, endpoint } of ports) {
       const server = createServer((socket) => socket.destroy())
       await listening(server, endpoint.host, endpoint.port).catch((error: unknown) => {
-        throw new Error(`--${option} ${formatEndpoint(endpoint)}: ${reasonOf(error)}`, { cause: error })
+        throw refusalOf(option, endpoint, error)
       })
       servers.push(server)
     }
@@ -43,6 +77,9 @@ export async function tryPorts(
     await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
   }
 }
+
+const refusalOf = (option: string, endpoint: Endpoint, cause: unknown): Error =>
+  new Error(`--${option} ${formatEndpoint(endpoint)}: ${reasonOf(cause)}`, { cause })
 
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

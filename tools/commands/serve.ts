@@ -19,7 +19,6 @@ import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
 import {
   checkWays,
   isMadeOfFiles,
-  listenersAt,
   maildirUsual,
   ReplaceableTransport,
   retryOf,
@@ -28,7 +27,7 @@ import {
 } from './serve-delivery.js'
 import { logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
-import { checkDirectory, tellPlaces, tryPorts } from './serve-places.js'
+import { checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './serve-places.js'
 import { reloads } from './serve-reload.js'
 import { hasThreadOf, placesOf, serverOf } from './serve-server.js'
 import { reloaded, tablesOf, tellTables, transportNamesOf, type Tables } from './serve-tables.js'
@@ -48,7 +47,7 @@ export const serve: Command = {
     listen: {
       value: 'HOST:PORT',
       many: true,
-      help: 'where to take mail (127.0.0.1:2525), may be repeated; port 0 takes any free one',
+      help: 'where to take mail (127.0.0.1:2525), may be repeated; a name is all of its addresses; port 0 takes any free one',
     },
     'listen-tls': {
       value: 'HOST:PORT',
@@ -151,7 +150,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const metricsText = args.one('metrics')
   const settings: Settings = {
     queue: queuePathOf(args),
-    places: placesOf(args),
+    places: await withAddresses(placesOf(args)),
     hostname: args.one('hostname') ?? machineName(),
     relay:
       relayText === undefined
@@ -171,7 +170,6 @@ async function run(args: Arguments): Promise<number | undefined> {
   const scheduler = schedulerParameters(args.all('o'), transportNames)
   const surroundings = {
     ...settings,
-    places: settings.direct ? await listenersAt(settings.places) : settings.places,
     processLimit: processLimitOf(scheduler, transportNames),
   }
   const transportBy = ({ credentials, dkim }: Tables): Promise<Transport> =>
@@ -188,10 +186,7 @@ async function run(args: Arguments): Promise<number | undefined> {
 
   const watch = settings.metrics === undefined ? undefined : await loadMetrics()
   await tryPorts([
-    ...settings.places.map((endpoint) => ({
-      option: endpoint.implicitTls === true ? 'listen-tls' : 'listen',
-      endpoint,
-    })),
+    ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
     ...(settings.metrics === undefined ? [] : [{ option: 'metrics', endpoint: settings.metrics }]),
   ])
 

@@ -1,0 +1,39 @@
+/** What a crash hunt hunts by: random runs, each crashed at some of its calls, or the chains of lives of a torture.
+ * Invariant: all that differs between the two stands in this table. */
+import type { Finding, HuntResult } from '../../src/sim/exhaustive.js'
+import { randomRun } from '../../src/sim/random-run.js'
+import { shrink, shrinkTorture, type Shrunk } from '../../src/sim/shrink.js'
+import type { Tally } from '../../src/sim/tally.js'
+import { tortureRun } from '../../src/sim/torture.js'
+
+export interface HuntedRun {
+  readonly seed: number
+  /** Only these pieces. */
+  readonly only?: readonly number[]
+  /** Only the crash before this operation, where there is one a run. */
+  readonly op?: number
+}
+
+export interface Mode {
+  readonly run: (run: HuntedRun) => Promise<HuntResult & { readonly met?: Tally }>
+  readonly shrink: (finding: Finding) => Promise<Shrunk>
+  /** What the number of a finding counts. */
+  readonly unit: 'op' | 'life'
+  /** The options that run it again. */
+  readonly replay: (finding: Finding) => string
+}
+
+export const modes: Readonly<Record<'random' | 'torture', Mode>> = {
+  random: {
+    run: randomRun,
+    shrink,
+    unit: 'op',
+    replay: ({ seed, op }) => `--seed ${seed} --op ${op}`,
+  },
+  torture: {
+    run: tortureRun,
+    shrink: shrinkTorture,
+    unit: 'life',
+    replay: ({ seed }) => `--torture --seed ${seed}`,
+  },
+}
