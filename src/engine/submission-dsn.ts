@@ -1,5 +1,5 @@
 /** What a submission asks to be told of, RFC 3461, checked. The same address twice is one recipient, and what is asked for him is what is
- * asked where he is named first. */
+ * asked where he is named last: as smtp-server has it. */
 import {
   isEnvid,
   isOrcpt,
@@ -26,7 +26,7 @@ export interface AskedRecipient extends RecipientDsn {
   readonly address: string
 }
 
-/** One who stands for himself, as he was named first. */
+/** Recipients, each once, and what is asked for them. */
 export interface Distinct {
   readonly addresses: readonly string[]
   readonly asked: readonly (RecipientDsn | undefined)[]

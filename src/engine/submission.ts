@@ -12,7 +12,7 @@ export interface Submission {
   /** '' is the null sender: nothing is ever reported to it. */
   readonly sender: string
   /** At least one, each as an address, or with what is asked of him (RFC 3461); the same address twice is one recipient, as he is named
-   * first. */
+   * last. */
   readonly recipients: readonly (string | AskedRecipient)[]
   /** The message as it is to be delivered, lines ending in CRLF or LF; or a name under which the transports find it. */
   readonly data: Buffer | string | Readable | { readonly ref: string }
@@ -91,13 +91,13 @@ function askedOf(
   addresses: readonly string[],
   { recipients, dsn }: Submission,
 ): Pick<CheckedEnvelope, 'recipients' | 'dsn'> {
-  const first = new Map<string, AskedRecipient | undefined>()
+  const last = new Map<string, AskedRecipient | undefined>()
   addresses.forEach((address, i) => {
     const recipient = recipients[i]
-    if (!first.has(address)) first.set(address, typeof recipient === 'object' ? recipient : undefined)
+    last.set(address, typeof recipient === 'object' ? recipient : undefined)
   })
-  const distinct = [...first.keys()]
-  return { recipients: distinct, dsn: checkedDsn(dsn, { addresses: distinct, asked: [...first.values()] }) }
+  const distinct = [...last.keys()]
+  return { recipients: distinct, dsn: checkedDsn(dsn, { addresses: distinct, asked: [...last.values()] }) }
 }
 
 /** @throws WaybillError OPTION_INVALID */

@@ -172,15 +172,15 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
-  test('who is named twice is one recipient, with what was asked where he was named first', async () => {
+  test('who is named twice is one recipient, with what was asked where he was named last', async () => {
     await run(async (stage) => {
       scripted(stage)
       const queue = await stage.open()
       const recipients = [
-        ask('failed', 'never'),
-        'delivered.x@example.net',
         ask('failed', ['failure']),
         ask('delivered', ['success']),
+        ask('failed', 'never'),
+        'delivered.x@example.net',
       ]
       await queue.submit({ ...submission(), recipients, dsn: { notify: ['failure'] } })
       await stage.until('nothing is left', () => stage.isEmpty())
