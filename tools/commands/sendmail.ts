@@ -7,6 +7,7 @@ import { hostname as machineName, userInfo } from 'node:os'
 import { isMailAddress } from '../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../src/index.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from './command.js'
+import { askedBy } from './sendmail-dsn.js'
 import { messageOf, recipientsOf, unixLines } from './message-text.js'
 import { sessionAt, sessionWith } from './stdio-session.js'
 import { directoryOf, isUnreachable, overSmtp, withQueue, type Mail } from './submitting.js'
@@ -17,9 +18,6 @@ import { formatEndpoint, parseBytes, parseEndpoint, parseWord, queueUsual, type 
 const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
   [
     ['B', 'TYPE', 'ignored: bytes are kept as they are'],
-    ['N', 'WHEN', 'ignored'],
-    ['R', 'WHAT', 'ignored'],
-    ['V', 'ID', 'ignored'],
     ['e', 'MODE', 'ignored: errors are told by the exit code'],
     ['h', 'HOPS', 'ignored'],
     ['L', 'TAG', 'ignored'],
@@ -57,6 +55,14 @@ export const sendmail: Command = {
     },
     v: { short: 'v', help: 'tell on standard error what became of the message' },
     r: { short: 'r', value: 'SENDER', help: 'the same as -f' },
+    N: {
+      short: 'N',
+      value: 'WHEN',
+      many: true,
+      help: 'what you are told of: never, or some of failure, delay, success\n(failure,delay)',
+    },
+    R: { short: 'R', value: 'WHAT', many: true, help: 'what a failure returns: full or hdrs (hdrs)' },
+    V: { short: 'V', value: 'ID', many: true, help: 'what reports call the message' },
     o: { short: 'o', value: 'OPTION', many: true, help: 'ignored, but for -oi' },
     ...ignoredOptions,
   },
@@ -109,7 +115,8 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
   if (recipients.length === 0) return failed(sysexits.usage, 'no recipients')
   const unique = `${Date.now().toString(36)}.${randomBytes(8).toString('hex')}`
   const authorship = { sender, origin, hostname: machineName(), unique, now: new Date(), name: args.one('F') }
-  return handedOver({ sender, recipients, data: messageOf(lines, authorship) }, settings)
+  const data = messageOf(lines, authorship)
+  return handedOver({ sender, recipients, data, dsn: askedBy(args, complain) }, settings)
 }
 
 /** @throws UsageError */

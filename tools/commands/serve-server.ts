@@ -54,6 +54,7 @@ export async function serverOf(
     sessionsPerClientMax: parseCount('sessions-per-client', args.one('sessions-per-client') ?? '50', 1),
     idleTimeoutMs,
     greetDelayMs,
+    dsn: parseYes('dsn', args.one('dsn') ?? 'yes'),
     received: parseYes('received', args.one('received') ?? 'yes'),
     ...(tls === undefined ? undefined : { tls }),
     ...(users === undefined ? undefined : { users }),

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { madeDirectory } from '../../src/disk/made-directory.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
-import type { DeliveryResult, Outcome, Queue, SiteTrouble } from '../../src/index.js'
+import type { DeliveryResult, Outcome, Queue, SiteTrouble, SubmissionDsn } from '../../src/index.js'
 import { openQueue } from '../../src/queue/open.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { actAsOwner } from './queue-owner.js'
@@ -18,6 +18,8 @@ export interface Mail {
   readonly sender: string
   readonly recipients: readonly string[]
   readonly data: Buffer
+  /** What is asked, for all recipients. */
+  readonly dsn: SubmissionDsn
 }
 
 /** Where mail is given away, and how. */
@@ -48,7 +50,7 @@ const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
 async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryResult> {
   const { smtpTransport } = await import('../../src/relay/smtp-out.js')
   const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
-  const { data } = mail
+  const { data, dsn } = mail
   const request = {
     ...mail,
     id: '',
@@ -57,11 +59,17 @@ async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryRes
     acceptedAt: Date.now(),
     dataBytes: data.length,
     smtputf8: false,
+    dsn: isNothing(dsn)
+      ? undefined
+      : { ret: dsn.return, envid: dsn.id, recipients: mail.recipients.map(() => ({ notify: dsn.notify })) },
     data: () => Promise.resolve(data),
     stream: () => Readable.from([data]),
   }
   return transport.deliver(request, new AbortController().signal)
 }
+
+const isNothing = ({ id, return: ret, notify }: SubmissionDsn): boolean =>
+  id === undefined && ret === undefined && notify === undefined
 
 /** Nobody could be reached, so that nothing was sent. */
 export const isUnreachable = (result: DeliveryResult): boolean =>
