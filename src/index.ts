@@ -1,6 +1,7 @@
 /** What an embedder imports: the queue, the policies, the transports' port, the errors. */
 export { openQueue } from './queue/open.js'
 export type { Clock, Timer } from './base/clock.js'
+export type { Notify, NotifyWhen, RecipientDsn, Ret } from './base/notification.js'
 export type { MessageId } from './base/message-id.js'
 export type { Prng } from './base/prng.js'
 export type { AttemptOptions } from './delivery/attempt.js'
@@ -12,7 +13,7 @@ export type { FlushOptions } from './admin/flush.js'
 export type { NewRoute } from './admin/reroute.js'
 export type { VerbOptions, VerbResult } from './admin/tally.js'
 export type { ControlRequest, ReloadedFile, VerbOutcome, VerbRequest } from './admin/control-protocol.js'
-export type { OutcomeKind, OutcomeNote } from './record/outcome-note.js'
+export type { OutcomeKind, OutcomeNote, Relayed } from './record/outcome-note.js'
 export type { Accepted } from './engine/tickets.js'
 export type { QueueEvents, RecipientEvent } from './engine/events.js'
 export type { ListedMessage, ListOptions } from './engine/listing.js'
@@ -22,12 +23,14 @@ export type { Queue, QueueLimits } from './queue/queue.js'
 export type { Room } from './engine/space-watch.js'
 export type { LaneStatistics, QueueStatistics } from './engine/statistics.js'
 export type { Submission } from './engine/submission.js'
+export type { AskedRecipient, SubmissionDsn } from './engine/submission-dsn.js'
 export { isWaybillError, WaybillError, type ErrorCode, type Place, type SmtpReply } from './errors.js'
 export type {
   DeliveryRequest,
   DeliveryResult,
   MessageData,
   Outcome,
+  RequestDsn,
   SiteTrouble,
   Transport,
 } from './delivery/transport.js'

@@ -3,7 +3,9 @@
  * same state as living through it. A recipient leaves `pending` once in the life of a start. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
+import { tells, type NotifyWhen } from '../base/notification.js'
 import { countIn, forEachIn, toRanges, type Ranges } from '../base/ranges.js'
+import { askedOfEach, asksFor } from '../record/dsn.js'
 import type { Envelope } from '../record/envelope.js'
 import { condensed, type OutcomeKind, type OutcomeNote } from '../record/outcome-note.js'
 import type { Carried } from '../record/start.js'
@@ -44,8 +46,10 @@ export class ActiveMessage {
   #common: RecipientState = 'pending'
   #attempted = false
   #finished = false
+  /** What was asked for each recipient, once somebody wants to know. */
+  #asked: Uint8Array | undefined
   readonly #counts: Record<RecipientState, number>
-  /** Failed and deferred, as they came. */
+  /** Failed and deferred, as they came; delivered as well when the sender wants to hear of it. */
   #notes: OutcomeNote[] | undefined
   #reported: Ranges = none
   #warnings: number
@@ -119,7 +123,8 @@ export class ActiveMessage {
 
   /** Do these outcomes leave nothing to do, nor anybody to be told? */
   isFinishedBy(notes: readonly OutcomeNote[]): boolean {
-    if (this.#replacement !== undefined || this.envelope.data.kind === 'spool') return false
+    if (this.#replacement !== undefined || this.envelope.data.kind === 'spool' || this.tellsSuccess)
+      return false
     let { delivered } = this.#counts
     for (const { kind, ranges } of notes) {
       if (kind !== 'delivered') return false
@@ -154,15 +159,46 @@ export class ActiveMessage {
     return this.#notes?.filter((note) => note.kind === kind) ?? none
   }
 
-  /** Recipients that failed and of whom the sender was not told. */
+  /** The sender wants to be told of some deliveries. */
+  get tellsSuccess(): boolean {
+    return asksFor(this.envelope.dsn, 'success')
+  }
+
+  /** What was asked for a recipient, as base/notification.ts has it. */
+  askedOf(index: number): number {
+    const { dsn, recipientCount } = this.envelope
+    return dsn === undefined ? 0 : (this.#asked ??= askedOfEach(dsn, recipientCount))[index]!
+  }
+
+  /** Is the sender to be told when this becomes of the recipient? */
+  tells(index: number, when: NotifyWhen): boolean {
+    return tells(this.askedOf(index), when)
+  }
+
+  /** Recipients that failed and of whom the sender is still to be told. */
   unreportedFailures(): number[] {
+    return this.#unreported('failed', 'failure')
+  }
+
+  /** The same of deliveries, but for those of which the next server tells him. */
+  unreportedSuccesses(): number[] {
+    if (!this.tellsSuccess) return []
+    const passedOn = new Set(
+      this.notesOf('delivered')
+        .filter(({ relayed }) => relayed === 'with-dsn')
+        .flatMap(({ ranges }) => indexesOf(ranges)),
+    )
+    return this.#unreported('delivered', 'success').filter((index) => !passedOn.has(index))
+  }
+
+  #unreported(state: OutcomeKind, when: NotifyWhen): number[] {
     const reported = new Set(indexesOf(this.#reported))
-    return this.indexesIn('failed').filter((index) => !reported.has(index))
+    return this.indexesIn(state).filter((index) => !reported.has(index) && this.tells(index, when))
   }
 
   /** All of it, for a start that takes the place of this one. */
   carried(): Carried {
-    const delivered = toRanges(this.indexesIn('delivered'))
+    const delivered = this.tellsSuccess ? none : toRanges(this.indexesIn('delivered'))
     const notes: OutcomeNote[] = [...condensed(this.#notes ?? none)]
     if (delivered.length > 0) notes.push({ kind: 'delivered', status: '', text: '', ranges: delivered })
     return {
@@ -182,7 +218,7 @@ export class ActiveMessage {
       else this.#settleSome(note)
       this.#counts.pending -= count
       this.#counts[note.kind] += count
-      if (note.kind !== 'delivered') (this.#notes ??= []).push(note)
+      if (note.kind !== 'delivered' || this.tellsSuccess) (this.#notes ??= []).push(note)
     }
   }
 

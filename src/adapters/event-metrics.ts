@@ -93,10 +93,10 @@ export const countedByEvents: readonly Counted[] = [
   counted({
     event: 'reported',
     name: 'waybill_reports_total',
-    help: 'Reports to senders: bounces (failed) and warnings of delay (delayed).',
+    help: 'Reports to senders: bounces (failed), warnings of delay (delayed), and of success who asked for it (delivered).',
     labelNames: ['action'],
     labels: ({ action }) => ({ action }),
-    known: [{ action: 'failed' }, { action: 'delayed' }],
+    known: [{ action: 'failed' }, { action: 'delayed' }, { action: 'delivered' }],
   }),
   counted({
     event: 'warning',

@@ -4,6 +4,8 @@
  * `inlineBytesMax`. The queue is the embedder's: closing the transport closes nothing. */
 import { EventEmitter } from 'node:events'
 import type { SentMessageInfo, Transport } from 'nodemailer'
+import type { Ret } from '../base/notification.js'
+import type { SubmissionDsn } from '../engine/submission-dsn.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue/queue.js'
 
@@ -21,9 +23,11 @@ export interface QueuedMessageInfo extends SentMessageInfo {
 export const sendingCountMax = 1000
 
 type Sent = Parameters<Transport<QueuedMessageInfo>['send']>
+type Dsn = NonNullable<Sent[0]['data']['dsn']>
 type Verified = (error: Error | null, success?: true) => void
 
-/** @returns for `createTransport`. `signal` of a message aborts until it is appended. `dsn` is not looked at, and Bcc is taken out.
+/** @returns for `createTransport`. `signal` of a message aborts until it is appended. `dsn` is what nodemailer's SMTP transport takes (RFC 3461), and
+ * the queue sees to it; Bcc is taken out.
  * Errors are Waybill's, with `code`, and what nodemailer's users look at: `responseCode` and `response`. A file or a stream of the
  * message that cannot be read is DATA_INCOMPLETE, with its `cause`. */
 export const queueTransport = (queue: SubmittedQueue): QueueTransport => new QueueTransport(queue)
@@ -59,11 +63,13 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
     const envelope = message.getEnvelope()
     const messageId = message.messageId()
     const recipients = [...envelope.to]
+    const { orcpt, ...dsn } = asked(data.dsn)
     const body = message.createReadStream()
     try {
       const { id } = await this.#queue.submit({
         sender: envelope.from === false ? '' : envelope.from,
-        recipients,
+        recipients: orcpt === undefined ? recipients : recipients.map((address) => ({ address, orcpt })),
+        dsn: data.dsn ? dsn : undefined,
         data: body,
         signal: data.signal,
       })
@@ -108,6 +114,28 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
   close(): void {
     this.emit('close')
   }
+}
+
+/** By the names and in the forms in which nodemailer takes it; what is wrong with it the queue says. */
+function asked(dsn: Dsn | undefined): SubmissionDsn & { readonly orcpt?: string } {
+  if (!dsn) return {}
+  const ret = (dsn.ret || dsn.return || '').toString().toLowerCase()
+  const words = typeof dsn.notify === 'string' ? dsn.notify.split(',') : (dsn.notify ?? undefined)
+  const notify = words?.map((word) => word.trim().toLowerCase())
+  const orcpt = dsn.recipient || dsn.orcpt || undefined
+  return {
+    id: (dsn.envid || dsn.id || undefined)?.toString(),
+    return: (rets[ret] ?? (ret || undefined)) as SubmissionDsn['return'],
+    notify: (notify?.join() === 'never' ? 'never' : notify) as SubmissionDsn['notify'],
+    ...(orcpt === undefined ? {} : { orcpt: orcpt.includes(';') ? orcpt : `rfc822;${orcpt}` }),
+  }
+}
+
+const rets: Readonly<Record<string, Ret>> = {
+  hdrs: 'headers',
+  headers: 'headers',
+  full: 'full',
+  body: 'full',
 }
 
 /** The error itself, with the members of nodemailer's. */

@@ -16,6 +16,7 @@ const names: OptionNames<SmtpHandlerOptions> = {
   recipientCountMax: true,
   received: true,
   hopCountMax: true,
+  dsn: true,
   clock: true,
   onError: true,
 }

@@ -27,22 +27,32 @@ type Words = (foreign: string, bytesMax: number) => string
 
 function groups(input: ReportInput, listed: readonly ReportedRecipient[], words: Words): string {
   const ofMessage = [
-    `Reporting-MTA: dns; ${input.reportingMta}`,
-    `X-Waybill-Queue-ID: ${words(input.originalId, 200)}`,
-    `X-Waybill-Sender: ${typedAddress(input.originalSender, words)}`,
-    `Arrival-Date: ${mailDate(input.acceptedAtMs)}`,
+    ...asGiven('Original-Envelope-Id', input.envid),
+    ...folded([
+      `Reporting-MTA: dns; ${input.reportingMta}`,
+      `X-Waybill-Queue-ID: ${words(input.originalId, 200)}`,
+      `X-Waybill-Sender: ${typedAddress(input.originalSender, words)}`,
+      `Arrival-Date: ${mailDate(input.acceptedAtMs)}`,
+    ]),
   ]
-  const ofRecipients = listed.map((recipient) => recipientFields(recipient, input, words))
-  return [ofMessage, ...ofRecipients]
-    .map((fields) => fields.map((field) => `${fold(field, ' ')}\r\n`).join(''))
-    .join('\r\n')
+  const ofRecipients = listed.map((recipient) => [
+    ...asGiven('Original-Recipient', recipient.orcpt),
+    ...folded(recipientFields(recipient, input, words)),
+  ])
+  return [ofMessage, ...ofRecipients].map((lines) => lines.join('')).join('\r\n')
 }
+
+const folded = (fields: readonly string[]): string[] => fields.map((field) => `${fold(field, ' ')}\r\n`)
+
+/** What the sender looks for must be what he gave, every blank of it: it was checked when it came, and is short enough for a line. */
+const asGiven = (name: string, value: string | undefined): string[] =>
+  value === undefined ? [] : [`${name}: ${asciiOnly(value)}\r\n`]
 
 function recipientFields(recipient: ReportedRecipient, input: ReportInput, words: Words): string[] {
   const { action, address } = recipient
   const status = /^[245]\.[0-9]{1,3}\.[0-9]{1,3}$/.test(recipient.status)
     ? recipient.status
-    : { failed: '5.0.0', delayed: '4.0.0' }[action]
+    : { failed: '5.0.0', delayed: '4.0.0', delivered: '2.0.0', relayed: '2.0.0' }[action]
   const remote = words(recipient.remote ?? '', 255)
   const reason = words(recipient.reason, reasonBytesMax)
   const fields = [

@@ -3,13 +3,16 @@
 
 export interface ReportedRecipient {
   readonly address: string
-  readonly action: 'failed' | 'delayed'
-  /** RFC 3463, `5.1.1`; anything else is reported as 5.0.0 or 4.0.0. */
+  /** `relayed`: to a server that does not tell what becomes of it. */
+  readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed'
+  /** RFC 3463, `5.1.1`; anything else is reported as 5.0.0, 4.0.0 or 2.0.0. */
   readonly status: string
   /** The remote's own words, or ours when there is no `remote`. */
   readonly reason: string
   /** Name of the server that said so. */
   readonly remote?: string | undefined
+  /** The recipient as the sender knows him, `rfc822;ada@example.org`, when he said so. */
+  readonly orcpt?: string | undefined
 }
 
 export interface ReportInput {
@@ -33,4 +36,8 @@ export interface ReportInput {
   readonly dataBytes: number
   /** The original was submitted with SMTPUTF8. */
   readonly smtputf8: boolean
+  /** What the sender calls the original, when he said so. */
+  readonly envid?: string | undefined
+  /** The sender wants all of it back, with a failure. */
+  readonly returnsFull?: boolean | undefined
 }

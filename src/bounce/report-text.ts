@@ -8,24 +8,29 @@ import { fold, oneLine } from './safe-text.js'
 export const reasonBytesMax = 1000
 
 /** @param listed those of the recipients that the report names
- * @param headerFollows false when the report has no part with the original's header */
+ * @param follows what of the original comes with the report */
 export function reportText(
   input: ReportInput,
   listed: readonly ReportedRecipient[],
-  headerFollows: boolean,
+  follows: 'nothing' | 'header' | 'message',
 ): string {
-  const failed = listed.filter(({ action }) => action === 'failed')
-  const delayed = listed.filter(({ action }) => action === 'delayed')
+  const those = (wanted: ReportedRecipient['action']): readonly ReportedRecipient[] =>
+    listed.filter(({ action }) => action === wanted)
   const until = input.giveUpAtMs === undefined ? '' : `, until ${mailDate(input.giveUpAtMs)}`
   const paragraphs = [
     fold(`This is the mail system at ${input.reportingMta}.`, ''),
     ...section(
       'Your message could not be delivered to these recipients. It will not be tried again.',
-      failed,
+      those('failed'),
     ),
     ...section(
       `Your message is late for these recipients. You need not send it again: it will be tried further${until}.`,
-      delayed,
+      those('delayed'),
+    ),
+    ...section('Your message was delivered to these recipients.', those('delivered')),
+    ...section(
+      'Your message was handed on for these recipients, to a mail system that may not tell you what becomes of it.',
+      those('relayed'),
     ),
   ]
   const restCount = input.recipients.length - listed.length
@@ -38,7 +43,8 @@ export function reportText(
     )
   const size = input.dataBytes > 0 ? ` (${input.dataBytes} bytes)` : ''
   const accepted = `The message${size} was accepted on ${mailDate(input.acceptedAtMs)} under the id ${oneLine(input.originalId, 200)}.`
-  paragraphs.push(fold(headerFollows ? `${accepted} Its header is attached.` : accepted, ''))
+  const attached = { nothing: '', header: ' Its header is attached.', message: ' It is attached.' }[follows]
+  paragraphs.push(fold(accepted + attached, ''))
   return `${paragraphs.join('\r\n\r\n')}\r\n`
 }
 

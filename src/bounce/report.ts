@@ -1,7 +1,7 @@
 /** A report to the sender, RFC 3464, composed with nodemailer's MIME writer.
  * Invariant: the same input gives the same bytes (no clock, no chance): a report is composed again after a crash and must not
  * become another one. It is 7 bit but for the To field of a sender outside ASCII, so it needs SMTPUTF8 exactly when that
- * address does, and never 8BITMIME. Its boundary is a hash of all parts, so none of them can contain it. */
+ * address does; and but for a whole message that its sender has asked back, if that is not. Its boundary is a hash of all parts, so none of them can contain it. */
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import MimeNode from 'nodemailer/lib/mime-node'
@@ -9,8 +9,9 @@ import { assert } from '../base/assert.js'
 import { WaybillError } from '../errors.js'
 import { deliveryStatus } from './delivery-status.js'
 import { originalHeader } from './original-header.js'
+import { messageBytesMax, originalMessage } from './original-message.js'
 import { isMailAddress } from '../base/mail-address.js'
-import type { ReportInput } from './report-input.js'
+import type { ReportedRecipient, ReportInput } from './report-input.js'
 import { reportText } from './report-text.js'
 import { isAscii } from './safe-text.js'
 
@@ -21,6 +22,8 @@ interface Part {
   readonly type: string
   readonly description: string
   readonly content: string | Buffer
+  /** It must not be encoded, and is not 7 bit. */
+  readonly isEightBit?: boolean
 }
 
 /** A host name or an address literal, as a report names its server. */
@@ -57,10 +60,13 @@ export async function composeReport(input: ReportInput): Promise<Buffer> {
     { key: 'Auto-Submitted', value: 'auto-replied' },
     { key: 'MIME-Version', value: '1.0' },
   ])
-  for (const { type, description, content } of parts) {
+  if (parts.some(({ isEightBit }) => isEightBit === true)) root.setHeader('Content-Transfer-Encoding', '8bit')
+  for (const { type, description, content, isEightBit } of parts) {
     const part = root.createChild(type, { textEncoding: 'Q' })
     part.setHeader('Content-Description', description)
-    if (type.startsWith('message/global')) part.setHeader('Content-Transfer-Encoding', 'quoted-printable')
+    if (isEightBit === true) part.setHeader('Content-Transfer-Encoding', '8bit')
+    else if (type.startsWith('message/global-'))
+      part.setHeader('Content-Transfer-Encoding', 'quoted-printable')
     part.setContent(content)
   }
   return await root.build()
@@ -68,13 +74,15 @@ export async function composeReport(input: ReportInput): Promise<Buffer> {
 
 function partsOf(input: ReportInput): Part[] {
   const listed = input.recipients.slice(0, listedRecipientsMax)
+  const whole = returned(input)
   const header = input.data === undefined ? Buffer.alloc(0) : originalHeader(input.data, input.dataBytes)
   const status = deliveryStatus(input, listed)
+  const follows = whole !== undefined ? 'message' : header.length > 0 ? 'header' : 'nothing'
   const parts: Part[] = [
     {
       type: 'text/plain; charset=utf-8',
       description: 'Notification',
-      content: reportText(input, listed, header.length > 0),
+      content: reportText(input, listed, follows),
     },
     {
       type: status.isGlobal ? 'message/global-delivery-status' : 'message/delivery-status',
@@ -82,7 +90,12 @@ function partsOf(input: ReportInput): Part[] {
       content: status.text,
     },
   ]
-  if (header.length > 0) {
+  if (whole !== undefined) {
+    const isEightBit = !isAscii(whole.toString('latin1'))
+    const isGlobal = input.smtputf8 && !isAscii(header.toString('latin1')) && isUtf8(header)
+    const type = isGlobal ? 'message/global' : 'message/rfc822'
+    parts.push({ type, description: 'The message', content: whole, isEightBit })
+  } else if (header.length > 0) {
     const text = header.toString('latin1')
     const isGlobal = input.smtputf8 && !isAscii(text) && isUtf8(header)
     parts.push({
@@ -94,10 +107,19 @@ function partsOf(input: ReportInput): Part[] {
   return parts
 }
 
-const subject = ({ recipients }: ReportInput): string =>
-  recipients.some(({ action }) => action === 'failed')
-    ? 'Undelivered Mail Returned to Sender'
-    : 'Delayed Mail (still being retried)'
+/** RFC 3461 §4.3: what was asked back comes with a failure, and with nothing else. */
+function returned({ returnsFull, recipients, data, dataBytes }: ReportInput): Buffer | undefined {
+  const isAsked = returnsFull === true && recipients.some(({ action }) => action === 'failed')
+  const isWhole = data !== undefined && data.length === dataBytes && dataBytes <= messageBytesMax
+  return isAsked && isWhole ? originalMessage(data) : undefined
+}
+
+const subject = ({ recipients }: ReportInput): string => {
+  const names = (wanted: ReportedRecipient['action']): boolean =>
+    recipients.some(({ action }) => action === wanted)
+  if (names('failed')) return 'Undelivered Mail Returned to Sender'
+  return names('delayed') ? 'Delayed Mail (still being retried)' : 'Successful Mail Delivery Report'
+}
 
 function hashOf(parts: readonly Part[]): string {
   const hash = createHash('sha256')

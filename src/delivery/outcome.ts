@@ -111,10 +111,11 @@ function cleaned(answer: unknown): Outcome | undefined {
   if (!isRecord(answer)) return undefined
   switch (answer['kind']) {
     case 'delivered': {
-      const { response } = answer
-      if (response === undefined) return answer as unknown as Outcome
-      const text = textOf(response)
-      return text === response ? (answer as unknown as Outcome) : { kind: 'delivered', response: text }
+      const { response, relayed } = answer
+      const text = response === undefined ? undefined : textOf(response)
+      const isKnown = relayed === undefined || relayed === 'with-dsn' || relayed === 'without-dsn'
+      if (text === response && isKnown) return answer as unknown as Outcome
+      return { kind: 'delivered', response: text, relayed: isKnown ? relayed : undefined }
     }
     case 'deferred':
     case 'failed': {

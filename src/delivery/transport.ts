@@ -1,10 +1,17 @@
 /** What a delivery is asked and what it may answer. Nothing about delivery is frozen in the queue: transports and routes are
  * asked anew at every attempt. */
 import type { Readable } from 'node:stream'
+import type { RecipientDsn, Ret } from '../base/notification.js'
 
 /** What became of one recipient. `response` and `reason` are kept, cut to 500 characters; `status` is an RFC 3463 code. */
 export type Outcome =
-  | { readonly kind: 'delivered'; readonly response?: string | undefined }
+  | {
+      readonly kind: 'delivered'
+      readonly response?: string | undefined
+      /** It went on to a server: `with-dsn` to one that was given `request.dsn` and tells the sender of success, `without-dsn` to one that
+       * knows nothing of it. Undefined: it came to its end, in a mailbox. It decides what the sender is told who asked for successes. */
+      readonly relayed?: 'with-dsn' | 'without-dsn' | undefined
+    }
   | { readonly kind: 'deferred'; readonly status: string; readonly reason: string }
   | { readonly kind: 'failed'; readonly status: string; readonly reason: string }
 
@@ -20,6 +27,14 @@ export type DeliveryResult = Outcome | SiteTrouble | readonly Outcome[]
 
 export type MessageData = Buffer | { readonly ref: string }
 
+/** What the sender has asked to be told of (RFC 3461), for who passes it on. */
+export interface RequestDsn {
+  readonly ret: Ret | undefined
+  readonly envid: string | undefined
+  /** Of each recipient of the request, in its order. */
+  readonly recipients: readonly RecipientDsn[]
+}
+
 export interface DeliveryRequest {
   /** The message's id, the same at every attempt: good for idempotence on the other side. */
   readonly id: string
@@ -34,6 +49,8 @@ export interface DeliveryRequest {
   /** Length of the data in bytes; 0 for a reference. */
   readonly dataBytes: number
   readonly smtputf8: boolean
+  /** undefined: nothing was asked, as of most mail. */
+  readonly dsn?: RequestDsn | undefined
   /** The whole message, verified against its checksum. @throws WaybillError DATA_CORRUPT */
   data(): Promise<MessageData>
   /** The same in pieces, for large ones: it fails before its end when they do not verify. */

@@ -186,7 +186,7 @@ export class Accept {
   }
 
   #group(
-    { sender, recipients, smtputf8 }: CheckedEnvelope,
+    { sender, recipients, smtputf8, dsn }: CheckedEnvelope,
     data: Parameters<typeof messageGroup>[2],
     dataBytes: number,
     checksum: number,
@@ -201,6 +201,7 @@ export class Accept {
         dataBytes,
         checksum,
         ...untouched,
+        dsn,
       },
       recipients,
       data,
@@ -253,7 +254,6 @@ export class Accept {
     data: Buffer | undefined,
     file: SpoolFile | undefined,
   ): Promise<Accepted> {
-    const { life } = this.#parts
     const { signal } = submission
     await new Promise<void>((resolve) => {
       const look = (): void => {
@@ -263,7 +263,7 @@ export class Accept {
       const deaf = onAbort(signal, look)
       this.#waiting.push(look)
     })
-    life.check()
+    this.#parts.life.check()
     return this.#append(submission, group, data, file)
   }
 

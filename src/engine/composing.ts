@@ -107,10 +107,10 @@ export class Composing {
     })
   }
 
-  /** Reports what has failed, and what is given up, and ends it.
+  /** Reports what has failed, what is given up and what the sender wants to know of, and ends it.
    * @param expired recipients that are given up */
   async finish(message: ActiveMessage, expired: readonly number[], isStill: IsStill): Promise<EndResult> {
-    const outcomes = [...failures(message), ...deferrals(message, expired, 'failed')]
+    const outcomes = [...finals(message), ...deferrals(message, expired, 'failed')]
     const written = await report(this.#parts, message, outcomes)
     const reported = toRanges(written === undefined ? [] : outcomes.map(({ index }) => index))
     return this.#endWith({
@@ -144,14 +144,14 @@ export class Composing {
       return 'no room'
     }
     const { reader, options } = this.#parts
-    const failed = failures(message)
+    const final = finals(message)
     const late = warns ? deferrals(message, message.indexesIn('deferred'), 'delayed') : []
     const remainder = await remainderOf(message, reader)
     const data = fixedData(message) ?? ((await reader.data(message)) as Buffer)
     // Last, because its spool file, if it needs one, is used from here on.
-    const written = await report(this.#parts, message, [...failed, ...late])
-    const warnings = message.warnings + (warns && written !== undefined ? 1 : 0)
-    const facts = replacementFacts(message, remainder.notes, warnings, changes, options.clock.wallMs())
+    const written = await report(this.#parts, message, [...final, ...late])
+    const warnings = message.warnings + (late.length > 0 && written !== undefined ? 1 : 0)
+    const facts = replacementFacts(message, remainder, warnings, changes, options.clock.wallMs())
     const replacement: Replacement = {
       message,
       lane,
@@ -160,7 +160,7 @@ export class Composing {
       recipients: remainder.recipients,
       data,
       written,
-      reported: toRanges(written === undefined ? [] : failed.map(({ index }) => index)),
+      reported: toRanges(written === undefined ? [] : final.map(({ index }) => index)),
     }
     return lane.logs === undefined
       ? this.#moveInJournal(replacement, isStill)
@@ -254,20 +254,29 @@ export const diskFull = (what: string): WaybillError =>
 /** More than a finish or a note takes, its ranges apart. */
 const noteBytesMax = 4096
 
-const failures = (message: ActiveMessage): ReportedOutcome[] =>
-  outcomesOf(message.notesOf('failed'), message.unreportedFailures(), ({ status, text }) => ({
+/** Recipients that need no attempt any more and of whom the sender is still to be told. */
+const finals = (message: ActiveMessage): ReportedOutcome[] => [
+  ...outcomesOf(message.notesOf('failed'), message.unreportedFailures(), ({ status, text }) => ({
     action: 'failed',
     status,
     text,
-  }))
+  })),
+  ...outcomesOf(message.notesOf('delivered'), message.unreportedSuccesses(), ({ status, text, relayed }) => ({
+    action: relayed === undefined ? 'delivered' : 'relayed',
+    status,
+    text,
+  })),
+]
 
-/** Recipients that still wait, given up or late, with the reason of their last attempt. */
+/** Recipients that still wait, given up or late, with the reason of their last attempt: those of whom the sender is told that. */
 const deferrals = (
   message: ActiveMessage,
   indexes: readonly number[],
-  action: ReportedOutcome['action'],
-): ReportedOutcome[] =>
-  outcomesOf([...message.envelope.notes, ...message.notesOf('deferred')], indexes, ({ status, text }) =>
+  action: 'failed' | 'delayed',
+): ReportedOutcome[] => {
+  const when = action === 'failed' ? 'failure' : 'delay'
+  const told = indexes.filter((index) => message.tells(index, when))
+  return outcomesOf([...message.envelope.notes, ...message.notesOf('deferred')], told, ({ status, text }) =>
     action === 'failed'
       ? {
           action,
@@ -276,3 +285,4 @@ const deferrals = (
         }
       : { action, status, text },
   )
+}

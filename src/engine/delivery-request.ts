@@ -1,19 +1,29 @@
 /** What a transport is given: the message as it sees it. A class without closures, because one is made for every attempt. */
 import { Readable } from 'node:stream'
 import type { ActiveMessage } from '../active/active-message.js'
-import type { DeliveryRequest, MessageData } from '../delivery/transport.js'
+import { notifyOf } from '../base/notification.js'
+import type { DeliveryRequest, MessageData, RequestDsn } from '../delivery/transport.js'
+import type { EnvelopeDsn } from '../record/dsn.js'
 import type { MessageReader } from './message-reader.js'
 
 export class Request implements DeliveryRequest {
   readonly recipients: readonly string[]
   readonly nexthop: string
+  readonly dsn: RequestDsn | undefined
   readonly #message: ActiveMessage
   readonly #reader: MessageReader
 
-  constructor(message: ActiveMessage, recipients: readonly string[], nexthop: string, reader: MessageReader) {
+  constructor(
+    message: ActiveMessage,
+    recipients: readonly string[],
+    nexthop: string,
+    dsn: RequestDsn | undefined,
+    reader: MessageReader,
+  ) {
     this.#message = message
     this.recipients = recipients
     this.nexthop = nexthop
+    this.dsn = dsn
     this.#reader = reader
   }
 
@@ -48,4 +58,18 @@ export class Request implements DeliveryRequest {
   stream(): Readable {
     return Readable.from(this.#reader.pieces(this.#message), { objectMode: false })
   }
+}
+
+/** What was asked for some recipients. @param orcpts by index, when the envelope does not have them */
+export function requestDsn(
+  message: ActiveMessage,
+  dsn: EnvelopeDsn,
+  indexes: readonly number[],
+  orcpts: ReadonlyMap<number, string> | undefined,
+): RequestDsn {
+  const recipients = indexes.map((index) => {
+    const orcpt = orcpts?.get(index) ?? dsn.orcpts[index] ?? ''
+    return { notify: notifyOf(message.askedOf(index)), orcpt: orcpt === '' ? undefined : orcpt }
+  })
+  return { ret: dsn.ret, envid: dsn.envid === '' ? undefined : dsn.envid, recipients }
 }

@@ -12,7 +12,7 @@ import { writeDelivery } from '../record/delivery.js'
 import { kinds } from '../record/frame.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import { Scheduler, type DeferReason, type DestinationSnapshot, type Entry } from '../scheduler/scheduler.js'
-import { Request } from './delivery-request.js'
+import { Request, requestDsn } from './delivery-request.js'
 import type { RecipientEvent } from './events.js'
 import { jobOf, type Job } from './job.js'
 import { notesOf } from './outcome-notes.js'
@@ -182,7 +182,7 @@ export class Dispatch {
   }
 
   #begin(entry: Entry<Job>): void {
-    const { message, addresses } = entry.message
+    const { message, addresses, orcpts } = entry.message
     if (message.recoveries > 0 && !message.isAttempted) this.#noteAttempt(message)
     this.#underWay++
     const { recipients } = message.envelope
@@ -192,9 +192,10 @@ export class Dispatch {
       recipients.length === 1
         ? [recipients[0]!]
         : entry.recipients.map((index) => addresses?.get(index) ?? recipients[index]!)
+    const dsn = message.envelope.dsn && requestDsn(message, message.envelope.dsn, entry.recipients, orcpts)
     this.#attempts
       .get(entry.transport)!
-      .begin(entry, new Request(message, named, entry.nexthop, this.#parts.reader))
+      .begin(entry, new Request(message, named, entry.nexthop, dsn, this.#parts.reader))
   }
 
   /** A message that was found by a recovery may be what ends lives: that it is tried is recorded, so that it can be told from
@@ -212,7 +213,7 @@ export class Dispatch {
     const { options, events } = this.#parts
     this.#underWay--
     const { message } = entry.message
-    const notes = notesOf(entry.recipients, report)
+    const notes = notesOf(entry.recipients, report, message.tellsSuccess)
     const isDelivered = hasKind(notes, 'delivered')
     this.#record(entry.message, notes, entry.transport, entry.nexthop)
     if (isDelivered) this.#parts.journal.want()
@@ -252,7 +253,7 @@ export class Dispatch {
   }
 
   #tell(
-    { message, addresses }: Job,
+    { message, addresses, orcpts }: Job,
     notes: readonly OutcomeNote[],
     transport: string,
     nexthop: string,
@@ -266,6 +267,7 @@ export class Dispatch {
         for (let index = ranges[i]!; index <= ranges[i + 1]!; index++) {
           named.push(addresses?.get(index) ?? recipients[index]!)
           addresses?.delete(index)
+          orcpts?.delete(index)
         }
       const event: RecipientEvent = { id, sender, recipients: named, transport, nexthop, status, text }
       events.emit(kind, event)

@@ -205,11 +205,11 @@ export class Ending {
     journal.want()
   }
 
-  #ended({ message, lane, timeMs, facts, written }: Replacement, nowMs: number): void {
+  #ended({ message, lane, timeMs, written }: Replacement, nowMs: number): void {
     const { active, events } = this.#parts
     active.end(message)
     letGo(this.#parts, message)
-    this.#tellReport(message, written, facts.warnings > message.warnings ? 'delayed' : 'failed')
+    this.#tellReport(message, written)
     if (events.listenerCount('requeued') > 0)
       events.emit('requeued', {
         id: message.envelope.id,
@@ -227,15 +227,19 @@ export class Ending {
     const { id, sender } = message.envelope
     if (expiredCount > 0 && events.listenerCount('expired') > 0)
       events.emit('expired', { id, sender, recipientCount: expiredCount })
-    this.#tellReport(message, written, 'failed')
+    this.#tellReport(message, written)
     if (events.listenerCount('finished') > 0) events.emit('finished', { id })
     this.#callbacks.onEnd()
   }
 
-  #tellReport(message: ActiveMessage, written: Report | undefined, action: 'failed' | 'delayed'): void {
+  #tellReport({ envelope }: ActiveMessage, written: Report | undefined): void {
     const { events } = this.#parts
     if (written !== undefined && events.listenerCount('reported') > 0)
-      events.emit('reported', { id: message.envelope.id, report: written.group.envelope.id, action })
+      events.emit('reported', {
+        id: envelope.id,
+        report: written.group.envelope.id,
+        action: written.action,
+      })
   }
 
   /** Appends the report's frames at the head of the group that was opened, and hands it to the incoming runner. */

@@ -37,7 +37,13 @@ export interface QueueEvents {
   /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because an operator moved it. */
   requeued: [{ readonly id: MessageId; readonly lane: number; readonly delayMs: number }]
   /** A report was made for the sender of `id`. It is a message with outcomes and an end of its own, and never `accepted`. */
-  reported: [{ readonly id: MessageId; readonly report: MessageId; readonly action: 'failed' | 'delayed' }]
+  reported: [
+    {
+      readonly id: MessageId
+      readonly report: MessageId
+      readonly action: 'failed' | 'delayed' | 'delivered'
+    },
+  ]
   /** Nothing is left to do. */
   finished: [{ readonly id: MessageId }]
   /** Recovery has ended; runners go. */

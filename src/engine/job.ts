@@ -10,16 +10,19 @@ export interface Job {
   given: number
   /** Addresses by index, of those the scheduler holds, when the envelope does not have them. */
   readonly addresses: Map<number, string> | undefined
+  /** The same of original recipients that the sender gave, when the envelope does not have these. */
+  readonly orcpts: Map<number, string> | undefined
   [inScheduler]: object | undefined
 }
 
 export const jobOf = (message: ActiveMessage): Job => {
-  const { recipientCount, recipientFrames } = message.envelope
+  const { recipientCount, recipientFrames, dsn } = message.envelope
   return {
     message,
     indexes: message.pendingCount === recipientCount ? undefined : message.indexesIn('pending'),
     given: 0,
     addresses: recipientFrames.length > 0 ? new Map() : undefined,
+    orcpts: recipientFrames.length > 0 && dsn !== undefined ? new Map() : undefined,
     [inScheduler]: undefined,
   }
 }

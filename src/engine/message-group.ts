@@ -5,7 +5,7 @@ import { encodeEnvelope, frameRecipientsMax, type DataPlace, type Envelope } fro
 import { frameBytes, kinds, type Kind } from '../record/frame.js'
 import { encodeRecipients } from '../record/recipients.js'
 
-/** Everything about the envelope but what the group itself decides. */
+/** Everything about the envelope but what the group itself decides. Its `dsn.orcpts` are those of all recipients, wherever these stand. */
 export type EnvelopeFacts = Omit<Envelope, 'recipients' | 'recipientFrames' | 'recipientCount' | 'data'>
 
 interface Part {
@@ -40,7 +40,8 @@ export function messageGroup(
   const framed = recipients.length > frameRecipientsMax
   if (framed) {
     for (let i = 0; i < recipients.length; i += frameRecipientsMax) {
-      const payload = encodeRecipients(recipients.slice(i, i + frameRecipientsMax))
+      const orcpts = facts.dsn?.orcpts.slice(i, i + frameRecipientsMax)
+      const payload = encodeRecipients(recipients.slice(i, i + frameRecipientsMax), orcpts)
       offsets.push(bytes)
       parts.push({ kind: kinds.recipients, payload })
       bytes += frameBytes(payload.length)
@@ -65,6 +66,7 @@ export function messageGroup(
     reported: facts.reported,
     route: facts.route,
     requeues: facts.requeues,
+    dsn: framed && facts.dsn !== undefined ? { ...facts.dsn, orcpts: none } : facts.dsn,
   }
   const payload = encodeEnvelope(envelope)
   const envelopeBytes = frameBytes(payload.length)

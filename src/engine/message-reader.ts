@@ -9,12 +9,14 @@ import type { Lanes } from '../lane/lanes.js'
 import type { Journal } from '../log/journal.js'
 import type { Frame, SegmentFiles } from '../log/segment-files.js'
 import { decodeEnvelope, frameRecipientsMax, type DataPlace, type Envelope } from '../record/envelope.js'
-import { decodeRecipients } from '../record/recipients.js'
+import { decodeOrcpts, decodeRecipients } from '../record/recipients.js'
 import { frameHeaderBytes, type KindName } from '../record/frame.js'
 import { spoolPath } from '../recovery/queue-paths.js'
 import type { Spool } from './spool.js'
 
 const pieceBytes = 256 * 1024
+
+type FramedMessage = Pick<ActiveMessage, 'envelope' | 'place'>
 
 export class MessageReader {
   readonly #journal: Journal
@@ -87,14 +89,42 @@ export class MessageReader {
   }
 
   /** Addresses of the recipients `from` … `from` + `count` − 1, as far as there are so many. */
-  async recipients(
-    message: Pick<ActiveMessage, 'envelope' | 'place'>,
-    from: number,
-    count: number,
-  ): Promise<string[]> {
-    const { envelope, place } = message
+  async recipients(message: FramedMessage, from: number, count: number): Promise<string[]> {
+    const { envelope } = message
     if (envelope.recipientFrames.length === 0) return envelope.recipients.slice(from, from + count)
     const addresses: string[] = []
+    await this.#framed(message, from, count, (payload, first, end) => {
+      const part = decodeRecipients(payload).slice(first, end)
+      addresses.push(...part)
+      return part.length
+    })
+    return addresses
+  }
+
+  /** The original recipients that the sender gave for them (RFC 3461), '' where none. */
+  async orcpts(message: FramedMessage, from: number, count: number): Promise<string[]> {
+    const { dsn, recipientFrames, recipientCount } = message.envelope
+    const asked = Math.max(0, Math.min(count, recipientCount - from))
+    if (dsn === undefined) return Array<string>(asked).fill('')
+    const orcpts = dsn.orcpts.slice(from, from + count)
+    if (recipientFrames.length > 0)
+      await this.#framed(message, from, count, (payload, first, end) => {
+        const partCount = Math.min(decodeRecipients(payload).length, end) - first
+        const part = decodeOrcpts(payload).slice(first, end)
+        for (let i = 0; i < partCount; i++) orcpts.push(part[i] ?? '')
+        return partCount
+      })
+    while (orcpts.length < asked) orcpts.push('')
+    return orcpts
+  }
+
+  /** Visits the frames in which some recipients stand. @param visit is given where in the frame they are, and says how many it found */
+  async #framed(
+    { envelope, place }: FramedMessage,
+    from: number,
+    count: number,
+    visit: (payload: Buffer, first: number, end: number) => number,
+  ): Promise<void> {
     const end = Math.min(from + count, envelope.recipientCount)
     for (let at = from; at < end;) {
       const index = Math.floor(at / frameRecipientsMax)
@@ -102,12 +132,10 @@ export class MessageReader {
       const log = this.#envelopeLog(place.lane)
       const frame = await this.#frame(log, position(place.position - distance), 64 * 1024, 'recipients')
       const first = index * frameRecipientsMax
-      const part = decodeRecipients(frame.payload).slice(at - first, end - first)
-      if (part.length === 0) throw log.corrupt(position(place.position - distance), 'recipients are missing')
-      addresses.push(...part)
-      at += part.length
+      const found = visit(frame.payload, at - first, end - first)
+      if (found <= 0) throw log.corrupt(position(place.position - distance), 'recipients are missing')
+      at += found
     }
-    return addresses
   }
 
   /** The log in which a lane's envelopes stand. */

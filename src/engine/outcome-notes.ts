@@ -2,16 +2,21 @@
 import { toRanges, type Ranges } from '../base/ranges.js'
 import type { Report } from '../delivery/outcome.js'
 import type { Outcome } from '../delivery/transport.js'
-import { condensed, type OutcomeNote } from '../record/outcome-note.js'
+import { condensed, type OutcomeNote, type Relayed } from '../record/outcome-note.js'
 
 const deliveredTo = (ranges: Ranges): OutcomeNote => ({ kind: 'delivered', status: '', text: '', ranges })
 
 /** What becomes of most messages: shared, because a note is never changed. */
 const firstDelivered: readonly OutcomeNote[] = [deliveredTo([0, 0])]
 
-/** @param recipients of the entry, in its order: that of the outcomes */
-export function notesOf(recipients: readonly number[], { outcomes }: Report): readonly OutcomeNote[] {
+/** @param recipients of the entry, in its order: that of the outcomes, @param tellsSuccess it matters where deliveries went */
+export function notesOf(
+  recipients: readonly number[],
+  { outcomes }: Report,
+  tellsSuccess: boolean,
+): readonly OutcomeNote[] {
   const first = outcomes[0]
+  if (tellsSuccess) return grouped(recipients, outcomes, relayedOf)
   if (outcomes.length === 1 && first!.kind === 'delivered' && first!.response === undefined)
     return recipients[0] === 0 ? firstDelivered : [deliveredTo(toRanges([recipients[0]!]))]
   if (first !== undefined && outcomes.every((outcome) => outcome === first)) {
@@ -20,25 +25,32 @@ export function notesOf(recipients: readonly number[], { outcomes }: Report): re
       ? [{ kind: 'delivered', status: '', text: first.response ?? '', ranges }]
       : [{ kind: first.kind, status: first.status, text: first.reason, ranges }]
   }
-  const groups = new Map<
-    string,
-    { readonly kind: Outcome['kind']; status: string; text: string; indexes: number[] }
-  >()
+  return grouped(recipients, outcomes, undefined)
+}
+
+/** @param relayedBy undefined: nobody wants to know where deliveries went */
+function grouped(
+  recipients: readonly number[],
+  outcomes: readonly Outcome[],
+  relayedBy: typeof relayedOf | undefined,
+): readonly OutcomeNote[] {
+  const groups = new Map<string, { readonly note: Omit<OutcomeNote, 'ranges'>; indexes: number[] }>()
   recipients.forEach((index, i) => {
     const outcome = outcomes[i]!
-    const status = outcome.kind === 'delivered' ? '' : outcome.status
-    const text = outcome.kind === 'delivered' ? (outcome.response ?? '') : outcome.reason
-    const key = `${outcome.kind} ${status} ${text}`
+    const { kind } = outcome
+    const status = kind === 'delivered' ? '' : outcome.status
+    const text = kind === 'delivered' ? (outcome.response ?? '') : outcome.reason
+    const relayed = relayedBy?.(outcome)
+    const key = `${kind} ${relayed ?? ''} ${status} ${text}`
     const group = groups.get(key)
-    if (group === undefined) groups.set(key, { kind: outcome.kind, status, text, indexes: [index] })
-    else group.indexes.push(index)
+    if (group !== undefined) group.indexes.push(index)
+    else {
+      const note = { kind, status, text }
+      groups.set(key, { note: relayed === undefined ? note : { ...note, relayed }, indexes: [index] })
+    }
   })
-  return condensed(
-    [...groups.values()].map(({ kind, status, text, indexes }) => ({
-      kind,
-      status,
-      text,
-      ranges: toRanges(indexes),
-    })),
-  )
+  return condensed([...groups.values()].map(({ note, indexes }) => ({ ...note, ranges: toRanges(indexes) })))
 }
+
+const relayedOf = (outcome: Outcome): Relayed | undefined =>
+  outcome.kind === 'delivered' ? outcome.relayed : undefined

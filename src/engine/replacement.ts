@@ -2,6 +2,7 @@
 import type { ActiveMessage, RecipientState } from '../active/active-message.js'
 import { nowhere } from '../base/position.js'
 import { forEachIn, toRanges } from '../base/ranges.js'
+import { askedOfEach, notifyNotes, type EnvelopeDsn } from '../record/dsn.js'
 import type { DataPlace, EnvelopeRoute } from '../record/envelope.js'
 import { condensed, type OutcomeNote } from '../record/outcome-note.js'
 import type { EnvelopeFacts } from './message-group.js'
@@ -13,6 +14,8 @@ export interface Remainder {
   readonly recipients: readonly string[]
   /** Why they remain, by their new indexes. */
   readonly notes: readonly OutcomeNote[]
+  /** What was asked for them. */
+  readonly dsn: EnvelopeDsn | undefined
 }
 
 /** The recipients that have no final outcome. */
@@ -40,7 +43,27 @@ export async function remainderOf(message: ActiveMessage, reader: MessageReader)
   // Of those that were not attempted again the reasons of the attempt before stay.
   for (const note of message.envelope.notes) keep(note, 'pending')
   for (const note of message.notesOf('deferred')) keep(note, 'deferred')
-  return { indexes, recipients, notes: condensed(notes) }
+  const { dsn: all } = message.envelope
+  const dsn = all === undefined ? undefined : await remainingDsn(message, all, reader, indexes)
+  return { indexes, recipients, notes: condensed(notes), dsn }
+}
+
+async function remainingDsn(
+  message: ActiveMessage,
+  dsn: EnvelopeDsn,
+  reader: MessageReader,
+  indexes: readonly number[],
+): Promise<EnvelopeDsn> {
+  const { recipientCount } = message.envelope
+  const asked = askedOfEach(dsn, recipientCount)
+  const all = await reader.orcpts(message, 0, recipientCount)
+  const orcpts = indexes.map((index) => all[index]!)
+  return {
+    ret: dsn.ret,
+    envid: dsn.envid,
+    notify: notifyNotes(Uint8Array.from(indexes, (index) => asked[index]!)),
+    orcpts: orcpts.every((orcpt) => orcpt === '') ? [] : orcpts,
+  }
 }
 
 /** What an operator changes of a message when he moves it. */
@@ -57,7 +80,7 @@ const requeuesMax = 999
 /** @param warnings delay warnings that the sender will have had */
 export function replacementFacts(
   message: ActiveMessage,
-  notes: readonly OutcomeNote[],
+  { notes, dsn }: Pick<Remainder, 'notes' | 'dsn'>,
   warnings: number,
   changes: EnvelopeChanges,
   nowMs: number,
@@ -80,6 +103,7 @@ export function replacementFacts(
     warnings: isNew ? 0 : warnings,
     route: isNew ? undefined : (changes.route ?? envelope.route),
     requeues: isNew ? Math.min(envelope.requeues + 1, requeuesMax) : envelope.requeues,
+    dsn,
   }
 }
 

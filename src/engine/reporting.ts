@@ -1,4 +1,4 @@
-/** Reports to the sender: what has failed for good, or is late. A report is an ordinary message from the null sender; it stands in
+/** Reports to the sender: what has failed for good, or is late, or what he wanted to be told of. A report is an ordinary message from the null sender; it stands in
  * one group with the record that says whom it names, so none is lost and none is written twice. */
 import { reportId } from '../base/message-id.js'
 import { crc32 } from '../base/checksum.js'
@@ -19,6 +19,8 @@ import { waits } from './waiting.js'
 
 export interface Report {
   readonly group: MessageGroup
+  /** What it is for: of recipients that are late it may name others that have failed, and of both some that have been reached. */
+  readonly action: 'failed' | 'delayed' | 'delivered'
   /** Its data's file, when it is large. */
   readonly spool: number | undefined
 }
@@ -54,7 +56,10 @@ export async function report(
     data: await original(parts, message),
     dataBytes: envelope.dataBytes,
     smtputf8: envelope.smtputf8,
+    envid: envelope.dsn?.envid || undefined,
+    returnsFull: envelope.dsn?.ret === 'full',
   })
+  const action = (['delayed', 'failed'] as const).find((one) => names(outcomes, one)) ?? 'delivered'
   const facts = {
     id,
     sender: '',
@@ -65,10 +70,13 @@ export async function report(
     ...untouched,
   }
   if (data.length <= options.inlineBytesMax)
-    return { group: messageGroup(facts, [envelope.sender], data), spool: undefined }
+    return { group: messageGroup(facts, [envelope.sender], data), action, spool: undefined }
   const number = await keep(parts, data)
-  return { group: messageGroup(facts, [envelope.sender], { kind: 'spool', number }), spool: number }
+  return { group: messageGroup(facts, [envelope.sender], { kind: 'spool', number }), action, spool: number }
 }
+
+const names = (outcomes: readonly ReportedOutcome[], wanted: ReportedOutcome['action']): boolean =>
+  outcomes.some(({ action }) => action === wanted)
 
 /** A large report, in a file of its own. */
 async function keep({ spool, life }: Parts, data: Buffer): Promise<number> {
@@ -103,15 +111,19 @@ async function reported(
   outcomes: readonly ReportedOutcome[],
 ): Promise<ReportedRecipient[]> {
   const recipients: ReportedRecipient[] = []
+  const isAsked = message.envelope.dsn !== undefined
   let from = 0
   let addresses: string[] = []
+  let orcpts: string[] = []
   // Ascending, as they are read: failures and what expired come one after the other.
   for (const { index, action, status, text } of [...outcomes].sort((a, b) => a.index - b.index)) {
     if (index >= from + addresses.length) {
       from = index
       addresses = await reader.recipients(message, from, 1000)
+      if (isAsked) orcpts = await reader.orcpts(message, from, 1000)
     }
-    recipients.push({ address: addresses[index - from]!, action, status, reason: text })
+    const orcpt = orcpts[index - from] || undefined
+    recipients.push({ address: addresses[index - from]!, action, status, reason: text, orcpt })
   }
   return recipients
 }

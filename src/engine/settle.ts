@@ -49,7 +49,7 @@ export class Settle {
   /** No recipient waits for an attempt, or none is to be attempted. */
   settle(message: ActiveMessage): void {
     const done = message.deliveredCount === message.envelope.recipientCount
-    if (done && message.replacement === undefined) {
+    if (done && message.replacement === undefined && !message.tellsSuccess) {
       this.#composing.finishDelivered(message)
       this.#orders.ended(message, false)
       return

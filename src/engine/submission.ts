@@ -3,18 +3,23 @@ import type { Readable } from 'node:stream'
 import { addressKind } from '../base/mail-address.js'
 import { signalOption } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
+import type { EnvelopeDsn } from '../record/dsn.js'
 import type { EngineOptions } from './options.js'
+import { checkedDsn, type AskedRecipient, type SubmissionDsn } from './submission-dsn.js'
 
 /** Other members than these are left alone, unlike among options: whoever has messages of his own kind hands them over as they are. */
 export interface Submission {
   /** '' is the null sender: nothing is ever reported to it. */
   readonly sender: string
-  /** At least one; the same address twice is one recipient. */
-  readonly recipients: readonly string[]
+  /** At least one, each as an address, or with what is asked of him (RFC 3461); the same address twice is one recipient, as he is named
+   * last. */
+  readonly recipients: readonly (string | AskedRecipient)[]
   /** The message as it is to be delivered, lines ending in CRLF or LF; or a name under which the transports find it. */
   readonly data: Buffer | string | Readable | { readonly ref: string }
   /** Addresses or headers need SMTPUTF8. Set by itself when an address does. */
   readonly smtputf8?: boolean | undefined
+  /** What is asked for the message as a whole (RFC 3461). Default: failures and delays are told, with the header. */
+  readonly dsn?: SubmissionDsn | undefined
   /** Aborts until the message is appended; after that it is accepted. */
   readonly signal?: AbortSignal | undefined
 }
@@ -23,6 +28,7 @@ export interface CheckedEnvelope {
   readonly sender: string
   readonly recipients: readonly string[]
   readonly smtputf8: boolean
+  readonly dsn: EnvelopeDsn | undefined
 }
 
 const refBytesMax = 4096
@@ -55,17 +61,43 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
       `${recipients.length} recipients, at most ${limits.recipientCountMax} are accepted`,
     )
   let smtputf8 = submission.smtputf8 === true || senderKind === 'international'
+  let isAsked = submission.dsn !== undefined
+  // A list of our own: who submitted it may use his for the next message while this one waits.
+  const addresses: string[] = []
   for (const recipient of recipients as readonly unknown[]) {
-    const kind = typeof recipient === 'string' ? addressKind(recipient) : undefined
+    const address = addressOf(recipient)
+    const kind = typeof address === 'string' ? addressKind(address) : undefined
     if (kind === undefined)
       throw new WaybillError('ADDRESS_INVALID', 'a recipient is no address', {
-        recipient: String(recipient).slice(0, 100),
+        recipient: String(address).slice(0, 100),
       })
     if (kind === 'international') smtputf8 = true
+    if (address !== recipient) isAsked = true
+    addresses.push(address as string)
   }
-  // A list of our own: who submitted it may use his for the next message while this one waits.
-  const distinct = recipients.length === 1 ? [recipients[0]] : [...new Set(recipients as readonly string[])]
-  return { sender, recipients: distinct as readonly string[], smtputf8 }
+  if (isAsked) return { sender, smtputf8, ...askedOf(addresses, submission) }
+  const distinct = addresses.length === 1 ? addresses : [...new Set(addresses)]
+  return { sender, recipients: distinct, smtputf8, dsn: undefined }
+}
+
+/** @returns what may be an address */
+const addressOf = (recipient: unknown): unknown =>
+  typeof recipient === 'object' && recipient !== null && 'address' in recipient
+    ? recipient.address
+    : recipient
+
+/** @throws WaybillError OPTION_INVALID */
+function askedOf(
+  addresses: readonly string[],
+  { recipients, dsn }: Submission,
+): Pick<CheckedEnvelope, 'recipients' | 'dsn'> {
+  const last = new Map<string, AskedRecipient | undefined>()
+  addresses.forEach((address, i) => {
+    const recipient = recipients[i]
+    last.set(address, typeof recipient === 'object' ? recipient : undefined)
+  })
+  const distinct = [...last.keys()]
+  return { recipients: distinct, dsn: checkedDsn(dsn, { addresses: distinct, asked: [...last.values()] }) }
 }
 
 /** @throws WaybillError OPTION_INVALID */

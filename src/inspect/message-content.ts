@@ -6,7 +6,7 @@ import { WaybillError } from '../errors.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { decodeEnvelope, frameRecipientsMax, type Envelope } from '../record/envelope.js'
 import { frameHeaderBytes, payloadBytesMax, type KindName } from '../record/frame.js'
-import { decodeRecipients } from '../record/recipients.js'
+import { decodeOrcpts, decodeRecipients } from '../record/recipients.js'
 import { spoolPath } from '../recovery/queue-paths.js'
 import type { LogName, QueueDirectory } from './queue-directory.js'
 
@@ -44,26 +44,46 @@ export class MessageContent {
   }
 
   /** Recipients `from` … `from` + `count` − 1, as far as there are so many. @throws WaybillError LOG_CORRUPT */
-  async recipients({ envelope, log, at }: Located, from: number, count: number): Promise<readonly string[]> {
+  async recipients(located: Located, from: number, count: number): Promise<readonly string[]> {
+    const { envelope } = located
     if (envelope.recipientFrames.length === 0)
       return from === 0 && count >= envelope.recipientCount
         ? envelope.recipients
         : envelope.recipients.slice(from, from + count)
     const addresses: string[] = []
+    for await (const { payload, first, end } of this.#frames(located, from, count))
+      addresses.push(...decodeRecipients(payload).slice(first, end))
+    return addresses
+  }
+
+  /** The original recipients that the sender gave (RFC 3461), of all, '' where none. @throws WaybillError LOG_CORRUPT */
+  async orcpts(located: Located): Promise<readonly string[]> {
+    const { recipientCount, recipientFrames, dsn } = located.envelope
+    const orcpts = [...(dsn?.orcpts ?? [])]
+    if (recipientFrames.length > 0)
+      for await (const { payload, first, end } of this.#frames(located, 0, recipientCount))
+        for (let i = first; i < end; i++) orcpts.push(decodeOrcpts(payload)[i] ?? '')
+    while (orcpts.length < recipientCount) orcpts.push('')
+    return orcpts
+  }
+
+  /** The frames in which recipients `from` … `from` + `count` − 1 stand, and which of each are these. */
+  async *#frames(
+    { envelope, log, at }: Located,
+    from: number,
+    count: number,
+  ): AsyncGenerator<{ readonly payload: Buffer; readonly first: number; readonly end: number }> {
     const end = Math.min(from + count, envelope.recipientCount)
-    while (from + addresses.length < end) {
-      const next = from + addresses.length
+    for (let next = from; next < end;) {
       const index = Math.floor(next / frameRecipientsMax)
       const frameAt = position(at - (envelope.recipientFrames[index] ?? at))
       const first = index * frameRecipientsMax
-      const part = decodeRecipients(await this.#payload(log, frameAt, 64 * 1024, 'recipients')).slice(
-        next - first,
-        end - first,
-      )
-      if (part.length === 0) throw this.log(log).corrupt(frameAt, 'recipients are missing')
-      addresses.push(...part)
+      const payload = await this.#payload(log, frameAt, 64 * 1024, 'recipients')
+      const last = Math.min(decodeRecipients(payload).length, end - first)
+      if (last <= next - first) throw this.log(log).corrupt(frameAt, 'recipients are missing')
+      yield { payload, first: next - first, end: last }
+      next = first + last
     }
-    return addresses
   }
 
   /** The whole data, verified; undefined when it is kept elsewhere, by reference.

@@ -6,7 +6,7 @@ import { decodeEnvelope } from '../record/envelope.js'
 import { decodeFinish } from '../record/finish.js'
 import type { KindName } from '../record/frame.js'
 import { decodeMarks } from '../record/marks.js'
-import { decodeRecipients } from '../record/recipients.js'
+import { decodeOrcpts, decodeRecipients } from '../record/recipients.js'
 import { decodeReplaced } from '../record/replaced.js'
 import { decodeStart } from '../record/start.js'
 
@@ -32,7 +32,7 @@ export function fieldsOf(kind: KindName, payload: Buffer): Readonly<Record<strin
     case 'data':
       return { dataBytes: payload.length }
     case 'recipients':
-      return { recipients: decodeRecipients(payload) }
+      return { recipients: decodeRecipients(payload), orcpts: decodeOrcpts(payload) }
     case 'start':
       return { ...decodeStart(payload) }
     case 'delivery':

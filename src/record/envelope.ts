@@ -3,6 +3,7 @@
 import type { MessageId } from '../base/message-id.js'
 import { nowhere, position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
+import { dsnFromFields, writeDsn, type EnvelopeDsn } from './dsn.js'
 import { frameBytes } from './frame.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
@@ -50,6 +51,8 @@ export interface Envelope {
   readonly route: EnvelopeRoute | undefined
   /** How often an operator made it new. */
   readonly requeues: number
+  /** What the sender has asked to be told of; undefined: nothing. */
+  readonly dsn: EnvelopeDsn | undefined
 }
 
 /** A route that is kept with the message. An empty transport: that which is asked for. */
@@ -58,10 +61,10 @@ export interface EnvelopeRoute {
   readonly nexthop: string
 }
 
-/** What an envelope says that nobody has attempted, replaced or touched. */
+/** What an envelope says that nobody has attempted, replaced or touched, nor asked anything of. */
 export const untouched: Pick<
   Envelope,
-  'attempts' | 'replaces' | 'notes' | 'warnings' | 'reported' | 'route' | 'requeues'
+  'attempts' | 'replaces' | 'notes' | 'warnings' | 'reported' | 'route' | 'requeues' | 'dsn'
 > = {
   attempts: 0,
   replaces: nowhere,
@@ -70,6 +73,7 @@ export const untouched: Pick<
   reported: [],
   route: undefined,
   requeues: 0,
+  dsn: undefined,
 }
 
 /** What a message takes in its lane beside the frame of its envelope: the frames of its recipients, which stand before it, and its data. */
@@ -86,11 +90,11 @@ export function encodeEnvelope(envelope: Envelope): Buffer {
 
 /** Into the payload that is being written. */
 export function writeEnvelope(envelope: Envelope): void {
-  const { data, route, requeues } = envelope
-  // What no operator has touched is written without the fields for that.
-  const isTouched = route !== undefined || requeues > 0
+  const { data, route, requeues, dsn } = envelope
+  // What no operator has touched, and nobody asked anything of, is written without the fields for that.
+  const isTouched = route !== undefined || requeues > 0 || dsn !== undefined
   payload
-    .list(isTouched ? 18 : 16)
+    .list(dsn !== undefined ? 19 : isTouched ? 18 : 16)
     .text(envelope.id)
     .text(envelope.sender)
   payload.count(envelope.acceptedAt).count(envelope.attempts)
@@ -105,6 +109,7 @@ export function writeEnvelope(envelope: Envelope): void {
   if (route === undefined) payload.list(0)
   else payload.texts([route.transport, route.nexthop])
   payload.count(requeues)
+  if (dsn !== undefined) writeDsn(dsn)
 }
 
 /** @throws WaybillError LOG_CORRUPT */
@@ -128,6 +133,7 @@ export function decodeEnvelope(encoded: Buffer): Envelope {
     reported: fields.counts(),
     route: fields.isAtEnd ? undefined : routeOf(fields.texts()),
     requeues: fields.isAtEnd ? 0 : fields.count(),
+    dsn: fields.isAtEnd ? undefined : dsnFromFields(fields.list()),
   }
   if (envelope.recipientFrames.length === 0 && envelope.recipients.length !== envelope.recipientCount)
     throw new WaybillError('LOG_CORRUPT', 'an envelope does not have the recipients that it counts', {

@@ -6,6 +6,9 @@ import { payload } from './payload-writer.js'
 
 export type OutcomeKind = 'delivered' | 'deferred' | 'failed'
 
+/** The message went on to a server, which has taken over what the sender asked to be told (RFC 3461) or does not know of it. */
+export type Relayed = 'with-dsn' | 'without-dsn'
+
 export interface OutcomeNote {
   readonly kind: OutcomeKind
   /** RFC 3463, '' for a delivery. */
@@ -13,26 +16,36 @@ export interface OutcomeNote {
   /** At most 500 characters. */
   readonly text: string
   readonly ranges: Ranges
+  /** Of a delivery that the sender wants to be told of; undefined: it came to its end here. */
+  readonly relayed?: Relayed | undefined
 }
 
+const relays: readonly (Relayed | undefined)[] = [undefined, 'without-dsn', 'with-dsn']
 const codes: readonly OutcomeKind[] = ['delivered', 'deferred', 'failed']
 
 /** Into the payload that is being written. */
 export function writeNotes(notes: readonly OutcomeNote[]): void {
   payload.list(notes.length)
-  for (const { kind, status, text, ranges } of notes)
-    payload.list(4).count(codes.indexOf(kind)).text(status).text(text).counts(ranges)
+  for (const { kind, status, text, ranges, relayed } of notes) {
+    const isRelayed = relayed !== undefined
+    payload.list(isRelayed ? 5 : 4)
+    payload.count(codes.indexOf(kind)).text(status).text(text).counts(ranges)
+    if (isRelayed) payload.count(relays.indexOf(relayed))
+  }
 }
 
 /** @throws WaybillError LOG_CORRUPT */
 export function notesFromFields(fields: readonly unknown[]): OutcomeNote[] {
   return fields.map((field) => {
     if (!Array.isArray(field)) throw malformed()
-    const [code, status, text, ranges] = field as unknown[]
+    const [code, status, text, ranges, relay] = field as unknown[]
     const kind = Number.isSafeInteger(code) ? codes[code as number] : undefined
     if (kind === undefined || typeof status !== 'string' || typeof text !== 'string' || !areRanges(ranges))
       throw malformed()
-    return { kind, status, text, ranges }
+    if (relay === undefined) return { kind, status, text, ranges }
+    const relayed = Number.isSafeInteger(relay) ? relays[relay as number] : undefined
+    if (relayed === undefined) throw malformed()
+    return { kind, status, text, ranges, relayed }
   })
 }
 
@@ -47,21 +60,31 @@ const noteBytesMost = 3 * noteTextCharsMax + 64
 export const notesBytesMost = (recipientCount: number): number =>
   Math.min(notesMax, recipientCount) * noteBytesMost + 10 * recipientCount
 
-/** The same outcomes in at most `notesMax` notes: beyond that, texts are given up, kinds never. */
+/** What is never given up, as far as notes can differ in it. */
+const plainClasses = codes.map((kind) => ({ kind, relayed: undefined }))
+const allClasses: readonly Pick<OutcomeNote, 'kind' | 'relayed'>[] = [
+  ...plainClasses,
+  ...relays.slice(1).map((relayed) => ({ kind: 'delivered' as const, relayed })),
+]
+
+/** The same outcomes in at most `notesMax` notes: beyond that, texts are given up, kinds never, nor where a delivery went. */
 export function condensed(notes: readonly OutcomeNote[]): readonly OutcomeNote[] {
   if (notes.length <= notesMax) return notes
-  const kept = notes.slice(0, notesMax - codes.length)
-  for (const kind of codes) {
-    const rest = notes.slice(notesMax - codes.length).filter((note) => note.kind === kind)
+  const classes = notes.some(({ relayed }) => relayed !== undefined) ? allClasses : plainClasses
+  const keptCount = notesMax - classes.length
+  const kept = notes.slice(0, keptCount)
+  for (const { kind, relayed } of classes) {
+    const rest = notes.slice(keptCount).filter((note) => note.kind === kind && note.relayed === relayed)
     if (rest.length === 0) continue
     const indexes: number[] = []
     for (const { ranges } of rest) forEachIn(ranges, (index) => indexes.push(index))
-    kept.push({ kind, status: rest[0]!.status, text: 'one of many outcomes', ranges: toRanges(indexes) })
+    const note = { kind, status: rest[0]!.status, text: 'one of many outcomes', ranges: toRanges(indexes) }
+    kept.push(relayed === undefined ? note : { ...note, relayed })
   }
   return kept
 }
 
-function areRanges(value: unknown): value is Ranges {
+export function areRanges(value: unknown): value is Ranges {
   if (!Array.isArray(value) || value.length % 2 !== 0) return false
   let previous = -1
   return value.every((index: unknown, i) => {

@@ -4,6 +4,8 @@
  * connection broke is not lost with it. */
 import type { Readable, Transform, TransformCallback } from 'node:stream'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
+import type { RequestDsn } from '../delivery/transport.js'
+import { recipientWords, senderWords } from './dsn-words.js'
 import { leavesAsItStands } from './plain-data.js'
 import { isRefusal } from './smtp-reply.js'
 
@@ -26,6 +28,8 @@ export interface Mail {
   readonly smtputf8: boolean
   /** The data has octets over 127. */
   readonly eightBit: boolean
+  /** What is asked of a server that offers DSN. */
+  readonly dsn: RequestDsn | undefined
 }
 
 /** What is known of a transaction when it has ended. */
@@ -90,6 +94,9 @@ export class SmtpClient extends SMTPConnection {
   /** Plaintext because the server offered STARTTLS and did not mean it. */
   refusedTls = false
   #saysSmtputf8 = false
+  #dsn: RequestDsn | undefined
+  /** Recipients of the transaction that the server has been told. */
+  #toldCount = 0
   /** Called when the connection ends; nodemailer does not tell a transaction of every way in which it can. */
   #ended: (() => void) | undefined
   #lastError: ClientError | undefined
@@ -134,6 +141,8 @@ export class SmtpClient extends SMTPConnection {
   transact(mail: Mail): Promise<Transaction> {
     this.transactionCount++
     this.#saysSmtputf8 = mail.smtputf8
+    this.#dsn = this.offers('DSN') ? mail.dsn : undefined
+    this.#toldCount = 0
     this.lastServerResponse = false
     const envelope: NotedEnvelope = {
       from: mail.sender,
@@ -235,14 +244,17 @@ export class SmtpClient extends SMTPConnection {
       hidden._onError.call(this, new Error('replies that nobody asked for'), 'EPROTOCOL', false, 'CONN')
   }
 
-  /** A message that needs SMTPUTF8 for its header has to say so; nodemailer looks at the addresses only. */
   _sendCommand(line: string, logged?: string): void {
-    const adds =
-      this.#saysSmtputf8 &&
-      line.startsWith('MAIL FROM:') &&
-      this.offers('SMTPUTF8') &&
-      !line.includes('> SMTPUTF8')
-    hidden._sendCommand.call(this, adds ? `${line} SMTPUTF8` : line, logged)
+    hidden._sendCommand.call(this, line + this.#wordsBehind(line), logged)
+  }
+
+  /** A message that needs SMTPUTF8 for its header has to say so; nodemailer looks at the addresses only. It would ask the same for each
+   * recipient, and writes the commas of a list as xtext. */
+  #wordsBehind(line: string): string {
+    if (line.startsWith('RCPT TO:')) return this.#dsn ? recipientWords(this.#dsn, this.#toldCount++) : ''
+    if (!line.startsWith('MAIL FROM:')) return ''
+    const adds = this.#saysSmtputf8 && this.offers('SMTPUTF8') && !line.includes('> SMTPUTF8')
+    return (adds ? ' SMTPUTF8' : '') + (this.#dsn ? senderWords(this.#dsn) : '')
   }
 }
 

@@ -98,7 +98,11 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
       return { result: saidBy(session.place, refused), maySendElsewhere: true }
     }
     void sessions.returned(session, transaction)
-    const result = saidBy(session.place, resultOf(transaction, request.recipients))
+    const outcome = resultOf(transaction, request.recipients)
+    const result = saidBy(
+      session.place,
+      request.dsn === undefined ? outcome : relayedBy(client.offers('DSN'), outcome),
+    )
     return { result, maySendElsewhere: isPutOff(result) && nobodyHas(transaction) }
   }
 
@@ -113,6 +117,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
       data: dataOf(sending),
       smtputf8,
       eightBit: whole === undefined || !isAscii(whole),
+      dsn: request.dsn,
     })
     signal.removeEventListener('abort', close)
     return transaction
@@ -169,9 +174,10 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
 
   /** Nodemailer refuses a whole envelope for one address that it cannot write between angle brackets. */
   async function deliverWritable(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
-    const writable = request.recipients.filter((recipient) => !unwritable.test(recipient))
+    const isWritable = (_: unknown, i: number): boolean => !unwritable.test(request.recipients[i]!)
+    const writable = request.recipients.filter(isWritable)
     if (writable.length === request.recipients.length) return deliver(request, signal)
-    const result = writable.length === 0 ? [] : await deliver(withRecipients(request, writable), signal)
+    const result = writable.length === 0 ? [] : await deliver(withRecipients(request, isWritable), signal)
     let next = 0
     return request.recipients.map((recipient): Outcome => {
       if (unwritable.test(recipient)) return { kind: 'failed', status: '5.1.3', reason: 'no form in SMTP' }
@@ -185,11 +191,15 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
 }
 
 /** A request may be an instance of anything: what it has is asked for by name. */
-const withRecipients = (request: DeliveryRequest, recipients: readonly string[]): DeliveryRequest => ({
+const withRecipients = (
+  request: DeliveryRequest,
+  isKept: (_: unknown, index: number) => boolean,
+): DeliveryRequest => ({
   id: request.id,
   attempts: request.attempts,
   sender: request.sender,
-  recipients,
+  recipients: request.recipients.filter(isKept),
+  dsn: request.dsn && { ...request.dsn, recipients: request.dsn.recipients.filter(isKept) },
   nexthop: request.nexthop,
   acceptedAt: request.acceptedAt,
   dataBytes: request.dataBytes,
@@ -214,8 +224,17 @@ function saidBy({ name, isFound }: Place, result: DeliveryResult): DeliveryResul
 
 const named = (name: string, outcome: Outcome): Outcome =>
   outcome.kind === 'delivered'
-    ? { kind: 'delivered', response: `${name}: ${outcome.response ?? ''}` }
+    ? { ...outcome, response: `${name}: ${outcome.response ?? ''}` }
     : { ...outcome, reason: `${name}: ${outcome.reason}` }
+
+/** RFC 3461 §5.2.2: who offers DSN has taken it upon himself to tell the sender; of others nothing can be expected. */
+function relayedBy(offersDsn: boolean, result: DeliveryResult): DeliveryResult {
+  const relayed = offersDsn ? 'with-dsn' : 'without-dsn'
+  const onward = (outcome: Outcome): Outcome =>
+    outcome.kind === 'delivered' ? { ...outcome, relayed } : outcome
+  if (!('kind' in result)) return result.map(onward)
+  return result.kind === 'site' ? result : onward(result)
+}
 
 const unwritable = /[\r\n<>]/
 

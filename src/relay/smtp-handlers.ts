@@ -15,8 +15,11 @@ import type {
 import { systemClock, type Clock } from '../base/clock.js'
 import { isInternational, isMailAddress } from '../base/mail-address.js'
 import { hostOption, integerOption } from '../base/option-values.js'
-import { isWaybillError, WaybillError, type SmtpReply } from '../errors.js'
+import type { AskedRecipient, SubmissionDsn } from '../engine/submission-dsn.js'
+import { isWaybillError, WaybillError } from '../errors.js'
+import { recipientDsn, recipientDsnParameters, senderDsn, senderDsnParameters } from './dsn-parameters.js'
 import { hopCount, receivedBytesMax, receivedHeader } from './received.js'
+import { ReplyError } from './reply-error.js'
 import { collected } from './smtp-data.js'
 
 /** Who brings mail, as a log names him. */
@@ -41,9 +44,10 @@ export interface SubmitPort {
   submit(
     submission: {
       sender: string
-      recipients: readonly string[]
+      recipients: readonly (string | AskedRecipient)[]
       data: Buffer | Readable
       smtputf8: boolean
+      dsn: SubmissionDsn | undefined
     },
     client: Client,
   ): Promise<{ id: string }>
@@ -61,6 +65,8 @@ export interface SmtpHandlerOptions {
   readonly received?: boolean
   /** Received fields in a message that is taken for looping, 1 … 1000, 50 unless told. */
   readonly hopCountMax?: number
+  /** Whether clients may ask what they are told of, RFC 3461; yes unless told. Without it they hear of failures and delays. */
+  readonly dsn?: boolean
   readonly clock?: Clock
   /** Errors that no client hears of. */
   readonly onError?: (error: Error) => void
@@ -73,7 +79,7 @@ export interface SmtpHandlers {
   /** Largest message, bytes: what EHLO tells, and MAIL with a larger SIZE is refused for. */
   readonly size: number
   readonly maxRecipients: number
-  readonly hideDSN: true
+  readonly hideDSN: boolean
   readonly hideREQUIRETLS: true
   readonly onMailFrom: Handler<'onMailFrom'>
   readonly onRcptTo: Handler<'onRcptTo'>
@@ -86,7 +92,7 @@ const inlineBytesMax = 128 << 10
 /** Each can be used alone: what they refuse, the queue refuses at the data. Replies bring their own enhanced code.
  * @throws WaybillError OPTION_INVALID */
 export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}): SmtpHandlers {
-  const { hostname = machineName(), received = true, clock = systemClock } = options
+  const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
   hostOption('hostname', hostname)
   const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? 50, 1, 1000)
   const headerBytes = received ? receivedBytesMax : 0
@@ -124,53 +130,57 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
       if (data !== head) (data as Readable).destroy()
       throw refusal
     }
-    const submission = {
-      sender: mailFrom === false ? '' : plainAddress(mailFrom.address, hostname),
-      recipients: rcptTo.map(({ address }) => plainAddress(address, hostname)),
-      data,
-      smtputf8: smtpUtf8 === true,
+    const smtputf8 = smtpUtf8 === true
+    const recipientOf = ({ address, args }: SMTPServerAddress): string | AskedRecipient => {
+      const asked = dsn ? recipientDsn(args, smtputf8) : undefined
+      const plain = plainAddress(address, hostname)
+      return asked === undefined ? plain : { address: plain, ...asked }
     }
-    const { id } = await queue.submit(submission, clientOf(session)).catch((error: unknown) => {
+    try {
+      const submission = {
+        sender: mailFrom === false ? '' : plainAddress(mailFrom.address, hostname),
+        recipients: rcptTo.map(recipientOf),
+        data,
+        smtputf8,
+        dsn: dsn && mailFrom !== false ? senderDsn(mailFrom.args) : undefined,
+      }
+      const { id } = await queue.submit(submission, clientOf(session))
+      return `2.0.0 queued as ${id}`
+    } catch (error) {
       // What the queue did not read has to be read all the same: the reply comes after the final dot.
       if (data !== head) (data as Readable).destroy()
       throw error
-    })
-    return `2.0.0 queued as ${id}`
+    }
   }
 
   return {
     size: sizeBytesMax,
     maxRecipients: Math.min(recipientCountMax, queue.limits.recipientCountMax),
-    hideDSN: true,
+    hideDSN: !dsn,
     hideREQUIRETLS: true,
     onMailFrom: ({ address, args }, session, done) => {
       const refusal =
         promiseError(session) ??
-        parameterError(args, senderParameters) ??
-        addressError(address, session, '5.1.7')
+        parameterError(args, dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters) ??
+        addressError(address, session, '5.1.7') ??
+        thrownBy(() => senderDsn(args))
       // Smtp-server remembers both of a MAIL that was refused.
       session.envelope.requireTLS = false
       if (refusal !== null) session.envelope.smtpUtf8 = false
       done(refusal)
     },
     onRcptTo: ({ address, args }, session, done) =>
-      done(parameterError(args, []) ?? addressError(address, session, '5.1.3')),
+      done(
+        parameterError(args, dsn ? recipientDsnParameters : []) ??
+          addressError(address, session, '5.1.3') ??
+          thrownBy(() => recipientDsn(args, session.envelope.smtpUtf8 === true)),
+      ),
     onData: (source, session, done) => {
       accepted(source, session).then(
         (text) => done(null, text),
         (error: unknown) => done(answerOf(error, onError)),
       )
     },
-  }
-}
-
-/** A reply that is no 250, as smtp-server takes it from a handler. */
-export class ReplyError extends Error implements SMTPServerError {
-  readonly responseCode: number
-
-  constructor({ code, enhanced }: SmtpReply, text: string) {
-    super(`${enhanced} ${text}`)
-    this.responseCode = code
   }
 }
 
@@ -206,6 +216,16 @@ function parameterError(args: SMTPServerAddress['args'], known: readonly string[
   return name === undefined
     ? undefined
     : new ReplyError({ code: 555, enhanced: '5.5.4' }, `unsupported parameter: ${name.slice(0, 100)}`)
+}
+
+function thrownBy(check: () => unknown): ReplyError | null {
+  try {
+    check()
+    return null
+  } catch (error) {
+    if (error instanceof ReplyError) return error
+    throw error
+  }
 }
 
 /** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8.

@@ -9,12 +9,12 @@ import type { Bound } from './listening.js'
 import { Logins } from './logins.js'
 import {
   clientOf,
-  ReplyError,
   smtpHandlers,
   type Client,
   type SmtpHandlerOptions,
   type SubmitPort,
 } from './smtp-handlers.js'
+import { ReplyError } from './reply-error.js'
 import { SessionServer, type Certificate, type Place } from './session-server.js'
 import type { Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'

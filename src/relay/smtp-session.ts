@@ -1,6 +1,6 @@
-/** A session of smtp-server, with seven things of ours: how long a client waits for the greeting, how many sessions he may have at once
- * and how slow he may be, what a login changes, answers for who has ended his side, replies that bring their own enhanced code, and a
- * parser that handlers may answer at once.
+/** A session of smtp-server, with eight things of ours: how long a client waits for the greeting, how many sessions he may have at once
+ * and how slow he may be, what a login changes, answers for who has ended his side, replies that bring their own enhanced code, xtext
+ * that is looked at, and a parser that handlers may answer at once.
  * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
  * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
 import type { Socket } from 'node:net'
@@ -10,6 +10,7 @@ import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { clientNetwork } from './client-network.js'
 import { ClientPace } from './client-pace.js'
+import { notXtext } from './dsn-parameters.js'
 import { LoginSession } from './login-session.js'
 
 export interface Courtesy {
@@ -189,6 +190,16 @@ export class Session extends LoginSession {
   override _onClose(): void {
     if (!this.#isUndecided) this.#sessions.delete(this)
     super._onClose()
+  }
+
+  /** Smtp-server takes what is no xtext as it stands, `+zz` for three characters: here it becomes a value that none can have. */
+  override _parseAddressCommand(
+    name: string,
+    command: Buffer | string,
+  ): ReturnType<LoginSession['_parseAddressCommand']> {
+    const parsed = super._parseAddressCommand(name, command)
+    if (parsed && parsed.args) for (const wrong of notXtext(String(command))) parsed.args[wrong] = '\0'
+    return parsed
   }
 
   override _createParser(): SMTPStream {

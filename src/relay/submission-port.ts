@@ -21,11 +21,14 @@ export interface PortError {
   readonly facts: Readonly<Record<string, string | number>>
 }
 
+type Submitted = Parameters<SubmitPort['submit']>[0]
+
 interface Head {
   readonly number: number
   readonly sender: string
-  readonly recipients: readonly string[]
+  readonly recipients: Submitted['recipients']
   readonly smtputf8: boolean
+  readonly dsn: Submitted['dsn']
   readonly client: Client
 }
 
@@ -69,8 +72,6 @@ export function errorOf({ isOurs, message, stack, facts }: PortError): Error {
   const error = isOurs ? new WaybillError(facts['code'] as ErrorCode, message) : new Error(message)
   return Object.assign(error, facts, { stack })
 }
-
-type Submitted = Parameters<SubmitPort['submit']>[0]
 
 /** Answers for the queue. */
 export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<SubmitPort, 'submit'>): void {

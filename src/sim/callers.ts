@@ -4,6 +4,7 @@ import type { VerbResult } from '../admin/tally.js'
 import type { Selector } from '../engine/selector.js'
 import { isWaybillError } from '../errors.js'
 import type { Queue } from '../queue/queue.js'
+import { submitted } from './asked.js'
 import { carryOut, selectorOf } from './carry-out.js'
 import { textOf } from './error-text.js'
 import type { Told } from './order-book.js'
@@ -63,7 +64,7 @@ export class Callers {
     model.asked(sender, recipients, contentOf(step), world.clock.wallMs())
     this.#unanswered++
     this.submittedCount++
-    queue.submit({ sender, recipients, data: handedOver(step, world.clock), signal }).then(
+    queue.submit({ ...submitted(step), data: handedOver(step, world.clock), signal }).then(
       ({ id }) => {
         this.#unanswered--
         model.settled(sender, id)

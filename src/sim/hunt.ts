@@ -1,4 +1,5 @@
 /** The hunts by name, each a bounded search that stops at the first broken promise. */
+import { askedOfMany, asking } from './asking-workloads.js'
 import { exhaust, type ExhaustOptions, type HuntResult } from './exhaustive.js'
 import { failEach } from './failing.js'
 import { randomRun } from './random-run.js'
@@ -36,6 +37,8 @@ export const huntNames = [
   'accepting',
   'accepting between',
   'many recipients',
+  'asking',
+  'asked of many',
   'changed',
   'clock is set',
   'given up',
@@ -73,6 +76,10 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
       return crashesOf(carried, { after: onlyAccepts(carried), orders: ordersBetween })
     case 'many recipients':
       return crashesOf(manyRecipients)
+    case 'asking':
+      return crashesOf(asking)
+    case 'asked of many':
+      return crashesOf(askedOfMany)
     case 'changed':
       return crashesOf(inOneLog(carried), { after: changedPolicy(carried) })
     case 'clock is set':

@@ -29,6 +29,12 @@ export type SubmissionState = 'asked' | 'settled' | 'refused' | 'gone'
 export interface ReportNames {
   readonly failed: readonly string[]
   readonly late: readonly string[]
+  /** Who got it, and to whom a server was to pass it on. */
+  readonly delivered: readonly string[]
+  readonly relayed: readonly string[]
+  /** What the sender calls the message, and the recipients of it, as the report says. */
+  readonly envid: string | undefined
+  readonly orcpts: ReadonlyMap<string, string>
   /** It says that there are so many more. */
   readonly moreCount: number
 }

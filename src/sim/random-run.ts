@@ -3,6 +3,7 @@
  * Invariant: what happens at an operation is drawn from the seed and the operation's number alone, so that a run with `op` is
  * the part of the whole run that follows from this crash. */
 import { below, prngAt, seededPrng, type Prng } from '../base/prng.js'
+import { asked, asks } from './asked.js'
 import { aftermath, firstLife, type AftermathOptions } from './aftermath.js'
 import { crashPoint, drawnPower, type CrashPoint } from './crash-point.js'
 import type { CrashState } from './crash-states.js'
@@ -66,10 +67,17 @@ export interface RandomPlan {
 /** What a seed stands for. */
 export function planOf(options: RandomOptions): RandomPlan {
   const { seed, only } = options
-  const plan = isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed)
+  const plan = askedPlan(seed, isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed))
   if (only === undefined) return plan
   const steps = plan.workload.steps.filter((_, index) => only.includes(index))
   return { ...plan, workload: { ...plan.workload, steps } }
+}
+
+function askedPlan(seed: number, plan: RandomPlan): RandomPlan {
+  const { workload } = plan
+  return asks(seed)
+    ? { ...plan, workload: { ...workload, steps: asked(workload.steps, askedAt(seed, 0)) } }
+    : plan
 }
 
 function disturbedPlan(seed: number): RandomPlan {
@@ -171,6 +179,7 @@ async function livesFrom(
   const lives = 1 + below(prng, livesMax)
   const variety = at(seed, -first.n)
   const trouble = disturbanceAt(seed, -first.n)
+  const requests = askedAt(seed, -first.n)
   for (let n = 1; n <= lives; n++) {
     const crashOp = n === lives ? Infinity : 1 + below(prng, lifeOperationsMax)
     let next: CrashPoint | undefined
@@ -182,7 +191,7 @@ async function livesFrom(
       image: state.image,
       wallMs: point.wallMs + 1 + below(prng, 3) * 700,
       looks: below(prng, 2) === 0,
-      more: moreSteps(prng, n),
+      more: asks(seed) ? asked(moreSteps(prng, n), requests) : moreSteps(prng, n),
       orders: ordersOf(seed, prng, variety),
     }
     const life = await aftermath({
@@ -253,6 +262,9 @@ const powerAt = (seed: number, n: number): Parameters<typeof crashPoint>[2] => d
 
 /** The same for what disturbs it. */
 const disturbanceAt = (seed: number, n: number): Prng => at(seed ^ 0x4000_0000, n)
+
+/** The same for what is asked in it. */
+const askedAt = (seed: number, n: number): Prng => at(seed ^ 0x1000_0000, n)
 
 /** A generator for one operation of one seed. */
 const at = (seed: number, n: number): Prng => prngAt(seed, n, 0)

@@ -4,6 +4,7 @@
 import { below, type Prng } from '../base/prng.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../delivery/transport.js'
 import type { QueueModel } from './queue-model.js'
+import { isAsAsked, relayedOf } from './asked.js'
 import { reportNames } from './model-reports.js'
 import { scripted } from './script.js'
 import type { SimWorld } from './world.js'
@@ -33,6 +34,7 @@ export class ScriptedTransport implements Transport {
     onAttempt()
     const wallMs = world.clock.wallMs()
     model.attempted({ id, sender, recipients, attempts, nexthop, wallMs, nowMs: world.nowMs })
+    if (!isAsAsked(request)) model.violate('O1', `what ${sender} asked is not what a transport is told`)
     if (gate === undefined && answerMs === 0 && sender !== '' && below(prng, 2) === 0)
       return this.#answer(request)
     return this.#answerLater(request)
@@ -58,7 +60,9 @@ export class ScriptedTransport implements Transport {
       if (answer === 'throw') throw new Error('the connection broke')
       if (answer === 'site') return { kind: 'site', status: '4.4.1', reason: 'nobody is there' }
       model.answered(id, address, answer === 'delivered')
-      if (answer === 'delivered') outcomes.push({ kind: 'delivered', response: '250 ok' })
+      const relayed = relayedOf(address)
+      const delivered = { kind: 'delivered', response: '250 ok' } as const
+      if (answer === 'delivered') outcomes.push(relayed === undefined ? delivered : { ...delivered, relayed })
       else outcomes.push({ kind: answer, status: answer === 'failed' ? '5.1.1' : '4.2.0', reason: answer })
     }
     return outcomes

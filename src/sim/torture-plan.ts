@@ -2,6 +2,7 @@
  * Invariant: everything is drawn before the first life begins, for each life by a generator of its own; so what is left out to make a
  * failing chain small shifts nothing of the rest. */
 import { below, pick, prngAt, type Prng } from '../base/prng.js'
+import { asked, asks } from './asked.js'
 import { drawnPower } from './crash-point.js'
 import type { CrashOptions } from './crash-states.js'
 import { disturbanceOf, disturbed, stepBetweenMs, type Disturbance } from './disturbance.js'
@@ -53,7 +54,10 @@ export function tortureOf(seed: number, only?: readonly number[]): HardLife[] {
   const disturbance = { ...disturbanceOf(prng), crowdsHold: false }
   const base = baseOf(prng)
   const count = livesMin + below(prng, livesMax - livesMin + 1)
-  const lives = Array.from({ length: count }, (_, n) => hardLife(at(seed, n + 1), n, base, disturbance))
+  const drawn = Array.from({ length: count }, (_, n) => hardLife(at(seed, n + 1), n, base, disturbance))
+  const lives = asks(seed)
+    ? drawn.map((life, n) => ({ ...life, steps: asked(life.steps, at(seed ^ 0x1000_0000, n)) }))
+    : drawn
   return only === undefined ? lives : kept(lives, new Set(only))
 }
 

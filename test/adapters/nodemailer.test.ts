@@ -11,7 +11,7 @@ import {
   type QueuedMessageInfo,
   type SubmittedQueue,
 } from '../../src/adapters/nodemailer.js'
-import type { Accepted } from '../../src/index.js'
+import type { Accepted, DeliveryRequest, Outcome, RequestDsn } from '../../src/index.js'
 import { WaybillError } from '../../src/errors.js'
 import { openStage } from './stage.js'
 
@@ -48,6 +48,49 @@ test('a message that is sent is in the queue, and delivered to all without its B
   expect(data).not.toMatch(/eve/)
   expect(data).toContain(`Message-ID: ${info.messageId}`)
 })
+
+test.each<[string, object, RequestDsn]>([
+  [
+    'its usual names',
+    { id: 'ID 1', return: 'headers', notify: ['failure', 'delay'], recipient: 'list@example.org' },
+    {
+      ret: 'headers',
+      envid: 'ID 1',
+      recipients: [{ notify: ['failure', 'delay'], orcpt: 'rfc822;list@example.org' }],
+    },
+  ],
+  [
+    'the names of SMTP',
+    { envid: 'ID', ret: 'FULL', notify: 'SUCCESS, failure', orcpt: 'x400;/C=US/' },
+    {
+      ret: 'full',
+      envid: 'ID',
+      recipients: [{ notify: ['success', 'failure'], orcpt: 'x400;/C=US/' }],
+    },
+  ],
+  [
+    'nothing at all wanted',
+    { notify: 'never' },
+    { ret: undefined, envid: undefined, recipients: [{ notify: 'never', orcpt: undefined }] },
+  ],
+])('the dsn of a message goes to the queue: %s', async (_, dsn, expected) => {
+  const asked: (RequestDsn | undefined)[] = []
+  const deliver = (request: DeliveryRequest): Outcome => (asked.push(request.dsn), { kind: 'delivered' })
+  const { queue } = await openStage({ transports: { take: { deliver } } })
+  await mailer(queue).sendMail({ ...hello, to: 'grace@example.net', bcc: [], dsn })
+  await queue.idle()
+  expect(asked[0]).toEqual(expected)
+})
+
+test.each([{ return: 'something' }, { notify: ['never', 'failure'] }, { id: 'a\nb' }])(
+  'a dsn that is none is refused: %j',
+  async (dsn) => {
+    const { queue, taken } = await openStage()
+    await expect(mailer(queue).sendMail({ ...hello, dsn })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+    await queue.idle()
+    expect(taken).toEqual([])
+  },
+)
 
 test('sendMail waits until the queue has settled', async () => {
   let settle: (accepted: Accepted) => void = () => {}

@@ -171,12 +171,25 @@ test('REQUIRETLS is not offered by a server with our options, and refused at the
   expect(queue.kept).toEqual([])
 })
 
-test('DSN is not offered by a server with our options, and its parameters are refused', async () => {
-  const client = await raw(await serve(memoryQueue()))
+test('DSN is offered by a server with our options, unless told, and what is asked goes to the queue', async () => {
+  const queue = memoryQueue()
+  const client = await raw(await serve(queue))
   await client.reply()
-  expect(await client.say('EHLO c')).not.toContain('DSN')
-  expect(await client.say('MAIL FROM:<s@example.org>')).toMatch(/^250 /)
-  expect(await client.say('RCPT TO:<a@example.net> NOTIFY=NEVER')).toMatch(/^555 5\.5\.4 /)
+  expect(await client.say('EHLO c')).toContain('DSN')
+  expect(await client.say('MAIL FROM:<s@example.org> RET=FULL ENVID=x+2By')).toMatch(/^250 /)
+  expect(await client.say('RCPT TO:<a@example.net> NOTIFY=NEVER,DELAY')).toMatch(/^501 /)
+  expect(await client.say('RCPT TO:<a@example.net> NOTIFY=NEVER')).toMatch(/^250 /)
+  await client.say('DATA')
+  expect(await client.say('x\r\n.')).toMatch(/^250 /)
+  expect(queue.kept[0]).toMatchObject({
+    recipients: [{ address: 'a@example.net', notify: 'never' }],
+    dsn: { id: 'x+y', return: 'full' },
+  })
+  const other = await raw(await serve(memoryQueue(), { dsn: false }))
+  await other.reply()
+  expect(await other.say('EHLO c')).not.toContain('DSN')
+  expect(await other.say('MAIL FROM:<s@example.org>')).toMatch(/^250 /)
+  expect(await other.say('RCPT TO:<a@example.net> NOTIFY=NEVER')).toMatch(/^555 5\.5\.4 /)
 })
 
 const admits: NonNullable<SMTPServerOptions['onMailFrom']> = (_sender, _session, done) => done()

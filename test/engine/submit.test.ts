@@ -51,6 +51,43 @@ const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknow
   ['a reference that is too long', { data: { ref: 'x'.repeat(5000) } }, 'OPTION_INVALID'],
   ['no data', { data: undefined }, 'OPTION_INVALID'],
   ['data that is no message', { data: 5 }, 'OPTION_INVALID'],
+  [
+    'a recipient that is an object without an address',
+    { recipients: [{ notify: 'never' }] },
+    'ADDRESS_INVALID',
+  ],
+  ['a recipient whose address is none', { recipients: [{ address: 'nobody' }] }, 'ADDRESS_INVALID'],
+  ...[['never', 'failure'], [], 'success', ['sometimes'], null].map(
+    (notify) =>
+      [
+        `a recipient with notify ${JSON.stringify(notify)}`,
+        { recipients: [{ address: 'grace@example.net', notify }] },
+        'OPTION_INVALID',
+      ] as const,
+  ),
+  ...[
+    'grace@example.net',
+    'rfc822;',
+    ';grace@example.net',
+    'rfc 822;x',
+    'rfc822;\u00e9',
+    `rfc822;${'+'.repeat(165)}`,
+    7,
+  ].map(
+    (orcpt) =>
+      [
+        `the original recipient ${String(orcpt).slice(0, 20)}`,
+        { recipients: [{ address: 'grace@example.net', orcpt }] },
+        'OPTION_INVALID',
+      ] as const,
+  ),
+  ['an envelope id that is empty', { dsn: { id: '' } }, 'OPTION_INVALID'],
+  ['an envelope id with a line break', { dsn: { id: 'a\r\nb' } }, 'OPTION_INVALID'],
+  ['an envelope id of over 100 octets', { dsn: { id: 'x'.repeat(101) } }, 'OPTION_INVALID'],
+  ['an envelope id that is over 100 octets as xtext', { dsn: { id: ' '.repeat(34) } }, 'OPTION_INVALID'],
+  ['a return of something', { dsn: { return: 'something' } }, 'OPTION_INVALID'],
+  ['a notify for all that is none', { dsn: { notify: ['often'] } }, 'OPTION_INVALID'],
+  ['a request that is no object', { dsn: 'success' }, 'OPTION_INVALID'],
   ['a controller in place of its signal', { signal: new AbortController() }, 'OPTION_INVALID'],
 ]
 

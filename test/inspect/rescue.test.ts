@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { crc32 } from '../../src/base/checksum.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
-import { openQueue } from '../../src/index.js'
+import { openQueue, type AskedRecipient, type DeliveryRequest, type Outcome } from '../../src/index.js'
 import { Messages } from '../../src/inspect/messages.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
@@ -175,4 +175,37 @@ test('a new queue inside the old one is refused, and nothing is made of it', asy
   const asked = command(logRescue, [from, '--to', join(from, 'new')], disk, sound.nowMs)
   await expect(asked).rejects.toThrow('inside')
   expect(existsSync(from)).toBe(false)
+})
+
+test('what senders asked is rescued with each recipient', async () => {
+  const recipientsOf = (count: number): AskedRecipient[] =>
+    Array.from({ length: count }, (_, i) => ({
+      address: `r${i}@to.example`,
+      notify: ([undefined, 'never', ['success', 'delay']] as const)[i % 3],
+      orcpt: i % 5 === 0 ? `rfc822;original${i}@from.example` : undefined,
+    }))
+  const from = join(directory, 'from')
+  const route = () => ({ transport: 'site', nexthop: 'to.example' })
+  const old = await openQueue(from, { transports: {}, route, deliver: false })
+  const mail = { sender: 'sender@from.example', data: 'Subject: asked\r\n\r\n' }
+  for (const count of [3, 1003])
+    await old.submit({ ...mail, recipients: recipientsOf(count), dsn: { id: `of ${count}`, return: 'full' } })
+  old.crash()
+  const to = join(directory, 'to')
+  const { exitCode } = await command(logRescue, [from, '--to', to], nodeDisk, Date.now())
+  expect(exitCode).toBe(0)
+  const told: AskedRecipient[] = []
+  const ids = new Set<string | undefined>()
+  const deliver = ({ recipients, dsn }: DeliveryRequest): Outcome => {
+    recipients.forEach((address, i) => told.push({ address, ...dsn?.recipients[i] }))
+    if (dsn?.ret === 'full') ids.add(dsn.envid)
+    return { kind: 'delivered', relayed: 'with-dsn' }
+  }
+  const queue = await openQueue(to, { transports: { site: { deliver } }, route })
+  await queue.idle()
+  queue.crash()
+  expect(ids).toEqual(new Set(['of 3', 'of 1003']))
+  const byAddress = (one: AskedRecipient, other: AskedRecipient): number =>
+    one.address.localeCompare(other.address)
+  expect(told.sort(byAddress)).toEqual([...recipientsOf(3), ...recipientsOf(1003)].sort(byAddress))
 })

@@ -4,6 +4,7 @@ import type { MessageId } from '../../src/base/message-id.js'
 import { position, type Position } from '../../src/base/position.js'
 import { toRanges } from '../../src/base/ranges.js'
 import type { Checkpoint } from '../../src/record/checkpoint.js'
+import type { EnvelopeDsn } from '../../src/record/dsn.js'
 import type { DataPlace, Envelope } from '../../src/record/envelope.js'
 import type { OutcomeNote } from '../../src/record/outcome-note.js'
 import type { Start } from '../../src/record/start.js'
@@ -23,11 +24,22 @@ export const anyRanges: fc.Arbitrary<number[]> = fc
   .uniqueArray(fc.nat(2000), { maxLength: 60 })
   .map((indexes) => toRanges(indexes))
 
-export const anyNote: fc.Arbitrary<OutcomeNote> = fc.record({
-  kind: fc.constantFrom('delivered' as const, 'deferred' as const, 'failed' as const),
-  status: fc.constantFrom('', '4.4.1', '5.1.1'),
-  text: anyText,
-  ranges: anyRanges,
+export const anyNote: fc.Arbitrary<OutcomeNote> = fc.record(
+  {
+    kind: fc.constantFrom('delivered' as const, 'deferred' as const, 'failed' as const),
+    status: fc.constantFrom('', '4.4.1', '5.1.1'),
+    text: anyText,
+    ranges: anyRanges,
+    relayed: fc.constantFrom('with-dsn' as const, 'without-dsn' as const),
+  },
+  { requiredKeys: ['kind', 'status', 'text', 'ranges'] },
+)
+
+const anyDsn: fc.Arbitrary<EnvelopeDsn> = fc.record({
+  ret: fc.constantFrom(undefined, 'full' as const, 'headers' as const),
+  envid: anyText,
+  notify: fc.array(fc.record({ asked: fc.integer({ min: 1, max: 8 }), ranges: anyRanges }), { maxLength: 4 }),
+  orcpts: fc.array(anyText, { maxLength: 20 }),
 })
 
 const anyDataPlace: fc.Arbitrary<DataPlace> = fc.oneof(
@@ -55,6 +67,7 @@ export const anyEnvelope: fc.Arbitrary<Envelope> = fc
     reported: anyRanges,
     route: fc.option(fc.record({ transport: anyText, nexthop: anyText }), { nil: undefined }),
     requeues: fc.nat(999),
+    dsn: fc.option(anyDsn, { nil: undefined }),
   })
   .map((envelope) => ({ ...envelope, recipientCount: envelope.recipients.length }))
 

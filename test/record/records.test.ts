@@ -5,11 +5,12 @@ import { expect, test } from 'vitest'
 import { isWaybillError } from '../../src/errors.js'
 import { decodeCheckpoint, encodeCheckpoint } from '../../src/record/checkpoint.js'
 import { decodeDelivery, encodeDelivery } from '../../src/record/delivery.js'
+import { askedOfEach, notifyNotes } from '../../src/record/dsn.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/record/envelope.js'
 import { decodeFinish, encodeFinish } from '../../src/record/finish.js'
 import { decodeMarks, encodeMarks } from '../../src/record/marks.js'
 import { condensed, notesMax, type OutcomeNote } from '../../src/record/outcome-note.js'
-import { decodeRecipients, encodeRecipients } from '../../src/record/recipients.js'
+import { decodeOrcpts, decodeRecipients, encodeRecipients } from '../../src/record/recipients.js'
 import { decodeReplaced, encodeReplaced } from '../../src/record/replaced.js'
 import { decodeStart, encodeStart } from '../../src/record/start.js'
 import { forEachIn } from '../../src/base/ranges.js'
@@ -141,11 +142,44 @@ test.each(decoders)('fields behind those of a %s record are ignored', (name, dec
   fc.assert(
     fc.property(valid, (payload) => {
       const fields = packr.unpack(payload) as unknown[]
-      // An envelope that no operator has touched is written without its last two.
+      // An envelope that no operator has touched, and of which nothing is asked, is written without its last fields.
       if (name === 'envelope' && fields.length === 16) fields.push([], 0)
+      if (name === 'envelope' && fields.length === 18) fields.push([])
       expect(decode(packr.pack([...fields, 'later', 7]))).toEqual(decode(payload))
     }),
   )
+})
+
+test('original recipients stand beside the recipients of a frame, and not in one that has none', () => {
+  fc.assert(
+    fc.property(anyRecipients, anyRecipients, (recipients, orcpts) => {
+      const written = Buffer.from(encodeRecipients(recipients, orcpts))
+      expect(decodeRecipients(written)).toEqual(recipients)
+      expect(decodeOrcpts(written)).toEqual(orcpts)
+    }),
+  )
+})
+
+test('what was asked for each recipient is the same in ranges', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ max: 8, maxLength: 50 }), (asked) => {
+      const dsn = { ret: undefined, envid: '', notify: notifyNotes(asked), orcpts: [] }
+      expect([...askedOfEach(dsn, asked.length)]).toEqual([...asked])
+    }),
+  )
+})
+
+test('condensed notes of deliveries keep where each went', () => {
+  const ways = [undefined, 'with-dsn', 'without-dsn'] as const
+  const notes = Array.from({ length: 300 }, (_, i): OutcomeNote => {
+    const note = { kind: 'delivered' as const, status: '', text: `250 ${i}`, ranges: [i, i] }
+    const relayed = ways[(i * 7) % 3]
+    return relayed === undefined ? note : { ...note, relayed }
+  })
+  const kept = condensed(notes)
+  expect(kept.length).toBeLessThanOrEqual(notesMax)
+  for (const { ranges, relayed } of kept)
+    forEachIn(ranges, (index) => expect(relayed).toBe(notes[index]!.relayed))
 })
 
 test('a note whose kind is a name of the array of kinds is LOG_CORRUPT', () => {

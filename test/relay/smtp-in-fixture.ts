@@ -11,7 +11,8 @@ import { clientOn, rawClient, type RawClient } from './raw-client.js'
 
 export interface Kept {
   readonly sender: string
-  readonly recipients: readonly string[]
+  readonly recipients: Parameters<SubmitPort['submit']>[0]['recipients']
+  readonly dsn: Parameters<SubmitPort['submit']>[0]['dsn']
   readonly data: Buffer
   readonly smtputf8: boolean
   readonly streamed: boolean

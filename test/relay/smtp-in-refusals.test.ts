@@ -16,12 +16,12 @@ test('a size over the limit is refused at MAIL', async () => {
 test('a parameter that nobody offered is refused, and those that were offered are taken', async () => {
   const client = await connected(await listen(memoryQueue()))
   await client.reply()
-  expect(await client.say('EHLO c')).not.toContain('DSN')
+  await client.say('EHLO c')
   const mail = 'MAIL FROM:<s@example.org>'
-  for (const name of ['RET', 'ENVID', 'MT-PRIORITY', '__PROTO__'])
+  for (const name of ['MT-PRIORITY', 'NOTIFY', '__PROTO__'])
     expect(await client.say(`${mail} ${name}=3`)).toBe(`555 5.5.4 unsupported parameter: ${name}`)
   expect(await client.say(`${mail} SIZE=10 BODY=8BITMIME SMTPUTF8 AUTH=<>`)).toMatch(/^250 /)
-  for (const name of ['NOTIFY=NEVER', 'ORCPT=rfc822;a@example.net'])
+  for (const name of ['RET=FULL', 'SIZE=10'])
     expect(await client.say(`RCPT TO:<a@example.net> ${name}`)).toMatch(/^555 5\.5\.4 /)
   expect(await client.say('RCPT TO:<a@example.net>')).toMatch(/^250 /)
 })

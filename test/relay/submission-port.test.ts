@@ -22,6 +22,7 @@ const submission = (text: string): Parameters<SubmitPort['submit']>[0] => ({
   recipients: ['a@example.net', 'b@example.net'],
   data: Buffer.from(text),
   smtputf8: true,
+  dsn: { id: text.slice(0, 10) },
 })
 
 /** Pieces of 1000 bytes, counted as they are read. */

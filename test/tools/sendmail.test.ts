@@ -4,7 +4,13 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { openQueue, WaybillError, type ErrorCode, type ListedMessage } from '../../src/index.js'
+import {
+  openQueue,
+  WaybillError,
+  type ErrorCode,
+  type ListedMessage,
+  type RequestDsn,
+} from '../../src/index.js'
 import { sysexitOfError, sysexitOfResult } from '../../tools/commands/sysexits.js'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { openSink } from '../end-to-end/sink.js'
@@ -28,6 +34,7 @@ const sendmail = (args: readonly string[], input: string): Promise<Ended> =>
 
 interface Lying extends Pick<ListedMessage, 'sender' | 'recipients'> {
   readonly data: string
+  readonly dsn: RequestDsn | undefined
 }
 
 /** What lies in the queue, once there is something. */
@@ -42,6 +49,7 @@ async function lying(): Promise<Lying[]> {
             sender: request.sender,
             recipients: [...request.recipients].sort(),
             data: Buffer.isBuffer(data) ? data.toString('latin1') : '',
+            dsn: request.dsn,
           })
           return { kind: 'delivered' }
         },
@@ -54,6 +62,8 @@ async function lying(): Promise<Lying[]> {
   own.crash()
   return taken
 }
+
+const neverWithHeader: RequestDsn = { ret: 'headers', envid: undefined, recipients: [{ notify: 'never' }] }
 
 const text = 'From: a@example.org\nTo: t@example.net\nSubject: x\n\nbody\n'
 
@@ -154,6 +164,18 @@ test.each<[string, string[], string, Partial<Lying>]>([
     text,
     { sender: 'me@example.org' },
   ],
+  [
+    'what you are told of, as Postfix has it',
+    ['-N', 'success,Delay', '-Rfull', '-V', 'QQ 31=4', 'a@example.net'],
+    text,
+    { dsn: { ret: 'full', envid: 'QQ 31=4', recipients: [{ notify: ['success', 'delay'] }] } },
+  ],
+  [
+    'that you are told nothing',
+    ['-N', 'never', '-R', 'hdrs', 'a@example.net'],
+    text,
+    { dsn: neverWithHeader },
+  ],
   ['a null sender', ['-f', '<>', 'a@example.net'], text, { sender: '' }],
   ['a null sender in one word', ['-f<>', 'a@example.net'], text, { sender: '' }],
   [
@@ -177,6 +199,13 @@ test.each<[string, string[], string, Partial<Lying>]>([
 ])('it does what %s wants', async (_, args, input, expected) => {
   expect(await sendmail(args, input)).toEqual({ exitCode: 0, stdout: '', stderr: '' })
   expect(await lying()).toMatchObject([expected])
+})
+
+test('what makes no sense with -N, -R and -V is told, and the mail goes without', async () => {
+  const wrong = ['-N', 'never,success', '-R', 'some', '-V', 'x'.repeat(101)]
+  const { exitCode, stderr } = await sendmail([...wrong, 'a@example.net'], text)
+  expect({ exitCode, told: stderr.match(/-[NRV] /g) }).toEqual({ exitCode: 0, told: ['-N ', '-R ', '-V '] })
+  expect(await lying()).toMatchObject([{ dsn: undefined }])
 })
 
 test('addresses without a domain get that of --origin, in the header too', async () => {

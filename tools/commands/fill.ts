@@ -151,6 +151,7 @@ async function fillQueue(
       reported: [],
       route: undefined,
       requeues: 0,
+      dsn: undefined,
     }
     await bulk.get(lane)!.append(facts, mail.recipients, data, timeMs)
   }

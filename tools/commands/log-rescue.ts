@@ -5,12 +5,16 @@
 import { resolve } from 'node:path'
 import { assert } from '../../src/base/assert.js'
 import { countText, nounText } from '../../src/base/count-text.js'
+import { notifyOf } from '../../src/base/notification.js'
+import type { AskedRecipient } from '../../src/engine/submission-dsn.js'
 import { isWaybillError, openQueue, type Queue, type WaybillError } from '../../src/index.js'
 import { copiesIn } from '../../src/inspect/copies.js'
 import { findingOf, isDamage } from '../../src/inspect/finding.js'
+import type { MessageContent } from '../../src/inspect/message-content.js'
 import { Messages } from '../../src/inspect/messages.js'
 import type { QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
+import { askedOfEach, type EnvelopeDsn } from '../../src/record/dsn.js'
 import { lineOf, UsageError } from './command.js'
 import {
   exits,
@@ -21,7 +25,6 @@ import {
   type Inspected,
 } from './inspection.js'
 import { printable } from './mail-text.js'
-import { waitingAddresses } from './selection.js'
 
 /** Submissions under way at once: their data is in memory. */
 const submittersMax = 32
@@ -33,9 +36,9 @@ export const logRescue: InspectCommand = inspectCommand(
     operands: true,
     options: { ...jsonOption, to: { value: 'DIR', help: 'the new queue; empty, or not there yet' } },
     notes:
-      'Messages keep sender, waiting recipients and data, and are held if they were; they get new ids, and their age counts from\n' +
-      'now. Recipients that failed before their sender was told are tried again. Stop the relay first: what it delivers meanwhile\n' +
-      'would be delivered again. What could not be saved is told message by message; one whose envelope is damaged has no name any\n' +
+      'Messages keep sender, waiting recipients, what was asked of these (DSN) and data, and are held if they were; they get new\n' +
+      'ids, and their age counts from now. Recipients that failed before their sender was told are tried again; of a success that he\n' +
+      'was to be told of he hears no more. Stop the relay first: what it delivers meanwhile would be delivered again. What could not be saved is told message by message; one whose envelope is damaged has no name any\n' +
       'more and is told as damage, with its place.',
     positionalQueue: true,
   },
@@ -173,25 +176,38 @@ async function saveCopy(
   queue: Queue,
   tally: Tally,
 ): Promise<void> {
-  const { envelope } = message
-  const waiting = await waitingAddresses(message, messages.content)
+  const { envelope, active, waiting } = message
+  const { sender, smtputf8, dsn } = envelope
+  const all = await messages.content.recipients(message, 0, envelope.recipientCount)
   // Those that failed and of whom the sender was not told are tried again: so he will be.
-  const recipients = [...waiting, ...(await untoldFailures(message, messages))]
+  const untold = sender === '' ? [] : (active?.unreportedFailures() ?? [])
+  const indexes = [...(waiting ?? all.keys()), ...untold]
   // All of them have their outcome, and only the record that ends the message is missing.
-  if (recipients.length === 0) return
+  if (indexes.length === 0) return
+  const named = dsn === undefined ? all : await asked(message, dsn, all, messages.content)
+  const recipients = indexes.map((index) => named[index] ?? '?')
   const data = (await messages.content.data(message)) ?? refOf(message)
-  await queue.submit({ sender: envelope.sender, recipients, data, smtputf8: envelope.smtputf8 })
+  const ofAll = dsn && { id: dsn.envid || undefined, return: dsn.ret }
+  await queue.submit({ sender, recipients, data, smtputf8, dsn: ofAll })
   tally.saved++
   tally.recipients += recipients.length
   if (message.uncertain) tally.uncertain++
 }
 
-async function untoldFailures(message: QueuedMessage, { content }: Messages): Promise<string[]> {
-  const { active, envelope } = message
-  const failures = envelope.sender === '' ? [] : (active?.unreportedFailures() ?? [])
-  if (failures.length === 0) return []
-  const addresses = await content.recipients(message, 0, envelope.recipientCount)
-  return failures.map((index) => addresses[index]!)
+/** Recipients with what was asked of each. */
+async function asked(
+  message: QueuedMessage,
+  dsn: EnvelopeDsn,
+  addresses: readonly string[],
+  content: MessageContent,
+): Promise<AskedRecipient[]> {
+  const bits = askedOfEach(dsn, addresses.length)
+  const orcpts = await content.orcpts(message)
+  return addresses.map((address, index) => ({
+    address,
+    notify: notifyOf(bits[index]!),
+    orcpt: orcpts[index] || undefined,
+  }))
 }
 
 const refOf = ({ envelope: { data } }: QueuedMessage): { ref: string } => ({

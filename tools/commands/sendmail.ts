@@ -8,6 +8,7 @@ import { countText } from '../../src/base/count-text.js'
 import { isMailAddress } from '../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../src/index.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from './command.js'
+import { askedBy } from './sendmail-dsn.js'
 import { messageOf, recipientsOf, unixLines } from './message-text.js'
 import { namingHint, queueHelp, queuePathOf, queueVariable } from './queue-path.js'
 import { sessionAt, sessionWith } from './stdio-session.js'
@@ -21,14 +22,11 @@ const modes = ['m', 's', 'p', 'i'] as const
 const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
   [
     ['B', 'TYPE', 'ignored: bytes are kept as they are'],
-    ['N', 'WHEN', 'ignored'],
-    ['R', 'WHAT', 'ignored'],
     ['A', 'MODE', 'ignored'],
     ['C', 'FILE', 'ignored'],
     ['O', 'OPTION', 'ignored'],
     ['X', 'FILE', 'ignored'],
     ['p', 'PROTOCOL', 'ignored'],
-    ['V', 'ID', 'ignored'],
     ['e', 'MODE', 'ignored: errors are told by the exit code'],
     ['h', 'HOPS', 'ignored'],
     ['L', 'TAG', 'ignored'],
@@ -81,6 +79,14 @@ export const sendmail: Command = {
     },
     v: { short: 'v', help: 'tell on standard error what became of the message' },
     r: { short: 'r', value: 'SENDER', many: true, help: 'the same as -f' },
+    N: {
+      short: 'N',
+      value: 'WHEN',
+      many: true,
+      help: 'what you are told of: never, or some of failure, delay, success\n(failure,delay)',
+    },
+    R: { short: 'R', value: 'WHAT', many: true, help: 'what a failure returns: full or hdrs (hdrs)' },
+    V: { short: 'V', value: 'ID', many: true, help: 'what reports call the message' },
     o: { short: 'o', value: 'OPTION', many: true, help: 'ignored, but for -oi' },
     ...ignoredOptions,
   },
@@ -144,7 +150,8 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
   if (recipients.length === 0) return failed(sysexits.usage, 'no recipients')
   const unique = `${Date.now().toString(36)}.${randomBytes(8).toString('hex')}`
   const authorship = { sender, origin, hostname: machineName(), unique, now: new Date(), name: args.one('F') }
-  return handedOver({ sender, recipients, data: messageOf(lines, authorship) }, settings)
+  const data = messageOf(lines, authorship)
+  return handedOver({ sender, recipients, data, dsn: askedBy(args, complain) }, settings)
 }
 
 /** @throws UsageError */

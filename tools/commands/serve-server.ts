@@ -51,6 +51,7 @@ export function serverOf(
     sessionsPerClientMax: parseCount('sessions-per-client', args.one('sessions-per-client') ?? '50', 1),
     idleTimeoutMs,
     greetDelayMs,
+    dsn: parseYes('dsn', args.one('dsn') ?? 'yes'),
     received: parseYes('received', args.one('received') ?? 'yes'),
   }
 }

@@ -115,6 +115,7 @@ export const serve: Command = {
       value: 'yes|no',
       help: 'take mail on a thread of its own (yes, where there is more than one processor)',
     },
+    dsn: { value: 'yes|no', help: 'let clients ask what they are told of (DSN), success too (yes)' },
     received: { value: 'yes|no', help: 'write a Received field above each message (yes)' },
     metrics: {
       value: 'HOST:PORT',

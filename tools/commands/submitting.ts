@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf } from '../../src/disk/failure.js'
 import { madeDirectory } from '../../src/disk/made-directory.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
-import type { DeliveryResult, Outcome, Queue, SiteTrouble } from '../../src/index.js'
+import type { DeliveryResult, Outcome, Queue, SiteTrouble, SubmissionDsn } from '../../src/index.js'
 import { openQueue } from '../../src/queue/open.js'
 import { queueHeaderName } from '../../src/recovery/queue-header.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
@@ -20,6 +20,8 @@ export interface Mail {
   readonly sender: string
   readonly recipients: readonly string[]
   readonly data: Buffer
+  /** What is asked, for all recipients. */
+  readonly dsn: SubmissionDsn
 }
 
 /** Where mail is given away, and how. */
@@ -50,7 +52,7 @@ const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
 async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryResult> {
   const { smtpTransport } = await import('../../src/relay/smtp-out.js')
   const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
-  const { data } = mail
+  const { data, dsn } = mail
   const request = {
     ...mail,
     id: '',
@@ -59,11 +61,17 @@ async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryRes
     acceptedAt: Date.now(),
     dataBytes: data.length,
     smtputf8: false,
+    dsn: isNothing(dsn)
+      ? undefined
+      : { ret: dsn.return, envid: dsn.id, recipients: mail.recipients.map(() => ({ notify: dsn.notify })) },
     data: () => Promise.resolve(data),
     stream: () => Readable.from([data]),
   }
   return transport.deliver(request, new AbortController().signal)
 }
+
+const isNothing = ({ id, return: ret, notify }: SubmissionDsn): boolean =>
+  id === undefined && ret === undefined && notify === undefined
 
 /** Nobody could be reached, so that nothing was sent. */
 export const isUnreachable = (result: DeliveryResult): boolean =>

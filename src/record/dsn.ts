@@ -1,0 +1,80 @@
+/** What the sender has asked to be told of, RFC 3461, as an envelope keeps it: the field that most have not.
+ * Invariant: ranges count in the envelope that the field stands in, and each recipient is in those of one request at most. */
+import { notifyBitsMax, tells, type NotifyWhen, type Ret } from '../base/notification.js'
+import { forEachIn, toRanges, type Ranges } from '../base/ranges.js'
+import { WaybillError } from '../errors.js'
+import { FieldReader } from './msgpack.js'
+import { areRanges } from './outcome-note.js'
+import { payload } from './payload-writer.js'
+
+/** All recipients for whom the same was asked. */
+export interface NotifyNote {
+  /** As base/notification.ts has it. */
+  readonly asked: number
+  readonly ranges: Ranges
+}
+
+export interface EnvelopeDsn {
+  readonly ret: Ret | undefined
+  /** '' when none was given. */
+  readonly envid: string
+  readonly notify: readonly NotifyNote[]
+  /** Of each recipient, in their order, '' where none was given. Empty: nobody has one, or they stand with the recipients in frames of
+   * their own. */
+  readonly orcpts: readonly string[]
+}
+
+const rets: readonly (Ret | undefined)[] = [undefined, 'full', 'headers']
+
+/** Into the payload that is being written. */
+export function writeDsn({ ret, envid, notify, orcpts }: EnvelopeDsn): void {
+  payload.list(4).count(rets.indexOf(ret)).text(envid).list(notify.length)
+  for (const { asked, ranges } of notify) payload.list(2).count(asked).counts(ranges)
+  payload.texts(orcpts)
+}
+
+/** @throws WaybillError LOG_CORRUPT */
+export function dsnFromFields(list: readonly unknown[]): EnvelopeDsn | undefined {
+  if (list.length === 0) return undefined
+  const fields = new FieldReader(list, 'request for reports', 4)
+  const ret = fields.count()
+  return {
+    ret: ret < rets.length ? rets[ret] : malformed(),
+    envid: fields.text(),
+    notify: fields.list().map(notifyFromField),
+    orcpts: fields.texts(),
+  }
+}
+
+function notifyFromField(field: unknown): NotifyNote {
+  const [asked, ranges] = Array.isArray(field) ? (field as unknown[]) : []
+  const isKnown = Number.isSafeInteger(asked) && (asked as number) > 0 && (asked as number) <= notifyBitsMax
+  return isKnown && areRanges(ranges) ? { asked: asked as number, ranges } : malformed()
+}
+
+/** @param asked of each recipient */
+export function notifyNotes(asked: Uint8Array): NotifyNote[] {
+  const indexes = new Map<number, number[]>()
+  asked.forEach((one, index) => {
+    if (one === 0) return
+    const same = indexes.get(one)
+    if (same === undefined) indexes.set(one, [index])
+    else same.push(index)
+  })
+  return [...indexes].map(([one, same]) => ({ asked: one, ranges: toRanges(same) }))
+}
+
+/** What was asked for each recipient. */
+export function askedOfEach({ notify }: EnvelopeDsn, recipientCount: number): Uint8Array {
+  const asked = new Uint8Array(recipientCount)
+  for (const { asked: one, ranges } of notify) forEachIn(ranges, (index) => void (asked[index] = one))
+  return asked
+}
+
+/** Is the sender to be told of this for any recipient who was asked about? */
+export const asksFor = (dsn: EnvelopeDsn | undefined, when: NotifyWhen): boolean =>
+  dsn !== undefined && dsn.notify.some(({ asked }) => tells(asked, when))
+
+const malformed = (): never => {
+  throw new WaybillError('LOG_CORRUPT', 'a request for reports is malformed')
+}
