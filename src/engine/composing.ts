@@ -261,11 +261,10 @@ const finals = (message: ActiveMessage): ReportedOutcome[] => [
     status,
     text,
   })),
-  ...outcomesOf(message.notesOf('delivered'), message.unreportedSuccesses(), ({ status, text, relayed }) => ({
-    action: relayed === undefined ? 'delivered' : 'relayed',
-    status,
-    text,
-  })),
+  // What is said of a delivery to a mailbox is our own word: where its file lies, for one. Whoever has asked is not told that.
+  ...outcomesOf(message.notesOf('delivered'), message.unreportedSuccesses(), ({ status, text, relayed }) =>
+    relayed === undefined ? { action: 'delivered', status, text: '' } : { action: 'relayed', status, text },
+  ),
 ]
 
 /** Recipients that still wait, given up or late, with the reason of their last attempt: those of whom the sender is told that. */

@@ -4,9 +4,11 @@ import type { ActiveMessage } from '../active/active-message.js'
 import { notifyOf } from '../base/notification.js'
 import type { DeliveryRequest, MessageData, RequestDsn } from '../delivery/transport.js'
 import type { EnvelopeDsn } from '../record/dsn.js'
+import type { Entry } from '../scheduler/scheduler.js'
+import type { Job } from './job.js'
 import type { MessageReader } from './message-reader.js'
 
-export class Request implements DeliveryRequest {
+class Request implements DeliveryRequest {
   readonly recipients: readonly string[]
   readonly nexthop: string
   readonly dsn: RequestDsn | undefined
@@ -60,8 +62,23 @@ export class Request implements DeliveryRequest {
   }
 }
 
+export function requestOf(
+  { message: { message, addresses, orcpts }, recipients: indexes, nexthop }: Entry<Job>,
+  reader: MessageReader,
+): Request {
+  const { recipients, dsn } = message.envelope
+  // In the order of the entry, which is not that of the envelope: outcomes come back in this order. A list of its own: what a
+  // transport does with it is not done to the envelope, which is written again when the message is deferred.
+  const named =
+    recipients.length === 1
+      ? [recipients[0]!]
+      : indexes.map((index) => addresses?.get(index) ?? recipients[index]!)
+  const asked = dsn && requestDsn(message, dsn, indexes, orcpts)
+  return new Request(message, named, nexthop, asked, reader)
+}
+
 /** What was asked for some recipients. @param orcpts by index, when the envelope does not have them */
-export function requestDsn(
+function requestDsn(
   message: ActiveMessage,
   dsn: EnvelopeDsn,
   indexes: readonly number[],

@@ -12,7 +12,7 @@ import { writeDelivery } from '../record/delivery.js'
 import { kinds } from '../record/frame.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import { Scheduler, type DeferReason, type DestinationSnapshot, type Entry } from '../scheduler/scheduler.js'
-import { Request, requestDsn } from './delivery-request.js'
+import { requestOf } from './delivery-request.js'
 import type { RecipientEvent } from './events.js'
 import { jobOf, type Job } from './job.js'
 import { notesOf } from './outcome-notes.js'
@@ -182,20 +182,10 @@ export class Dispatch {
   }
 
   #begin(entry: Entry<Job>): void {
-    const { message, addresses, orcpts } = entry.message
+    const { message } = entry.message
     if (message.recoveries > 0 && !message.isAttempted) this.#noteAttempt(message)
     this.#underWay++
-    const { recipients } = message.envelope
-    // In the order of the entry, which is not that of the envelope: outcomes come back in this order. A list of its own: what a
-    // transport does with it is not done to the envelope, which is written again when the message is deferred.
-    const named =
-      recipients.length === 1
-        ? [recipients[0]!]
-        : entry.recipients.map((index) => addresses?.get(index) ?? recipients[index]!)
-    const dsn = message.envelope.dsn && requestDsn(message, message.envelope.dsn, entry.recipients, orcpts)
-    this.#attempts
-      .get(entry.transport)!
-      .begin(entry, new Request(message, named, entry.nexthop, dsn, this.#parts.reader))
+    this.#attempts.get(entry.transport)!.begin(entry, requestOf(entry, this.#parts.reader))
   }
 
   /** A message that was found by a recovery may be what ends lives: that it is tried is recorded, so that it can be told from

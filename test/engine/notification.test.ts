@@ -95,6 +95,19 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test('what is said of a delivery to a mailbox is not for the sender', async () => {
+    await run(async (stage) => {
+      stage.answer = () => ({ kind: 'delivered', response: 'kept as new/4711.kept' })
+      const queue = await stage.open()
+      await queue.submit({ ...submission(), recipients: [ask('delivered', ['success'])] })
+      await stage.until('nothing is left', () => stage.isEmpty())
+      const [report] = reports(stage)
+      expect(report).toContain('\r\nAction: delivered\r\n')
+      expect(report).not.toContain('4711')
+      expect(report).not.toContain('Diagnostic-Code')
+    })
+  })
+
   test('a report says who was meant and what the message was called, as the sender said it', async () => {
     await run(async (stage) => {
       scripted(stage)
