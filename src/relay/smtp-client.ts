@@ -113,7 +113,7 @@ export class SmtpClient extends SMTPConnection {
     })
   }
 
-  /** Nodemailer looks for the word anywhere: in the server's name too, and in what he said before TLS. */
+  /** Nodemailer looks for the word anywhere, in the server's name too. */
   offers(extension: string): boolean {
     const lines = (this as unknown as Hidden)._ehloLines ?? []
     return lines.some((line) => line.split(/\s/, 1)[0]!.toUpperCase() === extension)
