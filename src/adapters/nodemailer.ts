@@ -116,27 +116,36 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
   }
 }
 
-/** By the names and in the forms in which nodemailer takes it; what is wrong with it the queue says. */
+/** By the names and in the forms in which nodemailer takes it; what is wrong with it, of whatever type, the queue says. */
 function asked(dsn: Dsn | undefined): SubmissionDsn & { readonly orcpt?: string } {
   if (!dsn) return {}
-  const ret = (dsn.ret || dsn.return || '').toString().toLowerCase()
-  const words = typeof dsn.notify === 'string' ? dsn.notify.split(',') : (dsn.notify ?? undefined)
-  const notify = words?.map((word) => word.trim().toLowerCase())
-  const orcpt = dsn.recipient || dsn.orcpt || undefined
+  const id: unknown = dsn.envid || dsn.id || undefined
+  const ret: unknown = lower(dsn.ret || dsn.return || undefined)
+  const given: unknown = dsn.notify || undefined
+  const words: unknown = typeof given === 'string' ? given.split(',') : given
+  const notify: unknown = Array.isArray(words) ? words.map(lower) : words
+  const isEmpty = Array.isArray(notify) && notify.length === 0
+  const orcpt: unknown = dsn.recipient || dsn.orcpt || undefined
+  const isTyped = typeof orcpt !== 'string' || orcpt.includes(';')
   return {
-    id: (dsn.envid || dsn.id || undefined)?.toString(),
-    return: (rets[ret] ?? (ret || undefined)) as SubmissionDsn['return'],
-    notify: (notify?.join() === 'never' ? 'never' : notify) as SubmissionDsn['notify'],
-    ...(orcpt === undefined ? {} : { orcpt: orcpt.includes(';') ? orcpt : `rfc822;${orcpt}` }),
+    id: (typeof id === 'number' ? String(id) : id) as SubmissionDsn['id'],
+    return: (rets.get(ret) ?? ret) as SubmissionDsn['return'],
+    notify: (isEmpty ? undefined : isNever(notify) ? 'never' : notify) as SubmissionDsn['notify'],
+    ...(orcpt === undefined ? {} : { orcpt: (isTyped ? orcpt : `rfc822;${orcpt}`) as string }),
   }
 }
 
-const rets: Readonly<Record<string, Ret>> = {
-  hdrs: 'headers',
-  headers: 'headers',
-  full: 'full',
-  body: 'full',
-}
+const lower = (word: unknown): unknown => (typeof word === 'string' ? word.trim().toLowerCase() : word)
+
+const isNever = (notify: unknown): boolean =>
+  Array.isArray(notify) && notify.length === 1 && notify[0] === 'never'
+
+const rets: ReadonlyMap<unknown, Ret> = new Map([
+  ['hdrs', 'headers'],
+  ['headers', 'headers'],
+  ['full', 'full'],
+  ['body', 'full'],
+])
 
 /** The error itself, with the members of nodemailer's. */
 function withReply(thrown: unknown): Error {

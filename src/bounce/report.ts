@@ -73,7 +73,7 @@ export async function composeReport(input: ReportInput): Promise<Buffer> {
 }
 
 function partsOf(input: ReportInput): Part[] {
-  const listed = input.recipients.slice(0, listedRecipientsMax)
+  const listed = mostTelling(input.recipients)
   const whole = returned(input)
   const header = input.data === undefined ? Buffer.alloc(0) : originalHeader(input.data, input.dataBytes)
   const status = deliveryStatus(input, listed)
@@ -105,6 +105,14 @@ function partsOf(input: ReportInput): Part[] {
     })
   }
   return parts
+}
+
+/** Those that are named. Where not all can be, whom mail has reached does not take the place of who has not got it. */
+function mostTelling(recipients: readonly ReportedRecipient[]): readonly ReportedRecipient[] {
+  if (recipients.length <= listedRecipientsMax) return recipients
+  return (['failed', 'delayed', 'relayed', 'delivered'] as const)
+    .flatMap((wanted) => recipients.filter(({ action }) => action === wanted))
+    .slice(0, listedRecipientsMax)
 }
 
 /** RFC 3461 §4.3: what was asked back comes with a failure, and with nothing else. */

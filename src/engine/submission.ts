@@ -69,7 +69,8 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
     const kind = typeof address === 'string' ? addressKind(address) : undefined
     if (kind === undefined)
       throw new WaybillError('ADDRESS_INVALID', 'a recipient is no address', {
-        recipient: String(address).slice(0, 100),
+        // What a query was parsed into may have no words for itself.
+        recipient: typeof address === 'string' ? address.slice(0, 100) : typeof address,
       })
     if (kind === 'international') smtputf8 = true
     if (address !== recipient) isAsked = true

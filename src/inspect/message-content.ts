@@ -61,8 +61,10 @@ export class MessageContent {
     const { recipientCount, recipientFrames, dsn } = located.envelope
     const orcpts = [...(dsn?.orcpts ?? [])]
     if (recipientFrames.length > 0)
-      for await (const { payload, first, end } of this.#frames(located, 0, recipientCount))
-        for (let i = first; i < end; i++) orcpts.push(decodeOrcpts(payload)[i] ?? '')
+      for await (const { payload, first, end } of this.#frames(located, 0, recipientCount)) {
+        const part = decodeOrcpts(payload)
+        for (let i = first; i < end; i++) orcpts.push(part[i] ?? '')
+      }
     while (orcpts.length < recipientCount) orcpts.push('')
     return orcpts
   }

@@ -44,9 +44,10 @@ function notifyOf(text: string): RecipientDsn['notify'] {
   return notify
 }
 
-/** Letters of an address of the type utf-8 come as they are where SMTPUTF8 was said, and are kept in ASCII. RFC 6533 §3 */
+/** Letters of an address of the type utf-8 come as they are where SMTPUTF8 was said, and are kept in ASCII. RFC 6533 §3. What is no UTF-8,
+ * which smtp-server makes U+FFFD, is not kept as that. */
 const orcptOf = (text: string, smtputf8: boolean): string =>
-  smtputf8 && /^utf-8;/i.test(text)
+  smtputf8 && /^utf-8;/i.test(text) && !text.includes('\ufffd')
     ? text.replace(/[^\p{ASCII}]/gu, (letter) => `\\x{${letter.codePointAt(0)!.toString(16).toUpperCase()}}`)
     : text
 

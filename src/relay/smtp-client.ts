@@ -57,7 +57,8 @@ interface NotedEnvelope extends SMTPEnvelope {
 
 /** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 and of late greetings fail when one is gone. */
 interface Hidden {
-  readonly _supportedExtensions: readonly string[]
+  /** What EHLO was answered last, without the name of the server. */
+  readonly _ehloLines: readonly string[] | undefined
   readonly _remainder: string
   readonly _responseQueue: readonly string[]
   readonly _responseActions: readonly unknown[]
@@ -112,8 +113,10 @@ export class SmtpClient extends SMTPConnection {
     })
   }
 
+  /** Nodemailer looks for the word anywhere, in the server's name too. */
   offers(extension: string): boolean {
-    return (this as unknown as Hidden)._supportedExtensions.includes(extension)
+    const lines = (this as unknown as Hidden)._ehloLines ?? []
+    return lines.some((line) => line.split(/\s/, 1)[0]!.toUpperCase() === extension)
   }
 
   /** The server has said more than it was asked: it would be taken for the answer to the next message. */

@@ -73,6 +73,7 @@ test.each<[string, object, RequestDsn]>([
     { notify: 'never' },
     { ret: undefined, envid: undefined, recipients: [{ notify: 'never', orcpt: undefined }] },
   ],
+  ['a number and an empty list', { id: 5, notify: [] }, { ret: undefined, envid: '5', recipients: [{}] }],
 ])('the dsn of a message goes to the queue: %s', async (_, dsn, expected) => {
   const asked: (RequestDsn | undefined)[] = []
   const deliver = (request: DeliveryRequest): Outcome => (asked.push(request.dsn), { kind: 'delivered' })
@@ -82,15 +83,22 @@ test.each<[string, object, RequestDsn]>([
   expect(asked[0]).toEqual(expected)
 })
 
-test.each([{ return: 'something' }, { notify: ['never', 'failure'] }, { id: 'a\nb' }])(
-  'a dsn that is none is refused: %j',
-  async (dsn) => {
-    const { queue, taken } = await openStage()
-    await expect(mailer(queue).sendMail({ ...hello, dsn })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
-    await queue.idle()
-    expect(taken).toEqual([])
-  },
-)
+test.each([
+  { return: 'something' },
+  { return: ['full'] },
+  { notify: ['never', 'failure'] },
+  { notify: 5 },
+  { notify: [null] },
+  { id: 'a\nb' },
+  { id: {} },
+  { recipient: 5 },
+])('a dsn that is none is refused: %j', async (dsn) => {
+  const { queue, taken } = await openStage()
+  const mail = { ...hello, dsn: dsn as object }
+  await expect(mailer(queue).sendMail(mail)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+  await queue.idle()
+  expect(taken).toEqual([])
+})
 
 test('sendMail waits until the queue has settled', async () => {
   let settle: (accepted: Accepted) => void = () => {}

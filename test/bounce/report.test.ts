@@ -243,6 +243,15 @@ test('a report names at most 1000 recipients and counts the rest', async () => {
   expect(bodyOf(await compose({ recipients: recipients.slice(7) }), 0)).not.toContain('more recipient')
 })
 
+test('where not all can be named failures and delays are, before successes', async () => {
+  const reached: ReportedRecipient = { ...bob, status: '2.0.0', action: 'delivered' }
+  const most = Array.from({ length: listedRecipientsMax }, () => reached)
+  const report = await compose({ recipients: [...most, { ...reached, action: 'relayed' }, late, bob] })
+  const [, ...named] = statusOf(report).map(({ action }) => action)
+  expect(named.slice(0, 4)).toEqual(['failed', 'delayed', 'relayed', 'delivered'])
+  expect(named).toHaveLength(listedRecipientsMax)
+})
+
 test('a status that is none is reported as a general one of its kind', async () => {
   const recipients = [
     { ...bob, status: '550' },

@@ -56,6 +56,11 @@ const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknow
     { recipients: [{ notify: 'never' }] },
     'ADDRESS_INVALID',
   ],
+  [
+    'a recipient that is an object without a prototype',
+    { recipients: [Object.assign(Object.create(null) as object, { adress: 'a@example.net' })] },
+    'ADDRESS_INVALID',
+  ],
   ['a recipient whose address is none', { recipients: [{ address: 'nobody' }] }, 'ADDRESS_INVALID'],
   ...[['never', 'failure'], [], 'success', ['sometimes'], null].map(
     (notify) =>

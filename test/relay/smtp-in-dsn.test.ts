@@ -105,6 +105,13 @@ test('an original recipient of letters is kept in ASCII, where SMTPUTF8 was said
   expect(queue.kept[0]?.recipients).toMatchObject([{ orcpt: 'utf-8;caf\\x{E9}\\x{1F600}+@example.net' }])
 })
 
+test('an original recipient that is no UTF-8 is refused, not taken for another one', async () => {
+  const client = await greeted(memoryQueue())
+  await client.say(`${mail} SMTPUTF8`)
+  client.send(Buffer.from(`${rcpt('a')} ORCPT=utf-8;gr\u00fcn@example.net\r\n`, 'latin1'))
+  expect(await client.reply()).toMatch(/^501 5\.5\.4 /)
+})
+
 test('who is named twice is asked about as he was named last', async () => {
   const queue = memoryQueue()
   const client = await greeted(queue)

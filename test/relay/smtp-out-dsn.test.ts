@@ -77,3 +77,11 @@ test('what is asked stays with its recipient when one before him has no form in 
   expect(result).toMatchObject([{ kind: 'failed' }, { kind: 'delivered', relayed: 'with-dsn' }])
   expect(words(server.commands).slice(1)).toEqual(['RCPT TO:<b@example.net> NOTIFY=FAILURE'])
 })
+
+test('a server whose name has DSN in it has not offered it', async () => {
+  const ehlo = '250-mail-dsn.example.net at your service, no DSN here\r\n250-PIPELINING\r\n250 X-DSN'
+  const { server, transport } = await between((line) => (line.startsWith('EHLO') ? ehlo : undefined))
+  const result = await deliver(transport, { recipients, dsn })
+  expect(result).toMatchObject({ kind: 'delivered', relayed: 'without-dsn' })
+  expect(words(server.commands).join()).not.toMatch(/RET|ENVID|NOTIFY|ORCPT/)
+})

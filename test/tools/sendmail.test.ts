@@ -202,7 +202,7 @@ test.each<[string, string[], string, Partial<Lying>]>([
 })
 
 test('what makes no sense with -N, -R and -V is told, and the mail goes without', async () => {
-  const wrong = ['-N', 'never,success', '-R', 'some', '-V', 'x'.repeat(101)]
+  const wrong = ['-N', 'never,success', '-R', 'constructor', '-V', 'x'.repeat(101)]
   const { exitCode, stderr } = await sendmail([...wrong, 'a@example.net'], text)
   expect({ exitCode, told: stderr.match(/-[NRV] /g) }).toEqual({ exitCode: 0, told: ['-N ', '-R ', '-V '] })
   expect(await lying()).toMatchObject([{ dsn: undefined }])

@@ -14,14 +14,15 @@ export function askedBy(args: Arguments, complain: (text: string) => unknown): S
   }
   return {
     notify: value('N', notifyOf),
-    return: value(
-      'R',
-      (text): Ret | undefined =>
-        (({ full: 'full', hdrs: 'headers' }) as const)[text.toLowerCase() as 'full' | 'hdrs'],
-    ),
+    return: value('R', (text) => rets.get(text.toLowerCase())),
     id: value('V', (text) => (isEnvid(text) ? text : undefined)),
   }
 }
+
+const rets: ReadonlyMap<string, Ret> = new Map([
+  ['full', 'full'],
+  ['hdrs', 'headers'],
+])
 
 function notifyOf(text: string): Notify | undefined {
   const words = text
