@@ -241,7 +241,7 @@ export class Accept {
     const { journal } = this.#parts
     checkAborted(submission.signal)
     const room = journal.room(group.bytes, 'new mail')
-    if (room === 'no' || (this.#space.isShort && !this.#space.isAsked))
+    if (room === 'no' || (this.#space.isShort && !this.#space.isAwaited))
       throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
     if (this.#space.isShort || room === 'wait' || journal.stagedBytes > stagedBytesMax)
       return this.#appendLater(submission, group, data, file)

@@ -1,11 +1,13 @@
 /** Is the disk short of room? New mail is refused below a floor, so that what was accepted can still be deferred: replacements and
  * large reports need room that the journal's reserve does not give.
- * Invariant: the answer is at most about a second old while mail comes in, and none that refuses mail is older. Nobody waits for it but mail that an
- * old one would refuse, and nobody looks at the clock for it but once a sync. */
+ * Invariant: the answer is at most about a second old while mail comes in, and none that refuses mail is older, unless the disk lets it wait. Nobody
+ * waits for it but mail that an old one would refuse, that not for long, and nobody looks at the clock for it but once a sync. */
 import type { DiskSpace } from '../disk/disk.js'
 import type { Parts } from './parts.js'
 
 const askedEveryMs = 1000
+/** Mail waits for an answer no longer than this; then what the last one said holds. */
+const answerWaitMs = 10_000
 /** Files that must still be possible: segments, and the data of large messages. */
 const freeFilesMin = 100
 
@@ -25,45 +27,57 @@ export const roomOf = ({ freeBytes, freeFiles }: DiskSpace, freeBytesMin: number
 
 export class SpaceWatch {
   readonly #parts: Pick<Parts, 'options' | 'life' | 'events'>
-  readonly #onAnswer: () => void
-  #askedAtMs = -Infinity
+  /** Who waits for an answer looks again. */
+  readonly #onChange: () => void
+  #answeredAtMs = -Infinity
   #isAsked = false
+  #isOverdue = false
   #isShort = false
 
-  constructor(parts: Pick<Parts, 'options' | 'life' | 'events'>, onAnswer: () => void) {
+  constructor(parts: Pick<Parts, 'options' | 'life' | 'events'>, onChange: () => void) {
     this.#parts = parts
-    this.#onAnswer = onAnswer
+    this.#onChange = onChange
   }
 
   /** The disk is short of room, as far as is known. */
   get isShort(): boolean {
     // Only mail that becomes durable looks anew: where none does, whoever asks.
-    if (this.#isShort || this.#askedAtMs === -Infinity) this.look()
+    if (this.#isShort || this.#answeredAtMs === -Infinity) this.look()
     return this.#isShort
   }
 
-  /** An answer is under way. */
-  get isAsked(): boolean {
-    return this.#isAsked
+  /** An answer is under way, and worth waiting for. */
+  get isAwaited(): boolean {
+    return this.#isAsked && !this.#isOverdue
   }
 
-  /** Asks, if the last answer is old. */
+  /** Asks, if the last answer is old. One question at a time: a disk that is silent holds the thread of each. */
   look(): void {
-    const nowMs = this.#parts.options.clock.monotonicMs()
-    if (nowMs - this.#askedAtMs < askedEveryMs) return
-    this.#askedAtMs = nowMs
+    if (this.#isAsked) return
+    if (this.#parts.options.clock.monotonicMs() - this.#answeredAtMs < askedEveryMs) return
     this.#isAsked = true
     this.#parts.life.run(this.#ask())
   }
 
   async #ask(): Promise<void> {
     const { options, life, events } = this.#parts
-    const { disk, freeBytesMin } = options
+    const { disk, clock, freeBytesMin } = options
+    // While there is room nobody waits.
+    const overdue = this.#isShort ? clock.after(answerWaitMs, () => this.#giveUp()) : undefined
     const { isShort } = roomOf(await disk.space(), freeBytesMin)
+    overdue?.cancel()
     const message = 'the disk is short of room: no new mail is accepted until there is more'
     if (isShort && !this.#isShort && !life.isOver) events.emit('warning', { code: 'DISK_FULL', message })
     this.#isShort = isShort
+    // From when it comes:
+    //    // 1. an answer takes a second  2. who waited for it is told, and finds it old  3. he asks again, and so on for ever
+    this.#answeredAtMs = clock.monotonicMs()
     this.#isAsked = false
-    this.#onAnswer()
+    this.#isOverdue = false
+    this.#onChange()
+  }
+  #giveUp(): void {
+    this.#isOverdue = true
+    this.#onChange()
   }
 }

@@ -7,7 +7,18 @@ import type { Queue } from '../../src/queue/queue.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { OperationKind } from '../../src/sim/operation.js'
-import { codeOf, deferred, delivered, gate, mail, real, simulated, submission, type Stage } from './stage.js'
+import {
+  codeOf,
+  deferred,
+  delivered,
+  gate,
+  mail,
+  pause,
+  real,
+  simulated,
+  submission,
+  type Stage,
+} from './stage.js'
 
 /** Makes the simulated disk exactly as large as what it holds, and a little. */
 function fill(stage: Stage, leftBytes = 0): void {
@@ -160,6 +171,53 @@ test('the first mail that comes when there is room again is taken: cron does not
     const asking = codeOf(queue.submit(submission()))
     queue.crash()
     expect(await asking).toBe('QUEUE_CRASHED')
+  })
+})
+
+/** The disk is short of room, and whoever asks it waits for so many milliseconds. */
+async function shortAndSlow(stage: Stage, queue: Queue): Promise<{ answerMs: number; askedCount: number }> {
+  const slow = { answerMs: 0, askedCount: 0 }
+  stage.disk!.space = async () => {
+    slow.askedCount++
+    await new Promise<void>((resolve) => stage.clock.after(slow.answerMs, resolve))
+    return { freeBytes: 1000, freeFiles: 1e9 }
+  }
+  await stage.until('it is seen', async () => (await codeOf(queue.submit(submission()))) === 'DISK_FULL')
+  await pause(stage, 2000)
+  return slow
+}
+
+test('mail waits for one answer of a slow disk, not for one that would be newer', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ freeBytesMin: 300_000 })
+    const slow = await shortAndSlow(stage, queue)
+    slow.answerMs = 1500
+    const codes: string[] = []
+    for (let i = 0; i < 2; i++) void codeOf(queue.submit(submission())).then((code) => codes.push(code))
+    await pause(stage, 1600)
+    expect(codes).toEqual(['DISK_FULL', 'DISK_FULL'])
+  })
+})
+
+test('a disk that never answers is asked once, and mail that waits for it is refused as before', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ freeBytesMin: 300_000 })
+    const slow = await shortAndSlow(stage, queue)
+    slow.answerMs = 60_000
+    const { askedCount } = slow
+    const codes: string[] = []
+    void codeOf(queue.submit(submission())).then((code) => codes.push(code))
+    await pause(stage, 9000)
+    expect(codes).toEqual([])
+    await pause(stage, 1500)
+    expect(codes).toEqual(['DISK_FULL'])
+    expect(await codeOf(queue.submit(submission()))).toBe('DISK_FULL')
+    expect(slow.askedCount).toBe(askedCount + 1)
+    await pause(stage, 60_000)
+    slow.answerMs = 0
+    expect(await codeOf(queue.submit(submission()))).toBe('DISK_FULL')
+    expect(slow.askedCount).toBe(askedCount + 2)
+    expect(stage.crashes).toEqual([])
   })
 })
 

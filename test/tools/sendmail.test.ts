@@ -489,6 +489,18 @@ test('-bp lists the queue as mailq does, -bi is fine, and -q attempts what is de
   await becomes()
 })
 
+test.each([
+  [['a@example.net', '-q']],
+  [['-q', '-t']],
+  [['-bi', 'a@example.net']],
+  [['-bp', '-t']],
+  [['-bs', 'a@example.net']],
+])('%j would let a message go unread, and is refused', async (words) => {
+  const ended = await sendmail(words, text)
+  expect(ended).toMatchObject({ exitCode: 64, stdout: '' })
+  expect(ended.stderr).toMatch(/^waybill sendmail: recipients are for a message/)
+})
+
 test('a directory that is no queue is a matter of configuration', async () => {
   const foreign = join(directory, 'foreign')
   await mkdir(foreign)

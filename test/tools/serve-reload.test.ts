@@ -10,6 +10,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import {
   certPath,
+  endless,
   expiredCertPath,
   keyPath,
   renewed,
@@ -166,6 +167,8 @@ test('of several files all are taken up, or none', async () => {
     ['relay-auth', 'me\n', /one line USER:PASSWORD, not .*relay-auth/],
     ['key.pem', '', /no certificate and its key: .*key\.pem is empty/],
     ['cert.pem', 'x', /no certificate and its key/],
+    ['cert.pem', endless(renewed), /no certificate and its key: it ends at no time: Bad time value/],
+    ['routes', `example.net${' '.repeat(5000)}slow:`, /longer than 4096 characters .*\/routes, line 1/],
   ]
   for (const [file, text, says] of wrong) {
     for (const [name, bytes] of right) await writeFile(at(name), bytes)

@@ -111,6 +111,9 @@ async function run(args: Arguments): Promise<number> {
   if (args.isSet('f') && args.isSet('r')) throw new UsageError('-f and -r are the same')
   const mode = parseWord('b', args.one('b') ?? 'm', modes)
   const flushed = args.one('q')
+  // 1. `sendmail root -q`, a message behind it  2. the queue is flushed, nobody reads the message  3. who has sent it is told 0
+  if ((mode !== 'm' || flushed !== undefined) && (args.rest.length > 0 || args.isSet('t')))
+    throw new UsageError('recipients are for a message: -bs, -bp, -bi and -q take none')
   if ((mode === 'p' || flushed !== undefined) && args.isSet('smtp'))
     throw new UsageError('a queue is listed and flushed where it is, not over --smtp')
   const smtpText = args.one('smtp')

@@ -1,11 +1,11 @@
 /** The table of `serve --dkim`: whose mail is signed, and with which key. Read before anything is opened.
  * Invariant: an error names the line of the table; of a key nothing is said but what is wrong with it. */
-import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { WaybillError } from '../../src/errors.js'
 import { DkimKeys, rsaBitsAdvised, type DkimKey } from '../../src/relay/dkim-keys.js'
 import { tableLines } from '../../src/relay/table-lines.js'
 import { lineOf, type Arguments } from './command.js'
+import { givenFile } from './given-file.js'
 import { fileTextOf } from './serve-secrets.js'
 
 export interface DkimTable {
@@ -32,7 +32,7 @@ export async function dkimTableOf(args: Arguments): Promise<DkimTable> {
     const keyPath = resolve(dirname(path), file)
     const given =
       files.get(keyPath) ??
-      (await readFile(keyPath).catch((error: unknown) => {
+      (await givenFile(keyPath).catch((error: unknown) => {
         throw new WaybillError('OPTION_INVALID', lineOf(error), place)
       }))
     const { privateKey, rsaBits = rsaBitsAdvised } = dkimKeys.add(

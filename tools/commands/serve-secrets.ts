@@ -2,12 +2,12 @@
  * says to the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { Certificate } from '../../src/relay/session-server.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { usersIn, type Users } from '../../src/relay/users.js'
 import { flagOf, lineOf, UsageError, type Arguments } from './command.js'
+import { givenFile } from './given-file.js'
 
 /** @returns the first line of the file that `--relay-auth` names @throws UsageError */
 export async function credentialsOf(args: Arguments): Promise<SmtpTransportOptions['auth']> {
@@ -46,8 +46,14 @@ export async function certificateOf(args: Arguments): Promise<Certificate | unde
   return certificate
 }
 
-/** Of the first one, which is the server's own, milliseconds since 1970. @throws Error when it is none */
-export const expiryMsOf = ({ cert }: Certificate): number => Date.parse(new X509Certificate(cert).validTo)
+/** Of the first one, which is the server's own, milliseconds since 1970. @throws Error when it is none, or its time is none */
+export function expiryMsOf({ cert }: Certificate): number {
+  const { validTo } = new X509Certificate(cert)
+  const expiryMs = Date.parse(validTo)
+  // OpenSSL takes such a certificate for one.
+  if (Number.isNaN(expiryMs)) throw new Error(`it ends at no time: ${validTo}`)
+  return expiryMs
+}
 
 /** @returns those whom the file of `--auth` names @throws UsageError, WaybillError OPTION_INVALID */
 export async function usersOf(args: Arguments): Promise<Users | undefined> {
@@ -61,7 +67,7 @@ export async function usersOf(args: Arguments): Promise<Users | undefined> {
 /** Without the mark with which some editors begin a file: it would be part of the first name. */
 export async function fileTextOf(option: string, path: string): Promise<string> {
   try {
-    return (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
+    return (await givenFile(path)).toString().replace(/^\ufeff/, '')
   } catch (error) {
     throw new UsageError(`${flagOf(option)}: ${lineOf(error)}`)
   }
