@@ -76,6 +76,7 @@ export class SpaceWatch {
     this.#isOverdue = false
     this.#onChange()
   }
+
   #giveUp(): void {
     this.#isOverdue = true
     this.#onChange()
