@@ -15,7 +15,7 @@ export interface Place {
 export const clues: Readonly<Record<string, Place>> = {
   'journal-not-synced': { hunt: 'random', seed: 1, op: 78 },
   'ticket-joins-sync': { hunt: 'random', seed: 1, op: 94 },
-  'segment-name-not-synced': { hunt: 'random', seed: 2, op: 20 },
+  'segment-name-not-synced': { hunt: 'random', seed: 4, op: 7 },
   'checksum-without-place': { hunt: 'random', seed: 3, op: 144 },
   'half-batch-counts': { hunt: 'everything', seed: 1, op: 69 },
   'last-batch-not-rewritten': { hunt: 'failing', seed: 1, op: 68 },
@@ -34,7 +34,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'spool-unlinked-early': { hunt: 'random', seed: 9, op: 152 },
   'spool-holds-no-suffix': { hunt: 'random', seed: 56, op: 143 },
   'spool-names-forgotten': { hunt: 'random', seed: 1, op: 214 },
-  'cut-off-file-comes-back': { hunt: 'random', seed: 7, op: 142 },
+  'cut-off-file-comes-back': { hunt: 'random', seed: 57, op: 86 },
   'lane-tail-believed': { hunt: 'random', seed: 1, op: 182 },
   'replaced-never-believed': { hunt: 'random', seed: 1, op: 161 },
   'report-note-forgotten': { hunt: 'random', seed: 1, op: 182 },
@@ -45,7 +45,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'pins-forgotten': { hunt: 'carried', seed: 1, op: 63 },
   'suffix-forgets-active': { hunt: 'random', seed: 1, op: 161 },
   'runner-position-is-read-position': { hunt: 'crowded', seed: 1, op: 63 },
-  'checkpoint-during-recovery': { hunt: 'random', seed: 2, op: 20 },
+  'checkpoint-during-recovery': { hunt: 'random', seed: 2, op: 47 },
   'incoming-begins-late': { hunt: 'everything', seed: 1, op: 74 },
   'marker-of-runner-lost': { hunt: 'random', seed: 1, op: 96 },
   'mark-forgotten': { hunt: 'random', seed: 3, op: 99 },
@@ -82,5 +82,5 @@ export const clues: Readonly<Record<string, Place>> = {
   'aborted-though-appended': { hunt: 'given up', seed: 1 },
   'compacted-into-incoming': { hunt: 'crowd on hold', seed: 1, op: 208 },
   'rewrite-fails-unheard': { hunt: 'torture', seed: 31 },
-  'unread-is-forgotten': { hunt: 'torture', seed: 92 },
+  'unread-is-forgotten': { hunt: 'torture', seed: 104 },
 }
