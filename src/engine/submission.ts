@@ -62,10 +62,11 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
     )
   let smtputf8 = submission.smtputf8 === true || senderKind === 'international'
   let isAsked = submission.dsn !== undefined
-  // A list of our own: who submitted it may use his for the next message while this one waits.
-  const addresses: string[] = []
-  for (const recipient of recipients as readonly unknown[]) {
-    const address = addressOf(recipient)
+  // A list of our own: who submitted it may use his for the next message while this one waits. It does not grow: V8 gives a list that is
+  // pushed to room for 17, and this one is kept.
+  const addresses: unknown[] = [...(recipients as readonly unknown[])]
+  for (let i = 0; i < addresses.length; i++) {
+    const address = addressOf(addresses[i])
     const kind = typeof address === 'string' ? addressKind(address) : undefined
     if (kind === undefined)
       throw new WaybillError('ADDRESS_INVALID', 'a recipient is no address', {
@@ -73,11 +74,13 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
         recipient: typeof address === 'string' ? address.slice(0, 100) : typeof address,
       })
     if (kind === 'international') smtputf8 = true
-    if (address !== recipient) isAsked = true
-    addresses.push(address as string)
+    if (address === addresses[i]) continue
+    isAsked = true
+    addresses[i] = address
   }
-  if (isAsked) return { sender, smtputf8, ...askedOf(addresses, submission) }
-  const distinct = addresses.length === 1 ? addresses : [...new Set(addresses)]
+  const checked = addresses as readonly string[]
+  if (isAsked) return { sender, smtputf8, ...askedOf(checked, submission) }
+  const distinct = checked.length === 1 ? checked : [...new Set(checked)]
   return { sender, recipients: distinct, smtputf8, dsn: undefined }
 }
 
