@@ -4,7 +4,7 @@
  * `inlineBytesMax`. The queue is the embedder's: closing the transport closes nothing. */
 import { EventEmitter } from 'node:events'
 import type { SentMessageInfo, Transport } from 'nodemailer'
-import type { Ret } from '../base/notification.js'
+import { notifyOfWords, type Ret } from '../base/notification.js'
 import type { SubmissionDsn } from '../engine/submission-dsn.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue/queue.js'
@@ -123,22 +123,19 @@ function asked(dsn: Dsn | undefined): SubmissionDsn & { readonly orcpt?: string 
   const ret: unknown = lower(dsn.ret || dsn.return || undefined)
   const given: unknown = dsn.notify || undefined
   const words: unknown = typeof given === 'string' ? given.split(',') : given
-  const notify: unknown = Array.isArray(words) ? words.map(lower) : words
+  const notify: unknown = Array.isArray(words) ? notifyOfWords(words.map(lower)) : words
   const isEmpty = Array.isArray(notify) && notify.length === 0
   const orcpt: unknown = dsn.recipient || dsn.orcpt || undefined
   const isTyped = typeof orcpt !== 'string' || orcpt.includes(';')
   return {
     id: (typeof id === 'number' ? String(id) : id) as SubmissionDsn['id'],
     return: (rets.get(ret) ?? ret) as SubmissionDsn['return'],
-    notify: (isEmpty ? undefined : isNever(notify) ? 'never' : notify) as SubmissionDsn['notify'],
+    notify: (isEmpty ? undefined : notify) as SubmissionDsn['notify'],
     ...(orcpt === undefined ? {} : { orcpt: (isTyped ? orcpt : `rfc822;${orcpt}`) as string }),
   }
 }
 
 const lower = (word: unknown): unknown => (typeof word === 'string' ? word.trim().toLowerCase() : word)
-
-const isNever = (notify: unknown): boolean =>
-  Array.isArray(notify) && notify.length === 1 && notify[0] === 'never'
 
 const rets: ReadonlyMap<unknown, Ret> = new Map([
   ['hdrs', 'headers'],

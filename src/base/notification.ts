@@ -8,6 +8,9 @@ export type NotifyWhen = 'success' | 'failure' | 'delay'
 /** When the sender is told about a recipient; 'never' stands alone. */
 export type Notify = 'never' | readonly NotifyWhen[]
 
+/** The message went on to a server, which has taken over what the sender asked to be told or does not know of it. */
+export type Relayed = 'with-dsn' | 'without-dsn'
+
 /** How much of the message a report of a failure returns. */
 export type Ret = 'full' | 'headers'
 
@@ -38,6 +41,18 @@ export function notifyBits(notify: unknown): number | undefined {
   }
   return all
 }
+
+/** What the words of a list ask for, which may be wrong. @param words in small letters */
+export const notifyOfWords = (words: readonly unknown[]): unknown =>
+  words.length === 1 && words[0] === 'never' ? 'never' : words
+
+/** RET by its word in SMTP, in any letters. */
+export const retOfWord = (word: string): Ret | undefined => retsByWord.get(word.toUpperCase())
+
+const retsByWord: ReadonlyMap<string, Ret> = new Map([
+  ['FULL', 'full'],
+  ['HDRS', 'headers'],
+])
 
 export function notifyOf(asked: number): Notify | undefined {
   if (asked === 0) return undefined

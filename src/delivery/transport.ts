@@ -1,7 +1,7 @@
 /** What a delivery is asked and what it may answer. Nothing about delivery is frozen in the queue: transports and routes are
  * asked anew at every attempt. */
 import type { Readable } from 'node:stream'
-import type { RecipientDsn, Ret } from '../base/notification.js'
+import type { RecipientDsn, Relayed, Ret } from '../base/notification.js'
 
 /** What became of one recipient. `response` and `reason` are kept, cut to 500 characters; `status` is an RFC 3463 code. */
 export type Outcome =
@@ -10,7 +10,7 @@ export type Outcome =
       readonly response?: string | undefined
       /** It went on to a server: `with-dsn` to one that was given `request.dsn` and tells the sender of success, `without-dsn` to one that
        * knows nothing of it. Undefined: it came to its end, in a mailbox. It decides what the sender is told who asked for successes. */
-      readonly relayed?: 'with-dsn' | 'without-dsn' | undefined
+      readonly relayed?: Relayed | undefined
     }
   | { readonly kind: 'deferred'; readonly status: string; readonly reason: string }
   | { readonly kind: 'failed'; readonly status: string; readonly reason: string }

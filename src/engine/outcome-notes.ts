@@ -1,8 +1,9 @@
 /** Outcomes of an entry as notes: one for all that share kind, status and text. */
+import type { Relayed } from '../base/notification.js'
 import { toRanges, type Ranges } from '../base/ranges.js'
 import type { Report } from '../delivery/outcome.js'
 import type { Outcome } from '../delivery/transport.js'
-import { condensed, type OutcomeNote, type Relayed } from '../record/outcome-note.js'
+import { condensed, type OutcomeNote } from '../record/outcome-note.js'
 
 const deliveredTo = (ranges: Ranges): OutcomeNote => ({ kind: 'delivered', status: '', text: '', ranges })
 

@@ -1,13 +1,11 @@
 /** What became of some recipients of one message, as every record that speaks of outcomes says it: one note for all that
  * share kind, status and text, the recipients as ranges of their indexes in the envelope that the start links to. */
+import type { Relayed } from '../base/notification.js'
 import { forEachIn, toRanges, type Ranges } from '../base/ranges.js'
 import { WaybillError } from '../errors.js'
 import { payload } from './payload-writer.js'
 
 export type OutcomeKind = 'delivered' | 'deferred' | 'failed'
-
-/** The message went on to a server, which has taken over what the sender asked to be told (RFC 3461) or does not know of it. */
-export type Relayed = 'with-dsn' | 'without-dsn'
 
 export interface OutcomeNote {
   readonly kind: OutcomeKind

@@ -1,7 +1,17 @@
 /** What a client asks with the parameters of MAIL and RCPT, RFC 3461.
  * Invariant: a value that is none is refused with 501, never passed over: who is told 250 gets what he asked for. */
 import type { SMTPServerAddress } from 'smtp-server'
-import { fromXtext, isEnvid, isOrcpt, notifyBits, type RecipientDsn } from '../base/notification.js'
+import {
+  fromXtext,
+  isEnvid,
+  isOrcpt,
+  notifyBits,
+  notifyOfWords,
+  retOfWord,
+  type Notify,
+  type RecipientDsn,
+  type Ret,
+} from '../base/notification.js'
 import type { SubmissionDsn } from '../engine/submission-dsn.js'
 import { ReplyError } from './reply-error.js'
 
@@ -31,17 +41,16 @@ export function recipientDsn(parameters: Parameters, smtputf8: boolean): Recipie
   }
 }
 
-function retOf(text: string): SubmissionDsn['return'] {
-  const word = text.toUpperCase()
-  if (word !== 'FULL' && word !== 'HDRS') throw wrong('RET')
-  return word === 'FULL' ? 'full' : 'headers'
+function retOf(text: string): Ret {
+  const ret = retOfWord(text)
+  if (ret === undefined) throw wrong('RET')
+  return ret
 }
 
-function notifyOf(text: string): RecipientDsn['notify'] {
-  const words = text.toLowerCase().split(',')
-  const notify = (text.toUpperCase() === 'NEVER' ? 'never' : words) as RecipientDsn['notify']
+function notifyOf(text: string): Notify {
+  const notify = notifyOfWords(text.toLowerCase().split(','))
   if (notifyBits(notify) === undefined) throw wrong('NOTIFY')
-  return notify
+  return notify as Notify
 }
 
 /** Letters of an address of the type utf-8 come as they are where SMTPUTF8 was said, and are kept in ASCII. RFC 6533 §3. What is no UTF-8,

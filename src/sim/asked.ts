@@ -11,10 +11,9 @@
  *
  * Invariant: some seeds only have it, and theirs is drawn by a generator of its own, so that the others say what they said. */
 import { below, pick, type Prng } from '../base/prng.js'
-import { notifyBits, tells, type NotifyWhen, type RecipientDsn } from '../base/notification.js'
+import { notifyBits, tells, type NotifyWhen, type RecipientDsn, type Relayed } from '../base/notification.js'
 import type { DeliveryRequest, RequestDsn } from '../delivery/transport.js'
 import type { Submission } from '../engine/submission.js'
-import type { Relayed } from '../record/outcome-note.js'
 import type { Step } from './workload.js'
 
 /** Of the seeds under 100 000, which tests and clues name, one of eleven; of the others every second. */

@@ -1,6 +1,6 @@
 /** What `sendmail` is told to ask for: -N, -R and -V, as Postfix's has them.
  * Invariant: mail is worth more than its reports, so an option that makes no sense is told of and not obeyed. */
-import { isEnvid, notifyBits, type Notify, type Ret } from '../../src/base/notification.js'
+import { isEnvid, notifyBits, notifyOfWords, retOfWord, type Notify } from '../../src/base/notification.js'
 import type { SubmissionDsn } from '../../src/index.js'
 import type { Arguments } from './command.js'
 
@@ -14,21 +14,16 @@ export function askedBy(args: Arguments, complain: (text: string) => unknown): S
   }
   return {
     notify: value('N', notifyOf),
-    return: value('R', (text) => rets.get(text.toLowerCase())),
+    return: value('R', retOfWord),
     id: value('V', (text) => (isEnvid(text) ? text : undefined)),
   }
 }
-
-const rets: ReadonlyMap<string, Ret> = new Map([
-  ['full', 'full'],
-  ['hdrs', 'headers'],
-])
 
 function notifyOf(text: string): Notify | undefined {
   const words = text
     .toLowerCase()
     .split(',')
     .map((word) => word.trim())
-  const notify = words.join() === 'never' ? 'never' : (words as readonly string[] as Notify)
-  return notifyBits(notify) === undefined ? undefined : notify
+  const notify = notifyOfWords(words)
+  return notifyBits(notify) === undefined ? undefined : (notify as Notify)
 }
