@@ -161,7 +161,8 @@ export class ActiveMessage {
 
   /** The sender wants to be told of some deliveries. */
   get tellsSuccess(): boolean {
-    return asksFor(this.envelope.dsn, 'success')
+    const { dsn } = this.envelope
+    return dsn !== undefined && asksFor(dsn, 'success')
   }
 
   /** What was asked for a recipient, as base/notification.ts has it. */

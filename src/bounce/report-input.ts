@@ -15,6 +15,12 @@ export interface ReportedRecipient {
   readonly orcpt?: string | undefined
 }
 
+/** Is this told of anybody? */
+export const tellsOf = (
+  recipients: readonly Pick<ReportedRecipient, 'action'>[],
+  wanted: ReportedRecipient['action'],
+): boolean => recipients.some(({ action }) => action === wanted)
+
 export interface ReportInput {
   /** Id of the report itself; becomes its Message-ID. */
   readonly id: string

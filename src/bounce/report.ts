@@ -11,7 +11,7 @@ import { deliveryStatus } from './delivery-status.js'
 import { originalHeader } from './original-header.js'
 import { messageBytesMax, originalMessage } from './original-message.js'
 import { isMailAddress } from '../base/mail-address.js'
-import type { ReportedRecipient, ReportInput } from './report-input.js'
+import { tellsOf, type ReportedRecipient, type ReportInput } from './report-input.js'
 import { reportText } from './report-text.js'
 import { isAscii } from './safe-text.js'
 
@@ -117,16 +117,16 @@ function mostTelling(recipients: readonly ReportedRecipient[]): readonly Reporte
 
 /** RFC 3461 §4.3: what was asked back comes with a failure, and with nothing else. */
 function returned({ returnsFull, recipients, data, dataBytes }: ReportInput): Buffer | undefined {
-  const isAsked = returnsFull === true && recipients.some(({ action }) => action === 'failed')
+  const isAsked = returnsFull === true && tellsOf(recipients, 'failed')
   const isWhole = data !== undefined && data.length === dataBytes && dataBytes <= messageBytesMax
   return isAsked && isWhole ? originalMessage(data) : undefined
 }
 
 const subject = ({ recipients }: ReportInput): string => {
-  const names = (wanted: ReportedRecipient['action']): boolean =>
-    recipients.some(({ action }) => action === wanted)
-  if (names('failed')) return 'Undelivered Mail Returned to Sender'
-  return names('delayed') ? 'Delayed Mail (still being retried)' : 'Successful Mail Delivery Report'
+  if (tellsOf(recipients, 'failed')) return 'Undelivered Mail Returned to Sender'
+  return tellsOf(recipients, 'delayed')
+    ? 'Delayed Mail (still being retried)'
+    : 'Successful Mail Delivery Report'
 }
 
 function hashOf(parts: readonly Part[]): string {

@@ -2,7 +2,7 @@
 import type { ActiveMessage, RecipientState } from '../active/active-message.js'
 import { nowhere } from '../base/position.js'
 import { forEachIn, toRanges } from '../base/ranges.js'
-import { askedOfEach, notifyNotes, type EnvelopeDsn } from '../record/dsn.js'
+import { notifyNotes, type EnvelopeDsn } from '../record/dsn.js'
 import type { DataPlace, EnvelopeRoute } from '../record/envelope.js'
 import { condensed, type OutcomeNote } from '../record/outcome-note.js'
 import type { EnvelopeFacts } from './message-group.js'
@@ -54,14 +54,12 @@ async function remainingDsn(
   reader: MessageReader,
   indexes: readonly number[],
 ): Promise<EnvelopeDsn> {
-  const { recipientCount } = message.envelope
-  const asked = askedOfEach(dsn, recipientCount)
-  const all = await reader.orcpts(message, 0, recipientCount)
+  const all = await reader.orcpts(message, 0, message.envelope.recipientCount)
   const orcpts = indexes.map((index) => all[index]!)
   return {
     ret: dsn.ret,
     envid: dsn.envid,
-    notify: notifyNotes(Uint8Array.from(indexes, (index) => asked[index]!)),
+    notify: notifyNotes(Uint8Array.from(indexes, (index) => message.askedOf(index))),
     orcpts: orcpts.every((orcpt) => orcpt === '') ? [] : orcpts,
   }
 }

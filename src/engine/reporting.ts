@@ -9,7 +9,7 @@ import type { ActiveMessage } from '../active/active-message.js'
 import { headerBytesMax } from '../bounce/original-header.js'
 import { composeReport } from '../bounce/report.js'
 import { reportDecision } from '../bounce/report-decision.js'
-import type { ReportedRecipient } from '../bounce/report-input.js'
+import { tellsOf, type ReportedRecipient } from '../bounce/report-input.js'
 import { isWaybillError } from '../errors.js'
 import { untouched } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
@@ -59,7 +59,7 @@ export async function report(
     envid: envelope.dsn?.envid || undefined,
     returnsFull: envelope.dsn?.ret === 'full',
   })
-  const action = (['delayed', 'failed'] as const).find((one) => names(outcomes, one)) ?? 'delivered'
+  const action = (['delayed', 'failed'] as const).find((one) => tellsOf(outcomes, one)) ?? 'delivered'
   const facts = {
     id,
     sender: '',
@@ -74,9 +74,6 @@ export async function report(
   const number = await keep(parts, data)
   return { group: messageGroup(facts, [envelope.sender], { kind: 'spool', number }), action, spool: number }
 }
-
-const names = (outcomes: readonly ReportedOutcome[], wanted: ReportedOutcome['action']): boolean =>
-  outcomes.some(({ action }) => action === wanted)
 
 /** A large report, in a file of its own. */
 async function keep({ spool, life }: Parts, data: Buffer): Promise<number> {

@@ -72,8 +72,8 @@ export function askedOfEach({ notify }: EnvelopeDsn, recipientCount: number): Ui
 }
 
 /** Is the sender to be told of this for any recipient who was asked about? */
-export const asksFor = (dsn: EnvelopeDsn | undefined, when: NotifyWhen): boolean =>
-  dsn !== undefined && dsn.notify.some(({ asked }) => tells(asked, when))
+export const asksFor = ({ notify }: EnvelopeDsn, when: NotifyWhen): boolean =>
+  notify.some(({ asked }) => tells(asked, when))
 
 const malformed = (): never => {
   throw new WaybillError('LOG_CORRUPT', 'a request for reports is malformed')

@@ -96,6 +96,8 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
   hostOption('hostname', hostname)
   const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? 50, 1, 1000)
   const headerBytes = received ? receivedBytesMax : 0
+  const ofMail = dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
+  const ofRcpt = dsn ? recipientDsnParameters : []
   const sizeBytesMax = Math.min(options.sizeBytesMax ?? Infinity, queue.limits.dataBytesMax - headerBytes)
   if (!(sizeBytesMax >= 1)) {
     throw new WaybillError('OPTION_INVALID', 'no room for a message', { option: 'sizeBytesMax' })
@@ -161,7 +163,7 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
     onMailFrom: ({ address, args }, session, done) => {
       const refusal =
         promiseError(session) ??
-        parameterError(args, dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters) ??
+        parameterError(args, ofMail) ??
         addressError(address, session, '5.1.7') ??
         thrownBy(() => senderDsn(args))
       // Smtp-server remembers both of a MAIL that was refused.
@@ -171,7 +173,7 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
     },
     onRcptTo: ({ address, args }, session, done) =>
       done(
-        parameterError(args, dsn ? recipientDsnParameters : []) ??
+        parameterError(args, ofRcpt) ??
           addressError(address, session, '5.1.3') ??
           thrownBy(() => recipientDsn(args, session.envelope.smtpUtf8 === true)),
       ),

@@ -126,8 +126,8 @@ export const messageMutations: readonly Mutation[] = [
     'requests-stay-behind',
     'what was asked goes with the recipients that are left',
     'engine/replacement.js',
-    'Uint8Array.from(indexes, (index) => asked[index])',
-    'asked.subarray(0, indexes.length)',
+    'Uint8Array.from(indexes, (index) => message.askedOf(index))',
+    'Uint8Array.from(indexes, (_, i) => message.askedOf(i))',
   ),
   one(
     'requests-of-one-frame',
