@@ -74,6 +74,11 @@ export class Content {
     return count
   }
 
+  /** What it is made of, holes among it. @param digestOf bytes that never change */
+  parts(digestOf: (page: Buffer) => string): unknown {
+    return [this.lengthBytes, this.#pages.map((page) => page && digestOf(page))]
+  }
+
   /** How many bytes a write there would allocate. */
   missingBytes(lengthBytes: number, position: number): number {
     let missing = 0

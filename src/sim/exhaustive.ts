@@ -1,11 +1,13 @@
 /** A crash at every operation of a workload, and at every operation of the recovery that follows.
  * Invariant: a crash is taken before each call takes effect, while it is still under way, so that whatever it would have changed
- * may be there, in part, or not. The same workload, seed and options give the same result. */
+ * may be there, in part, or not. The same workload, seed and options give the same result. Most crashes leave what another one left: what
+ * was tried is not tried again. */
 import { aftermath, firstLife } from './aftermath.js'
 import { crashPoint, type CrashPoint } from './crash-point.js'
-import type { CrashOptions } from './crash-states.js'
+import type { CrashOptions, CrashState } from './crash-states.js'
 import type { EventOrder } from './event-queue.js'
 import { QueueModel } from './queue-model.js'
+import { momentKey, TriedStates } from './state-key.js'
 import type { Violation } from './violation.js'
 import type { Step, VerbStep, Workload } from './workload.js'
 
@@ -45,15 +47,21 @@ export interface Finding extends Violation {
 
 export interface HuntResult {
   operationCount: number
+  /** States that crashes left. */
   crashCount: number
   duplicateCount: number
   recoveredCount: number
   readonly findings: Finding[]
 }
 
+export interface ExhaustResult extends HuntResult {
+  /** Of the states, those that were tried already: what a crash left, what had been promised and the time were the same. */
+  sameCount: number
+}
+
 const findingsMax = 50
 
-export async function exhaust(workload: Workload, options: ExhaustOptions): Promise<HuntResult> {
+export async function exhaust(workload: Workload, options: ExhaustOptions): Promise<ExhaustResult> {
   const { seed, order, power, kills } = options
   const points: CrashPoint[] = []
   const model = new QueueModel()
@@ -68,9 +76,10 @@ export async function exhaust(workload: Workload, options: ExhaustOptions): Prom
       if (kills) points.push(crashPoint(current, call, undefined))
     },
   })
-  const result: HuntResult = {
+  const result: ExhaustResult = {
     operationCount: life.disk.callCount,
     crashCount: 0,
+    sameCount: 0,
     duplicateCount: 0,
     recoveredCount: 0,
     findings: model.violations.map((violation) => ({
@@ -81,10 +90,12 @@ export async function exhaust(workload: Workload, options: ExhaustOptions): Prom
       where: 'without any crash',
     })),
   }
+  // A second crash is followed by another life than a first: nothing more is submitted or ordered.
+  const tried = { first: new TriedStates(), second: new TriedStates() }
   for (const point of points) {
     if (result.findings.length >= findingsMax || (options.untilFirst === true && result.findings.length > 0))
       break
-    await crashAt(workload, options, point, result)
+    await crashAt(workload, options, point, result, tried)
   }
   return result
 }
@@ -93,7 +104,8 @@ async function crashAt(
   workload: Workload,
   options: ExhaustOptions,
   point: CrashPoint,
-  result: HuntResult,
+  result: ExhaustResult,
+  tried: Readonly<Record<'first' | 'second', TriedStates>>,
 ): Promise<void> {
   const {
     seed,
@@ -105,9 +117,16 @@ async function crashAt(
     secondStatesMax,
     after = workload,
   } = options
+  const isNew = (which: keyof typeof tried, moment: string, { image }: CrashState): boolean => {
+    result.crashCount++
+    const wasNew = tried[which].add(moment, image)
+    if (!wasNew) result.sameCount++
+    return wasNew
+  }
+  const moment = momentKey(point)
   for (const state of point.states) {
-    const isSecond = secondEvery > 0 && ++result.crashCount % secondEvery === 0
-    if (secondEvery === 0) result.crashCount++
+    if (!isNew('first', moment, state)) continue
+    const isSecond = secondEvery > 0 && tried.first.count % secondEvery === 0
     const second: CrashPoint[] = []
     const where = `before ${point.operation}; ${state.describe()}`
     const life = await aftermath({
@@ -138,8 +157,9 @@ async function crashAt(
     note(result, life.model, seed, point.n, undefined, where)
     result.recoveredCount += life.recoveredCount
     for (const next of second) {
+      const nextMoment = momentKey(next)
       for (const nextState of next.states) {
-        result.crashCount++
+        if (!isNew('second', nextMoment, nextState)) continue
         const last = await aftermath({
           seed: seed + point.n + next.n,
           order,

@@ -45,6 +45,11 @@ export class QueueModel {
     return copy
   }
 
+  /** All that it judges by. */
+  get known(): unknown {
+    return [this.#messages, this.#names, [...this.#pending], this.#steady.at(0), this.#life, this.life]
+  }
+
   readonly violate: Violate = (oracle, text) => {
     if (this.violations.length < violationsMax) this.violations.push({ oracle, text })
   }

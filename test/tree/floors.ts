@@ -48,6 +48,7 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/engine\//, /^node:(stream|events)$/],
   [/^src\/adapters\/nodemailer\.ts$/, /^node:events$/],
   [/^src\/(admin|inspect|sim)\//, /^node:(stream|events|path)$/],
+  [/^src\/sim\/state-key\.ts$/, /^node:(crypto|util)$/],
   [/^src\/admin\/control-(channel|server|socket)\.ts$/, /^node:(net|fs\/promises)$/],
 ]
 
