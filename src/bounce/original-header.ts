@@ -1,6 +1,6 @@
 /** The header of the message that a report is about.
  * Invariant: only header fields, whole ones, at most headerBytesMax of them, with CR LF line ends and without control characters.
- * The body is never returned: the sender has it, and a report must not carry a stranger's content to a forged sender. */
+ * Nothing of the body: the sender has it, and a report must not carry a stranger's content to a forged sender. Who has asked for it gets it by original-message.ts. */
 
 /** Octets; what lies behind is cut at the beginning of a field. */
 export const headerBytesMax = 65_536

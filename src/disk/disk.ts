@@ -1,4 +1,4 @@
-/** The disk as an argument. No other folder touches a file system: the same engine runs on Node's and on the simulated one.
+/** The disk as an argument. The engine touches a file system through this alone: the same one runs on Node's and on the simulated one.
  *
  * What the engine relies on, and a driver must give (test/disk/contract.ts checks each):
  * 1. A call that resolves has happened for every later call of this process; a call that rejects may have happened in part.

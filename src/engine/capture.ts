@@ -8,7 +8,7 @@ import type { Checkpoint, LanePositions } from '../record/checkpoint.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { encodeMarks, marksPerRecordMax } from '../record/marks.js'
 import { dataLog, envelopesLog } from '../recovery/log-files.js'
-import { dataPosition } from './holding.js'
+import { dataPosition } from './pinning.js'
 import type { Parts } from './parts.js'
 
 export interface Captured {

@@ -11,7 +11,7 @@ import { encodeFinish, writeFinish } from '../record/finish.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { encodeReplaced } from '../record/replaced.js'
 import { encodeStart } from '../record/start.js'
-import { hold, letGo } from './holding.js'
+import { pinSegments, unpinSegments } from './pinning.js'
 import { appendGroup, messageGroup, type EnvelopeFacts, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
 import type { Report } from './reporting.js'
@@ -107,7 +107,7 @@ export class Ending {
     }
     this.#appendReport(written, timeMs)
     const at = journal.append(kinds.finish, message.place.lane, timeMs, payload)
-    letGo(this.#parts, message)
+    unpinSegments(this.#parts, message)
     if (file === 0) active.end(message)
     else {
       active.endHolding(message)
@@ -129,7 +129,7 @@ export class Ending {
       writeFinish({ start: message.start, reported: nobody, spool: 0 })
       journal.appendAlone(kinds.finish, message.place.lane, options.clock.wallMs())
     }
-    letGo(this.#parts, message)
+    unpinSegments(this.#parts, message)
     active.end(message)
     this.#tellEnd(message, expiredCount, undefined)
   }
@@ -194,7 +194,7 @@ export class Ending {
     lane.markedBytesMax = Math.max(lane.markedBytesMax, place.bytes + bytesBeside(envelope))
     lane.namedAt = message.start
     active.add(message)
-    hold(this.#parts, message)
+    pinSegments(this.#parts, message)
   }
 
   /** The incoming runner gets what is appended for it while it is in memory. */
@@ -208,7 +208,7 @@ export class Ending {
   #ended({ message, lane, timeMs, written }: Replacement, nowMs: number): void {
     const { active, events } = this.#parts
     active.end(message)
-    letGo(this.#parts, message)
+    unpinSegments(this.#parts, message)
     this.#tellReport(message, written)
     if (events.listenerCount('requeued') > 0)
       events.emit('requeued', {

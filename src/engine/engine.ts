@@ -1,4 +1,5 @@
-/** The parts of one life, wired: what happens in one is told to those whom it concerns, here and nowhere else. */
+/** The parts of one life, wired: what happens in one is told to those whom it concerns, here and nowhere else. What takes several parts to
+ * decide is decided here, too: whether there is room for another active message, what recoveries have found too often, and `idle`. */
 import type { ActiveMessage } from '../active/active-message.js'
 import type { Timer } from '../base/clock.js'
 import { nowhere, type Position } from '../base/position.js'

@@ -11,7 +11,7 @@ import { kinds } from '../record/frame.js'
 import { writeStart } from '../record/start.js'
 import { canMark } from './capture.js'
 import { diskFull } from './composing.js'
-import { dataPosition, hold } from './holding.js'
+import { dataPosition, pinSegments } from './pinning.js'
 import { LaneReading } from './lane-reading.js'
 import type { Parts } from './parts.js'
 import { trustedEndOf, waits, type WaitingMessage } from './waiting.js'
@@ -188,7 +188,7 @@ export class Intake {
     const { active } = this.#parts
     active.add(message)
     active.keepData(message, data)
-    hold(this.#parts, message)
+    pinSegments(this.#parts, message)
     this.#options.onStart(message, monotonicMs)
   }
 

@@ -11,7 +11,7 @@ import { condensed } from '../record/outcome-note.js'
 import type { Carried } from '../record/start.js'
 import type { WorkingMessage } from '../recovery/working-set.js'
 import { appendCarrying, carryingOf } from './carry.js'
-import { hold, holdDamaged } from './holding.js'
+import { pinDamaged, pinSegments } from './pinning.js'
 import type { Parts } from './parts.js'
 import type { Recollection } from './recollection.js'
 
@@ -35,12 +35,12 @@ export async function recover(
   for (const message of messages) {
     message.start = await carryOver(parts, carryingOf(message), roomChange)
     parts.active.add(message)
-    hold(parts, message)
+    pinSegments(parts, message)
   }
   for (const working of damaged) {
     const kept = { place: working.place, carried: carriedOf(working) }
     parts.active.addDamaged(await carryOver(parts, kept, roomChange), kept)
-    holdDamaged(parts, working.place)
+    pinDamaged(parts, working.place)
   }
   return messages
 }

@@ -11,7 +11,7 @@ export const laneCountMax = 32
 /** The highest number that a frame's class can say. */
 const laneNumberMax = 0x7fff
 
-/** `lanes`: each lane has logs of its own. `single`: all but `hold` stand in the journal, as in the seed's base form. */
+/** `lanes`: each lane has logs of its own. `single`: all but `hold` stand in the journal. */
 export type Layout = 'lanes' | 'single'
 
 export interface LanePlan {

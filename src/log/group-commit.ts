@@ -2,7 +2,7 @@
  * Invariant: what was appended is durable only when a write that STARTED after the append RETURNED has come back; the write in
  * flight proves nothing about later bytes. One batch is in flight at a time, batches are written in the order of
  * their positions, a batch lies in one segment, and a group lies in one batch.
- * Pure: writer.ts performs the writes that `take` hands out.
+ * Pure: journal-writer.ts performs the writes that `take` hands out.
  *
  *      durableEnd         sealed, waiting             filling
  *   ────┤ batch in flight ├──────────────┤├───────────────┤→ end

@@ -1,6 +1,6 @@
 /** Where the journal ends, and the checkpoint to start from: newest begun segment, last commit, and the checkpoint that it names. So a
  * start looks at one batch, or two, however much the segment holds; the working suffix is verified when recovery reads it.
- * Reads, decides by tail.ts, and refuses what is corrupt; writes nothing. */
+ * Reads, decides by tail-verdict.ts, and refuses what is corrupt; writes nothing. */
 import { nowhere, type Position } from '../base/position.js'
 import type { OpenSegment, SegmentFiles } from '../log/segment-files.js'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../log/segment-scan.js'
 import { segmentHeaderBytes, segmentIndexOf } from '../log/segment.js'
 import { kindAt, kinds, payloadAt } from '../record/frame.js'
-import { tailVerdict } from './tail.js'
+import { tailVerdict } from './tail-verdict.js'
 
 export interface JournalTail {
   /** The newest begun segment; −1 when the journal was never written. */

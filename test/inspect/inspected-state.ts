@@ -6,7 +6,7 @@ import { snapshotAt } from '../../src/inspect/past.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot, type Snapshot } from '../../src/inspect/snapshot.js'
 import { position } from '../../src/base/position.js'
-import { waitingAddresses } from '../../tools/commands/selection.js'
+import { waitingAddresses } from '../../tools/commands/listing-options.js'
 import { MemoryDisk } from './memory-disk.js'
 import type { Fixture } from './fixture-queue.js'
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { codeOf, filesBelow, root, sourceOf, sourcesBelow } from './sources.js'
+import { codeOf, filesBelow, root, sourcesBelow } from './sources.js'
 
 const sources = sourcesBelow('src')
 const everything = [...sources, ...sourcesBelow('tools'), ...sourcesBelow('bench'), ...sourcesBelow('test')]
@@ -59,33 +59,48 @@ test('every link in a page leads to a file that is there', () => {
   expect(broken).toEqual([])
 })
 
-test('a page with a table of the files of its folder names all of them', () => {
-  const pages = filesBelow('src', '.md')
+/** More, and their names alone do not tell a newcomer where to look. */
+const filesWithoutTableMax = 20
+
+test('a folder of many files has a page with a table that names all of them', () => {
+  const folders = new Map<string, string[]>()
+  for (const { path } of everything) folders.set(dirname(path), [...(folders.get(dirname(path)) ?? []), path])
+  const tables = ['src', 'tools', 'bench']
+    .flatMap((folder) => filesBelow(folder, '.md'))
     .map((path) => ({ folder: dirname(path), text: readFileSync(join(root, path), 'utf8') }))
     .filter(({ text }) => /\| files? +\|/.test(text))
-  expect(pages.map(({ folder }) => folder)).toEqual(
-    expect.arrayContaining(['src/engine', 'src/log', 'src/relay']),
+  const large = [...folders]
+    .filter(([folder, files]) => !folder.startsWith('test') && files.length > filesWithoutTableMax)
+    .map(([folder]) => folder)
+  expect(tables.map(({ folder }) => folder)).toEqual(
+    expect.arrayContaining([...large, 'src/log', 'src/lane']),
   )
-  const unnamed = pages.flatMap(({ folder, text }) =>
-    sources
-      .filter(({ path }) => dirname(path) === folder)
-      .filter(({ path }) => !text.includes(`\`${basename(path, '.ts')}\``))
-      .map(({ path }) => path),
+  const unnamed = tables.flatMap(({ folder, text }) =>
+    folders.get(folder)!.filter((path) => !text.includes(`\`${basename(path, '.ts')}\``)),
   )
   expect(unnamed).toEqual([])
 })
 
 test('every file that a page or a comment names is there', () => {
-  const named = /`((?:src|test|bench|tools)\/[\w./-]+\.(?:ts|md|json))`/g
-  const pages = ['README.md', ...filesBelow('src', '.md')].map((path) =>
-    sourceOf(path, readFileSync(join(root, path), 'utf8')),
-  )
-  const missing = pages.flatMap(({ path, text }) =>
-    [...text.matchAll(named)]
+  const pages = ['README.md', ...['src', 'tools', 'bench'].flatMap((folder) => filesBelow(folder, '.md'))]
+  const inPages = pages.flatMap((path) => {
+    const text = readFileSync(join(root, path), 'utf8')
+    return [...text.matchAll(/`((?:src|test|bench|tools)\/[\w./-]+\.(?:ts|md|json))`/g)]
       .filter(([, file]) => !existsSync(join(root, file!)))
-      .map(([, file]) => `${path}: ${file}`),
+      .map(([, file]) => `${path}: ${file}`)
+  })
+  // In a comment of the source a name without folder is one of a file anywhere in it.
+  const names = new Set(everything.map(({ path }) => basename(path)))
+  const inComments = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/\/\*\*[\s\S]*?\*\/|\/\/ .*/g)].flatMap(([comment]) =>
+      [...comment.matchAll(/(?<![\w./-])((?:src|test|bench|tools)\/)?((?:[\w-]+\/)*[\w-]+\.ts)\b/g)]
+        .filter(([, top, file]) =>
+          top === undefined ? !names.has(basename(file!)) : !existsSync(join(root, top + file)),
+        )
+        .map(([named]) => `${path}: ${named}`),
+    ),
   )
-  expect(missing).toEqual([])
+  expect([...inPages, ...inComments]).toEqual([])
 })
 
 test('no docstring stands before another one, where no editor shows it', () => {

@@ -23,7 +23,7 @@ import {
   printableLines,
   reasonOf,
   senderText,
-} from './mail-text.js'
+} from './shown-text.js'
 
 export const cat: InspectCommand = inspectCommand(
   {

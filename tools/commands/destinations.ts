@@ -1,7 +1,7 @@
 /** `waybill destinations`: where mail goes now, and how well that works. Only the relay knows. */
 import type { DestinationSnapshot } from '../../src/index.js'
 import { exits, jsonOption } from './inspection.js'
-import { durationText, printable } from './mail-text.js'
+import { durationText, printable } from './shown-text.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating.js'
 import { table, type Cell } from './table.js'
 

@@ -13,7 +13,7 @@ import {
   type Command,
   type Option,
 } from './command.js'
-import { printable } from './mail-text.js'
+import { printable } from './shown-text.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from './output.js'
 import { Progress } from './progress.js'
 import { namingHint, queueHelp, queuePathOf } from './queue-path.js'

@@ -1,7 +1,7 @@
 /** A message of a listing, in one line or one object. Pure, but for the time zone. */
 import type { ListedMessage } from '../../src/index.js'
 import { queueNameOf } from '../../src/lane/queue-name.js'
-import { printable, reasonOf, senderText, shortTime } from './mail-text.js'
+import { printable, reasonOf, senderText, shortTime } from './shown-text.js'
 
 export function listedText(message: ListedMessage): string {
   const { id, where, acceptedAt, dataBytes, sender, recipients, recipientCount } = message

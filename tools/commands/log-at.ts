@@ -15,7 +15,7 @@ import {
   type Inspected,
 } from './inspection.js'
 import { jsonOf, listingRule, textOf } from './mailq.js'
-import { addressesIn, readableAddresses } from './selection.js'
+import { addressesIn, readableAddresses } from './listing-options.js'
 
 export const logAt: InspectCommand = inspectCommand(
   {

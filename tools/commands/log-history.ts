@@ -10,7 +10,7 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { printable } from './mail-text.js'
+import { printable } from './shown-text.js'
 import { recordJson, recordLine } from './record-text.js'
 
 export const logHistory: InspectCommand = inspectCommand(

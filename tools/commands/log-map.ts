@@ -5,7 +5,7 @@ import { segmentMap, type MapMark, type MapRow } from '../../src/inspect/segment
 import { takeSnapshot, type Snapshot } from '../../src/inspect/snapshot.js'
 import { UsageError } from './command.js'
 import { complainOf, exits, inspectCommand, type InspectCommand, type Inspected } from './inspection.js'
-import { bytesText, durationText } from './mail-text.js'
+import { bytesText, durationText } from './shown-text.js'
 
 export const logMap: InspectCommand = inspectCommand(
   {

@@ -24,7 +24,7 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { printable } from './mail-text.js'
+import { printable } from './shown-text.js'
 
 /** Submissions under way at once: their data is in memory. */
 const submittersMax = 32

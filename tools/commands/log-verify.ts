@@ -9,7 +9,7 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { bytesText } from './mail-text.js'
+import { bytesText } from './shown-text.js'
 
 export const logVerify: InspectCommand = inspectCommand(
   {

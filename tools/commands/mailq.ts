@@ -11,8 +11,8 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { printable, reasonsByIndex, senderText, shortTime } from './mail-text.js'
-import { addressesIn, readableAddresses, selectionOf, selectionOptions } from './selection.js'
+import { printable, reasonsByIndex, senderText, shortTime } from './shown-text.js'
+import { addressesIn, readableAddresses, selectionOf, selectionOptions } from './listing-options.js'
 import { parseCount } from './values.js'
 
 export const mailq: InspectCommand = inspectCommand(

@@ -4,7 +4,7 @@
  * escaped, too: people look at that as well. */
 import type { Disk } from '../../src/disk/disk.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
-import { escapedJson } from './mail-text.js'
+import { escapedJson } from './shown-text.js'
 
 /** What a command finds around it, so that a test can be around it instead. */
 export interface Surroundings {

@@ -13,8 +13,8 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { printable } from './mail-text.js'
-import { addressesIn, laneOf, readableAddresses } from './selection.js'
+import { printable } from './shown-text.js'
+import { addressesIn, laneOf, readableAddresses } from './listing-options.js'
 import { parseCount, parseDurationOption } from './values.js'
 
 export const qshape: InspectCommand = inspectCommand(

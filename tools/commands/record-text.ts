@@ -1,7 +1,7 @@
 /** One record of a log, for people and for programs. */
 import { isDamage } from '../../src/inspect/finding.js'
 import { fieldsOf, type LoggedRecord } from '../../src/inspect/records.js'
-import { fullTime, printable } from './mail-text.js'
+import { fullTime, printable } from './shown-text.js'
 
 /** Characters of a record's summary. */
 const summaryLengthMax = 200

@@ -1,6 +1,6 @@
 /** `waybill reload`: the relay reads its files again. It is what SIGHUP does, and here one sees what was wrong. */
 import { exits, jsonOption } from './inspection.js'
-import { printable } from './mail-text.js'
+import { printable } from './shown-text.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating.js'
 
 export const reload: OperatingCommand = operatingCommand(

@@ -13,7 +13,7 @@ import { listenSmtpOnThread, type SmtpFrontCallbacks } from '../../src/relay/smt
 import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from './command.js'
-import { descriptorSink, LogLines } from './log-lines.js'
+import { descriptorSink, LogLines } from './serve-log-lines.js'
 import { queueHelp, queuePathOf } from './queue-path.js'
 import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
 import {

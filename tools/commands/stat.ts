@@ -10,7 +10,7 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { bytesText, durationText } from './mail-text.js'
+import { bytesText, durationText } from './shown-text.js'
 import { table, type Cell } from './table.js'
 
 export const stat: InspectCommand = inspectCommand(

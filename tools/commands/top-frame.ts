@@ -6,7 +6,7 @@ import type { LaneStatistics } from '../../src/index.js'
 import { queueNameOf } from '../../src/lane/queue-name.js'
 import { reasonText, stateText } from './destinations.js'
 import type { LaneCounts } from './lane-counts.js'
-import { bytesText, durationText, printable, shortTime } from './mail-text.js'
+import { bytesText, durationText, printable, shortTime } from './shown-text.js'
 import { table, type Cell } from './table.js'
 
 export interface TopView {

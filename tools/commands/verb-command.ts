@@ -12,7 +12,7 @@ import { operatingCommand, type Operating, type OperatingCommand } from './opera
 import { openOperator, type Operator } from './operator.js'
 import { OutputClosed } from './output.js'
 import { RunningCount } from './running-count.js'
-import { selectorOptions, selectorsOf, selectorSynopsis } from './selector.js'
+import { selectorOptions, selectorsOf, selectorSynopsis } from './verb-selector.js'
 
 export interface VerbDefinition {
   readonly name: VerbRequest['do']

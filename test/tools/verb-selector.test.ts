@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseArguments } from '../../tools/commands/command.js'
 import { hold } from '../../tools/commands/hold.js'
-import { selectorsOf } from '../../tools/commands/selector.js'
+import { selectorsOf } from '../../tools/commands/verb-selector.js'
 
 const selected = (...args: string[]): ReturnType<typeof selectorsOf> =>
   selectorsOf(parseArguments(hold, args))

@@ -2,7 +2,7 @@
 import { isMessageId } from '../../src/base/message-id.js'
 import type { Selector } from '../../src/index.js'
 import { UsageError, type Arguments, type Option } from './command.js'
-import { laneOf, senderOf, textOf } from './selection.js'
+import { laneOf, senderOf, textOf } from './listing-options.js'
 import { parseDurationOption } from './values.js'
 
 export const selectorOptions: Readonly<Record<string, Option>> = {

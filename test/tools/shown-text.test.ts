@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sentenceOf } from '../../tools/commands/inspection.js'
-import { escapedJson, printable } from '../../tools/commands/mail-text.js'
+import { escapedJson, printable } from '../../tools/commands/shown-text.js'
 import { Output } from '../../tools/commands/output.js'
 
 /** Escape, C1's CSI, delete, marks that turn the direction, a separator of lines, a tag outside the first plane. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { messageOf, recipientsOf, unixLines } from '../../tools/commands/message-text.js'
+import { messageOf, recipientsOf, unixLines } from '../../tools/commands/sendmail-message.js'
 
 const authorship = {
   sender: 'me@example.org',

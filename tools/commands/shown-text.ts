@@ -1,4 +1,4 @@
-/** Messages and times as text. Pure, but for the time zone.
+/** What people are shown: times, spans, sizes, addresses and foreign text made harmless. Pure, but for the time zone.
  * Invariant: what comes from a message or a remote site cannot move the cursor or end a line. */
 import { countText } from '../../src/base/count-text.js'
 import type { OutcomeNote } from '../../src/record/outcome-note.js'

@@ -1,9 +1,9 @@
-/** The decision over the newest segment, walked over every combination of facts. The table is that of src/recovery/tail.ts. */
+/** The decision over the newest segment, walked over every combination of facts. The table is that of src/recovery/tail-verdict.ts. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { tailVerdict, type TailFacts, type TailVerdict } from '../../src/recovery/tail.js'
+import { tailVerdict, type TailFacts, type TailVerdict } from '../../src/recovery/tail-verdict.js'
 
-const source = readFileSync(new URL('../../src/recovery/tail.ts', import.meta.url), 'utf8')
+const source = readFileSync(new URL('../../src/recovery/tail-verdict.ts', import.meta.url), 'utf8')
 
 interface Row {
   readonly facts: readonly string[]

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { lineWaitMs, LogLines, waitingLengthMax, type LogSink } from '../../tools/commands/log-lines.js'
+import { lineWaitMs, LogLines, waitingLengthMax, type LogSink } from '../../tools/commands/serve-log-lines.js'
 
 /** A standard error whose disk fills and empties. */
 class Sink implements LogSink {

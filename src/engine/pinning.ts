@@ -1,4 +1,4 @@
-/** Which segments an active message holds: those of its envelope and of its data. */
+/** Which segments an active message pins: those of its envelope and of its data. */
 import { nowhere, type Position } from '../base/position.js'
 import type { ActiveMessage, EnvelopePlace } from '../active/active-message.js'
 import type { SegmentPins } from '../garbage/pins.js'
@@ -6,14 +6,14 @@ import { journalLog } from '../log/journal-writer.js'
 import { dataLog, envelopesLog } from '../recovery/log-files.js'
 import type { Parts } from './parts.js'
 
-type Held = Pick<Parts, 'journal' | 'lanes' | 'garbage'>
+type Pinned = Pick<Parts, 'journal' | 'lanes' | 'garbage'>
 
-export function hold(parts: Held, message: ActiveMessage): void {
+export function pinSegments(parts: Pinned, message: ActiveMessage): void {
   eachSegment(parts, message, pin)
 }
 
-/** It has given up what it held, as of the next capture. */
-export function letGo(parts: Held, message: ActiveMessage): void {
+/** It has given up what it pinned, as of the next capture. */
+export function unpinSegments(parts: Pinned, message: ActiveMessage): void {
   eachSegment(parts, message, release)
 }
 
@@ -21,7 +21,7 @@ const pin = (pins: SegmentPins, index: number): void => pins.pin(index)
 const release = (pins: SegmentPins, index: number): void => pins.release(index)
 
 /** Where its data is, is not known: nothing of the lane's data goes while it is there. */
-export function holdDamaged({ journal, lanes, garbage }: Held, { lane, position: at }: EnvelopePlace): void {
+export function pinDamaged({ journal, lanes, garbage }: Pinned, { lane, position: at }: EnvelopePlace): void {
   const { logs } = lanes.get(lane)
   const log = logs === undefined ? journalLog : envelopesLog(lane)
   const { grid } = logs?.envelopes.files ?? journal
@@ -30,7 +30,7 @@ export function holdDamaged({ journal, lanes, garbage }: Held, { lane, position:
 }
 
 function eachSegment(
-  { journal, lanes, garbage }: Held,
+  { journal, lanes, garbage }: Pinned,
   { place, envelope }: ActiveMessage,
   visit: (pins: SegmentPins, index: number) => void,
 ): void {

@@ -1,4 +1,4 @@
-/** The options that choose among messages, the same for every listing. */
+/** The options that choose among messages, the same for every listing; queued-message.ts of src/inspect chooses. */
 import { comparableDomain } from '../../src/base/mail-address.js'
 import { findingOf, type Report } from '../../src/inspect/finding.js'
 import type { MessageContent } from '../../src/inspect/message-content.js'
