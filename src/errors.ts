@@ -6,28 +6,51 @@ export interface SmtpReply {
   readonly enhanced: string
 }
 
+/** Match on it. README.md has them with their replies. */
 export type ErrorCode =
+  /** A sender or recipient is no mail address. */
   | 'ADDRESS_INVALID'
+  /** A message has no recipient. */
   | 'RECIPIENTS_EMPTY'
+  /** More recipients than `recipientCountMax`. */
   | 'RECIPIENTS_TOO_MANY'
+  /** More data than `dataBytesMax`, or recipients that no segment could hold. */
   | 'MESSAGE_TOO_LARGE'
+  /** A line over 998 octets. */
   | 'LINE_TOO_LONG'
+  /** A NUL. */
   | 'NUL_IN_DATA'
+  /** The stream ended before its end. */
   | 'DATA_INCOMPLETE'
+  /** By the submission's signal. */
   | 'SUBMIT_ABORTED'
+  /** An option outside its bounds, or that there is not; the error names it. */
   | 'OPTION_INVALID'
+  /** A policy's text, with its line. */
   | 'POLICY_INVALID'
+  /** By the verb's signal; what was done stays done. */
   | 'VERB_ABORTED'
+  /** No room; nothing is lost, try again later. */
   | 'DISK_FULL'
+  /** This life is over; what was not settled may or may not be there after the next start. */
   | 'QUEUE_CRASHED'
+  /** Another process owns the directory. */
   | 'QUEUE_LOCKED'
+  /** Neither fs-ext nor flock(1) works here. */
   | 'LOCK_UNAVAILABLE'
+  /** Neither lock nor sync can be relied on there. */
   | 'NETWORK_FILE_SYSTEM'
+  /** The directory holds something else. */
   | 'NOT_A_QUEUE'
+  /** A later version wrote it. */
   | 'FORMAT_NEWER'
+  /** What was durable does not verify any more. */
   | 'LOG_CORRUPT'
+  /** A message's data is not what was submitted. */
   | 'DATA_CORRUPT'
+  /** A policy with more than 32 intervals, or all 32 767 lane numbers given. */
   | 'LANES_TOO_MANY'
+  /** The device refused a call; `place.errno` has the system's code. */
   | 'DISK_FAILED'
 
 const catalogue: Readonly<Record<ErrorCode, SmtpReply>> = {
@@ -96,5 +119,6 @@ export class WaybillError extends Error {
   }
 }
 
+/** @param code undefined: any of ours */
 export const isWaybillError = (error: unknown, code?: ErrorCode): error is WaybillError =>
   error instanceof WaybillError && (code === undefined || error.code === code)

@@ -60,15 +60,20 @@ test('the table of metrics has every one that there is', () => {
 })
 
 test('the table of error codes is the catalogue', () => {
-  const rows = [...section('Error codes').matchAll(/^\| `([A-Z_]+)` *\| ([0-9]+) ([0-9.]+) *\|/gm)]
-  const told = rows.map(([, code, reply, enhanced]) => [code, Number(reply), enhanced])
+  const rows = [...section('Error codes').matchAll(/^\| `([A-Z_]+)` *\| ([0-9]+) ([0-9.]+) *\| (.*?) *\|$/gm)]
+  const told = rows.map(([, code, reply, enhanced, what]) => [
+    code,
+    Number(reply),
+    enhanced,
+    `${what}.`.toLowerCase(),
+  ])
   const catalogue = readFileSync(new URL('src/errors.ts', root), 'utf8')
-  const codes = [...catalogue.matchAll(/^ {2}\| '([A-Z_]+)'$/gm)].map(([, code]) => code as ErrorCode)
+  const codes = [...catalogue.matchAll(/^ {2}\/\*\* (.*) \*\/\n {2}\| '([A-Z_]+)'$/gm)]
   expect(codes.length).toBeGreaterThan(20)
   expect(told).toEqual(
-    codes.map((code) => {
-      const { reply } = new WaybillError(code, 'x')
-      return [code, reply.code, reply.enhanced]
+    codes.map(([, what, code]) => {
+      const { reply } = new WaybillError(code as ErrorCode, 'x')
+      return [code, reply.code, reply.enhanced, what!.toLowerCase()]
     }),
   )
 })

@@ -11,6 +11,7 @@ import { carryOut } from './verb.js'
 export interface NewRoute {
   /** A name in `transports`. Without one the transport is still asked for. */
   readonly transport?: string
+  /** 1 … 255 bytes. */
   readonly nexthop: string
 }
 

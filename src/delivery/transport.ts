@@ -51,9 +51,11 @@ export interface DeliveryRequest {
   readonly smtputf8: boolean
   /** undefined: nothing was asked, as of most mail. */
   readonly dsn?: RequestDsn | undefined
-  /** The whole message, verified against its checksum. @throws WaybillError DATA_CORRUPT */
+  /** The whole message, verified against its checksum.
+   * @throws WaybillError DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED; QUEUE_CRASHED when the life is over */
   data(): Promise<MessageData>
-  /** The same in pieces, for large ones: it fails before its end when they do not verify. */
+  /** The same in pieces, for large ones: it fails (`error`) before its end when they do not verify.
+   * @throws TypeError of a reference, which `data()` answers */
   stream(): Readable
 }
 

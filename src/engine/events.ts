@@ -29,8 +29,11 @@ export interface QueueEvents {
       readonly dataBytes: number
     },
   ]
+  /** These recipients have it, or the next server has. */
   delivered: [RecipientEvent]
+  /** They are tried again, or given up because the message is too old, which `expired` tells. */
   deferred: [RecipientEvent]
+  /** For good: their mail is returned. */
   failed: [RecipientEvent]
   /** Recipients were given up, because the message is too old or an operator said so; `reported` tells of their report. */
   expired: [{ readonly id: MessageId; readonly sender: string; readonly recipientCount: number }]
@@ -50,7 +53,8 @@ export interface QueueEvents {
   recovered: [{ readonly messageCount: number; readonly cutBytes: number; readonly durationMs: number }]
   /** A step of a destination's concurrency, when the scheduler's `destinationConcurrencyFeedbackDebug` is on. */
   feedback: [FeedbackEvent]
-  /** Something that an operator should see; mail is safe. */
+  /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or TRANSPORT_DEFECT (a mistake in a transport's program),
+   * SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`) or FILE_SYSTEM (no place for a queue). */
   warning: [{ readonly code: string; readonly message: string; readonly id?: MessageId }]
   /** The end of this life: by `crash()` without an error, or because the device or an invariant failed. The last event. */
   crashed: [{ readonly error: unknown }]

@@ -27,9 +27,11 @@ export interface ListedMessage {
   /** Those that still wait; of a message with more than 1000 the first of them. */
   readonly recipients: readonly string[]
   readonly recipientCount: number
+  /** `retry`: in a lane with an interval, which a selector calls `deferred`. */
   readonly where: LaneKind | 'active'
   /** The number of the lane that it waits in or was started from. */
   readonly lane: number
+  /** Milliseconds since 1970. */
   readonly acceptedAt: number
   readonly attempts: number
   readonly dataBytes: number

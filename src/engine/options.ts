@@ -37,11 +37,11 @@ export interface QueueOptions {
   readonly deliver?: boolean
   /** When an attempt without an answer is given up. */
   readonly attempt?: AttemptOptions
-  /** Reports name this host. Default 'localhost'. */
+  /** Reports name this host: a name as in EHLO. Default 'localhost'. */
   readonly reportingMta?: string
   /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
   readonly dataBytesMax?: number
-  /** Data up to this stands in the log, beyond it in a file of its own. Default 128 KiB, at most an eighth of a segment. */
+  /** Data up to this stands in the log, beyond it in a file of its own; bytes, 0 … an eighth of a segment. Default 128 KiB. */
   readonly inlineBytesMax?: number
   /** Recipients of one message, 1 … 1 000 000. Default 100 000. */
   readonly recipientCountMax?: number
@@ -51,7 +51,7 @@ export interface QueueOptions {
   readonly segmentBytes?: number
   /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is created. Default 16 MiB. */
   readonly laneSegmentBytes?: number
-  /** New mail is refused while the file system has less than this free, bytes. Default: one journal segment. 0 = no floor. */
+  /** New mail is refused while the file system has less than this free, bytes, up to 2⁵⁰. Default: one journal segment. 0 = no floor. */
   readonly freeBytesMin?: number
   /** `lanes` (default), or `single`: one log for everything. May change from life to life. */
   readonly layout?: Layout

@@ -20,7 +20,7 @@ export interface Selector {
   readonly domain?: string
   /** The route of one of them, now; capitals are the same. */
   readonly nexthop?: string
-  /** `deferred` is every lane with an interval; a number is that lane. */
+  /** `deferred` is every lane with an interval, a listing's `retry`; a number is that lane. */
   readonly lane?: QueueName | number
   /** Accepted more than so many milliseconds ago. */
   readonly olderThan?: number

@@ -14,7 +14,8 @@ export interface Submission {
   /** At least one, each as an address, or with what is asked of him (RFC 3461); the same address twice is one recipient, as he is named
    * last. */
   readonly recipients: readonly (string | AskedRecipient)[]
-  /** The message as it is to be delivered, lines ending in CRLF or LF; or a name under which the transports find it. */
+  /** The message as it is to be delivered, lines of at most 998 octets ending in CRLF or LF, without NUL; or a name under which the
+   * transports find it, 1 … 4096 bytes. */
   readonly data: Buffer | string | Readable | { readonly ref: string }
   /** Addresses or headers need SMTPUTF8. Set by itself when an address does. */
   readonly smtputf8?: boolean | undefined

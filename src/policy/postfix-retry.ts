@@ -9,17 +9,19 @@ import { checkDurationMs } from './duration.js'
 import { checkJitter, intervalFor, intervalsOf, jitterDefault } from './intervals.js'
 import type { RetryPolicy } from './retry-policy.js'
 
-/** Postfix's parameters and defaults, in milliseconds. */
+/** Postfix's parameters and defaults, in milliseconds: whole numbers, at most a hundred years. */
 export interface PostfixRetryOptions {
+  /** The shortest interval, ≥ 1. Default 300 000. */
   readonly minimalBackoffTimeMs?: number
+  /** The longest, not below the shortest. Default 4 000 000. */
   readonly maximalBackoffTimeMs?: number
-  /** Age at which a message is returned; 0 = after the first attempt. */
+  /** Age at which a message is returned; 0 = after the first attempt. Default five days. */
   readonly maximalQueueLifetimeMs?: number
-  /** The same for reports; counts as no longer than maximalQueueLifetimeMs. */
+  /** The same for reports; counts as no longer than maximalQueueLifetimeMs. Default five days. */
   readonly bounceQueueLifetimeMs?: number
-  /** Age at which the sender is told that the message is late; 0 = never. */
+  /** Age at which the sender is told that the message is late; 0, the default, = never. */
   readonly delayWarningTimeMs?: number
-  /** How far a delay may be moved before its lane is chosen, as a share of it: 0 (off) … 0.5. */
+  /** How far a delay may be moved before its lane is chosen, as a share of it: 0 (off) … 0.5. Default 0.1. */
   readonly jitter?: number
 }
 

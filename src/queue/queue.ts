@@ -19,8 +19,11 @@ import { statistics, type QueueStatistics } from '../engine/statistics.js'
 import type { Submission } from '../engine/submission.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 
+/** What `submit` refuses more of: as the options say. */
 export interface QueueLimits {
+  /** Bytes of a message. */
   readonly dataBytesMax: number
+  /** Of one message. */
   readonly recipientCountMax: number
 }
 

@@ -1,52 +1,53 @@
 /** Every parameter of the scheduler, under its Postfix name in camelCase and in Postfix's unit: times are SECONDS, as in
  * main.cf; fractions are allowed. Invariant: a parameter is optional wherever it is given and present wherever it is used.
+ * Counts are whole numbers below 2³⁰, seconds at most 100 000 000, where no bound is said (parameter-bounds.ts).
  * A queue-wide `defaultX` holds for every transport, the same name without `default` for one transport. */
 import type { Feedback } from './feedback.js'
 
 /** Parameters that a transport can have for itself. */
 export interface TransportParameters {
-  /** Deliveries of the transport at once, ≥ 1. Postfix has this in master.cf; `default_process_limit` is 100. */
+  /** Deliveries of the transport at once, ≥ 1. Postfix has this in master.cf; `default_process_limit` is 100. Default 100. */
   readonly processLimit: number
-  /** Window with which a destination begins, ≥ 1; cut to the concurrency limit. */
+  /** Window with which a destination begins, ≥ 1; cut to the concurrency limit. Default 5. */
   readonly initialDestinationConcurrency: number
-  /** Upper bound of a destination's window; 0 = none. */
+  /** Upper bound of a destination's window; 0 = none. Default 20. */
   readonly destinationConcurrencyLimit: number
-  /** Recipients per entry; 0 = no bound. With 1 each recipient is a destination of its own, as in Postfix. */
+  /** Recipients per entry; 0 = no bound. With 1 each recipient is a destination of its own, as in Postfix. Default 50. */
   readonly destinationRecipientLimit: number
-  /** Feedback per delivery without trouble of the site: `x`, `x/y`, `x/concurrency` or `x/sqrt_concurrency`, 0 ≤ x ≤ 1. */
+  /** Feedback per delivery without trouble of the site: `x`, `x/y`, `x/concurrency` or `x/sqrt_concurrency`, 0 ≤ x ≤ 1. Default '1'. */
   readonly destinationConcurrencyPositiveFeedback: string
-  /** Feedback per delivery with trouble of the site; the same forms. */
+  /** Feedback per delivery with trouble of the site; the same forms. Default '1'. */
   readonly destinationConcurrencyNegativeFeedback: string
-  /** Failed pseudo-cohorts after which a destination is dead; 0 = never. */
+  /** Failed pseudo-cohorts after which a destination is dead; 0 = never. Default 1. */
   readonly destinationConcurrencyFailedCohortLimit: number
-  /** Selected entries of a job that earn it one slot to be preempted with; 0 and 1 switch preemption off. */
+  /** Selected entries of a job that earn it one slot to be preempted with; 0 and 1 switch preemption off. Default 5. */
   readonly deliverySlotCost: number
-  /** Slots that a candidate gets in advance. */
+  /** Slots that a candidate gets in advance. Default 3. */
   readonly deliverySlotLoan: number
-  /** Per cent of the needed slots that a candidate gets in advance, 0 … 100. */
+  /** Per cent of the needed slots that a candidate gets in advance, 0 … 100. Default 50. */
   readonly deliverySlotDiscount: number
-  /** A job that cannot earn this many slots is never preempted. */
+  /** A job that cannot earn this many slots is never preempted. Default 3. */
   readonly minimumDeliverySlots: number
-  /** Recipient slots that the transport hands out to its jobs. */
+  /** Recipient slots that the transport hands out to its jobs. Default 20 000. */
   readonly recipientLimit: number
-  /** Recipient slots beyond those, for jobs that preempt and are not wholly read. */
+  /** Recipient slots beyond those, for jobs that preempt and are not wholly read. Default 1000. */
   readonly extraRecipientLimit: number
-  /** A further batch is read when this many slots are free, ≥ 1 … */
+  /** A further batch is read when this many slots are free, ≥ 1 … Default 100. */
   readonly recipientRefillLimit: number
-  /** … or when any is free and the last batch is this many seconds old. */
+  /** … or when any is free and the last batch is this many seconds old. Default 5. */
   readonly recipientRefillDelay: number
-  /** Seconds between a delivery's end and the next one's start; above 0 the concurrency limit is 1. 0 = off. */
+  /** Seconds between a delivery's end and the next one's start; above 0 the concurrency limit is 1. 0 = off. Default 0. */
   readonly destinationRateDelay: number
-  /** Beyond Postfix: deliveries that may start within `destinationRateInterval` seconds, for one destination; 0 = off. */
+  /** Beyond Postfix: deliveries that may start within `destinationRateInterval` seconds, for one destination; 0 = off. Default 0. */
   readonly destinationRateLimit: number
-  /** Beyond Postfix: seconds, > 0. */
+  /** Beyond Postfix: seconds, > 0. Default 60. */
   readonly destinationRateInterval: number
-  /** Beyond Postfix: a destination back from the dead gets one delivery, and its window opens when that one went well. */
+  /** Beyond Postfix: a destination back from the dead gets one delivery, and its window opens when that one went well. Default false. */
   readonly destinationCanary: boolean
   /** Beyond Postfix: a destination back from the dead begins with window 1 and grows by one per cohort, up to the initial
-   * concurrency; from there on the ordinary feedback counts. */
+   * concurrency; from there on the ordinary feedback counts. Default false. */
   readonly destinationSlowStart: boolean
-  /** Beyond Postfix: seconds for which canary and slow start are remembered while nothing arrives for the destination. */
+  /** Beyond Postfix: seconds for which canary and slow start are remembered while nothing arrives for the destination. Default 4000. */
   readonly destinationRecoveryTime: number
 }
 
@@ -61,22 +62,22 @@ export type DefaultOptions = {
 
 /** Parameters of the whole scheduler. */
 export interface SchedulerParameters {
-  /** Seconds for which a dead destination rests. */
+  /** Seconds for which a dead destination rests. Default 300. */
   readonly minimalBackoffTime: number
-  /** Seconds for which a dead transport rests. */
+  /** Seconds for which a dead transport rests. Default 60. */
   readonly transportRetryTime: number
-  /** Messages in memory, ≥ 1. */
+  /** Messages in memory, ≥ 1. Default 20 000. */
   readonly qmgrMessageActiveLimit: number
-  /** Recipients in memory up to which a message's first batch may be larger than the minimum. */
+  /** Recipients in memory up to which a message's first batch may be larger than the minimum. Default 20 000. */
   readonly qmgrMessageRecipientLimit: number
-  /** Recipients of a message that may be in memory whatever the others do, ≥ 1. */
+  /** Recipients of a message that may be in memory whatever the others do, ≥ 1. Default 10. */
   readonly qmgrMessageRecipientMinimum: number
-  /** Feedback events go to `SchedulerHost.onFeedback`. */
+  /** Feedback events go to `SchedulerHost.onFeedback`. Default false. */
   readonly destinationConcurrencyFeedbackDebug: boolean
-  /** Beyond the document: the half step that the shipped Postfix adds before it compares with the hysteresis. */
+  /** Beyond the document: the half step that the shipped Postfix adds before it compares with the hysteresis. Default false. */
   readonly feedbackRounding: boolean
   /** Name of the transport that gets the recipients of dead destinations and transports (Postfix: `retry`);
-   * '' = they are reported to `SchedulerHost.deferred`. */
+   * '' = they are reported to `SchedulerHost.deferred`. Default ''. */
   readonly retryTransport: string
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { feedbackAt, parseFeedback } from '../../src/scheduler/feedback.js'
@@ -126,4 +127,21 @@ describe('feedback', () => {
       ),
     )
   })
+})
+
+test('the default that a parameter names is the one that it has', () => {
+  const text = readFileSync(new URL('../../src/scheduler/parameters.ts', import.meta.url), 'utf8')
+  const named = [
+    ...text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*?)Default ([^\n]*?)\. \*\/\n {2}readonly (\w+): /g),
+  ].map(([, , value, name]) => [name!, value!.replace(/^'(.*)'$/, '$1').replaceAll(' ', '')])
+  const { defaults, ...own } = checkedParameters({})
+  const checked: Readonly<Record<string, unknown>> = { ...defaults, ...own }
+  expect(named.length).toBeGreaterThan(25)
+  expect(named.filter(([name, value]) => String(checked[name!]) !== value)).toEqual([])
+  // What stands behind is made of them.
+  const given = text.slice(0, text.indexOf('export interface TransportSettings'))
+  const members = [...given.matchAll(/^ {2}readonly (\w+): (?:number|boolean|string)$/gm)].map(
+    ([, name]) => name,
+  )
+  expect(members.filter((member) => !named.some(([name]) => name === member))).toEqual([])
 })
