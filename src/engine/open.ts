@@ -16,7 +16,7 @@ import { QueueEmitter } from './events.js'
 import { Life } from './life.js'
 import { LifeClock } from './life-clock.js'
 import { MessageReader } from './message-reader.js'
-import { makeQueue, unmakeQueue } from './make-queue.js'
+import { completeQueue, makeQueue, unmakeQueue } from './make-queue.js'
 import { openJournal } from './open-journal.js'
 import { openLanes } from './open-lanes.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './options.js'
@@ -155,7 +155,10 @@ async function findQueue(
   let cutBytes = 0
   if (existing !== undefined) {
     const tail = await findTail(journalFiles(disk, existing), await disk.list(journalDirectory))
-    if (tail.index >= 0) return { header: existing, tail }
+    if (tail.index >= 0) {
+      await completeQueue(disk)
+      return { header: existing, tail }
+    }
     await unmakeQueue(disk)
     cutBytes = tail.cutBytes
   }
