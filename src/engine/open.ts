@@ -21,7 +21,7 @@ import { openJournal } from './open-journal.js'
 import { openLanes } from './open-lanes.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './options.js'
 import type { Parts } from './parts.js'
-import { recollectFirst } from './recollection.js'
+import { recollectFirst, withoutSpools } from './recollection.js'
 import { Spool } from './spool.js'
 
 export interface OpenedEngine {
@@ -122,7 +122,7 @@ async function begin(
   const reader = new MessageReader(journal, lanes, spool)
   const parts = { options, life, events, journal, lanes, active: new ActiveSet(), garbage, spool, reader }
   const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }
-  engine = new Engine(parts, facts, recollection)
+  engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))
   life.check()
   opened.begin()
   life.run(engine.recovered)
