@@ -1,4 +1,5 @@
 /** `npm run crash`: seeded crash runs of the whole engine, replays, and sabotage. */
+import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { fileURLToPath } from 'node:url'
@@ -7,12 +8,14 @@ import type { Finding } from '../src/sim/exhaustive.js'
 import { Tally } from '../src/sim/tally.js'
 import { describeViolation } from '../src/sim/violation.js'
 import { modes } from './crash/modes.js'
+import { narrowed } from './crash/narrowing.js'
 import { sabotage } from './crash/sabotage.js'
 
 const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on
 npm run crash -- --seed S [--op N] [--only 0,2]      one run again; only the crash before operation N; only these messages
 npm run crash -- --torture [--seeds N] [--from S]    the same of chains of lives in which calls fail, too; says how much of what was met
 npm run crash -- --torture --seed S [--only 0,2]     one chain again; only these pieces
+npm run crash -- --narrow …                          any of these in a copy of the build whose windows and bounds are small
 npm run crash -- --sabotage [--name X] [--json]      takes guarantees away, one at a time; each must be noticed
 npm run crash -- --sabotage --anew                   the same by whole hunts; prints the clues for the next time`
 
@@ -25,6 +28,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     name: { type: 'string' },
     torture: { type: 'boolean', default: false },
+    narrow: { type: 'boolean', default: false },
     sabotage: { type: 'boolean', default: false },
     anew: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -32,6 +36,9 @@ const { values } = parseArgs({
   },
 })
 
+const dist = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
+/** This is the copy. */
+const isNarrow = dist.endsWith('/narrow')
 const mode = values.torture ? modes.torture : modes.random
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -40,6 +47,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const shownMax = 5
 
 if (values.help) say(usage)
+else if (values.narrow) process.exitCode = await runNarrow()
 else if (values.sabotage) process.exitCode = await runSabotage()
 else if (values.seed !== undefined) process.exitCode = await replay(Number(values.seed))
 else process.exitCode = await series(Number(values.from), Number(values.seeds))
@@ -85,7 +93,9 @@ async function series(from: number, count: number): Promise<number> {
 async function show(finding: Finding): Promise<void> {
   const { finding: small, only } = await mode.shrink(finding)
   const replayWith = `${mode.replay(small)}${only === undefined ? '' : ` --only ${only.join(',')}`}`
-  say(`${describeViolation(small)}\n    ${small.where}\n    npm run crash -- ${replayWith}`)
+  say(
+    `${describeViolation(small)}\n    ${small.where}\n    npm run crash -- ${isNarrow ? '--narrow ' : ''}${replayWith}`,
+  )
 }
 
 async function replay(seed: number): Promise<number> {
@@ -105,8 +115,14 @@ async function replay(seed: number): Promise<number> {
   return result.findings.length === 0 ? 0 : 1
 }
 
+/** The same command, of the copy. */
+async function runNarrow(): Promise<number> {
+  const tool = `${await narrowed(dist)}/tools/crash.js`
+  const args = process.argv.slice(2).filter((arg) => arg !== '--narrow')
+  return spawnSync(process.execPath, [tool, ...args], { stdio: 'inherit' }).status ?? 1
+}
+
 async function runSabotage(): Promise<number> {
-  const dist = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
   const verdicts = await sabotage(dist, {
     seed: Number(values.from),
     parallel: Math.min(2, availableParallelism()),

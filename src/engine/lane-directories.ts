@@ -14,21 +14,35 @@ export async function arrangeLaneDirectories(
   added: readonly number[],
 ): Promise<void> {
   let changed = false
-  for (const name of await disk.list(lanesDirectory)) {
+  const names = await disk.list(lanesDirectory)
+  for (const name of names) {
     if (!/^[0-9]+$/.test(name))
       throw new WaybillError('NOT_A_QUEUE', 'this is no lane', { path: `${lanesDirectory}/${name}` })
     if (known.includes(Number(name))) continue
     changed = true
     await removeLaneDirectory(disk, `${lanesDirectory}/${name}`)
   }
-  for (const lane of added) {
+  const lacking: number[] = []
+  for (const lane of known) if (await isLacking(disk, names, lane)) lacking.push(lane)
+  for (const lane of [...added, ...lacking]) {
     changed = true
-    await disk.makeDirectory(laneDirectory(lane))
-    await disk.makeDirectory(envelopesDirectory(lane))
-    await disk.makeDirectory(dataDirectory(lane))
-    await disk.syncDirectory(laneDirectory(lane))
+    await makeLaneDirectory(disk, lane)
   }
   if (changed) await disk.syncDirectory(lanesDirectory)
+}
+
+const partCount = 2
+
+/** An empty directory may not have come along with a copy of the queue. */
+const isLacking = async (disk: Disk, names: readonly string[], lane: number): Promise<boolean> =>
+  !names.includes(String(lane)) || (await disk.list(laneDirectory(lane))).length < partCount
+
+/** What is there of it stays. */
+async function makeLaneDirectory(disk: Disk, lane: number): Promise<void> {
+  await disk.makeDirectory(laneDirectory(lane))
+  await disk.makeDirectory(envelopesDirectory(lane))
+  await disk.makeDirectory(dataDirectory(lane))
+  await disk.syncDirectory(laneDirectory(lane))
 }
 
 async function removeLaneDirectory(disk: Disk, path: string): Promise<void> {

@@ -86,7 +86,10 @@ export class LaneReading {
       runner.found({ position, bytes, timeMs: timeAt(window, at), envelope, data: undefined, seenAtMs })
       countLeft--
       bytesLeft -= payloadBytesAt(window, at)
-      return countLeft <= 0 || bytesLeft <= 0
+      // Behind the last that was missed all is handed over, and the journal is not kept for who reads on:
+      //    // 1. the last is found  2. it ends, and a checkpoint recycles what lies behind it  3. that is read: damage, and no new mail goes
+      const hasAll = logs === undefined && !runner.isBehind
+      return hasAll || countLeft <= 0 || bytesLeft <= 0
     }
     const reached = await (logs?.envelopes ?? journal).read(runner.readFrom, end, visit)
     runner.readTo(reached)

@@ -53,6 +53,16 @@ export async function unmakeQueue(disk: Disk): Promise<void> {
   }
 }
 
+/** An empty directory may not have come along with a copy: `rsync -m` leaves it out, and so does an archive of files.
+ *    // 1. a copy without spool/  2. mail settled  3. no checkpoint can be taken  4. restart, and so on, a segment each time
+ * One in which something is missing is not made good by this: who reads that says so. */
+export async function completeQueue(disk: Disk): Promise<void> {
+  const names = await disk.list('')
+  const missing = directories.filter((directory) => !names.includes(directory))
+  for (const directory of missing) await disk.makeDirectory(directory)
+  if (missing.length > 0) await disk.syncDirectory('')
+}
+
 /** Makes a directory that is empty, or is not there. @param names of the queue's directory */
 async function makeAnew(disk: Disk, directory: string, names: readonly string[]): Promise<void> {
   if (names.includes(directory)) await disk.removeDirectory(directory)

@@ -16,12 +16,12 @@ import { QueueEmitter } from './events.js'
 import { Life } from './life.js'
 import { LifeClock } from './life-clock.js'
 import { MessageReader } from './message-reader.js'
-import { makeQueue, unmakeQueue } from './make-queue.js'
+import { completeQueue, makeQueue, unmakeQueue } from './make-queue.js'
 import { openJournal } from './open-journal.js'
 import { openLanes } from './open-lanes.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './options.js'
 import type { Parts } from './parts.js'
-import { recollectFirst } from './recollection.js'
+import { recollectFirst, withoutSpools } from './recollection.js'
 import { Spool } from './spool.js'
 
 export interface OpenedEngine {
@@ -122,7 +122,7 @@ async function begin(
   const reader = new MessageReader(journal, lanes, spool)
   const parts = { options, life, events, journal, lanes, active: new ActiveSet(), garbage, spool, reader }
   const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }
-  engine = new Engine(parts, facts, recollection)
+  engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))
   life.check()
   opened.begin()
   life.run(engine.recovered)
@@ -155,7 +155,10 @@ async function findQueue(
   let cutBytes = 0
   if (existing !== undefined) {
     const tail = await findTail(journalFiles(disk, existing), await disk.list(journalDirectory))
-    if (tail.index >= 0) return { header: existing, tail }
+    if (tail.index >= 0) {
+      await completeQueue(disk)
+      return { header: existing, tail }
+    }
     await unmakeQueue(disk)
     cutBytes = tail.cutBytes
   }

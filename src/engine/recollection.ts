@@ -14,6 +14,7 @@ import type { QueueHeader } from '../recovery/queue-header.js'
 import { readMarks } from '../recovery/read-marks.js'
 import { readSuffix } from '../recovery/read-suffix.js'
 import type { WorkingSet } from '../recovery/working-set.js'
+import type { Spool } from './spool.js'
 
 export interface Recollection {
   readonly working: WorkingSet
@@ -98,4 +99,13 @@ export async function recollectFirst(
   } finally {
     for (const log of opened) await log.forgetAll()
   }
+}
+
+/** Takes away the files that nobody needs, durably, so that a start which cannot do that is refused as well.
+ * @param spool of a life whose journal is open: the batch that says that they are not needed is durable
+ * @returns what is left to be done */
+export async function withoutSpools(spool: Spool, recollection: Recollection): Promise<Recollection> {
+  for (const number of recollection.needlessSpools) await spool.unlink(number)
+  await spool.syncNames()
+  return { ...recollection, needlessSpools: new Set() }
 }

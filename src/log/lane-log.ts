@@ -153,7 +153,7 @@ export class LaneLog {
     return this.files.read(from, end, async (index) => grid.at(index, grid.segmentBytes), visit)
   }
 
-  /** Drops its descriptors: the lane has left the table. */
+  /** Drops its descriptors, and what was not made whole: the lane has left the table. */
   close(): Promise<void> {
     return this.#segments.close()
   }

@@ -106,10 +106,13 @@ export class LaneSegments {
     this.#namesChanged = true
   }
 
-  /** Drops all descriptors. */
+  /** Drops all descriptors, and what there is of segments that were not made:
+   *    // 1. a segment is made, and its header meets a full disk  2. the lane leaves the table  3. its directory is not empty: the life ends */
   async close(): Promise<void> {
+    const { disk, directory } = this.#options
     this.#touched.clear()
     await this.#closeBefore(Infinity)
+    for (const index of this.#halfMade) await unlinkIfThere(disk, `${directory}/${segmentName(index)}`)
   }
 
   async #create(index: number): Promise<OpenFile> {

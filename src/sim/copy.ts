@@ -3,7 +3,7 @@
  * durable, or only an open descriptor leads to it; pages are shared, all else is its own. */
 import { DiskImage } from './disk-image.js'
 import { SimDirectory, type NameChange, type SimNode } from './sim-directory.js'
-import type { SimFile } from './sim-file.js'
+import { SimFile } from './sim-file.js'
 
 export interface ImageCopy {
   readonly image: DiskImage
@@ -44,4 +44,22 @@ export function copyImage(original: DiskImage): ImageCopy {
   image.seq = original.seq
   image.size = original.size
   return { image, fileOf }
+}
+
+/** What a program makes of it elsewhere that reads every file and makes no directory for its own sake (`rsync -m`, an archive of files):
+ * content as the kernel shows it, all of it durable, and without what is empty. */
+export function leanCopy(original: DiskImage): DiskImage {
+  const directoryOf = (directory: SimDirectory): SimDirectory => {
+    const copy = new SimDirectory()
+    for (const [name, node] of directory.names) {
+      const copied = node.kind === 'file' ? SimFile.fromDevice(node.cached.share()) : directoryOf(node)
+      if (copied.kind === 'file' || copied.names.size > 0) copy.names.set(name, copied)
+    }
+    copy.durable = new Map(copy.names)
+    return copy
+  }
+  const image = new DiskImage(directoryOf(original.root))
+  image.seq = original.seq
+  image.size = original.size
+  return image
 }

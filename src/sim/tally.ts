@@ -37,11 +37,12 @@ export function noteCall(met: Tally, operation: Operation): void {
 export function noteLife(
   met: Tally,
   life: QueueLife,
-  { power, clockByMs }: Pick<HardLife, 'power' | 'clockByMs'>,
+  { power, clockByMs, isCopied }: Pick<HardLife, 'power' | 'clockByMs' | 'isCopied'>,
 ): void {
   const { world, ended, phase, trouble, callers } = life
   met.add('lives')
   if (clockByMs !== 0) met.add('clock set between lives')
+  if (isCopied) met.add('copies without what is empty')
   for (const { phase: failedIn, operation } of trouble.failedCalls) {
     met.add(`calls failed while ${failedIn}`)
     if (operation.kind.startsWith('sync') || operation.kind === 'writeSynced')

@@ -41,6 +41,8 @@ export interface HardLife {
   readonly power: CrashOptions | undefined
   /** Which of the images that its end may leave. */
   readonly choice: number
+  /** The next one has a copy of that, without what is empty. */
+  readonly isCopied: boolean
 }
 
 const livesMin = 5
@@ -54,7 +56,10 @@ export function tortureOf(seed: number, only?: readonly number[]): HardLife[] {
   const disturbance = { ...disturbanceOf(prng), crowdsHold: false }
   const base = baseOf(prng)
   const count = livesMin + below(prng, livesMax - livesMin + 1)
-  const drawn = Array.from({ length: count }, (_, n) => hardLife(at(seed, n + 1), n, base, disturbance))
+  const drawn = Array.from({ length: count }, (_, n) => ({
+    ...hardLife(at(seed, n + 1), n, base, disturbance),
+    isCopied: below(at(seed ^ 0x0800_0000, n), 8) === 0,
+  }))
   const lives = asks(seed)
     ? drawn.map((life, n) => ({ ...life, steps: asked(life.steps, at(seed ^ 0x1000_0000, n)) }))
     : drawn
@@ -72,7 +77,12 @@ function baseOf(prng: Prng): Workload {
   }
 }
 
-function hardLife(prng: Prng, n: number, base: Workload, disturbance: Disturbance): HardLife {
+function hardLife(
+  prng: Prng,
+  n: number,
+  base: Workload,
+  disturbance: Disturbance,
+): Omit<HardLife, 'isCopied'> {
   const verbs = randomVerbs(prng, ordersMax, bounds.messageCountMax)
   const mail = disturbed(varied({ ...randomWorkload(prng, bounds), verbs }, prng), disturbance, prng)
   const hasCrowds = base.setup.segmentBytes! > smallSegments.segmentBytes
@@ -184,6 +194,7 @@ function kept(lives: readonly HardLife[], only: Pick<ReadonlySet<number>, 'has'>
       faults: life.faults.filter(isKept),
       laterFaults: life.laterFaults.filter(isKept),
       clockByMs: isKept() ? life.clockByMs : 0,
+      isCopied: isKept() && life.isCopied,
       workload: {
         ...workload,
         wallSteps: workload.wallSteps!.filter(isKept),

@@ -3,6 +3,7 @@
  * Invariant: no life is excused for what happened in another: whatever the disk was left with by the lives before, a life whose own device
  * does what it is told opens, takes mail and loses nothing. */
 import { aftermath, oneLife, type AftermathOptions } from './aftermath.js'
+import { leanCopy } from './copy.js'
 import { crashPoint, type CrashPoint } from './crash-point.js'
 import type { CrashState } from './crash-states.js'
 import { DiskImage } from './disk-image.js'
@@ -116,7 +117,7 @@ async function liveOnce(
 /** @param choice which of the images that its end may leave */
 function startAfter(
   life: QueueLife,
-  hard: Pick<HardLife, 'power'> | undefined,
+  hard: Pick<HardLife, 'power' | 'isCopied'> | undefined,
   choice: number,
   point?: CrashPoint,
 ): Start {
@@ -135,10 +136,12 @@ function startAfter(
         ? 'at rest'
         : 'ended by itself'
       : `before ${point.operation}`
+  const image = chosen?.image ?? life.disk.image
+  const isCopied = hard?.isCopied === true
   return {
-    image: chosen?.image ?? life.disk.image,
+    image: isCopied ? leanCopy(image) : image,
     wallMs: point?.wallMs ?? life.world.clock.wallMs(),
-    where: `after a life ${how}; ${chosen?.describe() ?? ''}`,
+    where: `after a life ${how}; ${chosen?.describe() ?? ''}${isCopied ? '; copied' : ''}`,
   }
 }
 

@@ -13,6 +13,7 @@ const ingredients: Readonly<Record<string, number>> = {
   'calls failed while running': 30,
   'clock set': 30,
   'clock set between lives': 30,
+  'copies without what is empty': 20,
   kills: 30,
   'lives that came to rest while running': 10,
   'lives that crashed while opening': 10,

@@ -366,6 +366,32 @@ test('a failed sync of the journal rejects what waited with QUEUE_CRASHED, and t
   )
 })
 
+test('a start that cannot take away what a finished message left takes neither mail nor room, however often it is tried', async () => {
+  const segments = ({ disk }: Stage): number =>
+    disk!.image.files().filter((path) => path.startsWith('journal/')).length
+  await simulated(
+    async (stage) => {
+      const large = mail('y'.repeat(90).concat('\r\n').repeat(2000))
+      await (await stage.open()).submit(submission('grace@example.net', large))
+      await stage.until('the life has ended', () => stage.queue.isCrashed)
+      await stage.open()
+      await stage.until('the next one has', () => stage.queue.isCrashed)
+      await expect(stage.open()).rejects.toMatchObject({
+        code: 'DISK_FAILED',
+        place: { operation: 'unlink' },
+      })
+      const before = segments(stage)
+      for (let i = 0; i < 5; i++) await expect(stage.open()).rejects.toMatchObject({ code: 'DISK_FAILED' })
+      expect(segments(stage)).toBe(before)
+    },
+    {
+      disk: {
+        faults: [{ at: 1, kinds: ['unlink'], under: 'spool', errno: 'EIO', effect: 'none', count: 1000 }],
+      },
+    },
+  )
+})
+
 test('a device that says ENOSPC at a synced write has failed: that is no full disk', async () => {
   await simulated(
     async (stage) => {

@@ -283,6 +283,19 @@ test('a half made segment that cannot be taken away is a full disk too, and is t
   expect(lane.failures).toEqual([])
 })
 
+test.each(['create', 'write'] as const)(
+  'a log whose lane has left the table leaves nothing of a segment whose %s met a full disk',
+  async (kind) => {
+    const lane = await openLane({ faults: [{ kinds: [kind], at: 1, errno: 'ENOSPC', effect: 'all' }] })
+    const { log, world, disk } = lane
+    log.extend()
+    await world.run()
+    expect([log.diskFull, disk.image.files()]).toEqual([true, [`lane/${segmentName(0)}`]])
+    await world.settle(log.close())
+    expect(disk.image.files()).toEqual([])
+  },
+)
+
 test.each(['EIO', 'SHORT'] as const)('a write or a sync that fails with %s ends the life', async (errno) => {
   for (const [kind, at] of [
     ['write', 1],

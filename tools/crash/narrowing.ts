@@ -1,0 +1,60 @@
+/** The engine with windows and bounds so small that simulated queues meet each of them: a search for the last commit in several pieces, frames
+ * that a window cuts, runners that fall behind, marks in many records, a file of large mail in many reads.
+ * Invariant: only sizes are changed, no guarantee is taken away. What goes wrong in such a copy of the build goes wrong with the usual sizes
+ * where there is more mail, or a slower disk. */
+import { cp, rm } from 'node:fs/promises'
+import { damage } from './sabotage.js'
+import type { Edit } from './mutation.js'
+
+const size = (file: string, name: string, usual: string, small: number): Edit => ({
+  file,
+  find: `const ${name} = ${usual};`,
+  replace: `const ${name} = ${small};`,
+})
+
+export const narrowings: readonly Edit[] = [
+  size('log/segment-scan.js', 'windowBytes', '64 * 1024', 1024),
+  size('log/segment-scan.js', 'searchBytes', '1024 * 1024', 16_384),
+  size('log/read-ahead.js', 'pieceBytes', '128 * 1024', 3000),
+  size('log/lane-log.js', 'bufferBytesMin', '64 * 1024', 512),
+  size('log/lane-log.js', 'extendBytesMax', '1024 * 1024', 4096),
+  size('log/segment-files.js', 'openFilesMax', '8', 1),
+  size('log/segment-pool.js', 'fillChunkBytes', '1024 * 1024', 8192),
+  size('log/group-commit.js', 'freeBuffersMax', '4', 1),
+  size('lane/runner.js', 'readAheadCountMax', '256', 3),
+  size('lane/runner.js', 'readAheadBytesMax', '524_288', 700),
+  size('lane/runner.js', 'handedOverCountMax', '4096', 6),
+  size('lane/runner.js', 'handedOverBytesMax', '32 * 1024 * 1024', 3000),
+  size('lane/marks.js', 'chunkBytes', '65_536', 512),
+  size('record/envelope.js', 'frameRecipientsMax', '1000', 2),
+  size('record/outcome-note.js', 'notesMax', '100', 2),
+  size('record/marks.js', 'marksPerRecordMax', '100_000', 2),
+  size('record/payload-writer.js', 'slabBytes', '64 * 1024', 4096),
+  size('active/active-set.js', 'dataBytesMax', '32 * 1024 * 1024', 1500),
+  size('engine/open-journal.js', 'batchBytesMax', '2 * 1024 * 1024', 4096),
+  size('engine/accept.js', 'stagedBytesMax', '32 * 1024 * 1024', 6000),
+  size('engine/plain-mail.js', 'pinnedBytesMax', '8192', 300),
+  size('engine/plain-mail.js', 'recipientsMax', '100', 1),
+  size('engine/intake.js', 'startsPerTurnMax', '1000', 2),
+  size('engine/lane-reading.js', 'readAheadLow', '32', 1),
+  size('engine/waiting.js', 'batchCountMax', '256', 2),
+  size('engine/listing.js', 'recipientsReadMax', '1000', 2),
+  size('engine/message-reader.js', 'pieceBytes', '256 * 1024', 700),
+  size('engine/settle.js', 'workersMax', '64', 1),
+  size('engine/spool.js', 'numbersPerLife', '2 ** 28', 2),
+  size('admin/pass.js', 'movedMax', '100_000', 2),
+  size('scheduler/intake.js', 'batchCountMax', '5000', 2),
+]
+
+/** @param dist the build, with `src` and `tools` in it @returns the directory of a copy of both in which all sizes are small */
+export async function narrowed(dist: string): Promise<string> {
+  const copy = `${dist}/narrow`
+  await rm(copy, { recursive: true, force: true })
+  for (const part of ['src', 'tools'])
+    await cp(`${dist}/${part}`, `${copy}/${part}`, {
+      recursive: true,
+      filter: (path) => !path.endsWith('.d.ts'),
+    })
+  for (const edit of narrowings) await damage(`${copy}/src`, `narrow ${edit.find}`, edit)
+  return copy
+}
