@@ -242,8 +242,6 @@ async function run(args: Arguments): Promise<number | undefined> {
     // What a full disk refuses is the operator's trouble, not the client's.
     onRefusal: (refusal) => log[refusal.reply.startsWith('4.3.1 ') ? 'warn' : 'info'](refusal, 'refused'),
   }
-  const room = await queue.room()
-  if (room.isShort) log.warn({ room }, 'the disk is short of room: no new mail is taken until there is more')
   const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   let metrics: Listener | undefined
   const answer = async (): Promise<SmtpListener> => {
