@@ -25,7 +25,7 @@ import {
   routeOf,
   transportOf,
 } from './serve-delivery.js'
-import { logEvents, withLoggedClients } from './serve-log.js'
+import { controlWitness, logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './serve-places.js'
 import { reloads } from './serve-reload.js'
@@ -231,9 +231,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   }
   // Without it mail goes its way all the same: a file system that has no sockets is no reason to stop.
   await serveControl(queue, settings.queue, {
-    onRequest: (request) => log.info({ control: request }, 'asked over the control socket'),
-    onOutcome: (request, outcome) => log.info({ control: request, outcome }, 'carried out'),
-    onRefusal: (request, error) => log.warn({ control: request, err: error }, 'not carried out'),
+    ...controlWitness(log),
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
     reload: () => reloads.ask(),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
