@@ -11,6 +11,7 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { endWithReader } from '../tools/commands/output.js'
 import { benches } from './benches.js'
 import { machine, packageRoot } from './machine.js'
 import { Output } from './output.js'
@@ -76,20 +77,17 @@ async function main(): Promise<number> {
 async function runHere(name: string, { json, directory, smoke, to, minutes }: Options): Promise<void> {
   const output = new Output(json)
   const own = mkdtempSync(join(directory, 'waybill-bench-'))
-  try {
-    output.facts('machine', { bench: name, startedAt: new Date().toISOString(), ...machine(own) })
-    await benches[name]!.run({
-      json,
-      output,
-      directory: own,
-      smoke,
-      to: to === undefined ? undefined : Number(to),
-      minutes: minutes === undefined ? undefined : Number(minutes),
-    })
-    output.facts('load', { loadAverageAfter: loadavg()[0] ?? 0 })
-  } finally {
-    rmSync(own, { recursive: true, force: true })
-  }
+  process.once('exit', () => rmSync(own, { recursive: true, force: true, maxRetries: 3 }))
+  output.facts('machine', { bench: name, startedAt: new Date().toISOString(), ...machine(own) })
+  await benches[name]!.run({
+    json,
+    output,
+    directory: own,
+    smoke,
+    to: to === undefined ? undefined : Number(to),
+    minutes: minutes === undefined ? undefined : Number(minutes),
+  })
+  output.facts('load', { loadAverageAfter: loadavg()[0] ?? 0 })
 }
 
 /** A run with --json as a child, its lines kept in bench/results/NAME.json. */
@@ -122,4 +120,5 @@ function runAndSave(name: string, { directory, to, minutes }: Options): Promise<
   })
 }
 
+endWithReader()
 process.exitCode = await main()

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
+import { endWithReader } from './commands/output.js'
 import { replay, type Trace } from './conformance-replay.js'
 
 function check(path: string): string | undefined {
@@ -40,5 +41,7 @@ export function conformance(directory: string | undefined, print: (line: string)
   return failed === 0 && files.length > 0 ? 0 : 1
 }
 
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  endWithReader()
   process.exitCode = conformance(process.argv[2], (line) => process.stdout.write(`${line}\n`))
+}

@@ -7,6 +7,7 @@ import { countText } from '../src/base/count-text.js'
 import type { Finding } from '../src/sim/exhaustive.js'
 import { Tally } from '../src/sim/tally.js'
 import { describeViolation } from '../src/sim/violation.js'
+import { endWithReader } from './commands/output.js'
 import { modes } from './crash/modes.js'
 import { narrowed } from './crash/narrowing.js'
 import { sabotage } from './crash/sabotage.js'
@@ -46,6 +47,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 /** Failing seeds that are shrunk and printed. */
 const shownMax = 5
 
+endWithReader()
 if (values.help) say(usage)
 else if (values.narrow) process.exitCode = await runNarrow()
 else if (values.sabotage) process.exitCode = await runSabotage()
@@ -72,6 +74,8 @@ async function series(from: number, count: number): Promise<number> {
   }
   progressEnd()
   const seconds = (performance.now() - startedAt) / 1000
+  // Before anything is told, of which nobody may read the end.
+  process.exitCode = failing.length === 0 ? 0 : 1
   for (const finding of failing.slice(0, shownMax)) await show(finding)
   const summary = {
     ...sum,

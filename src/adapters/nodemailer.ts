@@ -4,7 +4,7 @@
  * `inlineBytesMax`. The queue is the embedder's: closing the transport closes nothing. */
 import { EventEmitter } from 'node:events'
 import type { SentMessageInfo, Transport } from 'nodemailer'
-import { notifyOfWords, type Ret } from '../base/notification.js'
+import { notifyOfWords, retOfWord } from '../base/notification.js'
 import type { SubmissionDsn } from '../engine/submission-dsn.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue/queue.js'
@@ -129,7 +129,7 @@ function asked(dsn: Dsn | undefined): SubmissionDsn & { readonly orcpt?: string 
   const isTyped = typeof orcpt !== 'string' || orcpt.includes(';')
   return {
     id: (typeof id === 'number' ? String(id) : id) as SubmissionDsn['id'],
-    return: (rets.get(ret) ?? ret) as SubmissionDsn['return'],
+    return: retOf(ret) as SubmissionDsn['return'],
     notify: (isEmpty ? undefined : notify) as SubmissionDsn['notify'],
     ...(orcpt === undefined ? {} : { orcpt: (isTyped ? orcpt : `rfc822;${orcpt}`) as string }),
   }
@@ -137,12 +137,9 @@ function asked(dsn: Dsn | undefined): SubmissionDsn & { readonly orcpt?: string 
 
 const lower = (word: unknown): unknown => (typeof word === 'string' ? word.trim().toLowerCase() : word)
 
-const rets: ReadonlyMap<unknown, Ret> = new Map([
-  ['hdrs', 'headers'],
-  ['headers', 'headers'],
-  ['full', 'full'],
-  ['body', 'full'],
-])
+/** nodemailer has `body`, and our words, beside those of SMTP. */
+const retOf = (word: unknown): unknown =>
+  typeof word !== 'string' ? word : word === 'body' ? 'full' : (retOfWord(word) ?? word)
 
 /** The error itself, with the members of nodemailer's. */
 function withReply(thrown: unknown): Error {

@@ -44,7 +44,7 @@ export interface ControlledQueue {
 
 /** Who wants to know what is done. */
 export interface SessionWitness {
-  /** Before a request is carried out. */
+  /** A request is being carried out: of a verb, as soon as it has come to a message. Who is refused before that has `onRefusal` alone. */
   readonly onRequest?: (request: ControlRequest) => void
   /** A verb has ended. */
   readonly onOutcome?: (request: VerbRequest, outcome: VerbOutcome) => void
@@ -100,7 +100,6 @@ export class ControlSession {
       if (request === undefined) return this.#channel.end()
       // Said too late: what it was to stop has ended.
       if (request.do === 'stop') continue
-      this.#owner.onRequest?.(request)
       const stop = new AbortController()
       void upcoming.then((next) => {
         if (next === undefined || isStop(next)) stop.abort()
@@ -133,6 +132,7 @@ export class ControlSession {
   }
 
   async #perform(request: ControlRequest, stop: AbortSignal): Promise<void> {
+    if (!isVerb(request)) this.#owner.onRequest?.(request)
     switch (request.do) {
       case 'list':
         for await (const message of this.#queue.list(request.selector, { signal: stop })) {
@@ -171,7 +171,13 @@ export class ControlSession {
   async #verb(request: VerbRequest, stop: AbortSignal): Promise<void> {
     let soFar = nothingDone
     let toldAt = -Infinity
+    let hasBegun = false
+    const begin = (): void => {
+      if (!hasBegun) this.#owner.onRequest?.(request)
+      hasBegun = true
+    }
     const onProgress = (counts: VerbResult): void => {
+      begin()
       soFar = counts
       const nowMs = this.#clock.monotonicMs()
       // Who does not read misses it: the next counts are as good.
@@ -179,18 +185,18 @@ export class ControlSession {
       toldAt = nowMs
       void this.#answer({ kind: 'progress', counts })
     }
+    const end = (outcome: VerbOutcome): Promise<void> => {
+      begin()
+      this.#owner.onOutcome?.(request, outcome)
+      return this.#answer({ kind: 'result', outcome })
+    }
     try {
       const counts = await carriedOut(this.#queue, request, { signal: stop, onProgress })
-      await this.#ended(request, { ...counts, stopped: false })
+      await end({ ...counts, stopped: false })
     } catch (error) {
       if (!isWaybillError(error, 'VERB_ABORTED')) throw error
-      await this.#ended(request, { ...soFar, stopped: true })
+      await end({ ...soFar, stopped: true })
     }
-  }
-
-  #ended(request: VerbRequest, outcome: VerbOutcome): Promise<void> {
-    this.#owner.onOutcome?.(request, outcome)
-    return this.#answer({ kind: 'result', outcome })
   }
 
   async #watch(intervalMs: number, stop: AbortSignal): Promise<void> {
@@ -214,6 +220,9 @@ export class ControlSession {
     return this.#answer({ kind: 'error', code, message })
   }
 }
+
+const isVerb = (request: ControlRequest): request is VerbRequest =>
+  'selector' in request && request.do !== 'list'
 
 /** The verb, by its name. */
 export function carriedOut(

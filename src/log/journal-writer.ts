@@ -1,7 +1,7 @@
 /** Performs what group-commit.ts decides: one write in flight, on a descriptor whose writes are synced (one trip through the
  * thread pool per commit), segments entered in order, the next one prepared ahead.
- * Invariant: the first failure of a write, a sync or a rename is the end of this life. Nothing is retried, and what was
- * pending never becomes durable as far as anybody is told.
+ * Invariant: the first failure of a write or a sync is the end of this life. Nothing is retried, and what was pending never becomes durable
+ * as far as anybody is told. A segment for which a full disk has no room, or no name, is waited for.
  *
  * Tried and not kept: a thread of our own that looks out for its next write for a quarter of a millisecond before it sleeps. Where a
  * processor was idle it saved the pool's wake-up, and 1 to 30 producers had a tenth to a fifth more; beside one busy process on

@@ -3,10 +3,13 @@
  * 1. A file gets a segment's name only after its header, with a fresh epoch, was written and synced under another name; the
  *    directory is synced before the segment is handed to the writer.
  *    // 1. segment 8 created  2. batch settled in it  3. power loss  4. its name is gone: the directory was not synced
- * 2. A garbage segment becomes a spare by a rename; it is used only after a sync of the directory that calls it a spare.
+ * 2. A garbage segment becomes a spare by a rename, or goes where a full disk refuses that; it is used only after a sync of the directory
+ *    that calls it a spare.
  * 3. Spares are zero-filled once, at full length: a full disk is met here, where a refusal is possible, and a write to a
  *    segment changes no file metadata.
- * 4. `reserve` of the spares belong to mail already accepted, and the last one to the end of a recovery. */
+ * 4. `reserve` of the spares belong to mail already accepted, and the last one to the end of a recovery.
+ * 5. A name that a full disk refuses may have been given all the same. It is tried for again, by nothing but the same rename, and the
+ *    directory says whether it is there: the writer never has a file that no start would find. */
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
 import { isWaybillError } from '../errors.js'
@@ -40,19 +43,23 @@ export class SegmentPool {
   #kept = 0
   #filling = false
   #full = false
+  /** Of this life. */
+  #hasSegment = false
+  /** A full disk refused a spare the name of a segment: has it tried again. */
+  #nameAgain: (() => void) | undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
   }
 
-  /** Spares that can be used now. */
+  /** Spares that can be used now: none where the one before them cannot have its name. */
   get readyCount(): number {
-    return this.#ready.length
+    return this.#nameAgain === undefined ? this.#ready.length : 0
   }
 
-  /** The last attempt to make a spare met a full disk. */
+  /** The last attempt to make a spare, or a segment of one, met a full disk. */
   get diskFull(): boolean {
-    return this.#full
+    return this.#full || this.#nameAgain !== undefined
   }
 
   /** Takes over the spares of earlier lives, and makes spares of segments that never began.
@@ -75,7 +82,7 @@ export class SegmentPool {
   }
 
   /** Makes a spare segment `index` and opens it for synced writes. While the disk is full it waits: for a recycled segment, or
-   * for a `refill` that succeeds. */
+   * for a `refill` that succeeds. @throws WaybillError DISK_FULL when the first one of a life cannot have its name; DISK_FAILED */
   async prepare(index: number, epoch: readonly [number, number]): Promise<DiskFile> {
     const { disk, directory, log, segmentBytes, life } = this.#options
     const spare =
@@ -84,9 +91,29 @@ export class SegmentPool {
         : await new Promise<string>((resolve) => this.#waiting.push(resolve))
     const file = await disk.open(this.#path(spare), 'synced')
     await file.write(encodeSegmentHeader({ log, index, segmentBytes, epoch, life }), 0)
-    await disk.rename(this.#path(spare), this.#path(segmentName(index)))
+    await this.#name(spare, segmentName(index))
+    this.#hasSegment = true
     await disk.syncDirectory(directory)
     return file
+  }
+
+  /** Whoever opens a queue is told of a full disk; later it is waited for. */
+  async #name(spare: string, segment: string): Promise<void> {
+    const { disk, directory, onChange } = this.#options
+    for (let isThere = false; !isThere;)
+      try {
+        await disk.rename(this.#path(spare), this.#path(segment))
+        isThere = true
+      } catch (error) {
+        if (!this.#hasSegment || !isWaybillError(error, 'DISK_FULL')) throw error
+        isThere = (await disk.list(directory)).includes(segment)
+        if (!isThere)
+          await new Promise<void>((resolve) => {
+            this.#nameAgain = resolve
+            onChange()
+          })
+      }
+    this.#nameAgain = undefined
   }
 
   /** Makes one spare if there is none. @throws WaybillError DISK_FULL, DISK_FAILED */
@@ -94,8 +121,10 @@ export class SegmentPool {
     if (this.#ready.length === 0) await this.#makeSpare()
   }
 
-  /** Makes spares until the reserve is whole or the disk is full. Returns at once when that is under way. */
+  /** Tries again for a name that was refused, and makes spares until the reserve is whole or the disk is full. Returns at once when that is
+   * under way. */
   async refill(): Promise<void> {
+    this.#nameAgain?.()
     if (this.#filling) return
     this.#filling = true
     try {
@@ -110,7 +139,7 @@ export class SegmentPool {
     this.#options.onChange()
   }
 
-  /** Garbage segments become spares; those beyond `spareCountMax` are unlinked. */
+  /** Garbage segments become spares; those beyond `spareCountMax`, and those that cannot, are unlinked. */
   async recycle(indexes: readonly number[]): Promise<void> {
     if (indexes.length === 0) return
     await this.#release(indexes, [])
@@ -125,8 +154,12 @@ export class SegmentPool {
       if (this.#ready.length + names.length >= spareCountMax) await disk.unlink(path)
       else {
         const name = `spare-${this.#spareNext++}`
-        await disk.rename(path, this.#path(name))
-        names.push(name)
+        try {
+          await disk.rename(path, this.#path(name))
+          names.push(name)
+        } catch (error) {
+          await this.#takeAway([path, this.#path(name)], error)
+        }
       }
     }
     await disk.syncDirectory(directory)
@@ -141,13 +174,17 @@ export class SegmentPool {
       await this.#fill(unfinished)
       await disk.rename(unfinished, this.#path(name))
     } catch (error) {
-      // A call that met a full disk may have had its effect; what else fails ends the life.
-      if (isWaybillError(error, 'DISK_FULL'))
-        for (const path of [unfinished, this.#path(name)]) await unlinkIfThere(disk, path)
+      await this.#takeAway([unfinished, this.#path(name)], error)
       throw error
     }
     await disk.syncDirectory(directory)
     this.#add(name)
+  }
+
+  /** A call that met a full disk may have had its effect; what else fails ends the life. @throws what is no full disk */
+  async #takeAway(paths: readonly string[], error: unknown): Promise<void> {
+    if (!isWaybillError(error, 'DISK_FULL')) throw error
+    for (const path of paths) await unlinkIfThere(this.#options.disk, path)
   }
 
   async #fill(path: string): Promise<void> {

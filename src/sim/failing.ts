@@ -78,8 +78,14 @@ async function failAt(
   const failed = call?.operation
   if (failed !== undefined && endsLife(failed, errno) && life.ended === undefined)
     model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)
-  if (failed?.kind === 'create' && call?.phase !== 'opening' && isFull(errno) && life.ended !== undefined)
-    model.violate('O8', `creation of ${failed.path} met a full disk, and the life ended`)
+  if (
+    failed !== undefined &&
+    isNaming(failed) &&
+    call?.phase !== 'opening' &&
+    isFull(errno) &&
+    life.ended !== undefined
+  )
+    model.violate('O8', `${failed.kind} of ${failed.path} met a full disk, and the life ended`)
   if (life.ended === undefined) life.queue!.crash()
   const mayBeLeft = mayComeBack(life.disk.image)
   const points: CrashPoint[] = []
@@ -163,6 +169,9 @@ const any: readonly OperationKind[] = [
   'size',
   'lock',
 ]
+
+/** What takes room in a directory, which can wait for it. */
+const isNaming = ({ kind }: Operation): boolean => kind === 'create' || kind === 'rename'
 
 const isFull = (errno: Fault['errno']): boolean => errno === 'ENOSPC' || errno === 'EDQUOT'
 

@@ -73,6 +73,8 @@ test.each<[string, object, RequestDsn]>([
     { notify: 'never' },
     { ret: undefined, envid: undefined, recipients: [{ notify: 'never', orcpt: undefined }] },
   ],
+  ['the whole message', { return: 'Body' }, { ret: 'full', envid: undefined, recipients: [{}] }],
+  ['the header', { ret: 'hdrs' }, { ret: 'headers', envid: undefined, recipients: [{}] }],
   ['a number and an empty list', { id: 5, notify: [] }, { ret: undefined, envid: '5', recipients: [{}] }],
 ])('the dsn of a message goes to the queue: %s', async (_, dsn, expected) => {
   const asked: (RequestDsn | undefined)[] = []

@@ -423,7 +423,25 @@ test('who logs is told of a request, and of how it ended', async () => {
   await expect(client.verb({ do: 'delete', selector: { id: 'X' } })).rejects.toMatchObject({
     code: 'DISK_FULL',
   })
-  expect(told).toEqual(['hold', ['hold', 1, false], 'delete', ['delete', 'DISK_FULL']])
+  expect(told).toEqual(['hold', ['hold', 1, false], ['delete', 'DISK_FULL']])
+})
+
+test('who logs is told of a verb that is refused when it has come to messages, as of one that goes on', async () => {
+  const told: unknown[] = []
+  await serve({
+    onRequest: (request) => told.push(request.do),
+    onRefusal: (request, error) => told.push([request.do, error.code]),
+  })
+  queue.answer = ({ options }) => {
+    options.onProgress?.(counted(1))
+    options.onProgress?.(counted(2))
+    return Promise.reject(new WaybillError('DISK_FULL', 'no room'))
+  }
+  const client = await connect()
+  const outcome = client.verb({ do: 'delete', selector: { all: true } })
+  await expect(outcome).rejects.toMatchObject({ code: 'DISK_FULL' })
+  await all(client.destinations())
+  expect(told).toEqual(['delete', ['delete', 'DISK_FULL'], 'destinations'])
 })
 
 test('when the relay goes away in the middle of a verb, the client is told', async () => {

@@ -80,6 +80,27 @@ test('a full disk refuses new mail with DISK_FULL, keeps what it accepted, and t
   })
 })
 
+test('a disk that has no room for the name of the next segment refuses new mail, and the life goes on with it', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => deferred
+    const queue = await stage.open({ retry: fixedRetry([60_000]) })
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    stage.disk!.arm([
+      { kinds: ['rename'], under: 'journal/', at: 1, errno: 'ENOSPC', effect: 'none', count: 6 },
+    ])
+    const { ids, code } = await submitUntilRefused(queue)
+    expect(code).toBe('DISK_FULL')
+    expect(queue.stats().journal).toMatchObject({ diskFull: true, spareCount: 0 })
+    await stage.until(
+      'there is room again',
+      async () => (await codeOf(queue.submit(submission()))) === 'accepted',
+    )
+    expect(stage.crashes).toEqual([])
+    await stage.open({ retry: fixedRetry([60_000]) })
+    expect(await stage.ids()).toEqual(expect.arrayContaining(ids))
+  })
+})
+
 /** Segments of 256 KiB: much fits one, as with the usual 64 MiB. */
 const roomy = { queue: { segmentBytes: 64 * 4096, retry: fixedRetry([100]) } }
 

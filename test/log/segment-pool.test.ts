@@ -145,6 +145,62 @@ test.each([
   },
 )
 
+test.each([
+  ['none', 1, '0 true'],
+  ['none', 3, '0 true'],
+  ['all', 1, undefined],
+] as const)(
+  'a spare that a full disk refuses the name of a segment, with the effect %s, %d times, gets it when there is room',
+  async (effect, count, told) => {
+    const { disk, world } = newDisk()
+    await world.settle(begin(disk))
+    const changes: string[] = []
+    const pool = journalPool(disk, () => changes.push(`${pool.readyCount} ${pool.diskFull}`))
+    await world.settle(pool.refill())
+    await world.settle(pool.prepare(0, [1, 1]).then((file) => file.close()))
+    await world.settle(pool.refill())
+    disk.arm([{ kinds: ['rename'], under: 'journal/spare-2', at: 1, errno: 'ENOSPC', effect, count }])
+    changes.length = 0
+    const preparing = pool.prepare(1, [2, 2])
+    for (let tries = 1; tries <= count; tries++) {
+      await world.run()
+      expect(changes.pop()).toBe(told)
+      await world.settle(pool.refill())
+    }
+    const file = await world.settle(preparing)
+    await world.settle(file.close())
+    expect([pool.readyCount, pool.diskFull]).toEqual([reserveSpares, false])
+    for (const { image } of disk.crashStates())
+      expect(decodeSegmentHeader(image.bytes(`journal/${segmentName(1)}`), {})).toMatchObject({
+        epoch: [2, 2],
+      })
+  },
+)
+
+test('the first segment of a life is not waited for: a start on a full disk says so', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  const pool = journalPool(disk)
+  await world.settle(pool.refill())
+  disk.arm([{ kinds: ['rename'], at: 1, errno: 'ENOSPC', effect: 'none' }])
+  await expect(world.settle(pool.prepare(0, [1, 1]))).rejects.toMatchObject({ code: 'DISK_FULL' })
+})
+
+test.each(['none', 'all'] as const)(
+  'garbage that a full disk refuses the name of a spare, with the effect %s, is removed',
+  async (effect) => {
+    const { disk, world } = newDisk()
+    await world.settle(begin(disk))
+    const pool = journalPool(disk)
+    await world.settle(pool.refill())
+    await world.settle(pool.prepare(0, [1, 1]).then((file) => file.close()))
+    disk.arm([{ kinds: ['rename'], at: 1, errno: 'ENOSPC', effect }])
+    await world.settle(pool.recycle([0]))
+    expect(pool.readyCount).toBe(reserveSpares - 1)
+    expect(disk.image.files()).toHaveLength(reserveSpares - 1)
+  },
+)
+
 test('garbage beyond the spares that are kept is removed', async () => {
   const { disk, world } = newDisk()
   await world.settle(begin(disk))

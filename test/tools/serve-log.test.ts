@@ -1,14 +1,16 @@
 /** What an operator finds in the relay's log of a message, from a process of its own. */
+import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { RelayProcess } from '../end-to-end/relay-process.js'
 import { rawClient, untilData, type RawClient } from '../relay/raw-client.js'
+import { runWaybill } from './command-process.js'
 
 async function served(
   args: (directory: string) => string[],
-): Promise<{ relay: RelayProcess; client: RawClient }> {
+): Promise<{ relay: RelayProcess; client: RawClient; directory: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'waybill-log-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   const relay = new RelayProcess(['--queue', join(directory, 'queue'), ...args(directory)])
@@ -16,19 +18,21 @@ async function served(
   onTestFinished(() => relay.kill())
   const client = await rawClient(relay.endpoint.port)
   onTestFinished(() => client.destroy())
-  return { relay, client }
+  return { relay, client, directory }
 }
 
 interface Line {
   readonly msg?: string
 }
 
-const linesOf = ({ log }: RelayProcess, word: string): Line[] =>
+const allLines = ({ log }: RelayProcess): Line[] =>
   log
     .split('\n')
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line) as Line)
-    .filter(({ msg }) => msg === word)
+
+const linesOf = (relay: RelayProcess, word: string): Line[] =>
+  allLines(relay).filter(({ msg }) => msg === word)
 
 const from = { address: '127.0.0.1', helo: 'client.example' }
 
@@ -67,3 +71,36 @@ test.each(['yes', 'no'])(
       .toMatchObject([{ client: from, sender: 'a@example.org', recipient: 'b@example.net', reply }])
   },
 )
+
+test('what is refused to an operator has one line, and what is done one when it begins and one when it has ended', async () => {
+  const { relay, directory } = await served((path) => ['--maildir', join(path, 'maildir')])
+  await expect.poll(() => linesOf(relay, 'listening').length).toBe(1)
+  const before = allLines(relay).length
+  const queue = ['--queue', join(directory, 'queue')]
+  expect(
+    await runWaybill(['reroute', ...queue, '--all', '--to', 'x', '--transport', 'none'], { directory }),
+  ).toMatchObject({ exitCode: 1 })
+  expect(await runWaybill(['hold', ...queue, '--all'], { directory })).toMatchObject({ exitCode: 0 })
+  await expect.poll(() => linesOf(relay, 'carried out').length).toBe(1)
+  expect(allLines(relay).slice(before)).toMatchObject([
+    { level: 40, msg: 'not carried out', control: { do: 'reroute' }, err: { code: 'OPTION_INVALID' } },
+    { msg: 'asked over the control socket', control: { do: 'hold' } },
+    { msg: 'carried out', control: { do: 'hold' } },
+  ])
+})
+
+test('a reload that is refused to an operator has one line, too', async () => {
+  const routes = (path: string): string => join(path, 'routes')
+  const { relay, directory } = await served((path) => {
+    writeFileSync(routes(path), '')
+    return ['--relay', '127.0.0.1:9', '--routes', routes(path)]
+  })
+  await expect.poll(() => linesOf(relay, 'listening').length).toBe(1)
+  const before = allLines(relay).length
+  writeFileSync(routes(directory), 'x')
+  expect(await runWaybill(['reload', '--queue', join(directory, 'queue')], { directory })).toMatchObject({
+    exitCode: 1,
+  })
+  await expect.poll(() => linesOf(relay, 'not reloaded, all is as it was').length).toBe(1)
+  expect(allLines(relay).slice(before)).toMatchObject([{ level: 50 }])
+})

@@ -2,7 +2,11 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { answerForMetrics } from '../../tools/commands/serve-metrics.js'
+import { atAddresses } from '../../tools/commands/serve-places.js'
 import { RelayProcess } from '../end-to-end/relay-process.js'
 import { certPath, expiredCertPath, keyPath } from '../relay/certificate.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
@@ -67,6 +71,39 @@ test('a relay with a certificate tells when it expires, and what a reload has ta
 test('without --metrics no port is opened for it', async () => {
   const relay = await served(await temporary())
   expect(relay.output).toBe(`listening on 127.0.0.1:${relay.endpoint.port}\n`)
+})
+
+test('a name is answered for at all of its addresses, or at none', async () => {
+  const endpoints = await atAddresses('metrics', { host: 'relay.test', port: 0 }, async () => [
+    '127.0.0.1',
+    '127.0.0.2',
+    '127.0.0.1',
+  ])
+  const queue = { isCrashed: false }
+  const registry = new Registry()
+  const log = pino({ level: 'silent' })
+  const said: string[] = []
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => said.push(String(text)) > 0)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const listeners = await answerForMetrics(queue, registry, endpoints, log)
+  onTestFinished(() => listeners.forEach((listener) => listener.close()))
+  expect(listeners.map(({ host }) => host)).toEqual(['127.0.0.1', '127.0.0.2'])
+  expect(said).toEqual(listeners.map(({ host, port }) => `metrics on http://${host}:${port}/metrics\n`))
+  for (const { host, port } of listeners)
+    expect((await fetch(`http://${host}:${port}/metrics`)).status).toBe(200)
+
+  const { port } = listeners[0]!
+  const both = ['127.0.0.2', '127.0.0.1'].map((host) => ({ host, port }))
+  await expect(answerForMetrics(queue, registry, both, log)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await expect(fetch(`http://127.0.0.2:${port}/metrics`)).rejects.toThrow('fetch failed')
+  expect(said).toHaveLength(2)
+})
+
+test('--metrics takes a name, and says what it answers at', async () => {
+  const relay = await served(await temporary(), '--metrics', 'localhost:0')
+  const addresses = Array.from(relay.output.matchAll(/^metrics on (\S+)$/gm), ([, address]) => address!)
+  expect(addresses.length).toBeGreaterThan(0)
+  for (const address of addresses) expect((await fetch(address)).status).toBe(200)
 })
 
 test('a port for numbers that is taken is refused, and so is one for mail with numbers open', async () => {

@@ -160,5 +160,6 @@ test.skipIf(!isRoot)(
     await untilData(client)
     expect(await client.say('x\r\n.')).toMatch(/^452 4\.3\.1 /)
     await expect.poll(() => relay.log).toContain('insufficient system storage')
+    expect(relay.log.split('short of room')).toHaveLength(2)
   },
 )

@@ -108,3 +108,12 @@ export async function print(
   }
   return 0
 }
+
+/** For a tool that writes as it goes: it ends as soon as nobody reads on, with the exit code that is set by then. What is to be undone at its end
+ * listens to `exit`. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error) => {
+    if (!isClosed(error)) throw error
+    process.exit()
+  })
+}

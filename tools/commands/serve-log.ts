@@ -1,8 +1,8 @@
-/** What the relay's log says of mail: who brought it, what became of it, whom it was refused to.
+/** What the relay's log says of mail, who brought it, what became of it, whom it was refused to; and of what operators asked.
  * Invariant: a message that was settled has a line `accepted` with its client, and one `finished` when nothing of it is left; reports are
- * named by `reported` instead. */
+ * named by `reported` instead. What is refused to an operator has one line. */
 import type { Logger } from 'pino'
-import type { Queue } from '../../src/index.js'
+import type { ControlOptions, Queue } from '../../src/index.js'
 import type { SubmitPort } from '../../src/relay/smtp-handlers.js'
 
 /** A level that is not logged costs nothing: its listeners are not there. */
@@ -35,3 +35,16 @@ export function withLoggedClients(queue: Queue, log: Logger): SubmitPort {
     },
   }
 }
+
+/** Of the control socket. A reload tells by itself what it came to. */
+export const controlWitness = (
+  log: Logger,
+): Required<Pick<ControlOptions, 'onRequest' | 'onOutcome' | 'onRefusal'>> => ({
+  onRequest: (request) => {
+    if (request.do !== 'reload') log.info({ control: request }, 'asked over the control socket')
+  },
+  onOutcome: (request, outcome) => log.info({ control: request, outcome }, 'carried out'),
+  onRefusal: (request, error) => {
+    if (request.do !== 'reload') log.warn({ control: request, err: error }, 'not carried out')
+  },
+})

@@ -1,10 +1,10 @@
-/** `waybill serve --metrics`: the queue's numbers and the process's own, in one registry, behind one port. */
+/** `waybill serve --metrics`: the queue's numbers and the process's own, in one registry, at every address of one place. */
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { seconds } from '../../src/adapters/metrics.js'
 import type { Queue } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
-import { listenMetrics } from '../../src/relay/metrics-listener.js'
+import { listenMetrics, type MetricsSource } from '../../src/relay/metrics-listener.js'
 import type { Certificate } from '../../src/relay/session-server.js'
 import { expiryMsOf } from './serve-secrets.js'
 import { formatEndpoint, type Endpoint } from './values.js'
@@ -35,23 +35,31 @@ export async function loadMetrics(): Promise<
   }
 }
 
-/** Says where it answers. @throws the system's error when the port cannot be had */
+/** Says where it answers: at all of the endpoints, or at none.
+ * @throws the system's error when a port cannot be had */
 export async function answerForMetrics(
-  queue: Queue,
+  queue: Pick<Queue, 'isCrashed'>,
   registry: Registry,
-  endpoint: Endpoint,
+  endpoints: readonly Endpoint[],
   log: Logger,
-): Promise<Listener> {
-  const listener = await listenMetrics(
-    {
-      contentType: registry.contentType,
-      metrics: () => registry.metrics(),
-      isAlive: () => !queue.isCrashed,
-    },
-    { ...endpoint, onError: (error) => log.warn({ err: error }, 'the metrics cannot be read') },
-  )
-  const text = formatEndpoint(listener)
-  log.info({ metrics: text }, 'metrics')
-  process.stdout.write(`metrics on http://${text}/metrics\n`)
-  return listener
+): Promise<Listener[]> {
+  const source: MetricsSource = {
+    contentType: registry.contentType,
+    metrics: () => registry.metrics(),
+    isAlive: () => !queue.isCrashed,
+  }
+  const onError = (error: unknown): void => log.warn({ err: error }, 'the metrics cannot be read')
+  const listeners: Listener[] = []
+  try {
+    for (const endpoint of endpoints) listeners.push(await listenMetrics(source, { ...endpoint, onError }))
+  } catch (error) {
+    for (const listener of listeners) listener.close()
+    throw error
+  }
+  for (const listener of listeners) {
+    const text = formatEndpoint(listener)
+    log.info({ metrics: text }, 'metrics')
+    process.stdout.write(`metrics on http://${text}/metrics\n`)
+  }
+  return listeners
 }

@@ -28,24 +28,30 @@ export async function checkDirectory(option: string, path: string): Promise<void
     throw new UsageError(`--${option}: ${path} is no directory`)
 }
 
+type AddressesOf = (name: string) => Promise<readonly string[]>
+
 /** @param addressesOf asks the system
  * @returns them with addresses for names, in their order @throws Error with the option, the place, and the system's code */
 export async function withAddresses(
   places: readonly Place[],
-  addressesOf: (name: string) => Promise<readonly string[]> = addressesHere,
+  addressesOf: AddressesOf = addressesHere,
 ): Promise<Place[]> {
   const all: Place[] = []
-  for (const place of places) {
-    if (isIP(place.host) !== 0) {
-      all.push(place)
-      continue
-    }
-    const addresses = await addressesOf(place.host).catch((error: unknown) => {
-      throw refusalOf(optionOf(place), place, error)
-    })
-    for (const host of new Set(addresses)) all.push({ ...place, host })
-  }
+  for (const place of places) all.push(...(await atAddresses(optionOf(place), place, addressesOf)))
   return all
+}
+
+/** A place at each address of its host, as `withAddresses`. */
+export async function atAddresses<T extends Endpoint>(
+  option: string,
+  place: T,
+  addressesOf: AddressesOf = addressesHere,
+): Promise<T[]> {
+  if (isIP(place.host) !== 0) return [place]
+  const addresses = await addressesOf(place.host).catch((error: unknown) => {
+    throw refusalOf(option, place, error)
+  })
+  return Array.from(new Set(addresses), (host) => ({ ...place, host }))
 }
 
 /** Those of a kind that this machine has: in containers `localhost` is often ::1, too, and there is no IPv6. */

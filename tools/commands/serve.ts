@@ -25,9 +25,9 @@ import {
   routeOf,
   transportOf,
 } from './serve-delivery.js'
-import { logEvents, withLoggedClients } from './serve-log.js'
+import { controlWitness, logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
-import { checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './serve-places.js'
+import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './serve-places.js'
 import { reloads } from './serve-reload.js'
 import { hasThreadOf, placesOf, serverOf } from './serve-server.js'
 import { reloaded, tablesOf, tellTables, transportNamesOf, type Tables } from './serve-tables.js'
@@ -119,13 +119,13 @@ export const serve: Command = {
     received: { value: 'yes|no', help: 'write a Received field above each message (yes)' },
     metrics: {
       value: 'HOST:PORT',
-      help: 'answer GET /metrics (for Prometheus) and /healthz there, without a password;\n127.0.0.1 when there is only a port; port 0 takes any free one (nowhere)',
+      help: 'answer GET /metrics (for Prometheus) and /healthz there, without a password;\n127.0.0.1 when there is only a port; a name is all of its addresses; port 0 takes any free one (nowhere)',
     },
     'log-level': { value: 'LEVEL', words: levels, help: `${levels.join(', ')} (info)` },
   },
   notes:
     'It prints `listening on HOST:PORT` for each port when it answers, and logs to standard error as JSON.\n' +
-    'With --metrics it prints `metrics on http://HOST:PORT/metrics` before that.\n' +
+    'With --metrics it prints `metrics on http://HOST:PORT/metrics` for each of its addresses before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
     'Without --relay and --direct nothing leaves this machine. With them, only trusted networks and who has logged in\n' +
     'may send: another client gets `554 5.7.1` for each recipient, whatever --listen says.\n' +
@@ -141,7 +141,7 @@ interface Settings {
   readonly hostname: string
   readonly relay: Endpoint | undefined
   readonly direct: boolean
-  readonly metrics: Endpoint | undefined
+  readonly metrics: readonly Endpoint[]
 }
 
 /** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
@@ -158,7 +158,10 @@ async function run(args: Arguments): Promise<number | undefined> {
         ? undefined
         : parseEndpoint('relay', relayText, '127.0.0.1', args.one('relay-tls') === 'implicit' ? 465 : 25),
     direct: args.isSet('direct'),
-    metrics: metricsText === undefined ? undefined : parseEndpoint('metrics', metricsText, '127.0.0.1'),
+    metrics:
+      metricsText === undefined
+        ? []
+        : await atAddresses('metrics', parseEndpoint('metrics', metricsText, '127.0.0.1')),
   }
   if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
   if (!isReportingMta(settings.hostname))
@@ -185,10 +188,10 @@ async function run(args: Arguments): Promise<number | undefined> {
   const hasThread = hasThreadOf(args)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
-  const watch = settings.metrics === undefined ? undefined : await loadMetrics()
+  const watch = settings.metrics.length === 0 ? undefined : await loadMetrics()
   await tryPorts([
     ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
-    ...(settings.metrics === undefined ? [] : [{ option: 'metrics', endpoint: settings.metrics }]),
+    ...settings.metrics.map((endpoint) => ({ option: 'metrics', endpoint })),
   ])
 
   await madeDirectory(settings.queue)
@@ -231,9 +234,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   }
   // Without it mail goes its way all the same: a file system that has no sockets is no reason to stop.
   await serveControl(queue, settings.queue, {
-    onRequest: (request) => log.info({ control: request }, 'asked over the control socket'),
-    onOutcome: (request, outcome) => log.info({ control: request, outcome }, 'carried out'),
-    onRefusal: (request, error) => log.warn({ control: request, err: error }, 'not carried out'),
+    ...controlWitness(log),
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
     reload: () => reloads.ask(),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
@@ -242,20 +243,17 @@ async function run(args: Arguments): Promise<number | undefined> {
     // What a full disk refuses is the operator's trouble, not the client's.
     onRefusal: (refusal) => log[refusal.reply.startsWith('4.3.1 ') ? 'warn' : 'info'](refusal, 'refused'),
   }
-  const room = await queue.room()
-  if (room.isShort) log.warn({ room }, 'the disk is short of room: no new mail is taken until there is more')
   const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
-  let metrics: Listener | undefined
+  let metrics: readonly Listener[] = []
   const answer = async (): Promise<SmtpListener> => {
-    if (settings.metrics !== undefined)
-      metrics = await answerForMetrics(queue, registry!, settings.metrics, log)
+    if (registry !== undefined) metrics = await answerForMetrics(queue, registry, settings.metrics, log)
     const options = { ...server, ...tables.clients }
     return await (hasThread
       ? listenSmtpOnThread(entry, options, callbacks)
       : listenSmtp(entry, { ...options, ...callbacks }))
   }
   const listener = await answer().catch((error: unknown) => {
-    metrics?.close()
+    for (const listening of metrics) listening.close()
     queue.crash()
     throw error
   })
