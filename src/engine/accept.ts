@@ -77,6 +77,12 @@ export class Accept {
     this.roomChanged()
   }
 
+  /** The journal has a segment more or less. */
+  segmentsChanged(): void {
+    this.#space.renew()
+    this.roomChanged()
+  }
+
   /** Room may have come: who waits looks again. */
   roomChanged(): void {
     for (const look of this.#waiting.splice(0)) look()

@@ -153,7 +153,7 @@ export class Engine {
   /** There may be room where there was none. */
   roomChanged(): void {
     this.dispatch.wake()
-    this.accept.roomChanged()
+    this.accept.segmentsChanged()
     this.settle.roomChanged()
     this.reclaim.roomChanged()
     this.intake.wake()

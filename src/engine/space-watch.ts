@@ -31,6 +31,8 @@ export class SpaceWatch {
   readonly #onChange: () => void
   #answeredAtMs = -Infinity
   #isAsked = false
+  /** What is being asked may be answered with what was before. */
+  #isOutdated = false
   #isOverdue = false
   #isShort = false
 
@@ -59,6 +61,15 @@ export class SpaceWatch {
     this.#parts.life.run(this.#ask())
   }
 
+  /** Segments have taken room, or given it back, without any mail:
+   *    // 1. there is room at the start  2. the reserve of spares is made of it  3. nobody is warned, and the first message is refused */
+  renew(): void {
+    if (this.#parts.life.isOver) return
+    this.#isOutdated = this.#isAsked
+    this.#answeredAtMs = -Infinity
+    this.look()
+  }
+
   async #ask(): Promise<void> {
     const { options, life, events } = this.#parts
     const { disk, clock, freeBytesMin } = options
@@ -71,9 +82,10 @@ export class SpaceWatch {
     this.#isShort = isShort
     // From when it comes:
     //    // 1. an answer takes a second  2. who waited for it is told, and finds it old  3. he asks again, and so on for ever
-    this.#answeredAtMs = clock.monotonicMs()
+    this.#answeredAtMs = this.#isOutdated ? -Infinity : clock.monotonicMs()
     this.#isAsked = false
     this.#isOverdue = false
+    if (this.#isOutdated) this.renew()
     this.#onChange()
   }
 

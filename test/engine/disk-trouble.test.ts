@@ -176,6 +176,25 @@ test('below the floor of free space new mail is refused, although segments have 
   })
 })
 
+test('segments that leave too little room are warned of when they are made, not when the next mail comes', async () => {
+  await simulated(
+    async (stage) => {
+      const queue = await stage.open({ freeBytesMin: 60_000 })
+      await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+      await pause(stage, 1500)
+      const startedAt = stage.clock.monotonicMs()
+      const room = async (): Promise<number> => (await queue.room()).freeBytes
+      expect(await room()).toBeGreaterThan(60_000)
+      while ((await room()) > 60_000) expect(await codeOf(queue.submit(submission()))).toBe('accepted')
+      await stage.until('the segment is made', () => stage.warnings.length > 0, 100)
+      expect(stage.warnings).toEqual(['DISK_FULL'])
+      // Mail alone has it looked at once a second.
+      expect(stage.clock.monotonicMs() - startedAt).toBeLessThan(1000)
+    },
+    { disk: { size: { capacityBytes: 382_000, capacityFiles: 1e9 } }, queue: { deliver: false } },
+  )
+})
+
 test('the first mail that comes when there is room again is taken: cron does not try twice', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open({ freeBytesMin: 300_000 })
