@@ -1,9 +1,9 @@
 /** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line is `PATTERN NAME:NEXTHOP`. Pure.
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
-import { domainOf, isMailAddress } from '../../src/base/mail-address.js'
 import { WaybillError, type Route } from '../../src/index.js'
 import type { Place } from '../../src/errors.js'
-import { asciiName, isHostName, readDestination } from '../../src/relay/mail-destination.js'
+import { addressKeys, patternKey } from '../../src/relay/address-pattern.js'
+import { readDestination } from '../../src/relay/mail-destination.js'
 import { tableLines } from '../../src/relay/table-lines.js'
 
 export interface RouteTable {
@@ -39,7 +39,7 @@ export function routesIn(text: string, path: string, findsMailHosts: boolean): R
       /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ?? []
     if (pattern === '')
       throw bad('a route is a line PATTERN NAME:NEXTHOP, of which NAME and NEXTHOP may be left out')
-    const key = keyOf(pattern)
+    const key = pattern === '*' ? pattern : patternKey(pattern)
     if (key === undefined) throw bad(`${pattern} is no domain, no address and not *`)
     if (lines.has(key)) throw bad(`${pattern} has a line above`)
     if (transport !== '' && (!/^[a-z][a-z\d]*$/.test(transport) || prefixes.has(transport)))
@@ -54,18 +54,6 @@ export function routesIn(text: string, path: string, findsMailHosts: boolean): R
   return { transports, lineCount: lines.size, find: (recipient) => found(lines, recipient) }
 }
 
-function keyOf(pattern: string): string | undefined {
-  if (pattern === '*') return pattern
-  const at = pattern.lastIndexOf('@')
-  const dot = pattern.startsWith('.') ? '.' : ''
-  const domain = asciiName(pattern.slice(at < 0 ? dot.length : at + 1))
-  if (!isHostName(domain) && !isLiteral(domain)) return undefined
-  if (at < 0) return dot + domain
-  return isMailAddress(pattern) ? `${pattern.slice(0, at).toLowerCase()}@${domain}` : undefined
-}
-
-const isLiteral = (domain: string): boolean => /^\[(?:ipv6:[\da-f:.]+|[\d.]+)\]$/.test(domain)
-
 /**   // 1. a line is `example.net mailhub:25`, as hosts are written elsewhere  2. to a transport `mailhub` the server is `25`, and no name
  *    // ends in a number  3. the system takes it for the address 0.0.0.25, and mail waits for five days */
 function nexthopRefusal(nexthop: string, findsMailHosts: boolean): string | undefined {
@@ -78,13 +66,9 @@ function nexthopRefusal(nexthop: string, findsMailHosts: boolean): string | unde
 }
 
 function found(lines: ReadonlyMap<string, Route>, recipient: string): Route | undefined {
-  const domain = asciiName(domainOf(recipient))
-  const local = recipient.slice(0, recipient.lastIndexOf('@')).toLowerCase()
-  const exact = lines.get(`${local}@${domain}`) ?? lines.get(domain)
-  if (exact !== undefined) return exact
-  for (let dot = domain.indexOf('.'); dot >= 0; dot = domain.indexOf('.', dot + 1)) {
-    const below = lines.get(domain.slice(dot))
-    if (below !== undefined) return below
+  for (const key of addressKeys(recipient)) {
+    const line = lines.get(key)
+    if (line !== undefined) return line
   }
   return lines.get('*')
 }
