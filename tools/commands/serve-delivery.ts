@@ -13,6 +13,7 @@ import { nexthopParts } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
 import { mxTlsWays } from '../../src/relay/mx-out-options.js'
+import { mayBeOfStrangers, type RelayDomains } from '../../src/relay/relay-domains.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { countMax, tlsWays, type SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { flagOf, UsageError, type Arguments } from './command.js'
@@ -33,6 +34,8 @@ interface Surroundings {
   readonly hostname: string
   /** Attempts at once, of all transports together, as the scheduler has it. */
   readonly processLimit: number
+  /** Asked at every attempt; what strangers may have sent is not signed. */
+  readonly relayDomains?: () => RelayDomains | undefined
 }
 
 /** Of the ways one is chosen, and what belongs to a way goes with it. @throws UsageError */
@@ -51,13 +54,17 @@ export const isMadeOfFiles = (args: Arguments): boolean => args.isSet('dkim') ||
 
 export async function transportOf(
   args: Arguments,
-  { relay, direct, places, hostname, processLimit }: Surroundings,
+  { relay, direct, places, hostname, processLimit, relayDomains }: Surroundings,
   auth: SmtpTransportOptions['auth'],
   keys?: SmtpTransportOptions['dkim'],
 ): Promise<Transport> {
   // As many may wait to be used again as are busy.
   const connectionsMax = Math.min(2 * processLimit, countMax)
-  const dkim = keys === undefined ? undefined : { dkim: keys }
+  const dkimSigns = (recipients: readonly string[]): boolean => {
+    const domains = relayDomains?.()
+    return domains === undefined || !mayBeOfStrangers(domains, recipients, hostname)
+  }
+  const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
     return mxTransport({ hostname, tls, connectionsMax, ...dkim, listeners: places })

@@ -76,6 +76,10 @@ export const serve: Command = {
       many: true,
       help: 'clients that may relay: address or network, may be repeated\n(this machine; sendmail needs it among those that are named)',
     },
+    'relay-domains': {
+      value: 'FILE',
+      help: 'mail for these is taken from everyone: lines `example.com`, `.example.com` (what is below it) and\n`user@example.com`; a domain with lines for users alone has no others, for nobody',
+    },
     'tls-cert': {
       value: 'FILE',
       help: 'offer TLS with this certificate, PEM, with those between it and a root',
@@ -127,10 +131,11 @@ export const serve: Command = {
     'It prints `listening on HOST:PORT` for each port when it answers, and logs to standard error as JSON.\n' +
     'With --metrics it prints `metrics on http://HOST:PORT/metrics` before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
-    'Without --relay and --direct nothing leaves this machine. With them, only trusted networks and who has logged in\n' +
-    'may send: another client gets `554 5.7.1` for each recipient, whatever --listen says.\n' +
-    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --routes, --dkim and --relay-auth\n' +
-    'again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no transport of --routes\n' +
+    'Without --relay and --direct nothing leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
+    'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
+    '--relay-domains names.\n' +
+    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --routes, --dkim\n' +
+    'and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no transport of --routes\n' +
     'that was not there.',
   run,
 }
@@ -172,6 +177,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const surroundings = {
     ...settings,
     processLimit: processLimitOf(scheduler, transportNames),
+    relayDomains: () => tables.clients.relayDomains,
   }
   const transportBy = ({ credentials, dkim }: Tables): Promise<Transport> =>
     transportOf(args, surroundings, credentials, dkim.keys)
