@@ -134,3 +134,33 @@ test.each([
   expect(ended).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringMatching(says) as string })
   expect(await readdir(directory)).not.toContain('queue')
 })
+
+test('mail of some domains stays in Maildirs while the rest goes out, and a reload changes which', async () => {
+  const { servers, port } = await serversAt({ '127.0.0.2': undefined })
+  const routed = async (table: string): Promise<void> => {
+    await writeFile(at('routes'), table)
+    const reloaded = await runWaybill(['reload', '--queue', at('queue')], { directory })
+    expect(reloaded).toMatchObject({ exitCode: 0, stderr: '' })
+  }
+  await writeFile(at('routes'), '# nothing yet\n')
+  const ways = ['--relay', `127.0.0.2:${port}`, '--maildir', at('mail'), '--routes', at('routes')]
+  const relay = await start('ada@example.com\n', ...ways, '-o', 'maildir_destination_rate_delay=1s')
+  await routed('example.com maildir:\n')
+  expect(await send(await clientFrom(stranger, relay), ['ada@example.com', 'eve@example.com'])).toEqual([
+    taken,
+    unknown,
+  ])
+  await expect.poll(() => readdir(join(at('mail'), 'ada@example.com', 'new')).catch(() => [])).toHaveLength(1)
+  const { stdout } = await runWaybill(['destinations', '--queue', at('queue')], { directory })
+  expect(stdout).toMatch(/^maildir +example\.com /m)
+
+  const own = await clientFrom(trusted, relay)
+  expect(await send(own, ['any@example.net', 'any@example.org'])).toEqual([taken, taken])
+  await expect.poll(() => recipientsOf(servers[0]!).sort()).toEqual(['any@example.net', 'any@example.org'])
+  await routed('example.org maildir:\n')
+  expect(await send(own, ['any@example.org', 'ada@example.com'])).toEqual([taken, taken])
+  await expect.poll(() => recipientsOf(servers[0]!)).toHaveLength(3)
+  await expect
+    .poll(async () => (await readdir(at('mail'))).sort())
+    .toEqual(['ada@example.com', 'any@example.org'])
+})

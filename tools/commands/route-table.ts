@@ -16,6 +16,16 @@ export interface RouteTable {
 
 /** The transport of all mail for which no line names one. */
 export const transportUsual = 'out'
+/** Of mail that stays here, where there are Maildirs: a line `PATTERN maildir:`. */
+export const transportLocal = 'maildir'
+
+/** Where mail may go. */
+export interface RouteWays {
+  /** For a nexthop that is a domain; otherwise it has to be a server. */
+  readonly findsMailHosts: boolean
+  /** Then their transport is there, whether a line names it or not: one may come. */
+  readonly hasMaildirs: boolean
+}
 
 /** What stands before a parameter's name, and so may be none of a transport. */
 const prefixes: ReadonlySet<string> = new Set(['default', 'initial'])
@@ -28,11 +38,11 @@ const foreign: ReadonlySet<string> = new Set(
 export const noRoutes: RouteTable = { transports: new Map(), lineCount: 0, find: () => undefined }
 
 /** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`; capitals are the same.
- * @param findsMailHosts of a nexthop that is a domain; otherwise it has to be a server
  * @throws WaybillError OPTION_INVALID with path and line */
-export function routesIn(text: string, path: string, findsMailHosts: boolean): RouteTable {
+export function routesIn(text: string, path: string, ways: RouteWays): RouteTable {
   const lines = new Map<string, Route>()
   const transports = new Map<string, Place>()
+  if (ways.hasMaildirs) transports.set(transportLocal, { option: 'maildir' })
   for (const { text: line, place } of tableLines(text, 'routes', path)) {
     const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
     const [, pattern = '', transport = '', nexthop = ''] =
@@ -44,8 +54,11 @@ export function routesIn(text: string, path: string, findsMailHosts: boolean): R
     if (lines.has(key)) throw bad(`${pattern} has a line above`)
     if (transport !== '' && (!/^[a-z][a-z\d]*$/.test(transport) || prefixes.has(transport)))
       throw bad(`${transport} is no name for a transport: small letters and digits, not 'default'`)
-    if (foreign.has(transport)) throw bad(`${transport} is not here: mail goes to SMTP servers only`)
-    const refusal = nexthop === '' ? undefined : nexthopRefusal(nexthop, findsMailHosts)
+    if (foreign.has(transport))
+      throw bad(`${transport} is not here: mail goes to SMTP servers, or by ${transportLocal}: to Maildirs`)
+    if (transport === transportLocal && !ways.hasMaildirs)
+      throw bad(`${transport} is not here without --maildir, which says where the Maildirs are`)
+    const refusal = nexthop === '' ? undefined : nexthopRefusal(nexthop, transport, ways)
     if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
     lines.set(key, { transport, nexthop })
     if (transport !== '' && transport !== transportUsual && !transports.has(transport))
@@ -56,7 +69,12 @@ export function routesIn(text: string, path: string, findsMailHosts: boolean): R
 
 /**   // 1. a line is `example.net mailhub:25`, as hosts are written elsewhere  2. to a transport `mailhub` the server is `25`, and no name
  *    // ends in a number  3. the system takes it for the address 0.0.0.25, and mail waits for five days */
-function nexthopRefusal(nexthop: string, findsMailHosts: boolean): string | undefined {
+function nexthopRefusal(
+  nexthop: string,
+  transport: string,
+  { findsMailHosts }: RouteWays,
+): string | undefined {
+  if (transport === transportLocal) return 'a Maildir has none'
   const destination = readDestination(nexthop, 25)
   if (destination === undefined || ('name' in destination && /(?:^|\.)\d+$/.test(destination.name)))
     return 'that is a domain, or a host or address in brackets, each also with :PORT'

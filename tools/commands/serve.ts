@@ -15,10 +15,12 @@ import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
 import { queueHelp, queuePathOf } from './queue-path.js'
+import { transportLocal } from './route-table.js'
 import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
 import {
   checkWays,
   isMadeOfFiles,
+  localTransportOf,
   maildirUsual,
   ReplaceableTransport,
   retryOf,
@@ -70,7 +72,10 @@ export const serve: Command = {
       value: 'FILE',
       help: 'sign what goes to servers (DKIM), by the domain in From:, which is a line DOMAIN SELECTOR KEYFILE\nin FILE; `waybill dkim-key` makes a key',
     },
-    maildir: { value: 'DIR', help: 'deliver to DIR/<address>, each a Maildir (./var/maildir)' },
+    maildir: {
+      value: 'DIR',
+      help: 'deliver to DIR/<address>, each a Maildir (./var/maildir); with --relay or --direct, mail for which\na line PATTERN maildir: of --routes says so',
+    },
     trust: {
       value: 'NETWORK',
       many: true,
@@ -169,7 +174,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   if (!isReportingMta(settings.hostname))
     throw new UsageError(`--hostname wants a host name or an address literal, not '${settings.hostname}'`)
   await checkDirectory('queue', settings.queue)
-  if (settings.relay === undefined && !settings.direct)
+  if (args.isSet('maildir') || (settings.relay === undefined && !settings.direct))
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
   let tables = await tablesOf(args)
   const transportNames = transportNamesOf(tables)
@@ -199,7 +204,12 @@ async function run(args: Arguments): Promise<number | undefined> {
 
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
-    transports: Object.fromEntries(transportNames.map((name) => [name, replaceable ?? transport])),
+    transports: {
+      ...Object.fromEntries(transportNames.map((name) => [name, replaceable ?? transport])),
+      ...(tables.routes.transports.has(transportLocal)
+        ? { [transportLocal]: localTransportOf(args, settings.hostname) }
+        : undefined),
+    },
     route: routeOf(settings.relay, () => tables.routes),
     retry,
     scheduler,
