@@ -140,8 +140,8 @@ export const serve: Command = {
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
     '--relay-domains names.\n' +
     'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --routes, --dkim\n' +
-    'and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no transport of --routes\n' +
-    'that was not there.',
+    'and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no\n' +
+    'transport of --routes that was not there.',
   run,
 }
 
