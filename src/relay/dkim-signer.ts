@@ -24,21 +24,28 @@ interface Plan {
 
 const nothing: Buffer = Buffer.alloc(0)
 
+/** Asked at every attempt, of its recipients. */
+export type DkimSigns = (recipients: readonly string[]) => boolean
+
 /** @returns undefined when no keys are told @throws WaybillError OPTION_INVALID */
 export function signerOf(options: {
   readonly dkim?: readonly DkimKey[]
+  readonly dkimSigns?: DkimSigns
   readonly clock?: Clock
 }): DkimSigner | undefined {
-  const { dkim, clock = systemClock } = options
-  return dkim === undefined ? undefined : new DkimSigner(dkimKeysOf(dkim), clock)
+  const { dkim, dkimSigns = () => true, clock = systemClock } = options
+  return dkim === undefined ? undefined : new DkimSigner(dkimKeysOf(dkim), dkimSigns, clock)
 }
 
 export class DkimSigner {
   readonly #keys: DkimKeys
+  /** Whether mail for these recipients may be signed. */
+  readonly signs: DkimSigns
   readonly #clock: Clock
 
-  constructor(keys: DkimKeys, clock: Clock) {
+  constructor(keys: DkimKeys, signs: DkimSigns, clock: Clock) {
     this.#keys = keys
+    this.signs = signs
     this.#clock = clock
   }
 

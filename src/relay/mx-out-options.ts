@@ -41,6 +41,7 @@ export function checkMxOptions(options: MxTransportOptions): void {
     connectionReuse: true,
     connectionsMax: true,
     dkim: true,
+    dkimSigns: true,
     clock: true,
     listeners: true,
     resolver: true,

@@ -49,7 +49,13 @@ export class SessionServer extends SMTPServer {
     super(options)
     this.#courtesyTo = courtesyTo
     const onData = this.onData.bind(this)
-    this.onData = (source, told, done) => onData(source, told, this.#undecided(told, done))
+    this.onData = (source, told, done) => {
+      const decided = this.#undecided(told, done)
+      onData(source, told, (error, text) => {
+        if (!error) this.#sessionOf.get(told)?.forgive()
+        decided(error, text)
+      })
+    }
     const onAuth = this.onAuth.bind(this)
     this.onAuth = (auth, told, done) => onAuth(auth, told, this.#undecided(told, done))
     let lookedAt = performance.now()

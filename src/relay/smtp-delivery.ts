@@ -74,7 +74,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     // A client may say SMTPUTF8 of every message; only its letters make a server need it. RFC 6531 §3.1, Postfix's SMTPUTF8_FLAG_HEADER
     if (needsMore && !hasLetters)
       needsMore = await looked(session, hasInternationalHeader(whole ?? request.stream()))
-    if (signer !== undefined && !needsMore)
+    if (signer?.signs(request.recipients) === true && !needsMore)
       sending.signature ??= await looked(session, signer.fieldsFor(whole ?? request.stream()))
     if (signal.aborted || needsMore) {
       sessions.keep(session)

@@ -1,6 +1,6 @@
 /** SMTP in: a server that hands mail to a queue.
- * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks and for who has logged in: whoever else connects
- * gets `554 5.7.1` for each recipient. */
+ * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks and for who has logged in, and takes from everyone
+ * what is for the relay domains: whoever else connects gets `554 5.7.1` for each recipient. */
 import { hostname as machineName } from 'node:os'
 import type { SMTPServerSession } from 'smtp-server'
 import { WaybillError } from '../errors.js'
@@ -15,6 +15,7 @@ import {
   type SubmitPort,
 } from './smtp-handlers.js'
 import { ReplyError } from './reply-error.js'
+import { standingOf, type RelayDomains } from './relay-domains.js'
 import { SessionServer, type Certificate, type Place } from './session-server.js'
 import type { Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
@@ -38,13 +39,17 @@ export interface ClientTables {
   readonly tls?: Certificate
   /** Who may log in, over TLS only, and is trusted then wherever he comes; AUTH is offered only with them. */
   readonly users?: Users
+  /** Whose mail is taken from everyone, and for whom there is an address that nobody may send to: `550 5.1.1`.
+   * @see Postfix relay_domains, relay_recipient_maps, smtpd_reject_unlisted_recipient */
+  readonly relayDomains?: RelayDomains
 }
 
 export interface SmtpListener {
   /** In the order of the places that were asked for. */
   readonly ports: readonly Bound[]
-  /** All or nothing: handshakes from now on show this certificate, passwords from now on are checked with these users. Open sessions go on
-   * as they are, and who has logged in stays so. What is not named stays; what the server began without does not come.
+  /** All or nothing: handshakes from now on show this certificate, passwords from now on are checked with these users, recipients
+   * with these domains. Open sessions go on as they are, and who has logged in stays so. What is not named stays; what the server began
+   * without does not come.
    * @throws WaybillError OPTION_INVALID when it is no certificate and its key */
   readonly takeUp: (tables: ClientTables) => Promise<void>
   /** Drops the ports and every connection. */
@@ -54,7 +59,8 @@ export interface SmtpListener {
 export interface SmtpServerOptions extends SmtpHandlerOptions, ClientTables {
   /** At least one. */
   readonly places: readonly Place[]
-  /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks, and from who has logged in, for anywhere. */
+  /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks, and from who has logged in, for anywhere.
+   * With `relayDomains` both do so, and take from everyone what is for these. */
   readonly purpose: 'local' | 'relay'
   /** Addresses or networks; this machine unless told: loopback, and who connects from the address that he connects to. */
   readonly trust?: readonly string[]
@@ -84,6 +90,7 @@ const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
   const { hostname = machineName(), places, purpose, tls, users } = options
+  let { relayDomains } = options
   // Smtp-server has one of its own, whose key everybody can read.
   if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
     throw new WaybillError('OPTION_INVALID', 'TLS wants a certificate', { option: 'tls' })
@@ -96,6 +103,16 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   const onError = options.onError ?? ((): void => {})
   const handlers = smtpHandlers(queue, { ...options, hostname })
   const logins = new Logins(users ?? new Map())
+
+  const recipientRefusal = (session: SMTPServerSession, recipient: string): ReplyError | undefined => {
+    const standing =
+      relayDomains === undefined
+        ? ({ local: 'listed', relay: 'elsewhere' } as const)[purpose]
+        : standingOf(relayDomains, recipient)
+    if (standing === 'unknown') return new ReplyError({ code: 550, enhanced: '5.1.1' }, 'unknown user')
+    if (standing === 'listed' || isTrusted(session) || typeof session.user === 'string') return undefined
+    return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')
+  }
 
   /** Tells of what is refused. */
   const telling =
@@ -158,9 +175,9 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       onMailFrom: (sender, session, done) => handlers.onMailFrom(sender, session, telling(session, {}, done)),
       onRcptTo: (recipient, session, done) => {
         const told = telling(session, { recipient: recipient.address }, done)
-        if (purpose === 'relay' && !isTrusted(session) && typeof session.user !== 'string') {
-          told(new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied'))
-        } else handlers.onRcptTo(recipient, session, told)
+        const refusal = recipientRefusal(session, recipient.address)
+        if (refusal === undefined) handlers.onRcptTo(recipient, session, told)
+        else told(refusal)
       },
       onData: (source, session, done) => handlers.onData(source, session, telling(session, {}, done)),
     },
@@ -180,6 +197,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     // The one that may be refused comes first.
     if (tables.tls !== undefined) server.renewCertificate(tables.tls)
     if (tables.users !== undefined) logins.renew(tables.users)
+    if (relayDomains !== undefined) relayDomains = tables.relayDomains ?? relayDomains
   }
   const ports: Bound[] = []
   try {

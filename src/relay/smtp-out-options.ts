@@ -6,6 +6,7 @@ import { checkOptionNames } from '../base/option-names.js'
 import { hostOption, integerOption, waitMsMax } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
 import type { DkimKey } from './dkim-keys.js'
+import type { DkimSigns } from './dkim-signer.js'
 
 /** More of anything than there can be. */
 export const countMax = 1_000_000
@@ -48,6 +49,9 @@ export interface SmtpTransportOptions {
    * address in its From field, or the nearest domain above that has a key: one RSA key and one Ed25519 key a domain, both of which sign. Mail
    * without such an author leaves without a signature. Nothing is signed unless told. */
   readonly dkim?: readonly DkimKey[]
+  /** Whether an attempt for these recipients is signed; every one unless told. For who takes mail from strangers: it should leave as it came,
+   * whoever it says that it is from. */
+  readonly dkimSigns?: DkimSigns
   readonly clock?: Clock
 }
 
@@ -66,6 +70,7 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     connectionReuse: true,
     connectionsMax: true,
     dkim: true,
+    dkimSigns: true,
     clock: true,
   })
   checkConnectionOptions(options, tlsWays)

@@ -62,7 +62,7 @@ class Parser extends SMTPStream {
   }
 }
 
-/** Refusals of a stranger without a message between them, before he is turned away.
+/** Refusals of a stranger without a message between them that was taken, before he is turned away: who guesses addresses has so many a session.
  * @see Postfix smtpd_hard_error_limit */
 const refusalCountMax = 20
 
@@ -187,6 +187,11 @@ export class Session extends LoginSession {
     if (!isUndecided && this._closed) this.#sessions.delete(this)
   }
 
+  /** A message of its is in the queue. */
+  forgive(): void {
+    this.#refusalCount = 0
+  }
+
   override _onClose(): void {
     if (!this.#isUndecided) this.#sessions.delete(this)
     super._onClose()
@@ -230,8 +235,7 @@ export class Session extends LoginSession {
     // Smtp-server answers nobody who has ended his side.
     const { _socket: socket } = this
     if (socket.readyState === 'writeOnly') Object.defineProperty(socket, 'readyState', { value: 'open' })
-    if (code === 354) this.#refusalCount = 0
-    else if (code >= 400 && code !== 421 && ++this.#refusalCount > refusalCountMax && this.#isStranger)
+    if (code >= 400 && code !== 421 && ++this.#refusalCount > refusalCountMax && this.#isStranger)
       return this.#turnAway(`4.7.0 ${this.name} has refused too much, try again later`)
     if (code === 235 && this.#isStranger) {
       this.#isStranger = false

@@ -165,3 +165,16 @@ test('mail of other letters is signed by the name that the DNS has of its domain
     { domain: 'xn--bcher-kva.example', isRight: true },
   ])
 })
+
+test.each([
+  [['one@example.net'], []],
+  [['one@example.net', 'two@example.com'], ['mail']],
+])('an attempt for %j is signed, or leaves as it came, as the option says', async (recipients, selectors) => {
+  const { server, transport } = await between(undefined, {
+    dkim: [rsa],
+    dkimSigns: (those) => those.includes('two@example.com'),
+  })
+  await deliver(transport, { recipients }, mail)
+  expect(rightOnes(server.taken[0]!)).toEqual(selectors)
+  expect(below(server.taken[0]!)).toBe(mail.toString())
+})

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { routesIn } from '../../tools/commands/route-table.js'
 
+const direct = { findsMailHosts: true, hasMaildirs: false }
+
 const table = routesIn(
   [
     '# where             how',
@@ -14,7 +16,7 @@ const table = routesIn(
     '',
   ].join('\r\n'),
   'routes',
-  true,
+  direct,
 )
 
 test.each([
@@ -32,7 +34,7 @@ test.each([
 })
 
 test('who has no line goes as without the table', () => {
-  expect(routesIn('.example.net a:', 'routes', true).find('ada@example.net')).toBeUndefined()
+  expect(routesIn('.example.net a:', 'routes', direct).find('ada@example.net')).toBeUndefined()
 })
 
 test('transports are those that are named, without the usual one', () => {
@@ -48,7 +50,8 @@ test.each([
   ['example.net default:', /default is no name/],
   ['example.net Slow:', /Slow is no name/],
   ['example.net error:5.1.1', /error is not here/],
-  ['lists.example.net mailman:', /mailman is not here/],
+  ['lists.example.net mailman:', /mailman is not here: .* maildir:/],
+  ['example.net maildir:', /maildir is not here without --maildir/],
   ['example.net slow:[a]:0', /\[a\]:0 is no nexthop/],
   ['example.net slow:[a', /\[a is no nexthop/],
   // What its writer took for a pattern, or for a server.
@@ -63,13 +66,27 @@ test.each([
   ['example.net :a,b', /a,b is no nexthop/],
   ['example.net slow:#', /# is no nexthop/],
 ])('%j is refused with its line', (text, says) => {
-  expect(() => routesIn(text, '/etc/routes', true)).toThrow(says)
+  expect(() => routesIn(text, '/etc/routes', direct)).toThrow(says)
 })
 
 test('where nobody looks for mail hosts, a domain is no nexthop', () => {
-  expect(() => routesIn('example.net :mail.example.net:26', 'routes', false)).toThrow(
+  const toRelay = { findsMailHosts: false, hasMaildirs: false }
+  expect(() => routesIn('example.net :mail.example.net:26', 'routes', toRelay)).toThrow(
     /mail\.example\.net:26 .*--direct.*brackets.*line 1/,
   )
   for (const nexthop of ['[mail.example.net]:26', '192.0.2.1', ''])
-    expect(routesIn(`example.net :${nexthop}`, 'routes', false).find('a@example.net')?.nexthop).toBe(nexthop)
+    expect(routesIn(`example.net :${nexthop}`, 'routes', toRelay).find('a@example.net')?.nexthop).toBe(
+      nexthop,
+    )
+})
+
+test('where there are Maildirs a line names them, and no nexthop; their transport is there before the line', () => {
+  const ways = { findsMailHosts: true, hasMaildirs: true }
+  const withMaildirs = routesIn('example.net maildir:\nexample.org slow:', 'routes', ways)
+  expect(withMaildirs.find('ada@example.net')).toEqual({ transport: 'maildir', nexthop: '' })
+  expect([...withMaildirs.transports.keys()]).toEqual(['maildir', 'slow'])
+  expect([...routesIn('', 'routes', ways).transports.keys()]).toEqual(['maildir'])
+  expect(() => routesIn('example.net maildir:[a]', 'routes', ways)).toThrow(
+    /\[a\] is no nexthop behind 'maildir:': a Maildir has none.*line 1/,
+  )
 })

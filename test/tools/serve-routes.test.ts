@@ -71,6 +71,9 @@ test('the relay hears the password however its route is written, and nobody else
 test.each([
   [['--relay', 'a'], 'example.net', /example\.net|PATTERN NAME:NEXTHOP.*line 1|line 1/],
   [['--maildir', 'm'], 'example.net :', /--routes is for mail that goes to servers/],
+  [['--relay', 'a', '--direct'], '', /--relay or --direct, not both/],
+  [['--direct'], 'example.net maildir:', /maildir is not here without --maildir.*line 1/],
+  [['--direct', '--maildir', 'routes'], 'example.net maildir:', /--maildir: routes is no directory/],
   [[], 'example.net :', /--routes is for mail that goes to servers/],
 ])('wrong options are refused before anything is made: %j', async (args, text, says) => {
   await writeFile(table, text)

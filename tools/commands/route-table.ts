@@ -1,9 +1,9 @@
 /** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line is `PATTERN NAME:NEXTHOP`. Pure.
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
-import { domainOf, isMailAddress } from '../../src/base/mail-address.js'
 import { WaybillError, type Route } from '../../src/index.js'
 import type { Place } from '../../src/errors.js'
-import { asciiName, isHostName, readDestination } from '../../src/relay/mail-destination.js'
+import { addressKeys, patternKey } from '../../src/relay/address-pattern.js'
+import { readDestination } from '../../src/relay/mail-destination.js'
 import { tableLines } from '../../src/relay/table-lines.js'
 
 export interface RouteTable {
@@ -16,6 +16,16 @@ export interface RouteTable {
 
 /** The transport of all mail for which no line names one. */
 export const transportUsual = 'out'
+/** Of mail that stays here, where there are Maildirs: a line `PATTERN maildir:`. */
+export const transportLocal = 'maildir'
+
+/** Where mail may go. */
+export interface RouteWays {
+  /** For a nexthop that is a domain; otherwise it has to be a server. */
+  readonly findsMailHosts: boolean
+  /** Then their transport is there, whether a line names it or not: one may come. */
+  readonly hasMaildirs: boolean
+}
 
 /** What stands before a parameter's name, and so may be none of a transport. */
 const prefixes: ReadonlySet<string> = new Set(['default', 'initial'])
@@ -28,24 +38,27 @@ const foreign: ReadonlySet<string> = new Set(
 export const noRoutes: RouteTable = { transports: new Map(), lineCount: 0, find: () => undefined }
 
 /** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`; capitals are the same.
- * @param findsMailHosts of a nexthop that is a domain; otherwise it has to be a server
  * @throws WaybillError OPTION_INVALID with path and line */
-export function routesIn(text: string, path: string, findsMailHosts: boolean): RouteTable {
+export function routesIn(text: string, path: string, ways: RouteWays): RouteTable {
   const lines = new Map<string, Route>()
   const transports = new Map<string, Place>()
+  if (ways.hasMaildirs) transports.set(transportLocal, { option: 'maildir' })
   for (const { text: line, place } of tableLines(text, 'routes', path)) {
     const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
     const [, pattern = '', transport = '', nexthop = ''] =
       /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ?? []
     if (pattern === '')
       throw bad('a route is a line PATTERN NAME:NEXTHOP, of which NAME and NEXTHOP may be left out')
-    const key = keyOf(pattern)
+    const key = pattern === '*' ? pattern : patternKey(pattern)
     if (key === undefined) throw bad(`${pattern} is no domain, no address and not *`)
     if (lines.has(key)) throw bad(`${pattern} has a line above`)
     if (transport !== '' && (!/^[a-z][a-z\d]*$/.test(transport) || prefixes.has(transport)))
       throw bad(`${transport} is no name for a transport: small letters and digits, not 'default'`)
-    if (foreign.has(transport)) throw bad(`${transport} is not here: mail goes to SMTP servers only`)
-    const refusal = nexthop === '' ? undefined : nexthopRefusal(nexthop, findsMailHosts)
+    if (foreign.has(transport))
+      throw bad(`${transport} is not here: mail goes to SMTP servers, or by ${transportLocal}: to Maildirs`)
+    if (transport === transportLocal && !ways.hasMaildirs)
+      throw bad(`${transport} is not here without --maildir, which says where the Maildirs are`)
+    const refusal = nexthop === '' ? undefined : nexthopRefusal(nexthop, transport, ways)
     if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
     lines.set(key, { transport, nexthop })
     if (transport !== '' && transport !== transportUsual && !transports.has(transport))
@@ -54,21 +67,14 @@ export function routesIn(text: string, path: string, findsMailHosts: boolean): R
   return { transports, lineCount: lines.size, find: (recipient) => found(lines, recipient) }
 }
 
-function keyOf(pattern: string): string | undefined {
-  if (pattern === '*') return pattern
-  const at = pattern.lastIndexOf('@')
-  const dot = pattern.startsWith('.') ? '.' : ''
-  const domain = asciiName(pattern.slice(at < 0 ? dot.length : at + 1))
-  if (!isHostName(domain) && !isLiteral(domain)) return undefined
-  if (at < 0) return dot + domain
-  return isMailAddress(pattern) ? `${pattern.slice(0, at).toLowerCase()}@${domain}` : undefined
-}
-
-const isLiteral = (domain: string): boolean => /^\[(?:ipv6:[\da-f:.]+|[\d.]+)\]$/.test(domain)
-
 /**   // 1. a line is `example.net mailhub:25`, as hosts are written elsewhere  2. to a transport `mailhub` the server is `25`, and no name
  *    // ends in a number  3. the system takes it for the address 0.0.0.25, and mail waits for five days */
-function nexthopRefusal(nexthop: string, findsMailHosts: boolean): string | undefined {
+function nexthopRefusal(
+  nexthop: string,
+  transport: string,
+  { findsMailHosts }: RouteWays,
+): string | undefined {
+  if (transport === transportLocal) return 'a Maildir has none'
   const destination = readDestination(nexthop, 25)
   if (destination === undefined || ('name' in destination && /(?:^|\.)\d+$/.test(destination.name)))
     return 'that is a domain, or a host or address in brackets, each also with :PORT'
@@ -78,13 +84,9 @@ function nexthopRefusal(nexthop: string, findsMailHosts: boolean): string | unde
 }
 
 function found(lines: ReadonlyMap<string, Route>, recipient: string): Route | undefined {
-  const domain = asciiName(domainOf(recipient))
-  const local = recipient.slice(0, recipient.lastIndexOf('@')).toLowerCase()
-  const exact = lines.get(`${local}@${domain}`) ?? lines.get(domain)
-  if (exact !== undefined) return exact
-  for (let dot = domain.indexOf('.'); dot >= 0; dot = domain.indexOf('.', dot + 1)) {
-    const below = lines.get(domain.slice(dot))
-    if (below !== undefined) return below
+  for (const key of addressKeys(recipient)) {
+    const line = lines.get(key)
+    if (line !== undefined) return line
   }
   return lines.get('*')
 }

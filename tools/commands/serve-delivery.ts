@@ -1,4 +1,4 @@
-/** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, and when it is tried again.
+/** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, some of it or all, and when it is tried again.
  * Invariant: the relay alone hears the password. */
 import { comparableDomainOf } from '../../src/base/mail-address.js'
 import {
@@ -13,10 +13,11 @@ import { nexthopParts } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
 import { mxTlsWays } from '../../src/relay/mx-out-options.js'
+import { mayBeOfStrangers, type RelayDomains } from '../../src/relay/relay-domains.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import { countMax, tlsWays, type SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { flagOf, UsageError, type Arguments } from './command.js'
-import { noRoutes, routesIn, transportUsual, type RouteTable } from './route-table.js'
+import { noRoutes, routesIn, transportLocal, transportUsual, type RouteTable } from './route-table.js'
 import { fileTextOf } from './serve-secrets.js'
 import { formatEndpoint, parseDurationOption, parseDurations, parseWord, type Endpoint } from './values.js'
 
@@ -33,14 +34,20 @@ interface Surroundings {
   readonly hostname: string
   /** Attempts at once, of all transports together, as the scheduler has it. */
   readonly processLimit: number
+  /** Asked at every attempt; what strangers may have sent is not signed. */
+  readonly relayDomains?: () => RelayDomains | undefined
 }
 
 /** Of the ways one is chosen, and what belongs to a way goes with it. @throws UsageError */
 export function checkWays(args: Arguments): void {
-  const [way, other] = ['relay', 'direct', 'maildir'].filter((name) => args.isSet(name))
+  const [way, other] = ['relay', 'direct'].filter((name) => args.isSet(name))
   if (way !== undefined && other !== undefined)
     throw new UsageError(`${flagOf(way)} or ${flagOf(other)}, not both`)
-  if (way === undefined || way === 'maildir')
+  if (way !== undefined && args.isSet('maildir') && !args.isSet('routes'))
+    throw new UsageError(
+      `${flagOf(way)} or --maildir, or both with --routes, where lines PATTERN maildir: say which mail stays`,
+    )
+  if (way === undefined)
     for (const name of ['relay-tls', 'routes', 'dkim'])
       if (args.isSet(name))
         throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
@@ -49,21 +56,29 @@ export function checkWays(args: Arguments): void {
 /** Whether the transport is another one when files have changed. */
 export const isMadeOfFiles = (args: Arguments): boolean => args.isSet('dkim') || args.isSet('relay-auth')
 
+/** To all mailboxes. */
+export const localTransportOf = (args: Arguments, hostname: string): Transport =>
+  maildirTransport({ directory: args.one('maildir') ?? maildirUsual, hostname })
+
+/** Of all mail for which no line of the table names Maildirs. */
 export async function transportOf(
   args: Arguments,
-  { relay, direct, places, hostname, processLimit }: Surroundings,
+  { relay, direct, places, hostname, processLimit, relayDomains }: Surroundings,
   auth: SmtpTransportOptions['auth'],
   keys?: SmtpTransportOptions['dkim'],
 ): Promise<Transport> {
   // As many may wait to be used again as are busy.
   const connectionsMax = Math.min(2 * processLimit, countMax)
-  const dkim = keys === undefined ? undefined : { dkim: keys }
+  const dkimSigns = (recipients: readonly string[]): boolean => {
+    const domains = relayDomains?.()
+    return domains === undefined || !mayBeOfStrangers(domains, recipients, hostname)
+  }
+  const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
     return mxTransport({ hostname, tls, connectionsMax, ...dkim, listeners: places })
   }
-  if (relay === undefined)
-    return maildirTransport({ directory: args.one('maildir') ?? maildirUsual, hostname })
+  if (relay === undefined) return localTransportOf(args, hostname)
   const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
   const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
   // Without a host of their own they go to the nexthop.
@@ -97,12 +112,12 @@ function tlsElsewhere(args: Arguments, tls: Tls): Tls {
 /** @returns what the file of `--routes` says @throws UsageError, WaybillError OPTION_INVALID */
 export async function routesOf(args: Arguments): Promise<RouteTable> {
   const path = args.one('routes')
-  return path === undefined
-    ? noRoutes
-    : routesIn(await fileTextOf('routes', path), path, args.isSet('direct'))
+  if (path === undefined) return noRoutes
+  const ways = { findsMailHosts: args.isSet('direct'), hasMaildirs: args.isSet('maildir') }
+  return routesIn(await fileTextOf('routes', path), path, ways)
 }
 
-/** A relay is one destination. All other mail is grouped by domain. What the table names goes before both.
+/** A relay is one destination. All other mail is grouped by domain, that for Maildirs, too. What the table names goes before both.
  * @param routes asked for each recipient, so that it may be another table the next time */
 export function routeOf(
   relay: Endpoint | undefined,
@@ -110,11 +125,9 @@ export function routeOf(
 ): (recipient: string) => Route {
   const nexthopUsual = relay === undefined ? comparableDomainOf : (): string => formatEndpoint(relay)
   return (recipient) => {
-    const line = routes().find(recipient)
-    return {
-      transport: line?.transport || transportUsual,
-      nexthop: line?.nexthop || nexthopUsual(recipient),
-    }
+    const { transport, nexthop } = routes().find(recipient) ?? { transport: '', nexthop: '' }
+    if (transport === transportLocal) return { transport, nexthop: comparableDomainOf(recipient) }
+    return { transport: transport || transportUsual, nexthop: nexthop || nexthopUsual(recipient) }
   }
 }
 

@@ -1,10 +1,11 @@
-/** Files that `serve` reads before it opens anything, and again at each reload: what it shows to clients, who of them may log in, and what it
- * says to the relay.
+/** Files that `serve` reads before it opens anything, and again at each reload: what it shows to clients, who of them may log in, whose mail
+ * it takes from everyone, and what it says to the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { Certificate } from '../../src/relay/session-server.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
+import { relayDomainsIn, type RelayDomains } from '../../src/relay/relay-domains.js'
 import { usersIn, type Users } from '../../src/relay/users.js'
 import { flagOf, lineOf, UsageError, type Arguments } from './command.js'
 import { givenFile } from './given-file.js'
@@ -62,6 +63,12 @@ export async function usersOf(args: Arguments): Promise<Users | undefined> {
   if (!args.isSet('tls-cert'))
     throw new UsageError('--auth wants --tls-cert and --tls-key: passwords are taken over TLS only')
   return usersIn(await fileTextOf('auth', path), path)
+}
+
+/** @returns what the file of `--relay-domains` says @throws UsageError, WaybillError OPTION_INVALID */
+export async function relayDomainsOf(args: Arguments): Promise<RelayDomains | undefined> {
+  const path = args.one('relay-domains')
+  return path === undefined ? undefined : relayDomainsIn(await fileTextOf('relay-domains', path), path)
 }
 
 /** Without the mark with which some editors begin a file: it would be part of the first name. */

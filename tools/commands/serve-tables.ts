@@ -12,7 +12,7 @@ import { transportUsual, type RouteTable } from './route-table.js'
 import { schedulerParameters } from './scheduler-parameters.js'
 import { routesOf } from './serve-delivery.js'
 import { dkimTableOf, type DkimTable } from './serve-dkim.js'
-import { certificateOf, credentialsOf, expiryMsOf, usersOf } from './serve-secrets.js'
+import { certificateOf, credentialsOf, expiryMsOf, relayDomainsOf, usersOf } from './serve-secrets.js'
 
 export interface Tables {
   readonly clients: ClientTables
@@ -26,10 +26,12 @@ export interface Tables {
 export async function tablesOf(args: Arguments): Promise<Tables> {
   const tls = await certificateOf(args)
   const users = await usersOf(args)
+  const relayDomains = await relayDomainsOf(args)
   return {
     clients: {
       ...(tls === undefined ? undefined : { tls }),
       ...(users === undefined ? undefined : { users }),
+      ...(relayDomains === undefined ? undefined : { relayDomains }),
     },
     routes: await routesOf(args),
     dkim: await dkimTableOf(args),
@@ -95,11 +97,12 @@ export function tellTables(
 }
 
 function filesOf(args: Arguments, { clients, routes, dkim }: Tables): ReloadedFile[] {
-  const { tls, users } = clients
+  const { tls, users, relayDomains } = clients
   const holds: Readonly<Record<string, string>> = {
     'tls-cert': tls === undefined ? '' : `valid until ${dateOf(expiryMsOf(tls))}`,
     'tls-key': 'its key',
     auth: countText(users?.size ?? 0, 'user'),
+    'relay-domains': countText(relayDomains?.lines.size ?? 0, 'domain or address', 'domains and addresses'),
     routes: countText(routes.lineCount, 'route'),
     dkim: countText(dkim.keys?.length ?? 0, 'key'),
     'relay-auth': 'a password',

@@ -15,10 +15,12 @@ import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './serve-log-lines.js'
 import { queueHelp, queuePathOf } from './queue-path.js'
+import { transportLocal } from './route-table.js'
 import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
 import {
   checkWays,
   isMadeOfFiles,
+  localTransportOf,
   maildirUsual,
   ReplaceableTransport,
   retryOf,
@@ -70,11 +72,18 @@ export const serve: Command = {
       value: 'FILE',
       help: 'sign what goes to servers (DKIM), by the domain in From:, which is a line DOMAIN SELECTOR KEYFILE\nin FILE; `waybill dkim-key` makes a key',
     },
-    maildir: { value: 'DIR', help: 'deliver to DIR/<address>, each a Maildir (./var/maildir)' },
+    maildir: {
+      value: 'DIR',
+      help: 'deliver to DIR/<address>, each a Maildir (./var/maildir); with --relay or --direct, mail for which\na line PATTERN maildir: of --routes says so',
+    },
     trust: {
       value: 'NETWORK',
       many: true,
       help: 'clients that may relay: address or network, may be repeated\n(this machine; sendmail needs it among those that are named)',
+    },
+    'relay-domains': {
+      value: 'FILE',
+      help: 'mail for these is taken from everyone: lines `example.com`, `.example.com` (what is below it) and\n`user@example.com`; a domain with lines for users alone has no others, for nobody',
     },
     'tls-cert': {
       value: 'FILE',
@@ -127,11 +136,12 @@ export const serve: Command = {
     'It prints `listening on HOST:PORT` for each port when it answers, and logs to standard error as JSON.\n' +
     'With --metrics it prints `metrics on http://HOST:PORT/metrics` for each of its addresses before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
-    'Without --relay and --direct nothing leaves this machine. With them, only trusted networks and who has logged in\n' +
-    'may send: another client gets `554 5.7.1` for each recipient, whatever --listen says.\n' +
-    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --routes, --dkim and --relay-auth\n' +
-    'again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no transport of --routes\n' +
-    'that was not there.',
+    'Without --relay and --direct nothing leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
+    'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
+    '--relay-domains names.\n' +
+    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --routes, --dkim\n' +
+    'and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no\n' +
+    'transport of --routes that was not there.',
   run,
 }
 
@@ -167,7 +177,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   if (!isReportingMta(settings.hostname))
     throw new UsageError(`--hostname wants a host name or an address literal, not '${settings.hostname}'`)
   await checkDirectory('queue', settings.queue)
-  if (settings.relay === undefined && !settings.direct)
+  if (args.isSet('maildir') || (settings.relay === undefined && !settings.direct))
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
   let tables = await tablesOf(args)
   const transportNames = transportNamesOf(tables)
@@ -175,6 +185,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const surroundings = {
     ...settings,
     processLimit: processLimitOf(scheduler, transportNames),
+    relayDomains: () => tables.clients.relayDomains,
   }
   const transportBy = ({ credentials, dkim }: Tables): Promise<Transport> =>
     transportOf(args, surroundings, credentials, dkim.keys)
@@ -196,7 +207,12 @@ async function run(args: Arguments): Promise<number | undefined> {
 
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
-    transports: Object.fromEntries(transportNames.map((name) => [name, replaceable ?? transport])),
+    transports: {
+      ...Object.fromEntries(transportNames.map((name) => [name, replaceable ?? transport])),
+      ...(tables.routes.transports.has(transportLocal)
+        ? { [transportLocal]: localTransportOf(args, settings.hostname) }
+        : undefined),
+    },
     route: routeOf(settings.relay, () => tables.routes),
     retry,
     scheduler,

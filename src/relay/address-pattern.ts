@@ -1,0 +1,26 @@
+/** What tables have for addresses: `user@example.net`, `example.net`, or `.example.net` (what is below it). Pure.
+ * Invariant: capitals are the same, and so are a name and its form in the DNS. Of an address the domain behind the last @ decides. */
+import { domainOf, isMailAddress } from '../base/mail-address.js'
+import { asciiName, isHostName } from './mail-destination.js'
+
+/** @returns a key of `addressKeys`; undefined for what is no pattern */
+export function patternKey(pattern: string): string | undefined {
+  const at = pattern.lastIndexOf('@')
+  const dot = pattern.startsWith('.') ? '.' : ''
+  const domain = asciiName(pattern.slice(at < 0 ? dot.length : at + 1))
+  if (!isHostName(domain) && !isLiteral(domain)) return undefined
+  if (at < 0) return dot + domain
+  return isMailAddress(pattern) ? `${pattern.slice(0, at).toLowerCase()}@${domain}` : undefined
+}
+
+const isLiteral = (domain: string): boolean => /^\[(?:ipv6:[\da-f:.]+|[\d.]+)\]$/.test(domain)
+
+/** Of the patterns that an address has, the narrowest first: itself, its domain, and what it is below. */
+export function addressKeys(address: string): [self: string, domain: string, ...above: string[]] {
+  const domain = asciiName(domainOf(address))
+  const local = address.slice(0, address.lastIndexOf('@')).toLowerCase()
+  const above: string[] = []
+  for (let dot = domain.indexOf('.'); dot >= 0; dot = domain.indexOf('.', dot + 1))
+    above.push(domain.slice(dot))
+  return [`${local}@${domain}`, domain, ...above]
+}
