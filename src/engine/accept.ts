@@ -37,7 +37,7 @@ export class Accept {
   readonly #parts: Parts
   readonly #ids: MessageIds
   readonly #tickets: Tickets
-  readonly #space: SpaceWatch
+  readonly space: SpaceWatch
   /** Streams that are being read. */
   readonly #streams = new Set<Readable>()
   /** Those who wait for room, in order. */
@@ -48,7 +48,7 @@ export class Accept {
     this.#parts = parts
     this.#plain = new PlainMail(parts)
     this.#ids = new MessageIds(parts.options.prng)
-    this.#space = new SpaceWatch(parts, () => this.roomChanged())
+    this.space = new SpaceWatch(parts, () => this.roomChanged())
     this.#tickets = new Tickets(parts.events)
   }
 
@@ -73,13 +73,7 @@ export class Accept {
   /** The journal is durable up to here: tickets settle, in order. */
   durable(end: Position): void {
     this.#tickets.settle(end)
-    this.#space.look()
-    this.roomChanged()
-  }
-
-  /** The journal has a segment more or less. */
-  segmentsChanged(): void {
-    this.#space.renew()
+    this.space.look()
     this.roomChanged()
   }
 
@@ -234,7 +228,7 @@ export class Accept {
 
   /** Neither the disk nor what is staged stands in the way. */
   #isReady(): boolean {
-    return this.#parts.journal.stagedBytes <= stagedBytesMax && !this.#space.isShort
+    return this.#parts.journal.stagedBytes <= stagedBytesMax && !this.space.isShort
   }
 
   /** @param data kept for the runner, when it is in memory anyway */
@@ -247,9 +241,9 @@ export class Accept {
     const { journal } = this.#parts
     checkAborted(submission.signal)
     const room = journal.room(group.bytes, 'new mail')
-    if (room === 'no' || (this.#space.isShort && !this.#space.isAwaited))
+    if (room === 'no' || (this.space.isShort && !this.space.isAwaited))
       throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
-    if (this.#space.isShort || room === 'wait' || journal.stagedBytes > stagedBytesMax)
+    if (this.space.isShort || room === 'wait' || journal.stagedBytes > stagedBytesMax)
       return this.#appendLater(submission, group, data, file)
     return this.#appendNow(group, data, file)
   }

@@ -153,7 +153,8 @@ export class Engine {
   /** There may be room where there was none. */
   roomChanged(): void {
     this.dispatch.wake()
-    this.accept.segmentsChanged()
+    this.accept.space.renew()
+    this.accept.roomChanged()
     this.settle.roomChanged()
     this.reclaim.roomChanged()
     this.intake.wake()
