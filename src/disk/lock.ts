@@ -1,6 +1,8 @@
-/** One owner of a queue directory: flock(2), exclusive, on a file that is never removed.
- * Invariant: the lock belongs to the open file description of a descriptor of this process, so the kernel frees it at
- * the death of the process, however it dies, and never earlier; it holds across containers that share the directory.
+/** One owner of a queue directory: flock(2), exclusive, on a file that is never removed, and on the directory itself.
+ * Invariant: the locks belong to the open file descriptions of descriptors of this process, so the kernel frees them at
+ * the death of the process, however it dies, and never earlier; they hold across containers that share the directory.
+ * The file is where the owner's pid stands; the directory is what no operator removes to get in:
+ *    // 1. "process 17 runs this queue"  2. rm lock, as one does with pid files  3. a new file, a new lock: two owners write one journal
  *
  * Node has no flock. fs-ext has, but newer npm does not run its install script unasked, so it may be there without
  * its binary. Then flock(1) of util-linux is run with our descriptor inherited: a lock taken on an inherited
@@ -18,7 +20,8 @@ import { fileSystemWarnings } from './file-system.js'
 
 export interface Lock {
   readonly path: string
-  readonly descriptor: number
+  /** That of the file, and that of its directory: to be closed in this order. */
+  readonly descriptors: readonly number[]
   readonly warnings: readonly string[]
 }
 
@@ -42,16 +45,20 @@ export async function takeLock(path: string, tryLock: TryLock = tryAnyLock): Pro
   await releasing.get(path)
   const warnings = await fileSystemWarnings(dirname(path))
   const descriptor = await openLock(path)
+  const descriptors = [descriptor]
   try {
-    if (await tryLock(descriptor)) {
+    const directory = await openDirectory(dirname(path))
+    descriptors.push(directory)
+    // Who ends lets go of the directory last: who gets that gets the file. A file system may lock files only.
+    if ((await tryLock(directory).catch(() => true)) && (await tryLock(descriptor))) {
       await writePid(descriptor)
-      return { path, descriptor, warnings }
+      return { path, descriptors, warnings }
     }
     const owner = await readPid(descriptor)
     const who = owner === undefined ? 'another process' : `process ${owner}`
     throw new WaybillError('QUEUE_LOCKED', `${who} runs this queue`, { path })
   } catch (error) {
-    await new Promise<void>((resolve) => fs.close(descriptor, () => resolve()))
+    for (const opened of descriptors) await new Promise<void>((resolve) => fs.close(opened, () => resolve()))
     throw error
   }
 }
@@ -107,10 +114,14 @@ const unavailable = (reason: string, cause?: unknown): WaybillError =>
     cause,
   )
 
-function openLock(path: string): Promise<number> {
-  const { O_CREAT, O_RDWR } = fs.constants
+const { O_CREAT, O_DIRECTORY, O_RDONLY, O_RDWR } = fs.constants
+
+const openLock = (path: string): Promise<number> => open(path, O_RDWR | O_CREAT)
+const openDirectory = (path: string): Promise<number> => open(path, O_RDONLY | O_DIRECTORY)
+
+function open(path: string, flags: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    fs.open(path, O_RDWR | O_CREAT, 0o600, (error, descriptor) => {
+    fs.open(path, flags, 0o600, (error, descriptor) => {
       if (error) reject(diskFailure('lock', path, error.code, error))
       else resolve(descriptor)
     })

@@ -118,7 +118,7 @@ class NodeDisk implements Disk {
     const released = new Promise<void>((resolveReleased) => {
       this.#calls.abandon(() => {
         void closeAll(this.#descriptors)
-          .then(() => closeAll(locks.map((lock) => lock.descriptor)))
+          .then(() => release(locks))
           .then(resolveReleased)
       })
     })
@@ -155,6 +155,10 @@ async function closeAll(descriptors: Iterable<number>): Promise<void> {
     (descriptor) => new Promise<void>((resolveClose) => fs.close(descriptor, () => resolveClose())),
   )
   await Promise.all(closes)
+}
+
+async function release(locks: readonly Lock[]): Promise<void> {
+  for (const { descriptors } of locks) for (const descriptor of descriptors) await closeAll([descriptor])
 }
 
 /** A disk whose paths lie below `root`. Nothing is touched until the first call. */

@@ -4,6 +4,7 @@
  * exists at a start and is neither named by the suffix nor older than that is an orphan of the crash. */
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
+import { isWaybillError } from '../errors.js'
 import { spoolDirectory, spoolPath } from '../recovery/queue-paths.js'
 
 /** Numbers of one life: a life's first is above all that earlier ones gave, without reading what they were. */
@@ -77,11 +78,14 @@ export class Spool {
     try {
       file = await this.#disk.open(path, 'create')
     } catch (error) {
-      // A call that failed may have had its effect. What cannot be taken away is left to the next recovery.
-      const isGone = await this.unlink(number).then(
-        () => true,
-        () => false,
-      )
+      // A call that failed may have had its effect. What cannot be taken away is left to the next recovery; what was there is not ours.
+      const isForeign = isWaybillError(error) && error.place.errno === 'EEXIST'
+      const isGone =
+        isForeign ||
+        (await this.unlink(number).then(
+          () => true,
+          () => false,
+        ))
       if (isGone) this.#forget(number)
       throw error
     }

@@ -130,12 +130,14 @@ const mayBeMeant = (
   return domain === undefined || [...recipients.keys()].some((address) => domainOf(address) === domain)
 }
 
-/** It is there, and cannot go another way. */
+/** It is there, and cannot go another way. Where it goes is asked of those who wait: of a message of which a report is left, perhaps, nobody does. */
 const isMeant = (
   { state, finished, recipients, mayBeRerouted }: ModelMessage,
   domain: string | undefined,
 ): boolean => {
   if (state !== 'settled' || finished) return false
   if (domain === undefined) return true
-  return !mayBeRerouted && [...recipients.keys()].every((address) => domainOf(address) === domain)
+  const all = [...recipients.values()]
+  const isWaiting = all.some(({ final }) => final === undefined)
+  return !mayBeRerouted && isWaiting && all.every(({ address }) => domainOf(address) === domain)
 }

@@ -171,6 +171,11 @@ test('the file of a cut-off submission does not come back for good', async () =>
   expect(spooled(last)).toEqual([])
 })
 
+test('a message of which only a report is left is not meant by where it goes', async () => {
+  const { findings } = await randomRun({ seed: 920029, op: 863 })
+  expect(lines(findings)).toEqual([])
+})
+
 test('mail is not tried early when the clock is set back again', async () => {
   const { findings } = await randomRun({ seed: 114, op: 75 })
   expect(lines(findings)).toEqual([])

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { judgeFileSystem } from '../../src/disk/file-system.js'
-import { flockByProgram, takeLock, whenReleased } from '../../src/disk/lock.js'
+import { flockByProgram, takeLock, whenReleased, type Lock } from '../../src/disk/lock.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { refusal } from './fixture.js'
 
@@ -33,10 +33,12 @@ async function end(child: ChildProcess): Promise<void> {
   await ended
 }
 
+const release = ({ descriptors }: Lock): void => descriptors.forEach((descriptor) => fs.closeSync(descriptor))
+
 async function takeAndRelease(byProgram: boolean): Promise<string> {
   const taking = byProgram ? takeLock(path, flockByProgram) : takeLock(path)
   const outcome = await refusal(taking)
-  if (outcome === 'none') fs.closeSync((await taking).descriptor)
+  if (outcome === 'none') release(await taking)
   return outcome
 }
 
@@ -50,27 +52,35 @@ for (const byProgram of [false, true]) {
     expect(await takeAndRelease(byProgram)).toBe('none')
   })
 
+  test(`${how}: who removes the file has no lock for it`, async () => {
+    const lock = await (byProgram ? takeLock(path, flockByProgram) : takeLock(path))
+    await rm(path)
+    expect(await takeAndRelease(byProgram)).toBe('QUEUE_LOCKED')
+    release(lock)
+    expect(await takeAndRelease(byProgram)).toBe('none')
+  })
+
   test(`${how}: a lock is ours until its descriptor is closed, against this process too`, async () => {
     const lock = await (byProgram ? takeLock(path, flockByProgram) : takeLock(path))
     expect(await takeAndRelease(true)).toBe('QUEUE_LOCKED')
     expect(await takeAndRelease(false)).toBe('QUEUE_LOCKED')
-    fs.closeSync(lock.descriptor)
+    release(lock)
     expect(await takeAndRelease(byProgram)).toBe('none')
   })
 }
 
 test('the next life in this process waits until the one before has let go', async () => {
   const lock = await takeLock(path)
-  let release = (): void => undefined
-  whenReleased(lock, new Promise<void>((resolve) => (release = resolve)))
+  let tell = (): void => undefined
+  whenReleased(lock, new Promise<void>((resolve) => (tell = resolve)))
   let outcome = 'waiting'
   const next = takeLock(path)
   void refusal(next).then((settled) => (outcome = settled))
   await new Promise((resolve) => setTimeout(resolve, 20))
   expect(outcome).toBe('waiting')
-  fs.closeSync(lock.descriptor)
-  release()
-  fs.closeSync((await next).descriptor)
+  release(lock)
+  tell()
+  release(await next)
 })
 
 test('who is refused is told which process has the queue', async () => {
@@ -87,6 +97,16 @@ test('without fs-ext and without flock(1) there is no lock, and the error says w
   await expect(taking).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' })
   await expect(taking).rejects.toThrow('npm rebuild fs-ext')
   await file.close()
+})
+
+test('where directories cannot be locked, the file is', async () => {
+  const filesOnly = async (descriptor: number): Promise<boolean> => {
+    if (fs.fstatSync(descriptor).isDirectory()) throw new Error('EBADF')
+    return flockByProgram(descriptor)
+  }
+  const lock = await takeLock(path, filesOnly)
+  expect(await refusal(takeLock(path, filesOnly))).toBe('QUEUE_LOCKED')
+  release(lock)
 })
 
 test('network file systems are refused, doubtful ones named in a warning, others accepted', () => {

@@ -406,6 +406,25 @@ test('a failed sync of the journal rejects what waited with QUEUE_CRASHED, and t
   )
 })
 
+test('a spool file that is there already is not taken away for the one that would have its name', async () => {
+  await simulated(async (stage) => {
+    const large = mail('y'.repeat(90).concat('\r\n').repeat(2000))
+    const queue = await stage.open({ transports: gate().transports })
+    const { id } = await queue.submit(submission('grace@example.net', large))
+    const [path] = await stage.spoolFiles()
+    const next = path!.replace(/1\.mail$/, '2.mail')
+    expect(next).not.toBe(path)
+    stage.disk!.image.create(next)
+    await expect(queue.submit(submission('ada@example.net', large))).rejects.toMatchObject({
+      code: 'DISK_FAILED',
+      place: { errno: 'EEXIST' },
+    })
+    expect(await stage.spoolFiles()).toEqual([path, next])
+    expect(await codeOf(queue.submit(submission('ada@example.net', large)))).toBe('accepted')
+    expect(await stage.ids()).toContain(id)
+  })
+})
+
 test('a start that cannot take away what a finished message left takes neither mail nor room, however often it is tried', async () => {
   const segments = ({ disk }: Stage): number =>
     disk!.image.files().filter((path) => path.startsWith('journal/')).length
