@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { countedByEvents, notedByEvents } from '../src/adapters/event-metrics.js'
 import { asked, measured } from '../src/adapters/metrics.js'
 import { WaybillError, type ErrorCode } from '../src/errors.js'
-import { certificateExpiryName } from '../tools/commands/serve-metrics.js'
+import { relayMetricNames } from '../tools/commands/serve-metrics.js'
 import { project } from './project.js'
 import { floors } from './tree/floors.js'
 
@@ -56,7 +56,7 @@ test('the table of metrics has every one that there is', () => {
   )
   const metrics = [...measured, ...asked, ...countedByEvents, ...notedByEvents].map(({ name }) => name)
   expect(named).toHaveLength(new Set(named).size)
-  expect(new Set(named)).toEqual(new Set([...metrics, 'waybill_up', certificateExpiryName]))
+  expect(new Set(named)).toEqual(new Set([...metrics, 'waybill_up', ...relayMetricNames]))
 })
 
 test('the table of error codes is the catalogue', () => {

@@ -99,14 +99,14 @@ export const needsAddresses = ({ recipient, domain, nexthop }: Selector): boolea
 /** What the addresses decide, some of them at a time. */
 export class AddressMatch {
   readonly #selector: Selector
-  readonly #options: EngineOptions
+  readonly #options: Pick<EngineOptions, 'route'>
   readonly #envelope: Envelope
   readonly #domain: string | undefined
   #hasRecipient: boolean
   #hasDomain: boolean
   #hasNexthop: boolean
 
-  constructor(selector: Selector, options: EngineOptions, envelope: Envelope) {
+  constructor(selector: Selector, options: Pick<EngineOptions, 'route'>, envelope: Envelope) {
     this.#selector = selector
     this.#options = options
     this.#envelope = envelope
@@ -132,7 +132,12 @@ export class AddressMatch {
 export const isSameNexthop = (one: string, other: string): boolean =>
   comparableDomain(one) === comparableDomain(other)
 
-function routesTo(options: EngineOptions, envelope: Envelope, address: string, nexthop: string): boolean {
+function routesTo(
+  options: Pick<EngineOptions, 'route'>,
+  envelope: Envelope,
+  address: string,
+  nexthop: string,
+): boolean {
   try {
     return isSameNexthop(routeOf(options, envelope, address).nexthop, nexthop)
   } catch {

@@ -2,8 +2,10 @@
 import { crc32 } from '../base/checksum.js'
 import { position, type Position } from '../base/position.js'
 import type { EnvelopePlace } from '../active/active-message.js'
+import type { RequestDsn } from '../delivery/transport.js'
 import { WaybillError } from '../errors.js'
 import type { SegmentFiles } from '../log/segment-files.js'
+import { requestOfEach, type EnvelopeDsn } from '../record/dsn.js'
 import { decodeEnvelope, frameRecipientsMax, type Envelope } from '../record/envelope.js'
 import { frameHeaderBytes, payloadBytesMax, type KindName } from '../record/frame.js'
 import { decodeOrcpts, decodeRecipients } from '../record/recipients.js'
@@ -56,10 +58,17 @@ export class MessageContent {
     return addresses
   }
 
-  /** The original recipients that the sender gave (RFC 3461), of all, '' where none. @throws WaybillError LOG_CORRUPT */
-  async orcpts(located: Located): Promise<readonly string[]> {
-    const { recipientCount, recipientFrames, dsn } = located.envelope
-    const orcpts = [...(dsn?.orcpts ?? [])]
+  /** What the sender asked to be told of (RFC 3461): of all recipients, in their order; undefined: nothing. @throws WaybillError LOG_CORRUPT */
+  async dsn(located: Located): Promise<RequestDsn | undefined> {
+    const { dsn } = located.envelope
+    if (dsn === undefined) return undefined
+    const recipients = requestOfEach(dsn, await this.#orcpts(located, dsn))
+    return { ret: dsn.ret, envid: dsn.envid || undefined, recipients }
+  }
+
+  async #orcpts(located: Located, dsn: EnvelopeDsn): Promise<readonly string[]> {
+    const { recipientCount, recipientFrames } = located.envelope
+    const orcpts = [...dsn.orcpts]
     if (recipientFrames.length > 0)
       for await (const { payload, first, end } of this.#frames(located, 0, recipientCount)) {
         const part = decodeOrcpts(payload)

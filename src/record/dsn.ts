@@ -1,6 +1,13 @@
 /** What the sender has asked to be told of, RFC 3461, as an envelope keeps it: the field that most have not.
  * Invariant: ranges count in the envelope that the field stands in, and each recipient is in those of one request at most. */
-import { notifyBitsMax, tells, type NotifyWhen, type Ret } from '../base/notification.js'
+import {
+  notifyBitsMax,
+  notifyOf,
+  tells,
+  type NotifyWhen,
+  type RecipientDsn,
+  type Ret,
+} from '../base/notification.js'
 import { forEachIn, toRanges, type Ranges } from '../base/ranges.js'
 import { WaybillError } from '../errors.js'
 import { FieldReader } from './msgpack.js'
@@ -69,6 +76,12 @@ export function askedOfEach({ notify }: EnvelopeDsn, recipientCount: number): Ui
   const asked = new Uint8Array(recipientCount)
   for (const { asked: one, ranges } of notify) forEachIn(ranges, (index) => void (asked[index] = one))
   return asked
+}
+
+/** The same in words, with the original recipients, of all: '' where none. */
+export function requestOfEach(dsn: EnvelopeDsn, orcpts: readonly string[]): RecipientDsn[] {
+  const asked = askedOfEach(dsn, orcpts.length)
+  return orcpts.map((orcpt, index) => ({ notify: notifyOf(asked[index]!), orcpt: orcpt || undefined }))
 }
 
 /** Is the sender to be told of this for any recipient who was asked about? */

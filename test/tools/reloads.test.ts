@@ -9,8 +9,8 @@ interface Turn {
 }
 
 /** Reloads that end when a test says so. */
-function heldReloads(): { reloads: Reloads; turns: Turn[]; begin: () => void } {
-  const reloads = new Reloads()
+function heldReloads(nowMs?: () => number): { reloads: Reloads; turns: Turn[]; begin: () => void } {
+  const reloads = new Reloads(nowMs)
   const turns: Turn[] = []
   const begin = (): void =>
     reloads.begin(() => {
@@ -68,4 +68,23 @@ test('one that was refused holds up nobody', async () => {
   await settled()
   turns[1]!.end()
   expect(await next).toBe('2')
+})
+
+test('the last one is told of with how it ended, and when files were taken up last: at the start at first', async () => {
+  let nowMs = 1000
+  const { reloads, turns, begin } = heldReloads(() => nowMs)
+  begin()
+  nowMs = 2000
+  expect(reloads.last).toEqual({ isSuccessful: true, successAtMs: 1000 })
+  const refused = reloads.ask()
+  await settled()
+  turns[0]!.fail(new WaybillError('OPTION_INVALID', 'no'))
+  await expect(refused).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+  expect(reloads.last).toEqual({ isSuccessful: false, successAtMs: 1000 })
+  const next = reloads.ask()
+  await settled()
+  nowMs = 3000
+  turns[1]!.end()
+  await next
+  expect(reloads.last).toEqual({ isSuccessful: true, successAtMs: 3000 })
 })

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { answerForMetrics } from '../../tools/commands/serve-metrics.js'
 import { atAddresses } from '../../tools/commands/serve-places.js'
 import { RelayProcess } from '../end-to-end/relay-process.js'
-import { certPath, expiredCertPath, keyPath } from '../relay/certificate.js'
+import { certPath, expiredCertPath, keyPath, renewedCertPath } from '../relay/certificate.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
 import { runWaybill } from './command-process.js'
 
@@ -56,16 +56,27 @@ test('a relay with a certificate tells when it expires, and what a reload has ta
   await copyFile(certPath, files['--tls-cert'])
   await copyFile(keyPath, files['--tls-key'])
   const relay = await served(directory, '--metrics', '0', ...Object.entries(files).flat())
-  const expiry = async (): Promise<number> => {
+  const told = async (...names: string[]): Promise<number[]> => {
     const text = await (await fetch(addressIn(relay)!)).text()
-    return Number(/^waybill_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text)?.[1])
+    return names.map((name) => Number(new RegExp(`^waybill_${name} (\\S+)$`, 'm').exec(text)?.[1]))
   }
-  expect(await expiry()).toBe(Date.parse('2126-10-28T15:41:17Z') / 1000)
+  const expiry = 'certificate_expiry_timestamp_seconds'
+  const isSuccessful = 'config_last_reload_successful'
+  const successTime = 'config_last_reload_success_timestamp_seconds'
+  const [, startedAt] = await told(expiry, successTime)
+  expect(await told(expiry, isSuccessful)).toEqual([Date.parse('2126-10-28T15:41:17Z') / 1000, 1])
+  expect(Math.abs(startedAt! - Date.now() / 1000)).toBeLessThan(60)
+  const reload = async (exitCode: number): Promise<void> =>
+    expect(await runWaybill(['reload', '--queue', join(directory, 'queue')], { directory })).toMatchObject({
+      exitCode,
+    })
+  await copyFile(renewedCertPath, files['--tls-cert'])
+  await reload(1)
+  expect(await told(isSuccessful, successTime)).toEqual([0, startedAt])
   await copyFile(expiredCertPath, files['--tls-cert'])
-  expect(await runWaybill(['reload', '--queue', join(directory, 'queue')], { directory })).toMatchObject({
-    exitCode: 0,
-  })
-  expect(await expiry()).toBe(Date.parse('2026-11-21T23:59:34Z') / 1000)
+  await reload(0)
+  expect(await told(expiry, isSuccessful)).toEqual([Date.parse('2026-11-21T23:59:34Z') / 1000, 1])
+  expect((await told(successTime))[0]).toBeGreaterThan(startedAt!)
 })
 
 test('without --metrics no port is opened for it', async () => {

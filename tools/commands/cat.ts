@@ -1,4 +1,5 @@
 /** `waybill cat ID`: one message, as Postfix's postcat shows it: envelope, what became of each recipient, header, body. */
+import type { RequestDsn } from '../../src/delivery/transport.js'
 import { findMessage } from '../../src/inspect/find-message.js'
 import { findingOf } from '../../src/inspect/finding.js'
 import { MessageContent } from '../../src/inspect/message-content.js'
@@ -6,6 +7,7 @@ import { Presence } from '../../src/inspect/presence.js'
 import type { QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { spoolPath } from '../../src/recovery/queue-paths.js'
+import { recipientWords, senderWords } from '../../src/relay/dsn-words.js'
 import { UsageError } from './command.js'
 import {
   complainOf,
@@ -61,10 +63,12 @@ async function show(inspected: Inspected): Promise<number> {
   }
   const content = new MessageContent(directory)
   let addresses: readonly string[] = []
+  let dsn: RequestDsn | undefined
   let data: Buffer | undefined
   let trouble: string | undefined
   try {
     addresses = await content.recipients(message, 0, message.envelope.recipientCount)
+    dsn = await content.dsn(message)
     if (wants('h') || wants('b')) data = await content.data(message)
   } catch (error) {
     const finding = findingOf(error, content.log(message.log).placeOf(message.at), `content of ${id}`)
@@ -75,13 +79,13 @@ async function show(inspected: Inspected): Promise<number> {
   const { header, body } = split(data ?? Buffer.alloc(0))
   if (args.isSet('json')) {
     out.json({
-      ...jsonEnvelope(message, addresses),
+      ...jsonEnvelope(message, addresses, dsn),
       ...(data !== undefined && wants('h') ? { header: header.toString('latin1') } : undefined),
       ...(data !== undefined && wants('b') ? { body: body.toString('latin1') } : undefined),
     })
   } else {
     const only = parts.length === 1
-    if (wants('e')) out.text(envelopeText(message, addresses, surroundings.nowMs()))
+    if (wants('e')) out.text(envelopeText(message, addresses, dsn, surroundings.nowMs()))
     if (data !== undefined && wants('h')) out.text(`${only ? '' : '\n*** HEADER ***\n'}${linesOf(header)}`)
     if (data !== undefined && wants('b')) out.text(`${only ? '' : '\n*** BODY ***\n'}${linesOf(body)}`)
     if (message.envelope.data.kind === 'ref' && wants('b'))
@@ -109,7 +113,12 @@ const linesOf = (bytes: Buffer): string => {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }
 
-function envelopeText(message: QueuedMessage, addresses: readonly string[], nowMs: number): string {
+function envelopeText(
+  message: QueuedMessage,
+  addresses: readonly string[],
+  dsn: RequestDsn | undefined,
+  nowMs: number,
+): string {
   const { envelope, lane, where, dueAt } = message
   const due =
     where === 'active'
@@ -119,6 +128,7 @@ function envelopeText(message: QueuedMessage, addresses: readonly string[], nowM
         : dueAt === 0
           ? 'now'
           : `${fullTime(dueAt)} (${dueAt > nowMs ? `in ${durationText(dueAt - nowMs)}` : `since ${durationText(nowMs - dueAt)}`})`
+  const asked = dsn === undefined ? '' : senderWords(dsn).trimStart()
   const rows: [string, string][] = [
     ['id', envelope.id],
     [
@@ -131,12 +141,14 @@ function envelopeText(message: QueuedMessage, addresses: readonly string[], nowM
     ['due', due],
     ['data', `${bytesText(envelope.dataBytes)}, ${placeText(message)}`],
     ...(envelope.smtputf8 ? [['needs', 'SMTPUTF8'] as [string, string]] : []),
+    ...(asked === '' ? [] : [['asked', asked] as [string, string]]),
   ]
   const lines = rows.map(([name, value]) => `${`${name}:`.padEnd(10)}${value}`)
   for (const [index, address] of addresses.entries()) {
     const { state, reason } = stateOf(message, index)
+    const words = dsn === undefined ? '' : recipientWords(dsn, index)
     lines.push(
-      `${'recipient:'.padEnd(10)} ${printable(address)}: ${state}${reason === undefined ? '' : ` (${reason})`}`,
+      `${'recipient:'.padEnd(10)} ${printable(address)}: ${state}${reason === undefined ? '' : ` (${reason})`}${words === '' ? '' : `, asked${words}`}`,
     )
   }
   return `*** ENVELOPE ***\n${lines.join('\n')}\n`
@@ -160,7 +172,11 @@ function stateOf(
   return { state: waits ? 'deferred before' : state, reason: note === undefined ? undefined : reasonOf(note) }
 }
 
-function jsonEnvelope(message: QueuedMessage, addresses: readonly string[]): Record<string, unknown> {
+function jsonEnvelope(
+  message: QueuedMessage,
+  addresses: readonly string[],
+  dsn: RequestDsn | undefined,
+): Record<string, unknown> {
   const { envelope, where, lane, dueAt, log, at } = message
   return {
     queue_name: where,
@@ -170,8 +186,15 @@ function jsonEnvelope(message: QueuedMessage, addresses: readonly string[]): Rec
     sender: senderText(envelope.sender),
     recipients: addresses.map((address, index) => {
       const { state, reason } = stateOf(message, index)
-      return { address, state, ...(reason === undefined ? undefined : { delay_reason: reason }) }
+      return {
+        address,
+        state,
+        ...(reason === undefined ? undefined : { delay_reason: reason }),
+        ...dsn?.recipients[index],
+      }
     }),
+    ret: dsn?.ret,
+    envid: dsn?.envid,
     lane,
     attempts: envelope.attempts,
     due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),

@@ -111,7 +111,11 @@ function noQueue(path: string, reason: string, { complain }: Surroundings): numb
 const findingsShownMax = 10
 
 /** For commands whose output is something else: what was wrong, on standard error, and where to go from there. */
-export function complainOf({ findings, path, surroundings }: Inspected): void {
+export function complainOf({
+  findings,
+  path,
+  surroundings,
+}: Pick<Inspected, 'findings' | 'path' | 'surroundings'>): void {
   const red = surroundings.complainsToTerminal ? ['\x1b[31m', '\x1b[0m'] : ['', '']
   for (const finding of findings.slice(0, findingsShownMax))
     surroundings.complain(`${red[0]}damage: ${sentenceOf(finding)}${red[1]}\n`)

@@ -1,5 +1,6 @@
 /** The options that choose among messages, the same for every listing; queued-message.ts of src/inspect chooses. */
 import { comparableDomain } from '../../src/base/mail-address.js'
+import type { RequestDsn } from '../../src/delivery/transport.js'
 import { findingOf, type Report } from '../../src/inspect/finding.js'
 import type { MessageContent } from '../../src/inspect/message-content.js'
 import type { Messages } from '../../src/inspect/messages.js'
@@ -74,15 +75,32 @@ export async function waitingAddresses(
   return message.waiting === undefined ? all : message.waiting.map((index) => all[index] ?? '?')
 }
 
+type Reading = Pick<Messages, 'content' | 'presence'>
+
 /** Those that wait. What cannot be read is reported, unless a relay has moved the message meanwhile.
  * @returns undefined when they cannot be read */
-export async function readableAddresses(
+export const readableAddresses = (
   message: QueuedMessage,
-  { content, presence }: Pick<Messages, 'content' | 'presence'>,
+  messages: Reading,
   report: Report,
-): Promise<readonly string[] | undefined> {
+): Promise<readonly string[] | undefined> =>
+  readable(message, messages, report, (content) => waitingAddresses(message, content))
+
+/** What the sender asked to be told of, as `readableAddresses`. @returns undefined also when it is nothing */
+export const readableDsn = (
+  message: QueuedMessage,
+  messages: Reading,
+  report: Report,
+): Promise<RequestDsn | undefined> => readable(message, messages, report, (content) => content.dsn(message))
+
+async function readable<T>(
+  message: QueuedMessage,
+  { content, presence }: Reading,
+  report: Report,
+  read: (content: MessageContent) => Promise<T>,
+): Promise<T | undefined> {
   try {
-    return await waitingAddresses(message, content)
+    return await read(content)
   } catch (error) {
     const place = content.log(message.log).placeOf(message.at)
     const finding = findingOf(error, place, `recipients of ${message.envelope.id}`)

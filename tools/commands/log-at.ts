@@ -15,7 +15,7 @@ import {
   type Inspected,
 } from './inspection.js'
 import { jsonOf, listingRule, textOf } from './mailq.js'
-import { addressesIn, readableAddresses } from './listing-options.js'
+import { addressesIn, readableAddresses, readableDsn } from './listing-options.js'
 
 export const logAt: InspectCommand = inspectCommand(
   {
@@ -59,7 +59,8 @@ async function show(inspected: Inspected): Promise<number> {
   for await (const batch of messages.batches())
     for (const message of batch) {
       const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, judge)) ?? []
-      if (args.isSet('json')) out.json(jsonOf(message, addresses))
+      if (args.isSet('json'))
+        out.json(jsonOf(message, addresses, await readableDsn(message, messages, judge)))
       else out.text((count === 0 ? listingRule : '\n') + textOf(message, addresses))
       count++
       if (message.active !== undefined) activeCount++

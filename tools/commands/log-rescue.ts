@@ -5,16 +5,12 @@
 import { resolve } from 'node:path'
 import { assert } from '../../src/base/assert.js'
 import { countText, nounText } from '../../src/base/count-text.js'
-import { notifyOf } from '../../src/base/notification.js'
-import type { AskedRecipient } from '../../src/engine/submission-dsn.js'
 import { isWaybillError, openQueue, type Queue, type WaybillError } from '../../src/index.js'
 import { copiesIn } from '../../src/inspect/copies.js'
 import { findingOf, isDamage } from '../../src/inspect/finding.js'
-import type { MessageContent } from '../../src/inspect/message-content.js'
 import { Messages } from '../../src/inspect/messages.js'
 import type { QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
-import { askedOfEach, type EnvelopeDsn } from '../../src/record/dsn.js'
 import { lineOf, UsageError } from './command.js'
 import {
   exits,
@@ -177,37 +173,21 @@ async function saveCopy(
   tally: Tally,
 ): Promise<void> {
   const { envelope, active, waiting } = message
-  const { sender, smtputf8, dsn } = envelope
+  const { sender, smtputf8 } = envelope
   const all = await messages.content.recipients(message, 0, envelope.recipientCount)
   // Those that failed and of whom the sender was not told are tried again: so he will be.
   const untold = sender === '' ? [] : (active?.unreportedFailures() ?? [])
   const indexes = [...(waiting ?? all.keys()), ...untold]
   // All of them have their outcome, and only the record that ends the message is missing.
   if (indexes.length === 0) return
-  const named = dsn === undefined ? all : await asked(message, dsn, all, messages.content)
-  const recipients = indexes.map((index) => named[index] ?? '?')
+  const dsn = await messages.content.dsn(message)
+  const recipients = indexes.map((index) => ({ address: all[index] ?? '?', ...dsn?.recipients[index] }))
   const data = (await messages.content.data(message)) ?? refOf(message)
-  const ofAll = dsn && { id: dsn.envid || undefined, return: dsn.ret }
+  const ofAll = dsn && { id: dsn.envid, return: dsn.ret }
   await queue.submit({ sender, recipients, data, smtputf8, dsn: ofAll })
   tally.saved++
   tally.recipients += recipients.length
   if (message.uncertain) tally.uncertain++
-}
-
-/** Recipients with what was asked of each. */
-async function asked(
-  message: QueuedMessage,
-  dsn: EnvelopeDsn,
-  addresses: readonly string[],
-  content: MessageContent,
-): Promise<AskedRecipient[]> {
-  const bits = askedOfEach(dsn, addresses.length)
-  const orcpts = await content.orcpts(message)
-  return addresses.map((address, index) => ({
-    address,
-    notify: notifyOf(bits[index]!),
-    orcpt: orcpts[index] || undefined,
-  }))
 }
 
 const refOf = ({ envelope: { data } }: QueuedMessage): { ref: string } => ({

@@ -1,5 +1,6 @@
 /** `waybill mailq`: who is in the queue, as Postfix's mailq shows it. */
 import { nounText } from '../../src/base/count-text.js'
+import type { RequestDsn } from '../../src/delivery/transport.js'
 import { Messages } from '../../src/inspect/messages.js'
 import { matchesEnvelope, matchesRecipients, type QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
@@ -12,7 +13,7 @@ import {
   type Inspected,
 } from './inspection.js'
 import { printable, reasonsByIndex, senderText, shortTime } from './shown-text.js'
-import { addressesIn, readableAddresses, selectionOf, selectionOptions } from './listing-options.js'
+import { addressesIn, readableAddresses, readableDsn, selectionOf, selectionOptions } from './listing-options.js'
 import { parseCount } from './values.js'
 
 export const mailq: InspectCommand = inspectCommand(
@@ -27,7 +28,8 @@ export const mailq: InspectCommand = inspectCommand(
     notes:
       'An id is followed by `*` when the message is being delivered, `!` when it is on hold, `?` when damage took the\n' +
       'record that would say whether it was delivered. A queue on which a relay works is listed as of one moment.\n' +
-      'With --json the members are those of `postqueue -j`, and lane, attempts, due_time, recipient_count.',
+      'With --json the members are those of `postqueue -j`, and lane, attempts, due_time, recipient_count; ret and envid,\n' +
+      'and notify and orcpt of a recipient, where the sender asked for them (DSN).',
   },
   list,
 )
@@ -58,7 +60,10 @@ async function list(inspected: Inspected): Promise<number> {
       const addresses =
         addressesIn(message) ?? (await readableAddresses(message, messages, report)) ?? noAddresses
       if (!matchesRecipients(addresses, selection)) continue
-      if (json) out.json(jsonOf(message, addresses))
+      if (json)
+        out.json(
+          jsonOf(message, addresses, message.envelope.dsn && (await readableDsn(message, messages, report))),
+        )
       else out.text((count === 0 ? listingRule : '\n') + textOf(message, addresses))
       count++
       bytes += message.envelope.dataBytes
@@ -104,7 +109,12 @@ export function textOf(message: QueuedMessage, addresses: readonly string[]): st
   return text
 }
 
-export function jsonOf(message: QueuedMessage, addresses: readonly string[]): Record<string, unknown> {
+/** @param dsn by their indexes in the envelope */
+export function jsonOf(
+  message: QueuedMessage,
+  addresses: readonly string[],
+  dsn: RequestDsn | undefined,
+): Record<string, unknown> {
   const { envelope, where, lane, dueAt, uncertain } = message
   const reasonAt = reasonsByIndex(message.notes, envelope.recipientCount)
   return {
@@ -115,9 +125,13 @@ export function jsonOf(message: QueuedMessage, addresses: readonly string[]): Re
     force_expired: false,
     sender: envelope.sender === '' ? 'MAILER-DAEMON' : envelope.sender,
     recipients: addresses.map((address, i) => {
-      const reason = reasonAt(message.waiting?.[i] ?? i)
-      return reason === undefined ? { address } : { address, delay_reason: reason }
+      const index = message.waiting?.[i] ?? i
+      const reason = reasonAt(index)
+      const told = reason === undefined ? { address } : { address, delay_reason: reason }
+      return dsn === undefined ? told : { ...told, ...dsn.recipients[index] }
     }),
+    ret: dsn?.ret,
+    envid: dsn?.envid,
     lane,
     attempts: envelope.attempts,
     due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),

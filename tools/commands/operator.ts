@@ -1,5 +1,5 @@
 /** Who carries out what is asked of a queue: the relay that has it open, over its control socket; or, when none runs, this process under the
- * queue's lock, delivering nothing.
+ * queue's lock, delivering nothing; or who only tells what there is.
  * Invariant: one process has the queue open. It is never made here, and what a verb did under the lock is durable when it answers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ControlClient } from '../../src/admin/control-client.js'
@@ -7,6 +7,7 @@ import type { VerbOutcome, VerbRequest } from '../../src/admin/control-protocol.
 import type { VerbOptions } from '../../src/admin/tally.js'
 import { isWaybillError } from '../../src/errors.js'
 import type { ListedMessage, Selector } from '../../src/index.js'
+import type { InspectedQueue } from './inspected-queue.js'
 import type { Surroundings } from './output.js'
 
 export interface Operator {
@@ -23,14 +24,32 @@ const lockedLookMs = 100
 
 /** @param path of a queue that exists
  * @throws WaybillError QUEUE_LOCKED when who has the queue cannot be asked; what `openQueue` throws */
-export async function openOperator(path: string, surroundings: Surroundings): Promise<Operator> {
+export const openOperator = (path: string, surroundings: Surroundings): Promise<Operator> =>
+  whenFree(surroundings, async () => {
+    const relay = await ControlClient.connect(path)
+    if (relay !== undefined) return ofRelay(relay)
+    // The engine is loaded by who needs it: to ask a relay takes half of the time that loading it does.
+    const { OwnQueue } = await import('./own-queue.js')
+    return OwnQueue.open(path, surroundings)
+  })
+
+/** For who only looks. A relay is asked, which knows where mail goes and what is under way; without one the files are.
+ * @throws WaybillError QUEUE_LOCKED when the relay has too many clients */
+export const openListing = (
+  path: string,
+  surroundings: Surroundings,
+): Promise<ControlClient | InspectedQueue> =>
+  whenFree(surroundings, async () => {
+    const relay = await ControlClient.connect(path)
+    if (relay !== undefined) return relay
+    const { InspectedQueue: Inspected } = await import('./inspected-queue.js')
+    return new Inspected(surroundings.openDisk(path), surroundings.nowMs)
+  })
+
+async function whenFree<T>(surroundings: Surroundings, open: () => Promise<T>): Promise<T> {
   for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
     try {
-      const relay = await ControlClient.connect(path)
-      if (relay !== undefined) return ofRelay(relay)
-      // The engine is loaded by who needs it: to ask a relay takes half of the time that loading it does.
-      const { OwnQueue } = await import('./own-queue.js')
-      return await OwnQueue.open(path, surroundings)
+      return await open()
     } catch (error) {
       const isOver = performance.now() - startedAt > lockedWaitMs || surroundings.stopped.aborted
       if (!isWaybillError(error, 'QUEUE_LOCKED') || isOver) throw error

@@ -6,9 +6,9 @@ import { carriedOut } from '../../src/admin/control-session.js'
 import type { VerbOptions, VerbResult } from '../../src/admin/tally.js'
 import { isWaybillError } from '../../src/errors.js'
 import type { ListedMessage, Queue, Selector } from '../../src/index.js'
-import { comparableDomainOf } from '../../src/base/mail-address.js'
 import { openQueue } from '../../src/queue/open.js'
 import { lineOf } from './command.js'
+import { routeWithoutRelay } from './inspected-queue.js'
 import type { Operator } from './operator.js'
 import type { Surroundings } from './output.js'
 import { actAsOwner } from './queue-owner.js'
@@ -28,8 +28,7 @@ export class OwnQueue implements Operator {
     const queue = await openQueue(path, {
       deliver: false,
       transports: {},
-      // What a relay would route where, nobody can tell without it.
-      route: (recipient) => ({ transport: 'none', nexthop: comparableDomainOf(recipient) }),
+      route: routeWithoutRelay,
       reportingMta: machineName(),
     })
     queue.on('warning', ({ message, id }) =>

@@ -6,30 +6,58 @@ import type { Queue } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { listenMetrics, type MetricsSource } from '../../src/relay/metrics-listener.js'
 import type { Certificate } from '../../src/relay/session-server.js'
+import type { LastReload } from './serve-reload.js'
 import { expiryMsOf } from './serve-secrets.js'
 import { formatEndpoint, type Endpoint } from './values.js'
 
-export const certificateExpiryName = 'waybill_certificate_expiry_timestamp_seconds'
+const certificateExpiryName = 'waybill_certificate_expiry_timestamp_seconds'
+const reloadSuccessName = 'waybill_config_last_reload_successful'
+const reloadSuccessTimeName = 'waybill_config_last_reload_success_timestamp_seconds'
+
+/** Of a relay, beside those of its queue. */
+export const relayMetricNames: readonly string[] = [
+  certificateExpiryName,
+  reloadSuccessName,
+  reloadSuccessTimeName,
+]
+
+type Registered = (
+  queue: Queue,
+  certificate: () => Certificate | undefined,
+  lastReload: () => LastReload,
+) => Registry
 
 /** Who does not ask for numbers does not pay for them: the library is loaded only here. */
-export async function loadMetrics(): Promise<
-  (queue: Queue, certificate: () => Certificate | undefined) => Registry
-> {
+export async function loadMetrics(): Promise<Registered> {
   const [{ prometheus }, { collectDefaultMetrics, Gauge }] = await Promise.all([
     import('../../src/adapters/prometheus.js'),
     import('prom-client'),
   ])
-  return (queue, certificate) => {
+  return (queue, certificate, lastReload) => {
     const registry = prometheus(queue)
-    if (certificate() !== undefined)
+    const gauge = (name: string, help: string, read: () => number): void =>
       void new Gauge({
         registers: [registry],
-        name: certificateExpiryName,
-        help: 'When the certificate expires that clients are shown, seconds since 1970.',
+        name,
+        help,
         collect() {
-          this.set(seconds(expiryMsOf(certificate()!)))
+          this.set(read())
         },
       })
+    if (certificate() !== undefined)
+      gauge(
+        certificateExpiryName,
+        'When the certificate expires that clients are shown, seconds since 1970.',
+        () => seconds(expiryMsOf(certificate()!)),
+      )
+    gauge(
+      reloadSuccessName,
+      '1 when the files were right that were read last, at the start or at a reload; 0: all is as it was before.',
+      () => (lastReload().isSuccessful ? 1 : 0),
+    )
+    gauge(reloadSuccessTimeName, 'When the files were read that are used, seconds since 1970.', () =>
+      seconds(lastReload().successAtMs),
+    )
     collectDefaultMetrics({ register: registry })
     return registry
   }

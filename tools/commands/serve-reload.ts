@@ -8,12 +8,30 @@ import { isWaybillError } from '../../src/errors.js'
 
 type Reload = () => Promise<readonly ReloadedFile[]>
 
+/** How the last one ended. The start is one that was successful. */
+export interface LastReload {
+  readonly isSuccessful: boolean
+  /** Of the last that was, milliseconds since 1970. */
+  readonly successAtMs: number
+}
+
 export class Reloads {
+  readonly #nowMs: () => number
+  #last: LastReload
   #began: (reload: Reload) => void = () => {}
   readonly #reload = new Promise<Reload>((resolve) => (this.#began = resolve))
   /** Settles when the one under way has ended. */
   #underWay: Promise<unknown> = Promise.resolve()
   #next: ReturnType<Reload> | undefined
+
+  constructor(nowMs: () => number = Date.now) {
+    this.#nowMs = nowMs
+    this.#last = { isSuccessful: true, successAtMs: nowMs() }
+  }
+
+  get last(): LastReload {
+    return this.#last
+  }
 
   /** @returns what was taken up @throws WaybillError OPTION_INVALID when all stays as it was */
   ask(): ReturnType<Reload> {
@@ -31,7 +49,10 @@ export class Reloads {
     await this.#underWay
     this.#next = undefined
     const turn = reload()
-    this.#underWay = turn.catch(() => {})
+    this.#underWay = turn.then(
+      () => (this.#last = { isSuccessful: true, successAtMs: this.#nowMs() }),
+      () => (this.#last = { ...this.#last, isSuccessful: false }),
+    )
     return turn
   }
 }

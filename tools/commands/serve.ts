@@ -223,7 +223,11 @@ async function run(args: Arguments): Promise<number | undefined> {
     throw error
   })
   // In this turn: what happens before it is not counted.
-  const registry = watch?.(queue, () => tables.clients.tls)
+  const registry = watch?.(
+    queue,
+    () => tables.clients.tls,
+    () => reloads.last,
+  )
   // SIGKILL takes the last lines with it.
   const lines = new LogLines(descriptorSink(2))
   process.on('exit', () => lines.flushNow())

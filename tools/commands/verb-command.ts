@@ -6,10 +6,10 @@ import type { VerbResult } from '../../src/admin/tally.js'
 import { countText } from '../../src/base/count-text.js'
 import type { ListedMessage, Selector } from '../../src/index.js'
 import { lineOf, wayOutOf, wayOutOfDamage, type Arguments, type Command, type Option } from './command.js'
-import { exits, jsonOption } from './inspection.js'
+import { complainOf, exits, jsonOption } from './inspection.js'
 import { listedJson, listedText } from './listed-message.js'
 import { operatingCommand, type Operating, type OperatingCommand } from './operating.js'
-import { openOperator, type Operator } from './operator.js'
+import { openListing, openOperator, type Operator } from './operator.js'
 import { OutputClosed } from './output.js'
 import { RunningCount } from './running-count.js'
 import { selectorOptions, selectorsOf, selectorSynopsis } from './verb-selector.js'
@@ -36,7 +36,8 @@ interface Checked {
 }
 
 const verbNotes =
-  'A relay that runs does it; without one this command does it itself, under the lock of the queue.\n' +
+  'A relay that runs does it; without one this command does it itself, under the lock of the queue;\n' +
+  'with --dry-run it only reads then.\n' +
   'Counts are of what is durable. Ctrl-C stops between messages and says how far it came; what is done stays done.'
 
 export function verbCommand(definition: VerbDefinition): OperatingCommand {
@@ -67,17 +68,15 @@ async function operate(
   operating: Operating,
   { selectors, requestFor }: Checked,
 ): Promise<number> {
+  if (operating.args.isSet('dry-run')) return listAll(definition, operating, selectors)
   const operator = await openOperator(operating.path, operating.surroundings)
   try {
     let exitCode: number = exits.fine
-    const isDry = operating.args.isSet('dry-run')
     for (const [i, selector] of selectors.entries()) {
-      const code = isDry
-        ? await listed(definition, operating, operator, selector)
-        : await done(definition, operating, operator, selector, requestFor(selector))
+      const code = await done(definition, operating, operator, selector, requestFor(selector))
       exitCode = Math.max(exitCode, code)
       const left = selectors.length - i - 1
-      if (isDry || left === 0 || !(await isStopped(operating))) continue
+      if (left === 0 || !(await isStopped(operating))) continue
       operating.complain(`stopped: ${countText(left, 'message')} left as they were`)
       return exits.wrong
     }
@@ -98,14 +97,35 @@ async function isStopped({ out, surroundings }: Operating): Promise<boolean> {
   return surroundings.stopped.aborted
 }
 
+async function listAll(
+  definition: VerbDefinition,
+  operating: Operating,
+  selectors: readonly Selector[],
+): Promise<number> {
+  const { path, surroundings } = operating
+  const queue = await openListing(path, surroundings)
+  try {
+    let exitCode: number = exits.fine
+    for (const selector of selectors)
+      exitCode = Math.max(exitCode, await listed(definition, operating, queue, selector))
+    const findings = 'findings' in queue ? queue.findings : []
+    if (findings.length === 0) return exitCode
+    await operating.out.flush()
+    complainOf({ findings, path, surroundings })
+    return exits.wrong
+  } finally {
+    queue.close()
+  }
+}
+
 async function listed(
   { affects }: VerbDefinition,
   { args, out, complain }: Operating,
-  operator: Operator,
+  queue: Pick<Operator, 'list'>,
   selector: Selector,
 ): Promise<number> {
   let count = 0
-  for await (const message of operator.list(selector)) {
+  for await (const message of queue.list(selector)) {
     if (!affects(message)) continue
     count++
     if (args.isSet('json')) out.json(listedJson(message))
