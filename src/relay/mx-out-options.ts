@@ -8,7 +8,8 @@ import type { MxResolver } from './dns-questions.js'
 import type { OwnServers } from './own-servers.js'
 import { checkConnectionOptions, type SmtpTransportOptions } from './smtp-out-options.js'
 
-/** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a certificate that bears it. */
+/** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a certificate that bears it: who wants more says
+ * of which domains, by `tlsPolicy`. */
 export const mxTlsWays = ['none', 'opportunistic'] as const
 
 export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 'tls' | 'auth'> {
@@ -35,6 +36,7 @@ export function checkMxOptions(options: MxTransportOptions): void {
     hostname: true,
     tls: true,
     tlsOptions: true,
+    tlsPolicy: true,
     connectTimeoutMs: true,
     greetingTimeoutMs: true,
     silenceTimeoutMs: true,

@@ -21,6 +21,7 @@ import { mailHosts, type MailHost, type MailHosts } from './mail-hosts.js'
 import { checkMxOptions, type MxTransportOptions } from './mx-out-options.js'
 import { smtpDelivery, type Places } from './smtp-delivery.js'
 import { OutSessions, type Place } from './out-sessions.js'
+import { demandOf, tlsPoliciesOf } from './tls-policy.js'
 
 /** For one queue at a time, and its next life, as `smtpTransport`.
  * @throws WaybillError OPTION_INVALID */
@@ -30,6 +31,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
   const { port = 25, lookupTimeoutMs: timeoutMs = 30_000 } = options
   const own = { hostname, listeners }
   const signer = signerOf(options)
+  const policies = tlsPoliciesOf(options.tlsPolicy ?? [], true)
 
   async function placesOf(request: DeliveryRequest, signal: AbortSignal): Promise<Places> {
     const { nexthop } = request
@@ -37,9 +39,12 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     if (destination === undefined)
       return forOwnDomain(request, { kind: 'failed', status: '5.1.2', reason: `${nexthop} is no domain` })
     const hosts = await hostsOf(destination, signal)
-    return 'kind' in hosts
-      ? forOwnDomain(request, hosts)
-      : hosts.map((host) => placeOf(host, destination.port))
+    if ('kind' in hosts) return forOwnDomain(request, hosts)
+    const policy = policies.for(destination)
+    return hosts.map((host) => ({
+      ...placeOf(host, destination.port),
+      ...(policy === undefined ? undefined : { tls: demandOf(policy, host.name, destination) }),
+    }))
   }
 
   async function hostsOf(destination: MailDestination, signal: AbortSignal): Promise<MailHosts> {

@@ -61,6 +61,10 @@ export const serve: Command = {
       words: tlsWays,
       help: 'none, opportunistic (usual), required (usual with --relay-auth) or implicit;\nother servers (--routes, reroute): as it is said here, but required for implicit; opportunistic (usual);\nopportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken; with --direct one of the first two',
     },
+    'tls-policy': {
+      value: 'FILE',
+      help: 'TLS by destination, instead of --relay-tls: lines DESTINATION LEVEL [match=NAME:NAME…], such as\n`example.net secure` (--direct) and `[mail.example.net]:587 verify`; levels as in Postfix: none, may,\nencrypt, verify, secure',
+    },
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     routes: {
       value: 'FILE',
@@ -129,9 +133,9 @@ export const serve: Command = {
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
     'Without --relay and --direct nothing leaves this machine. With them, only trusted networks and who has logged in\n' +
     'may send: another client gets `554 5.7.1` for each recipient, whatever --listen says.\n' +
-    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --routes, --dkim and --relay-auth\n' +
-    'again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no transport of --routes\n' +
-    'that was not there.',
+    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --routes, --dkim, --tls-policy and\n' +
+    '--relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no transport\n' +
+    'of --routes that was not there.',
   run,
 }
 
@@ -173,8 +177,8 @@ async function run(args: Arguments): Promise<number | undefined> {
     ...settings,
     processLimit: processLimitOf(scheduler, transportNames),
   }
-  const transportBy = ({ credentials, dkim }: Tables): Promise<Transport> =>
-    transportOf(args, surroundings, credentials, dkim.keys)
+  const transportBy = ({ credentials, dkim, tlsPolicy }: Tables): Promise<Transport> =>
+    transportOf(args, surroundings, credentials, dkim.keys, tlsPolicy)
   const transport = await transportBy(tables)
   const replaceable = isMadeOfFiles(args) ? new ReplaceableTransport(transport) : undefined
   const retry = retryOf(args)
