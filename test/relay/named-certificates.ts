@@ -8,7 +8,7 @@ export interface Certificate {
   readonly key: string
 }
 
-const [provider, domain, below, mtaSts, stranger] = readFileSync(
+const [provider, domain, below, mtaSts, stranger, several] = readFileSync(
   new URL('named.pem', import.meta.url),
   'utf8',
 )
@@ -26,4 +26,9 @@ export const ofMtaSts: Certificate = mtaSts!
 /** `mx.provider.example` and `example.net`. */
 export const ofStranger: Certificate = stranger!
 
-export const roots: readonly string[] = [ofProvider, ofDomain, ofAllBelow, ofMtaSts].map(({ cert }) => cert)
+/** `mta-sts` of `a.example`, `b.example` and `c.example`. */
+export const ofSeveralMtaSts: Certificate = several!
+
+export const roots: readonly string[] = [ofProvider, ofDomain, ofAllBelow, ofMtaSts, ofSeveralMtaSts].map(
+  ({ cert }) => cert,
+)

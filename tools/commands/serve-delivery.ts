@@ -12,6 +12,7 @@ import {
 } from '../../src/index.js'
 import { nexthopParts, readDestination } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
+import { MtaSts } from '../../src/relay/mta-sts.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
 import { mxTlsWays } from '../../src/relay/mx-out-options.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
@@ -26,7 +27,14 @@ import { flagOf, UsageError, type Arguments } from './command.js'
 import { noRoutes, routesIn, transportUsual, type RouteTable } from './route-table.js'
 import { fileTextOf } from './serve-secrets.js'
 import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
-import { formatEndpoint, parseDurationOption, parseDurations, parseWord, type Endpoint } from './values.js'
+import {
+  formatEndpoint,
+  parseDurationOption,
+  parseDurations,
+  parseWord,
+  parseYes,
+  type Endpoint,
+} from './values.js'
 
 /** Mailboxes are here when nothing else is said. */
 export const maildirUsual = './var/maildir'
@@ -41,6 +49,8 @@ interface Surroundings {
   readonly hostname: string
   /** Attempts at once, of all transports together, as the scheduler has it. */
   readonly processLimit: number
+  /** What is known of domains stays so when tables are read again. */
+  readonly mtaSts?: MtaSts
 }
 
 /** Of the ways one is chosen, and what belongs to a way goes with it. @throws UsageError */
@@ -52,7 +62,13 @@ export function checkWays(args: Arguments): void {
     for (const name of ['relay-tls', 'tls-policy', 'routes', 'dkim'])
       if (args.isSet(name))
         throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
+  if (way !== 'direct' && args.isSet('mta-sts'))
+    throw new UsageError('--mta-sts is for mail that goes to the servers of each domain: --direct')
 }
+
+/** @throws UsageError */
+export const mtaStsOf = (args: Arguments): { mtaSts?: MtaSts } =>
+  parseYes('mta-sts', args.one('mta-sts') ?? 'no') ? { mtaSts: new MtaSts() } : {}
 
 /** Whether the transport is another one when files have changed. */
 export const isMadeOfFiles = (args: Arguments): boolean =>
@@ -60,7 +76,7 @@ export const isMadeOfFiles = (args: Arguments): boolean =>
 
 export async function transportOf(
   args: Arguments,
-  { relay, direct, places, hostname, processLimit }: Surroundings,
+  { relay, direct, places, hostname, processLimit, mtaSts }: Surroundings,
   auth: SmtpTransportOptions['auth'],
   keys?: SmtpTransportOptions['dkim'],
   policy: TlsPolicyTable = noTlsPolicy,
@@ -71,7 +87,15 @@ export async function transportOf(
   const tlsPolicy = policy.lines
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
-    return mxTransport({ hostname, tls, tlsPolicy, connectionsMax, ...dkim, listeners: places })
+    return mxTransport({
+      hostname,
+      tls,
+      tlsPolicy,
+      mtaSts: mtaSts ?? false,
+      connectionsMax,
+      ...dkim,
+      listeners: places,
+    })
   }
   if (relay === undefined)
     return maildirTransport({ directory: args.one('maildir') ?? maildirUsual, hostname })

@@ -20,6 +20,7 @@ import {
   checkWays,
   isMadeOfFiles,
   maildirUsual,
+  mtaStsOf,
   ReplaceableTransport,
   retryOf,
   routeOf,
@@ -64,6 +65,10 @@ export const serve: Command = {
     'tls-policy': {
       value: 'FILE',
       help: 'TLS by destination, instead of --relay-tls: lines DESTINATION LEVEL [match=NAME:NAME…], such as\n`example.net secure` (--direct) and `[mail.example.net]:587 verify`; levels as in Postfix: none, may,\nencrypt, verify, secure',
+    },
+    'mta-sts': {
+      value: 'yes|no',
+      help: 'ask each domain, in the DNS and over HTTPS, which mail hosts with which TLS are its own (MTA-STS),\nand put mail off rather than deliver to others; --tls-policy goes before it; with --direct (no)',
     },
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     routes: {
@@ -176,6 +181,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const surroundings = {
     ...settings,
     processLimit: processLimitOf(scheduler, transportNames),
+    ...mtaStsOf(args),
   }
   const transportBy = ({ credentials, dkim, tlsPolicy }: Tables): Promise<Transport> =>
     transportOf(args, surroundings, credentials, dkim.keys, tlsPolicy)
