@@ -9,6 +9,8 @@ export interface MxResolver {
   resolveMx(domain: string): Promise<readonly { readonly exchange: string; readonly priority: number }[]>
   resolve4(host: string): Promise<readonly string[]>
   resolve6(host: string): Promise<readonly string[]>
+  /** For MTA-STS alone. */
+  resolveTxt?(name: string): Promise<readonly (readonly string[])[]>
 }
 
 export type DnsAnswer<T> =

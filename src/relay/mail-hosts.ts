@@ -15,6 +15,7 @@
  * | some, we are the best | – | failed, 5.4.6 |
  * | some, we are one | of none better | put off, 4.4.4 |
  * | more than we ask for | none | put off, 4.4.4 |
+ * | none that the domain's MTA-STS policy has | some | put off, 4.4.4 |
  *
  * @see Postfix smtp_addr.c, which has 5.4.4 for a name that does not exist, too, and 5.1.0 for the null MX */
 import { isIP, isIPv6 } from 'node:net'
@@ -47,6 +48,8 @@ export interface MailHostsPort {
   readonly questions: DnsQuestions
   readonly own: OwnServers
   readonly prng: Prng
+  /** Names that mail may go to; all unless told. */
+  readonly isAllowed?: (name: string) => boolean
 }
 
 interface Host {
@@ -82,7 +85,7 @@ async function hostsOf(
   all: readonly Host[],
   mayBeNoName: boolean,
   serverPort: number,
-  { resolver, questions, own, prng }: MailHostsPort,
+  { resolver, questions, own, prng, isAllowed = () => true }: MailHostsPort,
 ): Promise<MailHosts> {
   const ofOwnName = all.filter(({ name }) => isOwnName(own, name))
   let ownPreference = bestOf(ofOwnName)
@@ -100,7 +103,9 @@ async function hostsOf(
   const ofOwnAddress = found.filter(({ address }) => isOwnAddress(address))
   ownPreference = Math.min(ownPreference, bestOf(ofOwnAddress))
   const hosts = found.filter(({ preference }) => preference < ownPreference)
-  if (hosts.length > 0) return chosen(byPreference(shuffled(hosts, prng)))
+  const allowed = hosts.filter(({ name }) => isAllowed(name))
+  if (allowed.length > 0) return chosen(byPreference(shuffled(allowed, prng)))
+  if (hosts.length > 0) return unreachable(`the MTA-STS policy of ${domain} has none of its mail hosts`)
   if (ownPreference === bestOf(all)) return loops(domain)
 
   const both = answers.flatMap((host) => host.answers)

@@ -6,9 +6,11 @@ import type { Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
 import type { MxResolver } from './dns-questions.js'
 import type { OwnServers } from './own-servers.js'
+import { MtaSts } from './mta-sts.js'
 import { checkConnectionOptions, type SmtpTransportOptions } from './smtp-out-options.js'
 
-/** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a certificate that bears it. */
+/** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a certificate that bears it: who wants more says
+ * of which domains, by `tlsPolicy`. */
 export const mxTlsWays = ['none', 'opportunistic'] as const
 
 export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 'tls' | 'auth'> {
@@ -19,6 +21,10 @@ export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 
   /** Where mail comes in here, as addresses: a mail host that is found there is ourselves. None unless told, then only `hostname` tells.
    * @see Postfix inet_interfaces */
   readonly listeners?: OwnServers['listeners']
+  /** Whether domains are asked for their MTA-STS policy (RFC 8461), in the DNS and over HTTPS; one that says `enforce` is done for: mail goes to
+   * mail hosts that it names, over TLS with a certificate for the name of the host, or waits. A line of `tlsPolicy` goes before it.
+   * `waybill serve` hands in what its transports share. Not unless told. */
+  readonly mtaSts?: boolean | MtaSts
   /** The system's DNS unless told, not /etc/hosts. Failing questions have the codes of Node's `dns`: `ENODATA` and `ENOTFOUND` alone mean that
    * there is no such thing. */
   readonly resolver?: MxResolver
@@ -35,6 +41,7 @@ export function checkMxOptions(options: MxTransportOptions): void {
     hostname: true,
     tls: true,
     tlsOptions: true,
+    tlsPolicy: true,
     connectTimeoutMs: true,
     greetingTimeoutMs: true,
     silenceTimeoutMs: true,
@@ -44,14 +51,21 @@ export function checkMxOptions(options: MxTransportOptions): void {
     dkimSigns: true,
     clock: true,
     listeners: true,
+    mtaSts: true,
     resolver: true,
     lookupTimeoutMs: true,
     prng: true,
   })
   checkConnectionOptions(options, mxTlsWays)
-  const { listeners = [], lookupTimeoutMs = 1 } = options
+  const { listeners = [], lookupTimeoutMs = 1, mtaSts = false, resolver } = options
   const unknown = listeners.find(({ host }) => isIP(host) === 0)
   if (unknown !== undefined)
     throw new WaybillError('OPTION_INVALID', `${unknown.host} is no address`, { option: 'listeners' })
+  if (typeof mtaSts !== 'boolean' && !(mtaSts instanceof MtaSts))
+    throw new WaybillError('OPTION_INVALID', 'expected true or false', { option: 'mtaSts' })
+  if (mtaSts === true && resolver !== undefined && typeof resolver.resolveTxt !== 'function')
+    throw new WaybillError('OPTION_INVALID', 'MTA-STS wants a resolver with resolveTxt', {
+      option: 'resolver',
+    })
   integerOption('lookupTimeoutMs', lookupTimeoutMs, 1, waitMsMax)
 }

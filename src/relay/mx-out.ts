@@ -1,6 +1,7 @@
 /** Delivery over SMTP to the servers of each domain.
  * Invariant: the nexthop is the domain of the recipients, so that each domain is one destination; what is done with its servers is said in
- * smtp-delivery.ts, and which they are in mail-hosts.ts. The DNS is asked at every attempt: nothing of it is remembered here.
+ * smtp-delivery.ts, and which they are in mail-hosts.ts. The DNS is asked at every attempt: nothing of it is remembered here, but that domains
+ * have an MTA-STS policy (mta-sts.ts).
  *
  * A nexthop that somebody else has chosen (an operator's `reroute`, an embedder's `route`) fails no mail, however wrong: as with Postfix's
  * relayhost, that is put off with 4.3.5 until it is mended.
@@ -18,9 +19,12 @@ import { signerOf } from './dkim-signer.js'
 import { DnsQuestions, systemResolver } from './dns-questions.js'
 import { asciiName, readDestination, type MailDestination } from './mail-destination.js'
 import { mailHosts, type MailHost, type MailHosts } from './mail-hosts.js'
+import { MtaSts } from './mta-sts.js'
+import { allowsMailHost, type StsPolicy } from './mta-sts-policy.js'
 import { checkMxOptions, type MxTransportOptions } from './mx-out-options.js'
 import { smtpDelivery, type Places } from './smtp-delivery.js'
-import { OutSessions, type Place } from './out-sessions.js'
+import { OutSessions, siteOfAbandoned, type Place } from './out-sessions.js'
+import { demandOf, tlsPoliciesOf, type TlsDemand } from './tls-policy.js'
 
 /** For one queue at a time, and its next life, as `smtpTransport`.
  * @throws WaybillError OPTION_INVALID */
@@ -30,34 +34,75 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
   const { port = 25, lookupTimeoutMs: timeoutMs = 30_000 } = options
   const own = { hostname, listeners }
   const signer = signerOf(options)
+  const policies = tlsPoliciesOf(options.tlsPolicy ?? [], true)
+  const mtaSts = mtaStsOf(options)
 
   async function placesOf(request: DeliveryRequest, signal: AbortSignal): Promise<Places> {
     const { nexthop } = request
     const destination = readDestination(nexthop, port)
     if (destination === undefined)
       return forOwnDomain(request, { kind: 'failed', status: '5.1.2', reason: `${nexthop} is no domain` })
-    const hosts = await hostsOf(destination, signal)
-    return 'kind' in hosts
-      ? forOwnDomain(request, hosts)
-      : hosts.map((host) => placeOf(host, destination.port))
+    const line = policies.for(destination)
+    const enforced = line === undefined ? await enforcedBy(destination, signal) : undefined
+    if (signal.aborted) return siteOfAbandoned()
+    const hosts = await hostsOf(destination, enforced, signal)
+    if ('kind' in hosts) return forOwnDomain(request, hosts)
+    return hosts.map((host) => {
+      const place = placeOf(host, destination.port)
+      if (line !== undefined) return { ...place, tls: demandOf(line, host.name, destination) }
+      return enforced === undefined ? place : { ...place, tls: verifiedFor(host) }
+    })
   }
 
-  async function hostsOf(destination: MailDestination, signal: AbortSignal): Promise<MailHosts> {
+  /** @returns the domain's MTA-STS policy when it asks for something */
+  async function enforcedBy(
+    destination: MailDestination,
+    signal: AbortSignal,
+  ): Promise<StsPolicy | undefined> {
+    if (destination.kind !== 'domain') return undefined
+    const policy = await mtaSts?.policyOf(destination.name, signal)
+    return policy?.mode === 'enforce' ? policy : undefined
+  }
+
+  async function hostsOf(
+    destination: MailDestination,
+    enforced: StsPolicy | undefined,
+    signal: AbortSignal,
+  ): Promise<MailHosts> {
     // A resolver of ours is made for each attempt: it is made of /etc/resolv.conf, which changes.
     const system = options.resolver === undefined ? systemResolver() : undefined
     const questions = new DnsQuestions(clock, timeoutMs)
     const abandon = (): void => questions.abandon()
     signal.addEventListener('abort', abandon, { once: true })
     const resolver = options.resolver ?? system!
-    const hosts = await mailHosts(destination, { resolver, questions, own, prng })
+    const isAllowed = (name: string): boolean => enforced === undefined || allowsMailHost(enforced, name)
+    const hosts = await mailHosts(destination, { resolver, questions, own, prng, isAllowed })
     signal.removeEventListener('abort', abandon)
     // What is still asked would keep the process alive.
     system?.cancel()
     return hosts
   }
 
-  return smtpDelivery(new OutSessions(options), placesOf, signer)
+  const delivery = smtpDelivery(new OutSessions(options), placesOf, signer)
+  return {
+    deliver: (request, signal) => delivery.deliver(request, signal),
+    close: () => {
+      mtaSts?.close()
+      delivery.close?.()
+    },
+  }
 }
+
+function mtaStsOf({ mtaSts = false, resolver, clock }: MxTransportOptions): MtaSts | undefined {
+  if (mtaSts === false) return undefined
+  if (mtaSts !== true) return mtaSts
+  return new MtaSts({
+    ...(resolver === undefined ? undefined : { resolver }),
+    ...(clock === undefined ? undefined : { clock }),
+  })
+}
+
+const verifiedFor = ({ name }: MailHost): TlsDemand => ({ level: 'verified', names: [name] })
 
 /** What says that the recipients' domain takes no mail says nothing of them when their mail was sent elsewhere. */
 function forOwnDomain(

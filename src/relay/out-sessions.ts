@@ -1,17 +1,21 @@
 /** Sessions with servers: opened, encrypted or not, kept for the next message.
  * Invariant: a session belongs to one attempt at a time, and is given back only when the server waits for MAIL. Nobody holds a place in
- * the pool while waiting for another. What the server at one place has come to is nothing to any other place: sessions, and
- * plaintext because TLS failed, are kept by place.
+ * the pool while waiting for another. What the server at one place has come to is nothing to any other place, and what was opened under one
+ * demand for TLS is nothing to mail under another: sessions, and plaintext because TLS failed, are kept by place and demand.
  *
  * Opportunistic TLS falls back to plaintext as Postfix's `may` does: a handshake that fails defers the first attempt, lest a passing
  * trouble downgrades anything; a server whose TLS is broken for good gets the mail without it from the second one on. */
+import { assert } from '../base/assert.js'
 import { systemClock, type Clock } from '../base/clock.js'
 import type { SiteTrouble } from '../delivery/transport.js'
+import type { ClientError } from './client-error.js'
 import { ConnectionPool } from './connection-pool.js'
-import { SmtpClient, type ClientError, type Transaction } from './smtp-client.js'
+import { SmtpClient, type Transaction } from './smtp-client.js'
 import type { SmtpTransportOptions } from './smtp-out-options.js'
 import { siteOfError } from './smtp-outcome.js'
 import { isRefusal } from './smtp-reply.js'
+import type { TlsDemand } from './tls-policy.js'
+import { demandKey, termsOf, type TlsTerms } from './tls-terms.js'
 
 /** Where a server is. */
 export interface Place {
@@ -23,6 +27,8 @@ export interface Place {
   readonly servername?: string
   /** It was looked for: what it answers says from whom it is. The nexthop names any other. */
   readonly isFound?: true
+  /** What is asked of TLS there; undefined: what the transport's options say. */
+  readonly tls?: TlsDemand
 }
 
 export interface Session {
@@ -35,8 +41,11 @@ export type SessionOptions = Omit<SmtpTransportOptions, 'host' | 'port'>
 /** Longest reply that is read, bytes: those to recipients are held until the transaction has ended. */
 const replyBytesMax = 64 << 10
 
-/** What the pool calls the plaintext connections to a place where TLS failed. */
-const plaintextTo = (name: string): string => `${name} plaintext`
+/** What the pool knows its connections by. No name, and no key of a demand, has a space. */
+const keyOf = ({ name, tls }: Place): string => (tls === undefined ? name : `${name} ${demandKey(tls)}`)
+
+/** The same of plaintext connections because TLS failed. */
+const plaintextTo = (place: Place): string => `${keyOf(place)} plaintext`
 
 const abandoned = (): ClientError =>
   Object.assign(new Error('the attempt was abandoned'), { code: 'ECONNECTION' })
@@ -45,20 +54,13 @@ export const siteOfAbandoned = (): SiteTrouble => siteOfError(abandoned())
 
 export class OutSessions {
   readonly #options: SessionOptions
-  readonly #tls: NonNullable<SessionOptions['tls']>
-  readonly #tlsOptions: NonNullable<SessionOptions['tlsOptions']>
-  /** Who asks for a certificate that verifies does not mean plaintext instead. */
-  readonly #fallsBack: boolean
   readonly #silenceTimeoutMs: number
   readonly #clock: Clock
   #pool: ConnectionPool
 
   constructor(options: SessionOptions) {
-    const { tls = 'opportunistic', clock = systemClock, silenceTimeoutMs = 300_000 } = options
+    const { clock = systemClock, silenceTimeoutMs = 300_000 } = options
     this.#options = options
-    this.#tls = tls
-    this.#tlsOptions = { rejectUnauthorized: tls !== 'opportunistic', ...options.tlsOptions }
-    this.#fallsBack = tls === 'opportunistic' && this.#tlsOptions.rejectUnauthorized === false
     this.#silenceTimeoutMs = silenceTimeoutMs
     this.#clock = clock
     this.#pool = this.#newPool()
@@ -69,8 +71,8 @@ export class OutSessions {
   idle(places: readonly Place[], attempts: number): Session | undefined {
     for (const place of places) {
       const client =
-        this.#pool.takeIdle(place.name) ??
-        (attempts > 0 ? this.#pool.takeIdle(plaintextTo(place.name)) : undefined)
+        this.#pool.takeIdle(keyOf(place)) ??
+        (attempts > 0 ? this.#pool.takeIdle(plaintextTo(place)) : undefined)
       if (client !== undefined) return { client, place }
     }
     return undefined
@@ -78,17 +80,18 @@ export class OutSessions {
 
   /** A session for this attempt alone. */
   async opened(place: Place, attempts: number, signal: AbortSignal): Promise<Session | SiteTrouble> {
-    const first = await this.#connected(place, this.#tls, signal)
+    const terms = termsOf(place.tls, this.#options)
+    const first = await this.#connected(place, terms, terms.way, signal)
     if (first instanceof SmtpClient) return { client: first, place }
-    if (!this.#fallsBack || attempts === 0 || first.code !== 'ETLS') return siteOfError(first, place.name)
-    const second = await this.#connected(place, 'none', signal)
+    if (!terms.fallsBack || attempts === 0 || first.code !== 'ETLS') return siteOfError(first, place.name)
+    const second = await this.#connected(place, terms, 'none', signal)
     if (second instanceof SmtpClient) return { client: second, place }
     return siteOfError(second, `${place.name}: ${first.message}; without TLS`)
   }
 
   /** Its transaction is over, or there was none. */
   keep({ client, place }: Session): void {
-    this.#pool.keep(client.isFallback ? plaintextTo(place.name) : place.name, client)
+    this.#pool.keep(client.isFallback ? plaintextTo(place) : keyOf(place), client)
   }
 
   /** A session that goes on is given back; one that was refused something has to leave the transaction first. */
@@ -121,12 +124,13 @@ export class OutSessions {
   /** Takes one place in the pool, and gives it back if there is no session. */
   async #connected(
     place: Place,
-    way: NonNullable<SessionOptions['tls']>,
+    terms: TlsTerms,
+    way: TlsTerms['way'],
     signal: AbortSignal,
   ): Promise<SmtpClient | ClientError> {
     const options = this.#options
     const pool = this.#pool
-    const free = await pool.place(place.name)
+    const free = await pool.place(keyOf(place))
     if (free !== undefined) return free
     if (signal.aborted) {
       pool.cancel()
@@ -142,19 +146,21 @@ export class OutSessions {
       requireTLS: way === 'required',
       ignoreTLS: way === 'none',
       opportunisticTLS: way === 'opportunistic',
-      tls: this.#tlsOptions,
+      tls: terms.tlsOptions,
       connectionTimeout: options.connectTimeoutMs ?? 30_000,
       greetingTimeout: options.greetingTimeoutMs ?? 300_000,
       socketTimeout: this.#silenceTimeoutMs,
       socketCloseTimeout: 0,
       maxResponseSize: replyBytesMax,
     })
-    client.isFallback = way !== this.#tls
+    client.isFallback = way !== terms.way
     pool.add(client)
     const close = (): void => client.close()
     signal.addEventListener('abort', close, { once: true })
     const { auth } = options
     let error = await client.open()
+    const mayBePlain = way === 'none' || way === 'opportunistic'
+    assert(error !== undefined || client.secure || mayBePlain, 'a session that has to be encrypted is')
     if (error === undefined && auth !== undefined) error = await client.authenticate(auth.user, auth.pass)
     signal.removeEventListener('abort', close)
     if (error === undefined) return client

@@ -5,20 +5,10 @@
 import type { Readable, Transform, TransformCallback } from 'node:stream'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
 import type { RequestDsn } from '../delivery/transport.js'
+import { handshakeFailed, lost, startTlsRefused, type ClientError } from './client-error.js'
 import { recipientWords, senderWords } from './dsn-words.js'
 import { leavesAsItStands } from './plain-data.js'
 import { isRefusal } from './smtp-reply.js'
-
-/** As far as we look at nodemailer's errors. */
-export interface ClientError extends Error {
-  /** `ETLS`: the handshake failed, in whatever way; or STARTTLS was refused, which has a response. */
-  readonly code?: string | undefined
-  readonly originalCode?: string | undefined
-  readonly command?: string | undefined
-  /** The server's reply, when it is one that made the error. */
-  readonly response?: string | undefined
-  readonly recipient?: string | undefined
-}
 
 export interface Mail {
   readonly sender: string
@@ -60,6 +50,8 @@ interface Hidden {
   /** What EHLO was answered last, without the name of the server. */
   readonly _ehloLines: readonly string[] | undefined
   readonly _remainder: string
+  /** The whole of that while the session is not yet encrypted that is to be. */
+  readonly _plaintextEhlo: string | false
   readonly _responseQueue: readonly string[]
   readonly _responseActions: readonly unknown[]
   _onConnect(this: SMTPConnection): void
@@ -105,7 +97,10 @@ export class SmtpClient extends SMTPConnection {
   constructor(options: Options) {
     super(options)
     this.on('error', (error: ClientError) => {
-      this.#lastError = this.upgrading === true ? handshakeFailed(error) : error
+      if (this.upgrading === true) this.#lastError = handshakeFailed(error)
+      else if (error.code === 'ETLS')
+        this.#lastError = startTlsRefused(error, (this as unknown as Hidden)._plaintextEhlo || '')
+      else this.#lastError = error
     })
     this.on('end', () => {
       // Its own callback goes first: it knows more.
@@ -271,16 +266,3 @@ const lifeOf = (data: Readable): object => ({
     data.destroy()
   },
 })
-
-/** Nodemailer calls most of them errors of the socket, with OpenSSL's whole line or Node's words for a hang-up. */
-function handshakeFailed(error: ClientError & { readonly reason?: string }): ClientError {
-  const { originalCode } = error
-  const detail = originalCode?.startsWith('ERR_SSL_') === true ? error.reason : undefined
-  return Object.assign(new Error(`the TLS handshake failed: ${detail ?? error.message}`, { cause: error }), {
-    code: 'ETLS',
-    originalCode,
-  })
-}
-
-const lost = (): ClientError =>
-  Object.assign(new Error('Connection closed unexpectedly'), { code: 'ECONNECTION' })

@@ -7,6 +7,14 @@ import { hostOption, integerOption, waitMsMax } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
 import type { DkimKey } from './dkim-keys.js'
 import type { DkimSigns } from './dkim-signer.js'
+import {
+  allowsPlaintext,
+  isVerifying,
+  tlsPoliciesOf,
+  type TlsLevel,
+  type TlsPolicies,
+  type TlsPolicyLine,
+} from './tls-policy.js'
 
 /** More of anything than there can be. */
 export const countMax = 1_000_000
@@ -28,7 +36,11 @@ export interface SmtpTransportOptions {
   readonly tls?: (typeof tlsWays)[number]
   /** More for `tls.connect`. */
   readonly tlsOptions?: ConnectionOptions
-  /** Only with verified TLS, `required` or `implicit`. */
+  /** Another word than `tls` for some destinations, which are known by the nexthop, or by `host` and `port` when there is one. With implicit TLS
+   * a line says what the certificate has to be. Nobody's unless told.
+   * @see Postfix smtp_tls_policy_maps */
+  readonly tlsPolicy?: readonly TlsPolicyLine[]
+  /** Only with verified TLS, `required` or `implicit`, and by `tlsPolicy` `verify` or `secure`. */
   readonly auth?: { readonly user: string; readonly pass: string }
   /** Milliseconds until there is a connection, with implicit TLS its handshake too; 30 000 unless told. */
   readonly connectTimeoutMs?: number
@@ -63,6 +75,7 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     hostname: true,
     tls: true,
     tlsOptions: true,
+    tlsPolicy: true,
     auth: true,
     connectTimeoutMs: true,
     greetingTimeoutMs: true,
@@ -87,9 +100,33 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     throw new WaybillError('OPTION_INVALID', 'credentials are a user and a pass', { option: 'auth' })
 }
 
+/** @throws WaybillError OPTION_INVALID */
+export function serverPoliciesOf({ tls, auth, tlsPolicy = [] }: SmtpTransportOptions): TlsPolicies {
+  const policies = tlsPoliciesOf(tlsPolicy, false)
+  for (const [index, { level }] of tlsPolicy.entries()) {
+    const refusal = serverLevelRefusal(level, tls, auth)
+    if (refusal !== undefined)
+      throw new WaybillError('OPTION_INVALID', refusal, { option: `tlsPolicy[${index}]` })
+  }
+  return policies
+}
+
+/** @returns why there is no such level for a server that is talked to so */
+export function serverLevelRefusal(
+  level: TlsLevel,
+  tls: SmtpTransportOptions['tls'],
+  auth: SmtpTransportOptions['auth'],
+): string | undefined {
+  if (auth !== undefined && !isVerifying(level))
+    return `credentials travel only over TLS that verifies: verify or secure, not ${level}`
+  return tls === 'implicit' && allowsPlaintext(level)
+    ? `TLS that is implicit is always there: encrypt, verify or secure, not ${level}`
+    : undefined
+}
+
 const isWord = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
-/** What is the same wherever the servers are, but for `dkim`, which is read by who signs. @param ways for `tls`
+/** What is the same wherever the servers are, but for `dkim`, which is read by who signs, and `tlsPolicy`. @param ways for `tls`
  * @throws WaybillError OPTION_INVALID */
 export function checkConnectionOptions(
   options: Omit<SmtpTransportOptions, 'host' | 'auth'>,

@@ -3,20 +3,23 @@
  * nodemailer tries them in turn until one is connected. */
 import type { Transport } from '../delivery/transport.js'
 import { signerOf } from './dkim-signer.js'
-import { nexthopParts } from './mail-destination.js'
-import { checkSmtpOptions, type SmtpTransportOptions } from './smtp-out-options.js'
+import { isIP } from 'node:net'
+import { asciiName, nexthopParts, type MailDestination } from './mail-destination.js'
+import { checkSmtpOptions, serverPoliciesOf, type SmtpTransportOptions } from './smtp-out-options.js'
 import { siteOfError } from './smtp-outcome.js'
 import { smtpDelivery, type PlacesOf } from './smtp-delivery.js'
 import { OutSessions, type Place } from './out-sessions.js'
+import { demandOf, type TlsPolicies } from './tls-policy.js'
 
 /** For one queue at a time, and its next life: when it crashes, attempts of another one would lose their connections.
  * @throws WaybillError OPTION_INVALID */
 export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   checkSmtpOptions(options)
   const signer = signerOf(options)
+  const policies = serverPoliciesOf(options)
   const placesOf: PlacesOf = ({ nexthop }) => {
     const place = placeOf(options.host ?? nexthop, options)
-    return place === undefined ? badNexthop(nexthop) : [place]
+    return place === undefined ? badNexthop(nexthop) : [withDemand(place, policies)]
   }
   return smtpDelivery(new OutSessions(options), placesOf, signer)
 }
@@ -32,3 +35,13 @@ const namedPlace = (host: string, port: number): Place => ({ name: `${host}:${po
 
 const badNexthop = (nexthop: string): ReturnType<typeof siteOfError> =>
   siteOfError(Object.assign(new Error(`no host and port: ${JSON.stringify(nexthop)}`), { code: 'EDNS' }))
+
+function withDemand(place: Place, policies: TlsPolicies): Place {
+  const { host, port } = place
+  const server: MailDestination =
+    isIP(host) === 0
+      ? { kind: 'host', name: asciiName(host), port }
+      : { kind: 'address', address: host, port }
+  const policy = policies.for(server)
+  return policy === undefined ? place : { ...place, tls: demandOf(policy, asciiName(host), server) }
+}

@@ -2,7 +2,8 @@
  * Invariant: a reply to a recipient counts for that recipient, also if the connection broke afterwards. When the end of the data
  * was sent and no reply came, nobody knows whether the server took the message: status 4.4.2, which nothing else here has. */
 import type { DeliveryResult, Outcome, SiteTrouble } from '../delivery/transport.js'
-import type { ClientError, Transaction } from './smtp-client.js'
+import type { ClientError } from './client-error.js'
+import type { Transaction } from './smtp-client.js'
 import { isClosing, outcomeOfReply, siteOfReply } from './smtp-reply.js'
 
 export function resultOf(transaction: Transaction, recipients: readonly string[]): DeliveryResult {
@@ -62,6 +63,8 @@ export function siteOfError(error: ClientError, target = ''): SiteTrouble {
   const reason = target === '' ? detailOf(error) : `${target}: ${detailOf(error)}`
   const status = statusByCode[error.code ?? '']
   if (error.response === undefined) return { kind: 'site', status: status ?? '4.4.0', reason }
+  // Whatever the server calls it: there is no TLS. @see Postfix smtp_proto.c
+  if (error.code === 'ETLS') return { kind: 'site', status: '4.7.4', reason }
   return { ...siteOfReply(error.response, error.code === 'EAUTH' ? status : undefined), reason }
 }
 

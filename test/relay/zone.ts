@@ -7,6 +7,7 @@ export interface Name {
   readonly mx?: Answer<readonly [preference: number, host: string]>
   readonly a?: Answer<string>
   readonly aaaa?: Answer<string>
+  readonly txt?: Answer<readonly string[]>
 }
 
 export interface FakeDns extends MxResolver {
@@ -33,5 +34,6 @@ export function zone(names: Readonly<Record<string, Name>>): FakeDns {
     },
     resolve4: (host) => answer('a', host),
     resolve6: (host) => answer('aaaa', host),
+    resolveTxt: (name) => answer('txt', name),
   }
 }

@@ -149,13 +149,15 @@ test('of several files all are taken up, or none', async () => {
     exitCode: 0,
   })
   await write('dkim', 'example.org s1 dkim.pem\n')
-  const files = ['users', 'routes', 'relay-auth', 'dkim', 'cert.pem', 'key.pem']
+  await write('tls', '[127.0.0.1] verify\n')
+  const files = ['users', 'routes', 'relay-auth', 'dkim', 'tls', 'cert.pem', 'key.pem']
   const right = new Map(
     await Promise.all(files.map(async (name) => [name, await readFile(at(name))] as const)),
   )
   const options = ['--auth', at('users'), '--routes', at('routes'), '--dkim', at('dkim')]
   const more = ['--relay-auth', at('relay-auth'), '-o', 'slow_destination_rate_delay=1s']
-  const relay = await started(...nowhere, ...withTls(), ...options, ...more)
+  const policy = ['--tls-policy', at('tls')]
+  const relay = await started(...nowhere, ...withTls(), ...options, ...policy, ...more)
 
   const wrong: [file: string, text: string | undefined, says: RegExp][] = [
     ['users', '# nobody\n', /there is no user \(option auth, path .*\/users\)/],
@@ -164,6 +166,8 @@ test('of several files all are taken up, or none', async () => {
     ['routes', 'example.net slow:\na.example fast:\n', /fast is new: that takes a restart.*\/routes, line 2/],
     ['routes', 'example.net :\n', /\/routes: no line for a transport of -o: -o slow_destination_rate_delay/],
     ['dkim', 'example.org s1 nowhere.pem\n', /ENOENT.*nowhere\.pem.*\/dkim, line 1/],
+    ['tls', '[127.0.0.1] dane\n', /level dane is not here.*\/tls, line 1/],
+    ['tls', '[127.0.0.1] may\n', /the relay: credentials.*\/tls, line 1/],
     ['relay-auth', 'me\n', /one line USER:PASSWORD, not .*relay-auth/],
     ['key.pem', '', /no certificate and its key: .*key\.pem is empty/],
     ['cert.pem', 'x', /no certificate and its key/],
@@ -193,6 +197,7 @@ test('of several files all are taken up, or none', async () => {
     '1 user',
     '1 route',
     '1 key',
+    '1 destination',
     'a password',
   ])
   expect(await shownName(relay.endpoint.port, false)).toBe('renewed')

@@ -1,6 +1,7 @@
 /** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, some of it or all, and when it is tried again.
- * Invariant: the relay alone hears the password. */
+ * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says otherwise is none. */
 import { comparableDomainOf } from '../../src/base/mail-address.js'
+import { WaybillError } from '../../src/errors.js'
 import {
   fixedRetry,
   postfixRetry,
@@ -9,17 +10,32 @@ import {
   type Route,
   type Transport,
 } from '../../src/index.js'
-import { nexthopParts } from '../../src/relay/mail-destination.js'
+import { nexthopParts, readDestination } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
+import { MtaSts } from '../../src/relay/mta-sts.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
 import { mxTlsWays } from '../../src/relay/mx-out-options.js'
 import { mayBeOfStrangers, type RelayDomains } from '../../src/relay/relay-domains.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
-import { countMax, tlsWays, type SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
+import {
+  countMax,
+  serverLevelRefusal,
+  tlsWays,
+  type SmtpTransportOptions,
+} from '../../src/relay/smtp-out-options.js'
+import { isVerifying, type TlsPolicyLine } from '../../src/relay/tls-policy.js'
 import { flagOf, UsageError, type Arguments } from './command.js'
 import { noRoutes, routesIn, transportLocal, transportUsual, type RouteTable } from './route-table.js'
 import { fileTextOf } from './serve-secrets.js'
-import { formatEndpoint, parseDurationOption, parseDurations, parseWord, type Endpoint } from './values.js'
+import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
+import {
+  formatEndpoint,
+  parseDurationOption,
+  parseDurations,
+  parseWord,
+  parseYes,
+  type Endpoint,
+} from './values.js'
 
 /** Mailboxes are here when nothing else is said. */
 export const maildirUsual = './var/maildir'
@@ -36,6 +52,8 @@ interface Surroundings {
   readonly processLimit: number
   /** Asked at every attempt; what strangers may have sent is not signed. */
   readonly relayDomains?: () => RelayDomains | undefined
+  /** What is known of domains stays so when tables are read again. */
+  readonly mtaSts?: MtaSts
 }
 
 /** Of the ways one is chosen, and what belongs to a way goes with it. @throws UsageError */
@@ -48,13 +66,20 @@ export function checkWays(args: Arguments): void {
       `${flagOf(way)} or --maildir, or both with --routes, where lines PATTERN maildir: say which mail stays`,
     )
   if (way === undefined)
-    for (const name of ['relay-tls', 'routes', 'dkim'])
+    for (const name of ['relay-tls', 'tls-policy', 'routes', 'dkim'])
       if (args.isSet(name))
         throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
+  if (way !== 'direct' && args.isSet('mta-sts'))
+    throw new UsageError('--mta-sts is for mail that goes to the servers of each domain: --direct')
 }
 
+/** @throws UsageError */
+export const mtaStsOf = (args: Arguments): { mtaSts?: MtaSts } =>
+  parseYes('mta-sts', args.one('mta-sts') ?? 'no') ? { mtaSts: new MtaSts() } : {}
+
 /** Whether the transport is another one when files have changed. */
-export const isMadeOfFiles = (args: Arguments): boolean => args.isSet('dkim') || args.isSet('relay-auth')
+export const isMadeOfFiles = (args: Arguments): boolean =>
+  ['dkim', 'relay-auth', 'tls-policy'].some((name) => args.isSet(name))
 
 /** To all mailboxes. */
 export const localTransportOf = (args: Arguments, hostname: string): Transport =>
@@ -63,9 +88,10 @@ export const localTransportOf = (args: Arguments, hostname: string): Transport =
 /** Of all mail for which no line of the table names Maildirs. */
 export async function transportOf(
   args: Arguments,
-  { relay, direct, places, hostname, processLimit, relayDomains }: Surroundings,
+  { relay, direct, places, hostname, processLimit, relayDomains, mtaSts }: Surroundings,
   auth: SmtpTransportOptions['auth'],
   keys?: SmtpTransportOptions['dkim'],
+  policy: TlsPolicyTable = noTlsPolicy,
 ): Promise<Transport> {
   // As many may wait to be used again as are busy.
   const connectionsMax = Math.min(2 * processLimit, countMax)
@@ -74,9 +100,18 @@ export async function transportOf(
     return domains === undefined || !mayBeOfStrangers(domains, recipients, hostname)
   }
   const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }
+  const tlsPolicy = policy.lines
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
-    return mxTransport({ hostname, tls, connectionsMax, ...dkim, listeners: places })
+    return mxTransport({
+      hostname,
+      tls,
+      tlsPolicy,
+      mtaSts: mtaSts ?? false,
+      connectionsMax,
+      ...dkim,
+      listeners: places,
+    })
   }
   if (relay === undefined) return localTransportOf(args, hostname)
   const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
@@ -85,11 +120,18 @@ export async function transportOf(
   const toRelay = smtpTransport({
     hostname,
     tls,
+    tlsPolicy: policyOfRelay(policy, relay, tls, auth),
     connectionsMax,
     ...dkim,
     ...(auth === undefined ? undefined : { auth }),
   })
-  const elsewhere = smtpTransport({ hostname, tls: tlsElsewhere(args, tls), connectionsMax, ...dkim })
+  const elsewhere = smtpTransport({
+    hostname,
+    tls: tlsElsewhere(args, tls),
+    tlsPolicy,
+    connectionsMax,
+    ...dkim,
+  })
   const isRelay = (nexthop: string): boolean => {
     const parts = nexthopParts(nexthop, 25)
     return parts?.text.toLowerCase() === relay.host.toLowerCase() && parts.port === relay.port
@@ -107,6 +149,30 @@ export async function transportOf(
 function tlsElsewhere(args: Arguments, tls: Tls): Tls {
   if (!args.isSet('relay-tls')) return 'opportunistic'
   return tls === 'implicit' ? 'required' : tls
+}
+
+/** Its line, when it has one and that will do. @throws WaybillError OPTION_INVALID with path and line */
+function policyOfRelay(
+  policy: TlsPolicyTable,
+  relay: Endpoint,
+  tls: Tls,
+  auth: SmtpTransportOptions['auth'],
+): readonly TlsPolicyLine[] {
+  const server = readDestination(`[${relay.host}]`, relay.port)
+  const line = server && policy.find(server)
+  if (line === undefined) return []
+  const refusal = serverLevelRefusal(line.level, tls, auth)
+  if (refusal !== undefined) throw new WaybillError('OPTION_INVALID', `the relay: ${refusal}`, line.place)
+  const { level, match } = line
+  return [{ destination: `[${relay.host}]`, level, ...(isVerifying(level) ? { match } : undefined) }]
+}
+
+/** @returns what the file of `--tls-policy` says @throws UsageError, WaybillError OPTION_INVALID */
+export async function tlsPolicyOf(args: Arguments): Promise<TlsPolicyTable> {
+  const path = args.one('tls-policy')
+  return path === undefined
+    ? noTlsPolicy
+    : tlsPolicyIn(await fileTextOf('tls-policy', path), path, args.isSet('direct'))
 }
 
 /** @returns what the file of `--routes` says @throws UsageError, WaybillError OPTION_INVALID */

@@ -5,7 +5,7 @@ import type { Place } from '../../src/relay/session-server.js'
 import type { SmtpFrontOptions } from '../../src/relay/smtp-front.js'
 import { trustedNetworks } from '../../src/relay/trusted-networks.js'
 import { UsageError, type Arguments } from './command.js'
-import { parseBytes, parseCount, parseDurationOption, parseEndpoint, parseWord } from './values.js'
+import { parseBytes, parseCount, parseDurationOption, parseEndpoint, parseYes } from './values.js'
 
 /** With a Received field above it, it is still what a queue takes. */
 const sizeBytesMost = 2000 * 1024 * 1024
@@ -59,5 +59,3 @@ export function serverOf(
 /** Whether mail is taken on a thread of its own. @throws UsageError */
 export const hasThreadOf = (args: Arguments): boolean =>
   parseYes('smtp-thread', args.one('smtp-thread') ?? (availableParallelism() > 1 ? 'yes' : 'no'))
-
-const parseYes = (name: string, text: string): boolean => parseWord(name, text, ['yes', 'no']) === 'yes'

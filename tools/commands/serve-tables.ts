@@ -10,14 +10,16 @@ import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { lineOf, UsageError, type Arguments } from './command.js'
 import { transportUsual, type RouteTable } from './route-table.js'
 import { schedulerParameters } from './scheduler-parameters.js'
-import { routesOf } from './serve-delivery.js'
+import { routesOf, tlsPolicyOf } from './serve-delivery.js'
 import { dkimTableOf, type DkimTable } from './serve-dkim.js'
 import { certificateOf, credentialsOf, expiryMsOf, relayDomainsOf, usersOf } from './serve-secrets.js'
+import type { TlsPolicyTable } from './tls-policy-table.js'
 
 export interface Tables {
   readonly clients: ClientTables
   readonly routes: RouteTable
   readonly dkim: DkimTable
+  readonly tlsPolicy: TlsPolicyTable
   /** For the relay. */
   readonly credentials: SmtpTransportOptions['auth']
 }
@@ -35,6 +37,7 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
     },
     routes: await routesOf(args),
     dkim: await dkimTableOf(args),
+    tlsPolicy: await tlsPolicyOf(args),
     credentials: await credentialsOf(args),
   }
 }
@@ -96,7 +99,7 @@ export function tellTables(
   return files
 }
 
-function filesOf(args: Arguments, { clients, routes, dkim }: Tables): ReloadedFile[] {
+function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy }: Tables): ReloadedFile[] {
   const { tls, users, relayDomains } = clients
   const holds: Readonly<Record<string, string>> = {
     'tls-cert': tls === undefined ? '' : `valid until ${dateOf(expiryMsOf(tls))}`,
@@ -105,6 +108,7 @@ function filesOf(args: Arguments, { clients, routes, dkim }: Tables): ReloadedFi
     'relay-domains': countText(relayDomains?.lines.size ?? 0, 'domain or address', 'domains and addresses'),
     routes: countText(routes.lineCount, 'route'),
     dkim: countText(dkim.keys?.length ?? 0, 'key'),
+    'tls-policy': countText(tlsPolicy.lines.length, 'destination'),
     'relay-auth': 'a password',
   }
   return Object.entries(holds).flatMap(([option, text]) => {

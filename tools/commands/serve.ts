@@ -22,6 +22,7 @@ import {
   isMadeOfFiles,
   localTransportOf,
   maildirUsual,
+  mtaStsOf,
   ReplaceableTransport,
   retryOf,
   routeOf,
@@ -62,6 +63,14 @@ export const serve: Command = {
       value: 'HOW',
       words: tlsWays,
       help: 'none, opportunistic (usual), required (usual with --relay-auth) or implicit;\nother servers (--routes, reroute): as it is said here, but required for implicit; opportunistic (usual);\nopportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken; with --direct one of the first two',
+    },
+    'tls-policy': {
+      value: 'FILE',
+      help: 'TLS by destination, instead of --relay-tls: lines DESTINATION LEVEL [match=NAME:NAME…], such as\n`example.net secure` (--direct) and `[mail.example.net]:587 verify`; levels as in Postfix: none, may,\nencrypt, verify, secure',
+    },
+    'mta-sts': {
+      value: 'yes|no',
+      help: 'ask each domain, in the DNS and over HTTPS, which mail hosts with which TLS are its own (MTA-STS),\nand put mail off rather than deliver to others; --tls-policy goes before it; with --direct (no)',
     },
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     routes: {
@@ -139,9 +148,9 @@ export const serve: Command = {
     'Without --relay and --direct nothing leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
     '--relay-domains names.\n' +
-    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --routes, --dkim\n' +
-    'and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no option, and no\n' +
-    'transport of --routes that was not there.',
+    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --routes, --dkim,\n' +
+    '--tls-policy and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no option,\n' +
+    'and no transport of --routes that was not there.',
   run,
 }
 
@@ -186,9 +195,10 @@ async function run(args: Arguments): Promise<number | undefined> {
     ...settings,
     processLimit: processLimitOf(scheduler, transportNames),
     relayDomains: () => tables.clients.relayDomains,
+    ...mtaStsOf(args),
   }
-  const transportBy = ({ credentials, dkim }: Tables): Promise<Transport> =>
-    transportOf(args, surroundings, credentials, dkim.keys)
+  const transportBy = ({ credentials, dkim, tlsPolicy }: Tables): Promise<Transport> =>
+    transportOf(args, surroundings, credentials, dkim.keys, tlsPolicy)
   const transport = await transportBy(tables)
   const replaceable = isMadeOfFiles(args) ? new ReplaceableTransport(transport) : undefined
   const retry = retryOf(args)

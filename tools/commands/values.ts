@@ -60,3 +60,7 @@ export function parseWord<T extends string>(option: string, text: string, words:
   if (word === undefined) throw new UsageError(`${flagOf(option)} wants ${words.join(' or ')}, not '${text}'`)
   return word
 }
+
+/** @throws UsageError */
+export const parseYes = (option: string, text: string): boolean =>
+  parseWord(option, text, ['yes', 'no']) === 'yes'
