@@ -13,7 +13,13 @@ import {
   type Inspected,
 } from './inspection.js'
 import { printable, reasonsByIndex, senderText, shortTime } from './shown-text.js'
-import { addressesIn, readableAddresses, readableDsn, selectionOf, selectionOptions } from './listing-options.js'
+import {
+  addressesIn,
+  readableAddresses,
+  readableDsn,
+  selectionOf,
+  selectionOptions,
+} from './listing-options.js'
 import { parseCount } from './values.js'
 
 export const mailq: InspectCommand = inspectCommand(
