@@ -48,10 +48,14 @@ export function readDestination(nexthop: string, portUsual: number): MailDestina
 /** For comparing; '' for what has no form in the DNS. */
 export function asciiName(name: string): string {
   // Node takes more for a name than what it has to turn into ASCII: `0x7f.1`.
-  return comparableDomain(isPlain(name) ? name : domainToASCII(name))
+  if (isPlain(name)) return comparableDomain(name)
+  return isOfUrl.test(name) ? '' : comparableDomain(domainToASCII(name))
 }
 
 const isPlain = (name: string): boolean => /^[\x21-\x7e]*$/.test(name)
+/** Node reads a name as what begins a URL: it cuts off what is behind, passes over a tab and takes `%41` for a letter.
+ *    // 1. a line of a table is `example.org`, a tab and `OK`  2. it is for the domain example.orgok, and nobody is told */
+const isOfUrl = /[\t\n\r%/\\?#:@]/
 
 /** One form of an address, to be compared: IPv4 in IPv6 is IPv4, and what means no address at all means this machine. */
 export function plainAddress(address: string): string {

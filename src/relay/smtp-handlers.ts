@@ -4,7 +4,7 @@
  * A client that goes while it waits for the reply may find its message accepted: SMTP has no way to take it back. */
 import { hostname as machineName } from 'node:os'
 import type { Readable } from 'node:stream'
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 import type {
   SMTPServerAddress,
   SMTPServerDataStream,
@@ -187,13 +187,14 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
 }
 
 /** smtp-server turns a domain's xn-- form into letters, which only SMTPUTF8 servers take: with an ASCII name before it, it is turned
- * back. `postmaster` alone (RFC 5321 §4.5.1) is ours. */
+ * back. Behind other names it has the one spelling that the DNS has for it: `ü@example。com` would have a Maildir that nobody reads.
+ * `postmaster` alone (RFC 5321 §4.5.1) is ours. */
 function plainAddress(address: string, hostname: string): string {
   if (address === '') return address
   const at = address.lastIndexOf('@')
   if (at < 0) return `${address}@${hostname}`
-  if (isPlain(address) || !isPlain(address.slice(0, at))) return address
-  const domain = domainToASCII(address.slice(at + 1))
+  if (isPlain(address)) return address
+  const domain = (isPlain(address.slice(0, at)) ? domainToASCII : domainToUnicode)(address.slice(at + 1))
   return domain === '' ? address : address.slice(0, at + 1) + domain
 }
 

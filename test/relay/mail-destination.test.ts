@@ -36,6 +36,12 @@ test.each([
   '[a b]',
   // In full width, which is no name but an address when it is ASCII.
   '１２７．０．０．１',
+  // To the parser of URLs, which turns names into ASCII, they are `münchen.de` and something behind it.
+  'münchen.de/24',
+  'münchen.de\\24',
+  'münchen.de?24',
+  'münchen.de#24',
+  'm%41ünchen.de',
 ])('"%s" is nothing to look for', (nexthop) => {
   expect(readDestination(nexthop, 25)).toBeUndefined()
 })

@@ -107,13 +107,17 @@ test('what a stranger sends to a name in other letters goes to the domain that w
   const client = await sending({}, queue)
   await client.say('RSET')
   await client.say('MAIL FROM:<s@example.org> SMTPUTF8')
-  expect(await repliesTo(client, ['<user@\uff45xample.com>', '<user@ex\u00e4mple.com>'])).toEqual([
+  // A full width letter, an ideographic full stop, and one of them behind a name in other letters.
+  const spellings = ['<a@\uff45xample.com>', '<b@example\u3002com>', '<\u00fc@\uff45xample.com>']
+  expect(await repliesTo(client, [...spellings, '<user@ex\u00e4mple.com>'])).toEqual([
+    taken,
+    taken,
     taken,
     denied,
   ])
   await client.say('DATA')
   await client.say('x\r\n.')
-  expect(queue.kept[0]!.recipients).toEqual(['user@example.com'])
+  expect(queue.kept[0]!.recipients).toEqual(['a@example.com', 'b@example.com', '\u00fc@example.com'])
 })
 
 test('the postmaster of a domain of the table, and ours, can be written to', async () => {
