@@ -6,7 +6,7 @@ import { operatingCommand, relayOf, type Operating, type OperatingCommand } from
 export const reload: OperatingCommand = operatingCommand(
   'reload',
   {
-    summary: 'has the relay read its certificate, users, routes and keys again',
+    summary: 'has the relay read its files again: certificate, users, routes, keys and its own password',
     synopsis: '[--queue DIR] [--json]',
     options: jsonOption,
     notes:
