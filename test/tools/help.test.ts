@@ -55,6 +55,14 @@ test.each(all.map((named) => [named.name, named] as const))(
   },
 )
 
+test.each(all.map(({ name, command }) => [name, command] as const))(
+  'the help of %s has no gap, and no line of its notes is too wide for a terminal of 130 columns',
+  (name, command) => {
+    expect(helpOf(name, command)).not.toContain('\n\n\n')
+    expect((command.notes ?? '').split('\n').filter(({ length }) => length > 130)).toEqual([])
+  },
+)
+
 test.each(all.map((named) => [named.name, named] as const))(
   'the manual has %s and its options',
   (name, named) => {
@@ -158,6 +166,7 @@ test.each<[string, readonly string[]]>([
   ['waybill hold 01', []],
   ['waybill serve --log-level d', ['debug']],
   ['waybill serve --received ', ['yes', 'no']],
+  ['waybill sendmail -R f', ['full']],
   ['waybill log dump --kind chec', ['checkpoint']],
   ['waybill log map f', ['file.svg']],
   ['waybill log rescue in', ['inner']],

@@ -36,8 +36,7 @@ export function helpOf(name: string, command: Command): string {
   const table = lines.map(
     ([left, help]) => left.padEnd(width) + help.replaceAll('\n', `\n${' '.repeat(width)}`),
   )
-  const notes = command.notes === undefined ? [] : ['', command.notes]
-  return [`usage: waybill ${name} ${command.synopsis}`, '', command.summary, '', ...table, ...notes, ''].join(
-    '\n',
-  )
+  const notes = command.notes === undefined ? [] : [command.notes]
+  const parts = [`usage: waybill ${name} ${command.synopsis}`, command.summary, table.join('\n'), ...notes]
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
 }

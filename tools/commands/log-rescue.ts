@@ -34,8 +34,9 @@ export const logRescue: InspectCommand = inspectCommand(
     notes:
       'Messages keep sender, waiting recipients, what was asked of these (DSN) and data, and are held if they were; they get new\n' +
       'ids, and their age counts from now. Recipients that failed before their sender was told are tried again; of a success that he\n' +
-      'was to be told of he hears no more. Stop the relay first: what it delivers meanwhile would be delivered again. What could not be saved is told message by message; one whose envelope is damaged has no name any\n' +
-      'more and is told as damage, with its place.',
+      'was to be told of he hears no more. Stop the relay first: what it delivers meanwhile would be delivered again.\n' +
+      'What could not be saved is told message by message; one whose envelope is damaged has no name any more and is told as\n' +
+      'damage, with its place.',
     positionalQueue: true,
   },
   rescue,

@@ -14,7 +14,8 @@ export const password: Command = {
   operands: true,
   notes:
     'The password is asked for on a terminal, and otherwise read from standard input, one line. What is printed is NAME and a\n' +
-    'hash (scrypt), for the file that `serve --auth` reads when it starts. Exit codes: 0 printed, 1 no password, 2 usage.',
+    'hash (scrypt), for the file that `serve --auth` reads at its start and at a `waybill reload`. Exit codes: 0 printed,\n' +
+    '1 no password, 2 usage.',
   run,
 }
 

@@ -6,13 +6,14 @@ import { operatingCommand, relayOf, type Operating, type OperatingCommand } from
 export const reload: OperatingCommand = operatingCommand(
   'reload',
   {
-    summary: 'has the relay read its certificate, users, routes, keys and TLS policy again',
+    summary:
+      'has the relay read its files again: certificate, users, domains, routes, keys, TLS policy, its own password',
     synopsis: '[--queue DIR] [--json]',
     options: jsonOption,
     notes:
-      'The files of --tls-cert and --tls-key, --auth, --routes, --dkim, --tls-policy and --relay-auth are read again, as SIGHUP\n' +
-      'does. If something is wrong with one of them all stays as it was. Open sessions go on. What stands on the command line\n' +
-      'of `waybill serve` itself, and a transport that --routes did not name at the start, takes a restart.',
+      'The files of --tls-cert and --tls-key, --auth, --relay-domains, --routes, --dkim, --tls-policy and --relay-auth are read\n' +
+      'again, as SIGHUP does. If something is wrong with one of them all stays as it was. Open sessions go on. What stands on the\n' +
+      'command line of `waybill serve` itself, and a transport that --routes did not name at the start, takes a restart.',
   },
   () => undefined,
   operate,

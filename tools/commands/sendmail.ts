@@ -45,7 +45,7 @@ const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
 export const sendmail: Command = {
   summary: 'submits a message from standard input',
   synopsis:
-    '[-f SENDER] [-F NAME] [-t] [-i] [-v] [-bs | -bp | -q] [--queue DIR | --smtp HOST:PORT] [RECIPIENT …]',
+    '[-f SENDER] [-F NAME] [-t] [-i] [-v] [-bs | -bp | -q] [--queue DIR | --smtp HOST:PORT] [OPTION …] [RECIPIENT …]',
   operands: true,
   options: {
     f: {
@@ -85,7 +85,7 @@ export const sendmail: Command = {
       many: true,
       help: 'what you are told of: never, or some of failure, delay, success\n(failure,delay)',
     },
-    R: { short: 'R', value: 'WHAT', many: true, help: 'what a failure returns: full or hdrs (hdrs)' },
+    R: { short: 'R', value: 'full|hdrs', many: true, help: 'what a failure returns (hdrs)' },
     V: { short: 'V', value: 'ID', many: true, help: 'what reports call the message' },
     o: { short: 'o', value: 'OPTION', many: true, help: 'ignored, but for -oi' },
     ...ignoredOptions,
