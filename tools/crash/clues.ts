@@ -41,7 +41,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'carrying-start-adds': { hunt: 'random', seed: 10, op: 189 },
   'carrying-forgets-outcomes': { hunt: 'random', seed: 1, op: 161 },
   'carrying-forgets-reports': { hunt: 'random', seed: 1, op: 182 },
-  'recycled-one-checkpoint-early': { hunt: 'random', seed: 5, op: 89 },
+  'recycled-one-checkpoint-early': { hunt: 'random', seed: 36, op: 169 },
   'pins-forgotten': { hunt: 'carried', seed: 1, op: 63 },
   'suffix-forgets-active': { hunt: 'random', seed: 1, op: 161 },
   'runner-position-is-read-position': { hunt: 'crowded', seed: 1, op: 63 },
