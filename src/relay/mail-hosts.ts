@@ -50,6 +50,8 @@ export interface MailHostsPort {
   readonly prng: Prng
   /** Names that mail may go to; all unless told. */
   readonly isAllowed?: (name: string) => boolean
+  /** One address under two names is two hosts: each proves its own. Default: it is tried once. */
+  readonly byName?: boolean
 }
 
 interface Host {
@@ -85,7 +87,7 @@ async function hostsOf(
   all: readonly Host[],
   mayBeNoName: boolean,
   serverPort: number,
-  { resolver, questions, own, prng, isAllowed = () => true }: MailHostsPort,
+  { resolver, questions, own, prng, isAllowed = () => true, byName = false }: MailHostsPort,
 ): Promise<MailHosts> {
   const ofOwnName = all.filter(({ name }) => isOwnName(own, name))
   let ownPreference = bestOf(ofOwnName)
@@ -104,7 +106,7 @@ async function hostsOf(
   ownPreference = Math.min(ownPreference, bestOf(ofOwnAddress))
   const hosts = found.filter(({ preference }) => preference < ownPreference)
   const allowed = hosts.filter(({ name }) => isAllowed(name))
-  if (allowed.length > 0) return chosen(byPreference(shuffled(allowed, prng)))
+  if (allowed.length > 0) return chosen(byPreference(shuffled(allowed, prng)), byName)
   if (hosts.length > 0) return unreachable(`the MTA-STS policy of ${domain} has none of its mail hosts`)
   if (ownPreference === bestOf(all)) return loops(domain)
 
@@ -137,11 +139,12 @@ async function addressesOf(
 
 /** As many as are tried, each once. Where there are more, no family takes the places of the other: a host with many addresses of IPv6 has
  * to be reached from where there is none. @see Postfix smtp_balance_inet_protocols */
-function chosen(hosts: readonly (Host & MailHost)[]): readonly MailHost[] {
+function chosen(hosts: readonly (Host & MailHost)[], byName: boolean): readonly MailHost[] {
   const seen = new Set<string>()
-  const different = hosts.filter(({ address }) => {
-    const isNew = !seen.has(address)
-    seen.add(address)
+  const different = hosts.filter(({ name, address }) => {
+    const key = byName ? `${name} ${address}` : address
+    const isNew = !seen.has(key)
+    seen.add(key)
     return isNew
   })
   const count6 = different.filter(({ address }) => isIPv6(address)).length

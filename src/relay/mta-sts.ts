@@ -113,13 +113,17 @@ export class MtaSts {
     // As in mx-out.ts.
     const system = this.#options.resolver === undefined ? systemResolver() : undefined
     const resolver = this.#options.resolver ?? system!
-    const questions = new DnsQuestions(this.#clock, this.#timeoutMs)
+    // The web server keeps the other half: a policy that is known is renewed without a record.
+    const questions = new DnsQuestions(this.#clock, this.#timeoutMs / 2)
     signal.addEventListener('abort', () => questions.abandon(), { once: true })
     const name = `_mta-sts.${domain}`
     const answer = await questions.ask(`TXT of ${name}`, async () => resolver.resolveTxt!(name))
-    const id = answer.kind === 'records' ? stsIdIn(answer.records) : undefined
+    const found = answer.kind === 'records' ? stsIdIn(answer.records) : undefined
     const known = this.#known.get(domain)
-    const isKnown = known !== undefined && known.id === id && this.#clock.monotonicMs() < known.renewAtMs
+    const nowMs = this.#clock.monotonicMs()
+    // Who suppresses the record would otherwise have the policy run out, and then the mail. RFC 8461 §10.2
+    const id = found ?? (known !== undefined && nowMs < known.endsAtMs ? known.id : undefined)
+    const isKnown = known !== undefined && known.id === id && nowMs < known.renewAtMs
     if (id !== undefined && !isKnown) {
       const text = await policyText(domain, addressesBy(resolver, questions), signal, this.#options.web)
       const policy = text === undefined ? undefined : stsPolicyIn(text)

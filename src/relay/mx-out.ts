@@ -24,7 +24,7 @@ import { allowsMailHost, type StsPolicy } from './mta-sts-policy.js'
 import { checkMxOptions, type MxTransportOptions } from './mx-out-options.js'
 import { smtpDelivery, type Places } from './smtp-delivery.js'
 import { OutSessions, siteOfAbandoned, type Place } from './out-sessions.js'
-import { demandOf, tlsPoliciesOf, type TlsDemand } from './tls-policy.js'
+import { demandOf, isVerifying, tlsPoliciesOf, type TlsDemand } from './tls-policy.js'
 
 /** For one queue at a time, and its next life, as `smtpTransport`.
  * @throws WaybillError OPTION_INVALID */
@@ -45,8 +45,13 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     const line = policies.for(destination)
     const enforced = line === undefined ? await enforcedBy(destination, signal) : undefined
     if (signal.aborted) return siteOfAbandoned()
-    const hosts = await hostsOf(destination, enforced, signal)
-    if ('kind' in hosts) return forOwnDomain(request, hosts)
+    const byName = enforced !== undefined || (line !== undefined && isVerifying(line.level))
+    const hosts = await hostsOf(destination, enforced, byName, signal)
+    // What the DNS says without proof ends no mail whose domain has asked for proof.
+    if ('kind' in hosts)
+      return enforced !== undefined && hosts.kind === 'failed'
+        ? { kind: 'site', status: '4.4.4', reason: hosts.reason }
+        : forOwnDomain(request, hosts)
     return hosts.map((host) => {
       const place = placeOf(host, destination.port)
       if (line !== undefined) return { ...place, tls: demandOf(line, host.name, destination) }
@@ -67,6 +72,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
   async function hostsOf(
     destination: MailDestination,
     enforced: StsPolicy | undefined,
+    byName: boolean,
     signal: AbortSignal,
   ): Promise<MailHosts> {
     // A resolver of ours is made for each attempt: it is made of /etc/resolv.conf, which changes.
@@ -76,7 +82,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     signal.addEventListener('abort', abandon, { once: true })
     const resolver = options.resolver ?? system!
     const isAllowed = (name: string): boolean => enforced === undefined || allowsMailHost(enforced, name)
-    const hosts = await mailHosts(destination, { resolver, questions, own, prng, isAllowed })
+    const hosts = await mailHosts(destination, { resolver, questions, own, prng, isAllowed, byName })
     signal.removeEventListener('abort', abandon)
     // What is still asked would keep the process alive.
     system?.cancel()

@@ -158,8 +158,13 @@ test('a policy whose id stays is read again after a day', async () => {
 })
 
 test.each<[string, (made: Domain) => void]>([
-  ['the record is gone', (made) => (made.record = undefined)],
-  ['the record is two', (made) => (made.record = 'v=STSv1; id=-')],
+  [
+    'record and web server are gone',
+    (made) => {
+      made.record = undefined
+      made.server.page = answering(500, plain, '')
+    },
+  ],
   ['the web server fails', ({ server }) => (server.page = answering(500, plain, ''))],
   ['another policy is none', ({ server }) => (server.page = 'mode: none\n')],
 ])('a policy holds until its end although %s', async (_, harm) => {
@@ -171,6 +176,23 @@ test.each<[string, (made: Domain) => void]>([
   expect(await made.mode()).toBe('enforce')
   expect(made.askedCount()).toBe(2)
   made.pass(1)
+  expect(await made.mode()).toBeUndefined()
+})
+
+test.each<[string, string | undefined]>([
+  ['gone', undefined],
+  ['two', 'v=STSv1; id=-'],
+  ['silent', 'silent'],
+])('a policy is renewed although its record is %s, as long as its web server has it', async (_, record) => {
+  const made = await withRecord(policyText('enforce', ['a.example'], 3600), { timeoutMs: 2000 })
+  expect(await made.mode()).toBe('enforce')
+  made.record = record
+  for (let hour = 0; hour < 3; hour++) {
+    made.pass(59 * minutesMs)
+    expect(await made.mode()).toBe('enforce')
+  }
+  made.server.page = 'mode: none\n'
+  made.pass(61 * minutesMs)
   expect(await made.mode()).toBeUndefined()
 })
 

@@ -18,7 +18,7 @@ import {
 import { deliver, requestOf, someData } from './request.js'
 import { policyText, stsServer, type Page } from './sts-web.js'
 import { tlsServersAt, type TlsServer } from './tls-server.js'
-import { zone, type FakeDns } from './zone.js'
+import { zone, type FakeDns, type Name } from './zone.js'
 
 type Hosts = Readonly<Record<string, Certificate | undefined>>
 
@@ -30,9 +30,13 @@ interface Domain {
 }
 
 /** `example.net`, with mail hosts by name, the first one the best. */
-async function domain(page: Page, hosts: Hosts, options: MxTransportOptions = {}): Promise<Domain> {
+async function domain(
+  page: Page,
+  hosts: Hosts,
+  options: MxTransportOptions = {},
+  addresses: readonly string[] = Object.keys(hosts).map((_, i) => `127.0.0.${i + 2}`),
+): Promise<Domain> {
   const names = Object.keys(hosts)
-  const addresses = names.map((_, i) => `127.0.0.${i + 2}`)
   const { servers, port } = await tlsServersAt(
     Object.fromEntries(addresses.map((address, i) => [address, hosts[names[i]!]])),
   )
@@ -105,6 +109,39 @@ test('where no mail host is one of the policy mail waits, and none is connected 
     reason: 'the MTA-STS policy of example.net has none of its mail hosts',
   })
   expect(made.servers[0]!.sessionCount()).toBe(0)
+})
+
+test.each<[string, Name]>([
+  ['a null MX', { mx: [[0, '']] }],
+  ['no mail host with an address', { mx: [[1, 'gone.example.net']] }],
+  ['ourselves as the only mail host', { mx: [[1, 'relay.example.org']] }],
+])('mail under a policy waits where the DNS says that there is %s', async (_, name) => {
+  const { web } = await stsServer(policyText('enforce', ['*.example.net']))
+  const dns = zone({
+    'example.net': name,
+    '_mta-sts.example.net': { txt: [['v=STSv1; id=1;']] },
+    'mta-sts.example.net': { a: ['127.0.0.1'] },
+  })
+  const transport = mxTransportOf({
+    resolver: dns,
+    hostname: 'relay.example.org',
+    mtaSts: new MtaSts({ resolver: dns, web }),
+  })
+  const result = await transport.deliver(
+    requestOf(someData, { nexthop: 'example.net', recipients: ['r@example.net'] }),
+    new AbortController().signal,
+  )
+  expect(result).toMatchObject({ kind: 'site', status: '4.4.4' })
+})
+
+test('of two names of one address the one that proves itself has the mail', async () => {
+  const made = await domain(
+    policyText('enforce', [provider, 'mx.other.example']),
+    { 'mx.other.example': ofProvider, [provider]: ofProvider },
+    {},
+    ['127.0.0.2', '127.0.0.2'],
+  )
+  expect(await made.send()).toMatchObject({ kind: 'delivered' })
 })
 
 test('better mail hosts that the policy does not have take nobody else from the addresses that are tried', async () => {
