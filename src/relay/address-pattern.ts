@@ -19,8 +19,13 @@ const isLiteral = (domain: string): boolean => /^\[(?:ipv6:[\da-f:.]+|[\d.]+)\]$
 export function addressKeys(address: string): [self: string, domain: string, ...above: string[]] {
   const domain = asciiName(domainOf(address))
   const local = address.slice(0, address.lastIndexOf('@')).toLowerCase()
+  return [`${local}@${domain}`, ...domainKeys(domain)]
+}
+
+/** The same of a domain. @param domain from `asciiName` */
+export function domainKeys(domain: string): [domain: string, ...above: string[]] {
   const above: string[] = []
   for (let dot = domain.indexOf('.'); dot >= 0; dot = domain.indexOf('.', dot + 1))
     above.push(domain.slice(dot))
-  return [`${local}@${domain}`, domain, ...above]
+  return [domain, ...above]
 }

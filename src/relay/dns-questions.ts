@@ -28,6 +28,34 @@ const tries = 2
 /** As /etc/resolv.conf has it now: c-ares reads it when a resolver is made (64 µs) and never again. */
 export const systemResolver = (): Resolver => new Resolver({ timeout: tryMs, tries })
 
+interface QuestionsOptions {
+  /** The system's unless told. */
+  readonly resolver?: MxResolver | undefined
+  readonly clock: Clock
+  /** For each question. */
+  readonly timeoutMs: number
+}
+
+/** Asks what an attempt wants to know; when that is over nothing of it is left. @param signal when it is aborted nobody waits any more */
+export async function withQuestions<T>(
+  { resolver, clock, timeoutMs }: QuestionsOptions,
+  signal: AbortSignal,
+  ask: (resolver: MxResolver, questions: DnsQuestions) => Promise<T>,
+): Promise<T> {
+  // One of ours is made for each attempt: it is made of /etc/resolv.conf, which changes.
+  const system = resolver === undefined ? systemResolver() : undefined
+  const questions = new DnsQuestions(clock, timeoutMs)
+  const abandon = (): void => questions.abandon()
+  signal.addEventListener('abort', abandon, { once: true })
+  try {
+    return await ask(resolver ?? system!, questions)
+  } finally {
+    signal.removeEventListener('abort', abandon)
+    // What is still asked would keep the process alive.
+    system?.cancel()
+  }
+}
+
 /** EBADNAME is a name that no DNS message can carry. */
 const absent: Readonly<Record<string, 'no records' | 'no name'>> = {
   ENODATA: 'no records',

@@ -6,7 +6,7 @@
  * A policy is read when the record has another id than before, and once a day while mail goes there, so that it is renewed before it ends. */
 import { isIP, type LookupFunction } from 'node:net'
 import { systemClock, type Clock } from '../base/clock.js'
-import { DnsQuestions, systemResolver, type MxResolver } from './dns-questions.js'
+import { withQuestions, type DnsQuestions, type MxResolver } from './dns-questions.js'
 import { policyText, type StsWeb } from './mta-sts-web.js'
 import { stsIdIn, stsPolicyIn, type StsPolicy } from './mta-sts-policy.js'
 
@@ -109,13 +109,21 @@ export class MtaSts {
     return ended
   }
 
-  async #asked(domain: string, signal: AbortSignal): Promise<void> {
-    // As in mx-out.ts.
-    const system = this.#options.resolver === undefined ? systemResolver() : undefined
-    const resolver = this.#options.resolver ?? system!
+  #asked(domain: string, signal: AbortSignal): Promise<void> {
+    const { resolver } = this.#options
     // The web server keeps the other half: a policy that is known is renewed without a record.
-    const questions = new DnsQuestions(this.#clock, this.#timeoutMs / 2)
-    signal.addEventListener('abort', () => questions.abandon(), { once: true })
+    const timeoutMs = this.#timeoutMs / 2
+    return withQuestions({ resolver, clock: this.#clock, timeoutMs }, signal, (dns, questions) =>
+      this.#askedOf(domain, dns, questions, signal),
+    )
+  }
+
+  async #askedOf(
+    domain: string,
+    resolver: MxResolver,
+    questions: DnsQuestions,
+    signal: AbortSignal,
+  ): Promise<void> {
     const name = `_mta-sts.${domain}`
     const answer = await questions.ask(`TXT of ${name}`, async () => resolver.resolveTxt!(name))
     const found = answer.kind === 'records' ? stsIdIn(answer.records) : undefined
@@ -129,7 +137,6 @@ export class MtaSts {
       const policy = text === undefined ? undefined : stsPolicyIn(text)
       if (policy !== undefined) this.#read(domain, id, policy)
     }
-    system?.cancel()
   }
 
   #read(domain: string, id: string, policy: StsPolicy): void {

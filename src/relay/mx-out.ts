@@ -16,7 +16,7 @@ import { domainOf } from '../base/mail-address.js'
 import { systemPrng } from '../base/prng.js'
 import type { DeliveryRequest, Outcome, SiteTrouble, Transport } from '../delivery/transport.js'
 import { signerOf } from './dkim-signer.js'
-import { DnsQuestions, systemResolver } from './dns-questions.js'
+import { withQuestions } from './dns-questions.js'
 import { asciiName, readDestination, type MailDestination } from './mail-destination.js'
 import { mailHosts, type MailHost, type MailHosts } from './mail-hosts.js'
 import { MtaSts } from './mta-sts.js'
@@ -69,24 +69,16 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     return policy?.mode === 'enforce' ? policy : undefined
   }
 
-  async function hostsOf(
+  function hostsOf(
     destination: MailDestination,
     enforced: StsPolicy | undefined,
     byName: boolean,
     signal: AbortSignal,
   ): Promise<MailHosts> {
-    // A resolver of ours is made for each attempt: it is made of /etc/resolv.conf, which changes.
-    const system = options.resolver === undefined ? systemResolver() : undefined
-    const questions = new DnsQuestions(clock, timeoutMs)
-    const abandon = (): void => questions.abandon()
-    signal.addEventListener('abort', abandon, { once: true })
-    const resolver = options.resolver ?? system!
     const isAllowed = (name: string): boolean => enforced === undefined || allowsMailHost(enforced, name)
-    const hosts = await mailHosts(destination, { resolver, questions, own, prng, isAllowed, byName })
-    signal.removeEventListener('abort', abandon)
-    // What is still asked would keep the process alive.
-    system?.cancel()
-    return hosts
+    return withQuestions({ resolver: options.resolver, clock, timeoutMs }, signal, (resolver, questions) =>
+      mailHosts(destination, { resolver, questions, own, prng, isAllowed, byName }),
+    )
   }
 
   const delivery = smtpDelivery(new OutSessions(options), placesOf, signer)

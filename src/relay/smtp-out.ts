@@ -1,9 +1,9 @@
 /** Delivery over SMTP to one server, or to the one that the nexthop names.
  * Invariant: what an attempt may do is said in smtp-delivery.ts. A name's addresses are one place: they are asked of the system, and
  * nodemailer tries them in turn until one is connected. */
+import { isIP } from 'node:net'
 import type { Transport } from '../delivery/transport.js'
 import { signerOf } from './dkim-signer.js'
-import { isIP } from 'node:net'
 import { asciiName, nexthopParts, type MailDestination } from './mail-destination.js'
 import { checkSmtpOptions, serverPoliciesOf, type SmtpTransportOptions } from './smtp-out-options.js'
 import { siteOfError } from './smtp-outcome.js'

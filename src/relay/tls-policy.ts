@@ -6,6 +6,7 @@
  *    // 1. relayhost = [mail.example.net]:587  2. a line `[mail.example.net] secure`  3. it says nothing, and nobody is told */
 import { checkOptionNames } from '../base/option-names.js'
 import { WaybillError, type Place } from '../errors.js'
+import { domainKeys } from './address-pattern.js'
 import {
   asciiName,
   isHostName,
@@ -95,14 +96,8 @@ export class TlsPolicies {
       const server = `[${serverName(destination)}]`
       return this.#byKey.get(`${server}:${destination.port}`) ?? this.#byKey.get(server)
     }
-    const { name } = destination
-    const own = this.#byKey.get(name)
-    if (own !== undefined) return own
-    for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
-      const below = this.#byKey.get(name.slice(dot))
-      if (below !== undefined) return below
-    }
-    return undefined
+    const key = domainKeys(destination.name).find((one) => this.#byKey.has(one))
+    return key === undefined ? undefined : this.#byKey.get(key)
   }
 }
 
