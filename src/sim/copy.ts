@@ -1,7 +1,7 @@
 /** Copies of an image.
  * Invariant: a copy has the shape of the original, one node for one node even where two names, a name that is not
  * durable, or only an open descriptor leads to it; pages are shared, all else is its own. */
-import { DiskImage } from './disk-image.js'
+import type { DiskImage } from './disk-image.js'
 import { SimDirectory, type NameChange, type SimNode } from './sim-directory.js'
 import { SimFile } from './sim-file.js'
 
@@ -40,10 +40,7 @@ export function copyImage(original: DiskImage): ImageCopy {
     node: change.node && nodeOf(change.node),
     after: change.after && directoryOf(change.after),
   })
-  const image = new DiskImage(directoryOf(original.root))
-  image.seq = original.seq
-  image.size = original.size
-  return { image, fileOf }
+  return { image: original.with(directoryOf(original.root)), fileOf }
 }
 
 /** What a program makes of it elsewhere that reads every file and makes no directory for its own sake (`rsync -m`, an archive of files):
@@ -58,8 +55,5 @@ export function leanCopy(original: DiskImage): DiskImage {
     copy.durable = new Map(copy.names)
     return copy
   }
-  const image = new DiskImage(directoryOf(original.root))
-  image.seq = original.seq
-  image.size = original.size
-  return image
+  return original.with(directoryOf(original.root))
 }

@@ -6,7 +6,7 @@ import { seededPrng, type Prng } from '../base/prng.js'
 import { Content } from './content.js'
 import { copyImage } from './copy.js'
 import { crashUnits, describeUnit, sectorOf, type CrashUnit } from './crash-units.js'
-import { DiskImage, Refusal } from './disk-image.js'
+import { Refusal, type DiskImage } from './disk-image.js'
 import { perform, type ChangingOperation } from './operation.js'
 import { SimDirectory, applyChange, type SimNode } from './sim-directory.js'
 import { SimFile, applied, type PendingWrite } from './sim-file.js'
@@ -157,10 +157,7 @@ function imageAfter(
     copy.durable = new Map(copy.names)
     return copy
   }
-  const after = new DiskImage(directoryOf(image.root))
-  after.seq = image.seq
-  after.size = image.size
-  return after
+  return image.with(directoryOf(image.root))
 }
 
 /** Without what was written behind a length that did not survive. */

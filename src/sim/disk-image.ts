@@ -40,6 +40,14 @@ export class DiskImage {
     this.root = root
   }
 
+  /** The same device, as large and with as many changes behind it, on which other names are. */
+  with(root: SimDirectory): DiskImage {
+    const image = new DiskImage(root)
+    image.seq = this.seq
+    image.size = this.size
+    return image
+  }
+
   nextSeq(): number {
     return ++this.seq
   }
