@@ -90,14 +90,13 @@ function partsOf(input: ReportInput): Part[] {
       content: status.text,
     },
   ]
+  const text = header.toString('latin1')
+  const isGlobal = input.smtputf8 && !isAscii(text) && isUtf8(header)
   if (whole !== undefined) {
     const isEightBit = !isAscii(whole.toString('latin1'))
-    const isGlobal = input.smtputf8 && !isAscii(header.toString('latin1')) && isUtf8(header)
     const type = isGlobal ? 'message/global' : 'message/rfc822'
     parts.push({ type, description: 'The message', content: whole, isEightBit })
   } else if (header.length > 0) {
-    const text = header.toString('latin1')
-    const isGlobal = input.smtputf8 && !isAscii(text) && isUtf8(header)
     parts.push({
       type: isGlobal ? 'message/global-headers' : 'text/rfc822-headers',
       description: 'Header of the message',

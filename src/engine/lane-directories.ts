@@ -31,17 +31,16 @@ export async function arrangeLaneDirectories(
   if (changed) await disk.syncDirectory(lanesDirectory)
 }
 
-const partCount = 2
+const partsOf = [envelopesDirectory, dataDirectory]
 
 /** An empty directory may not have come along with a copy of the queue. */
 const isLacking = async (disk: Disk, names: readonly string[], lane: number): Promise<boolean> =>
-  !names.includes(String(lane)) || (await disk.list(laneDirectory(lane))).length < partCount
+  !names.includes(String(lane)) || (await disk.list(laneDirectory(lane))).length < partsOf.length
 
 /** What is there of it stays. */
 async function makeLaneDirectory(disk: Disk, lane: number): Promise<void> {
   await disk.makeDirectory(laneDirectory(lane))
-  await disk.makeDirectory(envelopesDirectory(lane))
-  await disk.makeDirectory(dataDirectory(lane))
+  for (const partOf of partsOf) await disk.makeDirectory(partOf(lane))
   await disk.syncDirectory(laneDirectory(lane))
 }
 

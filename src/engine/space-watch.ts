@@ -82,7 +82,7 @@ export class SpaceWatch {
     this.#isShort = isShort
     // From when it comes:
     //    // 1. an answer takes a second  2. who waited for it is told, and finds it old  3. he asks again, and so on for ever
-    this.#answeredAtMs = this.#isOutdated ? -Infinity : clock.monotonicMs()
+    this.#answeredAtMs = clock.monotonicMs()
     this.#isAsked = false
     this.#isOverdue = false
     if (this.#isOutdated) this.renew()
