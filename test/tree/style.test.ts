@@ -44,20 +44,34 @@ test('nothing is left to do, in brackets or not', () => {
   expect(found.map(({ path }) => path)).toEqual([])
 })
 
-test('every link in a page leads to a file that is there', () => {
+test('every link in a page leads to a file that is there, and to a heading of it', () => {
   const pages = [
     'README.md',
     ...['src', 'test', 'bench', 'tools'].flatMap((folder) => filesBelow(folder, '.md')),
   ]
   const broken = pages.flatMap((page) => {
     const text = readFileSync(join(root, page), 'utf8').replace(/```[\s\S]*?```/g, '')
-    return [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
-      .map(([, target]) => target!)
-      .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(page), target)))
-      .map((target) => `${page}: ${target}`)
+    return [...text.matchAll(/\]\(([^)#\s]*)(?:#([^)]*))?\)/g)]
+      .filter(([, target]) => !/^[a-z]+:/.test(target!))
+      .filter(([, target, anchor]) => {
+        const path = target === '' ? join(root, page) : join(root, dirname(page), target!)
+        return !existsSync(path) || (anchor !== undefined && !anchorsOf(path).has(anchor))
+      })
+      .map(([link]) => `${page}: ${link}`)
   })
   expect(broken).toEqual([])
 })
+
+/** The anchors of its headings, as GitHub makes them. */
+const anchorsOf = (path: string): ReadonlySet<string> =>
+  new Set(
+    [...readFileSync(path, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+      title!
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
 
 /** More, and their names alone do not tell a newcomer where to look. */
 const filesWithoutTableMax = 20

@@ -3,7 +3,7 @@
  * of this machine. */
 import { basename } from 'node:path'
 
-/** Where the README's unit has it. */
+/** Where the unit for systemd has it (src/relay/SERVE.md). */
 const queueOfMachine = '/var/lib/waybill/queue'
 
 const linkNames: readonly string[] = ['sendmail', 'mailq']
