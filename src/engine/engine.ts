@@ -79,6 +79,7 @@ export class Engine {
       hasRoom: () =>
         active.count - Math.min(this.settle.asideCount, options.activeCountMax) < options.activeCountMax &&
         this.dispatch.hasRoom,
+      isHopeless: () => this.reclaim.isFull && this.dispatch.underWayCount === 0,
       isAtRest: () => active.count === this.settle.asideCount,
       onStart: (message, nowMs) => this.dispatch.admit(message, nowMs),
     })
