@@ -2,6 +2,7 @@
  * now, because whoever reroutes does not want to wait for the old way's interval. */
 import { isOnHold } from '../engine/listing.js'
 import { checkOptionNames } from '../base/option-names.js'
+import { isRecordText } from '../base/option-values.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
@@ -27,13 +28,13 @@ export async function reroute(
   checkOptionNames(given, { transport: true, nexthop: true }, 'route')
   const { transport = '', nexthop } = given
   const { transports, deliver } = opened.parts.options
-  if (typeof nexthop !== 'string' || nexthop === '' || Buffer.byteLength(nexthop) > routeBytesMax)
+  if (!isRecordText(nexthop, routeBytesMax))
     throw new WaybillError('OPTION_INVALID', `a nexthop is a text of 1 to ${routeBytesMax} bytes`, {
       option: 'nexthop',
     })
   // A life that delivers nothing need not have the transports of those that do.
-  const isKnown = transport === '' || Object.hasOwn(transports, transport)
-  if (typeof transport !== 'string' || (deliver && !isKnown) || Buffer.byteLength(transport) > routeBytesMax)
+  const isText = transport === '' || isRecordText(transport, routeBytesMax)
+  if (!isText || (deliver && transport !== '' && !Object.hasOwn(transports, transport)))
     throw new WaybillError('OPTION_INVALID', `there is no transport '${transport}'`, { option: 'transport' })
   const route = { transport, nexthop }
   return carryOut(

@@ -27,6 +27,10 @@ export function integerOption(option: string, value: number, least: number, most
   return value
 }
 
+/** Text of 1 to `bytesMax` bytes as it stands in a record: half a surrogate pair would be read back as another character. */
+export const isRecordText = (value: unknown, bytesMax: number): value is string =>
+  typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= bytesMax && !/\p{Cs}/u.test(value)
+
 /** What is called later, from the middle of something else: all that is called is there.
  * @throws WaybillError OPTION_INVALID, which names the option and what it lacks */
 export function methodsOption<T extends object>(option: string, value: T, names: OptionNames<T>): T {

@@ -26,8 +26,8 @@ export interface Captured {
 const marksRecordBytes = 32
 const markBytes = 9
 
-/** Marks of one record, and those that may be fresh at a capture: their records fit a segment together, twice as many after a
- * recovery. Who marks waits for a checkpoint at this. */
+/** Marks of one record, of which four fit a segment, and those that may be fresh before a capture: who marks waits for a checkpoint at
+ * this. A recovery may come back with many more: of all that were marked in the suffix, when records cannot be read. */
 const freshMarksMax = (segmentBytes: number): number =>
   Math.min(marksPerRecordMax, Math.floor(segmentBytes / 4 / markBytes))
 
@@ -48,13 +48,31 @@ export const markReserveBytes = (lane: Lane): number =>
 export const canMark = (parts: Pick<Parts, 'journal'>, lane: Lane): boolean =>
   lane.logs === undefined || lane.logs.envelopes.hasRoom(marksBytes(parts, lane, 1))
 
-/** Bytes that a lane needs for its marks at a capture; 0 when there are none. @param moreCount marks to come */
+/** Bytes that a lane needs for its marks; 0 when there are none. @param moreCount marks to come */
 export function marksBytes(parts: Pick<Parts, 'journal'>, lane: Lane, moreCount = 0): number {
   const recordMax = freshMarksMax(segmentBytesOf(parts, lane))
   let bytes = 0
   for (let left = lane.marks.freshCount + moreCount; left > 0; left -= recordMax)
-    bytes += frameBytes(marksRecordBytes + markBytes * Math.min(left, recordMax))
+    bytes += recordBytes(Math.min(left, recordMax))
   return bytes
+}
+
+const recordBytes = (count: number): number => frameBytes(marksRecordBytes + markBytes * count)
+
+/** Records what is more than one record holds of a lane's marks, a record at a time: all of it may be more than its log can have room for
+ * at once.
+ * @returns whether there is room for the rest */
+export function readyForCapture(parts: Pick<Parts, 'journal' | 'options'>, lane: Lane): boolean {
+  const { journal, options } = parts
+  const { marks, runner, logs } = lane
+  marks.passed(runner.position)
+  const recordMax = freshMarksMax(segmentBytesOf(parts, lane))
+  const hasRoom = (bytes: number): boolean =>
+    logs?.envelopes.hasRoom(bytes) ?? journal.room(bytes, 'accepted mail') === 'yes'
+  while (marks.freshCount > recordMax && hasRoom(recordBytes(recordMax)))
+    appendMarks(parts, lane, options.clock.wallMs())
+  if (marks.freshCount > recordMax) return false
+  return marks.freshCount === 0 || hasRoom(recordBytes(marks.freshCount))
 }
 
 /** @param life the number of this life */
@@ -95,16 +113,16 @@ export function capture(parts: Parts, life: number): Captured {
   }
 }
 
-function appendMarks({ journal }: Parts, lane: Lane, timeMs: number): void {
-  const recordMax = freshMarksMax(segmentBytesOf({ journal }, lane))
-  while (lane.marks.freshCount > 0) {
-    const envelopes = lane.marks.takeFresh(recordMax)
-    const payload = encodeMarks({ previous: lane.marks.lastRecord, envelopes })
-    const log: Pick<LaneLog, 'append'> = lane.logs?.envelopes ?? journal
-    if (lane.logs === undefined) journal.open(frameBytes(payload.length))
-    else lane.logs.envelopes.open(frameBytes(payload.length), timeMs)
-    lane.marks.lastRecord = log.append(kinds.marks, lane.number, timeMs, payload)
-  }
+/** Appends one record, for which there is room. */
+function appendMarks({ journal }: Pick<Parts, 'journal'>, lane: Lane, timeMs: number): void {
+  const { marks, logs, number } = lane
+  const envelopes = marks.takeFresh(freshMarksMax(segmentBytesOf({ journal }, lane)))
+  if (envelopes.length === 0) return
+  const payload = encodeMarks({ previous: marks.lastRecord, envelopes })
+  const log: Pick<LaneLog, 'append'> = logs?.envelopes ?? journal
+  if (logs === undefined) journal.open(frameBytes(payload.length))
+  else logs.envelopes.open(frameBytes(payload.length), timeMs)
+  marks.lastRecord = log.append(kinds.marks, number, timeMs, payload)
 }
 
 /** Data stands in the order of the envelopes: what the first one that waits has is the first that is needed. Many have none there. */

@@ -7,7 +7,7 @@ import { position } from '../base/position.js'
 import { encodeCheckpoint } from '../record/checkpoint.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { carryOld } from './carry.js'
-import { capture, marksBytes, type Captured } from './capture.js'
+import { capture, readyForCapture, type Captured } from './capture.js'
 import type { Parts } from './parts.js'
 import type { Reclaim } from './reclaim.js'
 
@@ -141,14 +141,7 @@ export class Checkpointer {
   }
 
   #hasRoomForMarks(): boolean {
-    for (const lane of this.#parts.lanes) {
-      lane.marks.passed(lane.runner.position)
-      const bytes = marksBytes(this.#parts, lane)
-      if (bytes === 0) continue
-      if (lane.logs === undefined) {
-        if (this.#parts.journal.room(bytes, 'accepted mail') !== 'yes') return false
-      } else if (!lane.logs.envelopes.hasRoom(bytes)) return false
-    }
+    for (const lane of this.#parts.lanes) if (!readyForCapture(this.#parts, lane)) return false
     return true
   }
 }

@@ -7,7 +7,8 @@ import type { ActiveMessage } from '../active/active-message.js'
 import { WaybillError } from '../errors.js'
 import type { Lane, LaneLogs } from '../lane/lane.js'
 import { frameBytes } from '../record/frame.js'
-import { canMark, markReserveBytes, marksBytes } from './capture.js'
+import { canMark } from './capture.js'
+import { EndingRoom, noteBytesMax, type Need, type Target } from './ending-room.js'
 import { Ending, farthest, journalBytes, laneGroup, startBytes, type Replacement } from './ending.js'
 import type { Parts } from './parts.js'
 import { fixedData, remainderOf, replacementFacts, type EnvelopeChanges } from './replacement.js'
@@ -18,6 +19,8 @@ export interface ComposingOptions {
   readonly onEnd: () => void
   /** A replacement was appended, to a lane with this interval. */
   readonly onReplacement: (intervalMs: number) => void
+  /** Room may be long in coming. */
+  readonly isFull: () => boolean
   /** Nobody waits for room for it: the disk is full, and it is an operator's order. */
   readonly isHopeless: (message: ActiveMessage) => boolean
   /** So many replacements may be appended before a checkpoint vouches for them. */
@@ -33,7 +36,7 @@ export interface Move {
   readonly changes?: EnvelopeChanges
 }
 
-/** `overtaken`: it is not to end this way any more, nothing was appended. `no room`: the lane is full, nothing was read. */
+/** `overtaken`: it is not to end this way any more, nothing was appended. `no room`: nothing was appended, and what was composed is not kept. */
 export type EndResult = 'done' | 'overtaken' | 'no room'
 
 /** Is the message still to end the way that is being prepared? */
@@ -44,7 +47,8 @@ interface End {
   readonly message: ActiveMessage
   readonly written: Report | undefined
   readonly isStill: IsStill
-  readonly hasRoom: () => boolean
+  readonly target: Target
+  readonly need: Need
   readonly end: () => void
 }
 
@@ -52,31 +56,14 @@ export class Composing {
   readonly #parts: Parts
   readonly #options: ComposingOptions
   readonly #ending: Ending
+  readonly room: EndingRoom
   readonly #waiting: (() => void)[] = []
-  /** Replacements appended since the last capture, and since the one before. */
-  #unvouched = 0
-  #captured = 0
 
   constructor(parts: Parts, options: ComposingOptions) {
     this.#parts = parts
     this.#options = options
     this.#ending = new Ending(parts, options)
-  }
-
-  /** Replacements that no durable checkpoint vouches for. */
-  get unvouchedCount(): number {
-    return this.#unvouched + this.#captured
-  }
-
-  /** A checkpoint is being captured: it vouches for what is appended by now. */
-  capture(): void {
-    this.#captured += this.#unvouched
-    this.#unvouched = 0
-  }
-
-  /** The captured checkpoint is durable. */
-  vouched(): void {
-    this.#captured = 0
+    this.room = new EndingRoom(parts, options.unvouchedMax)
   }
 
   /** Room may have come: who waits looks again. */
@@ -102,7 +89,8 @@ export class Composing {
       message,
       written: undefined,
       isStill,
-      hasRoom: () => this.#hasRoomFor(undefined, startBytes(message)),
+      target: undefined,
+      need: needOf(undefined, startBytes(message)),
       end: () => this.#ending.finish(message, undefined, []),
     })
   }
@@ -110,6 +98,7 @@ export class Composing {
   /** Reports what has failed, what is given up and what the sender wants to know of, and ends it.
    * @param expired recipients that are given up */
   async finish(message: ActiveMessage, expired: readonly number[], isStill: IsStill): Promise<EndResult> {
+    if (!this.room.mayHave(undefined, message)) return this.#noRoom(message)
     const outcomes = [...finals(message), ...deferrals(message, expired, 'failed')]
     const written = await report(this.#parts, message, outcomes)
     const reported = toRanges(written === undefined ? [] : outcomes.map(({ index }) => index))
@@ -117,7 +106,8 @@ export class Composing {
       message,
       written,
       isStill,
-      hasRoom: () => this.#hasRoomFor(written, startBytes(message) + 5 * reported.length),
+      target: undefined,
+      need: needOf(written, startBytes(message) + 5 * reported.length),
       end: () => this.#ending.finish(message, written, reported, expired.length),
     })
   }
@@ -139,10 +129,7 @@ export class Composing {
     { timeMs, warns = false, changes = {} }: Move,
     isStill: IsStill,
   ): Promise<EndResult> {
-    if (!this.#hasSomeRoom(lane, message)) {
-      if (this.#options.isHopeless(message)) throw diskFull('an order')
-      return 'no room'
-    }
+    if (!this.room.mayHave(lane, message)) return this.#noRoom(message)
     const { reader, options } = this.#parts
     const final = finals(message)
     const late = warns ? deferrals(message, message.indexesIn('deferred'), 'delayed') : []
@@ -172,40 +159,37 @@ export class Composing {
     const dataBytes = Buffer.isBuffer(data) ? frameBytes(data.length) : 0
     const envelopeBytes = laneGroup(replacement, farthest).bytes
     const noteBytes = 5 * reported.length + startBytes(message)
-    const hasRoom = (): boolean =>
-      this.unvouchedCount < this.#options.unvouchedMax &&
-      logs.envelopes.hasRoom(envelopeBytes + marksBytes(this.#parts, lane, 1) + markReserveBytes(lane)) &&
-      (dataBytes === 0 || logs.data.hasRoom(dataBytes)) &&
-      this.#hasRoomFor(written, noteBytes)
+    const need = { ...needOf(written, noteBytes), envelopeBytes, dataBytes }
     this.#parts.journal.checkFits((written?.group.bytes ?? 0) + noteBytes + noteBytesMax)
     const end = (): void => {
-      this.#unvouched++
+      this.room.replaced()
       this.#ending.replaceInLane(replacement, logs)
     }
-    return this.#endWith({ message, written, isStill, hasRoom, end })
+    return this.#endWith({ message, written, isStill, target: lane, need, end })
   }
 
   #moveInJournal(replacement: Replacement, isStill: IsStill): Promise<EndResult> {
-    const { message, written } = replacement
+    const { message, lane, written } = replacement
     const bytes = startBytes(message) + journalBytes(replacement)
     this.#parts.journal.checkFits((written?.group.bytes ?? 0) + bytes)
     return this.#endWith({
       message,
       written,
       isStill,
-      hasRoom: () => this.#hasRoomFor(written, bytes),
+      target: lane,
+      need: needOf(written, bytes),
       end: () => this.#ending.replaceInJournal(replacement),
     })
   }
 
   /** Ends it in the step in which room is seen, for the mark as well of a message that is started by what ends it.
    * @throws WaybillError DISK_FULL: what was composed is not used */
-  async #endWith({ message, written, isStill, hasRoom, end }: End): Promise<EndResult> {
+  async #endWith({ message, written, isStill, target, need, end }: End): Promise<EndResult> {
     const canStart = (): boolean =>
       message.start !== nowhere || canMark(this.#parts, this.#parts.lanes.get(message.place.lane))
     const { life } = this.#parts
     while (isStill()) {
-      if (canStart() && hasRoom()) {
+      if (canStart() && this.room.has(target, need)) {
         // What goes wrong here, some of it appended, is no trouble of this message that could be looked at again.
         life.guard(end)
         life.check()
@@ -215,10 +199,21 @@ export class Composing {
         await this.#discard(written)
         throw diskFull('an order')
       }
+      if (message.start !== nowhere && this.#options.isFull()) {
+        this.room.lacks(target, message, need)
+        await this.#discard(written)
+        return 'no room'
+      }
       await this.roomChange()
     }
     await this.#discard(written)
     return 'overtaken'
+  }
+
+  /** @throws WaybillError DISK_FULL */
+  #noRoom(message: ActiveMessage): EndResult {
+    if (this.#options.isHopeless(message)) throw diskFull('an order')
+    return 'no room'
   }
 
   /** A report that was overtaken is not used: neither is its file. */
@@ -228,31 +223,17 @@ export class Composing {
     await spool.unlink(written.spool)
     spool.appended(written.spool)
   }
-
-  /** Is there room of about the size that will be needed? Asked before anything is read: many may have to wait for a full lane. */
-  #hasSomeRoom(lane: Lane, { envelope, place }: ActiveMessage): boolean {
-    const { logs } = lane
-    if (logs === undefined) return true
-    const dataBytes = Math.min(envelope.dataBytes, this.#parts.options.inlineBytesMax)
-    return (
-      this.unvouchedCount < this.#options.unvouchedMax &&
-      logs.envelopes.hasRoom(place.bytes + marksBytes(this.#parts, lane, 1) + markReserveBytes(lane)) &&
-      logs.data.hasRoom(frameBytes(dataBytes))
-    )
-  }
-
-  /** Is there room in the journal for the record with its report, and for more in the same group? */
-  #hasRoomFor(written: Report | undefined, moreBytes: number): boolean {
-    const bytes = (written?.group.bytes ?? 0) + moreBytes + noteBytesMax
-    return this.#parts.journal.room(bytes, 'accepted mail') === 'yes'
-  }
 }
 
 export const diskFull = (what: string): WaybillError =>
   new WaybillError('DISK_FULL', `the disk is too full for ${what}`)
 
-/** More than a finish or a note takes, its ranges apart. */
-const noteBytesMax = 4096
+/** What an end needs of the journal: its report, and more in the same group. */
+const needOf = (written: Report | undefined, moreBytes: number): Need => ({
+  envelopeBytes: 0,
+  dataBytes: 0,
+  journalBytes: (written?.group.bytes ?? 0) + moreBytes,
+})
 
 /** Recipients that need no attempt any more and of whom the sender is still to be told. */
 const finals = (message: ActiveMessage): ReportedOutcome[] => [

@@ -79,6 +79,11 @@ export class Dispatch {
       )
   }
 
+  /** Attempts that may bring about an end. */
+  get underWayCount(): number {
+    return this.#underWay
+  }
+
   /** Another message may become active: the scheduler has room for it, and the journal for what becomes of it. */
   get hasRoom(): boolean {
     return this.#scheduler.hasRoom && this.#canRecord()

@@ -57,6 +57,7 @@ export class Engine {
     this.reclaim = new Reclaim(parts)
     this.#composing = new Composing(parts, {
       unvouchedMax: options.activeCountMax,
+      isFull: () => this.reclaim.isFull,
       isHopeless: (message) =>
         this.reclaim.isFull && (message.start === nowhere || this.#orders.of(message) !== undefined),
       onEnd: () => {
@@ -64,7 +65,7 @@ export class Engine {
         this.checkpointer.want()
       },
       onReplacement: (intervalMs) => {
-        const isMany = this.#composing.unvouchedCount >= options.activeCountMax / 2
+        const isMany = this.#composing.room.unvouchedCount >= options.activeCountMax / 2
         this.checkpointer.want(isMany ? 0 : intervalMs)
       },
     })
@@ -78,15 +79,16 @@ export class Engine {
       hasRoom: () =>
         active.count - Math.min(this.settle.asideCount, options.activeCountMax) < options.activeCountMax &&
         this.dispatch.hasRoom,
+      isHopeless: () => this.reclaim.isFull && this.dispatch.underWayCount === 0,
       isAtRest: () => active.count === this.settle.asideCount,
       onStart: (message, nowMs) => this.dispatch.admit(message, nowMs),
     })
     this.checkpointer = new Checkpointer(parts, {
       life: facts.life,
       reclaim: this.reclaim,
-      onCapture: () => this.#composing.capture(),
+      onCapture: () => this.#composing.room.capture(),
       onDurable: () => {
-        this.#composing.vouched()
+        this.#composing.room.vouched()
         this.settle.roomChanged()
         this.intake.wake()
       },

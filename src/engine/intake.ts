@@ -22,6 +22,8 @@ const startsPerTurnMax = 1000
 export interface IntakeOptions {
   /** Is there room for another active message? */
   readonly hasRoom: () => boolean
+  /** Nobody waits for it: the disk is full, and nothing is under way that could make some. */
+  readonly isHopeless: () => boolean
   /** Nothing is left to do now with the active messages there are. */
   readonly isAtRest: () => boolean
   /** The message is active, as of now by the monotonic clock. */
@@ -113,7 +115,10 @@ export class Intake {
     const step: Step = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }
     let started = 0
     while (this.#turns.length > 0 || this.#wanted.length > 0) {
-      if (!this.#options.hasRoom()) return false
+      if (!this.#options.hasRoom()) {
+        if (this.#options.isHopeless()) this.#refuseWanted()
+        return false
+      }
       // Those who were asked for take their turn between the lanes.
       const wasWanted = this.#startWanted(step)
       const lane = this.#turns.shift()
@@ -143,6 +148,11 @@ export class Intake {
   startEarly(lane: Lane, message: WaitingMessage): Promise<boolean> {
     this.wake()
     return new Promise((resolve, reject) => this.#wanted.push({ lane, message, resolve, reject }))
+  }
+
+  #refuseWanted(): void {
+    for (let left = this.#wanted.shift(); left !== undefined; left = this.#wanted.shift())
+      left.reject(diskFull('an order'))
   }
 
   #startWanted(step: Step): boolean {

@@ -27,12 +27,14 @@ export class Settle {
   readonly #composing: Composing
   readonly #orders: Orders
   readonly #queue = new Ring<ActiveMessage>()
-  /** Those whose lane is full. */
+  /** Those for whom there is no room. */
   readonly #parked: ActiveMessage[] = []
   /** Those that could not be read or composed stand aside. */
   readonly #aside = new Map<ActiveMessage, Timer>()
   readonly #callbacks: SettleCallbacks
   #workers = 0
+  /** How often room may have come. */
+  #roomChangeCount = 0
 
   constructor(parts: Parts, composing: Composing, orders: Orders, callbacks: SettleCallbacks) {
     this.#parts = parts
@@ -67,6 +69,7 @@ export class Settle {
 
   /** Room may have come. */
   roomChanged(): void {
+    this.#roomChangeCount++
     this.#composing.roomChanged()
     if (this.#parked.length === 0 || this.#parts.life.isOver) return
     for (const message of this.#parked.splice(0)) this.#queue.push(message)
@@ -109,13 +112,15 @@ export class Settle {
     const isStill = (): boolean => this.#orders.of(message) === order
     try {
       for (;;) {
+        const changeCount = this.#roomChangeCount
         const result =
           order === undefined
             ? await this.#decide(message, isStill)
             : await this.#obey(message, order, isStill)
         if (result === 'done') return this.#orders.ended(message, isCarriedOut(order, message))
-        // An order that came meanwhile may need no room.
-        if (result === 'no room' && isStill()) return void this.#parked.push(message)
+        // An order that came meanwhile may need no room, and room may have come.
+        if (result === 'no room' && isStill() && changeCount === this.#roomChangeCount)
+          return void this.#parked.push(message)
         order = this.#orders.of(message)
       }
     } catch (error) {

@@ -1,7 +1,7 @@
 /** What may be submitted. Checked before anything is read or written; each refusal has its own code and the SMTP reply for it. */
 import type { Readable } from 'node:stream'
 import { addressKind } from '../base/mail-address.js'
-import { signalOption } from '../base/option-values.js'
+import { isRecordText, signalOption } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
 import type { EnvelopeDsn } from '../record/dsn.js'
 import type { EngineOptions } from './options.js'
@@ -112,7 +112,7 @@ export function checkRef(data: unknown): string {
       option: 'data',
     })
   const { ref } = data
-  if (typeof ref !== 'string' || ref === '' || Buffer.byteLength(ref) > refBytesMax)
+  if (!isRecordText(ref, refBytesMax))
     throw new WaybillError('OPTION_INVALID', `a reference is a text of 1 to ${refBytesMax} bytes`, {
       option: 'data.ref',
     })

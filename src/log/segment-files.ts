@@ -84,7 +84,8 @@ export class SegmentFiles {
       return await use(await handle.opened)
     } catch (error) {
       handle.forgotten = true
-      this.#handles.delete(index)
+      // By now it may be another one's place, which would never be closed.
+      if (this.#handles.get(index) === handle) this.#handles.delete(index)
       throw error
     } finally {
       handle.users--

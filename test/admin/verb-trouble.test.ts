@@ -248,6 +248,33 @@ function fill(stage: Stage, leftBytes: number): void {
   image.size = { ...enough, capacityBytes: usedBytes + leftBytes }
 }
 
+test('on a full disk a flush is refused when none of the active can make way', async () => {
+  await simulated(
+    async (stage) => {
+      stage.answer = () => ({ ...deferred, reason: '€'.repeat(500) })
+      const queue = await stage.open({ ...patient, activeCountMax: 3 })
+      await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+      await queue.submit(submission())
+      await stage.until('it is deferred', () => queue.stats().activeCount === 0 && stage.attempts.length > 0)
+      expect(await codeOf(queue.release({ id: 'none' }))).toBe('accepted')
+      fill(stage, 0)
+      const count = (): number => stage.attempts.length
+      for (let before = 0; queue.stats().activeCount < 3 || count() > before; await pause(stage, 1000)) {
+        before = count()
+        await codeOf(queue.submit(submission()))
+      }
+      expect(await codeOf(queue.flush({ all: true }))).toBe('DISK_FULL')
+      fill(stage, 2 ** 30)
+      await stage.until(
+        'there is room',
+        async () => (await codeOf(queue.flush({ all: true }))) === 'accepted',
+      )
+      expect(stage.crashes).toEqual([])
+    },
+    { queue: { segmentBytes: 64 * 4096 } },
+  )
+})
+
 test('on a full disk an order that needs room is refused and not left waiting; with room it is carried out', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open({ ...patient, deliver: false })

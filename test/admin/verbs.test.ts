@@ -334,6 +334,8 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
     expect(await codeOf(queue.delete({ all: false } as unknown as Selector))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.reroute(all, { transport: 'none', nexthop: 'x' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.reroute(all, { nexthop: '' }))).toBe('OPTION_INVALID')
+    // A restart would make another name of it.
+    expect(await codeOf(queue.reroute(all, { nexthop: 'a\ud800.example' }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.flush(all, { perSecond: 0 }))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.flush(all, { rate: 5 } as FlushOptions))).toBe('OPTION_INVALID')
     expect(await codeOf(queue.reroute(all, { nexthop: 'x', host: 'y' } as NewRoute))).toBe('OPTION_INVALID')

@@ -11,6 +11,7 @@ import {
   codeOf,
   deferred,
   delivered,
+  failed,
   gate,
   mail,
   pause,
@@ -155,6 +156,31 @@ test('what is deferred on a full disk waits among the active, and goes on when t
     )
     await stage.until('nothing is left', () => stage.isEmpty(), 120_000)
     expect(stage.crashes).toEqual([])
+  }, roomy)
+})
+
+test('on a full disk those without room to be deferred stand in the way of nobody: an order is carried out, a failure reported', async () => {
+  await simulated(async (stage) => {
+    const { open, opened } = gate()
+    // A reason that takes more room than was to be seen before it was known.
+    const full: Outcome = { kind: 'deferred', status: '4.2.2', reason: '€'.repeat(500) }
+    const answer = ({ recipients: [recipient] }: DeliveryRequest): Outcome =>
+      recipient!.startsWith('nobody') ? failed : full
+    const deliver = (request: DeliveryRequest): Promise<Outcome> => opened.then(() => answer(request))
+    const queue = await stage.open({ transports: { out: { deliver } }, retry: fixedRetry([60_000]) })
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    const ids: string[] = []
+    for (let i = 0; i < 150; i++) ids.push((await queue.submit(submission(`r@${i}.example.net`))).id)
+    const { id } = await queue.submit(submission('nobody@example.org'))
+    const reported: string[] = []
+    queue.on('reported', (event) => reported.push(event.id))
+    await stage.until('all are being attempted', () => queue.stats().activeCount === 151)
+    fill(stage)
+    open()
+    await stage.until('the failure is reported', () => reported.length > 0)
+    expect(reported).toEqual([id])
+    expect(await queue.delete({ id: ids.at(-1)! })).toMatchObject({ messageCount: 1 })
+    expect(queue.stats().activeCount).toBeGreaterThan(100)
   }, roomy)
 })
 

@@ -207,10 +207,14 @@ export const codeOf = (promise: Promise<unknown>): Promise<string> =>
   )
 
 /** A transport that answers nothing until it is let go. */
-export function gate(): { readonly open: () => void; readonly transports: QueueOptions['transports'] } {
+export function gate(): {
+  readonly open: () => void
+  readonly opened: Promise<void>
+  readonly transports: QueueOptions['transports']
+} {
   let open = (): void => undefined
   const opened = new Promise<void>((resolve) => (open = resolve))
-  return { open: () => open(), transports: { out: { deliver: () => opened.then(() => delivered) } } }
+  return { open: () => open(), opened, transports: { out: { deliver: () => opened.then(() => delivered) } } }
 }
 
 export const mail = (text = 'Hello.'): string => `Subject: test\r\n\r\n${text}\r\n`

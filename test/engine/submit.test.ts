@@ -49,6 +49,8 @@ const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknow
   ['a signal that was aborted', { signal: AbortSignal.abort() }, 'SUBMIT_ABORTED'],
   ['a reference that is empty', { data: { ref: '' } }, 'OPTION_INVALID'],
   ['a reference that is too long', { data: { ref: 'x'.repeat(5000) } }, 'OPTION_INVALID'],
+  // A restart would make another name of it.
+  ['a reference with half a character', { data: { ref: 'a\ud800b' } }, 'OPTION_INVALID'],
   ['no data', { data: undefined }, 'OPTION_INVALID'],
   ['data that is no message', { data: 5 }, 'OPTION_INVALID'],
   [

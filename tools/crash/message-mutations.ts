@@ -140,7 +140,7 @@ export const messageMutations: readonly Mutation[] = [
     'appended-without-room',
     'what ends a message is appended in the step in which room is seen',
     'engine/composing.js',
-    'if (canStart() && hasRoom()) {',
+    'if (canStart() && this.room.has(target, need)) {',
     'if (canStart()) {',
   ),
 ]
