@@ -17,8 +17,8 @@ import { believe, factOf, PendingFacts } from './pending-facts.js'
 import { SteadyTime } from './steady-time.js'
 import { ofMessage, type Violate, type Violation } from './violation.js'
 
-/** Violations of one run that are kept: the first says what is wrong. */
-const violationsMax = 20
+/** Violations of one run that are kept: the first says what is wrong, but where damage excuses many, one that it does not may be the last. */
+const violationsMax = 1000
 
 export class QueueModel {
   readonly violations: Violation[] = []
