@@ -20,7 +20,8 @@ test('rot that is told of by a life that only accepts, before the one that deliv
 
 test('a bit that turns over harms nobody but those whom what the queue says of it explains', async () => {
   let crashCount = 0
-  for (let seed = 1000; seed < 1008; seed++) {
+  // In the last of them a lane stands still while mail waits in others.
+  for (const seed of [1000, 1001, 1002, 1003, 1004, 1005, 1048]) {
     const result = await rotRun({ seed })
     expect(lines(result.findings)).toEqual([])
     crashCount += result.crashCount
