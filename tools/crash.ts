@@ -14,6 +14,7 @@ import { sabotage } from './crash/sabotage.js'
 
 const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on
 npm run crash -- --seed S [--op N] [--only 0,2]      one run again; only the crash before operation N; only these messages
+npm run crash -- --rot …                             the same, with a bit turned over in what each crash left
 npm run crash -- --torture [--seeds N] [--from S]    the same of chains of lives in which calls fail, too; says how much of what was met
 npm run crash -- --torture --seed S [--only 0,2]     one chain again; only these pieces
 npm run crash -- --narrow …                          any of these in a copy of the build whose windows and bounds are small
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     name: { type: 'string' },
     torture: { type: 'boolean', default: false },
+    rot: { type: 'boolean', default: false },
     narrow: { type: 'boolean', default: false },
     sabotage: { type: 'boolean', default: false },
     anew: { type: 'boolean', default: false },
@@ -40,7 +42,7 @@ const { values } = parseArgs({
 const dist = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 /** This is the copy. */
 const isNarrow = dist.endsWith('/narrow')
-const mode = values.torture ? modes.torture : modes.random
+const mode = values.torture ? modes.torture : values.rot ? modes.rot : modes.random
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 

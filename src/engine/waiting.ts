@@ -3,7 +3,7 @@
  * so far. Segments that are being read, and their lane, stay until the reading ends. */
 import { position, type Position } from '../base/position.js'
 import type { EnvelopePlace } from '../active/active-message.js'
-import type { WaybillError } from '../errors.js'
+import { isWaybillError, type WaybillError } from '../errors.js'
 import type { SegmentPins } from '../garbage/pins.js'
 import type { Lane } from '../lane/lane.js'
 import type { MarksThen } from '../lane/marks.js'
@@ -70,7 +70,7 @@ export class Stretch {
     this.#eachSegment((pins, index) => pins.release(index))
   }
 
-  /** Batches in order. What has moved meanwhile is among them: `waits` tells.
+  /** Batches in order, those before a damaged place among them. What has moved meanwhile is, too: `waits` tells.
    * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what is not trusted then is left out
    * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED */
   async *batches(trust: () => Promise<void>): AsyncGenerator<readonly WaitingMessage[]> {
@@ -107,7 +107,14 @@ export class Stretch {
       })
       return batch.length >= batchCountMax
     }
-    return { reached: await this.#parts.life.orEnd(log.read(from, last, visit)), batch }
+    try {
+      return { reached: await this.#parts.life.orEnd(log.read(from, last, visit)), batch }
+    } catch (error) {
+      const place = batch.at(-1)?.place
+      if (this.#parts.life.isOver || !isWaybillError(error) || place === undefined) throw error
+      // Those before the damage wait and can be had; who reads on behind them meets it again.
+      return { reached: position(place.position + place.bytes), batch }
+    }
   }
 
   #eachSegment(visit: (pins: SegmentPins, index: number) => void): void {

@@ -2,7 +2,7 @@
  * commit of the next one, which names it; so what a recovery cut can never come back. */
 import type { Position } from '../base/position.js'
 import type { PositionVisitor, SegmentFiles } from './segment-files.js'
-import { scanBatches } from './segment-scan.js'
+import { firstCommit } from './segment-scan.js'
 
 export class JournalReader {
   readonly #files: SegmentFiles
@@ -27,8 +27,8 @@ export class JournalReader {
     const known = this.#ends.get(index)
     if (known !== undefined) return known
     const { grid } = this.#files
-    const { first } = await this.#files.with(index + 1, (segment) =>
-      scanBatches(segment, grid.segmentBytes, () => undefined, 1),
+    const first = await this.#files.with(index + 1, (segment) =>
+      firstCommit(segment, grid.at(index + 1, 0), grid.segmentBytes),
     )
     if (first === undefined)
       throw this.#files.corrupt(grid.firstOf(index + 1), 'the first batch does not verify')

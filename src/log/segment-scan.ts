@@ -147,6 +147,20 @@ export async function lastCommit(
   return found
 }
 
+/** The commit of a segment's first batch, also where something else of that batch does not verify: no other names an end in another
+ * segment. @param base as for `lastCommit` */
+export async function firstCommit(
+  segment: ScannedSegment,
+  base: number,
+  segmentBytes: number,
+): Promise<FoundCommit | undefined> {
+  const { first } = await scanBatches(segment, segmentBytes, () => undefined, 1)
+  let found = first
+  for (let end = segmentHeaderBytes; found === undefined && end <= segmentBytes; end += blockBytes)
+    found = await commitEnding(segment, base, end)
+  return found !== undefined && found.previousEnd <= base ? found : undefined
+}
+
 /** The commit frame that ends at an offset; undefined when none that verifies does. */
 export async function commitEnding(
   { file, seed }: ScannedSegment,

@@ -49,7 +49,8 @@ export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
     more: [],
     orders: [],
   })
-  last.reports.unshift(...life.reports)
+  last.notices.unshift(...life.notices)
+  for (const [name, lane] of life.wentTo) if (!last.wentTo.has(name)) last.wentTo.set(name, lane)
   return last
 }
 

@@ -6,7 +6,7 @@ import { isWaybillError } from '../errors.js'
 import type { Queue } from '../queue/queue.js'
 import { submitted } from './asked.js'
 import { carryOut, selectorOf } from './carry-out.js'
-import { textOf } from './error-text.js'
+import { codeOf, textOf } from './error-text.js'
 import type { Told } from './order-book.js'
 import type { Moment, Moments } from './moment.js'
 import type { QueueModel } from './queue-model.js'
@@ -145,7 +145,7 @@ export class Callers {
           this.#aborted++
           told({ messageCount: soFar, isWhole: false, isAborted: true })
         } else if (!isOpen(error) && !this.#life.mayAnswer(error))
-          model.violate('O8', `a verb is refused: ${textOf(error)}`)
+          model.violate('O8', `a verb is refused: ${textOf(error)}`, { code: codeOf(error) })
       },
     )
   }

@@ -1,8 +1,11 @@
 /** Every call of a workload fails once: what was settled survives, and what fails is reported.
  * After the failure the process is started again in the same boot, on a kernel that calls clean what never reached the device; and
- * then, at some operations of that life, the power goes. */
-import { aftermath, runToEnd } from './aftermath.js'
+ * then, at some operations of that life, the power goes. Or calls of that start fail, too, each once, and a third start, in the same boot or after
+ * a power loss, finds what the two have left. What two failures left alike is tried once. */
+import { aftermath, oneLife, runToEnd } from './aftermath.js'
+import { copyImage } from './copy.js'
 import { crashPoint, type CrashPoint } from './crash-point.js'
+import type { DiskImage } from './disk-image.js'
 import type { EventOrder } from './event-queue.js'
 import type { Finding, HuntResult } from './exhaustive.js'
 import type { Fault } from './faults.js'
@@ -10,6 +13,7 @@ import { isOfOneLeft, mayComeBack } from './left-behind.js'
 import type { Operation, OperationKind } from './operation.js'
 import { QueueLife } from './queue-life.js'
 import { QueueModel } from './queue-model.js'
+import { momentKey, TriedStates } from './state-key.js'
 import type { Step, Workload } from './workload.js'
 
 export interface FailOptions {
@@ -20,6 +24,9 @@ export interface FailOptions {
   readonly effect?: NonNullable<Fault['effect']>
   /** Of the life after the failure each so-manieth operation is a power loss; 0: none. */
   readonly powerEvery: number
+  /** Of the states that the failures leave, in each so-manieth every call of the next start fails, too, up to the end of its recovery.
+   * Default: none. */
+  readonly againEvery?: number
   /** Submitted in the life after the failure. */
   readonly more?: readonly Step[]
   /** Stop at the first violation. */
@@ -29,6 +36,12 @@ export interface FailOptions {
 }
 
 const powerStatesMax = 2
+
+/** What was tried: what first failures left, and second ones. */
+interface Tried {
+  readonly first: TriedStates
+  readonly second: TriedStates
+}
 
 export async function failEach(workload: Workload, options: FailOptions): Promise<HuntResult> {
   const { seed, order } = options
@@ -50,8 +63,9 @@ export async function failEach(workload: Workload, options: FailOptions): Promis
     recoveredCount: 0,
     findings: [] as Finding[],
   }
+  const tried = { first: new TriedStates(), second: new TriedStates() }
   for (let op = 1; op <= operationCount; op++) {
-    if (options.op === undefined || options.op === op) await failAt(workload, options, op, result)
+    if (options.op === undefined || options.op === op) await failAt(workload, options, op, result, tried)
     if (options.untilFirst === true && result.findings.length > 0) break
   }
   return result
@@ -62,15 +76,16 @@ async function failAt(
   options: FailOptions,
   op: number,
   result: HuntResult,
+  tried: Tried,
 ): Promise<void> {
-  const { seed, order, errno, powerEvery, more = [] } = options
+  const { seed, order, errno, powerEvery, againEvery = 0, more = [] } = options
   const model = new QueueModel()
   const life = new QueueLife({
     seed,
     order,
     workload,
     model,
-    faults: [{ at: op, errno, kinds: kindsOf(errno), effect: options.effect ?? 'part' }],
+    faults: [faultOf(options, op)],
   })
   await runToEnd(life, workload)
   result.crashCount++
@@ -89,6 +104,12 @@ async function failAt(
   if (life.ended === undefined) life.queue!.crash()
   const mayBeLeft = mayComeBack(life.disk.image)
   const points: CrashPoint[] = []
+  const { image } = copyImage(life.disk.image)
+  const where = `${failed?.kind ?? 'nothing'} ${failed?.path ?? ''} fails with ${errno}`
+  const left: Left = { model: model.copy(), image, wallMs: life.endedAtMs, where }
+  const isNew = tried.first.add(momentKey(left), image)
+  const isAgain = options.op === op || (isNew && tried.first.count % againEvery === 0)
+  let startCalls = 0
   const next = await aftermath({
     seed: seed + op,
     order,
@@ -98,12 +119,15 @@ async function failAt(
     wallMs: life.endedAtMs + 1,
     more,
     onOperation: (current, call) => {
+      if (!current.recovered && kindsOf(errno).includes(call.operation.kind)) startCalls++
       if (powerEvery > 0 && call.n % powerEvery === op % powerEvery)
         points.push(crashPoint(current, call, { seed: op, statesMax: powerStatesMax, exhaustiveUnitsMax: 0 }))
     },
   })
-  const where = `${failed?.kind ?? 'nothing'} ${failed?.path ?? ''} fails with ${errno}`
   note(result, next.model, seed, op, undefined, where, mayBeLeft)
+  if (againEvery > 0 && isAgain)
+    for (let at = 1; at <= startCalls; at++)
+      await failAgainAt(workload, options, op, left, at, result, tried.second)
   for (const point of points)
     for (const state of point.states) {
       result.crashCount++
@@ -126,6 +150,55 @@ async function failAt(
       )
     }
 }
+
+/** What the life of a failure has left. */
+interface Left {
+  readonly model: QueueModel
+  readonly image: DiskImage
+  readonly wallMs: number
+  readonly where: string
+}
+
+/** A call of the start that follows a failure fails, too. */
+async function failAgainAt(
+  workload: Workload,
+  options: FailOptions,
+  op: number,
+  left: Left,
+  at: number,
+  result: HuntResult,
+  tried: TriedStates,
+): Promise<void> {
+  const { seed, order, errno, more = [] } = options
+  const common = { seed: seed + op, order, workload }
+  const model = left.model.copy()
+  const { image } = copyImage(left.image)
+  const start = { ...common, model, image, wallMs: left.wallMs + 1, more }
+  const life = await oneLife({ ...start, faults: [faultOf(options, at)] })
+  const failed = life.trouble.failedCalls[0]?.operation
+  if (failed !== undefined && endsLife(failed, errno) && life.ended === undefined)
+    model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)
+  if (life.ended === undefined) life.queue!.crash()
+  const mayBeLeft = new Set([...mayComeBack(left.image), ...mayComeBack(image)])
+  const where = `${left.where}; at the next start ${failed?.kind ?? 'nothing'} ${failed?.path ?? ''}`
+  if (model.violations.length > 0) return note(result, model, seed, op, at, where, mayBeLeft)
+  const wallMs = life.world.clock.wallMs()
+  const powerLosses = [...life.disk.crashStates({ seed: at, statesMax: 1 })]
+  for (const state of [{ image, describe: () => 'in the same boot' }, ...powerLosses]) {
+    if (!tried.add(momentKey({ model, wallMs }), state.image)) continue
+    result.crashCount++
+    const third = { ...common, model: model.copy(), image: state.image, wallMs: wallMs + 1 }
+    const last = await aftermath(third)
+    note(result, last.model, seed, op, at, `${where}; ${state.describe()}`, mayBeLeft)
+  }
+}
+
+const faultOf = ({ errno, effect = 'part' }: FailOptions, at: number): Fault => ({
+  at,
+  errno,
+  kinds: kindsOf(errno),
+  effect,
+})
 
 function note(
   result: HuntResult,

@@ -3,6 +3,7 @@ import { askedOfMany, asking } from './asking-workloads.js'
 import { exhaust, type ExhaustOptions, type HuntResult } from './exhaustive.js'
 import { failEach } from './failing.js'
 import { randomRun } from './random-run.js'
+import { rotRun } from './rot-run.js'
 import {
   accepting,
   afterwards,
@@ -26,6 +27,7 @@ import type { Workload } from './workload.js'
 
 export const huntNames = [
   'random',
+  'rot',
   'failing',
   'torture',
   'everything',
@@ -48,8 +50,9 @@ export const huntNames = [
 ] as const
 export type HuntName = (typeof huntNames)[number]
 
-/** Seeds of a random hunt, and of a torture. */
+/** Seeds of a random hunt, of one for rot, and of a torture. */
 const randomSeeds = 120
+const rotSeeds = 40
 const tortureSeeds = 100
 
 /** @param op only what comes before this operation, of this seed: where a finding says that it was. Default: all of the hunt */
@@ -106,6 +109,10 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
       return op === undefined
         ? series(seed, randomSeeds, (next) => randomRun({ seed: next, untilFirst: true }))
         : randomRun({ seed, op, untilFirst: true })
+    case 'rot':
+      return op === undefined
+        ? series(seed, rotSeeds, (next) => rotRun({ seed: next, untilFirst: true }))
+        : rotRun({ seed, op, untilFirst: true })
     case 'torture':
       return series(seed, tortureSeeds, (next) => tortureRun({ seed: next }))
   }

@@ -1,7 +1,9 @@
 /** What a queue says, told to the model in the moment in which it is said.
  * Invariant: what a queue may not say in this life is a broken promise. */
+import { incomingLane } from '../lane/lane.js'
 import type { Queue } from '../queue/queue.js'
-import { textOf } from './error-text.js'
+import { codeOf, textOf } from './error-text.js'
+import type { Notice } from './notice.js'
 import type { QueueModel } from './queue-model.js'
 import type { SimWorld } from './world.js'
 import { leastWaitMs, type Workload } from './workload.js'
@@ -13,7 +15,8 @@ export interface Heard {
   readonly appendedBytes: number
   readonly mayCrash: boolean
   readonly isShortOfRoom: boolean
-  readonly reports: string[]
+  readonly notices: Notice[]
+  readonly wentTo: Map<string, number>
   recovered: boolean
   recoveredCount: number
   end(error: unknown): void
@@ -35,24 +38,27 @@ export function listen(life: Heard, queue: Queue, workload: Workload): void {
   queue.on('finished', ({ id }) =>
     model.finished(id, life.appendedBytes, workload.lifetimeMs, world.clock.wallMs()),
   )
-  queue.on('reported', ({ id, report }) =>
-    model.reported(id, report, life.appendedBytes, world.clock.wallMs()),
-  )
+  queue.on('requeued', ({ id, lane }) => life.wentTo.set(model.nameOf(id), lane))
+  queue.on('reported', ({ id, report }) => {
+    life.wentTo.set(report, incomingLane)
+    model.reported(id, report, life.appendedBytes, world.clock.wallMs())
+  })
   queue.on('recovered', ({ messageCount, cutBytes }) => {
-    if (cutBytes > 0) life.reports.push(`${cutBytes} bytes cut`)
+    if (cutBytes > 0) life.notices.push({ kind: 'cut', bytes: cutBytes })
     life.recovered = true
     life.recoveredCount = messageCount
   })
   queue.on('warning', ({ code, message, id }) => {
-    life.reports.push(message)
+    const about = id === undefined ? {} : { message: model.nameOf(id) }
+    life.notices.push({ kind: 'warning', code, text: message, ...about })
     if (code === 'MESSAGE_HELD' && id !== undefined && workload.setup.fruitlessRecoveriesMax !== undefined)
       model.heldByQueue(id)
     else if (code !== 'FILE_SYSTEM' && !life.mayCrash && !(life.isShortOfRoom && code === 'DISK_FULL'))
-      model.violate('O8', `warning ${code}: ${message}`)
+      model.violate('O8', `warning ${code}: ${message}`, { code, ...about })
   })
   queue.on('crashed', ({ error }) => {
     life.end(error)
     if (error !== undefined && !life.mayCrash)
-      model.violate('O8', `the queue crashed by itself: ${textOf(error)}`)
+      model.violate('O8', `the queue crashed by itself: ${textOf(error)}`, { code: codeOf(error) })
   })
 }

@@ -7,11 +7,12 @@ import type { Queue } from '../queue/queue.js'
 import { isWaybillError } from '../errors.js'
 import { Callers } from './callers.js'
 import type { DiskImage } from './disk-image.js'
-import { textOf } from './error-text.js'
+import { codeOf, textOf } from './error-text.js'
 import type { Fault } from './faults.js'
 import type { Listed } from './model-listing.js'
 import { listen } from './listen.js'
 import { Moments } from './moment.js'
+import type { Notice } from './notice.js'
 import type { QueueModel } from './queue-model.js'
 import { ScriptedTransport } from './scripted-transport.js'
 import { SimDisk, type NumberedOperation } from './sim-disk.js'
@@ -62,8 +63,10 @@ export class QueueLife {
   ended: { readonly error: unknown } | undefined
   /** Wall time at which it ended. */
   endedAtMs = 0
-  /** What it said of damage: codes of errors and warnings, and that a torn batch was cut. */
-  readonly reports: string[] = []
+  /** What it said of damage, in order. */
+  readonly notices: Notice[] = []
+  /** The lanes to which messages went in it, by name. */
+  readonly wentTo: Map<string, number> = new Map()
   /** Its recovery has come to an end. */
   recovered = false
   recoveredCount = 0
@@ -131,7 +134,8 @@ export class QueueLife {
     } catch (error) {
       if (world.stopped) return false
       this.end(error)
-      if (!this.mayAnswer(error)) this.model.violate('O8', `the queue does not open: ${textOf(error)}`)
+      if (!this.mayAnswer(error))
+        this.model.violate('O8', `the queue does not open: ${textOf(error)}`, { code: codeOf(error) })
       return false
     }
   }
@@ -199,7 +203,7 @@ export class QueueLife {
       if (!this.mayCrash) this.model.observed(all)
     } catch (error) {
       if (!world.stopped && !this.mayCrash)
-        this.model.violate('O8', `the queue cannot be listed: ${textOf(error)}`)
+        this.model.violate('O8', `the queue cannot be listed: ${textOf(error)}`, { code: codeOf(error) })
     }
   }
 
@@ -229,7 +233,7 @@ export class QueueLife {
   /** It has ended by itself. */
   end(error: unknown): void {
     this.ended = { error }
-    this.reports.push(textOf(error))
+    this.notices.push({ kind: 'ended', code: codeOf(error), text: textOf(error) })
     this.endedAtMs = this.world.clock.wallMs()
   }
 

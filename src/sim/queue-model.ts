@@ -4,9 +4,9 @@
  *
  * What a crash may change: an outcome that was not durable may be forgotten, so its recipient may be attempted once more; a
  * submission that was not settled may be there or not. Nothing else. */
-import { crc32 } from '../base/checksum.js'
 import type { Meant } from './carry-out.js'
 import { judgeAttempt, judgeHaste, judgeWait, noteOutcome, type Attempt } from './model-attempt.js'
+import { judgeData } from './model-data.js'
 import { judgeListing, type Listed } from './model-listing.js'
 import { copyMessage, newMessage, wasDeferred, type ModelMessage, type ReportNames } from './model-message.js'
 import { isOrdered, movesTime } from './model-orders.js'
@@ -15,10 +15,10 @@ import { anyLife, type LifeFacts } from './model-life.js'
 import { OrderBook } from './order-book.js'
 import { believe, factOf, PendingFacts } from './pending-facts.js'
 import { SteadyTime } from './steady-time.js'
-import type { Violate, Violation } from './violation.js'
+import { ofMessage, type Violate, type Violation } from './violation.js'
 
-/** Violations of one run that are kept: the first says what is wrong. */
-const violationsMax = 20
+/** Violations of one run that are kept: the first says what is wrong, but where damage excuses many, one that it does not may be the last. */
+const violationsMax = 1000
 
 export class QueueModel {
   readonly violations: Violation[] = []
@@ -50,8 +50,8 @@ export class QueueModel {
     return [this.#messages, this.#names, [...this.#pending], this.#steady.at(0), this.#life, this.life]
   }
 
-  readonly violate: Violate = (oracle, text) => {
-    if (this.violations.length < violationsMax) this.violations.push({ oracle, text })
+  readonly violate: Violate = (oracle, text, about) => {
+    if (this.violations.length < violationsMax) this.violations.push({ oracle, text, ...about })
   }
 
   readonly orders: OrderBook = new OrderBook(
@@ -123,6 +123,15 @@ export class QueueModel {
     return false
   }
 
+  /** The name of a message that the queue speaks of. */
+  readonly nameOf = (id: string): string => this.#names.get(id) ?? id
+
+  /** The message, or the one that it is about, and all reports about that. */
+  familyOf(name: string): string[] {
+    const first = this.#messages.get(name)?.about ?? name
+    return [first, ...[...this.#messages.values()].flatMap((one) => (one.about === first ? one.name : []))]
+  }
+
   /** Attempts that a message had before its last one, as far as it is known. */
   attemptsOf(id: string): number | undefined {
     return this.#messages.get(this.#names.get(id) ?? '')?.attempts
@@ -143,13 +152,14 @@ export class QueueModel {
     const message = this.#messageOf(attempt)
     if (message === undefined) return
     const { delivers, waitMsMax, isInOrder, isShortOfRoom } = this.#life
-    if (!delivers) this.violate('O5', `${message.name} is attempted in a life that only accepts`)
-    judgeWait(message, attempt, { life: this.life, waitMsMax }, this.violate)
+    const violate = ofMessage(this.violate, message.name)
+    if (!delivers) violate('O5', `${message.name} is attempted in a life that only accepts`)
+    judgeWait(message, attempt, { life: this.life, waitMsMax }, violate)
     // Where there is no room for outcomes, no more are brought about.
     if (isInOrder && isShortOfRoom) this.#judgeHaste(attempt.nowMs)
     message.attempts = attempt.attempts
     const steadyMs = this.#steady.at(attempt.wallMs)
-    this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs }, this.violate)
+    this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs }, violate)
   }
 
   /** The transport has answered: the other side has the message, or never wants it. */
@@ -161,17 +171,7 @@ export class QueueModel {
   /** The data that a transport read. */
   data(id: string, data: Buffer, named: ReportNames | undefined): void {
     const message = this.#messages.get(this.#names.get(id) ?? '')
-    if (message === undefined) return
-    if (message.data !== undefined) {
-      if (!message.data.equals(data))
-        this.violate('O1', `the data of ${message.name} is not what was submitted`)
-      return
-    }
-    const checksum = crc32(data)
-    if (message.checksum !== undefined && message.checksum !== checksum)
-      this.violate('O5', `the report ${id} is not the same at every attempt`)
-    message.checksum = checksum
-    message.names = named
+    if (message !== undefined) judgeData(message, data, named, this.violate)
   }
 
   /** The engine says that it has recorded an outcome.
@@ -225,7 +225,7 @@ export class QueueModel {
     if (about === undefined) return
     const known = this.#messages.get(report)
     if (known?.state === 'settled')
-      this.violate('O5', `the report ${report} was durable and is written again`)
+      this.violate('O5', `the report ${report} was durable and is written again`, { message: report })
     // It has waited since it was composed, for room or for its file, and nobody knows how long.
     const isAtOnce = this.#life.isInOrder && !this.#life.isShortOfRoom
     const facts = { name: report, sender: '', data: undefined, askedInLife: this.life, about: about.name }
@@ -266,13 +266,13 @@ export class QueueModel {
       seen.set(message.name, listed)
     }
     for (const message of this.#messages.values())
-      judgeListing(message, seen.get(message.name), this.life, this.violate)
+      judgeListing(message, seen.get(message.name), this.life, ofMessage(this.violate, message.name))
   }
 
   /** Nothing is left to happen: everything that was promised has come to its end. @param warningCountMax a sender gets, of a message */
   drained(warningCountMax: number): void {
     for (const message of this.#messages.values())
-      judgeEnd(message, this.#messages.values(), warningCountMax, this.violate)
+      judgeEnd(message, this.#messages.values(), warningCountMax, ofMessage(this.violate, message.name))
   }
 
   #add(message: ModelMessage): void {

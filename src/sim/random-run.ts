@@ -103,8 +103,20 @@ function undisturbedPlan(seed: number): RandomPlan {
 }
 
 export async function randomRun(options: RandomOptions): Promise<HuntResult> {
-  const { seed, op } = options
   const plan = planOf(options)
+  const { points, result } = await wholeRun(options, plan)
+  for (const point of points) {
+    if (options.untilFirst === true && result.findings.length > 0) break
+    await crashAt(options, plan, point, result)
+  }
+  return result
+}
+
+/** The run without any crash, and the crashes of it that are drawn. */
+export async function wholeRun(
+  { seed, op }: RandomOptions,
+  plan: RandomPlan,
+): Promise<{ readonly points: readonly CrashPoint[]; readonly result: HuntResult }> {
   const { order, workload } = plan
   const { crashOneIn } = boundsOf(plan)
   const points: CrashPoint[] = []
@@ -132,11 +144,7 @@ export async function randomRun(options: RandomOptions): Promise<HuntResult> {
       where: 'without any crash',
     })),
   }
-  for (const point of points) {
-    if (options.untilFirst === true && result.findings.length > 0) break
-    await crashAt(options, plan, point, result)
-  }
-  return result
+  return { points, result }
 }
 
 async function crashAt(
@@ -234,7 +242,7 @@ function disturbedBy(
 }
 
 /** A few of the states, spread over those that come first. */
-function sample(states: Iterable<CrashState>, countMax: number, prng: Prng): CrashState[] {
+export function sample(states: Iterable<CrashState>, countMax: number, prng: Prng): CrashState[] {
   const chosen: CrashState[] = []
   for (const state of states) {
     if (below(prng, 3) > 0) continue
@@ -267,4 +275,4 @@ const disturbanceAt = (seed: number, n: number): Prng => at(seed ^ 0x4000_0000, 
 const askedAt = (seed: number, n: number): Prng => at(seed ^ 0x1000_0000, n)
 
 /** A generator for one operation of one seed. */
-const at = (seed: number, n: number): Prng => prngAt(seed, n, 0)
+export const at = (seed: number, n: number): Prng => prngAt(seed, n, 0)

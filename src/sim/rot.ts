@@ -1,12 +1,15 @@
 /** Rot in what a crash left: one bit turned over, anywhere in a segment or a spool file.
  * Promise: it harms nobody, or the queue says where it is: it does not open, or a warning comes, or a torn batch is cut and
- * counted. Said or not, data that is not what was submitted is handed to no transport; nor is, but for a batch that was cut, what
- * was delivered durably or had ended. */
+ * counted. What was said excuses what it explains and nothing else: a message that cannot be read, those behind the place in a lane
+ * that stands still, those of whom a record was in the batch that was cut. Said or not, data that is not what was submitted is handed to no transport;
+ * nor is, but for what stood in a batch that was cut, what was delivered durably or had ended. */
 import { below, type Prng } from '../base/prng.js'
 import { aftermath } from './aftermath.js'
 import type { CrashPoint } from './crash-point.js'
 import type { CrashState } from './crash-states.js'
 import type { EventOrder } from './event-queue.js'
+import type { QueueLife } from './queue-life.js'
+import { witnessOf, type Witness } from './rot-witness.js'
 import type { Violation } from './violation.js'
 import type { Workload } from './workload.js'
 
@@ -35,6 +38,7 @@ export async function rotten({
   const { lengthBytes } = image.file(path).cached
   if (lengthBytes === 0) return []
   const offset = below(prng, lengthBytes)
+  const witness = await witnessOf(image, path, offset)
   image.flipBit(path, offset, below(prng, 8))
   const life = await aftermath({
     seed: seed + point.n,
@@ -43,14 +47,85 @@ export async function rotten({
     model: point.model.copy(),
     image,
     wallMs: point.wallMs + 1,
-    looks: false,
+    looks: (seed + point.n) % 2 === 0,
   })
-  const isReported = life.reports.length > 0
-  const isCut = life.reports.some((text) => text.endsWith('bytes cut'))
+  const excuses = new RotExcuses(life, witness, path)
   return life.model.violations
-    .filter((violation) => !isReported || isNeverExcused(violation, isCut))
-    .map(({ oracle, text }) => ({ oracle, text: `rot in ${path} at ${offset}: ${text}` }))
+    .filter((violation) => !excuses.explain(violation))
+    .map((violation) => ({ ...violation, text: `rot in ${path} at ${offset}: ${violation.text}` }))
 }
 
-const isNeverExcused = ({ oracle, text }: Violation, isCut: boolean): boolean =>
-  text.startsWith('the data of') || (!isCut && (oracle === 'O2' || oracle === 'O4'))
+/** Codes of what does not verify. */
+const damageCodes: readonly string[] = ['LOG_CORRUPT', 'DATA_CORRUPT', 'FORMAT_NEWER']
+
+/** How errors call the log, or the file. */
+const wordsOf = (path: string): string =>
+  path
+    .replace(/^spool.*$/, 'path $&')
+    .replace(/^lanes.([0-9]+).(\w+).*$/, 'log lane $1 $2')
+    .replace(/^journal.*$/, 'log journal')
+
+/** What the notices of a life explain. */
+class RotExcuses {
+  readonly #life: QueueLife
+  readonly #path: string
+  readonly #witness: Witness
+  readonly #isCut: boolean
+  readonly #lanes: ReadonlySet<number>
+  readonly #warned: ReadonlySet<string>
+  readonly #isUnread: boolean
+
+  /** @param path of the file that has rotted */
+  constructor(life: QueueLife, witness: Witness, path: string) {
+    this.#life = life
+    this.#path = path
+    this.#witness = witness
+    const { notices } = life
+    const warnings = notices.filter((notice) => notice.kind === 'warning')
+    this.#isCut = notices.some(({ kind }) => kind === 'cut') && witness.isInLastBatch
+    this.#lanes = new Set(
+      warnings.flatMap(({ text }) => /^lane ([0-9]+) stands still/.exec(text)?.[1] ?? []).map(Number),
+    )
+    this.#warned = new Set(warnings.flatMap(({ message }) => message ?? []))
+    this.#isUnread = warnings.some(({ text }) => text.startsWith('a message cannot be read'))
+  }
+
+  explain({ oracle, text, message, code }: Violation): boolean {
+    if (text.startsWith('the data of')) return false
+    if (code !== undefined) return this.#isTrue(code, text)
+    if (text.startsWith('a verb could not read')) return this.#someWait()
+    // What waits keeps its files.
+    if (oracle === 'O7') return this.#lanes.size > 0 || this.#someWait()
+    if (message === undefined) return false
+    // Retries go by way of the lanes that go on.
+    if (text.endsWith('before its retry is due') && this.#lanes.size > 0) return true
+    const { model } = this.#life
+    const family = model.familyOf(message)
+    if (this.#isCut && family.some((name) => this.#witness.ofLastBatch.has(name))) return true
+    return oracle !== 'O2' && oracle !== 'O4' && family.some((name) => this.#waits(name))
+  }
+
+  /** What is said names the damage. Behind a batch that was cut, an older checkpoint names segments that are gone, and a recovery that
+   * ends there does not come to say how much was cut. */
+  #isTrue(code: string, text: string): boolean {
+    if (this.#witness.isInLastBatch) return damageCodes.includes(code) || code === 'DISK_FAILED'
+    return damageCodes.includes(code) && text.includes(wordsOf(this.#path))
+  }
+
+  /** Somebody cannot be read, and that was said. */
+  #someWait(): boolean {
+    return [...this.#witness.touched].some((name) => this.#waits(name))
+  }
+
+  /** It cannot be read, or nobody comes to it. */
+  #waits(name: string): boolean {
+    const { touched, behind, laneOf } = this.#witness
+    if (touched.has(name) && (this.#isUnread || this.#warned.has(name))) return true
+    const wentTo = this.#life.wentTo.get(name)
+    if (wentTo !== undefined) return this.#lanes.has(wentTo)
+    const lane = laneOf.get(name)
+    return (
+      lane !== undefined && this.#lanes.has(lane) && (this.#isCut || behind.get(lane)?.has(name) === true)
+    )
+  }
+}

@@ -3,6 +3,7 @@
 import type { Finding, HuntResult } from './exhaustive.js'
 import { planOf, randomRun } from './random-run.js'
 import { pieceCountOf, tortureOf } from './torture-plan.js'
+import { rotRun } from './rot-run.js'
 import { tortureRun } from './torture.js'
 
 export interface Shrunk {
@@ -18,6 +19,12 @@ const partsMax = 12
 export const shrink = (finding: Finding): Promise<Shrunk> =>
   shrinkBy(finding, planOf({ seed: finding.seed }).workload.steps.length, (only) =>
     randomRun({ seed: finding.seed, only, untilFirst: true }),
+  )
+
+/** @param finding of `rotRun({ seed })` */
+export const shrinkRot = (finding: Finding): Promise<Shrunk> =>
+  shrinkBy(finding, planOf({ seed: finding.seed }).workload.steps.length, (only) =>
+    rotRun({ seed: finding.seed, only, untilFirst: true }),
   )
 
 /** @param finding of `tortureRun({ seed })` */

@@ -1,6 +1,9 @@
 /** Crash tests for those who embed the queue: their transport, their messages, our crashes.
  * Invariant: the transport is made anew in every life, as a process that starts again would; what it keeps elsewhere is the
- * world's, and is made anew for every run. The same options give the same runs. */
+ * world's, and is made anew for every run. The same options give the same runs.
+ *
+ * When it crashes is drawn by calls of the disk. One crash in eight comes while the queue is made or opened; the others from when a life first
+ * submits or attempts something, within as many calls as that takes in a rehearsal that nothing disturbs. */
 import { domainOf } from '../base/mail-address.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { integerOption } from '../base/option-values.js'
@@ -17,7 +20,8 @@ import { SimDisk } from './sim-disk.js'
 import { SimWorld } from './world.js'
 
 export interface SimulateOptions<World> {
-  /** What lies outside the queue and survives its crashes: the other side of the transport. Made for every run. */
+  /** What lies outside the queue and survives its crashes: the other side of the transport. Made for every run, and for a rehearsal before the
+   * first one, of which `check` is not asked. */
   readonly world: () => World
   /** The transports of one life. They wait by `clock` and by nothing else, or the run does not repeat. */
   readonly transports: (world: World, clock: SimWorld['clock']) => Readonly<Record<string, Transport>>
@@ -55,8 +59,10 @@ export interface Simulation {
 }
 
 const kibibyte = 1024
-/** Crashes come within so many operations of a life. */
-const lifeOperationsMax = 250
+/** Of the crashes. */
+const earlyOneIn = 8
+/** A life that ends before it was over takes as long as this, perhaps. */
+const usualCalls: LifeCalls = { opening: 80, work: 170 }
 const longMs = 30 * 86_400_000
 const small = { segmentBytes: 64 * kibibyte, laneSegmentBytes: 64 * kibibyte, inlineBytesMax: 4 * kibibyte }
 
@@ -72,7 +78,8 @@ const names: OptionNames<SimulateOptions<unknown>> = {
   crashesMax: true,
 }
 
-/** Runs the queue with these transports through power losses and kills, `seeds` times.
+/** Runs the queue with these transports through power losses and kills, `seeds` times. Most of them come while these submissions are made and
+ * attempted, a few while the queue is made or opens.
  * @throws WaybillError OPTION_INVALID by rejection: no run at all would find nothing wrong */
 export async function simulate<World>(options: SimulateOptions<World>): Promise<Simulation> {
   checkOptionNames(options, names)
@@ -80,11 +87,12 @@ export async function simulate<World>(options: SimulateOptions<World>): Promise<
   integerOption('seeds', seeds, 1, 1_000_000)
   integerOption('from', from, 0, 2 ** 32 - 1)
   integerOption('crashesMax', crashesMax, 1, 1000)
+  const calls = await rehearse(options)
   let crashCount = 0
   for (let seed = from; seed < from + seeds; seed++) {
     const crashes: SimulatedCrash[] = []
     try {
-      await runOnce(options, seed, crashes)
+      await runOnce(options, seed, calls, crashes)
     } catch (error) {
       return {
         runs: seed - from + 1,
@@ -97,9 +105,31 @@ export async function simulate<World>(options: SimulateOptions<World>): Promise<
   return { runs: seeds, crashes: crashCount, failure: undefined }
 }
 
+/** Calls of the disk that a life takes. */
+interface LifeCalls {
+  /** Up to the first submission, or attempt. */
+  readonly opening: number
+  /** From there on. */
+  readonly work: number
+}
+
+/** One life that nothing disturbs. What it meets is met again by the first run. */
+async function rehearse<World>(options: SimulateOptions<World>): Promise<LifeCalls> {
+  const sim = new SimWorld({ seed: 1 })
+  const disk = new SimDisk(sim)
+  let opening: number | undefined
+  try {
+    await live(options, options.world(), sim, disk, [], () => (opening ??= disk.callCount))
+  } catch {
+    return usualCalls
+  }
+  return opening === undefined ? usualCalls : { opening, work: disk.callCount - opening }
+}
+
 async function runOnce<World>(
   options: SimulateOptions<World>,
   seed: number,
+  calls: LifeCalls,
   crashes: SimulatedCrash[],
 ): Promise<void> {
   const prng = seededPrng(seed)
@@ -109,7 +139,11 @@ async function runOnce<World>(
   let image = new DiskImage()
   let wallStartMs: number | undefined
   for (let life = 0; life <= crashCount; life++) {
-    const crashOp = life === crashCount ? Infinity : 1 + below(prng, lifeOperationsMax)
+    const isEarly = below(prng, earlyOneIn) === 0
+    // What comes after a crash has less left to do.
+    const range = isEarly ? calls.opening : calls.work / (life + 1)
+    const crashIn = life === crashCount ? Infinity : 1 + below(prng, Math.max(1, Math.floor(range)))
+    let crashFrom = isEarly ? 0 : Infinity
     const isKill = below(prng, 3) === 0
     const skipped = below(prng, 12)
     const sim = new SimWorld({ seed: prng.uint32(), ...(wallStartMs === undefined ? {} : { wallStartMs }) })
@@ -118,7 +152,7 @@ async function runOnce<World>(
       image,
       observer: {
         before: ({ n, operation }) => {
-          if (n !== crashOp) return
+          if (n !== crashFrom + crashIn) return
           const states = [...(isKill ? disk.killStates() : disk.crashStates({ seed: n, statesMax: 24 }))]
           const chosen = states[skipped % states.length]!
           crashes.push({ op: n, operation: describeOperation(operation), left: chosen.describe() })
@@ -127,7 +161,9 @@ async function runOnce<World>(
         },
       },
     })
-    await live(options, outside, sim, disk, life === 0 ? settled : undefined)
+    await live(options, outside, sim, disk, life === 0 ? settled : undefined, () => {
+      crashFrom = Math.min(crashFrom, disk.callCount)
+    })
     wallStartMs = sim.clock.wallMs() + 1000
     if (next === undefined) break
     image = next
@@ -135,23 +171,29 @@ async function runOnce<World>(
   await options.check(outside, settled)
 }
 
-/** One life, until nothing is left to happen or the world stops. @param settled in the first life */
+/** One life, until nothing is left to happen or the world stops.
+ * @param settled in the first life, @param onWork something is submitted or to be attempted */
 async function live<World>(
   { transports, route, queue, submissions }: SimulateOptions<World>,
   outside: World,
   sim: SimWorld,
   disk: SimDisk,
   settled: number[] | undefined,
+  onWork: () => void,
 ): Promise<void> {
   const made = transports(outside, sim.clock)
   const [only] = Object.keys(made)
+  const routed = route ?? ((recipient) => ({ transport: only!, nexthop: domainOf(recipient) }))
   let failure: { readonly error: unknown } | undefined
   const begin = async (): Promise<void> => {
     const opened: Queue = await openQueue('queue', {
       ...small,
       ...queue,
       transports: made,
-      route: route ?? ((recipient) => ({ transport: only!, nexthop: domainOf(recipient) })),
+      route: (recipient) => {
+        onWork()
+        return routed(recipient)
+      },
       disk,
       clock: sim.clock,
       prng: sim.fork(),
@@ -159,6 +201,7 @@ async function live<World>(
     opened.on('crashed', ({ error }) => (failure = { error }))
     if (settled === undefined) return
     for (const [index, submission] of submissions.entries()) {
+      onWork()
       await opened.submit(submission)
       settled.push(index)
     }

@@ -4,7 +4,15 @@
  * O6 the same state again · O7 no rubbish · O8 failures are reported. */
 export type Oracle = 'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8'
 
-export interface Violation {
+/** What it is about, as far as that is one thing. */
+export interface About {
+  /** The message, by its name in the model. */
+  readonly message?: string | undefined
+  /** The queue itself has said so: the code of its error or warning, '' for an error that has none. */
+  readonly code?: string
+}
+
+export interface Violation extends About {
   readonly oracle: Oracle
   readonly text: string
 }
@@ -13,4 +21,10 @@ export interface Violation {
 export const describeViolation = ({ oracle, text }: Violation): string => `${oracle} ${text}`
 
 /** Takes note of one. */
-export type Violate = (oracle: Oracle, text: string) => void
+export type Violate = (oracle: Oracle, text: string, about?: About) => void
+
+/** Takes note of those of one message. */
+export const ofMessage =
+  (violate: Violate, message: string): Violate =>
+  (oracle, text) =>
+    violate(oracle, text, { message })

@@ -1,6 +1,7 @@
 /** Tier 2 in small: a few seeds of what `npm run crash` does by the thousand, and that a seed is a run. */
 import { expect, test } from 'vitest'
 import { randomRun } from '../../src/sim/random-run.js'
+import { rotRun } from '../../src/sim/rot-run.js'
 import { lines } from './fixture.js'
 
 test('no seed breaks a promise', async () => {
@@ -15,6 +16,17 @@ test('rot that is told of by a life that only accepts, before the one that deliv
   const { findings, crashCount } = await randomRun({ seed: 41022, op: 53 })
   expect(lines(findings)).toEqual([])
   expect(crashCount).toBe(1)
+})
+
+test('a bit that turns over harms nobody but those whom what the queue says of it explains', async () => {
+  let crashCount = 0
+  // In the last of them a lane stands still while mail waits in others.
+  for (const seed of [1000, 1001, 1002, 1003, 1004, 1005, 1048]) {
+    const result = await rotRun({ seed })
+    expect(lines(result.findings)).toEqual([])
+    crashCount += result.crashCount
+  }
+  expect(crashCount).toBeGreaterThan(100)
 })
 
 test('a seed gives the same run twice', async () => {

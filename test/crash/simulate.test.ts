@@ -47,6 +47,44 @@ test('a transport that only counts is found out, and the run is named', async ()
   expect(failure?.crashes.length).toBeGreaterThan(0)
 })
 
+test('most crashes come while mail is submitted and attempted, and a few while the queue is made', async () => {
+  const submissions = Array.from({ length: 4 }, (_, n) => ({
+    sender: 'a@example.org',
+    recipients: ['b@example.net'],
+    data: `Subject: ${n}\r\n\r\nhello\r\n`,
+  }))
+  let runCount = 0
+  let earlyCount = 0
+  let lateCount = 0
+  const { crashes } = await simulate({
+    seeds: 120,
+    crashesMax: 1,
+    submissions,
+    world: () => ({ made: 0 }),
+    transports: (world, clock) => {
+      world.made++
+      return {
+        out: {
+          deliver: async () => {
+            await new Promise<void>((resolve) => clock.after(5, resolve))
+            return { kind: 'delivered' }
+          },
+        },
+      }
+    },
+    check: ({ made }, settled) => {
+      runCount++
+      if (made === 1) lateCount++
+      else if (settled.length === 0) earlyCount++
+    },
+  })
+  expect(runCount).toBe(120)
+  expect(crashes).toBe(120 - lateCount)
+  // A run without any crash teaches little more.
+  expect(earlyCount + lateCount).toBeLessThan(36)
+  expect(earlyCount).toBeGreaterThan(3)
+})
+
 const nothing: SimulateOptions<object> = {
   seeds: 1,
   world: () => ({}),

@@ -148,6 +148,28 @@ test('a message whose envelope has rotted while it was active is counted, and wh
   })
 })
 
+test('what waits on hold before a damaged place is listed, and can be released', async () => {
+  await simulated(async (stage) => {
+    let queue = await stage.open({ ...patient, deliver: false })
+    for (const name of ['a', 'b', 'rotten', 'behind']) {
+      await queue.submit({ ...submission(`${name}@example.net`), sender: `${name}@example.org` })
+      await queue.hold({ sender: `${name}@example.org` })
+    }
+    stage.answer = () => delivered
+    queue = await stage.open(patient)
+    expect(rot(stage, 'rotten@example.net', /^lanes.1.envelopes/)).toBe(1)
+    const seen: string[] = []
+    const listing = async (): Promise<void> => {
+      for await (const { recipients } of queue.list()) seen.push(...recipients)
+    }
+    expect(await codeOf(listing())).toBe('LOG_CORRUPT')
+    expect(seen).toEqual(['a@example.net', 'b@example.net'])
+    expect(await codeOf(queue.release({ all: true }))).toBe('LOG_CORRUPT')
+    await stage.until('they go', () => stage.told('delivered').length === 2)
+    expect(stage.told('delivered').sort()).toEqual(['a@example.net', 'b@example.net'])
+  })
+})
+
 test('a mistake of ours about one message does not end the life, and each life after it', async () => {
   await simulated(async (stage) => {
     stage.answer = () => failed

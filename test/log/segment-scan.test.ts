@@ -1,6 +1,7 @@
 /** Torn tail or corruption: every byte of a small journal is turned over, one at a time. */
 import { expect, test } from 'vitest'
 import { isWaybillError } from '../../src/errors.js'
+import { JournalReader } from '../../src/log/journal-reader.js'
 import { SegmentFiles } from '../../src/log/segment-files.js'
 import { segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
 import {
@@ -194,6 +195,32 @@ test('a batch whose end is named by the torn first batch of the next segment had
   await expect(find([0, 1])).rejects.toMatchObject(place(second.end))
   await expect(find([1])).rejects.toMatchObject(place(third.end))
   expect(await find([0])).toMatchObject({ index: 0, end: second.end })
+})
+
+test('damage in the first batch of a segment takes nothing of the one before, but where it is in the commit that names its end', async () => {
+  const log = journal(3)
+  const { end } = log.batches[2]!
+  const next = new SegmentContent(segmentBytes, 4096, log.grid.at(0, end), 1)
+  for (let i = 0; i < 2; i++) {
+    next.append([Buffer.from(`of the next one ${i}`)])
+    next.sync()
+  }
+  const bytes = next.segment(1)
+  log.segments.set(1, bytes)
+  const [first, last] = next.batches
+  const commitAt = first!.end - bytes.readUInt32LE(first!.end - 4)
+  for (let at = first!.start; at < first!.end; at += 7) {
+    bytes[at]! ^= 0x10
+    let reached = 0
+    const visit = (_: Buffer, __: number, position: number, length: number): void => {
+      reached = Math.max(reached, Math.min(position + length, end))
+    }
+    const reader = new JournalReader(filesOf(log, [0, 1]))
+    const read = reader.read(log.grid.firstOf(0), log.grid.at(1, last!.end), visit)
+    await expect(read).rejects.toMatchObject({ code: 'LOG_CORRUPT', place: { segment: 1 } })
+    bytes[at]! ^= 0x10
+    expect([at, reached]).toEqual([at, at < commitAt ? end : 0])
+  }
 })
 
 test('the content of a recycled segment is never read as that of its successor', async () => {

@@ -83,4 +83,5 @@ export const clues: Readonly<Record<string, Place>> = {
   'compacted-into-incoming': { hunt: 'crowd on hold', seed: 1, op: 208 },
   'rewrite-fails-unheard': { hunt: 'torture', seed: 31 },
   'unread-is-forgotten': { hunt: 'torture', seed: 188 },
+  'damage-stops-all-lanes': { hunt: 'random', seed: 16, op: 168 },
 }

@@ -1,8 +1,10 @@
-/** What a crash hunt hunts by: random runs, each crashed at some of its calls, or the chains of lives of a torture.
- * Invariant: all that differs between the two stands in this table. */
+/** What a crash hunt hunts by: random runs, each crashed at some of its calls, the same with rot behind each crash, or the chains of lives
+ * of a torture.
+ * Invariant: all that differs between them stands in this table. */
 import type { Finding, HuntResult } from '../../src/sim/exhaustive.js'
 import { randomRun } from '../../src/sim/random-run.js'
-import { shrink, shrinkTorture, type Shrunk } from '../../src/sim/shrink.js'
+import { rotRun } from '../../src/sim/rot-run.js'
+import { shrink, shrinkRot, shrinkTorture, type Shrunk } from '../../src/sim/shrink.js'
 import type { Tally } from '../../src/sim/tally.js'
 import { tortureRun } from '../../src/sim/torture.js'
 
@@ -23,12 +25,18 @@ export interface Mode {
   readonly replay: (finding: Finding) => string
 }
 
-export const modes: Readonly<Record<'random' | 'torture', Mode>> = {
+export const modes: Readonly<Record<'random' | 'rot' | 'torture', Mode>> = {
   random: {
     run: randomRun,
     shrink,
     unit: 'op',
     replay: ({ seed, op }) => `--seed ${seed} --op ${op}`,
+  },
+  rot: {
+    run: rotRun,
+    shrink: shrinkRot,
+    unit: 'op',
+    replay: ({ seed, op }) => `--rot --seed ${seed} --op ${op}`,
   },
   torture: {
     run: tortureRun,

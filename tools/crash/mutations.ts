@@ -1,4 +1,5 @@
 /** Every guarantee that can be taken away, one at a time. */
+import { damageMutations } from './damage-mutations.js'
 import { disturbanceMutations } from './disturbance-mutations.js'
 import { failureMutations } from './failure-mutations.js'
 import { logMutations } from './log-mutations.js'
@@ -12,4 +13,5 @@ export const mutations: readonly Mutation[] = [
   ...messageMutations,
   ...disturbanceMutations,
   ...failureMutations,
+  ...damageMutations,
 ]

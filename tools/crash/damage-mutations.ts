@@ -1,0 +1,12 @@
+/** Guarantees that hold where something does not verify: what depends on it waits, and nothing else. */
+import { one, type Mutation } from './mutation.js'
+
+export const damageMutations: readonly Mutation[] = [
+  one(
+    'damage-stops-all-lanes',
+    'a runner that meets damage stops its lane; the other lanes go on',
+    'engine/lane-reading.js',
+    'lane.damage = error;',
+    'for (const other of this.#parts.lanes) other.damage = error;',
+  ),
+]
