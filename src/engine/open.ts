@@ -9,7 +9,7 @@ import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
 import { journalFiles } from '../recovery/log-files.js'
-import { readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
+import { queueLockName, readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
 import { spoolDirectory, spoolNumberOf } from '../recovery/queue-paths.js'
 import { Engine } from './engine.js'
 import { QueueEmitter } from './events.js'
@@ -37,7 +37,7 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
   const checked = engineOptions(options, disk)
   try {
     await disk.makeDirectory('')
-    const { warnings } = await disk.lock('lock')
+    const { warnings } = await disk.lock(queueLockName)
     const { header, tail } = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(header))
     const opened = await open({ ...checked, inlineBytesMax }, disk, header, tail)
