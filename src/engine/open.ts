@@ -4,6 +4,7 @@ import { ActiveSet } from '../active/active-set.js'
 import type { Clock } from '../base/clock.js'
 import type { Disk } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
+import { patientDisk } from '../disk/patient-disk.js'
 import { WaybillError } from '../errors.js'
 import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
@@ -72,11 +73,14 @@ async function begin(
   onFailure: (error: unknown) => void,
 ): Promise<OpenedEngine> {
   const clock = new LifeClock(given.clock)
-  const options = { ...given, clock }
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
-  const recollection = await recollectFirst(disk, header, tail, spools, options.layout === 'single')
+  const recollection = await recollectFirst(disk, header, tail, spools, given.layout === 'single')
 
   const events = new QueueEmitter((error) => life.end(error))
+  const patient = patientDisk(disk, clock, ({ code, message }) =>
+    events.emit('warning', { code, message: `it is waited for a file that is closed: ${message}` }),
+  )
+  const options = { ...given, clock, disk: patient }
   const garbage = new Garbage()
   let engine: Engine | undefined
   let begun = false
@@ -114,6 +118,7 @@ async function begin(
   )
   const spool = new Spool(
     disk,
+    patient,
     header.segmentBytes,
     opened.life,
     [checkpoint.spoolHighest, ...spools],

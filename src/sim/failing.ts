@@ -80,12 +80,11 @@ async function failAt(
     model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)
   if (
     failed !== undefined &&
-    isNaming(failed) &&
     call?.phase !== 'opening' &&
-    isFull(errno) &&
+    canBeWaitedFor(failed, errno) &&
     life.ended !== undefined
   )
-    model.violate('O8', `${failed.kind} of ${failed.path} met a full disk, and the life ended`)
+    model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life ended`)
   if (life.ended === undefined) life.queue!.crash()
   const mayBeLeft = mayComeBack(life.disk.image)
   const points: CrashPoint[] = []
@@ -143,7 +142,7 @@ function note(
 
 /** Nothing but the end of the life may follow the failure of this call. */
 export function endsLife({ kind, path }: Operation, errno: Fault['errno']): boolean {
-  if (!path.startsWith('journal') && !path.startsWith('lanes')) return false
+  if (errno === 'EMFILE' || (!path.startsWith('journal') && !path.startsWith('lanes'))) return false
   if (kind === 'sync' || kind === 'syncDirectory') return !path.endsWith('.fill') || !isFull(errno)
   return kind === 'writeSynced'
 }
@@ -158,6 +157,7 @@ const changing: readonly OperationKind[] = [
   'syncDirectory',
 ]
 const sized: readonly OperationKind[] = ['read', 'write', 'writeSynced']
+const opening: readonly OperationKind[] = ['open', 'create', 'list', 'syncDirectory']
 const any: readonly OperationKind[] = [
   ...changing,
   'read',
@@ -170,13 +170,15 @@ const any: readonly OperationKind[] = [
   'lock',
 ]
 
-/** What takes room in a directory, which can wait for it. */
-const isNaming = ({ kind }: Operation): boolean => kind === 'create' || kind === 'rename'
+/** What takes room in a directory can wait for it, and who finds no descriptor for one. */
+const canBeWaitedFor = ({ kind }: Operation, errno: Fault['errno']): boolean =>
+  errno === 'EMFILE' || (isFull(errno) && (kind === 'create' || kind === 'rename'))
 
 const isFull = (errno: Fault['errno']): boolean => errno === 'ENOSPC' || errno === 'EDQUOT'
 
 /** Calls that can fail in this way. */
 export function kindsOf(errno: Fault['errno']): readonly OperationKind[] {
   if (errno === 'SHORT') return sized
+  if (errno === 'EMFILE') return opening
   return isFull(errno) ? changing : any
 }

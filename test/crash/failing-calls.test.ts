@@ -5,7 +5,7 @@ import { failEach } from '../../src/sim/failing.js'
 import { lines } from './fixture.js'
 import { afterwards, carried, everything, inOneLog } from '../../src/sim/small-workloads.js'
 
-for (const errno of ['EIO', 'ENOSPC', 'SHORT'] as const)
+for (const errno of ['EIO', 'ENOSPC', 'SHORT', 'EMFILE'] as const)
   for (const workload of [everything, carried, inOneLog(everything)])
     test(`any call of '${workload.name}' may fail with ${errno}`, async () => {
       const result = await failEach(workload, {

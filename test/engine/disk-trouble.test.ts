@@ -13,6 +13,7 @@ import {
   delivered,
   gate,
   mail,
+  patient,
   pause,
   real,
   simulated,
@@ -100,6 +101,38 @@ test('a disk that has no room for the name of the next segment refuses new mail,
     expect(await stage.ids()).toEqual(expect.arrayContaining(ids))
   })
 })
+
+test.each([
+  ['a segment of the journal', 'open', 'journal/spare'],
+  ['a spare', 'create', 'journal/spare'],
+  ['the directory of the journal', 'syncDirectory', 'journal'],
+  ['a segment of a lane', 'create', 'lanes/2/envelopes'],
+  ['the directory of a lane', 'syncDirectory', 'lanes/2/envelopes'],
+  ['the directory of large data', 'syncDirectory', 'spool'],
+] as const)(
+  'a process with too many files open for %s waits until there are fewer, and loses nothing',
+  async (_, kind, under) => {
+    await simulated(async (stage) => {
+      stage.answer = () => deferred
+      const queue = await stage.open({ ...patient, inlineBytesMax: 2000 })
+      stage.disk!.arm([{ kinds: [kind], under, at: 1, errno: 'EMFILE', count: 20 }])
+      const long = mail('w'.repeat(90).concat('\r\n').repeat(50))
+      const large = queue.submit(submission('large@example.net', long))
+      const { ids, code } = await submitUntilRefused(queue, 0, 60)
+      expect(code).toBe('accepted')
+      ids.push((await large).id)
+      await pause(stage, 5000)
+      expect(stage.warnings).toEqual(['DISK_FAILED'])
+      expect(stage.crashes).toEqual([])
+      await stage.open(patient)
+      await stage.until('recovery has put off again what it found', () => {
+        const { recovering, activeCount } = stage.queue.stats()
+        return !recovering && activeCount === 0
+      })
+      expect(await stage.ids()).toEqual(ids.toSorted())
+    })
+  },
+)
 
 /** Segments of 256 KiB: much fits one, as with the usual 64 MiB. */
 const roomy = { queue: { segmentBytes: 64 * 4096, retry: fixedRetry([100]) } }
