@@ -18,6 +18,8 @@ export interface FailOptions {
   readonly errno: Fault['errno']
   /** What the call does before it fails; of a write, by default, a part. */
   readonly effect?: NonNullable<Fault['effect']>
+  /** The full disk does not let segments go either, so many times. */
+  readonly unlinkRefusals?: number
   /** Of the life after the failure each so-manieth operation is a power loss; 0: none. */
   readonly powerEvery: number
   /** Submitted in the life after the failure. */
@@ -63,14 +65,20 @@ async function failAt(
   op: number,
   result: HuntResult,
 ): Promise<void> {
-  const { seed, order, errno, powerEvery, more = [] } = options
+  const { seed, order, errno, powerEvery, unlinkRefusals: count = 0, more = [] } = options
+  const effect = options.effect ?? 'part'
   const model = new QueueModel()
   const life = new QueueLife({
     seed,
     order,
     workload,
     model,
-    faults: [{ at: op, errno, kinds: kindsOf(errno), effect: options.effect ?? 'part' }],
+    faults: [
+      { at: op, errno, kinds: kindsOf(errno), effect },
+      ...['journal', 'lanes'].map(
+        (under) => ({ at: 1, errno, kinds: ['unlink'], under, effect, count }) as const,
+      ),
+    ],
   })
   await runToEnd(life, workload)
   result.crashCount++

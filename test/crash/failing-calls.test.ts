@@ -20,6 +20,23 @@ for (const errno of ['EIO', 'ENOSPC', 'SHORT', 'EMFILE'] as const)
     })
 
 for (const workload of [everything, inOneLog(everything)])
+  test.each(['none', 'all'] as const)(
+    `any call of '${workload.name}' may fail with ENOSPC, and segments not go, with the effect %s`,
+    async (effect) => {
+      const result = await failEach(workload, {
+        seed: 1,
+        order: 'fifo',
+        errno: 'ENOSPC',
+        effect,
+        unlinkRefusals: 3,
+        powerEvery: 0,
+        more: afterwards,
+      })
+      expect(lines(result.findings)).toEqual([])
+    },
+  )
+
+for (const workload of [everything, inOneLog(everything)])
   test(`any call of '${workload.name}' may fail with ENOSPC after it has had its effect`, async () => {
     const result = await failEach(workload, {
       seed: 1,

@@ -134,6 +134,46 @@ test.each([
   },
 )
 
+/** Mail that waits once, in a lane of its own, and is delivered then. */
+async function submitThatWaits(stage: Stage, queue: Queue, count: number): Promise<void> {
+  stage.answer = (_, { attempts }) => (attempts === 0 ? deferred : delivered)
+  for (let i = 0; i < count; i++) await queue.submit(submission(`r${i}@example.net`, mail('x'.repeat(900))))
+  await stage.until('all are delivered', () => stage.isEmpty())
+}
+
+test('segments of a lane that a full disk does not let go are tried again at the next checkpoints', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ retry: fixedRetry([100]) })
+    stage.disk!.arm([{ kinds: ['unlink'], under: 'lanes', at: 1, errno: 'ENOSPC', effect: 'none', count: 4 }])
+    await submitThatWaits(stage, queue, 60)
+    await submitThatWaits(stage, queue, 1)
+    await pause(stage, 1000)
+    const left = stage.disk!.image.files().filter((path) => path.startsWith('lanes/2/data'))
+    expect([left.length, stage.crashes]).toEqual([1, []])
+  })
+})
+
+test('a lane that no policy names, and that a full disk does not let go, is gone after the next start', async () => {
+  await simulated(async (stage) => {
+    const first = await stage.open({ retry: fixedRetry([100]) })
+    await submitThatWaits(stage, first, 60)
+    const lane = (): string[] => stage.disk!.image.files().filter((path) => path.startsWith('lanes/2/'))
+    for (const [count, isLeft] of [
+      [100, true],
+      [0, false],
+    ] as const) {
+      const queue = await stage.open({ retry: fixedRetry([200]) })
+      stage.disk!.arm([
+        { kinds: ['unlink'], under: 'lanes/2', at: 1, errno: 'ENOSPC', effect: 'none', count },
+      ])
+      await submitThatWaits(stage, queue, 2)
+      await pause(stage, 1000)
+      expect(lane().length > 0).toBe(isLeft)
+    }
+    expect(stage.crashes).toEqual([undefined, undefined])
+  })
+})
+
 /** Segments of 256 KiB: much fits one, as with the usual 64 MiB. */
 const roomy = { queue: { segmentBytes: 64 * 4096, retry: fixedRetry([100]) } }
 
