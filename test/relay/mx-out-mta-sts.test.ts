@@ -26,6 +26,7 @@ interface Domain {
   readonly servers: TlsServer[]
   readonly dns: FakeDns
   readonly asked: string[]
+  readonly mtaSts: MtaSts
   send(attempts?: number, nexthop?: string, signal?: AbortSignal): Promise<DeliveryResult>
 }
 
@@ -47,12 +48,13 @@ async function domain(
     'mta-sts.example.net': { a: ['127.0.0.1'] },
     ...Object.fromEntries(names.map((name, i) => [name, { a: [addresses[i]!] }])),
   })
+  const mtaSts = new MtaSts({ resolver: dns, web })
   const transport = mxTransportOf({
     port,
     resolver: dns,
     tls: 'opportunistic',
     tlsOptions: { ca: [...roots] },
-    mtaSts: new MtaSts({ resolver: dns, web }),
+    mtaSts,
     ...options,
   })
   const send: Domain['send'] = async (
@@ -60,7 +62,7 @@ async function domain(
     nexthop = 'example.net',
     signal = new AbortController().signal,
   ) => transport.deliver(requestOf(someData, { attempts, nexthop }), signal)
-  return { servers, dns, asked, send }
+  return { servers, dns, asked, mtaSts, send }
 }
 
 const securesOf = ({ servers }: Domain): boolean[][] =>
@@ -155,6 +157,22 @@ test.each(['testing', 'none'])('%s asks for nothing', async (mode) => {
   const made = await domain(policyText(mode, ['*.example.net']), { [provider]: undefined })
   expect(await made.send()).toMatchObject({ kind: 'delivered' })
   expect(made.asked).toHaveLength(1)
+})
+
+test('a transport that is closed takes no policy from another one that waits for it, too', async () => {
+  let answer: (() => void) | undefined
+  const made = await domain(
+    (_, response) => {
+      answer = () =>
+        void response.setHeader('content-type', 'text/plain').end(policyText('enforce', [provider]))
+    },
+    { [provider]: undefined },
+  )
+  const sent = made.send()
+  await expect.poll(() => answer).toBeDefined()
+  mxTransport({ mtaSts: made.mtaSts, resolver: made.dns }).close?.()
+  answer!()
+  expect(await sent).toMatchObject({ kind: 'site', status: '4.7.4' })
 })
 
 test('a policy that cannot be read is none', async () => {
