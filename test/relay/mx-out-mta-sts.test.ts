@@ -25,6 +25,7 @@ type Hosts = Readonly<Record<string, Certificate | undefined>>
 interface Domain {
   readonly servers: TlsServer[]
   readonly dns: FakeDns
+  readonly names: Record<string, Name>
   readonly asked: string[]
   readonly mtaSts: MtaSts
   send(attempts?: number, nexthop?: string, signal?: AbortSignal): Promise<DeliveryResult>
@@ -42,12 +43,13 @@ async function domain(
     Object.fromEntries(addresses.map((address, i) => [address, hosts[names[i]!]])),
   )
   const { web, asked } = await stsServer(page)
-  const dns = zone({
+  const known: Record<string, Name> = {
     'example.net': { mx: names.map((name, i) => [i, name] as const) },
     '_mta-sts.example.net': { txt: [['v=STSv1; id=1;']] },
     'mta-sts.example.net': { a: ['127.0.0.1'] },
     ...Object.fromEntries(names.map((name, i) => [name, { a: [addresses[i]!] }])),
-  })
+  }
+  const dns = zone(known)
   const mtaSts = new MtaSts({ resolver: dns, web })
   const transport = mxTransportOf({
     port,
@@ -62,7 +64,7 @@ async function domain(
     nexthop = 'example.net',
     signal = new AbortController().signal,
   ) => transport.deliver(requestOf(someData, { attempts, nexthop }), signal)
-  return { servers, dns, asked, mtaSts, send }
+  return { servers, dns, names: known, asked, mtaSts, send }
 }
 
 const securesOf = ({ servers }: Domain): boolean[][] =>
@@ -111,6 +113,24 @@ test('where no mail host is one of the policy mail waits, and none is connected 
     reason: 'the MTA-STS policy of example.net has none of its mail hosts',
   })
   expect(made.servers[0]!.sessionCount()).toBe(0)
+})
+
+test.each<[string, Name, object]>([
+  [
+    'has none',
+    {},
+    { status: '4.4.4', reason: 'no mail host of example.net that its MTA-STS policy has has an address' },
+  ],
+  ['is not known', { a: 'ESERVFAIL' }, { status: '4.4.3', reason: 'A of mx.example.net: ESERVFAIL' }],
+])('where the address of the only mail host of the policy %s that is what is told', async (_, name, told) => {
+  const made = await domain(policyText('enforce', ['*.example.net']), {
+    [provider]: ofProvider,
+    'mx.example.net': ofAllBelow,
+    'mx.other.example': ofStranger,
+  })
+  made.names['mx.example.net'] = name
+  made.names['mx.other.example'] = { a: 'ETIMEOUT' }
+  expect(await made.send()).toEqual({ kind: 'site', ...told })
 })
 
 test.each<[string, Name]>([
