@@ -250,6 +250,20 @@ test('a handshake that hangs, and a DNS that is silent, are given up in time', a
   expect(await Promise.race([both, sleep(5000, 'late', { ref: false })])).toEqual([undefined, undefined])
 })
 
+test.each([
+  ['AAAA', { a: ['127.0.0.1'], aaaa: 'silent' }],
+  ['A', { a: 'silent', aaaa: ['::ffff:127.0.0.1'] }],
+] as const)('a web server with an address is asked though nobody answers for its %s', async (_, name) => {
+  const server = await stsServer(enforced)
+  const dns = zone({ '_mta-sts.example.net': { txt: [['v=STSv1; id=1;']] }, 'mta-sts.example.net': name })
+  const mtaSts = new MtaSts({ resolver: dns, web: server.web })
+  const startedAtMs = performance.now()
+  expect(await mtaSts.policyOf('example.net', new AbortController().signal)).toMatchObject({
+    mode: 'enforce',
+  })
+  expect(performance.now() - startedAtMs).toBeLessThan(4000)
+})
+
 test('who is abandoned waits no longer, and the others have their answer', async () => {
   let answer: (() => void) | undefined
   const { mtaSts, server } = await withRecord((_, response) => {
