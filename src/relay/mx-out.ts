@@ -110,7 +110,8 @@ function mtaStsOf({ mtaSts = false, resolver, clock }: MxTransportOptions): MtaS
   })
 }
 
-const verifiedFor = ({ name }: MailHost): TlsDemand => ({ level: 'verified', names: [name] })
+/** @see RFC 8461 §4.2 */
+const verifiedFor = ({ name }: MailHost): TlsDemand => ({ level: 'verified', names: [name], isAltName: true })
 
 /** What says that the recipients' domain takes no mail says nothing of them when their mail was sent elsewhere. */
 function forOwnDomain(

@@ -9,6 +9,7 @@ import type { MxResolver } from '../../src/relay/dns-questions.js'
 import { mxTransportOf } from './mx-out-fixture.js'
 import {
   ofAllBelow,
+  ofCommonProvider,
   ofDomain,
   ofProvider,
   ofStranger,
@@ -95,6 +96,12 @@ test.each<[string, Certificate | undefined, string, RegExp]>([
   ['no TLS', undefined, '4.7.4', /STARTTLS was not offered/],
   ['a certificate of no root', ofStranger, '4.7.5', /self-signed certificate/],
   ['a certificate for the domain instead', ofDomain, '4.7.5', /not for mx\.provider\.example/],
+  [
+    'a certificate without alternative names',
+    ofCommonProvider,
+    '4.7.5',
+    /for no alternative name, not for mx\.provider\.example/,
+  ],
 ])('where the only mail host has %s mail waits, at every attempt', async (_, certificate, status, says) => {
   const made = await domain(policyText('enforce', [provider]), { [provider]: certificate })
   for (const attempts of [0, 1, 9]) {
