@@ -11,7 +11,7 @@ import type { ActiveMessage, EnvelopePlace } from './active-message.js'
 /** Data of active messages kept in memory, together. */
 const dataBytesMax = 32 * 1024 * 1024
 
-/** A message whose envelope does not verify. Nothing can be done with it but to keep what is left, for the operator. */
+/** A message whose envelope does not verify, or is not shown. Nothing can be done with it but to keep what is left, for the operator. */
 export interface DamagedMessage {
   readonly place: EnvelopePlace
   readonly carried: Carried

@@ -9,7 +9,9 @@
  *    DISK_FULL says that there was no room and nothing else is wrong; what comes from a sync, and from a write to a
  *    `synced` file, is DISK_FAILED even if the system says ENOSPC. `place.errno` has the system's code: a name that is
  *    not there is DISK_FAILED with ENOENT, one that must not be there EEXIST.
- * 4. Calls on one file may be under way together; the engine orders those that matter by awaiting them. */
+ * 4. Calls on one file may be under way together; the engine orders those that matter by awaiting them.
+ * 5. A call that needs a descriptor and finds none has done nothing, and says so: `place.errno` is EMFILE or ENFILE, and `place.operation`
+ *    is `open`, of a directory that was to be synced too, or `list`. */
 
 /** `create`: must not exist. `synced`: exists, and a write resolves when its bytes are durable (O_DSYNC). */
 export type OpenMode = 'read' | 'write' | 'create' | 'synced'

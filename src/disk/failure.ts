@@ -1,7 +1,7 @@
 /** What a driver throws when the system refuses a call.
  * Invariant: DISK_FULL means "nothing is lost, there was no room"; a sync that reports ENOSPC has lost pages that the
  * system now believes to be clean (seen on XFS and btrfs), so whatever comes from a sync is DISK_FAILED. */
-import { WaybillError } from '../errors.js'
+import { isWaybillError, WaybillError } from '../errors.js'
 
 const noRoom: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
 /** What an operator can do something about. */
@@ -40,6 +40,12 @@ export function diskFailure(
       : (reasons[errno] ?? 'the disk refused a call')
   return new WaybillError(full ? 'DISK_FULL' : 'DISK_FAILED', reason, place, cause)
 }
+
+/** Was there no descriptor for a call? Then it has done nothing. */
+export const isOutOfDescriptors = (error: unknown): error is WaybillError =>
+  isWaybillError(error, 'DISK_FAILED') &&
+  (error.place.errno === 'EMFILE' || error.place.errno === 'ENFILE') &&
+  (error.place.operation === 'open' || error.place.operation === 'list')
 
 /** The system's code of a call that it refused; undefined for every other error, Node's own about arguments too. */
 export const errnoOf = (error: unknown): string | undefined =>

@@ -70,7 +70,7 @@ class NodeDisk implements Disk {
   }
 
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
-    const descriptor = await this.#open('open', path, this.#at(path), flagsOf[mode])
+    const descriptor = await this.#open(path, this.#at(path), flagsOf[mode])
     return new NodeFile(this.#calls, descriptor, path, mode === 'synced', (closed) => {
       this.#descriptors.delete(closed)
     })
@@ -129,8 +129,8 @@ class NodeDisk implements Disk {
     return path === '' ? this.#root : `${this.#root}/${path}`
   }
 
-  #open(operation: string, path: string, absolute: string, flags: number): Promise<number> {
-    return this.#calls.run<number>(operation, path, (answer) => {
+  #open(path: string, absolute: string, flags: number): Promise<number> {
+    return this.#calls.run<number>('open', path, (answer) => {
       fs.open(absolute, flags, fileAccess, (error, descriptor) => {
         if (!error) this.#descriptors.add(descriptor)
         answer(error, descriptor)
@@ -139,7 +139,7 @@ class NodeDisk implements Disk {
   }
 
   async #syncDirectory(absolute: string, path: string): Promise<void> {
-    const descriptor = await this.#open('syncDirectory', path, absolute, O_RDONLY | O_DIRECTORY)
+    const descriptor = await this.#open(path, absolute, O_RDONLY | O_DIRECTORY)
     await this.#calls.runVoid('syncDirectory', path, (answer) => {
       fs.fsync(descriptor, (error) => {
         this.#descriptors.delete(descriptor)

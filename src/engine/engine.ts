@@ -16,6 +16,7 @@ import type { Parts } from './parts.js'
 import { Reclaim } from './reclaim.js'
 import { recollect, type Recollection } from './recollection.js'
 import { recover } from './recover.js'
+import { SecondReading } from './second-reading.js'
 import { Settle } from './settle.js'
 
 export interface EngineFacts {
@@ -193,7 +194,8 @@ export class Engine {
     this.#parts.journal.endRecovery(true)
     const recollection = this.#recollection ?? (await this.#recollect())
     this.#recollection = undefined
-    const messages = await recover(this.#parts, checkpoint, recollection, () => this.reclaim.roomChange())
+    const roomChange = (): Promise<void> => this.reclaim.roomChange()
+    const { messages, unread } = await recover(this.#parts, checkpoint, recollection, roomChange)
     life.check()
     await this.checkpointer.run()
     life.check()
@@ -207,9 +209,8 @@ export class Engine {
           logs?.data.extend()
         }
     }
-    // What was replaced is not delivered by being replaced again.
-    for (const message of messages)
-      if (options.deliver || message.replacement !== undefined) this.#resume(message)
+    for (const message of messages) this.#resume(message)
+    new SecondReading(this.#parts, unread, (message) => this.#resume(message)).begin()
     this.intake.run()
     const durationMs = options.clock.monotonicMs() - startedAt
     events.emit('recovered', { messageCount: messages.length, cutBytes, durationMs })
@@ -242,6 +243,8 @@ export class Engine {
   }
 
   #resume(message: ActiveMessage): void {
+    // What was replaced is not delivered by being replaced again.
+    if (!this.#parts.options.deliver && message.replacement === undefined) return
     const isPoison = this.#isPoison(message)
     if (isPoison && message.pendingCount > 0)
       this.#parts.events.emit('warning', {

@@ -18,6 +18,12 @@ const pieceBytes = 256 * 1024
 
 type FramedMessage = Pick<ActiveMessage, 'envelope' | 'place'>
 
+/** Recipients in their order. */
+export interface Addressees {
+  readonly addresses: string[]
+  readonly orcpts: string[]
+}
+
 export class MessageReader {
   readonly #journal: Journal
   readonly #lanes: Lanes
@@ -90,32 +96,26 @@ export class MessageReader {
 
   /** Addresses of the recipients `from` … `from` + `count` − 1, as far as there are so many. */
   async recipients(message: FramedMessage, from: number, count: number): Promise<string[]> {
-    const { envelope } = message
-    if (envelope.recipientFrames.length === 0) return envelope.recipients.slice(from, from + count)
-    const addresses: string[] = []
-    await this.#framed(message, from, count, (payload, first, end) => {
-      const part = decodeRecipients(payload).slice(first, end)
-      addresses.push(...part)
-      return part.length
-    })
-    return addresses
+    return (await this.addressees(message, from, count)).addresses
   }
 
-  /** The original recipients that the sender gave for them (RFC 3461), '' where none. */
-  async orcpts(message: FramedMessage, from: number, count: number): Promise<string[]> {
-    const { dsn, recipientFrames, recipientCount } = message.envelope
-    const asked = Math.max(0, Math.min(count, recipientCount - from))
-    if (dsn === undefined) return Array<string>(asked).fill('')
-    const orcpts = dsn.orcpts.slice(from, from + count)
-    if (recipientFrames.length > 0)
-      await this.#framed(message, from, count, (payload, first, end) => {
-        const partCount = Math.min(decodeRecipients(payload).length, end) - first
-        const part = decodeOrcpts(payload).slice(first, end)
-        for (let i = 0; i < partCount; i++) orcpts.push(part[i] ?? '')
-        return partCount
-      })
-    while (orcpts.length < asked) orcpts.push('')
-    return orcpts
+  /** The same, and what the sender gave as their original recipients (RFC 3461), '' where nothing. */
+  async addressees(message: FramedMessage, from: number, count: number): Promise<Addressees> {
+    const { recipients, recipientFrames, dsn } = message.envelope
+    if (recipientFrames.length === 0) {
+      const addresses = recipients.slice(from, from + count)
+      return { addresses, orcpts: addresses.map((_, i) => dsn?.orcpts[from + i] ?? '') }
+    }
+    const addresses: string[] = []
+    const orcpts: string[] = []
+    await this.#framed(message, from, count, (payload, first, end) => {
+      const part = decodeRecipients(payload).slice(first, end)
+      const given = dsn === undefined ? [] : decodeOrcpts(payload)
+      addresses.push(...part)
+      orcpts.push(...part.map((_, i) => given[first + i] ?? ''))
+      return part.length
+    })
+    return { addresses, orcpts }
   }
 
   /** Visits the frames in which some recipients stand. @param visit is given where in the frame they are, and says how many it found */

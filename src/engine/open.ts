@@ -4,12 +4,13 @@ import { ActiveSet } from '../active/active-set.js'
 import type { Clock } from '../base/clock.js'
 import type { Disk } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
+import { patientDisk } from '../disk/patient-disk.js'
 import { WaybillError } from '../errors.js'
 import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
 import { journalFiles } from '../recovery/log-files.js'
-import { readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
+import { queueLockName, readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
 import { spoolDirectory, spoolNumberOf } from '../recovery/queue-paths.js'
 import { Engine } from './engine.js'
 import { QueueEmitter } from './events.js'
@@ -37,7 +38,7 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
   const checked = engineOptions(options, disk)
   try {
     await disk.makeDirectory('')
-    const { warnings } = await disk.lock('lock')
+    const { warnings } = await disk.lock(queueLockName)
     const { header, tail } = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(header))
     const opened = await open({ ...checked, inlineBytesMax }, disk, header, tail)
@@ -72,11 +73,14 @@ async function begin(
   onFailure: (error: unknown) => void,
 ): Promise<OpenedEngine> {
   const clock = new LifeClock(given.clock)
-  const options = { ...given, clock }
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
-  const recollection = await recollectFirst(disk, header, tail, spools, options.layout === 'single')
+  const recollection = await recollectFirst(disk, header, tail, spools, given.layout === 'single')
 
   const events = new QueueEmitter((error) => life.end(error))
+  const patient = patientDisk(disk, clock, ({ code, message }) =>
+    events.emit('warning', { code, message: `it is waited for a file that is closed: ${message}` }),
+  )
+  const options = { ...given, clock, disk: patient }
   const garbage = new Garbage()
   let engine: Engine | undefined
   let begun = false
@@ -114,6 +118,7 @@ async function begin(
   )
   const spool = new Spool(
     disk,
+    patient,
     header.segmentBytes,
     opened.life,
     [checkpoint.spoolHighest, ...spools],

@@ -29,6 +29,17 @@ export function pinDamaged({ journal, lanes, garbage }: Pinned, { lane, position
   lanes.get(lane).isDataHeld = true
 }
 
+/** It can be read after all, and is no longer among the damaged. */
+export function unpinDamaged(
+  { journal, lanes, garbage, active }: Pinned & Pick<Parts, 'active'>,
+  { lane, position: at }: EnvelopePlace,
+): void {
+  const { logs } = lanes.get(lane)
+  const { grid } = logs?.envelopes.files ?? journal
+  garbage.of(logs === undefined ? journalLog : envelopesLog(lane)).release(grid.indexOf(at))
+  lanes.get(lane).isDataHeld = [...active.damaged()].some(([, { place }]) => place.lane === lane)
+}
+
 function eachSegment(
   { journal, lanes, garbage }: Pinned,
   { place, envelope }: ActiveMessage,

@@ -68,14 +68,13 @@ export class RecipientBatches {
     const last = Math.min(total, given + countMax) - 1
     const from = indexes?.[given] ?? given
     const count = (indexes?.[last] ?? last) - from + 1
-    const addresses = await reader.recipients(message, from, count)
-    const orcpts = job.orcpts === undefined ? undefined : await reader.orcpts(message, from, count)
+    const { addresses, orcpts } = await reader.addressees(message, from, count)
     if (life.isOver || isWithdrawn(job)) return
     const batch = this.#batch(job, last - given + 1, (index) => addresses[index - from]!)
     if (batch.recipients.length === 0 && !batch.complete) return this.#supply(job, countMax)
     for (const { index, address } of batch.recipients) {
       job.addresses!.set(index, address)
-      if (orcpts !== undefined) job.orcpts!.set(index, orcpts[index - from]!)
+      job.orcpts?.set(index, orcpts[index - from]!)
     }
     this.#outlet.supplied(job, batch)
   }

@@ -1,5 +1,7 @@
 /** Recycles what a durable checkpoint made garbage, and tries again where a full disk left no room. */
 import type { Timer } from '../base/clock.js'
+import { isWaybillError } from '../errors.js'
+import type { SegmentPins } from '../garbage/pins.js'
 import { journalLog } from '../log/journal-writer.js'
 import type { Captured } from './capture.js'
 import { dataLog, envelopesLog } from '../recovery/log-files.js'
@@ -67,18 +69,13 @@ export class Reclaim {
       if (logs === undefined) continue
       const { envelopes, data } = logs
       const envelopesFloor = envelopes.files.grid.indexOf(runner)
-      await forget(
-        envelopes,
-        garbage.of(envelopesLog(lane)).confirm(released(envelopesLog(lane)), envelopesFloor),
-      )
-      await forget(
-        data,
-        garbage
-          .of(dataLog(lane))
-          .confirm(released(dataLog(lane)), isDataHeld ? 0 : data.files.grid.indexOf(dataFloor)),
-      )
+      const dataFloorIndex = isDataHeld ? 0 : data.files.grid.indexOf(dataFloor)
+      await forget(envelopes, garbage.of(envelopesLog(lane)), released(envelopesLog(lane)), envelopesFloor)
+      await forget(data, garbage.of(dataLog(lane)), released(dataLog(lane)), dataFloorIndex)
     }
-    for (const lane of retired) await this.#remove(lane)
+    for (const lane of retired)
+      // No checkpoint names it any more: the next start takes away what there is of it.
+      await this.#remove(lane).catch(ignoreFullDisk)
   }
 
   stop(): void {
@@ -93,8 +90,10 @@ export class Reclaim {
     if (lane.logs === undefined) return
     await lane.logs.envelopes.close()
     await lane.logs.data.close()
-    await forget(lane.logs.envelopes, garbage.of(envelopesLog(lane.number)).confirm([], Infinity))
-    await forget(lane.logs.data, garbage.of(dataLog(lane.number)).confirm([], Infinity))
+    for (const index of garbage.of(envelopesLog(lane.number)).confirm([], Infinity))
+      await lane.logs.envelopes.forget(index)
+    for (const index of garbage.of(dataLog(lane.number)).confirm([], Infinity))
+      await lane.logs.data.forget(index)
     garbage.drop(envelopesLog(lane.number))
     garbage.drop(dataLog(lane.number))
     for (const name of ['envelopes', 'data'])
@@ -103,6 +102,20 @@ export class Reclaim {
   }
 }
 
-async function forget(log: LaneLog, indexes: readonly number[]): Promise<void> {
-  for (const index of indexes) await log.forget(index)
+/** What a full disk does not let go is garbage for the next checkpoint, too. @param released, floor as SegmentPins.confirm has them */
+async function forget(
+  log: LaneLog,
+  pins: SegmentPins,
+  released: readonly number[],
+  floor: number,
+): Promise<void> {
+  for (const index of pins.confirm(released, floor))
+    await log.forget(index).catch((error: unknown) => {
+      ignoreFullDisk(error)
+      pins.add(index)
+    })
+}
+
+function ignoreFullDisk(error: unknown): void {
+  if (!isWaybillError(error, 'DISK_FULL')) throw error
 }

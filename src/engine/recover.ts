@@ -5,7 +5,7 @@
 import { nowhere, position, type Position } from '../base/position.js'
 import { ActiveMessage, type ActiveRecord } from '../active/active-message.js'
 import type { DamagedMessage } from '../active/active-set.js'
-import { isWaybillError } from '../errors.js'
+import { isWaybillError, type WaybillError } from '../errors.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { condensed } from '../record/outcome-note.js'
 import type { Carried } from '../record/start.js'
@@ -14,35 +14,44 @@ import { appendCarrying, carryingOf } from './carry.js'
 import { pinDamaged, pinSegments } from './pinning.js'
 import type { Parts } from './parts.js'
 import type { Recollection } from './recollection.js'
+import { isPassing } from './second-reading.js'
 
-/** @returns the messages that are active again, with the carrying starts appended
- * @throws WaybillError LOG_CORRUPT */
+export interface Recovered {
+  /** Active again, with the carrying starts appended. */
+  readonly messages: readonly ActiveMessage[]
+  /** Those of the damaged that the device may yet show. */
+  readonly unread: readonly DamagedMessage[]
+}
+
+/** @throws WaybillError LOG_CORRUPT */
 export async function recover(
   parts: Parts,
   checkpoint: Checkpoint,
   recollection: Recollection,
   roomChange: () => Promise<void>,
-): Promise<readonly ActiveMessage[]> {
+): Promise<Recovered> {
   for (const number of recollection.needlessSpools) await parts.spool.unlink(number)
   restoreLanes(parts, checkpoint, recollection)
   const messages: ActiveMessage[] = []
-  const damaged: WorkingMessage[] = []
+  const damaged: { readonly working: WorkingMessage; readonly error: WaybillError }[] = []
+  const unread: DamagedMessage[] = []
   for (const working of recollection.working.messages) {
-    const message = await revive(parts, working)
-    if (message === undefined) damaged.push(working)
-    else messages.push(message)
+    const revived = await revive(parts, working)
+    if (revived instanceof ActiveMessage) messages.push(revived)
+    else damaged.push({ working, error: revived })
   }
   for (const message of messages) {
     message.start = await carryOver(parts, carryingOf(message), roomChange)
     parts.active.add(message)
     pinSegments(parts, message)
   }
-  for (const working of damaged) {
+  for (const { working, error } of damaged) {
     const kept = { place: working.place, carried: carriedOf(working) }
     parts.active.addDamaged(await carryOver(parts, kept, roomChange), kept)
     pinDamaged(parts, working.place)
+    if (isPassing(error)) unread.push(kept)
   }
-  return messages
+  return { messages, unread }
 }
 
 /** Runners go on behind what was started, and skip what was started out of order. */
@@ -62,8 +71,8 @@ function restoreLanes({ lanes }: Parts, checkpoint: Checkpoint, { working, marks
   }
 }
 
-/** @returns undefined when its envelope cannot be read: the other messages go on, this one waits for the operator */
-async function revive(parts: Parts, working: WorkingMessage): Promise<ActiveMessage | undefined> {
+/** @returns why its envelope cannot be read: the other messages go on */
+async function revive(parts: Parts, working: WorkingMessage): Promise<ActiveMessage | WaybillError> {
   const { place, carried, records } = working
   try {
     const envelope = await parts.reader.envelope(place)
@@ -74,7 +83,7 @@ async function revive(parts: Parts, working: WorkingMessage): Promise<ActiveMess
   } catch (error) {
     if (parts.life.isOver || !isWaybillError(error)) throw error
     parts.events.emit('warning', { code: error.code, message: `a message cannot be read: ${error.message}` })
-    return undefined
+    return error
   }
 }
 

@@ -6,7 +6,7 @@ import { notifyNotes, type EnvelopeDsn } from '../record/dsn.js'
 import type { DataPlace, EnvelopeRoute } from '../record/envelope.js'
 import { condensed, type OutcomeNote } from '../record/outcome-note.js'
 import type { EnvelopeFacts } from './message-group.js'
-import type { MessageReader } from './message-reader.js'
+import type { Addressees, MessageReader } from './message-reader.js'
 
 export interface Remainder {
   /** Indexes in the old envelope, ascending. */
@@ -22,14 +22,16 @@ export interface Remainder {
 export async function remainderOf(message: ActiveMessage, reader: MessageReader): Promise<Remainder> {
   const indexes = [...message.indexesIn('pending'), ...message.indexesIn('deferred')].sort((a, b) => a - b)
   const recipients: string[] = []
+  const orcpts: string[] = []
   let from = 0
-  let addresses: string[] = []
+  let read: Addressees = { addresses: [], orcpts: [] }
   for (const index of indexes) {
-    if (index >= from + addresses.length) {
+    if (index >= from + read.addresses.length) {
       from = index
-      addresses = await reader.recipients(message, from, 1000)
+      read = await reader.addressees(message, from, 1000)
     }
-    recipients.push(addresses[index - from]!)
+    recipients.push(read.addresses[index - from]!)
+    orcpts.push(read.orcpts[index - from]!)
   }
   const renumbered = new Map(indexes.map((index, i) => [index, i]))
   const notes: OutcomeNote[] = []
@@ -44,18 +46,16 @@ export async function remainderOf(message: ActiveMessage, reader: MessageReader)
   for (const note of message.envelope.notes) keep(note, 'pending')
   for (const note of message.notesOf('deferred')) keep(note, 'deferred')
   const { dsn: all } = message.envelope
-  const dsn = all === undefined ? undefined : await remainingDsn(message, all, reader, indexes)
+  const dsn = all === undefined ? undefined : remainingDsn(message, all, indexes, orcpts)
   return { indexes, recipients, notes: condensed(notes), dsn }
 }
 
-async function remainingDsn(
+function remainingDsn(
   message: ActiveMessage,
   dsn: EnvelopeDsn,
-  reader: MessageReader,
   indexes: readonly number[],
-): Promise<EnvelopeDsn> {
-  const all = await reader.orcpts(message, 0, message.envelope.recipientCount)
-  const orcpts = indexes.map((index) => all[index]!)
+  orcpts: readonly string[],
+): EnvelopeDsn {
   return {
     ret: dsn.ret,
     envid: dsn.envid,

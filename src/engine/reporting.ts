@@ -14,6 +14,7 @@ import { isWaybillError } from '../errors.js'
 import { untouched } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import { messageGroup, type MessageGroup } from './message-group.js'
+import type { Addressees } from './message-reader.js'
 import type { Parts } from './parts.js'
 import { waits } from './waiting.js'
 
@@ -108,19 +109,16 @@ async function reported(
   outcomes: readonly ReportedOutcome[],
 ): Promise<ReportedRecipient[]> {
   const recipients: ReportedRecipient[] = []
-  const isAsked = message.envelope.dsn !== undefined
   let from = 0
-  let addresses: string[] = []
-  let orcpts: string[] = []
+  let read: Addressees = { addresses: [], orcpts: [] }
   // Ascending, as they are read: failures and what expired come one after the other.
   for (const { index, action, status, text } of [...outcomes].sort((a, b) => a.index - b.index)) {
-    if (index >= from + addresses.length) {
+    if (index >= from + read.addresses.length) {
       from = index
-      addresses = await reader.recipients(message, from, 1000)
-      if (isAsked) orcpts = await reader.orcpts(message, from, 1000)
+      read = await reader.addressees(message, from, 1000)
     }
-    const orcpt = orcpts[index - from] || undefined
-    recipients.push({ address: addresses[index - from]!, action, status, reason: text, orcpt })
+    const orcpt = read.orcpts[index - from] || undefined
+    recipients.push({ address: read.addresses[index - from]!, action, status, reason: text, orcpt })
   }
   return recipients
 }

@@ -29,6 +29,7 @@ export interface SpoolFile {
 
 export class Spool {
   readonly #disk: Disk
+  readonly #names: Pick<Disk, 'syncDirectory'>
   readonly #onFailure: (error: unknown) => void
   readonly #pending = new Set<number>()
   readonly #pendingMax: number
@@ -39,16 +40,20 @@ export class Spool {
    *    // 1. unlinked  2. killed  3. a checkpoint passes the finish  4. power loss: the file is back, and nobody knows it */
   #namesChanged = true
 
-  /** @param segmentBytes of the journal, @param life the number of this life
+  /** @param disk where a file that cannot be opened now is one submission's trouble, or one delivery's
+   * @param names where the directory of them all is synced
+   * @param segmentBytes of the journal, @param life the number of this life
    * @param known numbers given in earlier ones, those of the checkpoint and of the files, @param onFailure the end of this life */
   constructor(
     disk: Disk,
+    names: Pick<Disk, 'syncDirectory'>,
     segmentBytes: number,
     life: number,
     known: readonly number[],
     onFailure: (error: unknown) => void,
   ) {
     this.#disk = disk
+    this.#names = names
     this.#pendingMax = Math.floor(segmentBytes / pendingPart / numberBytes)
     this.#onFailure = onFailure
     this.#highest = known.reduce((highest, number) => Math.max(highest, number), life * numbersPerLife)
@@ -139,7 +144,7 @@ export class Spool {
   async syncNames(): Promise<void> {
     if (!this.#namesChanged) return
     this.#namesChanged = false
-    await this.#disk.syncDirectory(spoolDirectory)
+    await this.#names.syncDirectory(spoolDirectory)
   }
 
   /** No checkpoint has to name it any more. */
@@ -152,7 +157,7 @@ export class Spool {
    *    // 1. the sync for A fails, and the name of B counts as clean  2. the sync for B "succeeds"  3. B settles  4. power loss */
   async #syncDirectory(): Promise<void> {
     try {
-      await this.#disk.syncDirectory(spoolDirectory)
+      await this.#names.syncDirectory(spoolDirectory)
     } catch (error) {
       this.#onFailure(error)
       throw error

@@ -72,10 +72,6 @@ export class SegmentPins {
     return this.#existing.size
   }
 
-  /** Ascending by birth, for those who look: index and holders. */
-  *segments(): Generator<{ readonly index: number; readonly pins: number }> {
-    for (const index of this.#existing) yield { index, pins: this.#pins.get(index)?.heldCount ?? 0 }
-  }
   #of(index: number): Pin {
     if (this.#recent?.index === index) return this.#recent
     let pin = this.#pins.get(index)

@@ -158,7 +158,7 @@ export class LaneLog {
     return this.#segments.close()
   }
 
-  /** Removes a segment that nobody needs. */
+  /** Removes a segment that nobody needs. @throws WaybillError DISK_FULL: it can be asked for again; DISK_FAILED */
   forget(index: number): Promise<void> {
     return this.#segments.remove(index)
   }

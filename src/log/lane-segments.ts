@@ -98,11 +98,11 @@ export class LaneSegments {
     await this.#options.disk.syncDirectory(this.#options.directory)
   }
 
-  /** Removes a segment that nobody needs. */
+  /** Removes a segment that nobody needs. @throws WaybillError DISK_FULL: it may have gone, and can be asked for again; DISK_FAILED */
   async remove(index: number): Promise<void> {
     const { disk, directory, files } = this.#options
     await files.forget(index)
-    await disk.unlink(`${directory}/${segmentName(index)}`)
+    await unlinkIfThere(disk, `${directory}/${segmentName(index)}`)
     this.#namesChanged = true
   }
 

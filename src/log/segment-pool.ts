@@ -9,10 +9,12 @@
  *    segment changes no file metadata.
  * 4. `reserve` of the spares belong to mail already accepted, and the last one to the end of a recovery.
  * 5. A name that a full disk refuses may have been given all the same. It is tried for again, by nothing but the same rename, and the
- *    directory says whether it is there: the writer never has a file that no start would find. */
+ *    directory says whether it is there: the writer never has a file that no start would find.
+ * 6. What a full disk does not let go is tried for again, and used for nothing: it may have gone. The next start takes over what it finds. */
+import { assert } from '../base/assert.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
-import { isWaybillError } from '../errors.js'
+import { isWaybillError, type WaybillError } from '../errors.js'
 import { encodeSegmentHeader, segmentName } from './segment.js'
 
 const sparePattern = /^spare-([0-9]+)$/
@@ -43,6 +45,8 @@ export class SegmentPool {
   #kept = 0
   #filling = false
   #full = false
+  /** Paths that are to be taken away. */
+  readonly #unwanted = new Set<string>()
   /** Of this life. */
   #hasSegment = false
   /** A full disk refused a spare the name of a segment: has it tried again. */
@@ -78,7 +82,9 @@ export class SegmentPool {
     // A name of an earlier life may not be durable yet, and a file is not renamed twice between two syncs:
     //    // 1. spare-3 becomes segment 2  2. killed  3. segment 2 becomes spare-5  4. power loss keeps the last only: one file, two names
     if (unbegun.length > 0) await disk.syncDirectory(this.#options.directory)
-    await this.#release(unbegun, whole)
+    const refusal = await this.#release(unbegun, whole)
+    // Names above the journal's end are given again in this life: what cannot go now may be in use when it could.
+    if (refusal !== undefined) throw refusal
   }
 
   /** Makes a spare segment `index` and opens it for synced writes. While the disk is full it waits: for a recycled segment, or
@@ -91,6 +97,7 @@ export class SegmentPool {
         : await new Promise<string>((resolve) => this.#waiting.push(resolve))
     const file = await disk.open(this.#path(spare), 'synced')
     await file.write(encodeSegmentHeader({ log, index, segmentBytes, epoch, life }), 0)
+    assert(!this.#unwanted.has(this.#path(segmentName(index))), 'what is to be taken away is not used again')
     await this.#name(spare, segmentName(index))
     this.#hasSegment = true
     await disk.syncDirectory(directory)
@@ -129,7 +136,7 @@ export class SegmentPool {
     this.#filling = true
     try {
       while (this.#ready.length < reserveSpares || this.#waiting.length > 0) await this.#makeSpare()
-      this.#full = false
+      this.#full = (await this.#clear()) !== undefined
     } catch (error) {
       if (!isWaybillError(error, 'DISK_FULL')) throw error
       this.#full = true
@@ -142,28 +149,31 @@ export class SegmentPool {
   /** Garbage segments become spares; those beyond `spareCountMax`, and those that cannot, are unlinked. */
   async recycle(indexes: readonly number[]): Promise<void> {
     if (indexes.length === 0) return
-    await this.#release(indexes, [])
+    if ((await this.#release(indexes, [])) !== undefined) this.#full = true
     this.#options.onChange()
   }
 
-  async #release(indexes: readonly number[], spares: readonly string[]): Promise<void> {
+  /** @returns the full disk that kept something from going */
+  async #release(indexes: readonly number[], spares: readonly string[]): Promise<WaybillError | undefined> {
     const { disk, directory, spareCountMax } = this.#options
     const names = [...spares]
     for (const index of indexes) {
       const path = this.#path(segmentName(index))
-      if (this.#ready.length + names.length >= spareCountMax) await disk.unlink(path)
+      if (this.#ready.length + names.length >= spareCountMax) this.#unwanted.add(path)
       else {
         const name = `spare-${this.#spareNext++}`
         try {
           await disk.rename(path, this.#path(name))
           names.push(name)
         } catch (error) {
-          await this.#takeAway([path, this.#path(name)], error)
+          this.#takeAway([path, this.#path(name)], error)
         }
       }
     }
+    const refusal = await this.#clear()
     await disk.syncDirectory(directory)
     for (const name of names) this.#add(name)
+    return refusal
   }
 
   async #makeSpare(): Promise<void> {
@@ -174,7 +184,8 @@ export class SegmentPool {
       await this.#fill(unfinished)
       await disk.rename(unfinished, this.#path(name))
     } catch (error) {
-      await this.#takeAway([unfinished, this.#path(name)], error)
+      this.#takeAway([unfinished, this.#path(name)], error)
+      await this.#clear()
       throw error
     }
     await disk.syncDirectory(directory)
@@ -182,9 +193,22 @@ export class SegmentPool {
   }
 
   /** A call that met a full disk may have had its effect; what else fails ends the life. @throws what is no full disk */
-  async #takeAway(paths: readonly string[], error: unknown): Promise<void> {
+  #takeAway(paths: readonly string[], error: unknown): void {
     if (!isWaybillError(error, 'DISK_FULL')) throw error
-    for (const path of paths) await unlinkIfThere(this.#options.disk, path)
+    for (const path of paths) this.#unwanted.add(path)
+  }
+
+  /** @returns the full disk that refuses even that @throws WaybillError DISK_FAILED */
+  async #clear(): Promise<WaybillError | undefined> {
+    for (const path of this.#unwanted)
+      try {
+        await unlinkIfThere(this.#options.disk, path)
+        this.#unwanted.delete(path)
+      } catch (error) {
+        if (!isWaybillError(error, 'DISK_FULL')) throw error
+        return error
+      }
+    return undefined
   }
 
   async #fill(path: string): Promise<void> {

@@ -5,11 +5,13 @@ import { WaybillError } from '../errors.js'
 import { formatVersion } from '../log/segment.js'
 
 export const queueHeaderName = 'queue.json'
+/** Whose owner the queue's is. */
+export const queueLockName = 'lock'
 const unfinishedName = 'queue.json.new'
 const headerBytesMax = 4096
 /** What the making of a queue that was cut short may have left behind, and what its owner keeps there. */
 const ourNames = new Set([
-  'lock',
+  queueLockName,
   'journal',
   'lanes',
   'spool',

@@ -51,6 +51,7 @@ export async function withQuestions<T>(
     return await ask(resolver ?? system!, questions)
   } finally {
     signal.removeEventListener('abort', abandon)
+    abandon()
     // What is still asked would keep the process alive.
     system?.cancel()
   }

@@ -16,6 +16,7 @@
  * | some, we are one | of none better | put off, 4.4.4 |
  * | more than we ask for | none | put off, 4.4.4 |
  * | none that the domain's MTA-STS policy has | some | put off, 4.4.4 |
+ * | some that it has | of others alone | put off, 4.4.4, or 4.4.3 where one is unknown |
  *
  * @see Postfix smtp_addr.c, which has 5.4.4 for a name that does not exist, too, and 5.1.0 for the null MX */
 import { isIP, isIPv6 } from 'node:net'
@@ -107,12 +108,16 @@ async function hostsOf(
   const hosts = found.filter(({ preference }) => preference < ownPreference)
   const allowed = hosts.filter(({ name }) => isAllowed(name))
   if (allowed.length > 0) return chosen(byPreference(shuffled(allowed, prng)), byName)
-  if (hosts.length > 0) return unreachable(`the MTA-STS policy of ${domain} has none of its mail hosts`)
+  if (hosts.length > 0 && !all.some(({ name }) => isAllowed(name)))
+    return unreachable(`the MTA-STS policy of ${domain} has none of its mail hosts`)
   if (ownPreference === bestOf(all)) return loops(domain)
 
-  const both = answers.flatMap((host) => host.answers)
+  const meant = hosts.length > 0 ? answers.filter(({ host }) => isAllowed(host.name)) : answers
+  const both = meant.flatMap((host) => host.answers)
   const silent = both.find((answer) => answer.kind === 'unknown')
   if (silent !== undefined) return unknown(silent.reason)
+  if (hosts.length > 0)
+    return unreachable(`no mail host of ${domain} that its MTA-STS policy has has an address`)
   if (ownPreference < Infinity) return unreachable(`no mail host of ${domain} before this one has an address`)
   if (sought.length < all.length)
     return unreachable(`no mail host of ${domain} that was tried has an address`)

@@ -1,11 +1,12 @@
 /** A domain's MTA-STS policy, as its web server has it (RFC 8461 §3.3).
- * Invariant: what is returned is what `mta-sts.DOMAIN` says itself, over TLS with a certificate that verifies for that name, as text/plain, whole,
- * and no longer than 64 KiB: nobody else is asked, whatever it says. Every request ends with its signal.
+ * Invariant: what is returned is what `mta-sts.DOMAIN` says itself, over TLS with a certificate that verifies for that name among its
+ * alternative ones, as text/plain, whole, and no longer than 64 KiB: nobody else is asked, whatever it says. Every request ends with its signal.
  *
  * Addresses come from who asks: Node would ask the system for them, on the threads that write the queue's files (mx-out.ts). */
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { verifying } from './tls-terms.js'
 
 export interface StsWeb {
   /** 443 unless told. */
@@ -23,6 +24,7 @@ export function policyText(
   signal: AbortSignal,
   { port = 443, ca }: StsWeb = {},
 ): Promise<string | undefined> {
+  const host = `mta-sts.${domain}`
   return new Promise((resolve) => {
     const nothing = (): void => resolve(undefined)
     // What has come already is handed over all the same, and its end, too.
@@ -32,7 +34,7 @@ export function policyText(
     }
     const request = get(
       {
-        host: `mta-sts.${domain}`,
+        host,
         port,
         path: '/.well-known/mta-sts.txt',
         lookup,
@@ -40,7 +42,7 @@ export function policyText(
         // A connection of its own, which ends with it.
         agent: false,
         headers: { accept: 'text/plain' },
-        rejectUnauthorized: true,
+        ...verifying({ names: [host], isAltName: true }),
         ...(ca === undefined ? undefined : { ca: [...ca] }),
       },
       (response) => {

@@ -5,8 +5,8 @@
  *
  * A policy is read when the record has another id than before, and once a day while mail goes there, so that it is renewed before it ends. */
 import { isIP, type LookupFunction } from 'node:net'
-import { systemClock, type Clock } from '../base/clock.js'
-import { withQuestions, type DnsQuestions, type MxResolver } from './dns-questions.js'
+import { systemClock, type Clock, type Timer } from '../base/clock.js'
+import { withQuestions, type DnsAnswer, type DnsQuestions, type MxResolver } from './dns-questions.js'
 import { policyText, type StsWeb } from './mta-sts-web.js'
 import { stsIdIn, stsPolicyIn, type StsPolicy } from './mta-sts-policy.js'
 
@@ -29,6 +29,9 @@ export interface MtaStsOptions {
   readonly web?: StsWeb
 }
 
+/** The addresses of one family wait so long for those of the other: a server that does not answer for one it has not would take the time in
+ * which the policy is read. RFC 8305 §3 has less, for who looks at a screen. */
+const otherFamilyMs = 1000
 /** Addresses of a web server that are tried, of each family. */
 const addressesMax = 5
 
@@ -133,7 +136,12 @@ export class MtaSts {
     const id = found ?? (known !== undefined && nowMs < known.endsAtMs ? known.id : undefined)
     const isKnown = known !== undefined && known.id === id && nowMs < known.renewAtMs
     if (id !== undefined && !isKnown) {
-      const text = await policyText(domain, addressesBy(resolver, questions), signal, this.#options.web)
+      const text = await policyText(
+        domain,
+        addressesBy(resolver, questions, this.#clock),
+        signal,
+        this.#options.web,
+      )
       const policy = text === undefined ? undefined : stsPolicyIn(text)
       if (policy !== undefined) this.#read(domain, id, policy)
     }
@@ -190,19 +198,39 @@ const endedOrAborted = (ended: Promise<void>, signal: AbortSignal): Promise<void
 
 /** As Node's `lookup`, by the same DNS as everything else. */
 const addressesBy =
-  (resolver: MxResolver, questions: DnsQuestions): LookupFunction =>
+  (resolver: MxResolver, questions: DnsQuestions, clock: Clock): LookupFunction =>
   (name, options, done) => {
     const both = [
       questions.ask(`AAAA of ${name}`, () => resolver.resolve6(name)),
       questions.ask(`A of ${name}`, () => resolver.resolve4(name)),
     ]
-    void Promise.all(both).then((answers) => {
-      const found = answers
-        .flatMap((answer) => (answer.kind === 'records' ? answer.records.slice(0, addressesMax) : []))
-        .map((address) => ({ address, family: isIP(address) }))
+    void inTime(both, clock).then((addresses) => {
+      const found = addresses.map((address) => ({ address, family: isIP(address) }))
       const [first] = found
       if (first === undefined) done(new Error(`no address of ${name}`), '', 0)
       else if (options.all === true) done(null, found)
       else done(null, first.address, first.family)
     })
   }
+
+/** What is known when both have answered, or one has had enough of waiting for the other. */
+function inTime(asked: readonly Promise<DnsAnswer<string>>[], clock: Clock): Promise<string[]> {
+  return new Promise((resolve) => {
+    const found: string[][] = []
+    let openCount = asked.length
+    let timer: Timer | undefined
+    const done = (): void => {
+      timer?.cancel()
+      resolve(found.flat())
+    }
+    for (const [index, one] of asked.entries())
+      void one.then((answer) => {
+        if (answer.kind === 'records') {
+          found[index] = answer.records.slice(0, addressesMax)
+          timer ??= clock.after(otherFamilyMs, done)
+        }
+        openCount--
+        if (openCount === 0) done()
+      })
+  })
+}

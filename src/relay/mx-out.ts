@@ -13,6 +13,7 @@ import { hostname as machineName } from 'node:os'
 import { isIP } from 'node:net'
 import { systemClock } from '../base/clock.js'
 import { domainOf } from '../base/mail-address.js'
+import { onAbort } from '../base/on-abort.js'
 import { systemPrng } from '../base/prng.js'
 import type { DeliveryRequest, Outcome, SiteTrouble, Transport } from '../delivery/transport.js'
 import { signerOf } from './dkim-signer.js'
@@ -36,6 +37,8 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
   const signer = signerOf(options)
   const policies = tlsPoliciesOf(options.tlsPolicy ?? [], true)
   const mtaSts = mtaStsOf(options)
+  /** Of attempts that wait for a policy. */
+  const waiting = new Set<AbortController>()
 
   async function placesOf(request: DeliveryRequest, signal: AbortSignal): Promise<Places> {
     const { nexthop } = request
@@ -64,8 +67,13 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     destination: MailDestination,
     signal: AbortSignal,
   ): Promise<StsPolicy | undefined> {
-    if (destination.kind !== 'domain') return undefined
-    const policy = await mtaSts?.policyOf(destination.name, signal)
+    if (destination.kind !== 'domain' || mtaSts === undefined || signal.aborted) return undefined
+    const controller = new AbortController()
+    const unbind = onAbort(signal, () => controller.abort())
+    waiting.add(controller)
+    const policy = await mtaSts.policyOf(destination.name, controller.signal)
+    waiting.delete(controller)
+    unbind()
     return policy?.mode === 'enforce' ? policy : undefined
   }
 
@@ -85,7 +93,9 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
   return {
     deliver: (request, signal) => delivery.deliver(request, signal),
     close: () => {
-      mtaSts?.close()
+      for (const controller of waiting) controller.abort()
+      // One that was given has other users.
+      if (options.mtaSts === true) mtaSts?.close()
       delivery.close?.()
     },
   }
@@ -100,7 +110,8 @@ function mtaStsOf({ mtaSts = false, resolver, clock }: MxTransportOptions): MtaS
   })
 }
 
-const verifiedFor = ({ name }: MailHost): TlsDemand => ({ level: 'verified', names: [name] })
+/** @see RFC 8461 §4.2 */
+const verifiedFor = ({ name }: MailHost): TlsDemand => ({ level: 'verified', names: [name], isAltName: true })
 
 /** What says that the recipients' domain takes no mail says nothing of them when their mail was sent elsewhere. */
 function forOwnDomain(

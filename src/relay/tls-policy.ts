@@ -44,7 +44,12 @@ export interface TlsPolicy {
 export type TlsDemand =
   | { readonly level: 'none' | 'may' | 'encrypt' }
   /** A certificate of a trusted root for one of these names; one that begins with a dot stands for all below it. */
-  | { readonly level: 'verified'; readonly names: readonly string[] }
+  | {
+      readonly level: 'verified'
+      readonly names: readonly string[]
+      /** The name has to be one of the certificate's alternative names; else that of its subject does where it has none. */
+      readonly isAltName?: true
+    }
 
 const noTlsa = 'no TLSA records are looked at'
 

@@ -16,7 +16,9 @@ export interface TlsTerms {
 
 /** A word without spaces. */
 export const demandKey = (demand: TlsDemand): string =>
-  demand.level === 'verified' ? `verified=${demand.names.join(',')}` : demand.level
+  demand.level === 'verified'
+    ? `verified${demand.isAltName === true ? '-alt' : ''}=${demand.names.join(',')}`
+    : demand.level
 
 /** @param demand undefined: as the options say. They say in any case whether TLS is implicit, and which roots are trusted */
 export function termsOf(
@@ -34,7 +36,7 @@ export function termsOf(
     case 'encrypt':
       return { ...mandatory, tlsOptions: { rejectUnauthorized: false, ...tlsOptions } }
     case 'verified':
-      return { ...mandatory, tlsOptions: { ...tlsOptions, ...verifying(demand.names) } }
+      return { ...mandatory, tlsOptions: { ...tlsOptions, ...verifying(demand) } }
   }
 }
 
@@ -44,19 +46,24 @@ function usualTerms(way: TlsTerms['way'], given: ConnectionOptions): TlsTerms {
 }
 
 /** Whom Node connects to by its own lights does not count: the names do. */
-const verifying = (names: readonly string[]): ConnectionOptions => ({
+export const verifying = ({
+  names,
+  isAltName,
+}: Omit<Extract<TlsDemand, { level: 'verified' }>, 'level'>): ConnectionOptions => ({
   rejectUnauthorized: true,
   checkServerIdentity: (_, { raw }) => {
     const certificate = new X509Certificate(raw)
-    if (names.some((name) => isFor(certificate, name))) return undefined
-    const others = certificate.subjectAltName ?? certificate.subject
+    if (names.some((name) => isFor(certificate, name, isAltName === true))) return undefined
+    const others =
+      certificate.subjectAltName ?? (isAltName === true ? 'no alternative name' : certificate.subject)
     const reason = `the certificate is for ${others.slice(0, 200)}, not for ${names.join(' or ')}`
     return Object.assign(new Error(reason), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   },
 })
 
 /** OpenSSL knows a leading dot. A wildcard is a whole label (RFC 9525 §6.3). */
-const isFor = (certificate: X509Certificate, name: string): boolean =>
+const isFor = (certificate: X509Certificate, name: string, isAltName: boolean): boolean =>
   isIP(name) === 0
-    ? certificate.checkHost(name, { partialWildcards: false }) !== undefined
+    ? certificate.checkHost(name, { subject: isAltName ? 'never' : 'default', partialWildcards: false }) !==
+      undefined
     : certificate.checkIP(name) !== undefined

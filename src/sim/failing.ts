@@ -22,6 +22,8 @@ export interface FailOptions {
   readonly errno: Fault['errno']
   /** What the call does before it fails; of a write, by default, a part. */
   readonly effect?: NonNullable<Fault['effect']>
+  /** The full disk does not let segments go either, so many times. */
+  readonly unlinkRefusals?: number
   /** Of the life after the failure each so-manieth operation is a power loss; 0: none. */
   readonly powerEvery: number
   /** Of the states that the failures leave, in each so-manieth every call of the next start fails, too, up to the end of its recovery.
@@ -85,7 +87,7 @@ async function failAt(
     order,
     workload,
     model,
-    faults: [faultOf(options, op)],
+    faults: faultsOf(options, op),
   })
   await runToEnd(life, workload)
   result.crashCount++
@@ -95,12 +97,11 @@ async function failAt(
     model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)
   if (
     failed !== undefined &&
-    isNaming(failed) &&
     call?.phase !== 'opening' &&
-    isFull(errno) &&
+    canBeWaitedFor(failed, errno) &&
     life.ended !== undefined
   )
-    model.violate('O8', `${failed.kind} of ${failed.path} met a full disk, and the life ended`)
+    model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life ended`)
   if (life.ended === undefined) life.queue!.crash()
   const mayBeLeft = mayComeBack(life.disk.image)
   const points: CrashPoint[] = []
@@ -174,7 +175,7 @@ async function failAgainAt(
   const model = left.model.copy()
   const { image } = copyImage(left.image)
   const start = { ...common, model, image, wallMs: left.wallMs + 1, more }
-  const life = await oneLife({ ...start, faults: [faultOf(options, at)] })
+  const life = await oneLife({ ...start, faults: faultsOf(options, at) })
   const failed = life.trouble.failedCalls[0]?.operation
   if (failed !== undefined && endsLife(failed, errno) && life.ended === undefined)
     model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)
@@ -193,12 +194,15 @@ async function failAgainAt(
   }
 }
 
-const faultOf = ({ errno, effect = 'part' }: FailOptions, at: number): Fault => ({
-  at,
-  errno,
-  kinds: kindsOf(errno),
-  effect,
-})
+const faultsOf = (
+  { errno, effect = 'part', unlinkRefusals: count = 0 }: FailOptions,
+  at: number,
+): Fault[] => [
+  { at, errno, kinds: kindsOf(errno), effect },
+  ...(count === 0 ? [] : ['journal', 'lanes']).map(
+    (under) => ({ at: 1, errno, kinds: ['unlink'], under, effect, count }) as const,
+  ),
+]
 
 function note(
   result: HuntResult,
@@ -216,7 +220,7 @@ function note(
 
 /** Nothing but the end of the life may follow the failure of this call. */
 export function endsLife({ kind, path }: Operation, errno: Fault['errno']): boolean {
-  if (!path.startsWith('journal') && !path.startsWith('lanes')) return false
+  if (errno === 'EMFILE' || (!path.startsWith('journal') && !path.startsWith('lanes'))) return false
   if (kind === 'sync' || kind === 'syncDirectory') return !path.endsWith('.fill') || !isFull(errno)
   return kind === 'writeSynced'
 }
@@ -231,6 +235,7 @@ const changing: readonly OperationKind[] = [
   'syncDirectory',
 ]
 const sized: readonly OperationKind[] = ['read', 'write', 'writeSynced']
+const opening: readonly OperationKind[] = ['open', 'create', 'list', 'syncDirectory']
 const any: readonly OperationKind[] = [
   ...changing,
   'read',
@@ -243,13 +248,15 @@ const any: readonly OperationKind[] = [
   'lock',
 ]
 
-/** What takes room in a directory, which can wait for it. */
-const isNaming = ({ kind }: Operation): boolean => kind === 'create' || kind === 'rename'
+/** What takes room in a directory can wait for it, and who finds no descriptor for one. */
+const canBeWaitedFor = ({ kind }: Operation, errno: Fault['errno']): boolean =>
+  errno === 'EMFILE' || (isFull(errno) && (kind === 'create' || kind === 'rename'))
 
 const isFull = (errno: Fault['errno']): boolean => errno === 'ENOSPC' || errno === 'EDQUOT'
 
 /** Calls that can fail in this way. */
 export function kindsOf(errno: Fault['errno']): readonly OperationKind[] {
   if (errno === 'SHORT') return sized
+  if (errno === 'EMFILE') return opening
   return isFull(errno) ? changing : any
 }

@@ -11,7 +11,7 @@ export interface Fault {
   /** Only calls on paths that begin so. Default: on all. */
   readonly under?: string
   /** The system's code, or 'SHORT' for a short count. */
-  readonly errno: 'EIO' | 'ENOSPC' | 'EDQUOT' | 'EROFS' | 'SHORT'
+  readonly errno: 'EIO' | 'ENOSPC' | 'EDQUOT' | 'EROFS' | 'EMFILE' | 'SHORT'
   /** What the call does before it fails. Default 'part': of a write, some first bytes; of another call, all or nothing. */
   readonly effect?: 'none' | 'part' | 'all'
   /** Calls of these kinds that fail from `at` on. Default 1. */

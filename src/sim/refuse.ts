@@ -1,6 +1,6 @@
 /** What a call does before it fails.
  * Invariant: a call that rejects may have happened in part, and a failed sync leaves pages that the kernel calls clean:
- * readable until the power goes, written by no later sync. */
+ * readable until the power goes, written by no later sync. A call that found no descriptor has done nothing. */
 import { below, type Prng } from '../base/prng.js'
 import type { DiskImage } from './disk-image.js'
 import type { Fault } from './faults.js'
@@ -13,6 +13,7 @@ export function refuseInPart(
   fault: Fault,
   prng: Prng | undefined,
 ): void {
+  if (fault.errno === 'EMFILE') return
   if (operation.kind === 'sync') {
     operation.file.failSync(image.seq)
     return

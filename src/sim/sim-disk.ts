@@ -230,6 +230,11 @@ export class SimDisk implements Disk {
 }
 
 function failureOf(operation: Operation, errno: string | undefined): WaybillError {
-  const name = operation.kind === 'writeSynced' ? 'write synced' : operation.kind
-  return diskFailure(name, operation.path, errno, new Error(describeOperation(operation)))
+  return diskFailure(nameOf(operation, errno), operation.path, errno, new Error(describeOperation(operation)))
+}
+
+/** What the call is named in its error. */
+function nameOf({ kind }: Operation, errno: string | undefined): string {
+  if (kind === 'writeSynced') return 'write synced'
+  return errno === 'EMFILE' && kind !== 'list' ? 'open' : kind
 }

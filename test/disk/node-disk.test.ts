@@ -2,9 +2,11 @@ import fs from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { diskContract } from './contract.js'
+import { runProgram } from '../tools/command-process.js'
 import { contentOf, refusal, write } from './fixture.js'
 
 diskContract("Node's disk", async () => {
@@ -122,6 +124,13 @@ test('close and syncDirectory leave no descriptor behind, failed or not', async 
   await disk.syncDirectory('')
   expect(await refusal(disk.syncDirectory('a'))).toBe('DISK_FAILED ENOTDIR')
   expect(await openFiles()).toEqual([])
+})
+
+test('a call that finds no descriptor says so, and has done nothing', async () => {
+  const program = fileURLToPath(new URL('few-descriptors.mjs', import.meta.url))
+  const words = ['-c', 'ulimit -n 64 && exec "$0" "$@"', process.execPath, program, root]
+  const { stdout } = await runProgram('/bin/sh', words, { directory: root })
+  expect(JSON.parse(stdout)).toEqual({ answers: ['open EMFILE', 'list EMFILE', 'open EMFILE'], names: [] })
 })
 
 test('a root that cannot be listed or synced is named, too', async () => {

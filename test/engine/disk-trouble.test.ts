@@ -14,6 +14,7 @@ import {
   failed,
   gate,
   mail,
+  patient,
   pause,
   real,
   simulated,
@@ -99,6 +100,78 @@ test('a disk that has no room for the name of the next segment refuses new mail,
     expect(stage.crashes).toEqual([])
     await stage.open({ retry: fixedRetry([60_000]) })
     expect(await stage.ids()).toEqual(expect.arrayContaining(ids))
+  })
+})
+
+test.each([
+  ['a segment of the journal', 'open', 'journal/spare'],
+  ['a spare', 'create', 'journal/spare'],
+  ['the directory of the journal', 'syncDirectory', 'journal'],
+  ['a segment of a lane', 'create', 'lanes/2/envelopes'],
+  ['the directory of a lane', 'syncDirectory', 'lanes/2/envelopes'],
+  ['the directory of large data', 'syncDirectory', 'spool'],
+] as const)(
+  'a process with too many files open for %s waits until there are fewer, and loses nothing',
+  async (_, kind, under) => {
+    await simulated(async (stage) => {
+      stage.answer = () => deferred
+      const queue = await stage.open({ ...patient, inlineBytesMax: 2000 })
+      stage.disk!.arm([{ kinds: [kind], under, at: 1, errno: 'EMFILE', count: 20 }])
+      const long = mail('w'.repeat(90).concat('\r\n').repeat(50))
+      const large = queue.submit(submission('large@example.net', long))
+      const { ids, code } = await submitUntilRefused(queue, 0, 60)
+      expect(code).toBe('accepted')
+      ids.push((await large).id)
+      await pause(stage, 5000)
+      expect(stage.warnings).toEqual(['DISK_FAILED'])
+      expect(stage.crashes).toEqual([])
+      await stage.open(patient)
+      await stage.until('recovery has put off again what it found', () => {
+        const { recovering, activeCount } = stage.queue.stats()
+        return !recovering && activeCount === 0
+      })
+      expect(await stage.ids()).toEqual(ids.toSorted())
+    })
+  },
+)
+
+/** Mail that waits once, in a lane of its own, and is delivered then. */
+async function submitThatWaits(stage: Stage, queue: Queue, count: number): Promise<void> {
+  stage.answer = (_, { attempts }) => (attempts === 0 ? deferred : delivered)
+  for (let i = 0; i < count; i++) await queue.submit(submission(`r${i}@example.net`, mail('x'.repeat(900))))
+  await stage.until('all are delivered', () => stage.isEmpty())
+}
+
+test('segments of a lane that a full disk does not let go are tried again at the next checkpoints', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ retry: fixedRetry([100]) })
+    stage.disk!.arm([{ kinds: ['unlink'], under: 'lanes', at: 1, errno: 'ENOSPC', effect: 'none', count: 4 }])
+    await submitThatWaits(stage, queue, 60)
+    await submitThatWaits(stage, queue, 1)
+    await pause(stage, 1000)
+    const left = stage.disk!.image.files().filter((path) => path.startsWith('lanes/2/data'))
+    expect([left.length, stage.crashes]).toEqual([1, []])
+  })
+})
+
+test('a lane that no policy names, and that a full disk does not let go, is gone after the next start', async () => {
+  await simulated(async (stage) => {
+    const first = await stage.open({ retry: fixedRetry([100]) })
+    await submitThatWaits(stage, first, 60)
+    const lane = (): string[] => stage.disk!.image.files().filter((path) => path.startsWith('lanes/2/'))
+    for (const [count, isLeft] of [
+      [100, true],
+      [0, false],
+    ] as const) {
+      const queue = await stage.open({ retry: fixedRetry([200]) })
+      stage.disk!.arm([
+        { kinds: ['unlink'], under: 'lanes/2', at: 1, errno: 'ENOSPC', effect: 'none', count },
+      ])
+      await submitThatWaits(stage, queue, 2)
+      await pause(stage, 1000)
+      expect(lane().length > 0).toBe(isLeft)
+    }
+    expect(stage.crashes).toEqual([undefined, undefined])
   })
 })
 

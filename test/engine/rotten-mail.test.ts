@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { composeReport } from '../../src/bounce/report.js'
 import { WaybillError } from '../../src/errors.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
+import type { Fault } from '../../src/sim/faults.js'
 import {
   codeOf,
   deferred,
@@ -169,6 +170,48 @@ test('what waits on hold before a damaged place is listed, and can be released',
     expect(stage.told('delivered').sort()).toEqual(['a@example.net', 'b@example.net'])
   })
 })
+
+test.each([
+  ['once', 1],
+  ['three times', 3],
+  ['all day', Infinity],
+])(
+  'a message whose envelope the device refuses from a recovery on, %s, is taken up in the minute in which it is read',
+  async (_, count) => {
+    const faults: Fault[] = []
+    const scene = async (stage: Stage): Promise<void> => {
+      stage.answer = () => deferred
+      let queue = await stage.open({ retry })
+      await queue.submit(submission('one@example.net'))
+      await stage.until('it is put off', () => stage.told('deferred').length === 1)
+      await stage.until('it waits', () => queue.stats().activeCount === 0)
+      await queue.release({ id: 'none' })
+      queue = await stage.open({ retry, transports: gate().transports })
+      await stage.until('it is attempted again', () => queue.stats().activeCount === 1, 2 * retryMs)
+      await queue.release({ id: 'none' })
+      stage.answer = () => delivered
+      // The first reading is that of the segment's header.
+      faults.push({ kinds: ['read'], under: 'lanes/2/envelopes', at: 2, errno: 'EIO', count })
+      queue = await stage.open({ retry })
+      faults.pop()
+      await stage.until('recovery ends', () => !queue.stats().recovering)
+      expect(queue.stats()).toMatchObject({ activeCount: 0, damagedCount: 1 })
+      await queue.submit(submission('other@example.net'))
+      for (let minute = 0; minute < 5; minute++) {
+        const isDelivered = stage.told('delivered').includes('one@example.net')
+        expect([minute, isDelivered]).toEqual([minute, minute >= count])
+        expect(queue.stats().damagedCount).toBe(isDelivered ? 0 : 1)
+        await pause(stage, minute === 0 ? retryMs + secondMs : retryMs)
+      }
+      expect(stage.warnings).toEqual(['DISK_FAILED'])
+      expect(accidents(stage)).toEqual([])
+      await stage.open({ retry })
+      await stage.until('nothing is left', () => stage.isEmpty(), 3 * retryMs)
+      expect(stage.told('delivered').toSorted()).toEqual(['one@example.net', 'other@example.net'])
+    }
+    await simulated(scene, { disk: { faults } })
+  },
+)
 
 test('a mistake of ours about one message does not end the life, and each life after it', async () => {
   await simulated(async (stage) => {

@@ -11,6 +11,7 @@ import { frameBytes, frameHeaderBytes, kindAt, kinds, payloadAt } from '../../sr
 import type { DiskImage } from '../../src/sim/disk-image.js'
 import { SimDisk, type SimDiskOptions } from '../../src/sim/sim-disk.js'
 import { SimWorld } from '../../src/sim/world.js'
+import { codeOf } from '../engine/stage.js'
 
 const segmentBytes = 8 * 4096
 const grid = new SegmentGrid(segmentBytes)
@@ -332,6 +333,20 @@ test('a segment that is forgotten is gone when the next sync has made its name d
   )
   expect(after).not.toContain(true)
 })
+
+test.each(['none', 'all'] as const)(
+  'a segment that a full disk does not let go, with the effect %s, can be asked to go again',
+  async (effect) => {
+    const lane = await openLane({ faults: [{ kinds: ['unlink'], at: 1, errno: 'ENOSPC', effect }] })
+    const { log, world, disk } = lane
+    await world.settle(lane.append([100]))
+    await world.settle(log.sync())
+    expect(await world.settle(codeOf(log.forget(0)))).toBe('DISK_FULL')
+    await world.settle(log.forget(0))
+    expect(disk.image.files().filter((path) => path.endsWith(segmentName(0)))).toEqual([])
+    expect(lane.failures).toEqual([])
+  },
+)
 
 test('a group that no segment of the lane can hold is refused, not written over the end', async () => {
   const lane = await openLane()

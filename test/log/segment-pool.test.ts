@@ -201,6 +201,59 @@ test.each(['none', 'all'] as const)(
   },
 )
 
+test.each([
+  ['none', 'none'],
+  ['none', 'all'],
+  ['all', 'none'],
+  ['all', 'all'],
+] as const)(
+  'garbage that a full disk refuses the name of a spare (effect %s) and does not let go (effect %s) goes when there is room',
+  async (renamed, unlinked) => {
+    const { disk, world } = newDisk()
+    await world.settle(begin(disk))
+    const pool = journalPool(disk)
+    await world.settle(pool.refill())
+    await world.settle(pool.prepare(0, [1, 1]).then((file) => file.close()))
+    await world.settle(pool.refill())
+    disk.arm([
+      { kinds: ['rename'], at: 1, errno: 'ENOSPC', effect: renamed },
+      { kinds: ['unlink'], at: 1, errno: 'ENOSPC', effect: unlinked, count: 3 },
+    ])
+    await world.settle(pool.recycle([0]))
+    expect([pool.readyCount, pool.diskFull]).toEqual([reserveSpares, true])
+    for (let tries = 1; pool.diskFull && tries <= 4; tries++) await world.settle(pool.refill())
+    expect([pool.readyCount, pool.diskFull]).toEqual([reserveSpares, false])
+    expect(disk.image.files()).toHaveLength(reserveSpares)
+  },
+)
+
+test('a start whose segments that never began do not go is refused: their names are given again', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  const first = journalPool(disk)
+  await world.settle(first.refill())
+  await world.settle(first.prepare(5, [1, 1]).then((file) => file.close()))
+  disk.arm([
+    { kinds: ['rename'], at: 1, errno: 'ENOSPC', effect: 'none' },
+    { kinds: ['unlink'], at: 1, errno: 'ENOSPC', effect: 'none' },
+  ])
+  const next = disk.list('journal').then((names) => journalPool(disk).adopt(names, [5]))
+  await expect(world.settle(next)).rejects.toMatchObject({ code: 'DISK_FULL' })
+})
+
+test('a spare that is half made, and that a full disk does not let go, goes when there is room', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  disk.arm([
+    { kinds: ['write'], at: 1, errno: 'ENOSPC', effect: 'part' },
+    { kinds: ['unlink'], at: 1, errno: 'ENOSPC', effect: 'none', count: 2 },
+  ])
+  const pool = journalPool(disk)
+  for (let tries = 1; tries <= 4; tries++) await world.settle(pool.refill())
+  expect([pool.readyCount, pool.diskFull]).toEqual([reserveSpares, false])
+  expect(disk.image.files()).toHaveLength(reserveSpares)
+})
+
 test('garbage beyond the spares that are kept is removed', async () => {
   const { disk, world } = newDisk()
   await world.settle(begin(disk))

@@ -1,8 +1,9 @@
 /** What Node's resolver makes of what a server says: of a real one, over UDP. */
 import { createSocket } from 'node:dgram'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../src/base/clock.js'
-import { DnsQuestions, systemResolver, type DnsAnswer } from '../../src/relay/dns-questions.js'
+import { systemClock, type Clock } from '../../src/base/clock.js'
+import { DnsQuestions, systemResolver, withQuestions, type DnsAnswer } from '../../src/relay/dns-questions.js'
+import { zone } from './zone.js'
 
 const questions = (timeoutMs = 30_000): DnsQuestions => new DnsQuestions(systemClock, timeoutMs)
 
@@ -92,4 +93,30 @@ test('a resolver that throws instead of rejecting has no answer either', async (
     throw new TypeError('not that way')
   }
   expect(await questions().ask('A of x', throwing)).toMatchObject({ kind: 'unknown' })
+})
+
+test('what nobody waited for has left no timer when the round of questions is over', async () => {
+  let timerCount = 0
+  const clock: Clock = {
+    ...systemClock,
+    after: (delayMs, callback) => {
+      timerCount++
+      const timer = systemClock.after(delayMs, callback)
+      const cancel = (): void => {
+        timerCount--
+        timer.cancel()
+      }
+      return { cancel }
+    },
+  }
+  const resolver = zone({ 'mx.example.net': { a: 'silent' } })
+  await withQuestions(
+    { resolver, clock, timeoutMs: 30_000 },
+    new AbortController().signal,
+    async (_, asked) => {
+      void asked.ask('A of mx.example.net', () => resolver.resolve4('mx.example.net'))
+      expect(timerCount).toBe(1)
+    },
+  )
+  expect(timerCount).toBe(0)
 })

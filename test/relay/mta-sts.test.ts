@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock, type Clock } from '../../src/base/clock.js'
 import { MtaSts, type MtaStsOptions } from '../../src/relay/mta-sts.js'
-import { ofDomain, ofMtaSts, ofSeveralMtaSts } from './named-certificates.js'
+import { ofCommonMtaSts, ofDomain, ofMtaSts, ofSeveralMtaSts } from './named-certificates.js'
 import { policyText, stsServer, type Page, type StsServer } from './sts-web.js'
 import { zone, type FakeDns, type Name } from './zone.js'
 
@@ -107,15 +107,17 @@ test('64 KiB, and a type with a character set, are a policy', async () => {
   expect(await (await withRecord(page)).mode()).toBe('enforce')
 })
 
-test('a web server whose certificate is for another name, or of no root, has no policy', async () => {
+test('a web server whose certificate is for another name, or has none but its subject, or is of no root, has no policy', async () => {
   const other = await withRecord(enforced, {}, ofDomain)
   expect(await other.mode()).toBeUndefined()
+  const common = await withRecord(enforced, {}, ofCommonMtaSts)
+  expect(await common.mode()).toBeUndefined()
   const { port } = other.server.web
   const unknown = await withRecord(enforced)
   expect(port).not.toBe(unknown.server.web.port)
   const mtaSts = new MtaSts({ resolver: unknown.dns, web: { port: unknown.server.web.port! } })
   expect(await mtaSts.policyOf('example.net', new AbortController().signal)).toBeUndefined()
-  expect([...other.server.asked, ...unknown.server.asked]).toEqual([])
+  expect([...other.server.asked, ...common.server.asked, ...unknown.server.asked]).toEqual([])
 })
 
 test('within five minutes nothing is asked again, whether there is a policy or none', async () => {
@@ -248,6 +250,20 @@ test('a handshake that hangs, and a DNS that is silent, are given up in time', a
   silent.record = 'silent'
   const both = Promise.all([hanging.mode(), silent.mode()])
   expect(await Promise.race([both, sleep(5000, 'late', { ref: false })])).toEqual([undefined, undefined])
+})
+
+test.each([
+  ['AAAA', { a: ['127.0.0.1'], aaaa: 'silent' }],
+  ['A', { a: 'silent', aaaa: ['::ffff:127.0.0.1'] }],
+] as const)('a web server with an address is asked though nobody answers for its %s', async (_, name) => {
+  const server = await stsServer(enforced)
+  const dns = zone({ '_mta-sts.example.net': { txt: [['v=STSv1; id=1;']] }, 'mta-sts.example.net': name })
+  const mtaSts = new MtaSts({ resolver: dns, web: server.web })
+  const startedAtMs = performance.now()
+  expect(await mtaSts.policyOf('example.net', new AbortController().signal)).toMatchObject({
+    mode: 'enforce',
+  })
+  expect(performance.now() - startedAtMs).toBeLessThan(4000)
 })
 
 test('who is abandoned waits no longer, and the others have their answer', async () => {

@@ -9,6 +9,7 @@ import type { MxResolver } from '../../src/relay/dns-questions.js'
 import { mxTransportOf } from './mx-out-fixture.js'
 import {
   ofAllBelow,
+  ofCommonProvider,
   ofDomain,
   ofProvider,
   ofStranger,
@@ -25,7 +26,9 @@ type Hosts = Readonly<Record<string, Certificate | undefined>>
 interface Domain {
   readonly servers: TlsServer[]
   readonly dns: FakeDns
+  readonly names: Record<string, Name>
   readonly asked: string[]
+  readonly mtaSts: MtaSts
   send(attempts?: number, nexthop?: string, signal?: AbortSignal): Promise<DeliveryResult>
 }
 
@@ -41,18 +44,20 @@ async function domain(
     Object.fromEntries(addresses.map((address, i) => [address, hosts[names[i]!]])),
   )
   const { web, asked } = await stsServer(page)
-  const dns = zone({
+  const known: Record<string, Name> = {
     'example.net': { mx: names.map((name, i) => [i, name] as const) },
     '_mta-sts.example.net': { txt: [['v=STSv1; id=1;']] },
     'mta-sts.example.net': { a: ['127.0.0.1'] },
     ...Object.fromEntries(names.map((name, i) => [name, { a: [addresses[i]!] }])),
-  })
+  }
+  const dns = zone(known)
+  const mtaSts = new MtaSts({ resolver: dns, web })
   const transport = mxTransportOf({
     port,
     resolver: dns,
     tls: 'opportunistic',
     tlsOptions: { ca: [...roots] },
-    mtaSts: new MtaSts({ resolver: dns, web }),
+    mtaSts,
     ...options,
   })
   const send: Domain['send'] = async (
@@ -60,7 +65,7 @@ async function domain(
     nexthop = 'example.net',
     signal = new AbortController().signal,
   ) => transport.deliver(requestOf(someData, { attempts, nexthop }), signal)
-  return { servers, dns, asked, send }
+  return { servers, dns, names: known, asked, mtaSts, send }
 }
 
 const securesOf = ({ servers }: Domain): boolean[][] =>
@@ -91,6 +96,12 @@ test.each<[string, Certificate | undefined, string, RegExp]>([
   ['no TLS', undefined, '4.7.4', /STARTTLS was not offered/],
   ['a certificate of no root', ofStranger, '4.7.5', /self-signed certificate/],
   ['a certificate for the domain instead', ofDomain, '4.7.5', /not for mx\.provider\.example/],
+  [
+    'a certificate without alternative names',
+    ofCommonProvider,
+    '4.7.5',
+    /for no alternative name, not for mx\.provider\.example/,
+  ],
 ])('where the only mail host has %s mail waits, at every attempt', async (_, certificate, status, says) => {
   const made = await domain(policyText('enforce', [provider]), { [provider]: certificate })
   for (const attempts of [0, 1, 9]) {
@@ -109,6 +120,24 @@ test('where no mail host is one of the policy mail waits, and none is connected 
     reason: 'the MTA-STS policy of example.net has none of its mail hosts',
   })
   expect(made.servers[0]!.sessionCount()).toBe(0)
+})
+
+test.each<[string, Name, object]>([
+  [
+    'has none',
+    {},
+    { status: '4.4.4', reason: 'no mail host of example.net that its MTA-STS policy has has an address' },
+  ],
+  ['is not known', { a: 'ESERVFAIL' }, { status: '4.4.3', reason: 'A of mx.example.net: ESERVFAIL' }],
+])('where the address of the only mail host of the policy %s that is what is told', async (_, name, told) => {
+  const made = await domain(policyText('enforce', ['*.example.net']), {
+    [provider]: ofProvider,
+    'mx.example.net': ofAllBelow,
+    'mx.other.example': ofStranger,
+  })
+  made.names['mx.example.net'] = name
+  made.names['mx.other.example'] = { a: 'ETIMEOUT' }
+  expect(await made.send()).toEqual({ kind: 'site', ...told })
 })
 
 test.each<[string, Name]>([
@@ -155,6 +184,22 @@ test.each(['testing', 'none'])('%s asks for nothing', async (mode) => {
   const made = await domain(policyText(mode, ['*.example.net']), { [provider]: undefined })
   expect(await made.send()).toMatchObject({ kind: 'delivered' })
   expect(made.asked).toHaveLength(1)
+})
+
+test('a transport that is closed takes no policy from another one that waits for it, too', async () => {
+  let answer: (() => void) | undefined
+  const made = await domain(
+    (_, response) => {
+      answer = () =>
+        void response.setHeader('content-type', 'text/plain').end(policyText('enforce', [provider]))
+    },
+    { [provider]: undefined },
+  )
+  const sent = made.send()
+  await expect.poll(() => answer).toBeDefined()
+  mxTransport({ mtaSts: made.mtaSts, resolver: made.dns }).close?.()
+  answer!()
+  expect(await sent).toMatchObject({ kind: 'site', status: '4.7.4' })
 })
 
 test('a policy that cannot be read is none', async () => {

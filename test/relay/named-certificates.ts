@@ -1,5 +1,5 @@
 /** Certificates that name hosts, all for one key; each has signed itself, and is trusted but for the stranger's. Made as those of
- * certificate.ts: `openssl req -x509 -key localhost-key.pem -days 36500 -subj /CN=NAME -addext subjectAltName=DNS:HOST >> named.pem`. */
+ * certificate.ts: `openssl req -x509 -key localhost-key.pem -days 36500 -subj /CN=NAME -addext subjectAltName=DNS:HOST >> named.pem`, and the last two without alternative names. */
 import { readFileSync } from 'node:fs'
 import { certificate } from './certificate.js'
 
@@ -8,7 +8,7 @@ export interface Certificate {
   readonly key: string
 }
 
-const [provider, domain, below, mtaSts, stranger, several] = readFileSync(
+const [provider, domain, below, mtaSts, stranger, several, commonProvider, commonMtaSts] = readFileSync(
   new URL('named.pem', import.meta.url),
   'utf8',
 )
@@ -29,6 +29,17 @@ export const ofStranger: Certificate = stranger!
 /** `mta-sts` of `a.example`, `b.example` and `c.example`. */
 export const ofSeveralMtaSts: Certificate = several!
 
-export const roots: readonly string[] = [ofProvider, ofDomain, ofAllBelow, ofMtaSts, ofSeveralMtaSts].map(
-  ({ cert }) => cert,
-)
+/** `mx.provider.example`, as the common name of its subject alone. */
+export const ofCommonProvider: Certificate = commonProvider!
+/** `mta-sts.example.net`, so. */
+export const ofCommonMtaSts: Certificate = commonMtaSts!
+
+export const roots: readonly string[] = [
+  ofProvider,
+  ofDomain,
+  ofAllBelow,
+  ofMtaSts,
+  ofSeveralMtaSts,
+  ofCommonProvider,
+  ofCommonMtaSts,
+].map(({ cert }) => cert)

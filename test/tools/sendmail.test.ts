@@ -295,6 +295,38 @@ test('-v tells where the message lies, or who took it', async () => {
   )
 })
 
+/** Notes in the file $LOADED what is loaded. */
+const noting = `data:text/javascript,${encodeURIComponent(`
+  import { register } from 'node:module'
+  register('data:text/javascript,' + encodeURIComponent(\`
+    import { appendFileSync } from 'node:fs'
+    export function load(url, context, next) {
+      appendFileSync(process.env.LOADED, url + '\\\\n')
+      return next(url, context)
+    }
+  \`))
+`)}`
+
+test('the engine is loaded where no relay runs, and by nobody whose relay does', async () => {
+  const loaded = async (): Promise<string> => {
+    const file = join(directory, 'loaded')
+    await rm(file, { force: true })
+    const environment = { NODE_OPTIONS: `--import ${noting}`, LOADED: file }
+    const args = ['sendmail', '--create', '--queue', queue(), 'a@example.net']
+    expect(await runWaybill(args, { directory, input: text, environment })).toMatchObject({ exitCode: 0 })
+    return readFile(file, 'utf8')
+  }
+  const engine = '/dist/src/engine/'
+  expect(await loaded()).toContain(engine)
+  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  await relay.start()
+  const withRelay = await loaded()
+  expect(withRelay).toContain('/dist/src/relay/smtp-out.js')
+  expect(withRelay).not.toContain(engine)
+  await relay.kill()
+  expect(await loaded()).toContain(engine)
+})
+
 test('more recipients than a server takes at once are all taken, none twice', async () => {
   const maildir = join(directory, 'maildir')
   relay = new RelayProcess(['--queue', queue(), '--maildir', maildir])

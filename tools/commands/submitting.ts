@@ -1,6 +1,7 @@
 /** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when nobody has, by opening it.
  * Invariant: one process has the queue open; one that is just leaving it is waited for. Who may not open it gives the message to its relay:
- * where that listens stands in a file that everyone may read. */
+ * where that listens stands in a file that everyone may read. The file may outlive its relay, and another program listen there: the lock says
+ * whether it lives. The engine, which takes longer to load than the rest to run, is loaded when the lock is free. */
 import { access, readFile } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
@@ -8,10 +9,10 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf } from '../../src/disk/failure.js'
 import { madeDirectory } from '../../src/disk/made-directory.js'
+import { nodeDisk } from '../../src/disk/node-disk.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
 import type { DeliveryResult, Outcome, Queue, SiteTrouble, SubmissionDsn } from '../../src/index.js'
-import { openQueue } from '../../src/queue/open.js'
-import { queueHeaderName } from '../../src/recovery/queue-header.js'
+import { queueHeaderName, queueLockName } from '../../src/recovery/queue-header.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { actAsOwner } from './queue-owner.js'
 import { listeningFile, parseEndpoint, type Endpoint } from './values.js'
@@ -98,6 +99,8 @@ export async function withQueue<T>(
     try {
       await actAsOwner(directory)
       await madeDirectory(directory)
+      if ((await ownerOf(directory)) !== undefined) await checkFree(directory)
+      const { openQueue } = await import('../../src/queue/open.js')
       const queue = await openQueue(directory, {
         deliver: false,
         transports: {},
@@ -122,6 +125,16 @@ export async function withQueue<T>(
         path: directory,
       })
     }
+  }
+}
+
+/** @throws WaybillError QUEUE_LOCKED, and whatever else opening the queue would say of its lock */
+async function checkFree(directory: string): Promise<void> {
+  const disk = nodeDisk(directory)
+  try {
+    await disk.lock(queueLockName)
+  } finally {
+    disk.abandon()
   }
 }
 

@@ -1,6 +1,7 @@
 /** Exit codes of sysexits.h, which every caller of a sendmail knows. Pure. */
 import { errnoOf } from '../../src/disk/failure.js'
-import { isWaybillError, type DeliveryResult, type ErrorCode } from '../../src/index.js'
+import { isWaybillError, type ErrorCode } from '../../src/errors.js'
+import type { DeliveryResult } from '../../src/index.js'
 
 export const sysexits = {
   ok: 0,

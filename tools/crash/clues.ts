@@ -21,6 +21,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'last-batch-not-rewritten': { hunt: 'failing', seed: 1, op: 68 },
   'failed-write-retried': { hunt: 'failing', seed: 1, op: 68 },
   'lane-sync-retried': { hunt: 'failing', seed: 1, op: 124 },
+  'name-sync-retried': { hunt: 'failing', seed: 1, op: 19 },
   'cut-tail-comes-back': { hunt: 'random', seed: 1, op: 88 },
   'checkpoint-before-envelopes': { hunt: 'random', seed: 1 },
   'checkpoint-before-data': { hunt: 'random', seed: 1 },

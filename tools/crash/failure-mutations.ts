@@ -13,7 +13,7 @@ export const failureMutations: readonly Mutation[] = [
     'unread-is-forgotten',
     'a message that a recovery cannot read is carried to the next one',
     'engine/recover.js',
-    'damaged.push(working);',
+    'damaged.push({ working, error: revived });',
     ';',
   ),
 ]

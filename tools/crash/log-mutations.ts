@@ -73,6 +73,13 @@ export const logMutations: readonly Mutation[] = [
     'await this.#open.get(index).file.sync().catch(() => this.#open.get(index).file.sync());',
   ),
   one(
+    'name-sync-retried',
+    'a sync of a directory that failed is the end of this life: only one that found no descriptor is made again',
+    'disk/patient-disk.js',
+    '!isOutOfDescriptors(error) || ',
+    '',
+  ),
+  one(
     'cut-tail-comes-back',
     "a new life's first commit names where the old tail was cut",
     'engine/open-journal.js',

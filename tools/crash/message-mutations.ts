@@ -77,8 +77,8 @@ export const messageMutations: readonly Mutation[] = [
     'attempted-though-it-only-accepts',
     'a life that only accepts attempts nothing, not even what was active',
     'engine/engine.js',
-    'if (options.deliver || message.replacement !== undefined)\n                this.#resume(message);',
-    'this.#resume(message);',
+    'if (!this.#parts.options.deliver && message.replacement === undefined)\n            return;',
+    '',
   ),
   one(
     'order-waits-for-attempts',

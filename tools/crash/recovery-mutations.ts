@@ -81,8 +81,8 @@ export const recoveryMutations: readonly Mutation[] = [
     'checkpoint-during-recovery',
     'no checkpoint is taken before recovery has ended',
     'engine/engine.js',
-    'const messages = await recover(',
-    'await this.checkpointer.run();\n        const messages = await recover(',
+    'const { messages, unread } = await recover(',
+    'await this.checkpointer.run();\n        const { messages, unread } = await recover(',
   ),
   one(
     'incoming-begins-late',
