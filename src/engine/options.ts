@@ -39,6 +39,9 @@ export interface QueueOptions {
   readonly attempt?: AttemptOptions
   /** Reports name this host: a name as in EHLO. Default 'localhost'. */
   readonly reportingMta?: string
+  /** Whom reports to a sender go to when he is an alias: of these addresses the first 16, when there is none himself. Asked when a report is
+   * written; it answers at once. Default: none. */
+  readonly reportRecipients?: (sender: string) => readonly string[]
   /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
   readonly dataBytesMax?: number
   /** Data up to this stands in the log, beyond it in a file of its own; bytes, 0 … an eighth of a segment. Default 128 KiB. */
@@ -79,6 +82,7 @@ const names: OptionNames<QueueOptions> = {
   deliver: true,
   attempt: true,
   reportingMta: true,
+  reportRecipients: true,
   dataBytesMax: true,
   inlineBytesMax: true,
   recipientCountMax: true,
@@ -143,6 +147,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
     attempt: given.attempt ?? {},
     reportingMta: checkHost(given.reportingMta ?? 'localhost'),
+    reportRecipients: checkFunction('reportRecipients', given.reportRecipients ?? nobodyElse),
     dataBytesMax: integerOption('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
     inlineBytesMax: integerOption(
       'inlineBytesMax',
@@ -228,6 +233,13 @@ function checkScheduler(
         option: `scheduler.${option}`,
       })
   return scheduler
+}
+
+const nobodyElse = (): readonly string[] => []
+
+function checkFunction<T>(option: string, value: T): T {
+  if (typeof value !== 'function') throw new WaybillError('OPTION_INVALID', 'expected a function', { option })
+  return value
 }
 
 function checkHost(host: string): string {

@@ -2,7 +2,7 @@
  * one group with the record that says whom it names, so none is lost and none is written twice. */
 import { reportId } from '../base/message-id.js'
 import { crc32 } from '../base/checksum.js'
-import { isInternational } from '../base/mail-address.js'
+import { isInternational, isMailAddress } from '../base/mail-address.js'
 import { nowhere } from '../base/position.js'
 import { forEachIn } from '../base/ranges.js'
 import type { ActiveMessage } from '../active/active-message.js'
@@ -13,6 +13,7 @@ import { tellsOf, type ReportedRecipient } from '../bounce/report-input.js'
 import { isWaybillError } from '../errors.js'
 import { untouched } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
+import type { EngineOptions } from './options.js'
 import { messageGroup, type MessageGroup } from './message-group.js'
 import type { Addressees } from './message-reader.js'
 import type { Parts } from './parts.js'
@@ -61,19 +62,39 @@ export async function report(
     returnsFull: envelope.dsn?.ret === 'full',
   })
   const action = (['delayed', 'failed'] as const).find((one) => tellsOf(outcomes, one)) ?? 'delivered'
+  const recipients = recipientsOf(options, envelope.sender)
   const facts = {
     id,
     sender: '',
     acceptedAt: nowMs,
-    smtputf8: isInternational(envelope.sender),
+    // His address stands in the header, whoever gets it.
+    smtputf8: [envelope.sender, ...recipients].some(isInternational),
     dataBytes: data.length,
     checksum: crc32(data),
     ...untouched,
   }
   if (data.length <= options.inlineBytesMax)
-    return { group: messageGroup(facts, [envelope.sender], data), action, spool: undefined }
+    return { group: messageGroup(facts, recipients, data), action, spool: undefined }
   const number = await keep(parts, data)
-  return { group: messageGroup(facts, [envelope.sender], { kind: 'spool', number }), action, spool: number }
+  return { group: messageGroup(facts, recipients, { kind: 'spool', number }), action, spool: number }
+}
+
+/** Of a report: a message that is accepted has its room beforehand (accept.ts), its report has it in the smallest segments by being small. */
+const recipientCountMax = 16
+/** Octets of their addresses. */
+const recipientBytesMax = 3072
+
+/** At least one: whoever he stands for, a report is not lost for it. */
+function recipientsOf({ reportRecipients }: EngineOptions, sender: string): readonly string[] {
+  const recipients = new Set<string>()
+  let bytes = 0
+  for (const recipient of reportRecipients(sender)) {
+    if (recipients.size === recipientCountMax) break
+    if (!isMailAddress(recipient) || recipients.has(recipient)) continue
+    bytes += Buffer.byteLength(recipient)
+    if (bytes <= recipientBytesMax) recipients.add(recipient)
+  }
+  return recipients.size === 0 ? [sender] : [...recipients]
 }
 
 /** A large report, in a file of its own. */

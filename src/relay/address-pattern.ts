@@ -17,10 +17,15 @@ const isLiteral = (domain: string): boolean => /^\[(?:ipv6:[\da-f:.]+|[\d.]+)\]$
 
 /** Of the patterns that an address has, the narrowest first: itself, its domain, and what it is below. */
 export function addressKeys(address: string): [self: string, domain: string, ...above: string[]] {
-  const domain = asciiName(domainOf(address))
-  const local = address.slice(0, address.lastIndexOf('@')).toLowerCase()
-  return [`${local}@${domain}`, ...domainKeys(domain)]
+  return [addressKey(address), ...domainKeys(asciiName(domainOf(address)))]
 }
+
+/** The address itself. */
+export const addressKey = (address: string): string =>
+  `${localPartOf(address).toLowerCase()}@${asciiName(domainOf(address))}`
+
+/** As it is written. */
+export const localPartOf = (address: string): string => address.slice(0, address.lastIndexOf('@'))
 
 /** The same of a domain. @param domain from `asciiName` */
 export function domainKeys(domain: string): [domain: string, ...above: string[]] {

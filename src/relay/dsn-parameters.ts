@@ -1,6 +1,7 @@
 /** What a client asks with the parameters of MAIL and RCPT, RFC 3461.
  * Invariant: a value that is none is refused with 501, never passed over: who is told 250 gets what he asked for. */
 import type { SMTPServerAddress } from 'smtp-server'
+import { isInternational } from '../base/mail-address.js'
 import {
   fromXtext,
   isEnvid,
@@ -56,9 +57,16 @@ function notifyOf(text: string): Notify {
 /** Letters of an address of the type utf-8 come as they are where SMTPUTF8 was said, and are kept in ASCII. RFC 6533 §3. What is no UTF-8,
  * which smtp-server makes U+FFFD, is not kept as that. */
 const orcptOf = (text: string, smtputf8: boolean): string =>
-  smtputf8 && /^utf-8;/i.test(text) && !text.includes('\ufffd')
-    ? text.replace(/[^\p{ASCII}]/gu, (letter) => `\\x{${letter.codePointAt(0)!.toString(16).toUpperCase()}}`)
-    : text
+  smtputf8 && /^utf-8;/i.test(text) && !text.includes('\ufffd') ? inAscii(text) : text
+
+const inAscii = (text: string): string =>
+  text.replace(/[^\p{ASCII}]/gu, (letter) => `\\x{${letter.codePointAt(0)!.toString(16).toUpperCase()}}`)
+
+/** For a client that gave none. @returns undefined when it is longer than one may be */
+export function orcptOfAddress(address: string): string | undefined {
+  const orcpt = isInternational(address) ? `utf-8;${inAscii(address)}` : `rfc822;${address}`
+  return isOrcpt(orcpt) ? orcpt : undefined
+}
 
 function textOf(name: string, value: string | true): string {
   if (value === true) throw wrong(name)

@@ -53,20 +53,4 @@ export function standingOf({ lines, domainsOfAddresses }: RelayDomains, recipien
 }
 
 /** Says on its own where it goes from there, in the ways of former days. @see Postfix allow_untrusted_routing */
-const isRouted = (address: string): boolean => /[%!@].*@/.test(address)
-
-/** Whether a stranger may have sent to all of them: who signs it says that it is ours.
- *    // 1. a stranger sends in the name of the director to a mailbox of his own there, and it is signed on its way in
- *    // 2. with that signature he sends it to the world
- * @param hostname what we call ourselves, whose postmaster is written to without a domain */
-export function mayBeOfStrangers(
-  relayDomains: RelayDomains,
-  recipients: readonly string[],
-  hostname: string,
-): boolean {
-  const postmaster = `postmaster@${hostname}`.toLowerCase()
-  return recipients.every(
-    (recipient) =>
-      recipient.toLowerCase() === postmaster || standingOf(relayDomains, recipient) !== 'elsewhere',
-  )
-}
+export const isRouted = (address: string): boolean => /[%!@].*@/.test(address)

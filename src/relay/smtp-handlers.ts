@@ -17,6 +17,7 @@ import { isInternational, isMailAddress } from '../base/mail-address.js'
 import { hostOption, integerOption } from '../base/option-values.js'
 import type { AskedRecipient, SubmissionDsn } from '../engine/submission-dsn.js'
 import { isWaybillError, WaybillError } from '../errors.js'
+import type { ExpandedRecipients } from './expanded-recipients.js'
 import { recipientDsn, recipientDsnParameters, senderDsn, senderDsnParameters } from './dsn-parameters.js'
 import { hopCount, receivedBytesMax, receivedHeader } from './received.js'
 import { ReplyError } from './reply-error.js'
@@ -90,8 +91,13 @@ export interface SmtpHandlers {
 const inlineBytesMax = 128 << 10
 
 /** Each can be used alone: what they refuse, the queue refuses at the data. Replies bring their own enhanced code.
+ * @param recipients what becomes of those whom a client has named; nothing unless told
  * @throws WaybillError OPTION_INVALID */
-export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}): SmtpHandlers {
+export function smtpHandlers(
+  queue: SubmitPort,
+  options: SmtpHandlerOptions = {},
+  recipients?: Pick<ExpandedRecipients, 'of'>,
+): SmtpHandlers {
   const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
   hostOption('hostname', hostname)
   const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? 50, 1, 1000)
@@ -138,10 +144,11 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
       const plain = plainAddress(address, hostname)
       return asked === undefined ? plain : { address: plain, ...asked }
     }
+    const named = rcptTo.map(recipientOf)
     try {
       const submission = {
         sender: mailFrom === false ? '' : plainAddress(mailFrom.address, hostname),
-        recipients: rcptTo.map(recipientOf),
+        recipients: recipients?.of(rcptTo, named) ?? named,
         data,
         smtputf8,
         dsn: dsn && mailFrom !== false ? senderDsn(mailFrom.args) : undefined,
@@ -189,7 +196,7 @@ export function smtpHandlers(queue: SubmitPort, options: SmtpHandlerOptions = {}
 /** smtp-server turns a domain's xn-- form into letters, which only SMTPUTF8 servers take: with an ASCII name before it, it is turned
  * back. Behind other names it has the one spelling that the DNS has for it: `ü@example。com` would have a Maildir that nobody reads.
  * `postmaster` alone (RFC 5321 §4.5.1) is ours. */
-function plainAddress(address: string, hostname: string): string {
+export function plainAddress(address: string, hostname: string): string {
   if (address === '') return address
   const at = address.lastIndexOf('@')
   if (at < 0) return `${address}@${hostname}`

@@ -1,21 +1,25 @@
 /** SMTP in: a server that hands mail to a queue.
  * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks and for who has logged in, and takes from everyone
- * what is for the relay domains: whoever else connects gets `554 5.7.1` for each recipient. */
+ * what is for the relay domains and the aliases: whoever else connects gets `554 5.7.1` for each recipient. */
 import { hostname as machineName } from 'node:os'
-import type { SMTPServerSession } from 'smtp-server'
+import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { WaybillError } from '../errors.js'
+import type { Aliases } from './aliases.js'
 import { clientNetwork } from './client-network.js'
 import type { Bound } from './listening.js'
+import { ExpandedRecipients } from './expanded-recipients.js'
 import { Logins } from './logins.js'
 import {
   clientOf,
+  plainAddress,
   smtpHandlers,
   type Client,
   type SmtpHandlerOptions,
   type SubmitPort,
 } from './smtp-handlers.js'
 import { ReplyError } from './reply-error.js'
-import { standingOf, type RelayDomains } from './relay-domains.js'
+import { standingBy } from './recipient-standing.js'
+import type { RelayDomains } from './relay-domains.js'
 import { SessionServer, type Certificate, type Place } from './session-server.js'
 import type { Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
@@ -42,13 +46,15 @@ export interface ClientTables {
   /** Whose mail is taken from everyone, and for whom there is an address that nobody may send to: `550 5.1.1`.
    * @see Postfix relay_domains, relay_recipient_maps, smtpd_reject_unlisted_recipient */
   readonly relayDomains?: RelayDomains
+  /** Who gets mail for whom, whoever sends it; who has a line here may be written to by everyone. @see Postfix virtual_alias_maps */
+  readonly aliases?: Aliases
 }
 
 export interface SmtpListener {
   /** In the order of the places that were asked for. */
   readonly ports: readonly Bound[]
   /** All or nothing: handshakes from now on show this certificate, passwords from now on are checked with these users, recipients
-   * with these domains. Open sessions go on as they are, and who has logged in stays so. What is not named stays; what the server began
+   * with these domains and aliases. Open sessions go on as they are, and who has logged in stays so. What is not named stays; what the server began
    * without does not come.
    * @throws WaybillError OPTION_INVALID when it is no certificate and its key */
   readonly takeUp: (tables: ClientTables) => Promise<void>
@@ -60,7 +66,7 @@ export interface SmtpServerOptions extends SmtpHandlerOptions, ClientTables {
   /** At least one. */
   readonly places: readonly Place[]
   /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks, and from who has logged in, for anywhere.
-   * With `relayDomains` both do so, and take from everyone what is for these. */
+   * With `relayDomains` both do so, and take from everyone what is for these; what is for `aliases` both always do. */
   readonly purpose: 'local' | 'relay'
   /** Addresses or networks; this machine unless told: loopback, and who connects from the address that he connects to. */
   readonly trust?: readonly string[]
@@ -90,7 +96,7 @@ const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
   const { hostname = machineName(), places, purpose, tls, users } = options
-  let { relayDomains } = options
+  let { relayDomains, aliases } = options
   // Smtp-server has one of its own, whose key everybody can read.
   if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
     throw new WaybillError('OPTION_INVALID', 'TLS wants a certificate', { option: 'tls' })
@@ -101,17 +107,22 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     (options.trust === undefined && remoteAddress === localAddress && remoteAddress !== '')
   const greetDelayMs = options.greetDelayMs ?? 100
   const onError = options.onError ?? ((): void => {})
-  const handlers = smtpHandlers(queue, { ...options, hostname })
+  const recipients = aliases === undefined ? undefined : new ExpandedRecipients()
+  const handlers = smtpHandlers(queue, { ...options, hostname }, recipients)
   const logins = new Logins(users ?? new Map())
 
   const recipientRefusal = (session: SMTPServerSession, recipient: string): ReplyError | undefined => {
-    const standing =
-      relayDomains === undefined
-        ? ({ local: 'listed', relay: 'elsewhere' } as const)[purpose]
-        : standingOf(relayDomains, recipient)
+    const usual = ({ local: 'listed', relay: 'elsewhere' } as const)[purpose]
+    const standing = standingBy({ relayDomains, aliases }, recipient, usual)
     if (standing === 'unknown') return new ReplyError({ code: 550, enhanced: '5.1.1' }, 'unknown user')
     if (standing === 'listed' || isTrusted(session) || typeof session.user === 'string') return undefined
     return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')
+  }
+
+  const taken = (recipient: SMTPServerAddress, session: SMTPServerSession): ReplyError | null => {
+    if (aliases === undefined || recipients === undefined) return null
+    const plain = plainAddress(recipient.address, hostname)
+    return recipients.take(recipient, plain, session, { aliases, countMax: handlers.maxRecipients })
   }
 
   /** Tells of what is refused. */
@@ -176,7 +187,8 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       onRcptTo: (recipient, session, done) => {
         const told = telling(session, { recipient: recipient.address }, done)
         const refusal = recipientRefusal(session, recipient.address)
-        if (refusal === undefined) handlers.onRcptTo(recipient, session, told)
+        if (refusal === undefined)
+          handlers.onRcptTo(recipient, session, (error) => told(error ?? taken(recipient, session)))
         else told(refusal)
       },
       onData: (source, session, done) => handlers.onData(source, session, telling(session, {}, done)),
@@ -198,6 +210,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     if (tables.tls !== undefined) server.renewCertificate(tables.tls)
     if (tables.users !== undefined) logins.renew(tables.users)
     if (relayDomains !== undefined) relayDomains = tables.relayDomains ?? relayDomains
+    if (aliases !== undefined) aliases = tables.aliases ?? aliases
   }
   const ports: Bound[] = []
   try {

@@ -65,6 +65,9 @@ class Parser extends SMTPStream {
 /** Refusals of a stranger without a message between them that was taken, before he is turned away: who guesses addresses has so many a session.
  * @see Postfix smtpd_hard_error_limit */
 const refusalCountMax = 20
+/** Recipients that a message has no room for, and that count as none of these: they are for the client's next one.
+ * @see Postfix smtpd_recipient_overshoot_limit */
+const overshootCountMax = 1000
 
 /** Wrong passwords of anybody, before he is turned away. */
 const wrongPasswordCountMax = 3
@@ -81,6 +84,7 @@ export class Session extends LoginSession {
   /** Of a stranger. */
   #network = ''
   #refusalCount = 0
+  #overshootCount = 0
   #wrongPasswordCount = 0
   #replyCount = 0
   /** Its message or password is with the handler, which has not said what becomes of it. */
@@ -190,6 +194,7 @@ export class Session extends LoginSession {
   /** A message of its is in the queue. */
   forgive(): void {
     this.#refusalCount = 0
+    this.#overshootCount = 0
   }
 
   override _onClose(): void {
@@ -235,7 +240,11 @@ export class Session extends LoginSession {
     // Smtp-server answers nobody who has ended his side.
     const { _socket: socket } = this
     if (socket.readyState === 'writeOnly') Object.defineProperty(socket, 'readyState', { value: 'open' })
-    if (code >= 400 && code !== 421 && ++this.#refusalCount > refusalCountMax && this.#isStranger)
+    const isOvershoot =
+      code === 452 && (context === 'TOO_MANY_RECIPIENTS' || String(data).startsWith('4.5.3 '))
+    const counts =
+      code >= 400 && code !== 421 && !(isOvershoot && ++this.#overshootCount <= overshootCountMax)
+    if (counts && ++this.#refusalCount > refusalCountMax && this.#isStranger)
       return this.#turnAway(`4.7.0 ${this.name} has refused too much, try again later`)
     if (code === 235 && this.#isStranger) {
       this.#isStranger = false

@@ -1,6 +1,7 @@
 /** What a table of relay domains says of a recipient. */
 import { expect, test } from 'vitest'
-import { mayBeOfStrangers, relayDomainsIn, standingOf, type Standing } from '../../src/relay/relay-domains.js'
+import { mayBeOfStrangers } from '../../src/relay/recipient-standing.js'
+import { relayDomainsIn, standingOf, type Standing } from '../../src/relay/relay-domains.js'
 
 const domains = relayDomainsIn(
   [
@@ -104,5 +105,5 @@ test.each([
   [['anyone@example.com', 'anyone@elsewhere.example'], false],
   [['anyone@mail.example'], false],
 ])('a stranger may have written to %j: %s', (recipients, may) => {
-  expect(mayBeOfStrangers(domains, recipients, 'mail.example')).toBe(may)
+  expect(mayBeOfStrangers({ relayDomains: domains }, recipients, 'mail.example')).toBe(may)
 })

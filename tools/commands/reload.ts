@@ -7,13 +7,14 @@ export const reload: OperatingCommand = operatingCommand(
   'reload',
   {
     summary:
-      'has the relay read its files again: certificate, users, domains, routes, keys, TLS policy, its own password',
+      'has the relay read its files again: certificate, users, domains, aliases, routes, keys, TLS policy, its own password',
     synopsis: '[--queue DIR] [--json]',
     options: jsonOption,
     notes:
-      'The files of --tls-cert and --tls-key, --auth, --relay-domains, --routes, --dkim, --tls-policy and --relay-auth are read\n' +
-      'again, as SIGHUP does. If something is wrong with one of them all stays as it was. Open sessions go on. What stands on the\n' +
-      'command line of `waybill serve` itself, and a transport that --routes did not name at the start, takes a restart.',
+      'The files of --tls-cert and --tls-key, --auth, --relay-domains, --aliases, --routes, --dkim, --tls-policy and --relay-auth\n' +
+      'are read again, as SIGHUP does. If something is wrong with one of them all stays as it was. Open sessions go on. What\n' +
+      'stands on the command line of `waybill serve` itself, and a transport that --routes did not name at the start, takes a\n' +
+      'restart.',
   },
   () => undefined,
   operate,

@@ -30,7 +30,7 @@ const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
     ['e', 'MODE', 'ignored: errors are told by the exit code'],
     ['h', 'HOPS', 'ignored'],
     ['L', 'TAG', 'ignored'],
-    ['n', undefined, 'ignored: there are no aliases'],
+    ['n', undefined, 'ignored: aliases are for the relay to look up'],
     ['m', undefined, 'ignored'],
     ['U', undefined, 'ignored'],
     ['c', undefined, 'ignored'],
@@ -69,7 +69,7 @@ export const sendmail: Command = {
       short: 'b',
       value: 'MODE',
       words: modes,
-      help: '-bm, what it does unless told; -bs speaks SMTP on standard input and output; -bp lists the queue, as mailq;\n-bi does nothing: there are no aliases',
+      help: '-bm, what it does unless told; -bs speaks SMTP on standard input and output; -bp lists the queue, as mailq;\n-bi does nothing: aliases are read by `waybill reload`',
     },
     q: {
       short: 'q',

@@ -10,12 +10,13 @@ import {
   type Route,
   type Transport,
 } from '../../src/index.js'
+import { expanded } from '../../src/relay/aliases.js'
 import { nexthopParts, readDestination } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { MtaSts } from '../../src/relay/mta-sts.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
 import { mxTlsWays } from '../../src/relay/mx-out-options.js'
-import { mayBeOfStrangers, type RelayDomains } from '../../src/relay/relay-domains.js'
+import { mayBeOfStrangers, type OwnMail } from '../../src/relay/recipient-standing.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import {
   countMax,
@@ -51,7 +52,7 @@ interface Surroundings {
   /** Attempts at once, of all transports together, as the scheduler has it. */
   readonly processLimit: number
   /** Asked at every attempt; what strangers may have sent is not signed. */
-  readonly relayDomains?: () => RelayDomains | undefined
+  readonly ownMail?: () => OwnMail
   /** What is known of domains stays so when tables are read again. */
   readonly mtaSts?: MtaSts
 }
@@ -81,24 +82,33 @@ export const mtaStsOf = (args: Arguments): { mtaSts?: MtaSts } =>
 export const isMadeOfFiles = (args: Arguments): boolean =>
   ['dkim', 'relay-auth', 'tls-policy'].some((name) => args.isSet(name))
 
+/** By name. @param outgoing of all but the one to Maildirs, which has none of its servers */
+export const transportsOf = (
+  args: Arguments,
+  names: readonly string[],
+  outgoing: Transport,
+  hostname: string,
+): Record<string, Transport> =>
+  Object.fromEntries(
+    names.map((name) => [name, name === transportLocal ? localTransportOf(args, hostname) : outgoing]),
+  )
+
 /** To all mailboxes. */
-export const localTransportOf = (args: Arguments, hostname: string): Transport =>
+const localTransportOf = (args: Arguments, hostname: string): Transport =>
   maildirTransport({ directory: args.one('maildir') ?? maildirUsual, hostname })
 
 /** Of all mail for which no line of the table names Maildirs. */
 export async function transportOf(
   args: Arguments,
-  { relay, direct, places, hostname, processLimit, relayDomains, mtaSts }: Surroundings,
+  { relay, direct, places, hostname, processLimit, ownMail, mtaSts }: Surroundings,
   auth: SmtpTransportOptions['auth'],
   keys?: SmtpTransportOptions['dkim'],
   policy: TlsPolicyTable = noTlsPolicy,
 ): Promise<Transport> {
   // As many may wait to be used again as are busy.
   const connectionsMax = Math.min(2 * processLimit, countMax)
-  const dkimSigns = (recipients: readonly string[]): boolean => {
-    const domains = relayDomains?.()
-    return domains === undefined || !mayBeOfStrangers(domains, recipients, hostname)
-  }
+  const dkimSigns = (recipients: readonly string[]): boolean =>
+    !mayBeOfStrangers(ownMail?.() ?? {}, recipients, hostname)
   const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }
   const tlsPolicy = policy.lines
   if (direct) {
@@ -196,6 +206,11 @@ export function routeOf(
     return { transport: transport || transportUsual, nexthop: nexthop || nexthopUsual(recipient) }
   }
 }
+
+/** The table of aliases is for the relay's own reports, too. @see Postfix: what bounce(8) sends passes through cleanup(8) */
+export const reportRecipientsOf = ({ aliases }: OwnMail, sender: string): readonly string[] => [
+  ...((aliases && expanded(aliases, sender))?.values() ?? []),
+]
 
 /** @throws UsageError */
 export function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {

@@ -3,6 +3,7 @@
  * named by `reported` instead. What is refused to an operator has one line. */
 import type { Logger } from 'pino'
 import type { ControlOptions, Queue } from '../../src/index.js'
+import type { SmtpFrontCallbacks } from '../../src/relay/smtp-front.js'
 import type { SubmitPort } from '../../src/relay/smtp-handlers.js'
 
 /** A level that is not logged costs nothing: its listeners are not there. */
@@ -47,4 +48,10 @@ export const controlWitness = (
   onRefusal: (request, error) => {
     if (request.do !== 'reload') log.warn({ control: request, err: error }, 'not carried out')
   },
+})
+
+/** Of the SMTP server. What a full disk refuses, or a table that makes too many of one, is the operator's trouble, not the client's. */
+export const clientWitness = (log: Logger): SmtpFrontCallbacks => ({
+  onError: (error) => log.warn({ err: error }, 'a client could not be served'),
+  onRefusal: (refusal) => log[/^4\.(?:3\.1|6\.0) /.test(refusal.reply) ? 'warn' : 'info'](refusal, 'refused'),
 })

@@ -1,8 +1,9 @@
 /** Files that `serve` reads before it opens anything, and again at each reload: what it shows to clients, who of them may log in, whose mail
- * it takes from everyone, and what it says to the relay.
+ * it takes from everyone, who gets mail for whom, and what it says to the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
+import { aliasesIn, type Aliases } from '../../src/relay/aliases.js'
 import type { Certificate } from '../../src/relay/session-server.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
 import { relayDomainsIn, type RelayDomains } from '../../src/relay/relay-domains.js'
@@ -69,6 +70,12 @@ export async function usersOf(args: Arguments): Promise<Users | undefined> {
 export async function relayDomainsOf(args: Arguments): Promise<RelayDomains | undefined> {
   const path = args.one('relay-domains')
   return path === undefined ? undefined : relayDomainsIn(await fileTextOf('relay-domains', path), path)
+}
+
+/** @returns what the file of `--aliases` says @throws UsageError, WaybillError OPTION_INVALID */
+export async function aliasesOf(args: Arguments): Promise<Aliases | undefined> {
+  const path = args.one('aliases')
+  return path === undefined ? undefined : aliasesIn(await fileTextOf('aliases', path), path)
 }
 
 /** Without the mark with which some editors begin a file: it would be part of the first name. */

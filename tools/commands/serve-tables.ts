@@ -12,7 +12,14 @@ import { transportUsual, type RouteTable } from './route-table.js'
 import { schedulerParameters } from './scheduler-parameters.js'
 import { routesOf, tlsPolicyOf } from './serve-delivery.js'
 import { dkimTableOf, type DkimTable } from './serve-dkim.js'
-import { certificateOf, credentialsOf, expiryMsOf, relayDomainsOf, usersOf } from './serve-secrets.js'
+import {
+  aliasesOf,
+  certificateOf,
+  credentialsOf,
+  expiryMsOf,
+  relayDomainsOf,
+  usersOf,
+} from './serve-secrets.js'
 import type { TlsPolicyTable } from './tls-policy-table.js'
 
 export interface Tables {
@@ -29,11 +36,13 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
   const tls = await certificateOf(args)
   const users = await usersOf(args)
   const relayDomains = await relayDomainsOf(args)
+  const aliases = await aliasesOf(args)
   return {
     clients: {
       ...(tls === undefined ? undefined : { tls }),
       ...(users === undefined ? undefined : { users }),
       ...(relayDomains === undefined ? undefined : { relayDomains }),
+      ...(aliases === undefined ? undefined : { aliases }),
     },
     routes: await routesOf(args),
     dkim: await dkimTableOf(args),
@@ -100,12 +109,13 @@ export function tellTables(
 }
 
 function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy }: Tables): ReloadedFile[] {
-  const { tls, users, relayDomains } = clients
+  const { tls, users, relayDomains, aliases } = clients
   const holds: Readonly<Record<string, string>> = {
     'tls-cert': tls === undefined ? '' : `valid until ${dateOf(expiryMsOf(tls))}`,
     'tls-key': 'its key',
     auth: countText(users?.size ?? 0, 'user'),
     'relay-domains': countText(relayDomains?.lines.size ?? 0, 'domain or address', 'domains and addresses'),
+    aliases: countText(aliases?.lines.size ?? 0, 'alias', 'aliases'),
     routes: countText(routes.lineCount, 'route'),
     dkim: countText(dkim.keys?.length ?? 0, 'key'),
     'tls-policy': countText(tlsPolicy.lines.length, 'destination'),

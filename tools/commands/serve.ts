@@ -9,26 +9,26 @@ import { isWaybillError, openQueue, serveControl, type Transport } from '../../s
 import type { Listener } from '../../src/relay/listening.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
 import type { Place } from '../../src/relay/session-server.js'
-import { listenSmtpOnThread, type SmtpFrontCallbacks } from '../../src/relay/smtp-front.js'
+import { listenSmtpOnThread } from '../../src/relay/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
 import { tlsWays } from '../../src/relay/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from './command.js'
 import { descriptorSink, LogLines } from './serve-log-lines.js'
 import { queueHelp, queuePathOf } from './queue-path.js'
-import { transportLocal } from './route-table.js'
 import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
 import {
   checkWays,
   isMadeOfFiles,
-  localTransportOf,
   maildirUsual,
   mtaStsOf,
   ReplaceableTransport,
+  reportRecipientsOf,
   retryOf,
   routeOf,
   transportOf,
+  transportsOf,
 } from './serve-delivery.js'
-import { controlWitness, logEvents, withLoggedClients } from './serve-log.js'
+import { clientWitness, controlWitness, logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './serve-places.js'
 import { reloads } from './serve-reload.js'
@@ -94,6 +94,10 @@ export const serve: Command = {
       value: 'FILE',
       help: 'mail for these is taken from everyone: lines `example.com`, `.example.com` (what is below it) and\n`user@example.com`; a domain with lines for users alone has no others, for nobody',
     },
+    aliases: {
+      value: 'FILE',
+      help: 'who gets mail for whom, whoever sends it: lines `info@example.com ada@example.com, bob@example.net` and\n`@old.example @new.example` (all others there); everyone may write to these',
+    },
     'tls-cert': {
       value: 'FILE',
       help: 'offer TLS with this certificate, PEM, with those between it and a root',
@@ -147,10 +151,10 @@ export const serve: Command = {
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
     'Without --relay and --direct nothing leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
-    '--relay-domains names.\n' +
-    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --routes, --dkim,\n' +
-    '--tls-policy and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no option,\n' +
-    'and no transport of --routes that was not there.',
+    '--relay-domains or --aliases names.\n' +
+    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes,\n' +
+    '--dkim, --tls-policy and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no\n' +
+    'option, and no transport of --routes that was not there.',
   run,
 }
 
@@ -194,7 +198,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   const surroundings = {
     ...settings,
     processLimit: processLimitOf(scheduler, transportNames),
-    relayDomains: () => tables.clients.relayDomains,
+    ownMail: () => tables.clients,
     ...mtaStsOf(args),
   }
   const transportBy = ({ credentials, dkim, tlsPolicy }: Tables): Promise<Transport> =>
@@ -217,17 +221,13 @@ async function run(args: Arguments): Promise<number | undefined> {
 
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
-    transports: {
-      ...Object.fromEntries(transportNames.map((name) => [name, replaceable ?? transport])),
-      ...(tables.routes.transports.has(transportLocal)
-        ? { [transportLocal]: localTransportOf(args, settings.hostname) }
-        : undefined),
-    },
+    transports: transportsOf(args, transportNames, replaceable ?? transport, settings.hostname),
     route: routeOf(settings.relay, () => tables.routes),
     retry,
     scheduler,
     dataBytesMax: server.sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
+    reportRecipients: (sender) => reportRecipientsOf(tables.clients, sender),
   }).catch((error: unknown) => {
     if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
     throw error
@@ -268,19 +268,14 @@ async function run(args: Arguments): Promise<number | undefined> {
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
     reload: () => reloads.ask(),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
-  const callbacks: SmtpFrontCallbacks = {
-    onError: (error) => log.warn({ err: error }, 'a client could not be served'),
-    // What a full disk refuses is the operator's trouble, not the client's.
-    onRefusal: (refusal) => log[refusal.reply.startsWith('4.3.1 ') ? 'warn' : 'info'](refusal, 'refused'),
-  }
   const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   let metrics: readonly Listener[] = []
   const answer = async (): Promise<SmtpListener> => {
     if (registry !== undefined) metrics = await answerForMetrics(queue, registry, settings.metrics, log)
     const options = { ...server, ...tables.clients }
     return await (hasThread
-      ? listenSmtpOnThread(entry, options, callbacks)
-      : listenSmtp(entry, { ...options, ...callbacks }))
+      ? listenSmtpOnThread(entry, options, clientWitness(log))
+      : listenSmtp(entry, { ...options, ...clientWitness(log) }))
   }
   const listener = await answer().catch((error: unknown) => {
     for (const listening of metrics) listening.close()

@@ -1,0 +1,48 @@
+/** Whose mail is taken from whom, by the tables of relay domains and of aliases. Pure.
+ * Invariant: an alias is there for everybody, and what it stands for needs no line: a stranger reaches what the tables name, and it alone. */
+import { addressKey, localPartOf } from './address-pattern.js'
+import { expanded, isTarget, lineFor, type Aliases } from './aliases.js'
+import { isRouted, standingOf, type RelayDomains, type Standing } from './relay-domains.js'
+
+export interface OwnMail {
+  readonly relayDomains?: RelayDomains | undefined
+  readonly aliases?: Aliases | undefined
+}
+
+/** @param usual without a table of relay domains */
+export function standingBy({ relayDomains, aliases }: OwnMail, recipient: string, usual: Standing): Standing {
+  const standing = relayDomains === undefined ? usual : standingOf(relayDomains, recipient)
+  if (aliases === undefined || !recipient.includes('@')) return standing
+  const line = lineFor(aliases, recipient)
+  if (line === 'own') return 'listed'
+  // 1. a line is `@old.example @new.example`  2. a stranger sends to `user%example.net@old.example`  3. the server of new.example trusts us
+  if (line === undefined || isRouted(recipient)) return standing
+  // Who is named in a line is there.
+  if (line === 'domain') return 'listed'
+  const isUnknown = (address: string): boolean =>
+    localOf(address) === localOf(recipient) &&
+    relayDomains !== undefined &&
+    standingOf(relayDomains, address) === 'unknown'
+  const became = expanded(aliases, recipient)
+  return became !== undefined && [...became.values()].every(isUnknown) ? 'unknown' : 'listed'
+}
+
+const localOf = (address: string): string => localPartOf(addressKey(address))
+
+/** Whether a stranger may have sent to all of them: who signs it says that it is ours.
+ *    // 1. a stranger sends in the name of the director to a mailbox of his own there, and it is signed on its way in
+ *    // 2. with that signature he sends it to the world
+ * @param hostname what we call ourselves, whose postmaster is written to without a domain */
+export function mayBeOfStrangers(
+  { relayDomains, aliases }: OwnMail,
+  recipients: readonly string[],
+  hostname: string,
+): boolean {
+  const postmaster = `postmaster@${hostname}`.toLowerCase()
+  const isOurs = (recipient: string): boolean =>
+    relayDomains !== undefined &&
+    (recipient.toLowerCase() === postmaster || standingOf(relayDomains, recipient) !== 'elsewhere')
+  return recipients.every(
+    (recipient) => isOurs(recipient) || (aliases !== undefined && isTarget(aliases, recipient)),
+  )
+}
