@@ -25,5 +25,7 @@ test('a message that was settled and had not ended must be listed', () => {
   model.asked(sender, [address], Buffer.alloc(0), 0)
   model.settled(sender, 'M0')
   model.observed([])
-  expect(model.violations).toEqual([{ oracle: 'O1', text: `${sender} was settled and is not listed` }])
+  expect(model.violations).toEqual([
+    { oracle: 'O1', message: sender, text: `${sender} was settled and is not listed` },
+  ])
 })
