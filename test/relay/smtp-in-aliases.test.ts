@@ -142,6 +142,22 @@ test('who is an alias twice, and is named himself, gets the message once', async
   ).toEqual(['ADA@small.example', 'Bob@example.net', 'carol@example.net'])
 })
 
+test('the same user at two domains that are no names is two recipients', async () => {
+  const queue = memoryQueue()
+  const client = await sending({ trust: ['127.0.0.1'] }, queue)
+  await client.say('RSET')
+  await client.say('MAIL FROM:<s@example.org> SMTPUTF8')
+  // Smtp-server takes them, and the DNS has neither.
+  const addresses = ['ada@\u06dd.example', 'ada@\ufdd0.example']
+  expect(
+    await repliesTo(
+      client,
+      addresses.map((address) => `<${address}>`),
+    ),
+  ).toEqual([taken, taken])
+  expect(await recipientsOf(client, queue)).toEqual(addresses)
+})
+
 test.each([
   ['NOTIFY=SUCCESS', '', { notify: ['success', 'failure', 'delay'], orcpt: infoOrcpt }],
   ['', 'NOTIFY=NEVER', { notify: undefined, orcpt: infoOrcpt }],
