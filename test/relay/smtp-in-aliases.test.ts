@@ -126,6 +126,22 @@ test('<postmaster> is that of our name, who may be an alias', async () => {
   ])
 })
 
+test('<postmaster> is that of our name where aliases alone say who is here, too', async () => {
+  const { relayDomains: _, ...without } = strict
+  const queue = memoryQueue()
+  const clientOf = async (hostname: string): Promise<RawClient> => {
+    const client = await connected(await listen(queue, { ...without, hostname }))
+    await client.reply()
+    await client.say('EHLO c.example')
+    await client.say('MAIL FROM:<s@example.org>')
+    return client
+  }
+  const client = await clientOf('mx.example.net')
+  expect(await repliesTo(client, ['<postmaster@mx.example.net>', '<Postmaster>'])).toEqual([taken, taken])
+  expect(await recipientsOf(client, queue)).toHaveLength(1)
+  expect(await repliesTo(await clientOf('other.example.net'), ['<postmaster>'])).toEqual([denied])
+})
+
 test('who is an alias twice, and is named himself, gets the message once', async () => {
   const queue = memoryQueue()
   const client = await sending({}, queue)
