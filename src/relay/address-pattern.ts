@@ -20,9 +20,10 @@ export function addressKeys(address: string): [self: string, domain: string, ...
   return [addressKey(address), ...domainKeys(asciiName(domainOf(address)))]
 }
 
-/** The address itself. */
+/** The address itself. A domain that the DNS has no name for is not the same as another one:
+ *    // 1. a message is for the same user at two such  2. both are known by what is before the @  3. of the second nobody hears again */
 export const addressKey = (address: string): string =>
-  `${localPartOf(address).toLowerCase()}@${asciiName(domainOf(address))}`
+  `${localPartOf(address).toLowerCase()}@${asciiName(domainOf(address)) || domainOf(address)}`
 
 /** As it is written. */
 export const localPartOf = (address: string): string => address.slice(0, address.lastIndexOf('@'))

@@ -111,7 +111,7 @@ const domainPart = (key: string): string => key.slice(key.lastIndexOf('@'))
 export type Expansion = ReadonlyMap<string, string>
 
 /** @returns the address as it stands when it has no line; undefined when what it becomes is too much, or too long */
-export function expanded({ lines }: Aliases, address: string): Expansion | undefined {
+export function expanded({ lines }: Pick<Aliases, 'lines'>, address: string): Expansion | undefined {
   const ends = new Map<string, string>()
   const met = new Set<string>()
   const isEnd = ({ key, address: end }: Target): boolean => {
@@ -164,7 +164,12 @@ function checkLines(lines: Lines, places: ReadonlyMap<string, Place>): void {
       new WaybillError('OPTION_INVALID', `${line} ${reason}`, places.get(line))
     if (known === 'open') throw bad(`leads back to itself, by way of ${by}`)
     let extent: Extent = { count: targets.length, nesting: 1 }
-    if (targets.every((target) => target.key !== key)) {
+    if (lines.has(key) && targets.some((target) => target.key === key)) {
+      const became = expanded({ lines }, one.address)
+      if (became === undefined)
+        throw bad(`stands for more than ${expansionCountMax} addresses, or leads through too many lines`)
+      extent = { count: became.size, nesting: 1 }
+    } else if (targets.every((target) => target.key !== key)) {
       if (depth === nestingMax) throw bad(`leads through more than ${nestingMax} lines`)
       extents.set(key, 'open')
       const ends = targets.map((target) => extentOf(target, line, depth + 1))

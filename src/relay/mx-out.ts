@@ -47,7 +47,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
       return forOwnDomain(request, { kind: 'failed', status: '5.1.2', reason: `${nexthop} is no domain` })
     const line = policies.for(destination)
     const enforced = line === undefined ? await enforcedBy(destination, signal) : undefined
-    if (signal.aborted) return siteOfAbandoned()
+    if (signal.aborted || enforced === 'abandoned') return siteOfAbandoned()
     const byName = enforced !== undefined || (line !== undefined && isVerifying(line.level))
     const hosts = await hostsOf(destination, enforced, byName, signal)
     // What the DNS says without proof ends no mail whose domain has asked for proof.
@@ -62,11 +62,11 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     })
   }
 
-  /** @returns the domain's MTA-STS policy when it asks for something */
+  /** @returns the domain's MTA-STS policy when it asks for something. Who did not wait for it has none to go without. */
   async function enforcedBy(
     destination: MailDestination,
     signal: AbortSignal,
-  ): Promise<StsPolicy | undefined> {
+  ): Promise<StsPolicy | 'abandoned' | undefined> {
     if (destination.kind !== 'domain' || mtaSts === undefined || signal.aborted) return undefined
     const controller = new AbortController()
     const unbind = onAbort(signal, () => controller.abort())
@@ -74,6 +74,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     const policy = await mtaSts.policyOf(destination.name, controller.signal)
     waiting.delete(controller)
     unbind()
+    if (controller.signal.aborted) return 'abandoned'
     return policy?.mode === 'enforce' ? policy : undefined
   }
 

@@ -113,7 +113,9 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
 
   const recipientRefusal = (session: SMTPServerSession, recipient: string): ReplyError | undefined => {
     const usual = ({ local: 'listed', relay: 'elsewhere' } as const)[purpose]
-    const standing = standingBy({ relayDomains, aliases }, recipient, usual)
+    // Without a domain he is here by the relay domains; where there are none, by a line for him at our name.
+    const known = relayDomains === undefined ? plainAddress(recipient, hostname) : recipient
+    const standing = standingBy({ relayDomains, aliases }, known, usual)
     if (standing === 'unknown') return new ReplyError({ code: 550, enhanced: '5.1.1' }, 'unknown user')
     if (standing === 'listed' || isTrusted(session) || typeof session.user === 'string') return undefined
     return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')

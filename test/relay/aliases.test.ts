@@ -151,6 +151,15 @@ test.each<[string, RegExp]>([
     `all@x.example b@x.example c@x.example\n${list('b@x.example', 501)}\n${list('c@x.example', 500)}`,
     /all@x\.example stands for more than 1000 addresses/,
   ],
+  // Each names himself.
+  [
+    `a@x.example a@x.example l@x.example\n${list('l@x.example', 1000)}`,
+    /a@x\.example stands for more.*line 1\)/,
+  ],
+  [
+    `all@x.example a@x.example c@x.example\na@x.example a@x.example b@x.example\n${list('b@x.example', 500)}\n${list('c@x.example', 500)}`,
+    /all@x\.example stands for more than 1000 addresses/,
+  ],
 ])('a table that is wrong is refused with its line: %#', (text, says) => {
   expect(() => aliasesIn(text, '/etc/aliases')).toThrow(says)
   expect(() => aliasesIn(text, '/etc/aliases')).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))

@@ -252,7 +252,7 @@ test('an attempt that is abandoned while it waits for a policy is over, and nobo
   expect(made.dns.questions).not.toContain('MX example.net')
 })
 
-test('closing the transport ends what is asked', async () => {
+test('closing the transport ends what is asked, and the attempt, which does not go on without the policy', async () => {
   const { web, asked } = await stsServer(() => {})
   const resolver = zone({
     '_mta-sts.example.net': { txt: [['v=STSv1; id=1;']] },
@@ -263,7 +263,11 @@ test('closing the transport ends what is asked', async () => {
   await expect.poll(() => asked.length).toBe(1)
   transport.close!()
   const late = sleep(10_000, 'late', { ref: false })
-  expect(await Promise.race([result, late])).toMatchObject({ kind: 'failed', status: '5.1.2' })
+  expect(await Promise.race([result, late])).toMatchObject({
+    kind: 'site',
+    reason: expect.stringContaining('abandoned') as string,
+  })
+  expect(resolver.questions).not.toContain('MX example.net')
 })
 
 test('unless told nobody is asked; by the option itself they are', async () => {

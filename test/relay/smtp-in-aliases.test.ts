@@ -126,6 +126,22 @@ test('<postmaster> is that of our name, who may be an alias', async () => {
   ])
 })
 
+test('<postmaster> is that of our name where aliases alone say who is here, too', async () => {
+  const { relayDomains: _, ...without } = strict
+  const queue = memoryQueue()
+  const clientOf = async (hostname: string): Promise<RawClient> => {
+    const client = await connected(await listen(queue, { ...without, hostname }))
+    await client.reply()
+    await client.say('EHLO c.example')
+    await client.say('MAIL FROM:<s@example.org>')
+    return client
+  }
+  const client = await clientOf('mx.example.net')
+  expect(await repliesTo(client, ['<postmaster@mx.example.net>', '<Postmaster>'])).toEqual([taken, taken])
+  expect(await recipientsOf(client, queue)).toHaveLength(1)
+  expect(await repliesTo(await clientOf('other.example.net'), ['<postmaster>'])).toEqual([denied])
+})
+
 test('who is an alias twice, and is named himself, gets the message once', async () => {
   const queue = memoryQueue()
   const client = await sending({}, queue)
@@ -140,6 +156,22 @@ test('who is an alias twice, and is named himself, gets the message once', async
   expect(
     recipients.map((one) => (typeof one === 'string' ? one : (one as { address: string }).address)),
   ).toEqual(['ADA@small.example', 'Bob@example.net', 'carol@example.net'])
+})
+
+test('the same user at two domains that are no names is two recipients', async () => {
+  const queue = memoryQueue()
+  const client = await sending({ trust: ['127.0.0.1'] }, queue)
+  await client.say('RSET')
+  await client.say('MAIL FROM:<s@example.org> SMTPUTF8')
+  // Smtp-server takes them, and the DNS has neither.
+  const addresses = ['ada@\u06dd.example', 'ada@\ufdd0.example']
+  expect(
+    await repliesTo(
+      client,
+      addresses.map((address) => `<${address}>`),
+    ),
+  ).toEqual([taken, taken])
+  expect(await recipientsOf(client, queue)).toEqual(addresses)
 })
 
 test.each([
