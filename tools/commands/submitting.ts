@@ -1,7 +1,8 @@
 /** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when nobody has, by opening it.
  * Invariant: one process has the queue open; one that is just leaving it is waited for. Who may not open it gives the message to its relay:
- * where that listens stands in a file that everyone may read. The file may outlive its relay, and another program listen there: the lock says
- * whether it lives. The engine, which takes longer to load than the rest to run, is loaded when the lock is free. */
+ * where that listens stands in a file that everyone may read. The file may outlive its relay, and another program listen there: while nobody
+ * holds the lock it is not believed. Whether who holds it is that relay, or a verb, it does not tell. The engine, which takes longer to load
+ * than the rest to run, is loaded when the lock is free. */
 import { access, readFile } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
