@@ -199,7 +199,7 @@ const faultsOf = (
   at: number,
 ): Fault[] => [
   { at, errno, kinds: kindsOf(errno), effect },
-  ...(count === 0 ? [] : ['journal', 'lanes']).map(
+  ...(count === 0 ? [] : ['journal', 'lanes', 'spool']).map(
     (under) => ({ at: 1, errno, kinds: ['unlink'], under, effect, count }) as const,
   ),
 ]
