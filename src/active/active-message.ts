@@ -61,7 +61,8 @@ export class ActiveMessage {
     this.start = start
     this.recoveries = carried?.recoveries ?? 0
     this.#counts = { pending: envelope.recipientCount, delivered: 0, deferred: 0, failed: 0 }
-    this.#warnings = carried?.warnings ?? envelope.warnings
+    // What was carried of it while its envelope was not shown does not know of those before.
+    this.#warnings = Math.max(carried?.warnings ?? 0, envelope.warnings)
     if (carried === undefined) return
     this.#applyNotes(carried.notes)
     this.#reported = carried.reported

@@ -40,7 +40,8 @@ export interface QueueOptions {
   /** Reports name this host: a name as in EHLO. Default 'localhost'. */
   readonly reportingMta?: string
   /** Whom reports to a sender go to when he is an alias: of these addresses the first 16, when there is none himself. Asked when a report is
-   * written; it answers at once. Default: none. */
+   * written; it answers at once. What it throws, and an answer that is no list, is a `warning` with OPTION_INVALID: it is asked again later,
+   * and no report is lost. Default: none. */
   readonly reportRecipients?: (sender: string) => readonly string[]
   /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
   readonly dataBytesMax?: number

@@ -10,7 +10,7 @@ import { headerBytesMax } from '../bounce/original-header.js'
 import { composeReport } from '../bounce/report.js'
 import { reportDecision } from '../bounce/report-decision.js'
 import { tellsOf, type ReportedRecipient } from '../bounce/report-input.js'
-import { isWaybillError } from '../errors.js'
+import { isWaybillError, WaybillError } from '../errors.js'
 import { untouched } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import type { EngineOptions } from './options.js'
@@ -85,16 +85,29 @@ const recipientCountMax = 16
 const recipientBytesMax = 3072
 
 /** At least one: whoever he stands for, a report is not lost for it. */
-function recipientsOf({ reportRecipients }: EngineOptions, sender: string): readonly string[] {
+function recipientsOf(options: EngineOptions, sender: string): readonly string[] {
   const recipients = new Set<string>()
   let bytes = 0
-  for (const recipient of reportRecipients(sender)) {
+  for (const recipient of standsFor(options, sender)) {
     if (recipients.size === recipientCountMax) break
-    if (!isMailAddress(recipient) || recipients.has(recipient)) continue
+    if (typeof recipient !== 'string' || !isMailAddress(recipient) || recipients.has(recipient)) continue
     bytes += Buffer.byteLength(recipient)
     if (bytes <= recipientBytesMax) recipients.add(recipient)
   }
   return recipients.size === 0 ? [sender] : [...recipients]
+}
+
+/** @throws WaybillError OPTION_INVALID when the embedder's function throws, or answers no list: it is asked again later */
+function standsFor({ reportRecipients }: EngineOptions, sender: string): readonly unknown[] {
+  try {
+    const answer: unknown = reportRecipients(sender)
+    if (Array.isArray(answer)) return answer
+    throw new TypeError('it answers a list of addresses, and at once')
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error)
+    const place = { option: 'reportRecipients' }
+    throw new WaybillError('OPTION_INVALID', `whom a report goes to is not told: ${words}`, place, error)
+  }
 }
 
 /** A large report, in a file of its own. */

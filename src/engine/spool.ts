@@ -1,7 +1,8 @@
 /** Large data, a file each under `spool/`, named by a number that is never given twice.
  * Invariants: a file and its name are durable before the envelope that names it is appended; it is unlinked when the finish
  * that names it is durable. A number is pending until its envelope is appended, and the checkpoint says which are: what
- * exists at a start and is neither named by the suffix nor older than that is an orphan of the crash. */
+ * exists at a start and is neither named by the suffix nor older than that is an orphan of the crash. What a full disk does not let go
+ * is pending, too: it is tried for again at each checkpoint, and by the next start. */
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
 import { isWaybillError } from '../errors.js'
@@ -10,9 +11,9 @@ import { spoolDirectory, spoolPath } from '../recovery/queue-paths.js'
 /** Numbers of one life: a life's first is above all that earlier ones gave, without reading what they were. */
 const numbersPerLife = 2 ** 28
 
-/** Of a segment this part, at the most, is for the numbers of pending files: a checkpoint stands in it twice, its copy and its successor, and
- * leaves room for what accepted mail may need. */
-const pendingPart = 32
+/** Of a segment this part, at the most, is for the numbers of files that have no envelope yet, and this part for those that do not go: a
+ * checkpoint stands in it twice, its copy and its successor, and leaves room for what accepted mail may need. */
+const pendingPart = 64
 /** A number in a checkpoint, at the most. */
 const numberBytes = 9
 
@@ -33,6 +34,8 @@ export class Spool {
   readonly #onFailure: (error: unknown) => void
   readonly #pending = new Set<number>()
   readonly #pendingMax: number
+  /** Files that nobody needs and that a full disk does not let go. */
+  readonly #unwanted = new Set<number>()
   /** Submissions that wait for their turn, in order. */
   readonly #waiting: (() => void)[] = []
   #highest: number
@@ -63,9 +66,9 @@ export class Spool {
     return this.#highest
   }
 
-  /** Numbers whose envelope is not appended yet. */
+  /** Numbers whose envelope is not appended yet, or never will be. */
   get pending(): readonly number[] {
-    return [...this.#pending]
+    return [...this.#pending, ...this.#unwanted]
   }
 
   /** A file for a submission: those that may have none yet take turns. */
@@ -134,14 +137,24 @@ export class Spool {
     }
   }
 
-  /** Removes a file; one that somebody else has removed is gone as well. */
+  /** Removes a file; one that somebody else has removed is gone as well. What a full disk does not let go is removed later.
+   * @throws WaybillError DISK_FAILED; DISK_FULL when there are too many of those */
   async unlink(number: number): Promise<void> {
-    await unlinkIfThere(this.#disk, spoolPath(number))
+    try {
+      await unlinkIfThere(this.#disk, spoolPath(number))
+      this.#unwanted.delete(number)
+    } catch (error) {
+      const isOneMore = !this.#unwanted.has(number)
+      if (!isWaybillError(error, 'DISK_FULL') || (isOneMore && this.#unwanted.size >= this.#pendingMax))
+        throw error
+      this.#unwanted.add(number)
+    }
     this.#namesChanged = true
   }
 
   /** Makes removed names durable: part of a checkpoint. */
   async syncNames(): Promise<void> {
+    for (const unwanted of this.#unwanted) await this.unlink(unwanted)
     if (!this.#namesChanged) return
     this.#namesChanged = false
     await this.#names.syncDirectory(spoolDirectory)

@@ -22,7 +22,7 @@ export interface FailOptions {
   readonly errno: Fault['errno']
   /** What the call does before it fails; of a write, by default, a part. */
   readonly effect?: NonNullable<Fault['effect']>
-  /** The full disk does not let segments go either, so many times. */
+  /** The full disk does not let segments, nor spool files, go either, so many times. */
   readonly unlinkRefusals?: number
   /** Of the life after the failure each so-manieth operation is a power loss; 0: none. */
   readonly powerEvery: number
@@ -199,7 +199,7 @@ const faultsOf = (
   at: number,
 ): Fault[] => [
   { at, errno, kinds: kindsOf(errno), effect },
-  ...(count === 0 ? [] : ['journal', 'lanes']).map(
+  ...(count === 0 ? [] : ['journal', 'lanes', 'spool']).map(
     (under) => ({ at: 1, errno, kinds: ['unlink'], under, effect, count }) as const,
   ),
 ]

@@ -175,6 +175,27 @@ test('a lane that no policy names, and that a full disk does not let go, is gone
   })
 })
 
+test.each([
+  ['in this life', 2],
+  ['at the next start', 1000],
+])('large data of a finished message that a full disk does not let go is gone %s', async (_, count) => {
+  await simulated(async (stage) => {
+    let queue = await stage.open()
+    stage.disk!.arm([{ kinds: ['unlink'], under: 'spool', at: 1, errno: 'ENOSPC', effect: 'none', count }])
+    await queue.submit(submission('grace@example.net', mail('y'.repeat(90).concat('\r\n').repeat(2000))))
+    await stage.until('it is delivered', () => stage.isEmpty())
+    for (let i = 0; i < 6; i++) {
+      await queue.submit(submission(`r${i}@example.net`))
+      await pause(stage, 200)
+    }
+    expect(await stage.spoolFiles()).toHaveLength(count > 2 ? 1 : 0)
+    queue = await stage.open()
+    await stage.until('recovery ends', () => !queue.stats().recovering)
+    expect(await stage.spoolFiles()).toEqual([])
+    expect(stage.crashes.filter((error) => error !== undefined)).toEqual([])
+  })
+})
+
 /** Segments of 256 KiB: much fits one, as with the usual 64 MiB. */
 const roomy = { queue: { segmentBytes: 64 * 4096, retry: fixedRetry([100]) } }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { QueueOptions } from '../../src/engine/options.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import { codeOf, delivered, failed, stages, submission, type Stage } from './stage.js'
+import { codeOf, delivered, failed, simulated, stages, submission, type Stage } from './stage.js'
 
 /** Who got the report of a message that failed. */
 async function reported(
@@ -86,5 +86,32 @@ describe.each(stages)('on the %s disk', (_, run) => {
       expect(await codeOf(stage.open({ reportRecipients }))).toBe('OPTION_INVALID')
       await stage.open()
     })
+  })
+})
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('no list today')
+    },
+  ],
+  ['answers nothing', () => undefined],
+  ['answers a text', () => 'ada@example.org'],
+  ['answers later', () => Promise.resolve(['ada@example.org'])],
+])('a function that %s is told of and asked again, and the report is not lost', async (_, wrong) => {
+  await simulated(async (stage) => {
+    let isAsked = false
+    const reportRecipients = (): string[] => {
+      if (isAsked) return [['bob@example.org'], 'ada@example.org'] as string[]
+      isAsked = true
+      return wrong() as string[]
+    }
+    stage.answer = (_recipient, { sender }) => (sender === '' ? delivered : failed)
+    const queue = await stage.open({ reportRecipients })
+    await queue.submit({ ...submission(), sender: 'info@example.org' })
+    await stage.until('it goes', () => stage.told('delivered').length === 1, 100_000)
+    expect(stage.told('delivered')).toEqual(['ada@example.org'])
+    expect(stage.warnings).toEqual(['OPTION_INVALID'])
   })
 })

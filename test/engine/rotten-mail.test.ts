@@ -213,6 +213,31 @@ test.each([
   },
 )
 
+test('of a delay that was told before a device refused the envelope, nobody is told again', async () => {
+  const faults: Fault[] = []
+  const warning = { ...retry, delayWarningAgesMs: [0] }
+  await simulated(
+    async (stage) => {
+      stage.answer = (_, { sender }) => (sender === '' ? delivered : deferred)
+      let queue = await stage.open({ retry: warning })
+      await queue.submit(submission('one@example.net'))
+      await stage.until('it is told', () => stage.told('delivered').length === 1)
+      await stage.until('it waits', () => queue.stats().activeCount === 0)
+      await queue.release({ id: 'none' })
+      queue = await stage.open({ retry: warning, transports: gate().transports })
+      await stage.until('it is attempted again', () => queue.stats().activeCount === 1, 2 * retryMs)
+      await queue.release({ id: 'none' })
+      faults.push({ kinds: ['read'], under: 'lanes/2/envelopes', at: 2, errno: 'EIO' })
+      await stage.open({ retry: warning })
+      faults.pop()
+      await stage.until('it is attempted', () => stage.told('deferred').length === 3, 5 * retryMs)
+      expect(stage.warnings).toEqual(['DISK_FAILED'])
+      expect(stage.told('delivered')).toEqual(['ada@example.org'])
+    },
+    { disk: { faults } },
+  )
+})
+
 test('a mistake of ours about one message does not end the life, and each life after it', async () => {
   await simulated(async (stage) => {
     stage.answer = () => failed
