@@ -50,7 +50,7 @@ async function startAll(
 ): Promise<VerbResult> {
   const { parts, engine } = opened
   const tally = new Tally(options)
-  await engine.recovered
+  await engine.whenRecovered()
   revive(opened, selector)
   const pace = new Pace(opened, perSecond)
   const trust = (): Promise<void> => engine.checkpoint()

@@ -31,7 +31,7 @@ export async function goThrough(
   tally: Tally,
 ): Promise<VerbResult> {
   const { parts, engine } = opened
-  await engine.recovered
+  await engine.whenRecovered()
   try {
     await passes(opened, selector, verb, tally)
     if (selectsUnread(selector)) tally.failedCount += unreadCount(opened, verb)

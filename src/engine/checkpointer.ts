@@ -24,7 +24,6 @@ export class Checkpointer {
   readonly #parts: Parts
   readonly #options: CheckpointerOptions
   #running = false
-  #waiting = false
   #underWay: Promise<void> | undefined
   #next: Promise<void> | undefined
   #timer: Timer | undefined
@@ -85,20 +84,6 @@ export class Checkpointer {
     return this.#next
   }
 
-  /** The one under way waits for room. */
-  get isWaiting(): boolean {
-    return this.#waiting
-  }
-
-  async #roomChange(): Promise<void> {
-    this.#waiting = true
-    try {
-      await this.#options.reclaim.roomChange()
-    } finally {
-      this.#waiting = false
-    }
-  }
-
   stop(): void {
     this.#running = false
     this.#timer?.cancel()
@@ -106,7 +91,7 @@ export class Checkpointer {
 
   async #take(): Promise<void> {
     const { journal, lanes, spool, life } = this.#parts
-    while (!this.#hasRoomForMarks()) await this.#roomChange()
+    while (!this.#hasRoomForMarks()) await this.#options.reclaim.roomChange()
     // What has been active for too long gets a new start, so that the suffix stays short.
     carryOld(this.#parts, journal.end - this.#parts.options.suffixBytesMax)
     const captured = capture(this.#parts, this.#options.life)
@@ -133,7 +118,7 @@ export class Checkpointer {
     const { journal, options } = this.#parts
     const payload = encodeCheckpoint(checkpoint)
     const bytes = frameBytes(payload.length)
-    while (journal.room(bytes, 'accepted mail') !== 'yes') await this.#roomChange()
+    while (journal.room(bytes, 'accepted mail') !== 'yes') await this.#options.reclaim.roomChange()
     journal.open(bytes)
     const at = journal.append(kinds.checkpoint, 0, options.clock.wallMs(), payload)
     journal.rememberCheckpoint(payload, at)

@@ -30,8 +30,8 @@ export interface EngineFacts {
   readonly spools: readonly number[]
 }
 
-/** While a checkpoint is waited for, the disk is looked at so often. */
-const checkpointLookMs = 1000
+/** While a recovery or a checkpoint is waited for, the disk is looked at so often. */
+const lookMs = 1000
 
 export class Engine {
   readonly accept: Accept
@@ -45,6 +45,7 @@ export class Engine {
   readonly #parts: Parts
   readonly #facts: EngineFacts
   #recovering = true
+  #isFullTold = false
   #recollection: Recollection | undefined
   #recovered: Promise<void> | undefined
 
@@ -118,6 +119,15 @@ export class Engine {
   full(): void {
     this.reclaim.retry()
     this.#composing.roomChanged()
+    if (this.#recovering && this.reclaim.isWaitedFor) this.#tellFull()
+  }
+
+  /** Once. */
+  #tellFull(): void {
+    if (this.#isFullTold) return
+    this.#isFullTold = true
+    const message = 'recovery waits for room on the disk: until there is more nothing is delivered'
+    this.#parts.events.emit('warning', { code: 'DISK_FULL', message })
   }
 
   /** Settles when nothing is left to do now, and what was done is durable.
@@ -135,20 +145,27 @@ export class Engine {
 
   /** A checkpoint that is captured after this call.
    * @throws WaybillError DISK_FULL by rejection, when there is no room for one */
-  async checkpoint(): Promise<void> {
+  checkpoint(): Promise<void> {
+    return this.#unlessFull(this.checkpointer.now(), 'a checkpoint')
+  }
+
+  /** Settles when recovery has ended.
+   * @throws WaybillError DISK_FULL by rejection, when it waits for room */
+  whenRecovered(): Promise<void> {
+    return this.#unlessFull(this.recovered, 'the end of a recovery')
+  }
+
+  async #unlessFull(event: Promise<void>, what: string): Promise<void> {
     const { clock } = this.#parts.options
-    let isTaken = false
-    const taken = this.checkpointer.now().then(() => {
-      isTaken = true
+    let isOver = false
+    const over = event.then(() => {
+      isOver = true
     })
-    taken.catch(() => undefined)
-    while (!isTaken) {
-      if (this.checkpointer.isWaiting && this.reclaim.isFull) throw diskFull('a checkpoint')
+    over.catch(() => undefined)
+    while (!isOver) {
+      if (this.reclaim.isWaitedFor) throw diskFull(what)
       let timer: Timer | undefined
-      await Promise.race([
-        taken,
-        new Promise<void>((resolve) => (timer = clock.after(checkpointLookMs, resolve))),
-      ])
+      await Promise.race([over, new Promise<void>((resolve) => (timer = clock.after(lookMs, resolve)))])
       timer?.cancel()
     }
   }

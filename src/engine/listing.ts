@@ -68,7 +68,7 @@ const recipientsReadMax = 1000
 /** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed. */
 const waitMs = 10_000
 
-/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, LOG_CORRUPT */
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, LOG_CORRUPT, DISK_FULL while a recovery waits for room */
 export async function* list(
   parts: Parts,
   engine: Engine,
@@ -79,7 +79,7 @@ export async function* list(
   signalOption(options.signal)
   const { signal } = options
   // Until recovery has ended nobody knows what is active.
-  await parts.life.orEnd(engine.recovered)
+  await parts.life.orEnd(engine.whenRecovered())
   const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
   for await (const batch of selected(parts, selector, { trust, signal }))
     for (const found of batch)

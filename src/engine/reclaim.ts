@@ -28,6 +28,11 @@ export class Reclaim {
     this.#parts.life.check()
   }
 
+  /** A recovery or a checkpoint waits for room, and the disk is full. */
+  get isWaitedFor(): boolean {
+    return this.#waiting.length > 0 && this.isFull
+  }
+
   /** Room may have come. While the disk is full it is tried for again and again. */
   roomChanged(): void {
     for (const look of this.#waiting.splice(0)) look()

@@ -77,12 +77,15 @@ export class LaneLog {
     return this.#extending
   }
 
-  /** Cuts the log at its end; segments behind it are removed.
+  /** Cuts the log at its end; segments behind it are removed, and some of the room that it has stays.
    * @throws WaybillError LOG_CORRUPT when trusted content is missing */
   async recover(): Promise<void> {
     const { grid } = this.files
     const offset = grid.offsetOf(this.#end)
-    await this.#segments.cut(grid.indexOf(this.#end), offset > segmentHeaderBytes ? offset : 0)
+    const lengthBytes = offset > segmentHeaderBytes ? offset : 0
+    const zeroes = Buffer.alloc(Math.min(this.#stepBytes + 2 * padBytesMax, grid.segmentBytes - offset))
+    const roomBytes = await this.#segments.cut(grid.indexOf(this.#end), lengthBytes, zeroes)
+    if (roomBytes > 0) this.#allocatedEnd = this.#after(grid.indexOf(this.#end), offset + roomBytes)
   }
 
   /** @throws WaybillError MESSAGE_TOO_LARGE when no segment could hold the group */
@@ -123,11 +126,8 @@ export class LaneLog {
     sealFrame(staged.buffer, staged.used, kind, lane, timeMs, payload.length, seed)
     staged.used += frameBytes(payload.length)
     const endBytes = staged.offsetBytes + staged.used
-    if (endBytes < grid.segmentBytes) this.#end = grid.at(staged.index, endBytes)
-    else {
-      this.#end = grid.firstOf(staged.index + 1)
-      this.#flush()
-    }
+    this.#end = this.#after(staged.index, endBytes)
+    if (endBytes === grid.segmentBytes) this.#flush()
     return at
   }
 
@@ -184,16 +184,26 @@ export class LaneLog {
 
   async #extendWhileNeeded(): Promise<void> {
     const { grid } = this.files
-    const stepBytes = Math.min(extendBytesMax, Math.max(grid.segmentBytes / 4, blockBytes))
+    const stepBytes = this.#stepBytes
     const zeroes = Buffer.alloc(stepBytes)
     while (this.#allocatedEnd < this.#target(this.#wantedBytes + stepBytes)) {
       const index = grid.indexOf(this.#allocatedEnd)
       const offset = grid.offsetOf(this.#allocatedEnd)
       const bytes = Math.min(stepBytes, grid.segmentBytes - offset)
       await this.#segments.allocate(index, offset, zeroes.subarray(0, bytes))
-      const end = offset + bytes
-      this.#allocatedEnd = end === grid.segmentBytes ? grid.firstOf(index + 1) : grid.at(index, end)
+      this.#allocatedEnd = this.#after(index, offset + bytes)
     }
+  }
+
+  /** Room that is made at a time. */
+  get #stepBytes(): number {
+    return Math.min(extendBytesMax, Math.max(this.files.grid.segmentBytes / 4, blockBytes))
+  }
+
+  /** The position behind so many bytes of a segment. */
+  #after(index: number, endBytes: number): Position {
+    const { grid } = this.files
+    return endBytes < grid.segmentBytes ? grid.at(index, endBytes) : grid.firstOf(index + 1)
   }
 
   /** How far room must be allocated for a group of this size and the pad behind it. */

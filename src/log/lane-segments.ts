@@ -4,7 +4,7 @@
 import type { Prng } from '../base/prng.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
-import { WaybillError } from '../errors.js'
+import { isWaybillError, WaybillError } from '../errors.js'
 import type { SegmentFiles } from './segment-files.js'
 import { encodeSegmentHeader, segmentIndexOf, segmentName, segmentSeed } from './segment.js'
 
@@ -42,10 +42,13 @@ export class LaneSegments {
     return this.#open.get(index)!.seed
   }
 
-  /** Removes what lies behind the end, and opens the last segment, cut there.
+  /** Removes what lies behind the end, and opens the last segment, cut there, but for room that it has: on a full disk there may be no other.
+   *    // 1. messages are marked  2. crash  3. the file is cut at its end  4. no checkpoint has room for the marks: recovery never ends
    * @param last index of the last segment that holds content, @param lengthBytes of it; 0 when none does
+   * @param zeroes written over as much of that room, which holds frames of the life before
+   * @returns how many bytes behind the end are room
    * @throws WaybillError LOG_CORRUPT when trusted content is missing */
-  async cut(last: number, lengthBytes: number): Promise<void> {
+  async cut(last: number, lengthBytes: number, zeroes: Buffer): Promise<number> {
     const { disk, directory, files, onSegment } = this.#options
     let found = false
     for (const name of await disk.list(directory)) {
@@ -60,14 +63,18 @@ export class LaneSegments {
         this.#namesChanged = true
       }
     }
-    if (lengthBytes === 0) return
+    if (lengthBytes === 0) return 0
     const end = files.grid.at(last, lengthBytes)
     if (!found) throw files.corrupt(end, 'the segment is missing')
     const seed = await files.with(last, async (segment) => segment.seed)
     const file = await disk.open(`${directory}/${segmentName(last)}`, 'write')
-    if ((await file.size()) < lengthBytes) throw files.corrupt(end, 'the segment is cut short')
-    await file.truncate(lengthBytes)
     this.#open.set(last, { file, seed })
+    const fileBytes = await file.size()
+    if (fileBytes < lengthBytes) throw files.corrupt(end, 'the segment is cut short')
+    const room = zeroes.subarray(0, fileBytes - lengthBytes)
+    const roomBytes = (await isOverwritten(file, room, lengthBytes)) ? room.length : 0
+    if (fileBytes > lengthBytes + roomBytes) await file.truncate(lengthBytes + roomBytes)
+    return roomBytes
   }
 
   /** Writes zeroes, to allocate room. The segment is made if it is not there. @throws WaybillError DISK_FULL, DISK_FAILED */
@@ -144,5 +151,17 @@ export class LaneSegments {
       this.#open.delete(opened)
       await file.close()
     }
+  }
+}
+
+/** Does the file take other bytes where it has some? On a full disk not everywhere: some file systems write them elsewhere. */
+async function isOverwritten(file: DiskFile, bytes: Buffer, offsetBytes: number): Promise<boolean> {
+  if (bytes.length === 0) return true
+  try {
+    await file.write(bytes, offsetBytes)
+    return true
+  } catch (error) {
+    if (isWaybillError(error, 'DISK_FULL')) return false
+    throw error
   }
 }

@@ -130,6 +130,8 @@ test.each([
         const { recovering, activeCount } = stage.queue.stats()
         return !recovering && activeCount === 0
       })
+      // A listing waits for a checkpoint ten seconds at most, a verb until it is there.
+      await stage.queue.release({ id: 'none' })
       expect(await stage.ids()).toEqual(ids.toSorted())
     })
   },

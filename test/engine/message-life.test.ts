@@ -409,7 +409,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
         expect(stage.told('failed')).toEqual(['nobody@example.net'])
         // A seed in which no timer overtakes the recovery: an hour would pass.
       },
-      { seed: 1 },
+      { seed: 2 },
     )
   })
 })
@@ -497,31 +497,35 @@ test('a listing during recovery misses nothing', async () => {
 })
 
 test('a message that recoveries find again and again without progress is put on hold', async () => {
-  await simulated(async (stage) => {
-    stage.answer = () => delivered
-    const never = {
-      transports: { out: { deliver: () => new Promise<never>(() => undefined) } },
-      fruitlessRecoveriesMax: 3,
-    }
-    const queue = await stage.open(never)
-    const { id } = await queue.submit(submission())
-    await stage.until('it is active', async () => (await listed(stage, { lane: 'active' })).length === 1)
-    const places: string[] = []
-    for (let life = 0; life < 9 && places.at(-1) !== 'hold'; life++) {
-      await stage.open(never)
-      await stage.until('recovery ends', () => !stage.queue.stats().recovering)
-      await new Promise<void>((resolve) => stage.clock.after(1000, resolve))
-      places.push((await listed(stage)).map(({ where }) => where).join())
-    }
-    expect(places.slice(0, 3)).toEqual(['active', 'active', 'active'])
-    expect(places.at(-1)).toBe('hold')
-    const [held] = await listed(stage)
-    expect(held).toMatchObject({ id, where: 'hold', dueAt: Infinity })
-    await stage.open()
-    await new Promise<void>((resolve) => stage.clock.after(5000, resolve))
-    expect((await listed(stage)).map(({ where }) => where)).toEqual(['hold'])
-    expect(stage.attempts).toEqual([])
-  })
+  await simulated(
+    async (stage) => {
+      stage.answer = () => delivered
+      const never = {
+        transports: { out: { deliver: () => new Promise<never>(() => undefined) } },
+        fruitlessRecoveriesMax: 3,
+      }
+      const queue = await stage.open(never)
+      const { id } = await queue.submit(submission())
+      await stage.until('it is active', async () => (await listed(stage, { lane: 'active' })).length === 1)
+      const places: string[] = []
+      for (let life = 0; life < 9 && places.at(-1) !== 'hold'; life++) {
+        await stage.open(never)
+        await stage.until('recovery ends', () => !stage.queue.stats().recovering)
+        await new Promise<void>((resolve) => stage.clock.after(1000, resolve))
+        places.push((await listed(stage)).map(({ where }) => where).join())
+      }
+      expect(places.slice(0, 3)).toEqual(['active', 'active', 'active'])
+      expect(places.at(-1)).toBe('hold')
+      const [held] = await listed(stage)
+      expect(held).toMatchObject({ id, where: 'hold', dueAt: Infinity })
+      await stage.open()
+      await new Promise<void>((resolve) => stage.clock.after(5000, resolve))
+      expect((await listed(stage)).map(({ where }) => where)).toEqual(['hold'])
+      expect(stage.attempts).toEqual([])
+      // A seed in which no timer overtakes the first start: what is not durable yet is incoming for the next life.
+    },
+    { seed: 1 },
+  )
 })
 
 test('100 001 recipients are too many, 100 000 are one message', async () => {

@@ -128,6 +128,8 @@ test.each(cases)('%s goes on where it stood when its marks are repaired, lives l
       const accepted = Array.from({ length: 30 }, () => queue.submit(submission('late@d.test')))
       await Promise.all(accepted)
       for (let count = 0; count < 5; count++) await codeOf(queue.release({ id: 'none' }))
+      // What is attempted at the end of a life is attempted again.
+      await pause(stage, 1000)
     }
     repair()
     const queue = await stage.open({ retry, layout: what.options.layout ?? 'lanes' })

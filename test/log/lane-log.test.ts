@@ -9,6 +9,7 @@ import { SegmentFiles } from '../../src/log/segment-files.js'
 import { SegmentGrid, segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
 import { frameBytes, frameHeaderBytes, kindAt, kinds, payloadAt } from '../../src/record/frame.js'
 import type { DiskImage } from '../../src/sim/disk-image.js'
+import type { Fault } from '../../src/sim/faults.js'
 import { SimDisk, type SimDiskOptions } from '../../src/sim/sim-disk.js'
 import { SimWorld } from '../../src/sim/world.js'
 import { codeOf } from '../engine/stage.js'
@@ -169,12 +170,47 @@ test('a start cuts the log at its end: what stood behind is gone and its place i
   lane.disk.abandon()
   const next = await reopened(lane.disk.image, end)
   expect(next.disk.image.files()).toEqual([`lane/${segmentName(0)}`])
-  expect(next.disk.image.bytes(`lane/${segmentName(0)}`).length).toBe(grid.offsetOf(end))
+  const behind = next.disk.image.bytes(`lane/${segmentName(0)}`).subarray(grid.offsetOf(end))
+  expect(behind.length).toBeLessThan(segmentBytes - grid.offsetOf(end))
+  expect(behind.equals(Buffer.alloc(behind.length))).toBe(true)
   const [at] = await next.world.settle(next.append([700]))
   const newEnd = next.log.pad(1)
   await next.world.settle(next.log.sync())
   expect(at).toBe(end)
   expect(await readBack(next, end, newEnd)).toEqual([`${end}: 700`])
+})
+
+test('a start keeps room that the log has: on a full disk there is no other', async () => {
+  const lane = await openLane()
+  await lane.world.settle(lane.append([500]))
+  const end = lane.log.pad(1)
+  await lane.world.settle(lane.append([600]))
+  await lane.world.settle(lane.log.sync())
+  lane.disk.abandon()
+  const { image } = lane.disk
+  image.size = { capacityBytes: 0, capacityFiles: Infinity }
+  const next = await reopened(image, end)
+  expect(next.log.hasRoom(segmentBytes / 8)).toBe(true)
+  const [at] = await next.world.settle(next.append([700]))
+  await next.world.settle(next.log.sync())
+  expect(await readBack(next, end, next.log.end)).toEqual([`${at}: 700`])
+  expect(next.failures).toEqual([])
+})
+
+test('a start whose disk is too full even to write where something is cuts the log at its end', async () => {
+  const lane = await openLane()
+  await lane.world.settle(lane.append([500]))
+  const end = lane.log.pad(1)
+  await lane.world.settle(lane.append([600]))
+  await lane.world.settle(lane.log.sync())
+  lane.disk.abandon()
+  const { image } = lane.disk
+  const full: Fault = { kinds: ['write'], at: 1, errno: 'ENOSPC', effect: 'part' }
+  const next = await openLane({ image, faults: [full] }, end)
+  expect(image.bytes(`lane/${segmentName(0)}`).length).toBe(grid.offsetOf(end))
+  const [at] = await next.world.settle(next.append([700]))
+  await next.world.settle(next.log.sync())
+  expect(await readBack(next, end, next.log.end)).toEqual([`${at}: 700`])
 })
 
 test('a log that was cut at the beginning of a segment goes on in a file of its own', async () => {
