@@ -79,9 +79,12 @@ export class ActiveSet {
     this.add(message)
   }
 
-  /** Is one of them to be replaced again in this lane, because a recovery did not believe that it was? */
+  /** Is one of them to be replaced again in this lane, because a recovery did not believe that it was? One that cannot be read is, too, as
+   * soon as it can:
+   *    // 1. a checkpoint is captured without the lane  2. it is read, and replaced there  3. the lane goes */
   hasReplacementFor(lane: number): boolean {
     for (const { replacement } of this.messages()) if (replacement?.lane === lane) return true
+    for (const { carried } of this.#damaged.values()) if (carried.replacement?.lane === lane) return true
     return false
   }
 

@@ -10,6 +10,7 @@ import type { Envelope } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import type { Engine } from './engine.js'
 import type { Parts } from './parts.js'
+import { pinSegments, unpinSegments } from './pinning.js'
 import {
   AddressMatch,
   checkSelector,
@@ -98,6 +99,10 @@ export async function* selected(
   parts.life.check()
   checkAborted(signal)
   const active = selectsActive(selector) ? Array.from(parts.active.messages()) : []
+  // 1. recipients of others are read first  2. it is deferred, and what it was read from is recycled  3. it waits in a lane, and nobody
+  // can tell any more that it was meant
+  const framed = active.filter(({ envelope }) => envelope.recipientFrames.length > 0)
+  for (const message of framed) pinSegments(parts, message)
   const stretches = Array.from(parts.lanes)
     .filter((lane) => !lane.isRetired && selectsLane(selector, lane) && isAsked(lane))
     .map((lane) => new Stretch(parts, lane))
@@ -125,6 +130,7 @@ export async function* selected(
     if (damage !== undefined) throw damage
   } finally {
     for (const stretch of stretches) stretch.end()
+    for (const message of framed) unpinSegments(parts, message)
   }
 }
 
@@ -221,20 +227,15 @@ async function activeMessage(parts: Parts, message: ActiveMessage): Promise<List
   }
 }
 
-/** Of recipients `from` and on, those that still wait. None when it has ended meanwhile, and its recipients' frames are gone. */
+/** Of recipients `from` and on, those that still wait, or did when it ended. */
 async function waitingAddresses(
-  { reader, active, life }: Parts,
+  { reader, life }: Parts,
   message: ActiveMessage,
   from: number,
 ): Promise<string[]> {
   const isWaiting = (index: number): boolean => ['pending', 'deferred'].includes(message.stateOf(index))
-  try {
-    const addresses = await life.orEnd(reader.recipients(message, from, recipientsReadMax))
-    return addresses.filter((_, i) => isWaiting(from + i))
-  } catch (error) {
-    if (active.has(message)) throw error
-    return []
-  }
+  const addresses = await life.orEnd(reader.recipients(message, from, recipientsReadMax))
+  return addresses.filter((_, i) => isWaiting(from + i))
 }
 
 const factsOf = ({

@@ -1,5 +1,6 @@
 /** Verbs where things go wrong: devices that fail, mail that is damaged, messages that move on. */
 import { expect, test } from 'vitest'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { Fault } from '../../src/sim/faults.js'
 import type { NumberedOperation } from '../../src/sim/sim-disk.js'
 import {
@@ -365,4 +366,48 @@ test('a report that is overtaken, by a verb or by the end of the life, warns of 
       },
       { seed },
     )
+})
+
+/** More than stand in an envelope: their addresses are read from the log. */
+const crowd = (domain: string): string[] => Array.from({ length: 1100 }, (_, i) => `r${i}@${domain}`)
+
+test('a message that is deferred while a verb by address reads the recipients of others is met', async () => {
+  await simulated(
+    async (stage) => {
+      const { opened, open } = gate()
+      let attempted = 0
+      const queue = await stage.open({
+        retry: fixedRetry([100, 3_600_000_000], 18_000_000_000),
+        scheduler: { qmgrMessageRecipientLimit: 1_000_000 },
+        route: (recipient) => {
+          const domain = recipient.slice(recipient.indexOf('@') + 1)
+          return { transport: domain === 'stuck.test' ? 'stuck' : 'out', nexthop: domain }
+        },
+        transports: {
+          stuck: { deliver: () => new Promise<never>(() => undefined) },
+          out: {
+            deliver: async ({ nexthop, recipients }) => {
+              if (nexthop === 'meant.test') {
+                attempted += recipients.length
+                if (attempted > 1100) await opened
+              }
+              return deferred
+            },
+          },
+        },
+      })
+      for (let i = 0; i < 60; i++) await queue.submit(submission(crowd('stuck.test')))
+      await queue.submit(submission(crowd('meant.test')))
+      for (let i = 0; i < 16; i++) await queue.submit(submission(crowd('other.test')))
+      await stage.until('the others wait, and it is active again', () => {
+        const { activeCount, lanes } = queue.stats()
+        return attempted > 1100 && activeCount === 61 && lanes[2]!.waitingBytes === 0
+      })
+      await queue.release({ id: 'none' })
+      const held = queue.hold({ recipient: 'r1050@meant.test' })
+      open()
+      expect(await held).toEqual({ messageCount: 1, recipientCount: 1100, missedCount: 0, failedCount: 0 })
+    },
+    { queue: { segmentBytes: 64 * 4096, laneSegmentBytes: 64 * 4096, checkpointIntervalMs: 1 } },
+  )
 })

@@ -239,6 +239,29 @@ test('of a delay that was told before a device refused the envelope, nobody is t
   )
 })
 
+test('a lane that no policy names stays for mail that a recovery puts there again, also where the device refuses to show it', async () => {
+  const places: string[] = []
+  for (let at = 1; at <= 20; at++)
+    await simulated(async (stage) => {
+      stage.answer = () => deferred
+      const first = await stage.open({ retry: fixedRetry([10 * hourMs]), checkpointIntervalMs: hourMs })
+      await first.submit(submission('one@example.net'))
+      await stage.until('it is put off', () => first.stats().activeCount === 0 && stage.attempts.length === 1)
+      // What says so is durable with this, and no checkpoint vouches for the lane.
+      await first.submit(submission('other@example.net'))
+      const opened = stage.open({ retry })
+      stage.disk!.arm([{ kinds: ['read'], under: 'journal', at, errno: 'EIO', effect: 'none' }])
+      const queue = await opened.catch(() => undefined)
+      if (queue === undefined) return
+      await stage.until('recovery ends', () => queue.isCrashed || !queue.stats().recovering)
+      if (queue.isCrashed || queue.stats().damagedCount === 0) return
+      await stage.until('it is read', () => queue.stats().damagedCount === 0, 2 * retryMs)
+      await stage.until('it is put there', () => queue.stats().activeCount === 0, retryMs)
+      for await (const { recipients, lane } of queue.list()) places.push(`${recipients[0]} ${lane}`)
+    })
+  expect(places.toSorted()).toEqual(['one@example.net 2', 'other@example.net 3'])
+})
+
 test('a mistake of ours about one message does not end the life, and each life after it', async () => {
   await simulated(async (stage) => {
     stage.answer = () => failed
