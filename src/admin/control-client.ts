@@ -2,6 +2,7 @@
  * Invariant: what a method returns was said by the relay. When the connection is lost first, the error is QUEUE_CRASHED: what was asked
  * may or may not have been done. Requests follow one another; leaving a listing early ends the connection. */
 import { systemClock } from '../base/clock.js'
+import { connectQueueSocket, controlSocket } from '../disk/queue-socket.js'
 import type { ListedMessage } from '../engine/listing.js'
 import type { Selector } from '../engine/selector.js'
 import { WaybillError } from '../errors.js'
@@ -18,7 +19,6 @@ import {
   type VerbOutcome,
   type VerbRequest,
 } from './control-protocol.js'
-import { connectControl } from './control-socket.js'
 import type { VerbOptions } from './tally.js'
 
 const stallMs = 30_000
@@ -33,7 +33,7 @@ export class ControlClient {
   /** @returns undefined when no relay runs there
    * @throws WaybillError QUEUE_LOCKED when it has too many clients, DISK_FAILED when this user may not */
   static async connect(directory: string): Promise<ControlClient | undefined> {
-    const socket = await connectControl(directory)
+    const socket = await connectQueueSocket(directory, controlSocket)
     if (socket === undefined) return undefined
     const bounds = { lineBytesMax: answerBytesMax, clock: systemClock, stallMs }
     return new ControlClient(new ControlChannel(socket, bounds))

@@ -4,10 +4,10 @@ import { createServer, type Socket } from 'node:net'
 import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { integerOption, waitMsMax } from '../base/option-values.js'
+import { bindQueueSocket, controlSocket } from '../disk/queue-socket.js'
 import { ControlChannel } from './control-channel.js'
 import { answerLine, requestBytesMax } from './control-protocol.js'
 import { ControlSession, type ControlledQueue, type QueueOwner } from './control-session.js'
-import { bindControl } from './control-socket.js'
 import { Traffic } from './control-traffic.js'
 
 export interface ControlOptions extends QueueOwner {
@@ -54,7 +54,7 @@ export async function serveControl(
   const channels = new Set<ControlChannel>()
   const server = createServer((socket) => void served(socket))
   server.unref()
-  await bindControl(server, directory)
+  await bindQueueSocket(server, directory, controlSocket)
   server.on('error', (error) => options.onError?.(error))
   return {
     close: () => {

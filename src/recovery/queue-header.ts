@@ -20,8 +20,8 @@ const ourNames = new Set([
   'lost+found',
   unfinishedName,
 ])
-/** A control socket that was not finished. */
-const unfinishedSocket = /^control\.[A-Za-z0-9]{6}$/
+/** A socket that was not finished. */
+const unfinishedSocket = /^(?:control|listening)\.[A-Za-z0-9]{6}$/
 
 export interface QueueHeader {
   readonly format: number

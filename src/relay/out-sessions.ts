@@ -5,6 +5,7 @@
  *
  * Opportunistic TLS falls back to plaintext as Postfix's `may` does: a handshake that fails defers the first attempt, lest a passing
  * trouble downgrades anything; a server whose TLS is broken for good gets the mail without it from the second one on. */
+import type { Socket } from 'node:net'
 import { assert } from '../base/assert.js'
 import { systemClock, type Clock } from '../base/clock.js'
 import type { SiteTrouble } from '../delivery/transport.js'
@@ -29,6 +30,8 @@ export interface Place {
   readonly isFound?: true
   /** What is asked of TLS there; undefined: what the transport's options say. */
   readonly tls?: TlsDemand
+  /** A connection, which is not made to host and port; undefined when there is none to be had. */
+  readonly connect?: () => Promise<Socket | undefined>
 }
 
 export interface Session {
@@ -49,6 +52,8 @@ const plaintextTo = (place: Place): string => `${keyOf(place)} plaintext`
 
 const abandoned = (): ClientError =>
   Object.assign(new Error('the attempt was abandoned'), { code: 'ECONNECTION' })
+
+const unanswered = (): ClientError => Object.assign(new Error('nobody answers'), { code: 'ESOCKET' })
 
 export const siteOfAbandoned = (): SiteTrouble => siteOfError(abandoned())
 
@@ -132,14 +137,17 @@ export class OutSessions {
     const pool = this.#pool
     const free = await pool.place(keyOf(place))
     if (free !== undefined) return free
-    if (signal.aborted) {
+    const connection = signal.aborted ? undefined : await place.connect?.()
+    if (signal.aborted || (place.connect !== undefined && connection?.destroyed !== false)) {
+      connection?.destroy()
       pool.cancel()
-      return abandoned()
+      return signal.aborted ? abandoned() : unanswered()
     }
     const { host, port, servername } = place
     const client = new SmtpClient({
       host,
       port,
+      ...(connection === undefined ? undefined : { connection }),
       ...(servername === undefined ? undefined : { servername }),
       ...(options.hostname === undefined ? undefined : { name: options.hostname }),
       secure: way === 'implicit',

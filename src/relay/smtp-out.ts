@@ -24,6 +24,17 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   return smtpDelivery(new OutSessions(options), placesOf, signer)
 }
 
+/** To a server of this machine, wherever the mail goes. @param connect returns undefined when it does not answer
+ * @throws WaybillError OPTION_INVALID */
+export function localTransport(
+  connect: NonNullable<Place['connect']>,
+  options: Omit<SmtpTransportOptions, 'host' | 'port'>,
+): Transport {
+  checkSmtpOptions(options)
+  const place = { ...namedPlace('localhost', 25), connect }
+  return smtpDelivery(new OutSessions(options), () => [place], signerOf(options))
+}
+
 function placeOf(nexthop: string, options: SmtpTransportOptions): Place | undefined {
   const portUsual = options.port ?? (options.tls === 'implicit' ? 465 : 25)
   if (options.host !== undefined) return namedPlace(options.host, portUsual)

@@ -13,7 +13,9 @@ import {
 } from '../../src/index.js'
 import { sysexitOfError, sysexitOfResult } from '../../tools/commands/sysexits.js'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
+import { nodeDisk } from '../../src/disk/node-disk.js'
 import { openSink } from '../end-to-end/sink.js'
+import { foreignServer, type ForeignServer } from '../relay/foreign-server.js'
 import { runProgram, runWaybill, type Ended } from './command-process.js'
 
 let directory: string
@@ -289,9 +291,7 @@ test('-v tells where the message lies, or who took it', async () => {
   await relay.start()
   const taken = await sendmail(['-v', 'a@example.net'], text)
   expect(taken.stderr).toMatch(
-    new RegExp(
-      `^waybill sendmail: taken by 127.0.0.1:${relay.endpoint.port}: 250 2.0.0 queued as [0-9A-Z]{16}\n$`,
-    ),
+    new RegExp(`^waybill sendmail: taken by the relay of ${queue()}: 250 2.0.0 queued as [0-9A-Z]{16}\n$`),
   )
 })
 
@@ -391,6 +391,58 @@ test.skipIf(!isRoot)(
     expect(foreign).toEqual({ exitCode: 0, stdout: '', stderr: '' })
   },
 )
+
+/** Another program at the port of a relay that was killed: it takes all mail. */
+async function strangerAt(endpoint: RelayProcess['endpoint']): Promise<ForeignServer> {
+  const stranger = await foreignServer(undefined, undefined, endpoint)
+  onTestFinished(() => stranger.close())
+  return stranger
+}
+
+test('who listens where a relay did that is dead gets no mail while another program has the queue open', async () => {
+  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  await relay.start()
+  await relay.kill()
+  const stranger = await strangerAt(relay.endpoint)
+  const verb = nodeDisk(queue())
+  await verb.lock('lock')
+  const refused = await sendmail(['a@example.net'], text)
+  expect(refused).toMatchObject({ exitCode: 75, stdout: '' })
+  expect(refused.stderr).toContain('runs this queue')
+  expect(await sendmail(['-bs'], `${dialog.join('\r\n')}\r\n`)).toMatchObject({ exitCode: 75, stdout: '' })
+  verb.abandon()
+  expect(await sendmail(['a@example.net'], text)).toMatchObject({ exitCode: 0 })
+  expect(stranger.sessionCount()).toBe(0)
+}, 30_000)
+
+test.skipIf(!isRoot)(
+  'nor the mail of who may not open the queue',
+  async () => {
+    await chmod(directory, 0o755)
+    relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+    await relay.start()
+    await relay.kill()
+    const stranger = await strangerAt(relay.endpoint)
+    const words = [...asUser, process.execPath, waybillPath, 'sendmail', '--queue', queue(), 'a@example.net']
+    expect(await runProgram('setpriv', words, { directory, input: text })).toMatchObject({ exitCode: 75 })
+    expect(stranger.sessionCount()).toBe(0)
+  },
+  30_000,
+)
+
+test('the relay that has the queue open is found wherever it listens, also behind one that is dead', async () => {
+  const maildir = join(directory, 'maildir')
+  for (const port of [0, 0]) {
+    relay = new RelayProcess(['--queue', queue(), '--maildir', maildir])
+    relay.endpoint = { host: '127.0.0.1', port }
+    await relay.start()
+    expect(await sendmail(['-v', 'a@example.net'], text)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('taken by the relay of') as string,
+    })
+    await relay.kill()
+  }
+})
 
 const dialog = [
   'EHLO me',

@@ -49,7 +49,7 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/adapters\/nodemailer\.ts$/, /^node:events$/],
   [/^src\/(admin|inspect|sim)\//, /^node:(stream|events|path)$/],
   [/^src\/sim\/state-key\.ts$/, /^node:(crypto|util)$/],
-  [/^src\/admin\/control-(channel|server|socket)\.ts$/, /^node:(net|fs\/promises)$/],
+  [/^src\/admin\/control-(channel|server)\.ts$/, /^node:net$/],
 ]
 
 const folderOf = (path: string): string => /^src\/([^/]+)\//.exec(path)?.[1] ?? ''

@@ -3,6 +3,7 @@
  * has it open, or, when nobody has, by opening it; then it lies there until `waybill serve` starts. */
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { hostname as machineName, userInfo } from 'node:os'
 import { countText } from '../../src/base/count-text.js'
 import { isMailAddress } from '../../src/base/mail-address.js'
@@ -11,7 +12,8 @@ import { lineOf, UsageError, type Arguments, type Command, type Option } from '.
 import { messageOf, recipientsOf, unixLines } from './sendmail-message.js'
 import { namingHint, queueHelp, queuePathOf, queueVariable } from './queue-path.js'
 import { askedBy } from './sendmail-dsn.js'
-import { sessionAt, sessionWith } from './stdio-session.js'
+import { connectRelay } from './relay-socket.js'
+import { connected, sessionOver, sessionWith } from './stdio-session.js'
 import { isUnreachable, mayBeQueue, overSmtp, withQueue, type Mail } from './submitting.js'
 import { sysexitOfError, sysexitOfResult, sysexits } from './sysexits.js'
 import { formatEndpoint, parseBytes, parseEndpoint, parseWord, type Endpoint } from './values.js'
@@ -189,7 +191,7 @@ async function standardInput(bytesMax: number): Promise<Buffer | undefined> {
 
 async function handedOver(mail: Mail, settings: Settings): Promise<number> {
   const { queue: directory, smtp, sizeBytesMax, tell } = settings
-  if (smtp !== undefined) return judged(await overSmtp(mail, smtp), smtp, tell)
+  if (smtp !== undefined) return judged(await overSmtp(mail, smtp), formatEndpoint(smtp), tell)
   if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
   return withQueue(
     directory,
@@ -201,20 +203,25 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
       )
       return sysexits.ok
     },
-    async (owner) => {
-      // It is on this machine: nobody stands between, a certificate that has gone bad is no reason to wait, and it greets at once or hangs.
-      const result = await overSmtp(mail, { ...owner, tls: 'none', greetingTimeoutMs: 30_000 })
-      return isUnreachable(result) ? undefined : judged(result, owner, tell)
+    async (relay) => {
+      let first: Socket | undefined = relay
+      const connect = async (): Promise<Socket | undefined> => {
+        const connection = first ?? (await connectRelay(directory))
+        first = undefined
+        return connection
+      }
+      const result = await overSmtp(mail, { connect })
+      return isUnreachable(result) ? undefined : judged(result, `the relay of ${directory}`, tell)
     },
   )
 }
 
 /** Says what a server refused. @returns the exit code, for the worst of the outcomes */
-function judged(result: DeliveryResult, server: Endpoint, tell: Settings['tell']): number {
+function judged(result: DeliveryResult, server: string, tell: Settings['tell']): number {
   for (const outcome of 'kind' in result ? [result] : result)
     if (outcome.kind !== 'delivered') complain(`${outcome.status} ${outcome.reason}`)
   const exitCode = sysexitOfResult(result)
-  if (exitCode === sysexits.ok) tell(`taken by ${formatEndpoint(server)}${answerOf(result)}`)
+  if (exitCode === sysexits.ok) tell(`taken by ${server}${answerOf(result)}`)
   return exitCode
 }
 
@@ -228,16 +235,21 @@ function answerOf(result: DeliveryResult): string {
 async function session(settings: Settings): Promise<number> {
   const { queue: directory, smtp, sizeBytesMax } = settings
   const { stdin, stdout } = process
-  const at = async (server: Endpoint): Promise<number | undefined> =>
-    (await sessionAt(server, stdin, stdout)) ? sysexits.ok : undefined
-  if (smtp !== undefined)
-    return (await at(smtp)) ?? failed(sysexits.tryAgain, `nobody answers at ${formatEndpoint(smtp)}`)
+  const over = async (connection: Socket): Promise<number> => {
+    await sessionOver(connection, stdin, stdout)
+    return sysexits.ok
+  }
+  if (smtp !== undefined) {
+    const connection = await connected(smtp)
+    if (connection !== undefined) return over(connection)
+    return failed(sysexits.tryAgain, `nobody answers at ${formatEndpoint(smtp)}`)
+  }
   if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
   const withOwn = async (queue: Queue): Promise<number> => {
     await sessionWith(queue, sizeBytesMax, stdin, stdout)
     return sysexits.ok
   }
-  return withQueue(directory, sizeBytesMax, withOwn, at)
+  return withQueue(directory, sizeBytesMax, withOwn, over)
 }
 
 const isQueueFor = async ({ queue, creates }: Settings): Promise<boolean> => creates || mayBeQueue(queue)

@@ -3,15 +3,15 @@
  * nginx. Between the trial of a port and the real thing another process may take it: then the queue is there already, and the system's error
  * is told. */
 import { lookup } from 'node:dns/promises'
-import { stat, writeFile } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { createServer, isIP, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { listening } from '../../src/relay/listening.js'
 import type { Place } from '../../src/relay/session-server.js'
 import { lineOf, UsageError } from './command.js'
-import { formatEndpoint, listeningFile, type Endpoint } from './values.js'
+import { answerForRelay } from './relay-socket.js'
+import { formatEndpoint, type Endpoint } from './values.js'
 
 const reasons: Readonly<Record<string, string>> = {
   // Of `0.0.0.0:25` and `[::]:25` the system refuses the second.
@@ -93,14 +93,17 @@ function reasonOf(error: unknown): string {
   return reason === undefined ? lineOf(error) : `${code}: ${reason}`
 }
 
-/** Tells `sendmail`, the log and who has started it where it answers. @param places that were asked for, in the order of the ports */
+/** Answers for `sendmail`, and tells the log and who has started it where it answers. @param places that were asked for, in the order of the ports */
 export async function tellPlaces(
   queue: string,
   places: readonly Place[],
   ports: readonly Endpoint[],
   log: Logger,
 ): Promise<void> {
-  await writeFile(join(queue, listeningFile), `${formatEndpoint(reachable(ports[0]!))}\n`)
+  // Without it mail by SMTP goes its way all the same: a file system that has no sockets is no reason to stop.
+  await answerForRelay(queue, reachable(ports[0]!)).catch((error: unknown) =>
+    log.warn({ err: error }, 'sendmail does not reach this relay, but by --smtp'),
+  )
   for (const [index, port] of ports.entries()) {
     const endpoint = formatEndpoint(port)
     const tls = places[index]?.implicitTls === true

@@ -3,16 +3,14 @@
 import { connect, type Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { hostname as machineName } from 'node:os'
+import { assert } from '../../src/base/assert.js'
 import type { Queue } from '../../src/index.js'
 import type { Endpoint } from './values.js'
 
 /** How long the answer to what was said last is waited for, behind the end of the input. */
 const lastAnswerMs = 10_000
 
-/** @returns false when nobody answers there: nothing was read from the input */
-export async function sessionAt(server: Endpoint, input: Readable, output: Writable): Promise<boolean> {
-  const socket = await connected(server)
-  if (socket === undefined) return false
+export async function sessionOver(socket: Socket, input: Readable, output: Writable): Promise<void> {
   await new Promise<void>((resolve) => {
     socket.once('close', () => resolve())
     socket.pipe(output, { end: false })
@@ -26,7 +24,6 @@ export async function sessionAt(server: Endpoint, input: Readable, output: Writa
   })
   input.unpipe(socket)
   input.destroy()
-  return true
 }
 
 /** With a queue that this process has open. */
@@ -46,13 +43,16 @@ export async function sessionWith(
     greetDelayMs: 0,
   })
   try {
-    await sessionAt(listener.ports[0]!, input, output)
+    const socket = await connected(listener.ports[0]!)
+    assert(socket !== undefined, 'a port that this process listens at is answered')
+    await sessionOver(socket, input, output)
   } finally {
     listener.close()
   }
 }
 
-const connected = ({ host, port }: Endpoint): Promise<Socket | undefined> =>
+/** @returns undefined when nobody answers there */
+export const connected = ({ host, port }: Endpoint): Promise<Socket | undefined> =>
   new Promise((resolve) => {
     const socket = connect(port, host)
     socket.once('connect', () => resolve(socket))

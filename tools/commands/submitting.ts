@@ -1,22 +1,22 @@
-/** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when nobody has, by opening it.
- * Invariant: one process has the queue open; one that is just leaving it is waited for. Who may not open it gives the message to its relay:
- * where that listens stands in a file that everyone may read. The file may outlive its relay, and another program listen there: while nobody
- * holds the lock it is not believed. Whether who holds it is that relay, or a verb, it does not tell. The engine, which takes longer to load
- * than the rest to run, is loaded when the lock is free. */
-import { access, readFile } from 'node:fs/promises'
+/** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when there is none, by opening it.
+ * Invariant: one process has the queue open; one that is just leaving it, or is no relay, is waited for. The relay is asked first, over its
+ * socket in the directory: who may not open the queue gives it the message so, and the engine, which takes longer to load than the rest to
+ * run, is not loaded beside it. */
+import { access } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf } from '../../src/disk/failure.js'
 import { madeDirectory } from '../../src/disk/made-directory.js'
-import { nodeDisk } from '../../src/disk/node-disk.js'
+import { listeningSocket } from '../../src/disk/queue-socket.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
 import type { DeliveryResult, Outcome, Queue, SiteTrouble, SubmissionDsn } from '../../src/index.js'
-import { queueHeaderName, queueLockName } from '../../src/recovery/queue-header.js'
-import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
+import { queueHeaderName } from '../../src/recovery/queue-header.js'
 import { actAsOwner } from './queue-owner.js'
-import { listeningFile, parseEndpoint, type Endpoint } from './values.js'
+import { connectRelay } from './relay-socket.js'
+import type { Endpoint } from './values.js'
 
 export interface Mail {
   readonly sender: string
@@ -26,8 +26,8 @@ export interface Mail {
   readonly dsn: SubmissionDsn
 }
 
-/** Where mail is given away, and how. */
-type Server = Endpoint & Pick<SmtpTransportOptions, 'tls' | 'greetingTimeoutMs'>
+/** Where mail is given away: over TCP, or to the relay of this machine. */
+type Server = Endpoint | { readonly connect: () => Promise<Socket | undefined> }
 
 /** How long a directory that another process is just leaving is waited for, milliseconds. */
 const lockedWaitMs = 5000
@@ -52,14 +52,19 @@ const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
   result.kind === 'site' ? { ...result, kind: 'deferred' } : result
 
 async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryResult> {
-  const { smtpTransport } = await import('../../src/relay/smtp-out.js')
-  const transport = smtpTransport({ ...server, hostname: machineName(), connectionReuse: { idleMs: 0 } })
+  const { localTransport, smtpTransport } = await import('../../src/relay/smtp-out.js')
+  const options = { hostname: machineName(), connectionReuse: { idleMs: 0 } }
+  // Nobody stands between here and this machine's relay, a certificate that has gone bad is no reason to wait, and it greets at once or hangs.
+  const transport =
+    'host' in server
+      ? smtpTransport({ ...server, ...options })
+      : localTransport(server.connect, { ...options, tls: 'none', greetingTimeoutMs: 30_000 })
   const { data, dsn } = mail
   const request = {
     ...mail,
     id: '',
     attempts: 0,
-    nexthop: server.host,
+    nexthop: 'localhost',
     acceptedAt: Date.now(),
     dataBytes: data.length,
     smtputf8: false,
@@ -87,20 +92,22 @@ export const mayBeQueue = (directory: string): Promise<boolean> =>
     (error: unknown) => !['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? ''),
   )
 
-/** Opens the queue, or asks the relay that has it.
- * @param atRelay returns undefined when it cannot be reached: it may just be leaving, or not listen yet
+/** Asks the relay that has the queue open, or opens it.
+ * @param atRelay with a connection to it; returns undefined when it cannot be reached after all: it may just be leaving
  * @throws WaybillError QUEUE_LOCKED when neither is possible for some seconds; what `openQueue` throws */
 export async function withQueue<T>(
   directory: string,
   dataBytesMax: number,
   withOwn: (queue: Queue) => Promise<T>,
-  atRelay: (endpoint: Endpoint) => Promise<T | undefined>,
+  atRelay: (relay: Socket) => Promise<T | undefined>,
 ): Promise<T> {
   for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
+    const relay = await connectRelay(directory)
+    const result = relay === undefined ? undefined : await atRelay(relay)
+    if (result !== undefined) return result
     try {
       await actAsOwner(directory)
       await madeDirectory(directory)
-      if ((await ownerOf(directory)) !== undefined) await checkFree(directory)
       const { openQueue } = await import('../../src/queue/open.js')
       const queue = await openQueue(directory, {
         deliver: false,
@@ -116,10 +123,7 @@ export async function withQueue<T>(
     } catch (error) {
       const isForeign = isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EACCES'
       if (!isForeign && !isWaybillError(error, 'QUEUE_LOCKED')) throw error
-      const owner = await ownerOf(directory)
-      if (isForeign && owner === undefined) throw error
-      const result = owner === undefined ? undefined : await atRelay(owner)
-      if (result !== undefined) return result
+      if (isForeign && !(await hadRelay(directory))) throw error
       if (performance.now() - startedAt <= lockedWaitMs) continue
       if (!isForeign) throw error
       throw new WaybillError('QUEUE_LOCKED', 'the queue is another user’s, and no relay answers for it', {
@@ -129,19 +133,9 @@ export async function withQueue<T>(
   }
 }
 
-/** @throws WaybillError QUEUE_LOCKED, and whatever else opening the queue would say of its lock */
-async function checkFree(directory: string): Promise<void> {
-  const disk = nodeDisk(directory)
-  try {
-    await disk.lock(queueLockName)
-  } finally {
-    disk.abandon()
-  }
-}
-
-/** Where the relay that has the directory open says that it listens. */
-async function ownerOf(directory: string): Promise<Endpoint | undefined> {
-  // Empty while it is written.
-  const text = await readFile(join(directory, listeningFile), 'utf8').catch(() => '')
-  return text === '' ? undefined : parseEndpoint('smtp', text.trim(), '127.0.0.1', 25)
-}
+/** One has run there, and left its socket behind. */
+const hadRelay = (directory: string): Promise<boolean> =>
+  access(join(directory, listeningSocket.name)).then(
+    () => true,
+    () => false,
+  )

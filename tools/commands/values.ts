@@ -2,9 +2,6 @@
 import { readDuration } from '../../src/policy/duration.js'
 import { flagOf, UsageError } from './command.js'
 
-/** A file of it: where its owner listens, for `waybill sendmail`. A hint: the owner may be gone. */
-export const listeningFile = 'listening'
-
 export interface Endpoint {
   readonly host: string
   readonly port: number

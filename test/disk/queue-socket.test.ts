@@ -4,7 +4,12 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bindControl, connectControl } from '../../src/admin/control-socket.js'
+import {
+  bindQueueSocket,
+  connectQueueSocket,
+  controlSocket,
+  listeningSocket,
+} from '../../src/disk/queue-socket.js'
 
 let directory: string
 let servers: Server[] = []
@@ -20,16 +25,16 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-async function bound(place = directory): Promise<Server> {
+async function bound(place = directory, as = controlSocket): Promise<Server> {
   const server = createServer((socket) => sockets.push(socket))
-  await bindControl(server, place)
+  await bindQueueSocket(server, place, as)
   servers.push(server)
   return server
 }
 
 /** Is somebody there? */
 async function answers(place = directory): Promise<boolean> {
-  const socket = await connectControl(place)
+  const socket = await connectQueueSocket(place, controlSocket)
   if (socket !== undefined) sockets.push(socket)
   return socket !== undefined
 }
@@ -51,11 +56,24 @@ test('at the moment in which it can first be connected to, others cannot, whatev
       for (const name of readdirSync(directory))
         modes.push([name, statSync(join(directory, name)).mode & 0o077])
     })
-    await bindControl(server, directory)
+    await bindQueueSocket(server, directory, controlSocket)
   } finally {
     process.umask(before)
   }
   expect(modes).toEqual([[expect.stringMatching(/^control\./), 0]])
+})
+
+test('two sockets in a directory leave each other alone; the one for mail is for everyone, whatever the umask', async () => {
+  await mkdir(join(directory, 'listening.aB3xYz'))
+  const before = process.umask(0o077)
+  try {
+    await bound()
+    await bound(directory, listeningSocket)
+  } finally {
+    process.umask(before)
+  }
+  expect((await stat(join(directory, 'listening'))).mode & 0o777).toBe(0o666)
+  expect((await readdir(directory)).sort()).toEqual(['control', 'listening'])
 })
 
 test('a socket that a dead process left refuses, and the next takes its place', async () => {
@@ -99,11 +117,15 @@ test.each([98, 99, 100, 107, 108, 200])(
 )
 
 test('a directory in which nothing can be made is refused with its code', async () => {
-  await expect(bindControl(createServer(), join(directory, 'nowhere'))).rejects.toMatchObject({
+  await expect(
+    bindQueueSocket(createServer(), join(directory, 'nowhere'), controlSocket),
+  ).rejects.toMatchObject({
     code: 'DISK_FAILED',
     place: { errno: 'ENOENT' },
   })
   await mkdir(join(directory, 'control'))
   await chmod(join(directory, 'control'), 0o700)
-  await expect(bindControl(createServer(), directory)).rejects.toMatchObject({ code: 'DISK_FAILED' })
+  await expect(bindQueueSocket(createServer(), directory, controlSocket)).rejects.toMatchObject({
+    code: 'DISK_FAILED',
+  })
 })

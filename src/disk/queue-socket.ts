@@ -1,0 +1,100 @@
+/** A Unix socket's place in a queue's directory.
+ * Invariant: there is no moment at which somebody could connect who may not. The socket is made within a directory of mode 0700, gets its
+ * mode there, and only then its name, which replaces whatever a dead process left under it. It is never removed: a name that
+ * nobody listens behind refuses connections, and that is how a client learns that its process is over. Names in the directory are made by
+ * the queue's owner alone, so who answers has the queue open: whoever has got hold of a port after a relay may be anybody. */
+import { chmod, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
+import { createConnection, type Server, type Socket } from 'node:net'
+import { basename, join } from 'node:path'
+import { WaybillError } from '../errors.js'
+import { diskFailure, errnoOf } from './failure.js'
+
+export interface QueueSocket {
+  readonly name: 'control' | 'listening'
+  /** 0666: for everyone who may look into the directory. */
+  readonly mode: number
+}
+
+/** For verbs: who may open the queue's files may operate it. */
+export const controlSocket: QueueSocket = { name: 'control', mode: 0o600 }
+/** For mail: an SMTP session, with everyone who may look into the directory. */
+export const listeningSocket: QueueSocket = { name: 'listening', mode: 0o666 }
+
+/** What fits `sun_path`, with its final NUL. */
+const pathBytesMax = 107
+
+/** The caller holds the queue's lock. @throws WaybillError DISK_FAILED, DISK_FULL */
+export async function bindQueueSocket(
+  server: Server,
+  directory: string,
+  { name, mode }: QueueSocket,
+): Promise<void> {
+  const path = join(directory, name)
+  // A directory in which a socket was made and not yet given its name.
+  const unfinished = new RegExp(`^${name}\\.[A-Za-z0-9]{6}$`)
+  try {
+    for (const other of await readdir(directory))
+      if (unfinished.test(other)) await rm(join(directory, other), { recursive: true, force: true })
+    const place = await mkdtemp(join(directory, `${name}.`))
+    await within(directory, `${basename(place)}/socket`, (reachable) => listen(server, reachable))
+    await chmod(join(place, 'socket'), mode)
+    await rename(join(place, 'socket'), path)
+    await rm(place, { recursive: true })
+  } catch (error) {
+    server.close()
+    throw diskFailure('listen', path, errnoOf(error), error)
+  }
+}
+
+/** @returns undefined when nobody listens there
+ * @throws WaybillError QUEUE_LOCKED when the relay has too many clients, DISK_FAILED when the system refuses, by its mode too */
+export async function connectQueueSocket(
+  directory: string,
+  { name }: QueueSocket,
+): Promise<Socket | undefined> {
+  try {
+    return await within(directory, name, connect)
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'ENOENT' || errno === 'ECONNREFUSED') return undefined
+    const path = join(directory, name)
+    if (errno === 'EAGAIN')
+      throw new WaybillError('QUEUE_LOCKED', 'the relay does not take more clients there now', { path })
+    throw diskFailure('connect', path, errno, error)
+  }
+}
+
+/** A path that fits: through a descriptor of the directory when it is too long itself. */
+async function within<T>(
+  directory: string,
+  name: string,
+  use: (reachable: string) => Promise<T>,
+): Promise<T> {
+  const path = join(directory, name)
+  if (Buffer.byteLength(path) <= pathBytesMax) return use(path)
+  const handle = await open(directory, 'r')
+  try {
+    return await use(`/proc/self/fd/${handle.fd}/${name}`)
+  } finally {
+    await handle.close()
+  }
+}
+
+const listen = (server: Server, path: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(path, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+
+const connect = (path: string): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = createConnection(path)
+    socket.once('error', reject)
+    socket.once('connect', () => {
+      socket.off('error', reject)
+      resolve(socket)
+    })
+  })
