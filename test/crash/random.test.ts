@@ -12,12 +12,6 @@ test('no seed breaks a promise', async () => {
   }
 })
 
-test('rot that is told of by a life that only accepts, before the one that delivers, is told of', async () => {
-  const { findings, crashCount } = await randomRun({ seed: 41022, op: 53 })
-  expect(lines(findings)).toEqual([])
-  expect(crashCount).toBe(1)
-})
-
 test('a bit that turns over harms nobody but those whom what the queue says of it explains', async () => {
   let crashCount = 0
   // In the last of them a lane stands still while mail waits in others.
