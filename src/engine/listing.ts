@@ -4,7 +4,7 @@ import { checkOptionNames } from '../base/option-names.js'
 import { signalOption } from '../base/option-values.js'
 import type { MessageId } from '../base/message-id.js'
 import type { ActiveMessage } from '../active/active-message.js'
-import { isWaybillError, WaybillError } from '../errors.js'
+import { WaybillError } from '../errors.js'
 import { holdLane, type Lane, type LaneKind } from '../lane/lane.js'
 import type { Envelope } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
@@ -21,6 +21,7 @@ import {
   type Selector,
 } from './selector.js'
 import { Stretch, type WaitingMessage } from './waiting.js'
+import { WalkDamage } from './walk-damage.js'
 
 export interface ListedMessage {
   readonly id: MessageId
@@ -58,6 +59,8 @@ export interface Walk {
   readonly isAsked?: ((lane: Lane) => boolean) | undefined
   /** Stops between reads. */
   readonly signal?: AbortSignal | undefined
+  /** Where who asks notes what he cannot read himself; it is told with the rest. */
+  readonly damage?: WalkDamage
 }
 
 export interface ListOptions {
@@ -69,7 +72,8 @@ const recipientsReadMax = 1000
 /** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed. */
 const waitMs = 10_000
 
-/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, LOG_CORRUPT, DISK_FULL while a recovery waits for room */
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; LOG_CORRUPT and DISK_FAILED
+ * when all that can be read has been listed */
 export async function* list(
   parts: Parts,
   engine: Engine,
@@ -82,18 +86,22 @@ export async function* list(
   // Until recovery has ended nobody knows what is active.
   await parts.life.orEnd(engine.whenRecovered())
   const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
-  for await (const batch of selected(parts, selector, { trust, signal }))
-    for (const found of batch)
-      yield found.kind === 'active'
-        ? await activeMessage(parts, found.message)
-        : await waitingMessage(parts, found.lane, found.message)
+  const damage = new WalkDamage(parts.life)
+  for await (const batch of selected(parts, selector, { trust, signal, damage }))
+    for (const found of batch) {
+      const { id } = found.message.envelope
+      const listed = await damage.of(id, listedMessage(parts, found))
+      if (listed !== undefined) yield listed
+    }
+  damage.tell()
 }
 
-/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due. */
+/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due.
+ * @throws WaybillError as `list`; LOG_CORRUPT and DISK_FAILED when all that can be read has been given */
 export async function* selected(
   parts: Parts,
   selector: Selector,
-  { trust, isAsked = () => true, signal }: Walk,
+  { trust, isAsked = () => true, signal, damage = new WalkDamage(parts.life) }: Walk,
 ): AsyncGenerator<readonly Selected[]> {
   checkSelector(selector)
   parts.life.check()
@@ -109,13 +117,13 @@ export async function* selected(
   try {
     const now: Selected[] = []
     for (const message of active)
-      if (await matchesActive(parts, message, selector)) now.push({ kind: 'active', message })
+      if (await damage.of(message.envelope.id, matchesActive(parts, message, selector)))
+        now.push({ kind: 'active', message })
     // Together, because they move on: at most twice as many as may be active.
     if (now.length > 0) yield now
     // An id is given once.
     if (now.length > 0 && selector.id !== undefined) return
-    const walk = { parts, selector, trust, signal }
-    let damage: WaybillError | undefined
+    const walk = { parts, selector, trust, signal, damage }
     for (const stretch of stretches)
       try {
         for await (const found of inStretch(stretch, walk)) {
@@ -123,28 +131,34 @@ export async function* selected(
           if (selector.id !== undefined) return
         }
       } catch (error) {
-        // The other lanes go on; whoever asked is told at the end.
-        if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
-        damage ??= error
+        // The other lanes go on.
+        damage.meet(error)
       }
-    if (damage !== undefined) throw damage
+    damage.tell()
   } finally {
     for (const stretch of stretches) stretch.end()
     for (const message of framed) unpinSegments(parts, message)
   }
 }
 
+interface LaneWalk extends Pick<Walk, 'trust' | 'signal'> {
+  readonly parts: Parts
+  readonly selector: Selector
+  readonly damage: WalkDamage
+}
+
 /** Those of one lane that match, from its log. */
 async function* inStretch(
   stretch: Stretch,
-  { parts, selector, trust, signal }: Walk & { readonly parts: Parts; readonly selector: Selector },
+  { parts, selector, trust, signal, damage }: LaneWalk,
 ): AsyncGenerator<readonly Selected[]> {
   const { lane } = stretch
   for await (const batch of stretch.batches(trust)) {
     checkAborted(signal)
     const found: Selected[] = []
     for (const message of batch)
-      if (await matchesWaiting(parts, message, selector)) found.push({ kind: 'waiting', lane, message })
+      if (await damage.of(message.envelope.id, matchesWaiting(parts, message, selector)))
+        found.push({ kind: 'waiting', lane, message })
     if (found.length > 0) yield found
   }
 }
@@ -197,6 +211,11 @@ async function matchesWaiting(
     if (match.add(await life.orEnd(reader.recipients(message, from, recipientsReadMax)))) return true
   return false
 }
+
+const listedMessage = (parts: Parts, found: Selected): Promise<ListedMessage> =>
+  found.kind === 'active'
+    ? activeMessage(parts, found.message)
+    : waitingMessage(parts, found.lane, found.message)
 
 async function waitingMessage(
   { reader, life }: Parts,
