@@ -59,16 +59,30 @@ export function marksBytes(parts: Pick<Parts, 'journal'>, lane: Lane, moreCount 
 
 const recordBytes = (count: number): number => frameBytes(marksRecordBytes + markBytes * count)
 
-/** Records what is more than one record holds of a lane's marks, a record at a time: all of it may be more than its log can have room for
- * at once.
- * @returns whether there is room for the rest */
-export function readyForCapture(parts: Pick<Parts, 'journal' | 'options'>, lane: Lane): boolean {
+/** Bytes that the lanes in the journal need for their marks, together. */
+export function marksBytesInJournal(parts: Pick<Parts, 'journal' | 'lanes'>): number {
+  let bytes = 0
+  for (const lane of parts.lanes) if (lane.logs === undefined) bytes += marksBytes(parts, lane)
+  return bytes
+}
+
+/** Records what is more than one record holds of each lane's marks.
+ * @returns whether there is room for the rest, of all lanes */
+export function readyForCapture(parts: Pick<Parts, 'journal' | 'lanes' | 'options'>): boolean {
+  const { journal, lanes } = parts
+  for (const lane of lanes) if (!recordsMost(parts, lane)) return false
+  const together = marksBytesInJournal(parts)
+  return together === 0 || journal.room(together, 'checkpoint') === 'yes'
+}
+
+/** A record at a time: all of a lane's marks may be more than its log can have room for at once. */
+function recordsMost(parts: Pick<Parts, 'journal' | 'options'>, lane: Lane): boolean {
   const { journal, options } = parts
   const { marks, runner, logs } = lane
   marks.passed(runner.position)
   const recordMax = freshMarksMax(segmentBytesOf(parts, lane))
   const hasRoom = (bytes: number): boolean =>
-    logs?.envelopes.hasRoom(bytes) ?? journal.room(bytes, 'accepted mail') === 'yes'
+    logs?.envelopes.hasRoom(bytes) ?? journal.room(bytes, 'checkpoint') === 'yes'
   while (marks.freshCount > recordMax && hasRoom(recordBytes(recordMax)))
     appendMarks(parts, lane, options.clock.wallMs())
   if (marks.freshCount > recordMax) return false

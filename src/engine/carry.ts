@@ -6,16 +6,18 @@ import type { Position } from '../base/position.js'
 import type { Claim } from '../log/journal-writer.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { encodeStart } from '../record/start.js'
+import { marksBytesInJournal } from './capture.js'
 import type { Parts } from './parts.js'
 
 type Carrying = Pick<Parts, 'journal' | 'lanes' | 'options'>
 
-/** Appends the new start, if there is room. Returns its position. It names the lane that the message is from:
+/** Appends the new start, if there is room for it and for as much that is to follow. Returns its position. It names the lane that the message is from:
  *    // 1. carried  2. the lane, which no policy names, leaves the table  3. restart: the start names a lane that is not there, for ever */
 export function appendCarrying(
   { journal, lanes, options }: Carrying,
   { place, carried }: DamagedMessage,
   claim: Claim,
+  followingBytes: number = 0,
 ): Position | undefined {
   const payload = encodeStart({
     envelope: place.position,
@@ -24,7 +26,7 @@ export function appendCarrying(
     carried,
   })
   const bytes = frameBytes(payload.length)
-  if (journal.room(bytes, claim) !== 'yes') return undefined
+  if (journal.room(bytes + followingBytes, claim) !== 'yes') return undefined
   journal.open(bytes)
   const start = journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
   lanes.get(place.lane).namedAt = start
@@ -36,12 +38,13 @@ export const carryingOf = (message: ActiveMessage): DamagedMessage => ({
   carried: message.carried(),
 })
 
-/** Gives what was started before `bound` a new start, as far as there is room. */
+/** Gives what was started before `bound` a new start, as far as there is room that the marks of the capture do not need. */
 export function carryOld(parts: Parts, bound: number): void {
   const { active } = parts
+  const marksBytes = marksBytesInJournal(parts)
   for (const message of active.messages()) {
     if (message.start >= bound) break
-    const start = appendCarrying(parts, carryingOf(message), 'accepted mail')
+    const start = appendCarrying(parts, carryingOf(message), 'accepted mail', marksBytes)
     if (start === undefined) return
     active.restart(message, start)
   }
@@ -51,6 +54,7 @@ export function carryOld(parts: Parts, bound: number): void {
       parts,
       { ...message, carried: { ...message.carried, start: old } },
       'accepted mail',
+      marksBytes,
     )
     if (start === undefined) return
     active.removeDamaged(old)

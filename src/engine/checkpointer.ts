@@ -91,7 +91,7 @@ export class Checkpointer {
 
   async #take(): Promise<void> {
     const { journal, lanes, spool, life } = this.#parts
-    while (!this.#hasRoomForMarks()) await this.#options.reclaim.roomChange()
+    while (!readyForCapture(this.#parts)) await this.#options.reclaim.roomChange()
     // What has been active for too long gets a new start, so that the suffix stays short.
     carryOld(this.#parts, journal.end - this.#parts.options.suffixBytesMax)
     const captured = capture(this.#parts, this.#options.life)
@@ -118,15 +118,10 @@ export class Checkpointer {
     const { journal, options } = this.#parts
     const payload = encodeCheckpoint(checkpoint)
     const bytes = frameBytes(payload.length)
-    while (journal.room(bytes, 'accepted mail') !== 'yes') await this.#options.reclaim.roomChange()
+    while (journal.room(bytes, 'checkpoint') !== 'yes') await this.#options.reclaim.roomChange()
     journal.open(bytes)
     const at = journal.append(kinds.checkpoint, 0, options.clock.wallMs(), payload)
     journal.rememberCheckpoint(payload, at)
     await journal.whenDurable(position(at + bytes))
-  }
-
-  #hasRoomForMarks(): boolean {
-    for (const lane of this.#parts.lanes) if (!readyForCapture(this.#parts, lane)) return false
-    return true
   }
 }

@@ -1,6 +1,7 @@
 /** Active messages and the scheduler: recipients go in with their routes, entries come out, outcomes are recorded.
  * Invariant: an outcome is appended before the scheduler hears of it and before the message can settle. A success asks for a
- * prompt sync, because a duplicate after a crash depends on it; nothing waits for it. */
+ * prompt sync, because a duplicate after a crash depends on it; nothing waits for it. An attempt begins only where there is room in the
+ * journal for what becomes of it, which is kept while it is under way: on a full disk, too, what it has done is durable. */
 import type { ActiveMessage } from '../active/active-message.js'
 import type { Timer } from '../base/clock.js'
 import { toRanges } from '../base/ranges.js'
@@ -10,18 +11,14 @@ import type { Report } from '../delivery/outcome.js'
 import { isWaybillError } from '../errors.js'
 import { writeDelivery } from '../record/delivery.js'
 import { kinds } from '../record/frame.js'
-import type { OutcomeNote } from '../record/outcome-note.js'
+import { notesMax, type OutcomeNote } from '../record/outcome-note.js'
 import { Scheduler, type DeferReason, type DestinationSnapshot, type Entry } from '../scheduler/scheduler.js'
 import { requestOf } from './delivery-request.js'
 import type { RecipientEvent } from './events.js'
 import { jobOf, type Job } from './job.js'
-import { notesOf } from './outcome-notes.js'
+import { hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
 import type { Parts } from './parts.js'
 import { RecipientBatches } from './recipient-batches.js'
-
-/** Room that is kept for outcomes: for what is about to begin, and for each attempt under way. */
-const outcomesBytes = 64 * 1024
-const outcomeBytes = 1024
 
 /** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each time, which costs ten times as much. */
 const settled: Promise<void> = Promise.resolve()
@@ -179,17 +176,18 @@ export class Dispatch {
     this.#wakeAt(this.#scheduler.wakeAtMs, nowMs)
   }
 
-  /** Attempts begin only while there is room for what all that are under way can bring. */
+  /** Attempts begin only while there is room for what becomes of one more, whatever that is. */
   #canRecord(): boolean {
     const { journal } = this.#parts
-    const bytes = outcomesBytes + this.#underWay * outcomeBytes
-    return journal.room(Math.min(bytes, journal.grid.segmentBytes / 8), 'accepted mail') === 'yes'
+    const bytes = Math.min(outcomeBytesMost(notesMax), journal.grid.segmentBytes / 4)
+    return journal.room(bytes, 'accepted mail') === 'yes'
   }
 
   #begin(entry: Entry<Job>): void {
     const { message } = entry.message
     if (message.recoveries > 0 && !message.isAttempted) this.#noteAttempt(message)
     this.#underWay++
+    this.#parts.journal.kept.keep(outcomeBytesMost(entry.recipients.length))
     this.#attempts.get(entry.transport)!.begin(entry, requestOf(entry, this.#parts.reader))
   }
 
@@ -207,6 +205,7 @@ export class Dispatch {
   #report(entry: Entry<Job>, report: Report): void {
     const { options, events } = this.#parts
     this.#underWay--
+    this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
     const { message } = entry.message
     const notes = notesOf(entry.recipients, report, message.tellsSuccess)
     const isDelivered = hasKind(notes, 'delivered')
@@ -288,9 +287,4 @@ export class Dispatch {
       this.wake()
     })
   }
-}
-
-function hasKind(notes: readonly OutcomeNote[], kind: OutcomeNote['kind']): boolean {
-  for (const note of notes) if (note.kind === kind) return true
-  return false
 }

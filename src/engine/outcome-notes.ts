@@ -3,7 +3,11 @@ import type { Relayed } from '../base/notification.js'
 import { toRanges, type Ranges } from '../base/ranges.js'
 import type { Report } from '../delivery/outcome.js'
 import type { Outcome } from '../delivery/transport.js'
-import { condensed, type OutcomeNote } from '../record/outcome-note.js'
+import { frameBytes } from '../record/frame.js'
+import { condensed, notesBytesMost, type OutcomeNote } from '../record/outcome-note.js'
+
+/** Of a delivery's record, without its notes. */
+const besideNotesBytes = 32
 
 const deliveredTo = (ranges: Ranges): OutcomeNote => ({ kind: 'delivered', status: '', text: '', ranges })
 
@@ -51,6 +55,15 @@ function grouped(
     }
   })
   return condensed([...groups.values()].map(({ note, indexes }) => ({ ...note, ranges: toRanges(indexes) })))
+}
+
+/** Bytes that the outcomes of an entry with so many recipients take in the journal, at the most. */
+export const outcomeBytesMost = (recipientCount: number): number =>
+  frameBytes(notesBytesMost(recipientCount) + besideNotesBytes)
+
+export function hasKind(notes: readonly OutcomeNote[], kind: OutcomeNote['kind']): boolean {
+  for (const note of notes) if (note.kind === kind) return true
+  return false
 }
 
 const relayedOf = (outcome: Outcome): Relayed | undefined =>

@@ -69,7 +69,9 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
       if (!isDamage(error)) throw error
       findings.push(findingOf(error, { log: 'journal' }, lostWithSegment))
       const index = isWaybillError(error) ? error.place.segment : undefined
-      if (index === undefined || !usable.delete(index)) throw error
+      if (index === undefined || !usable.has(index)) throw error
+      // Those above never began, or it would not have been come to.
+      for (const other of indexes) if (other >= index) usable.delete(other)
       const salvaged = await salvage(files, index)
       if (salvaged?.checkpoint !== undefined) return { files, indexes, ...salvaged, findings, ...ends }
       headless ??= salvaged

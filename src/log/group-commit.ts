@@ -103,10 +103,14 @@ export class GroupCommit {
     return this.#filling.index
   }
 
+  /** Of the newest checkpoint's frame. */
+  get checkpointBytes(): number {
+    return frameBytes(this.#checkpoint.length)
+  }
+
   /** @throws WaybillError MESSAGE_TOO_LARGE when no segment could hold the group */
   checkFits(groupBytes: number): void {
-    const most =
-      this.#grid.segmentBytes - segmentHeaderBytes - frameBytes(this.#checkpoint.length) - commitBytesMax
+    const most = this.#grid.segmentBytes - segmentHeaderBytes - this.checkpointBytes - commitBytesMax
     if (groupBytes > most)
       throw new WaybillError(
         'MESSAGE_TOO_LARGE',
@@ -247,7 +251,7 @@ export class GroupCommit {
   #enterNextSegment(groupBytes: number, timeMs: number): void {
     if (this.#filling.used > 0) this.#seal(timeMs)
     this.#filling = this.#batch(this.#filling.index + 1, segmentHeaderBytes)
-    this.#fit(groupBytes + frameBytes(this.#checkpoint.length))
+    this.#fit(groupBytes + this.checkpointBytes)
     this.#copyCheckpoint(timeMs)
   }
 

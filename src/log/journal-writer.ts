@@ -13,16 +13,19 @@ import { Ring } from '../base/ring.js'
 import type { DiskFile } from '../disk/disk.js'
 import type { Kind } from '../record/frame.js'
 import { GroupCommit } from './group-commit.js'
+import { aloneBytes, KeptRoom } from './kept-room.js'
 import { segmentSeed, type SegmentGrid } from './segment.js'
 import { reserveSpares, type SegmentPool } from './segment-pool.js'
 
-/** Who wants to append: new mail leaves the reserve alone, all else leaves one spare for the end of a recovery. */
-export type Claim = 'new mail' | 'accepted mail' | 'recovery'
+/** Who wants to append: new mail leaves the reserve alone, all else one spare for the end of a recovery, and what is kept for those who do
+ * not ask; and accepted mail leaves room for one more checkpoint, which may bring segments back. */
+export type Claim = 'new mail' | 'accepted mail' | 'checkpoint' | 'recovery'
 
 /** Spares that must be left when a claim has entered a new segment. */
 const sparesKept: Readonly<Record<Claim, number>> = {
   'new mail': reserveSpares,
   'accepted mail': 1,
+  checkpoint: 1,
   recovery: 0,
 }
 
@@ -66,6 +69,8 @@ export interface SyncStatistics {
 }
 
 export class JournalWriter {
+  /** Room for what is on its way. */
+  readonly kept: KeptRoom = new KeptRoom()
   readonly statistics: SyncStatistics = { syncCount: 0, writtenBytes: 0, syncLastMs: 0, syncTotalMs: 0 }
   readonly #options: JournalWriterOptions
   readonly #commits: GroupCommit
@@ -122,7 +127,7 @@ export class JournalWriter {
 
   /** May a group of this size be appended on this claim, as the disk stands? 'wait' when a segment is still being made. */
   room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
-    const leaves = this.#commits.leavesSegment(groupBytes)
+    const leaves = this.#commits.leavesSegment(groupBytes + this.#leftAloneBytes(claim))
     const entered = this.#commits.segmentIndex - this.#fileIndex
     // On a full disk outcomes may have entered a segment that is not made: what follows them there is durable as late as they are.
     const isThere = entered === 0 || this.#next.hasSpare
@@ -133,6 +138,14 @@ export class JournalWriter {
     const left = (this.#next.hasSpare ? 1 : 0) + pool.readyCount - entered - (leaves ? 1 : 0)
     if (left >= sparesKept[claim]) return 'yes'
     return pool.diskFull ? 'no' : 'wait'
+  }
+
+  /** Bytes behind the group that others are to find. New mail leaves whole segments. */
+  #leftAloneBytes(claim: Claim): number {
+    if (claim === 'new mail') return 0
+    const { checkpointBytes } = this.#commits
+    const keptBytes = this.kept.bytes(checkpointBytes)
+    return claim === 'accepted mail' ? keptBytes + aloneBytes(checkpointBytes) : keptBytes
   }
 
   /** Makes place for a group; see GroupCommit.open. */

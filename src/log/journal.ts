@@ -4,6 +4,7 @@ import type { Position } from '../base/position.js'
 import { frameBytes, type Kind } from '../record/frame.js'
 import { payload } from '../record/payload-writer.js'
 import { JournalReader } from './journal-reader.js'
+import type { KeptRoom } from './kept-room.js'
 import type { Claim, JournalWriter, SyncStatistics } from './journal-writer.js'
 import type { Frame, PositionVisitor, SegmentFiles } from './segment-files.js'
 import type { SegmentPool } from './segment-pool.js'
@@ -70,6 +71,11 @@ export class Journal {
   /** May a group be appended on this claim, as the disk stands? 'wait': a segment is being made. */
   room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
     return this.#writer.room(groupBytes, claim)
+  }
+
+  /** Room for groups that are on their way; they themselves are appended without asking. */
+  get kept(): KeptRoom {
+    return this.#writer.kept
   }
 
   /** Asks for a sync of what is appended; nobody waits. */

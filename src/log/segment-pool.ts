@@ -82,7 +82,11 @@ export class SegmentPool {
     // A name of an earlier life may not be durable yet, and a file is not renamed twice between two syncs:
     //    // 1. spare-3 becomes segment 2  2. killed  3. segment 2 becomes spare-5  4. power loss keeps the last only: one file, two names
     if (unbegun.length > 0) await disk.syncDirectory(this.#options.directory)
-    const refusal = await this.#release(unbegun, whole)
+    // The highest first, and for certain: where the one below is missing, a segment has begun and rotted (recovery/tail-verdict.ts).
+    const [lowest, ...others] = [...unbegun].sort((a, b) => a - b)
+    let refusal: WaybillError | undefined
+    for (const index of others.reverse()) refusal ??= await this.#release([index], [])
+    refusal ??= await this.#release(lowest === undefined ? [] : [lowest], whole)
     // Names above the journal's end are given again in this life: what cannot go now may be in use when it could.
     if (refusal !== undefined) throw refusal
   }

@@ -71,7 +71,8 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
   let named: Position = nowhere
   for (let i = indexes.length - 1; i >= 0; i--) {
     const index = indexes[i]!
-    const examined = await examine(files, index)
+    // A queue that never got as far as a batch may be taken away in any order: its segments are the first two.
+    const examined = await examine(files, index, index <= 1 || indexes[i - 1] === index - 1)
     await files.forget(index)
     life = Math.max(life, examined.life)
     cutBytes += examined.cutBytes
@@ -101,9 +102,12 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
 const namedAndMissing =
   'a batch does not verify, but its end is named by one that was written after it was synced'
 
-async function examine(files: SegmentFiles, index: number): Promise<Examined> {
+const givenFree =
+  'the first batch does not verify, but the segment before is gone, which a checkpoint in this one gave free'
+
+async function examine(files: SegmentFiles, index: number, previousThere: boolean): Promise<Examined> {
   return files.with(index, async (segment) => {
-    const { last, torn } = await lastWhole(files, index, segment)
+    const { last, torn } = await lastWhole(files, index, segment, previousThere)
     const end = last?.end ?? segmentHeaderBytes
     const cutBytes =
       torn === undefined ? await validBytesBehind(segment, end, files.grid.segmentBytes) : torn.end - end
@@ -118,6 +122,7 @@ async function lastWhole(
   files: SegmentFiles,
   index: number,
   segment: OpenSegment,
+  previousThere: boolean,
 ): Promise<{ readonly last: FoundCommit | undefined; readonly torn: FoundCommit | undefined }> {
   const { grid } = files
   const base = grid.at(index, 0)
@@ -131,12 +136,15 @@ async function lastWhole(
     found: last === undefined ? 'none' : isFirst ? 'first' : 'later',
     lastWhole: lastIsWhole,
     beforeWhole: before !== undefined && (await isWhole(segment, before)),
+    previousThere,
   })
   if (verdict === 'corrupt')
-    throw files.corrupt(
-      grid.at(index, before?.start ?? last!.start),
-      `a batch does not verify, but the one at offset ${last!.start} was written after it was synced`,
-    )
+    throw last === undefined || isFirst
+      ? files.corrupt(grid.firstOf(index), givenFree)
+      : files.corrupt(
+          grid.at(index, before?.start ?? last.start),
+          `a batch does not verify, but the one at offset ${last.start} was written after it was synced`,
+        )
   if (verdict === 'last') return { last, torn: undefined }
   return { last: verdict === 'before' ? before : undefined, torn: last }
 }

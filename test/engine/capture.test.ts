@@ -5,6 +5,7 @@ import { seededPrng } from '../../src/base/prng.js'
 import { marksBytes, readyForCapture } from '../../src/engine/capture.js'
 import type { Parts } from '../../src/engine/parts.js'
 import { Lane } from '../../src/lane/lane.js'
+import type { Journal } from '../../src/log/journal.js'
 import { LaneLog } from '../../src/log/lane-log.js'
 import { SegmentFiles } from '../../src/log/segment-files.js'
 import { SegmentGrid, segmentHeaderBytes } from '../../src/log/segment.js'
@@ -44,13 +45,13 @@ test('more marks than a lane has room for at once are recorded bit by bit before
     lastMarks: position(0),
     wanted: true,
   })
-  const parts = { options: { clock: { wallMs: () => 1 } } } as Parts
+  const parts = { options: { clock: { wallMs: () => 1 } }, lanes: [lane] as Iterable<Lane> } as Parts
   const places = Array.from({ length: 30_000 }, (_, i) => position(segmentHeaderBytes + 8 * i))
   const recorded = await world.settle(
     (async () => {
       await disk.makeDirectory('lane')
       for (const place of places) lane.marks.add(place)
-      while (!readyForCapture(parts, lane)) await new Promise<void>((look) => waiting.push(look))
+      while (!readyForCapture(parts)) await new Promise<void>((look) => waiting.push(look))
       await envelopes.sync()
       return readMarks(envelopes.files, lane.marks.lastRecord, born)
     })(),
@@ -58,4 +59,28 @@ test('more marks than a lane has room for at once are recorded bit by bit before
   expect(failures).toEqual([])
   expect(marksBytes(parts, lane)).toBeLessThan(segmentBytes / 2)
   expect([...recorded.toSorted((a, b) => a - b), ...lane.marks.takeFresh(Infinity)]).toEqual(places)
+})
+
+test('the marks of several lanes in the journal need room together', () => {
+  const lanes = [1, 2].map((number) => {
+    const lane = new Lane({
+      number,
+      intervalMs: 60_000,
+      logs: undefined,
+      runner: born,
+      trustedEnd: born,
+      dataFloor: born,
+      lastMarks: position(0),
+      wanted: true,
+    })
+    for (let i = 0; i < 10; i++) lane.marks.add(position(segmentHeaderBytes + 8 * i))
+    return lane
+  })
+  let leftBytes = 0
+  const journal = { grid: { segmentBytes }, room: (bytes: number) => (bytes <= leftBytes ? 'yes' : 'no') }
+  const parts = { journal: journal as unknown as Journal, lanes: lanes as Iterable<Lane> } as Parts
+  leftBytes = Math.max(...lanes.map((lane) => marksBytes(parts, lane)))
+  expect(readyForCapture(parts)).toBe(false)
+  leftBytes *= 2
+  expect(readyForCapture(parts)).toBe(true)
 })

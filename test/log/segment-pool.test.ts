@@ -69,6 +69,33 @@ test('after a crash at any call, a pool takes over what is there and makes segme
     expect({ line, ...(await takeOver(image)) }).toEqual({ line, unfinished: 0, short: 0, prepared: true })
 })
 
+test('of segments that never began none is left above one that has gone, wherever the next start crashes', async () => {
+  const { disk: first, world } = newDisk()
+  await world.settle(begin(first))
+  const pool = journalPool(first)
+  const made = [2, 3, 4].map((index) => pool.prepare(index, [index, 1]))
+  await world.settle(pool.refill())
+  for (const one of made) await world.settle(one.then((file) => file.close()))
+  const left = new Set<string>()
+  const next = new SimWorld({ seed: 3 })
+  const disk: SimDisk = new SimDisk(next, {
+    image: first.image,
+    observer: {
+      before: () => {
+        for (const { image } of [...disk.crashStates({ exhaustiveUnitsMax: 4 }), ...disk.killStates()])
+          left.add(
+            image
+              .files()
+              .flatMap((path) => /[0-9]+(?=\.log$)/.exec(path)?.map(Number) ?? [])
+              .join(),
+          )
+      },
+    },
+  })
+  await next.settle(disk.list('journal').then((names) => journalPool(disk).adopt(names, [4, 3, 2])))
+  expect([...left].sort()).toEqual(['', '2', '2,3', '2,3,4'])
+})
+
 async function takeOver(image: DiskImage): Promise<{ unfinished: number; short: number; prepared: boolean }> {
   const { disk, world } = newDisk(image)
   return world.settle(

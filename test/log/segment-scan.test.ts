@@ -197,6 +197,29 @@ test('a batch whose end is named by the torn first batch of the next segment had
   expect(await find([0])).toMatchObject({ index: 0, end: second.end })
 })
 
+/** Segments 0 and 2 of a journal, and 1 where it has not been given free; where segment 2 has begun, and how. */
+async function tailWithout(given: readonly number[], rotAt: number | undefined): Promise<JournalTail> {
+  const log = journal(3)
+  const later = new SegmentContent(segmentBytes, 4096, log.grid.at(1, 2 * segmentHeaderBytes), 2)
+  if (rotAt !== undefined) later.sync()
+  for (const index of [1, 3]) log.segment(index)
+  log.segments.set(2, later.segment(2))
+  if (rotAt !== undefined) log.segment(2)[rotAt]! ^= 1
+  return findTail(filesOf(log, given), given.map(segmentName))
+}
+
+test('a first batch that rotted after it gave the segment before it free is corruption, not the end of an older one', async () => {
+  const corrupt = { code: 'LOG_CORRUPT', place: { segment: 2, offsetBytes: segmentHeaderBytes } }
+  for (const rotAt of [segmentHeaderBytes + 20, segmentHeaderBytes + 4000])
+    for (const given of [
+      [0, 2],
+      [0, 2, 3],
+      [2, 3],
+    ])
+      await expect(tailWithout(given, rotAt)).rejects.toMatchObject(corrupt)
+  expect(await tailWithout([0, 1, 2, 3], undefined)).toMatchObject({ index: 0, unbegun: [3, 2, 1] })
+})
+
 test('damage in the first batch of a segment takes nothing of the one before, but where it is in the commit that names its end', async () => {
   const log = journal(3)
   const { end } = log.batches[2]!

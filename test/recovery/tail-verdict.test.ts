@@ -13,30 +13,41 @@ interface Row {
 /** Rows ` * | yes | later | no | – | verdict: reason |`. */
 const rows: readonly Row[] = [
   ...source.matchAll(
-    /^ \* \| *(yes|no) *\| *(none|first|later|–) *\| *(yes|no|–) *\| *(yes|no|–) *\| *(\w+):.*\|$/gm,
+    /^ \* \| *(yes|no) *\| *(none|first|later|–) *\| *(yes|no|–) *\| *(yes|no|–) *\| *(yes|no|–) *\| *(\w+):.*\|$/gm,
   ),
-].map(([, header, found, last, before, verdict]) => ({
-  facts: [header!, found!, last!, before!],
+].map(([, header, found, last, before, previous, verdict]) => ({
+  facts: [header!, found!, last!, before!, previous!],
   verdict: verdict as TailVerdict,
 }))
 
 const combinations: readonly TailFacts[] = [false, true].flatMap((headerValid) =>
   (['none', 'first', 'later'] as const).flatMap((found) =>
     [false, true].flatMap((lastWhole) =>
-      [false, true].map((beforeWhole) => ({ headerValid, found, lastWhole, beforeWhole })),
+      [false, true].flatMap((beforeWhole) =>
+        [false, true].map((previousThere) => ({
+          headerValid,
+          found,
+          lastWhole,
+          beforeWhole,
+          previousThere,
+        })),
+      ),
     ),
   ),
 )
 
 const yes = (fact: boolean): string => (fact ? 'yes' : 'no')
 
-const matches = (row: Row, { headerValid, found, lastWhole, beforeWhole }: TailFacts): boolean =>
-  [yes(headerValid), found, yes(lastWhole), yes(beforeWhole)].every((fact, i) =>
+const matches = (
+  row: Row,
+  { headerValid, found, lastWhole, beforeWhole, previousThere }: TailFacts,
+): boolean =>
+  [yes(headerValid), found, yes(lastWhole), yes(beforeWhole), yes(previousThere)].every((fact, i) =>
     ['–', fact].includes(row.facts[i]!),
   )
 
 test.each(combinations)(
-  'header valid $headerValid, found $found, last whole $lastWhole, before whole $beforeWhole',
+  'header valid $headerValid, found $found, last whole $lastWhole, before whole $beforeWhole, previous there $previousThere',
   (facts) => {
     const named = rows.filter((row) => matches(row, facts))
     expect(named).toHaveLength(1)
