@@ -13,6 +13,7 @@ import { errnoOf } from '../disk/failure.js'
 import { madeDirectory } from '../disk/made-directory.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../delivery/transport.js'
 import { WaybillError } from '../errors.js'
+import { areDelimiters, delimitersWanted, splitAddress } from './address-extension.js'
 import { mailboxName } from './mailbox-name.js'
 
 /** Mailboxes written at the same time for one message. */
@@ -30,15 +31,21 @@ export interface MaildirOptions {
   readonly directory: string
   /** Last part of file names; the machine's name unless told. */
   readonly hostname?: string
+  /** What may stand before an extension: mail for `ada+lists@example.com` is for the mailbox of `ada@example.com` unless it has one of its
+   * own. Some of + - _ = . and their like; none unless told. @see Postfix recipient_delimiter */
+  readonly recipientDelimiter?: string
   readonly clock?: Clock
 }
 
 /** Nobody but this transport may write a name of its form. Data is kept as accepted: with the CRLF of SMTP, readers take both.
  * @throws WaybillError OPTION_INVALID */
 export function maildirTransport(options: MaildirOptions): Transport {
-  checkOptionNames(options, { directory: true, hostname: true, clock: true })
+  checkOptionNames(options, { directory: true, hostname: true, recipientDelimiter: true, clock: true })
   if (typeof options.directory !== 'string' || options.directory === '')
     throw new WaybillError('OPTION_INVALID', 'mailboxes are made in a directory', { option: 'directory' })
+  const { recipientDelimiter = '' } = options
+  if (options.recipientDelimiter !== undefined && !areDelimiters(recipientDelimiter))
+    throw new WaybillError('OPTION_INVALID', `expected ${delimitersWanted}`, { option: 'recipientDelimiter' })
   const host = (options.hostname ?? hostname()).replace(/[^\w.-]/g, '-') || 'localhost'
   /** Whoever delivers to a mailbox waits until its own name is durable. */
   const made = new Map<string, Promise<void>>()
@@ -57,10 +64,11 @@ export function maildirTransport(options: MaildirOptions): Transport {
       return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
     }
     const file = `${Math.floor(request.acceptedAt / 1000)}.${request.id.replace(/[^\w-]/g, '-')}.${host}`
-    // Two spellings of one address are one mailbox, and one copy.
-    const recipients = new Map<string, string>()
-    const names = request.recipients.map(mailboxName)
-    for (const [i, name] of names.entries()) recipients.set(name, request.recipients[i] ?? name)
+    // Two spellings of one address are one mailbox, and one copy, and so are two extensions.
+    const recipients = new Map<string, string[]>()
+    const names = await Promise.all(request.recipients.map(mailboxOf))
+    for (const [i, name] of names.entries())
+      recipients.set(name, [...(recipients.get(name) ?? []), request.recipients[i] ?? name])
     const outcomes = new Map<string, Outcome>()
     const left = [...recipients]
     const worker = async (): Promise<void> => {
@@ -76,11 +84,23 @@ export function maildirTransport(options: MaildirOptions): Transport {
     })
   }
 
+  /** Its own, where somebody has made one, or the one without the extension. */
+  async function mailboxOf(recipient: string): Promise<string> {
+    const own = mailboxName(recipient)
+    const bare = splitAddress(recipient, recipientDelimiter)?.bare
+    if (bare === undefined) return own
+    return stat(join(options.directory, own)).then(
+      () => own,
+      // Where the device refuses to say, nothing can be written either.
+      (error: unknown) => (errnoOf(error) === 'ENOENT' ? mailboxName(bare) : own),
+    )
+  }
+
   async function put(
     mailbox: string,
     file: string,
     request: DeliveryRequest,
-    recipient: string,
+    recipients: readonly string[],
     data: Buffer | undefined,
   ): Promise<Outcome> {
     const directory = join(options.directory, mailbox)
@@ -94,7 +114,8 @@ export function maildirTransport(options: MaildirOptions): Transport {
     try {
       await madeMailbox(mailbox)
       if (mayRepeat(request) && (await isThere(directory, file))) return { kind: 'delivered', response }
-      const header = Buffer.from(`Return-Path: <${request.sender}>\r\nDelivered-To: ${recipient}\r\n`)
+      const to = recipients.map((recipient) => `Delivered-To: ${recipient}\r\n`).join('')
+      const header = Buffer.from(`Return-Path: <${request.sender}>\r\n${to}`)
       await write(temporary, header, data ?? request)
       await rename(temporary, target)
       await syncDirectory(join(directory, 'new'))

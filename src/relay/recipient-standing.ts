@@ -18,7 +18,7 @@ export function standingBy({ relayDomains, aliases }: OwnMail, recipient: string
   // 1. a line is `@old.example @new.example`  2. a stranger sends to `user%example.net@old.example`  3. the server of new.example trusts us
   if (line === undefined || isRouted(recipient)) return standing
   // Who is named in a line is there.
-  if (line === 'domain') return 'listed'
+  if (line !== 'same users') return 'listed'
   const isUnknown = (address: string): boolean =>
     localOf(address) === localOf(recipient) &&
     relayDomains !== undefined &&

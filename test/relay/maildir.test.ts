@@ -54,6 +54,37 @@ test('two spellings of one address get one copy', async () => {
   expect(await newIn('bob@example.net')).toHaveLength(1)
 })
 
+test('with extensions mail is for the mailbox of its own, where there is one, or for the one without', async () => {
+  await mkdir(join(directory, 'ada+lists@example.net'))
+  const recipients = ['Ada+Lists@example.net', 'ada+a@example.net', 'ada+b@example.net', 'eve@example.net']
+  const transport = maildirTransport({ directory, hostname: 'mx.example.net', recipientDelimiter: '+' })
+  await expect(deliver(transport, { recipients })).resolves.toMatchObject(
+    Array(4).fill({ kind: 'delivered' }),
+  )
+  expect((await readdir(directory)).sort()).toEqual([
+    'ada+lists@example.net',
+    'ada@example.net',
+    'eve@example.net',
+  ])
+  expect(await readOnly('ada@example.net')).toContain(
+    '>\r\nDelivered-To: ada+a@example.net\r\nDelivered-To: ada+b@example.net\r\nSubject:',
+  )
+  expect(await readOnly('ada+lists@example.net')).toContain(
+    '>\r\nDelivered-To: Ada+Lists@example.net\r\nSubject:',
+  )
+})
+
+test('without extensions each address has a mailbox of its own', async () => {
+  await deliver(open(), { recipients: ['ada+a@example.net'] })
+  expect(await readdir(directory)).toEqual(['ada+a@example.net'])
+})
+
+test.each(['', 'yes', '++', '%', 7])('%j is no recipientDelimiter', (recipientDelimiter) => {
+  expect(() => maildirTransport({ directory, recipientDelimiter } as MaildirOptions)).toThrow(
+    /expected some of .*, each once \(option recipientDelimiter\)/,
+  )
+})
+
 test('the same message again, by another process, stays one file', async () => {
   await deliver(open())
   await deliver(open(), { attempts: 1 })

@@ -65,6 +65,33 @@ test.each<[string, Standing]>([
   expect(standingBy({ relayDomains, aliases }, recipient, 'elsewhere')).toBe(standing)
 })
 
+test.each<[string, Standing]>([
+  ['ada+x@small.example', 'listed'],
+  ['Ada+x+y@Small.Example', 'listed'],
+  ['eve+x@small.example', 'unknown'],
+  ['info+x@small.example', 'listed'],
+  ['info+x@elsewhere.example', 'elsewhere'],
+  ['eve+x@old.example', 'unknown'],
+  ['ada+x@old.example', 'listed'],
+  // 1. its server trusts us, and reads `ada+x@example.net`
+  ['ada+x%example.net@small.example', 'elsewhere'],
+  ['info+x%example.net@small.example', 'unknown'],
+  ['example.net!ada+x@small.example', 'unknown'],
+])('with extensions, who is there without one is there: %s is %s', (recipient, standing) => {
+  const domains = relayDomainsIn('ada@small.example\nada@exact.example\n', 'domains', '+')
+  const table = aliasesIn('info@small.example ada@small.example\n@old.example @exact.example', 'aliases', '+')
+  expect(standingBy({ relayDomains: domains, aliases: table }, recipient, 'elsewhere')).toBe(standing)
+})
+
+test('with extensions a stranger may have written to those of what a table names', () => {
+  const domains = relayDomainsIn('ada@small.example', 'domains', '+')
+  const table = aliasesIn('info@small.example bob@example.net', 'aliases', '+')
+  const may = (...recipients: string[]): boolean =>
+    mayBeOfStrangers({ relayDomains: domains, aliases: table }, recipients, 'mail.example')
+  expect(may('bob+x@example.net', 'ada+x@small.example')).toBe(true)
+  expect(may('carol+bob@example.net')).toBe(false)
+})
+
 test.each<Standing>(['listed', 'elsewhere'])(
   'without a table of domains all others are as usual: %s',
   (usual) => {

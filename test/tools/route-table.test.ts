@@ -37,6 +37,15 @@ test('who has no line goes as without the table', () => {
   expect(routesIn('.example.net a:', 'routes', direct).find('ada@example.net')).toBeUndefined()
 })
 
+test('with extensions an address has its own line, then the one without, then its domain’s', () => {
+  const lines = 'ada@example.net a:\nada+x@example.net b:\nexample.net c:\n*  d:'
+  const by = (delimiters: string, recipient: string): string | undefined =>
+    routesIn(lines, 'routes', { ...direct, delimiters }).find(recipient)?.transport
+  const recipients = ['Ada+X@example.net', 'ada+y@example.net', 'eve+y@example.net', 'ada+y@example.org']
+  expect(recipients.map((recipient) => by('+', recipient))).toEqual(['b', 'a', 'c', 'd'])
+  expect(recipients.map((recipient) => by('', recipient))).toEqual(['b', 'c', 'c', 'd'])
+})
+
 test('transports are those that are named, without the usual one', () => {
   expect([...table.transports.keys()]).toEqual(['ops', 'slow'])
 })

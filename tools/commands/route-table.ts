@@ -2,6 +2,7 @@
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
 import { WaybillError, type Route } from '../../src/index.js'
 import type { Place } from '../../src/errors.js'
+import { splitAddress } from '../../src/relay/address-extension.js'
 import { addressKeys, patternKey } from '../../src/relay/address-pattern.js'
 import { readDestination } from '../../src/relay/mail-destination.js'
 import { tableLines } from '../../src/relay/table-lines.js'
@@ -25,6 +26,8 @@ export interface RouteWays {
   readonly findsMailHosts: boolean
   /** Then their transport is there, whether a line names it or not: one may come. */
   readonly hasMaildirs: boolean
+  /** Of address-extension.ts; none unless told. */
+  readonly delimiters?: string
 }
 
 /** What stands before a parameter's name, and so may be none of a transport. */
@@ -64,7 +67,7 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
     if (transport !== '' && transport !== transportUsual && !transports.has(transport))
       transports.set(transport, place)
   }
-  return { transports, lineCount: lines.size, find: (recipient) => found(lines, recipient) }
+  return { transports, lineCount: lines.size, find: (recipient) => found(lines, recipient, ways.delimiters) }
 }
 
 /**   // 1. a line is `example.net mailhub:25`, as hosts are written elsewhere  2. to a transport `mailhub` the server is `25`, and no name
@@ -83,8 +86,12 @@ function nexthopRefusal(
   return undefined
 }
 
-function found(lines: ReadonlyMap<string, Route>, recipient: string): Route | undefined {
-  for (const key of addressKeys(recipient)) {
+/** @see Postfix transport(5): the address, the same without its extension, its domain, what that is below, all */
+function found(lines: ReadonlyMap<string, Route>, recipient: string, delimiters = ''): Route | undefined {
+  const [self, ...domains] = addressKeys(recipient)
+  const own = lines.get(self) ?? lines.get(splitAddress(self, delimiters)?.bare ?? '')
+  if (own !== undefined) return own
+  for (const key of domains) {
     const line = lines.get(key)
     if (line !== undefined) return line
   }

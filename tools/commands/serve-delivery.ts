@@ -27,7 +27,7 @@ import {
 import { isVerifying, type TlsPolicyLine } from '../../src/relay/tls-policy.js'
 import { flagOf, UsageError, type Arguments } from './command.js'
 import { noRoutes, routesIn, transportLocal, transportUsual, type RouteTable } from './route-table.js'
-import { fileTextOf } from './serve-secrets.js'
+import { delimitersOf, fileTextOf } from './serve-secrets.js'
 import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
 import {
   formatEndpoint,
@@ -70,6 +70,11 @@ export function checkWays(args: Arguments): void {
     for (const name of ['relay-tls', 'tls-policy', 'routes', 'dkim'])
       if (args.isSet(name))
         throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
+  const lookups = ['aliases', 'relay-domains', 'routes', 'maildir']
+  if (args.isSet('recipient-delimiter') && way !== undefined && !lookups.some((name) => args.isSet(name)))
+    throw new UsageError(
+      '--recipient-delimiter is for addresses that are looked up: --aliases, --relay-domains, --routes or --maildir',
+    )
   if (way !== 'direct' && args.isSet('mta-sts'))
     throw new UsageError('--mta-sts is for mail that goes to the servers of each domain: --direct')
 }
@@ -94,8 +99,14 @@ export const transportsOf = (
   )
 
 /** To all mailboxes. */
-const localTransportOf = (args: Arguments, hostname: string): Transport =>
-  maildirTransport({ directory: args.one('maildir') ?? maildirUsual, hostname })
+function localTransportOf(args: Arguments, hostname: string): Transport {
+  const delimiters = delimitersOf(args)
+  return maildirTransport({
+    directory: args.one('maildir') ?? maildirUsual,
+    hostname,
+    ...(delimiters === '' ? undefined : { recipientDelimiter: delimiters }),
+  })
+}
 
 /** Of all mail for which no line of the table names Maildirs. */
 export async function transportOf(
@@ -189,7 +200,11 @@ export async function tlsPolicyOf(args: Arguments): Promise<TlsPolicyTable> {
 export async function routesOf(args: Arguments): Promise<RouteTable> {
   const path = args.one('routes')
   if (path === undefined) return noRoutes
-  const ways = { findsMailHosts: args.isSet('direct'), hasMaildirs: args.isSet('maildir') }
+  const ways = {
+    findsMailHosts: args.isSet('direct'),
+    hasMaildirs: args.isSet('maildir'),
+    delimiters: delimitersOf(args),
+  }
   return routesIn(await fileTextOf('routes', path), path, ways)
 }
 

@@ -10,6 +10,7 @@ import { relayDomainsIn, type RelayDomains } from '../../src/relay/relay-domains
 import { usersIn, type Users } from '../../src/relay/users.js'
 import { flagOf, lineOf, UsageError, type Arguments } from './command.js'
 import { givenFile } from './given-file.js'
+import { parseDelimiters } from './values.js'
 
 /** @returns the first line of the file that `--relay-auth` names @throws UsageError */
 export async function credentialsOf(args: Arguments): Promise<SmtpTransportOptions['auth']> {
@@ -69,13 +70,23 @@ export async function usersOf(args: Arguments): Promise<Users | undefined> {
 /** @returns what the file of `--relay-domains` says @throws UsageError, WaybillError OPTION_INVALID */
 export async function relayDomainsOf(args: Arguments): Promise<RelayDomains | undefined> {
   const path = args.one('relay-domains')
-  return path === undefined ? undefined : relayDomainsIn(await fileTextOf('relay-domains', path), path)
+  return path === undefined
+    ? undefined
+    : relayDomainsIn(await fileTextOf('relay-domains', path), path, delimitersOf(args))
 }
 
 /** @returns what the file of `--aliases` says @throws UsageError, WaybillError OPTION_INVALID */
 export async function aliasesOf(args: Arguments): Promise<Aliases | undefined> {
   const path = args.one('aliases')
-  return path === undefined ? undefined : aliasesIn(await fileTextOf('aliases', path), path)
+  return path === undefined
+    ? undefined
+    : aliasesIn(await fileTextOf('aliases', path), path, delimitersOf(args))
+}
+
+/** What may stand before an extension; '' when addresses have none. @throws UsageError */
+export function delimitersOf(args: Arguments): string {
+  const text = args.one('recipient-delimiter')
+  return text === undefined ? '' : parseDelimiters('recipient-delimiter', text)
 }
 
 /** Without the mark with which some editors begin a file: it would be part of the first name. */

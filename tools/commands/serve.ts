@@ -98,6 +98,10 @@ export const serve: Command = {
       value: 'FILE',
       help: 'who gets mail for whom, whoever sends it: lines `info@example.com ada@example.com, bob@example.net` and\n`@old.example @new.example` (all others there); everyone may write to these',
     },
+    'recipient-delimiter': {
+      value: 'CHARS',
+      help: 'what may stand before an extension, such as `+`: ada+lists@example.com is as ada@example.com to tables, and to\n--maildir, unless it has a line, or a Maildir, of its own (nothing)',
+    },
     'tls-cert': {
       value: 'FILE',
       help: 'offer TLS with this certificate, PEM, with those between it and a root',

@@ -1,5 +1,6 @@
 /** Values on the command line: text → data, or an error that says what was expected. Pure. */
 import { readDuration } from '../../src/policy/duration.js'
+import { areDelimiters, delimitersWanted } from '../../src/relay/address-extension.js'
 import { flagOf, UsageError } from './command.js'
 
 export interface Endpoint {
@@ -49,6 +50,12 @@ export function parseCount(option: string, text: string, least: number): number 
   if (count < least)
     throw new UsageError(`${flagOf(option)} wants a number of at least ${least}, not '${text}'`)
   return count
+}
+
+/** `+`, `+-`. @throws UsageError */
+export function parseDelimiters(option: string, text: string): string {
+  if (!areDelimiters(text)) throw new UsageError(`${flagOf(option)} wants ${delimitersWanted}, not '${text}'`)
+  return text
 }
 
 /** @throws UsageError */
