@@ -1,5 +1,6 @@
 /** Who is in the queue: the active ones from memory, the waiting ones from their lanes, a few at a time.
  * It is the queue as of the call: what moves meanwhile is listed where it was. */
+import { countText } from '../base/count-text.js'
 import { checkOptionNames } from '../base/option-names.js'
 import { signalOption } from '../base/option-values.js'
 import type { MessageId } from '../base/message-id.js'
@@ -20,6 +21,7 @@ import {
   selectsActive,
   selectsEnvelope,
   selectsLane,
+  selectsUnread,
   type Selector,
 } from './selector.js'
 import { Stretch, type WaitingMessage } from './waiting.js'
@@ -70,10 +72,11 @@ export interface ListOptions {
 }
 
 const recipientsReadMax = 1000
-/** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed. */
+/** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed, and who asked is told. */
 const waitMs = 10_000
 
-/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, LOG_CORRUPT, DISK_FULL while a recovery waits for room */
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; at the end, behind all that
+ * can be shown, LOG_CORRUPT, LIST_INCOMPLETE */
 export async function* list(
   parts: Parts,
   engine: Engine,
@@ -91,6 +94,16 @@ export async function* list(
       yield found.kind === 'active'
         ? await activeMessage(parts, found.message)
         : await waitingMessage(parts, found.lane, found.message)
+  if (selectsUnread(selector)) checkAllRead(parts)
+}
+
+/** As a verb counts them. @throws WaybillError LIST_INCOMPLETE */
+function checkAllRead({ active, lanes, journal }: Parts): void {
+  for (const [, { place }] of active.damaged()) {
+    const { files } = lanes.get(place.lane).logs?.envelopes ?? journal
+    const reason = `${countText(active.damagedCount, 'message')} that the recovery could not read`
+    throw new WaybillError('LIST_INCOMPLETE', `not listed: ${reason}`, files.placeOf(place.position))
+  }
 }
 
 /** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due. */
@@ -128,7 +141,7 @@ export async function* selected(
         }
       } catch (error) {
         // The other lanes go on; whoever asked is told at the end.
-        if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+        if (!isWaybillError(error, 'LOG_CORRUPT') && !isWaybillError(error, 'LIST_INCOMPLETE')) throw error
         damage ??= error
       }
     if (damage !== undefined) throw damage

@@ -49,8 +49,8 @@ export class Queue {
 
   /** Messages that match, as of now: active ones first, then lane by lane in the order in which they are due. Memory is bounded;
    * segments that it has yet to read are kept until it ends.
-   * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, LOG_CORRUPT, DISK_FULL while a recovery waits for room, DISK_FAILED,
-   * QUEUE_CRASHED */
+   * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FULL while a recovery waits for room, DISK_FAILED,
+   * QUEUE_CRASHED; behind all that can be shown LOG_CORRUPT, LIST_INCOMPLETE */
   list(selector: Selector = {}, options: ListOptions = {}): AsyncIterable<ListedMessage> {
     return list(this.#parts, this.#engine, selector, options)
   }
