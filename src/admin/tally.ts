@@ -7,7 +7,7 @@ import { checkAborted, verbAborted } from '../engine/listing.js'
  * that is being attempted as soon as the attempt has its outcome. What is done is durable when it settles, and counted; a verb that is
  * aborted, or ended by a crash, has done a part. Memory is bounded, however many match.
  * @throws WaybillError by rejection: OPTION_INVALID, also for a selector without a member; VERB_ABORTED; DISK_FULL: make room, or try
- * again later; LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED */
+ * again later; QUEUE_CRASHED; LOG_CORRUPT and DISK_FAILED for what cannot be read, when it is done for all else */
 export interface VerbResult {
   /** Messages that the verb was carried out on. */
   readonly messageCount: number

@@ -1,12 +1,11 @@
 /** Who is in the queue: the active ones from memory, the waiting ones from their lanes, a few at a time.
  * It is the queue as of the call: what moves meanwhile is listed where it was. */
-import { countText } from '../base/count-text.js'
 import { checkOptionNames } from '../base/option-names.js'
 import { signalOption } from '../base/option-values.js'
 import type { MessageId } from '../base/message-id.js'
 import type { ActiveMessage } from '../active/active-message.js'
 import type { RequestDsn } from '../delivery/transport.js'
-import { isWaybillError, WaybillError } from '../errors.js'
+import { WaybillError } from '../errors.js'
 import { holdLane, type Lane, type LaneKind } from '../lane/lane.js'
 import { requestOfEach } from '../record/dsn.js'
 import type { Envelope } from '../record/envelope.js'
@@ -25,6 +24,7 @@ import {
   type Selector,
 } from './selector.js'
 import { Stretch, type WaitingMessage } from './waiting.js'
+import { checkAllRead, WalkDamage } from './walk-damage.js'
 
 export interface ListedMessage {
   readonly id: MessageId
@@ -64,6 +64,8 @@ export interface Walk {
   readonly isAsked?: ((lane: Lane) => boolean) | undefined
   /** Stops between reads. */
   readonly signal?: AbortSignal | undefined
+  /** Where who asks notes what he cannot read himself; it is told with the rest. */
+  readonly damage?: WalkDamage
 }
 
 export interface ListOptions {
@@ -75,8 +77,8 @@ const recipientsReadMax = 1000
 /** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed, and who asked is told. */
 const waitMs = 10_000
 
-/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; at the end, behind all that
- * can be shown, LOG_CORRUPT, LIST_INCOMPLETE */
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; LOG_CORRUPT, DISK_FAILED and
+ * LIST_INCOMPLETE when all that can be read has been listed */
 export async function* list(
   parts: Parts,
   engine: Engine,
@@ -89,28 +91,23 @@ export async function* list(
   // Until recovery has ended nobody knows what is active.
   await parts.life.orEnd(engine.whenRecovered())
   const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
-  for await (const batch of selected(parts, selector, { trust, signal }))
-    for (const found of batch)
-      yield found.kind === 'active'
-        ? await activeMessage(parts, found.message)
-        : await waitingMessage(parts, found.lane, found.message)
+  const damage = new WalkDamage(parts.life)
+  for await (const batch of selected(parts, selector, { trust, signal, damage }))
+    for (const found of batch) {
+      const { id } = found.message.envelope
+      const listed = await damage.of(id, listedMessage(parts, found))
+      if (listed !== undefined) yield listed
+    }
+  damage.tell()
   if (selectsUnread(selector)) checkAllRead(parts)
 }
 
-/** As a verb counts them. @throws WaybillError LIST_INCOMPLETE */
-function checkAllRead({ active, lanes, journal }: Parts): void {
-  for (const [, { place }] of active.damaged()) {
-    const { files } = lanes.get(place.lane).logs?.envelopes ?? journal
-    const reason = `${countText(active.damagedCount, 'message')} that the recovery could not read`
-    throw new WaybillError('LIST_INCOMPLETE', `not listed: ${reason}`, files.placeOf(place.position))
-  }
-}
-
-/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due. */
+/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due.
+ * @throws WaybillError as `list`; LOG_CORRUPT and DISK_FAILED when all that can be read has been given */
 export async function* selected(
   parts: Parts,
   selector: Selector,
-  { trust, isAsked = () => true, signal }: Walk,
+  { trust, isAsked = () => true, signal, damage = new WalkDamage(parts.life) }: Walk,
 ): AsyncGenerator<readonly Selected[]> {
   checkSelector(selector)
   parts.life.check()
@@ -126,13 +123,13 @@ export async function* selected(
   try {
     const now: Selected[] = []
     for (const message of active)
-      if (await matchesActive(parts, message, selector)) now.push({ kind: 'active', message })
+      if (await damage.of(message.envelope.id, matchesActive(parts, message, selector)))
+        now.push({ kind: 'active', message })
     // Together, because they move on: at most twice as many as may be active.
     if (now.length > 0) yield now
     // An id is given once.
     if (now.length > 0 && selector.id !== undefined) return
-    const walk = { parts, selector, trust, signal }
-    let damage: WaybillError | undefined
+    const walk = { parts, selector, trust, signal, damage }
     for (const stretch of stretches)
       try {
         for await (const found of inStretch(stretch, walk)) {
@@ -140,28 +137,34 @@ export async function* selected(
           if (selector.id !== undefined) return
         }
       } catch (error) {
-        // The other lanes go on; whoever asked is told at the end.
-        if (!isWaybillError(error, 'LOG_CORRUPT') && !isWaybillError(error, 'LIST_INCOMPLETE')) throw error
-        damage ??= error
+        // The other lanes go on.
+        damage.meet(error)
       }
-    if (damage !== undefined) throw damage
+    damage.tell()
   } finally {
     for (const stretch of stretches) stretch.end()
     for (const message of framed) unpinSegments(parts, message)
   }
 }
 
+interface LaneWalk extends Pick<Walk, 'trust' | 'signal'> {
+  readonly parts: Parts
+  readonly selector: Selector
+  readonly damage: WalkDamage
+}
+
 /** Those of one lane that match, from its log. */
 async function* inStretch(
   stretch: Stretch,
-  { parts, selector, trust, signal }: Walk & { readonly parts: Parts; readonly selector: Selector },
+  { parts, selector, trust, signal, damage }: LaneWalk,
 ): AsyncGenerator<readonly Selected[]> {
   const { lane } = stretch
   for await (const batch of stretch.batches(trust)) {
     checkAborted(signal)
     const found: Selected[] = []
     for (const message of batch)
-      if (await matchesWaiting(parts, message, selector)) found.push({ kind: 'waiting', lane, message })
+      if (await damage.of(message.envelope.id, matchesWaiting(parts, message, selector)))
+        found.push({ kind: 'waiting', lane, message })
     if (found.length > 0) yield found
   }
 }
@@ -214,6 +217,11 @@ async function matchesWaiting(
     if (match.add(await life.orEnd(reader.recipients(message, from, recipientsReadMax)))) return true
   return false
 }
+
+const listedMessage = (parts: Parts, found: Selected): Promise<ListedMessage> =>
+  found.kind === 'active'
+    ? activeMessage(parts, found.message)
+    : waitingMessage(parts, found.lane, found.message)
 
 async function waitingMessage(parts: Parts, lane: Lane, message: WaitingMessage): Promise<ListedMessage> {
   const { envelope, timeMs } = message

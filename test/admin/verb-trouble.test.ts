@@ -411,3 +411,77 @@ test('a message that is deferred while a verb by address reads the recipients of
     { queue: { segmentBytes: 64 * 4096, laneSegmentBytes: 64 * 4096, checkpointIntervalMs: 1 } },
   )
 })
+
+test.each(['rotted', 'refused by the device'])(
+  'recipients of an active message that are %s are told of at the end, by its id, when all else was answered',
+  async (how) => {
+    await simulated(
+      async (stage) => {
+        const { opened, open } = gate()
+        const queue = await stage.open({
+          ...patient,
+          route: (recipient) => ({ transport: recipient.includes('stuck') ? 'stuck' : 'out', nexthop: 'x' }),
+          transports: {
+            stuck: { deliver: () => opened.then(() => deferred) },
+            out: { deliver: () => deferred },
+          },
+        })
+        const { id } = await queue.submit(submission(crowd('stuck.test')))
+        await queue.submit(submission('a@stuck.test'))
+        await queue.submit(submission('b@example.net'))
+        await stage.until('one waits', () => queue.stats().activeCount === 2)
+        await queue.release({ id: 'none' })
+        const { disk } = stage
+        const path = 'journal/000000000000.log'
+        if (how === 'rotted') {
+          const bytes = disk!.image.bytes(path)
+          disk!.image.flipBit(path, bytes.indexOf('r500@stuck.test'), 0)
+        } else disk!.arm([{ kinds: ['read'], under: path, at: 1, errno: 'EIO', count: Infinity }])
+        const code = how === 'rotted' ? 'LOG_CORRUPT' : 'DISK_FAILED'
+        const seen: string[] = []
+        const listing = async (): Promise<void> => {
+          for await (const { recipients } of queue.list()) seen.push(...recipients)
+        }
+        await expect(listing()).rejects.toMatchObject({ code, place: { id } })
+        expect(seen).toEqual(['a@stuck.test', 'b@example.net'])
+        await expect(queue.hold({ domain: 'example.net' })).rejects.toMatchObject({ code, place: { id } })
+        expect(queue.stats().lanes.find(({ kind }) => kind === 'hold')!.waitingBytes).toBeGreaterThan(0)
+        expect(accidents(stage)).toEqual([])
+        // What needs no addresses reaches it.
+        const deleted = queue.delete({ id })
+        open()
+        expect(await deleted).toMatchObject({ messageCount: 1, failedCount: 0 })
+      },
+      { queue: { segmentBytes: 64 * 4096, laneSegmentBytes: 64 * 4096 } },
+    )
+  },
+)
+
+test('one read that the device refuses costs a listing no more than the message, or the lane, that it is of', async () => {
+  const left: string[] = []
+  for (let at = 1; at <= 8; at++)
+    await simulated(
+      async (stage) => {
+        const queue = await stage.open({ ...patient, deliver: false })
+        await queue.submit({ ...submission(crowd('example.net')), sender: 'crowd@example.org' })
+        await queue.hold({ all: true })
+        await queue.submit({ ...submission(), sender: 'held@example.org' })
+        await queue.hold({ all: true })
+        await queue.submit({ ...submission(), sender: 'incoming@example.org' })
+        stage.disk!.arm([{ at, kinds: ['read'], errno: 'EIO', effect: 'none' }])
+        const missing = new Set(['crowd', 'held', 'incoming'])
+        const listing = async (): Promise<void> => {
+          for await (const { sender } of queue.list({ domain: 'example.net' }))
+            missing.delete(sender.slice(0, sender.indexOf('@')))
+        }
+        const code = await codeOf(listing())
+        left.push(`${[...missing].sort().join()}: ${code}`)
+      },
+      { queue: { segmentBytes: 64 * 4096, laneSegmentBytes: 64 * 4096 } },
+    )
+  const lost = left.filter((line) => !line.startsWith(':'))
+  // Its addresses are read when it is compared, and when it is shown.
+  const both = 'crowd,held: DISK_FAILED'
+  const one = 'crowd: DISK_FAILED'
+  expect(lost).toEqual(['incoming: DISK_FAILED', both, one, one])
+})

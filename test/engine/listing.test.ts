@@ -44,11 +44,12 @@ test('what no checkpoint vouches for in time is missing, and who asked is told s
   const directory = await mkdtemp(join(tmpdir(), 'waybill-listing-'))
   onTestFinished(() => rm(directory, { recursive: true }))
   let opened = Promise.resolve()
+  let isClosed = false
   const queue = await openQueue(directory, {
     disk: gated(nodeDisk(directory), { opened: () => opened }),
     // Nobody waits for ten seconds.
     clock: replaced(systemClock, {
-      after: (ms, callback) => systemClock.after(ms === 10_000 ? 100 : ms, callback),
+      after: (ms, callback) => systemClock.after(ms === 10_000 && isClosed ? 100 : ms, callback),
     }),
     transports: { out: { deliver: () => ({ kind: 'deferred', status: '4.2.2', reason: 'full' }) } },
     route: () => ({ transport: 'out', nexthop: 'example.net' }),
@@ -72,6 +73,7 @@ test('what no checkpoint vouches for in time is missing, and who asked is told s
   expect(await listed(queue)).toEqual({ ids: [first], error: undefined })
   let open = (): void => {}
   opened = new Promise((resolve) => (open = resolve))
+  isClosed = true
   const second = await deferred()
   const incomplete = await listed(queue)
   expect(incomplete.ids).toEqual([first])
@@ -83,6 +85,7 @@ test('what no checkpoint vouches for in time is missing, and who asked is told s
   })
   // Of what is not durable there nobody has been told that it is accepted.
   expect(await listed(queue, { lane: 'incoming' })).toEqual({ ids: [], error: undefined })
+  isClosed = false
   open()
   expect(await listed(queue)).toEqual({ ids: [first, second], error: undefined })
 })

@@ -64,7 +64,7 @@ export async function foreignServer(
   const sockets = new Set<Socket>()
   let sessionCount = 0
   const busy = new Set<Socket>()
-  const server: Server = createServer((socket) => {
+  const server: Server = createServer({ noDelay: true }, (socket) => {
     const session: ForeignSession = { number: ++sessionCount, taken: 0 }
     sockets.add(socket)
     socket.on('close', () => {

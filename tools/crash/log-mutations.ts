@@ -118,7 +118,7 @@ export const logMutations: readonly Mutation[] = [
     'segment-without-checkpoint',
     'every segment begins with a copy of the newest checkpoint',
     'log/group-commit.js',
-    'this.#fit(groupBytes + frameBytes(this.#checkpoint.length));\n        this.#copyCheckpoint(timeMs);',
+    'this.#fit(groupBytes + this.checkpointBytes);\n        this.#copyCheckpoint(timeMs);',
     'this.#fit(groupBytes);',
   ),
   one(
