@@ -20,10 +20,11 @@ import {
   selectsActive,
   selectsEnvelope,
   selectsLane,
+  selectsUnread,
   type Selector,
 } from './selector.js'
 import { Stretch, type WaitingMessage } from './waiting.js'
-import { WalkDamage } from './walk-damage.js'
+import { checkAllRead, WalkDamage } from './walk-damage.js'
 
 export interface ListedMessage {
   readonly id: MessageId
@@ -73,11 +74,11 @@ export interface ListOptions {
 }
 
 const recipientsReadMax = 1000
-/** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed. */
+/** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed, and who asked is told. */
 const waitMs = 10_000
 
-/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; LOG_CORRUPT and DISK_FAILED
- * when all that can be read has been listed */
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; LOG_CORRUPT, DISK_FAILED and
+ * LIST_INCOMPLETE when all that can be read has been listed */
 export async function* list(
   parts: Parts,
   engine: Engine,
@@ -98,6 +99,7 @@ export async function* list(
       if (listed !== undefined) yield listed
     }
   damage.tell()
+  if (selectsUnread(selector)) checkAllRead(parts)
 }
 
 /** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due.

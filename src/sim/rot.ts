@@ -64,7 +64,7 @@ async function rottenAt(
 }
 
 /** Codes of what does not verify. */
-const damageCodes: readonly string[] = ['LOG_CORRUPT', 'DATA_CORRUPT', 'FORMAT_NEWER']
+const damageCodes: readonly string[] = ['LOG_CORRUPT', 'DATA_CORRUPT', 'FORMAT_NEWER', 'LIST_INCOMPLETE']
 
 /** How errors call the log, or the file. */
 const wordsOf = (path: string): string =>
