@@ -4,7 +4,7 @@
 import { hostname as machineName } from 'node:os'
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { WaybillError } from '../errors.js'
-import type { Aliases } from './aliases.js'
+import { lineFor, type Aliases } from './aliases.js'
 import { clientNetwork } from './client-network.js'
 import type { Bound } from './listening.js'
 import { ExpandedRecipients } from './expanded-recipients.js'
@@ -20,6 +20,7 @@ import {
 import { ReplyError } from './reply-error.js'
 import { standingBy } from './recipient-standing.js'
 import type { RelayDomains } from './relay-domains.js'
+import { refusalOf, type RefusedRecipients } from './route-verdict.js'
 import { SessionServer, type Certificate, type Place } from './session-server.js'
 import type { Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
@@ -48,6 +49,8 @@ export interface ClientTables {
   readonly relayDomains?: RelayDomains
   /** Who gets mail for whom, whoever sends it; who has a line here may be written to by everyone. @see Postfix virtual_alias_maps */
   readonly aliases?: Aliases
+  /** Whose mail is not taken, whoever sends it: `550`, with what is said of him. Not asked about who has a line in `aliases`. */
+  readonly refused?: RefusedRecipients
 }
 
 export interface SmtpListener {
@@ -96,7 +99,7 @@ const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
   const { hostname = machineName(), places, purpose, tls, users } = options
-  let { relayDomains, aliases } = options
+  let { relayDomains, aliases, refused } = options
   // Smtp-server has one of its own, whose key everybody can read.
   if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
     throw new WaybillError('OPTION_INVALID', 'TLS wants a certificate', { option: 'tls' })
@@ -117,8 +120,16 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     const known = relayDomains === undefined ? plainAddress(recipient, hostname) : recipient
     const standing = standingBy({ relayDomains, aliases }, known, usual)
     if (standing === 'unknown') return new ReplyError({ code: 550, enhanced: '5.1.1' }, 'unknown user')
-    if (standing === 'listed' || isTrusted(session) || typeof session.user === 'string') return undefined
-    return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')
+    if (standing !== 'listed' && !isTrusted(session) && typeof session.user !== 'string')
+      return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')
+    return refused === undefined ? undefined : routeRefusal(refused, plainAddress(recipient, hostname))
+  }
+
+  const routeRefusal = (table: RefusedRecipients, recipient: string): ReplyError | undefined => {
+    const said = refusalOf(table, recipient)
+    if (said === undefined || (aliases !== undefined && lineFor(aliases, recipient) !== undefined))
+      return undefined
+    return new ReplyError({ code: 550, enhanced: said.status }, said.text)
   }
 
   const taken = (recipient: SMTPServerAddress, session: SMTPServerSession): ReplyError | null => {
@@ -213,6 +224,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     if (tables.users !== undefined) logins.renew(tables.users)
     if (relayDomains !== undefined) relayDomains = tables.relayDomains ?? relayDomains
     if (aliases !== undefined) aliases = tables.aliases ?? aliases
+    if (refused !== undefined) refused = tables.refused ?? refused
   }
   const ports: Bound[] = []
   try {

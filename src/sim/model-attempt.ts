@@ -104,6 +104,8 @@ export function noteOutcome(
     const recipient = recipients.get(address)
     if (recipient === undefined) continue
     recipient.inFlight = false
+    // It may be put off without an attempt, by a life that has forgotten what an earlier one was told.
+    if (kind === 'deferred' && !recipient.durable && recipient.life !== life) recipient.final = undefined
     recipient.life = life
     recipient.answeredAtMs = nowMs
     if (kind !== 'deferred') recipient.final = kind

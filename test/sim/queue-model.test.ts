@@ -29,3 +29,25 @@ test('a message that was settled and had not ended must be listed', () => {
     { oracle: 'O1', message: sender, text: `${sender} was settled and is not listed` },
   ])
 })
+
+test.each([
+  ['not durably', false, []],
+  ['durably', true, [`${address} of ${sender} was delivered durably and is attempted again`]],
+])(
+  'a delivery that an earlier life recorded %s, and that is put off without an attempt and made again, breaks a promise only if it was durable',
+  (_, isDurable, texts) => {
+    const model = new QueueModel()
+    const one = { id: 'M0', sender, recipients: [address] }
+    const facts = { appendedBytes: 10, nowMs: 0, notBeforeMs: 0, attempts: 0 }
+    model.beginLife(anyLife)
+    model.asked(sender, [address], Buffer.alloc(0), 0)
+    model.settled(sender, 'M0')
+    model.attempted({ ...attempt, attempts: 0 })
+    model.recorded('delivered', one, facts)
+    if (isDurable) model.durable(10)
+    model.beginLife(anyLife)
+    model.recorded('deferred', one, facts)
+    model.attempted({ ...attempt, attempts: 0 })
+    expect(model.violations.map(({ text }) => text)).toEqual(texts)
+  },
+)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { refusalOf } from '../../src/relay/route-verdict.js'
 import { routesIn } from '../../tools/commands/route-table.js'
 
 const direct = { findsMailHosts: true, hasMaildirs: false }
@@ -46,8 +47,8 @@ test('with extensions an address has its own line, then the one without, then it
   expect(recipients.map((recipient) => by('', recipient))).toEqual(['b', 'c', 'c', 'd'])
 })
 
-test('transports are those that are named, without the usual one', () => {
-  expect([...table.transports.keys()]).toEqual(['ops', 'slow'])
+test('transports are those that are named, without the usual one, and those that lead nowhere', () => {
+  expect([...table.transports.keys()]).toEqual(['error', 'retry', 'discard', 'ops', 'slow'])
 })
 
 test.each([
@@ -58,7 +59,10 @@ test.each([
   ['example.net a:\nEXAMPLE.net b:', /line 2.*has a line above|has a line above.*line 2/],
   ['example.net default:', /default is no name/],
   ['example.net Slow:', /Slow is no name/],
-  ['example.net error:5.1.1', /error is not here/],
+  ['example.net error:4.1.1 later', /a status behind error: begins with 5.*line 1/],
+  ['example.net retry:5.1.1', /a status behind retry: begins with 4/],
+  ['example.net discard:2.0.0', /what is discarded has no status/],
+  ['example.net error:zurück', /ASCII/],
   ['lists.example.net mailman:', /mailman is not here: .* maildir:/],
   ['example.net maildir:', /maildir is not here without --maildir/],
   ['example.net slow:[a]:0', /\[a\]:0 is no nexthop/],
@@ -93,9 +97,34 @@ test('where there are Maildirs a line names them, and no nexthop; their transpor
   const ways = { findsMailHosts: true, hasMaildirs: true }
   const withMaildirs = routesIn('example.net maildir:\nexample.org slow:', 'routes', ways)
   expect(withMaildirs.find('ada@example.net')).toEqual({ transport: 'maildir', nexthop: '' })
-  expect([...withMaildirs.transports.keys()]).toEqual(['maildir', 'slow'])
-  expect([...routesIn('', 'routes', ways).transports.keys()]).toEqual(['maildir'])
+  expect([...withMaildirs.transports.keys()]).toEqual(['maildir', 'error', 'retry', 'discard', 'slow'])
+  expect(routesIn('', 'routes', ways).transports.has('maildir')).toBe(true)
   expect(() => routesIn('example.net maildir:[a]', 'routes', ways)).toThrow(
     /\[a\] is no nexthop behind 'maildir:': a Maildir has none.*line 1/,
   )
+})
+
+test('a line that leads nowhere says with which words, and those that return mail say it at the door, too', () => {
+  const lines = [
+    'example.net error:5.1.2   moved to example.org: write there',
+    'ada@example.net :',
+    'bob@example.net retry:4.3.2 until Monday',
+    'eve@example.net discard:',
+    '.example.net error:',
+  ]
+  const routes = routesIn(lines.join('\n'), 'routes', { ...direct, delimiters: '+' })
+  expect(routes.find('grace@example.net')).toEqual({
+    transport: 'error',
+    nexthop: '5.1.2 moved to example.org: write there',
+  })
+  expect(routes.find('bob@example.net')).toEqual({ transport: 'retry', nexthop: '4.3.2 until Monday' })
+  expect(routes.find('eve@example.net')).toEqual({ transport: 'discard', nexthop: 'discarded' })
+  const told = ['grace', 'ada', 'ada+x', 'bob', 'eve'].map(
+    (name) => refusalOf(routes.refused, `${name}@example.net`)?.status,
+  )
+  expect(told).toEqual(['5.1.2', undefined, undefined, undefined, undefined])
+  expect(refusalOf(routes.refused, 'ada@a.example.net')).toEqual({
+    status: '5.0.0',
+    text: 'mail for this address is not taken',
+  })
 })

@@ -46,6 +46,44 @@ test('mail goes where the table says, by a transport with limits of its own, and
   expect(stdout).toMatch(new RegExp(`^slow +\\[127\\.0\\.0\\.3\\]:${port} `, 'm'))
 })
 
+test.each([['yes'], ['no']])(
+  'mail for a domain that is put off waits until its line goes, and a line that returns mail refuses it; a thread: %s',
+  async (word) => {
+    const { servers, port } = await serversAt({ '127.0.0.2': undefined })
+    await writeFile(table, 'example.net retry:4.3.2 until Monday\nexample.org discard:\n')
+    const queue = join(directory, 'queue')
+    const relay = new RelayProcess(
+      ['--queue', queue, '--relay', `127.0.0.2:${port}`, '--routes', table].concat('--smtp-thread', word),
+    )
+    onTestFinished(() => relay.kill())
+    await relay.start()
+    const client = await rawClient(relay.endpoint.port)
+    onTestFinished(() => client.destroy())
+    await client.reply()
+    await client.say('EHLO client.example')
+    await client.say('MAIL FROM:<sender@example.com>')
+    for (const recipient of ['one@example.net', 'two@example.org'])
+      expect(await client.say(`RCPT TO:<${recipient}>`)).toMatch(/^250 /)
+    await client.say('DATA')
+    expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
+    const waybill = async (...words: string[]): Promise<string> =>
+      (await runWaybill([...words, '--queue', queue], { directory })).stdout
+    await expect.poll(() => waybill('mailq'), { timeout: 10_000 }).toMatch(/4\.3\.2.*until Monday/)
+    const listing = await waybill('mailq')
+    expect(listing).toContain('one@example.net')
+    expect(listing).not.toContain('two@example.org')
+
+    await writeFile(table, 'example.org error:5.1.2 gone\n')
+    expect(await waybill('reload')).toMatch(/1 route/)
+    await waybill('flush', '--domain', 'example.net')
+    await expect
+      .poll(() => servers[0]!.taken.map((mail) => mail.recipients), { timeout: 10_000 })
+      .toEqual([['one@example.net']])
+    await client.say('MAIL FROM:<sender@example.com>')
+    expect(await client.say('RCPT TO:<two@example.org>')).toMatch(/^550 5\.1\.2 gone/)
+  },
+)
+
 test('the relay hears the password however its route is written, and nobody else does', async () => {
   const host = '127.0.0.2'
   const noTls: Script = (line) => (line === 'STARTTLS' ? '502 5.5.1 no' : undefined)

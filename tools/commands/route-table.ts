@@ -2,15 +2,23 @@
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
 import { WaybillError, type Route } from '../../src/index.js'
 import type { Place } from '../../src/errors.js'
-import { splitAddress } from '../../src/relay/address-extension.js'
-import { addressKeys, patternKey } from '../../src/relay/address-pattern.js'
+import { patternKey } from '../../src/relay/address-pattern.js'
 import { readDestination } from '../../src/relay/mail-destination.js'
+import {
+  isVerdict,
+  narrowestLine,
+  verdictOf,
+  verdicts,
+  type RefusedRecipients,
+} from '../../src/relay/route-verdict.js'
 import { tableLines } from '../../src/relay/table-lines.js'
 
 export interface RouteTable {
   /** Names of transports, without the usual one, and where each stands first. */
   readonly transports: ReadonlyMap<string, Place>
   readonly lineCount: number
+  /** What lines with `error:` say of whom. */
+  readonly refused: RefusedRecipients
   /** Of what it returns '' is as without the table. */
   find(recipient: string): Route | undefined
 }
@@ -35,10 +43,15 @@ const prefixes: ReadonlySet<string> = new Set(['default', 'initial'])
 
 /** In a table of Postfix's they are no servers. */
 const foreign: ReadonlySet<string> = new Set(
-  'bsmtp discard error ifmail lmtp local maildrop mailman retry uucp virtual'.split(' '),
+  'bsmtp ifmail lmtp local maildrop mailman uucp virtual'.split(' '),
 )
 
-export const noRoutes: RouteTable = { transports: new Map(), lineCount: 0, find: () => undefined }
+export const noRoutes: RouteTable = {
+  transports: new Map(),
+  lineCount: 0,
+  refused: { lines: new Map(), delimiters: '' },
+  find: () => undefined,
+}
 
 /** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`; capitals are the same.
  * @throws WaybillError OPTION_INVALID with path and line */
@@ -46,10 +59,13 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
   const lines = new Map<string, Route>()
   const transports = new Map<string, Place>()
   if (ways.hasMaildirs) transports.set(transportLocal, { option: 'maildir' })
+  for (const verdict of verdicts) transports.set(verdict, { option: 'routes' })
   for (const { text: line, place } of tableLines(text, 'routes', path)) {
     const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
     const [, pattern = '', transport = '', nexthop = ''] =
-      /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ?? []
+      /^\s*(\S+)\s+(error|retry|discard):(.*)$/.exec(line) ??
+      /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ??
+      []
     if (pattern === '')
       throw bad('a route is a line PATTERN NAME:NEXTHOP, of which NAME and NEXTHOP may be left out')
     const key = pattern === '*' ? pattern : patternKey(pattern)
@@ -61,13 +77,25 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
       throw bad(`${transport} is not here: mail goes to SMTP servers, or by ${transportLocal}: to Maildirs`)
     if (transport === transportLocal && !ways.hasMaildirs)
       throw bad(`${transport} is not here without --maildir, which says where the Maildirs are`)
+    if (isVerdict(transport)) {
+      const said = verdictOf(transport, nexthop)
+      if (typeof said === 'string') throw bad(said)
+      lines.set(key, { transport, nexthop: `${said.status} ${said.text}`.trim() })
+      continue
+    }
     const refusal = nexthop === '' ? undefined : nexthopRefusal(nexthop, transport, ways)
     if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
     lines.set(key, { transport, nexthop })
     if (transport !== '' && transport !== transportUsual && !transports.has(transport))
       transports.set(transport, place)
   }
-  return { transports, lineCount: lines.size, find: (recipient) => found(lines, recipient, ways.delimiters) }
+  const { delimiters = '' } = ways
+  return {
+    transports,
+    lineCount: lines.size,
+    refused: { lines: refusedIn(lines), delimiters },
+    find: (recipient) => narrowestLine(lines, recipient, delimiters),
+  }
 }
 
 /**   // 1. a line is `example.net mailhub:25`, as hosts are written elsewhere  2. to a transport `mailhub` the server is `25`, and no name
@@ -86,14 +114,15 @@ function nexthopRefusal(
   return undefined
 }
 
-/** @see Postfix transport(5): the address, the same without its extension, its domain, what that is below, all */
-function found(lines: ReadonlyMap<string, Route>, recipient: string, delimiters = ''): Route | undefined {
-  const [self, ...domains] = addressKeys(recipient)
-  const own = lines.get(self) ?? lines.get(splitAddress(self, delimiters)?.bare ?? '')
-  if (own !== undefined) return own
-  for (const key of domains) {
-    const line = lines.get(key)
-    if (line !== undefined) return line
+/** Of most tables nothing, whatever their size. */
+function refusedIn(lines: ReadonlyMap<string, Route>): RefusedRecipients['lines'] {
+  const refused: Map<string, Refused> = new Map()
+  if (![...lines.values()].some(({ transport }) => transport === 'error')) return refused
+  for (const [key, { transport, nexthop }] of lines) {
+    const said = transport === 'error' ? verdictOf(transport, nexthop) : undefined
+    refused.set(key, typeof said === 'string' ? undefined : said)
   }
-  return lines.get('*')
+  return refused
 }
+
+type Refused = ReturnType<RefusedRecipients['lines']['get']>

@@ -24,6 +24,7 @@ import {
   tlsWays,
   type SmtpTransportOptions,
 } from '../../src/relay/smtp-out-options.js'
+import { isVerdict, verdictOutcome, type Verdict } from '../../src/relay/route-verdict.js'
 import { isVerifying, type TlsPolicyLine } from '../../src/relay/tls-policy.js'
 import { flagOf, UsageError, type Arguments } from './command.js'
 import { noRoutes, routesIn, transportLocal, transportUsual, type RouteTable } from './route-table.js'
@@ -87,7 +88,7 @@ export const mtaStsOf = (args: Arguments): { mtaSts?: MtaSts } =>
 export const isMadeOfFiles = (args: Arguments): boolean =>
   ['dkim', 'relay-auth', 'tls-policy'].some((name) => args.isSet(name))
 
-/** By name. @param outgoing of all but the one to Maildirs, which has none of its servers */
+/** By name. @param outgoing of all but the one to Maildirs, which has none of its servers, and those that lead nowhere */
 export const transportsOf = (
   args: Arguments,
   names: readonly string[],
@@ -95,8 +96,19 @@ export const transportsOf = (
   hostname: string,
 ): Record<string, Transport> =>
   Object.fromEntries(
-    names.map((name) => [name, name === transportLocal ? localTransportOf(args, hostname) : outgoing]),
+    names.map((name) => [
+      name,
+      name === transportLocal
+        ? localTransportOf(args, hostname)
+        : isVerdict(name)
+          ? verdictTransport(name)
+          : outgoing,
+    ]),
   )
+
+const verdictTransport = (verdict: Verdict): Transport => ({
+  deliver: ({ nexthop }) => verdictOutcome(verdict, nexthop),
+})
 
 /** To all mailboxes. */
 function localTransportOf(args: Arguments, hostname: string): Transport {

@@ -37,14 +37,16 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
   const users = await usersOf(args)
   const relayDomains = await relayDomainsOf(args)
   const aliases = await aliasesOf(args)
+  const routes = await routesOf(args)
   return {
     clients: {
       ...(tls === undefined ? undefined : { tls }),
       ...(users === undefined ? undefined : { users }),
       ...(relayDomains === undefined ? undefined : { relayDomains }),
       ...(aliases === undefined ? undefined : { aliases }),
+      refused: routes.refused,
     },
-    routes: await routesOf(args),
+    routes,
     dkim: await dkimTableOf(args),
     tlsPolicy: await tlsPolicyOf(args),
     credentials: await credentialsOf(args),

@@ -8,6 +8,7 @@ import { madeDirectory } from '../../src/disk/made-directory.js'
 import { isWaybillError, openQueue, serveControl, type Transport } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
+import { isVerdict } from '../../src/relay/route-verdict.js'
 import type { Place } from '../../src/relay/session-server.js'
 import { listenSmtpOnThread } from '../../src/relay/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../src/relay/smtp-in.js'
@@ -75,7 +76,7 @@ export const serve: Command = {
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     routes: {
       value: 'FILE',
-      help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`',
+      help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`, or nowhere:\n`example.com error:5.1.2 TEXT` returns it, `retry:` puts it off, `discard:` drops it',
     },
     dkim: {
       value: 'FILE',
@@ -201,7 +202,10 @@ async function run(args: Arguments): Promise<number | undefined> {
   const scheduler = schedulerParameters(args.all('o'), transportNames)
   const surroundings = {
     ...settings,
-    processLimit: processLimitOf(scheduler, transportNames),
+    processLimit: processLimitOf(
+      scheduler,
+      transportNames.filter((name) => !isVerdict(name)),
+    ),
     ownMail: () => tables.clients,
     ...mtaStsOf(args),
   }
