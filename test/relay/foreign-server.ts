@@ -64,6 +64,7 @@ export async function foreignServer(
   const sockets = new Set<Socket>()
   let sessionCount = 0
   const busy = new Set<Socket>()
+  // Replies to commands that came together are small pieces: delayed, each would wait for what the client acknowledges late.
   const server: Server = createServer({ noDelay: true }, (socket) => {
     const session: ForeignSession = { number: ++sessionCount, taken: 0 }
     sockets.add(socket)

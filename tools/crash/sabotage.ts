@@ -79,12 +79,15 @@ export async function damage(copy: string, name: string, { file, find, replace }
   )
 }
 
-/** Where it is looked for: at its clue, in the hunt that the clue belongs to, and in all others. */
+/** Where it is looked for: at its clue, from the clue's seed on, where an outgrown one is near, in the hunt that it belongs to, and in all
+ * others. */
 function placesOf({ name }: Mutation, { seed, anew = false }: SabotageOptions): Place[] {
   const clue = clues[name]
   const hunts = new Set([...(clue === undefined ? [] : [clue.hunt]), ...huntNames])
   const whole = Array.from(hunts, (hunt) => ({ hunt, seed }))
-  return clue === undefined || anew ? whole : [clue, ...whole]
+  if (clue === undefined || anew) return whole
+  const near = clue.op === undefined ? [] : [{ hunt: clue.hunt, seed: clue.seed }]
+  return [clue, ...near, ...whole]
 }
 
 function hunter(
