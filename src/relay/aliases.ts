@@ -173,6 +173,9 @@ function targetsOf({ lines }: Table, { address }: Target, { key, extension }: Li
   })
 }
 
+/** What is a key already. */
+const asTarget = (key: string): Target => ({ address: key, key })
+
 /** A user for whom no line is, and an extension that no line has. */
 const anybody = '\0'
 const anything = '\uffff'
@@ -207,7 +210,7 @@ function checkLines(table: Table, places: ReadonlyMap<string, Place>): void {
       if (became === undefined)
         throw bad(`stands for more than ${expansionCountMax} addresses, or leads through too many lines`)
       extent = { count: became.size, nesting: 1 }
-    } else if (!namesItself) {
+    } else if (!namesItself && targets.some((target) => lineOf(table, target) !== undefined)) {
       if (depth === nestingMax) throw bad(`leads through more than ${nestingMax} lines`)
       extents.set(key, 'open')
       const ends = targets.map((target) => extentOf(target, line.key, depth + 1))
@@ -218,15 +221,16 @@ function checkLines(table: Table, places: ReadonlyMap<string, Place>): void {
     }
     if (extent.count > expansionCountMax) throw bad(`stands for more than ${expansionCountMax} addresses`)
     if (extent.nesting > nestingMax) throw bad(`leads through more than ${nestingMax} lines`)
-    extents.set(key, extent)
+    // Most lines lead nowhere else, and nobody leads to them.
+    if (depth > 0 || extent.nesting > 1) extents.set(key, extent)
     return extent
   }
   for (const line of lines.keys()) {
-    if (line.startsWith('@')) extentOf(targetOf(anybody + line), line, 0)
+    if (line.startsWith('@')) extentOf(asTarget(anybody + line), line, 0)
     else {
       // First: `ada ada+lists` becomes longer and longer, and leads back nowhere.
-      if (delimiters !== '') extentOf(targetOf(withExtension(line, delimiters[0] + anything)), line, 0)
-      extentOf(targetOf(line), line, 0)
+      if (delimiters !== '') extentOf(asTarget(withExtension(line, delimiters[0] + anything)), line, 0)
+      extentOf(asTarget(line), line, 0)
     }
   }
 }
