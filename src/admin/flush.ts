@@ -8,6 +8,7 @@ import { selected } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
 import { isSameNexthop, type Selector } from '../engine/selector.js'
+import { WalkDamage } from '../engine/walk-damage.js'
 import { WaybillError } from '../errors.js'
 import type { Lane } from '../lane/lane.js'
 import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tally.js'
@@ -54,26 +55,29 @@ async function startAll(
   revive(opened, selector)
   const pace = new Pace(opened, perSecond)
   const trust = (): Promise<void> => engine.checkpoint()
-  for await (const batch of selected(parts, selector, {
-    trust,
-    isAsked: isDeferred,
-    signal: options.signal,
-  })) {
-    for (const found of batch) {
-      if (found.kind === 'active') continue
-      await pace.next(options.signal)
-      // A checkpoint's marks must fit their lane.
-      if (hasManyMarks(parts, found.lane)) await engine.checkpoint()
-      tally.pause()
-      if (await tally.orAborted(engine.intake.startEarly(found.lane, found.message)))
-        tally.done(found.message.envelope.recipientCount)
-      else tally.missedCount++
-      parts.life.check()
+  const damage = new WalkDamage(parts.life)
+  try {
+    const walk = { trust, isAsked: isDeferred, signal: options.signal, damage }
+    for await (const batch of selected(parts, selector, walk)) {
+      for (const found of batch) {
+        if (found.kind === 'active') continue
+        await pace.next(options.signal)
+        // A checkpoint's marks must fit their lane.
+        if (hasManyMarks(parts, found.lane)) await engine.checkpoint()
+        tally.pause()
+        if (await tally.orAborted(engine.intake.startEarly(found.lane, found.message)))
+          tally.done(found.message.envelope.recipientCount)
+        else tally.missedCount++
+        parts.life.check()
+      }
+      await parts.journal.whenDurable(parts.journal.end)
     }
-    await parts.journal.whenDurable(parts.journal.end)
+  } catch (error) {
+    damage.meet(error)
   }
   await parts.journal.whenDurable(parts.journal.end)
   tally.pause()
+  damage.tell()
   return tally.result
 }
 

@@ -491,3 +491,25 @@ test('one read that the device refuses costs a listing no more than the message,
   const one = 'crowd: DISK_FAILED'
   expect(lost).toEqual(['incoming: DISK_FAILED', both, one, one])
 })
+
+test('a flush that meets damage has told of each message that it has started before it says so', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => deferred
+    const queue = await stage.open(patient)
+    for (let i = 0; i < 5; i++) await queue.submit(submission(`r${i}@example.net`))
+    await queue.submit(submission('rotten@example.net', mail('')))
+    await stage.until('all wait', () => stage.attempts.length === 6 && queue.stats().activeCount === 0)
+    await queue.release({ id: 'none' })
+    const { image } = stage.disk!
+    const place = (path: string): number => image.bytes(path).indexOf('rotten')
+    const path = image.files().find((name) => name.includes('envelopes') && place(name) > 0)!
+    image.flipBit(path, place(path), 0)
+    stage.answer = () => delivered
+    const counts: number[] = []
+    const onProgress = ({ messageCount }: VerbResult): unknown => counts.push(messageCount)
+    const flushed = queue.flush({ domain: 'example.net' }, { perSecond: Infinity, onProgress })
+    await expect(flushed).rejects.toMatchObject({ code: 'LOG_CORRUPT' })
+    expect(stage.told('delivered')).toHaveLength(counts.at(-1)!)
+    expect(counts.at(-1)).toBeGreaterThan(0)
+  })
+})

@@ -20,8 +20,8 @@ export const messageMutations: readonly Mutation[] = [
     'outcome-not-recorded',
     'an outcome is appended before the message can settle',
     'engine/dispatch.js',
-    "journal.appendAlone(kinds.delivery, message.place.lane, timeMs);\n        message.apply({ kind: 'delivery', notes, finishes });",
-    "message.apply({ kind: 'delivery', notes, finishes: false });",
+    'const finishes = message.isFinishedBy(notes);\n        if (hasRoom) {',
+    'const finishes = false;\n        if (false) {',
   ),
   one(
     'success-waits-for-sync',
