@@ -21,7 +21,7 @@ const config: ViteUserConfig = defineConfig({
     // For the longest on a busy machine; what hangs is found all the same.
     testTimeout: 300_000,
     // Where it matters how soon, the test says so.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 60_000 } },
     // Unless told, one processor is left idle: on two that is half of the machine.
     maxWorkers: '100%',
     sequence: { sequencer: CrashTestsFirst },
