@@ -30,6 +30,8 @@ export type ErrorCode =
   | 'POLICY_INVALID'
   /** By the verb's signal; what was done stays done. */
   | 'VERB_ABORTED'
+  /** A listing ends here and does not show all; the place is of what it leaves out. */
+  | 'LIST_INCOMPLETE'
   /** No room; nothing is lost, try again later. */
   | 'DISK_FULL'
   /** This life is over; what was not settled may or may not be there after the next start. */
@@ -68,6 +70,7 @@ const catalogue: Readonly<Record<ErrorCode, SmtpReply>> = {
   VERB_ABORTED: { code: 451, enhanced: '4.3.0' },
   // What the queue cannot do now.
   DISK_FULL: { code: 452, enhanced: '4.3.1' },
+  LIST_INCOMPLETE: { code: 451, enhanced: '4.3.0' },
   QUEUE_CRASHED: { code: 451, enhanced: '4.3.0' },
   // What lies in the directory.
   QUEUE_LOCKED: { code: 451, enhanced: '4.3.0' },

@@ -194,8 +194,10 @@ export class ControlSession {
       const counts = await carriedOut(this.#queue, request, { signal: stop, onProgress })
       await end({ ...counts, stopped: false })
     } catch (error) {
-      if (!isWaybillError(error, 'VERB_ABORTED')) throw error
-      await end({ ...soFar, stopped: true })
+      if (isWaybillError(error, 'VERB_ABORTED')) return end({ ...soFar, stopped: true })
+      // Damage ends it when it is done for all else.
+      if (hasBegun) await this.#answer({ kind: 'progress', counts: soFar })
+      throw error
     }
   }
 

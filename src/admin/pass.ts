@@ -1,6 +1,6 @@
 /** The walk over the messages that a verb means.
  * Invariant: a message counts when what was done to it is durable, and once. One that moved while the verb went through the queue is
- * looked for again; what was done does not depend on where it was met. */
+ * looked for again; what was done does not depend on where it was met, and what cannot be read ends no pass. */
 import { nowhere } from '../base/position.js'
 import { ActiveMessage, type EnvelopePlace } from '../active/active-message.js'
 import { hasManyMarks } from '../engine/capture.js'
@@ -8,6 +8,7 @@ import { selected, type Selected } from '../engine/listing.js'
 import type { OpenedEngine } from '../engine/open.js'
 import type { Order } from '../engine/orders.js'
 import { selectsUnread, type Selector } from '../engine/selector.js'
+import { WalkDamage } from '../engine/walk-damage.js'
 import { isWaybillError } from '../errors.js'
 import type { Lane } from '../lane/lane.js'
 import type { Tally, VerbResult } from './tally.js'
@@ -32,9 +33,11 @@ export async function goThrough(
 ): Promise<VerbResult> {
   const { parts, engine } = opened
   await engine.whenRecovered()
+  const damage = new WalkDamage(parts.life)
   try {
-    await passes(opened, selector, verb, tally)
+    await passes(opened, selector, verb, { tally, damage })
     if (selectsUnread(selector)) tally.failedCount += unreadCount(opened, verb)
+    damage.tell()
   } finally {
     // Also when it is aborted: what is counted is durable.
     if (!parts.life.isOver) {
@@ -52,12 +55,20 @@ function unreadCount({ parts: { active, lanes } }: OpenedEngine, { isAsked = () 
   return count
 }
 
-async function passes(opened: OpenedEngine, selector: Selector, verb: Verb, tally: Tally): Promise<void> {
+/** What a verb has come to. */
+interface Course {
+  readonly tally: Tally
+  /** Told when it is done for all else. */
+  readonly damage: WalkDamage
+}
+
+async function passes(opened: OpenedEngine, selector: Selector, verb: Verb, course: Course): Promise<void> {
+  const { tally } = course
   let moved = new Set<string>()
   for (let pass = 1; pass === 1 || (moved.size > 0 && pass <= passesMax); pass++) {
     const looked = pass === 1 ? undefined : moved
     moved = new Set()
-    await new Pass(opened, selector, verb, tally, looked, moved).run()
+    await new Pass(opened, selector, verb, course, looked, moved).run()
     // Who is looked for and not there has ended: it stays missed. Who moved again is counted by the next pass.
     if (pass < passesMax) tally.missedCount -= moved.size
     tally.missedCount += looked?.size ?? 0
@@ -70,6 +81,7 @@ class Pass {
   readonly #selector: Selector
   readonly #verb: Verb
   readonly #tally: Tally
+  readonly #damage: WalkDamage
   /** Only these, by id, as long as they were not met. */
   readonly #looked: Set<string> | undefined
   readonly #moved: Set<string>
@@ -80,7 +92,7 @@ class Pass {
     opened: OpenedEngine,
     selector: Selector,
     verb: Verb,
-    tally: Tally,
+    { tally, damage }: Course,
     looked: Set<string> | undefined,
     moved: Set<string>,
   ) {
@@ -88,6 +100,7 @@ class Pass {
     this.#selector = selector
     this.#verb = verb
     this.#tally = tally
+    this.#damage = damage
     this.#looked = looked
     this.#moved = moved
   }
@@ -97,7 +110,8 @@ class Pass {
     const { journal } = parts
     try {
       const trust = (): Promise<void> => engine.checkpoint()
-      const walk = { trust, isAsked: this.#verb.isAsked, signal: this.#tally.signal }
+      const { signal } = this.#tally
+      const walk = { trust, isAsked: this.#verb.isAsked, signal, damage: this.#damage }
       for await (const batch of selected(parts, this.#selector, walk)) {
         const done = await Promise.allSettled(batch.map((found) => this.#one(found)))
         for (const one of done) if (one.status === 'rejected') throw one.reason
@@ -106,6 +120,8 @@ class Pass {
         await this.#recordMarks()
         this.#tally.pause()
       }
+    } catch (error) {
+      this.#damage.meet(error)
     } finally {
       // An attempt may take its time: who has left, or given up, does not wait for it.
       await this.#tally.orAborted(Promise.all(this.#active))

@@ -1,15 +1,20 @@
 /** Makes restart positions durable, and lets go of what is garbage because of them.
- *   1. capture (one step)   2. sync what the lanes wrote, and names   3. append the record   4. when it is durable: trust, release, recycle
+ *   1. capture (one step)   2. sync what the lanes wrote, and names   3. append the record   4. when it is durable: trust
+ *   5. when a batch behind it is durable, too: release, recycle
  * Invariant: one checkpoint is under way at a time, and none before recovery has ended. Step 2 ends before step 3 begins:
- *    // 1. record durable  2. power loss takes a replacement that it vouches for  3. recovery believes the note: the message is gone */
+ *    // 1. record durable  2. power loss takes a replacement that it vouches for  3. recovery believes the note: the message is gone
+ * The last batch may rot, and a start takes it for torn: then the checkpoint before counts, and all that it needs is there.
+ *    // 1. record durable  2. what a message stood in is recycled  3. rot in its batch  4. restart cuts the batch, and with it the lane in
+ *    // which the message waits: it is gone */
 import type { Timer } from '../base/clock.js'
 import { position } from '../base/position.js'
+import type { Journal } from '../log/journal.js'
 import { encodeCheckpoint } from '../record/checkpoint.js'
 import { frameBytes, kinds } from '../record/frame.js'
 import { carryOld } from './carry.js'
-import { capture, readyForCapture, type Captured } from './capture.js'
+import { capture, readyForCapture } from './capture.js'
 import type { Parts } from './parts.js'
-import type { Reclaim } from './reclaim.js'
+import { isNothing, type Reclaim } from './reclaim.js'
 
 export interface CheckpointerOptions {
   /** The number of this life. */
@@ -104,24 +109,43 @@ export class Checkpointer {
     )
     await spool.syncNames()
     life.check()
-    await this.#append(captured)
+    const payload = encodeCheckpoint(captured.checkpoint)
+    while (this.#roomFor(payload) !== 'yes') await this.#options.reclaim.roomChange()
+    await this.#append(payload)
     if (life.isOver) return
     this.#groupCount = Math.max(this.#groupCount, captured.groupCount + 1)
     for (const { lane, envelopesEnd } of captured.checkpoint.lanes) lanes.get(lane).trustedEnd = envelopesEnd
     this.#count++
     this.#options.onDurable()
-    await this.#options.reclaim.reclaim(captured)
+    const garbage = this.#options.reclaim.confirm(captured)
+    if (!isNothing(garbage)) await this.#outlive(payload)
+    if (life.isOver) return
+    await this.#options.reclaim.reclaim(garbage)
     if (journal.groupCount > this.#groupCount) this.want()
   }
 
-  async #append({ checkpoint }: Captured): Promise<void> {
+  async #append(payload: Buffer): Promise<void> {
     const { journal, options } = this.#parts
-    const payload = encodeCheckpoint(checkpoint)
     const bytes = frameBytes(payload.length)
-    while (journal.room(bytes, 'checkpoint') !== 'yes') await this.#options.reclaim.roomChange()
     journal.open(bytes)
     const at = journal.append(kinds.checkpoint, 0, options.clock.wallMs(), payload)
     journal.rememberCheckpoint(payload, at)
     await journal.whenDurable(position(at + bytes))
+  }
+
+  /** Waits for a batch behind that of the record: what is appended already, or the record again. Where a full disk has no room for it,
+   * nothing is waited for: what goes may be the room. */
+  async #outlive(payload: Buffer): Promise<void> {
+    const { journal } = this.#parts
+    let room = this.#roomFor(payload)
+    for (; room === 'wait'; room = this.#roomFor(payload)) await this.#options.reclaim.roomChange()
+    if (room === 'no') return
+    if (journal.end > journal.durableEnd) return journal.whenDurable(journal.end)
+    this.#groupCount++
+    await this.#append(payload)
+  }
+
+  #roomFor(payload: Buffer): ReturnType<Journal['room']> {
+    return this.#parts.journal.room(frameBytes(payload.length), 'checkpoint')
   }
 }

@@ -1,7 +1,8 @@
 /** Active messages and the scheduler: recipients go in with their routes, entries come out, outcomes are recorded.
  * Invariant: an outcome is appended before the scheduler hears of it and before the message can settle. A success asks for a
  * prompt sync, because a duplicate after a crash depends on it; nothing waits for it. An attempt begins only where there is room in the
- * journal for what becomes of it, which is kept while it is under way: on a full disk, too, what it has done is durable. */
+ * journal for what becomes of it, which is kept while it is under way: on a full disk, too, what it has done is durable. Who is put off
+ * without an attempt is recorded only where that takes no room from those. */
 import type { ActiveMessage } from '../active/active-message.js'
 import type { Timer } from '../base/clock.js'
 import { toRanges } from '../base/ranges.js'
@@ -16,7 +17,7 @@ import { Scheduler, type DeferReason, type DestinationSnapshot, type Entry } fro
 import { requestOf } from './delivery-request.js'
 import type { RecipientEvent } from './events.js'
 import { jobOf, type Job } from './job.js'
-import { hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
+import { deferralBytesMost, hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
 import type { Parts } from './parts.js'
 import { RecipientBatches } from './recipient-batches.js'
 
@@ -51,8 +52,7 @@ export class Dispatch {
         this.#scheduler.supply(job, batch, options.clock.monotonicMs())
         this.wake()
       },
-      unroutable: (job, index, text) =>
-        this.#record(job, [{ kind: 'deferred', status: '4.3.5', text, ranges: [index, index] }], '', ''),
+      unroutable: (job, index, text) => this.#deferred(job, [index], { status: '4.3.5', text }),
     })
     this.#scheduler = new Scheduler(
       // Recovery may bring back twice as many as may be active.
@@ -227,18 +227,24 @@ export class Dispatch {
     this.wake()
   }
 
+  /** Without an attempt, so no room is kept for it. Where there is none, nothing is recorded: a later life finds out the same.
+   *    // 1. the disk is full; a site dies for which thousands wait  2. their records take the room of an attempt elsewhere  3. it delivers,
+   *    // and its record enters a segment that is never made  4. crash: the mail goes out again */
   #deferred(job: Job, recipients: readonly number[], { status, text }: DeferReason): void {
-    this.#record(job, [{ kind: 'deferred', status, text, ranges: toRanges([...recipients]) }], '', '')
+    const room = this.#parts.journal.room(deferralBytesMost(recipients.length), 'accepted mail')
+    const notes: OutcomeNote[] = [{ kind: 'deferred', status, text, ranges: toRanges([...recipients]) }]
+    this.#record(job, notes, '', '', room === 'yes')
   }
 
-  #record(job: Job, notes: readonly OutcomeNote[], transport: string, nexthop: string): void {
+  #record(job: Job, notes: readonly OutcomeNote[], transport: string, nexthop: string, hasRoom = true): void {
     const { journal, options } = this.#parts
     const { message } = job
     const finishes = message.isFinishedBy(notes)
-    const timeMs = this.#running?.wallMs ?? options.clock.wallMs()
-    journal.aim()
-    writeDelivery({ start: message.start, notes, finishes })
-    journal.appendAlone(kinds.delivery, message.place.lane, timeMs)
+    if (hasRoom) {
+      journal.aim()
+      writeDelivery({ start: message.start, notes, finishes })
+      journal.appendAlone(kinds.delivery, message.place.lane, this.#running?.wallMs ?? options.clock.wallMs())
+    }
     message.apply({ kind: 'delivery', notes, finishes })
     this.#tell(job, notes, transport, nexthop)
     // In this step: no checkpoint may be captured between the finish and the end of the message.

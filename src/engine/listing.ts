@@ -4,8 +4,10 @@ import { checkOptionNames } from '../base/option-names.js'
 import { signalOption } from '../base/option-values.js'
 import type { MessageId } from '../base/message-id.js'
 import type { ActiveMessage } from '../active/active-message.js'
+import type { RequestDsn } from '../delivery/transport.js'
 import { WaybillError } from '../errors.js'
 import { holdLane, type Lane, type LaneKind } from '../lane/lane.js'
+import { requestOfEach } from '../record/dsn.js'
 import type { Envelope } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import type { Engine } from './engine.js'
@@ -18,10 +20,11 @@ import {
   selectsActive,
   selectsEnvelope,
   selectsLane,
+  selectsUnread,
   type Selector,
 } from './selector.js'
 import { Stretch, type WaitingMessage } from './waiting.js'
-import { WalkDamage } from './walk-damage.js'
+import { checkAllRead, WalkDamage } from './walk-damage.js'
 
 export interface ListedMessage {
   readonly id: MessageId
@@ -41,6 +44,8 @@ export interface ListedMessage {
   readonly dueAt: number
   /** Why its recipients still wait. */
   readonly notes: readonly OutcomeNote[]
+  /** What the sender has asked to be told of (RFC 3461), and for each of `recipients`; undefined: nothing, as of most mail. */
+  readonly dsn?: RequestDsn | undefined
 }
 
 /** A message that a selector means, where it is. */
@@ -69,11 +74,11 @@ export interface ListOptions {
 }
 
 const recipientsReadMax = 1000
-/** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed. */
+/** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed, and who asked is told. */
 const waitMs = 10_000
 
-/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; LOG_CORRUPT and DISK_FAILED
- * when all that can be read has been listed */
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; LOG_CORRUPT, DISK_FAILED and
+ * LIST_INCOMPLETE when all that can be read has been listed */
 export async function* list(
   parts: Parts,
   engine: Engine,
@@ -94,6 +99,7 @@ export async function* list(
       if (listed !== undefined) yield listed
     }
   damage.tell()
+  if (selectsUnread(selector)) checkAllRead(parts)
 }
 
 /** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due.
@@ -217,15 +223,11 @@ const listedMessage = (parts: Parts, found: Selected): Promise<ListedMessage> =>
     ? activeMessage(parts, found.message)
     : waitingMessage(parts, found.lane, found.message)
 
-async function waitingMessage(
-  { reader, life }: Parts,
-  lane: Lane,
-  message: WaitingMessage,
-): Promise<ListedMessage> {
+async function waitingMessage(parts: Parts, lane: Lane, message: WaitingMessage): Promise<ListedMessage> {
   const { envelope, timeMs } = message
   return {
     ...factsOf(envelope),
-    recipients: await life.orEnd(reader.recipients(message, 0, recipientsReadMax)),
+    ...(await firstRecipients(parts, message, () => true)),
     recipientCount: envelope.recipientCount,
     where: lane.kind,
     lane: lane.number,
@@ -237,7 +239,7 @@ async function waitingMessage(
 async function activeMessage(parts: Parts, message: ActiveMessage): Promise<ListedMessage> {
   return {
     ...factsOf(message.envelope),
-    recipients: await waitingAddresses(parts, message, 0),
+    ...(await firstRecipients(parts, message, (index) => isWaiting(message, index))),
     recipientCount: message.pendingCount + message.deferredCount,
     where: 'active',
     lane: message.place.lane,
@@ -252,9 +254,27 @@ async function waitingAddresses(
   message: ActiveMessage,
   from: number,
 ): Promise<string[]> {
-  const isWaiting = (index: number): boolean => ['pending', 'deferred'].includes(message.stateOf(index))
   const addresses = await life.orEnd(reader.recipients(message, from, recipientsReadMax))
-  return addresses.filter((_, i) => isWaiting(from + i))
+  return addresses.filter((_, i) => isWaiting(message, from + i))
+}
+
+const isWaiting = (message: ActiveMessage, index: number): boolean =>
+  ['pending', 'deferred'].includes(message.stateOf(index))
+
+/** Those of the first that wait, with what was asked for them. */
+async function firstRecipients(
+  { reader, life }: Parts,
+  message: ActiveMessage | WaitingMessage,
+  waitsAt: (index: number) => boolean,
+): Promise<Pick<ListedMessage, 'recipients' | 'dsn'>> {
+  const { addresses, orcpts } = await life.orEnd(reader.addressees(message, 0, recipientsReadMax))
+  // As of now, and one answer for both.
+  const isOne = addresses.map((_, index) => waitsAt(index))
+  const recipients = addresses.filter((_, index) => isOne[index])
+  const { dsn } = message.envelope
+  if (dsn === undefined) return { recipients }
+  const asked = requestOfEach(dsn, orcpts).filter((_, index) => isOne[index])
+  return { recipients, dsn: { ret: dsn.ret, envid: dsn.envid || undefined, recipients: asked } }
 }
 
 const factsOf = ({

@@ -4,7 +4,7 @@ import { toRanges, type Ranges } from '../base/ranges.js'
 import type { Report } from '../delivery/outcome.js'
 import type { Outcome } from '../delivery/transport.js'
 import { frameBytes } from '../record/frame.js'
-import { condensed, notesBytesMost, type OutcomeNote } from '../record/outcome-note.js'
+import { condensed, notesBytesMost, rangeBytesMost, type OutcomeNote } from '../record/outcome-note.js'
 
 /** Of a delivery's record, without its notes. */
 const besideNotesBytes = 32
@@ -60,6 +60,10 @@ function grouped(
 /** Bytes that the outcomes of an entry with so many recipients take in the journal, at the most. */
 export const outcomeBytesMost = (recipientCount: number): number =>
   frameBytes(notesBytesMost(recipientCount) + besideNotesBytes)
+
+/** The same where one thing became of all. */
+export const deferralBytesMost = (recipientCount: number): number =>
+  outcomeBytesMost(1) + rangeBytesMost * recipientCount
 
 export function hasKind(notes: readonly OutcomeNote[], kind: OutcomeNote['kind']): boolean {
   for (const note of notes) if (note.kind === kind) return true

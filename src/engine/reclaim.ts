@@ -1,7 +1,6 @@
 /** Recycles what a durable checkpoint made garbage, and tries again where a full disk left no room. */
 import type { Timer } from '../base/clock.js'
 import { isWaybillError } from '../errors.js'
-import type { SegmentPins } from '../garbage/pins.js'
 import { journalLog } from '../log/journal-writer.js'
 import type { Captured } from './capture.js'
 import { dataLog, envelopesLog } from '../recovery/log-files.js'
@@ -12,6 +11,21 @@ import type { Parts } from './parts.js'
 
 /** While the disk is full, room is tried for this often. */
 const retryMs = 1000
+
+interface LaneGarbage {
+  readonly log: LaneLog
+  readonly number: number
+  readonly indexes: readonly number[]
+}
+
+export interface GarbageSegments {
+  readonly ofJournal: readonly number[]
+  readonly ofLanes: readonly LaneGarbage[]
+  readonly retired: readonly Lane[]
+}
+
+export const isNothing = ({ ofJournal, ofLanes, retired }: GarbageSegments): boolean =>
+  ofJournal.length === 0 && retired.length === 0 && ofLanes.every(({ indexes }) => indexes.length === 0)
 
 export class Reclaim {
   readonly #parts: Parts
@@ -62,22 +76,37 @@ export class Reclaim {
     return [...lanes].some(({ logs }) => logs?.envelopes.diskFull === true || logs?.data.diskFull === true)
   }
 
-  /** The checkpoint is durable: what it no longer needs goes. */
-  async reclaim({ checkpoint, pins, journalFloor, retired }: Captured): Promise<void> {
+  /** What a checkpoint that is durable no longer needs. It is nobody's from now on, and has to be let go. */
+  confirm({ checkpoint, pins, journalFloor, retired }: Captured): GarbageSegments {
     const { journal, lanes, garbage } = this.#parts
-    const released = (log: number): readonly number[] => pins.get(log) ?? []
-    await journal.forget(
-      garbage.of(journalLog).confirm(released(journalLog), journal.grid.indexOf(journalFloor)),
-    )
+    const confirmed = (log: number, floor: number): readonly number[] =>
+      garbage.of(log).confirm(pins.get(log) ?? [], floor)
+    const ofJournal = confirmed(journalLog, journal.grid.indexOf(journalFloor))
+    const ofLanes: LaneGarbage[] = []
     for (const { lane, runner, dataFloor } of checkpoint.lanes) {
       const { logs, isDataHeld } = lanes.get(lane)
       if (logs === undefined) continue
       const { envelopes, data } = logs
-      const envelopesFloor = envelopes.files.grid.indexOf(runner)
       const dataFloorIndex = isDataHeld ? 0 : data.files.grid.indexOf(dataFloor)
-      await forget(envelopes, garbage.of(envelopesLog(lane)), released(envelopesLog(lane)), envelopesFloor)
-      await forget(data, garbage.of(dataLog(lane)), released(dataLog(lane)), dataFloorIndex)
+      for (const [log, number, floor] of [
+        [envelopes, envelopesLog(lane), envelopes.files.grid.indexOf(runner)],
+        [data, dataLog(lane), dataFloorIndex],
+      ] as const)
+        ofLanes.push({ log, number, indexes: confirmed(number, floor) })
     }
+    return { ofJournal, ofLanes, retired }
+  }
+
+  /** Lets it go. */
+  async reclaim({ ofJournal, ofLanes, retired }: GarbageSegments): Promise<void> {
+    await this.#parts.journal.forget(ofJournal)
+    for (const { log, number, indexes } of ofLanes)
+      for (const index of indexes)
+        await log.forget(index).catch((error: unknown) => {
+          ignoreFullDisk(error)
+          // It is garbage for the next checkpoint, too.
+          this.#parts.garbage.of(number).add(index)
+        })
     for (const lane of retired)
       // No checkpoint names it any more: the next start takes away what there is of it.
       await this.#remove(lane).catch(ignoreFullDisk)
@@ -105,20 +134,6 @@ export class Reclaim {
       await options.disk.removeDirectory(`${laneDirectory(lane.number)}/${name}`)
     await options.disk.removeDirectory(laneDirectory(lane.number))
   }
-}
-
-/** What a full disk does not let go is garbage for the next checkpoint, too. @param released, floor as SegmentPins.confirm has them */
-async function forget(
-  log: LaneLog,
-  pins: SegmentPins,
-  released: readonly number[],
-  floor: number,
-): Promise<void> {
-  for (const index of pins.confirm(released, floor))
-    await log.forget(index).catch((error: unknown) => {
-      ignoreFullDisk(error)
-      pins.add(index)
-    })
 }
 
 function ignoreFullDisk(error: unknown): void {

@@ -96,7 +96,7 @@ export function replacementFacts(
     reported: [],
     acceptedAt: isNew ? nowMs : envelope.acceptedAt,
     // The number of an attempt is that of its report: one that may have been reported is counted.
-    attempts: isNew ? 0 : envelope.attempts + (message.hasOutcome ? 1 : 0),
+    attempts: isNew ? 0 : envelope.attempts + (message.hasOutcome || message.isReportedOn ? 1 : 0),
     notes: isNew ? [] : notes,
     warnings: isNew ? 0 : warnings,
     route: isNew ? undefined : (changes.route ?? envelope.route),

@@ -23,8 +23,8 @@ export interface LaneStatistics {
 export interface QueueStatistics {
   readonly recovering: boolean
   readonly activeCount: number
-  /** Messages that were being worked on and that the recovery could not read, each with a `warning` that says where. They are not listed,
-   * and stay until what is whole is rescued to another queue. */
+  /** Messages that were being worked on and that the recovery could not read, each with a `warning` that says where. They are not listed
+   * (a listing of all ends with LIST_INCOMPLETE), and stay until what is whole is rescued to another queue. */
   readonly damagedCount: number
   readonly lanes: readonly LaneStatistics[]
   readonly journal: {

@@ -3,7 +3,7 @@
  * so far. Segments that are being read, and their lane, stay until the reading ends. */
 import { position, type Position } from '../base/position.js'
 import type { EnvelopePlace } from '../active/active-message.js'
-import { isWaybillError, type WaybillError } from '../errors.js'
+import { isWaybillError, WaybillError } from '../errors.js'
 import type { SegmentPins } from '../garbage/pins.js'
 import type { Lane } from '../lane/lane.js'
 import type { MarksThen } from '../lane/marks.js'
@@ -72,14 +72,14 @@ export class Stretch {
 
   /** Batches in order, those before a damaged place among them. What has moved meanwhile is, too: `waits` tells.
    * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what is not trusted then is left out
-   * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED */
+   * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED; LIST_INCOMPLETE at its end */
   async *batches(trust: () => Promise<void>): AsyncGenerator<readonly WaitingMessage[]> {
     if (this.#damage !== undefined) throw this.#damage
     let at = this.#from
     for (let isAsked = false; at < this.#end;) {
       const last = position(Math.min(this.#end, trustedEndOf(this.#parts, this.lane)))
       if (at >= last) {
-        if (isAsked) return
+        if (isAsked) return this.#checkIsAll(at)
         isAsked = true
         await trust()
       } else {
@@ -88,6 +88,16 @@ export class Stretch {
         if (batch.length > 0) yield batch
       }
     }
+  }
+
+  /** @param at where what is trusted ends */
+  #checkIsAll(at: Position): void {
+    const { lane } = this
+    // Of what is not durable there nobody has been told yet that it is accepted.
+    if (lane.kind === 'incoming') return
+    const { files } = lane.logs?.envelopes ?? this.#parts.journal
+    const reason = `what was put into lane ${lane.number} last: no checkpoint vouches for it yet`
+    throw new WaybillError('LIST_INCOMPLETE', `not listed: ${reason}`, files.placeOf(at))
   }
 
   async #read(

@@ -1,11 +1,13 @@
 /** What a walk over the queue could not read.
  * Invariant: one place that does not verify, or that the device refuses, keeps nothing else from who asked; that it was met is told when
  * everything else has been answered. */
+import { countText } from '../base/count-text.js'
 import type { MessageId } from '../base/message-id.js'
 import { isWaybillError, WaybillError, type ErrorCode } from '../errors.js'
 import type { Life } from './life.js'
+import type { Parts } from './parts.js'
 
-const codes: readonly ErrorCode[] = ['LOG_CORRUPT', 'DISK_FAILED']
+const codes: readonly ErrorCode[] = ['LOG_CORRUPT', 'DISK_FAILED', 'LIST_INCOMPLETE']
 
 export class WalkDamage {
   readonly #life: Life
@@ -40,3 +42,12 @@ export class WalkDamage {
 /** Who asked learns by the id what else can be done with it. */
 const ofMessage = (id: MessageId, error: WaybillError): WaybillError =>
   new WaybillError(error.code, 'the recipients of a message cannot be read', { ...error.place, id }, error)
+
+/** Of what was being worked on when this life began; a verb counts it as failed. @throws WaybillError LIST_INCOMPLETE */
+export function checkAllRead({ active, lanes, journal }: Parts): void {
+  for (const [, { place }] of active.damaged()) {
+    const { files } = lanes.get(place.lane).logs?.envelopes ?? journal
+    const reason = `${countText(active.damagedCount, 'message')} that the recovery could not read`
+    throw new WaybillError('LIST_INCOMPLETE', `not listed: ${reason}`, files.placeOf(place.position))
+  }
+}

@@ -49,8 +49,8 @@ export class Queue {
 
   /** Messages that match, as of now: active ones first, then lane by lane in the order in which they are due. Memory is bounded;
    * segments that it has yet to read are kept until it ends.
-   * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FULL while a recovery waits for room, QUEUE_CRASHED; LOG_CORRUPT and
-   * DISK_FAILED for what cannot be read, when all else has been listed */
+   * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FULL while a recovery waits for room, QUEUE_CRASHED; LOG_CORRUPT,
+   * DISK_FAILED and LIST_INCOMPLETE for what cannot be read, when all else has been listed */
   list(selector: Selector = {}, options: ListOptions = {}): AsyncIterable<ListedMessage> {
     return list(this.#parts, this.#engine, selector, options)
   }

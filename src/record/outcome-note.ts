@@ -53,10 +53,12 @@ export const notesMax = 100
 /** Characters of a note's text, and the octets that they, its status and what surrounds them can take. */
 export const noteTextCharsMax = 500
 const noteBytesMost = 3 * noteTextCharsMax + 64
+/** Of the range of one recipient. */
+export const rangeBytesMost = 10
 
 /** Octets that the notes of so many recipients can take in one record, whatever their outcomes are. */
 export const notesBytesMost = (recipientCount: number): number =>
-  Math.min(notesMax, recipientCount) * noteBytesMost + 10 * recipientCount
+  Math.min(notesMax, recipientCount) * noteBytesMost + rangeBytesMost * recipientCount
 
 /** What is never given up, as far as notes can differ in it. */
 const plainClasses = codes.map((kind) => ({ kind, relayed: undefined }))

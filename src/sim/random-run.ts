@@ -158,7 +158,7 @@ async function crashAt(
   for (const state of sample(point.states, statesPerCrash, prng)) {
     const where = `before ${point.operation}; ${state.describe()}`
     if (below(prng, 8) === 0) {
-      const found = await rotten({ seed, order, workload, point, state, prng })
+      const found = await rotten({ seed, order, workload, point, image: state.image, prng })
       result.crashCount++
       result.findings.push(
         ...found.map((v) => ({ ...v, seed, op: point.n, secondOp: undefined, where: `${where}; then rot` })),

@@ -8,7 +8,7 @@ import type { QueuedMessage } from '../inspect/queued-message.js'
 import { readLog } from '../inspect/log-reader.js'
 import type { LoggedRecord } from '../inspect/records.js'
 import { takeSnapshot, type Snapshot } from '../inspect/snapshot.js'
-import { segmentHeaderBytes, segmentIndexOf } from '../log/segment.js'
+import { segmentHeaderBytes, segmentIndexOf, segmentName } from '../log/segment.js'
 import { decodeDelivery } from '../record/delivery.js'
 import { decodeEnvelope, type Envelope } from '../record/envelope.js'
 import { decodeFinish } from '../record/finish.js'
@@ -45,6 +45,29 @@ export function witnessOf(image: DiskImage, path: string, offset: number): Promi
   const world = new SimWorld({ seed: 1, order: 'fifo' })
   const disk = new SimDisk(world, { image })
   return world.settle(look(disk, path, offset).finally(() => disk.abandon()))
+}
+
+export interface BatchPlace {
+  readonly path: string
+  /** Of its first byte in the file. */
+  readonly offset: number
+  readonly bytes: number
+}
+
+/** Where the last batch of the journal stands; undefined when there is none. */
+export function lastBatchOf(image: DiskImage): Promise<BatchPlace | undefined> {
+  const world = new SimWorld({ seed: 1, order: 'fifo' })
+  const disk = new SimDisk(world, { image })
+  return world.settle(lookForLast(disk).finally(() => disk.abandon()))
+}
+
+async function lookForLast(disk: SimDisk): Promise<BatchPlace | undefined> {
+  const directory = await QueueDirectory.open(disk)
+  const journal = directory && (await takeSnapshot(directory)).journal
+  if (journal === undefined || journal.lastBatchBytes === 0) return undefined
+  const { newest, end, lastBatchBytes: bytes, files } = journal
+  const offset = files.grid.offsetOf(position(end - bytes))
+  return { path: `${directoryOf('journal')}/${segmentName(newest)}`, offset, bytes }
 }
 
 async function look(disk: SimDisk, path: string, offset: number): Promise<Witness> {

@@ -1,4 +1,4 @@
-/** Rot in what a crash left: one bit turned over, anywhere in a segment or a spool file.
+/** Rot in what a crash left: one bit turned over, anywhere in a segment or a spool file, or in the last batch of the journal.
  * Promise: it harms nobody, or the queue says where it is: it does not open, or a warning comes, or a torn batch is cut and
  * counted. What was said excuses what it explains and nothing else: a message that cannot be read, those behind the place in a lane
  * that stands still, those of whom a record was in the batch that was cut. Said or not, data that is not what was submitted is handed to no transport;
@@ -6,10 +6,10 @@
 import { below, type Prng } from '../base/prng.js'
 import { aftermath } from './aftermath.js'
 import type { CrashPoint } from './crash-point.js'
-import type { CrashState } from './crash-states.js'
+import type { DiskImage } from './disk-image.js'
 import type { EventOrder } from './event-queue.js'
 import type { QueueLife } from './queue-life.js'
-import { witnessOf, type Witness } from './rot-witness.js'
+import { lastBatchOf, witnessOf, type Witness } from './rot-witness.js'
 import type { Violation } from './violation.js'
 import type { Workload } from './workload.js'
 
@@ -18,26 +18,34 @@ export interface RotOptions {
   readonly order: EventOrder
   readonly workload: Workload
   readonly point: CrashPoint
-  readonly state: CrashState
+  /** What the crash left; it is used up. */
+  readonly image: DiskImage
   readonly prng: Prng
 }
 
 /** What is wrong and was not reported, or must never happen. */
-export async function rotten({
-  seed,
-  order,
-  workload,
-  point,
-  state,
-  prng,
-}: RotOptions): Promise<Violation[]> {
-  const { image } = state
+export async function rotten(options: RotOptions): Promise<Violation[]> {
+  const { image, prng } = options
   const files = image.files().filter((path) => /\.(log|mail)$/.test(path))
   if (files.length === 0) return []
   const path = files[below(prng, files.length)]!
   const { lengthBytes } = image.file(path).cached
   if (lengthBytes === 0) return []
-  const offset = below(prng, lengthBytes)
+  return rottenAt(options, path, below(prng, lengthBytes))
+}
+
+/** The same in the last batch, which is cut: whatever else there is has to be as it was before it. */
+export async function rottenInLastBatch(options: RotOptions): Promise<Violation[]> {
+  const last = await lastBatchOf(options.image)
+  if (last === undefined) return []
+  return rottenAt(options, last.path, last.offset + below(options.prng, last.bytes))
+}
+
+async function rottenAt(
+  { seed, order, workload, point, image, prng }: RotOptions,
+  path: string,
+  offset: number,
+): Promise<Violation[]> {
   const witness = await witnessOf(image, path, offset)
   image.flipBit(path, offset, below(prng, 8))
   const life = await aftermath({
@@ -56,7 +64,7 @@ export async function rotten({
 }
 
 /** Codes of what does not verify. */
-const damageCodes: readonly string[] = ['LOG_CORRUPT', 'DATA_CORRUPT', 'FORMAT_NEWER']
+const damageCodes: readonly string[] = ['LOG_CORRUPT', 'DATA_CORRUPT', 'FORMAT_NEWER', 'LIST_INCOMPLETE']
 
 /** How errors call the log, or the file. */
 const wordsOf = (path: string): string =>
@@ -92,7 +100,7 @@ class RotExcuses {
 
   explain({ oracle, text, message, code }: Violation): boolean {
     if (text.startsWith('the data of')) return false
-    if (code !== undefined) return this.#isTrue(code, text)
+    if (code !== undefined) return this.#isTrue(code, text) || this.#hadEnded(text, message)
     if (text.startsWith('a verb could not read')) return this.#someWait()
     // What waits keeps its files.
     if (oracle === 'O7') return this.#lanes.size > 0 || this.#someWait()
@@ -105,11 +113,16 @@ class RotExcuses {
     return oracle !== 'O2' && oracle !== 'O4' && family.some((name) => this.#waits(name))
   }
 
-  /** What is said names the damage. Behind a batch that was cut, an older checkpoint names segments that are gone, and a recovery that
-   * ends there does not come to say how much was cut. */
+  /** What is said names the damage. */
   #isTrue(code: string, text: string): boolean {
-    if (this.#witness.isInLastBatch) return damageCodes.includes(code) || code === 'DISK_FAILED'
+    if (this.#witness.isInLastBatch) return damageCodes.includes(code)
     return damageCodes.includes(code) && text.includes(wordsOf(this.#path))
+  }
+
+  /** It is tried again, but its file went when it had ended. */
+  #hadEnded(text: string, message: string | undefined): boolean {
+    const isOfFile = text.includes('(path spool/') && text.includes('errno ENOENT')
+    return isOfFile && this.#isCut && message !== undefined && this.#witness.ofLastBatch.has(message)
   }
 
   /** Somebody cannot be read, and that was said. */

@@ -140,6 +140,22 @@ test('progress is told while a verb is under way', async () => {
   expect(told).toEqual([counted(10), counted(20)])
 })
 
+test('how far a verb came is told before the error that it ends with', async () => {
+  await serve()
+  queue.answer = async ({ options }) => {
+    for (const count of [10, 20, 30]) options.onProgress?.(counted(count))
+    return Promise.reject(new WaybillError('LOG_CORRUPT', 'it does not verify'))
+  }
+  const client = await connect()
+  const told: VerbResult[] = []
+  const verb = client.verb(
+    { do: 'delete', selector: { all: true } },
+    { onProgress: (soFar) => told.push(soFar) },
+  )
+  await expect(verb).rejects.toMatchObject({ code: 'LOG_CORRUPT' })
+  expect(told.at(-1)).toEqual(counted(30))
+})
+
 test('stop ends a verb, and the answer is how far it came', async () => {
   await serve()
   queue.answer = ({ options }) => {

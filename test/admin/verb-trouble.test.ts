@@ -1,5 +1,6 @@
 /** Verbs where things go wrong: devices that fail, mail that is damaged, messages that move on. */
 import { expect, test } from 'vitest'
+import type { VerbResult } from '../../src/admin/tally.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { Fault } from '../../src/sim/faults.js'
 import type { NumberedOperation } from '../../src/sim/sim-disk.js'
@@ -447,9 +448,14 @@ test.each(['rotted', 'refused by the device'])(
         await expect(queue.hold({ domain: 'example.net' })).rejects.toMatchObject({ code, place: { id } })
         expect(queue.stats().lanes.find(({ kind }) => kind === 'hold')!.waitingBytes).toBeGreaterThan(0)
         expect(accidents(stage)).toEqual([])
+        const counts: number[] = []
+        const onProgress = ({ messageCount }: VerbResult): unknown => counts.push(messageCount)
+        const held = queue.hold({ domain: 'stuck.test' }, { onProgress })
         // What needs no addresses reaches it.
         const deleted = queue.delete({ id })
         open()
+        await expect(held).rejects.toMatchObject({ code, place: { id } })
+        expect(counts.at(-1)).toBe(1)
         expect(await deleted).toMatchObject({ messageCount: 1, failedCount: 0 })
       },
       { queue: { segmentBytes: 64 * 4096, laneSegmentBytes: 64 * 4096 } },

@@ -1,6 +1,6 @@
 /** Attempts that are under way while the disk fills: what they have done is durable, whoever takes room meanwhile. */
 import { expect, test } from 'vitest'
-import type { Outcome } from '../../src/delivery/transport.js'
+import type { DeliveryRequest, DeliveryResult, Outcome } from '../../src/delivery/transport.js'
 import type { Queue } from '../../src/queue/queue.js'
 import {
   codeOf,
@@ -21,6 +21,8 @@ interface Hanging {
   /** Attempts that wait for their answer. */
   readonly attempts: { readonly recipients: readonly string[]; readonly answer: (outcome: Outcome) => void }[]
 }
+
+const deadSite: DeliveryResult = { kind: 'site', status: '4.4.1', reason: 'x'.repeat(400) }
 
 async function openHanging(stage: Stage): Promise<Hanging> {
   const attempts: Hanging['attempts'] = []
@@ -136,5 +138,30 @@ test('no more attempts begin on a full disk than there is room for what becomes 
     }
     const again = await toldAgain(stage)
     for (const { recipients } of underWay) expect(again).not.toContain(recipients[0])
+  })
+})
+
+test('a site that dies on a full disk leaves an attempt elsewhere the room for its record', async () => {
+  await simulated(async (stage) => {
+    const attempts: { readonly recipient: string; readonly answer: (result: DeliveryResult) => void }[] = []
+    const deliver = async ({ recipients }: DeliveryRequest): Promise<DeliveryResult> =>
+      new Promise((answer) => attempts.push({ recipient: recipients[0]!, answer }))
+    const queue = await stage.open({ ...patient, transports: { out: { deliver } } })
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    await queue.submit(submission('r@hang.example'))
+    for (let i = 0; i < 200; i++) await queue.submit(submission(`r${i}@dead.example`))
+    await stage.until(
+      'attempts are under way',
+      () => attempts.length > 5 && queue.stats().activeCount === 201,
+    )
+    await fill(stage, queue)
+    const [hanging, ...others] = attempts.splice(0)
+    for (const { answer } of others) answer(deadSite)
+    await pause(stage, 1000)
+    const left = queue.stats().destinations.find(({ name }) => name === 'dead.example')
+    expect(left).toMatchObject({ state: { kind: 'dead' }, todo: 0 })
+    hanging!.answer([delivered])
+    await pause(stage, 1000)
+    expect(await toldAgain(stage)).toEqual([])
   })
 })

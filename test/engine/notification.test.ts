@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RecipientDsn } from '../../src/base/notification.js'
 import type { DeliveryRequest, Outcome } from '../../src/delivery/transport.js'
+import type { ListedMessage } from '../../src/engine/listing.js'
 import type { AskedRecipient } from '../../src/engine/submission-dsn.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { reportNames } from '../../src/sim/model-reports.js'
@@ -243,8 +244,9 @@ const crowd: readonly AskedRecipient[] = Array.from({ length: 1003 }, (_, i) => 
 
 const roomy = { segmentBytes: 1 << 20, laneSegmentBytes: 1 << 20 }
 
-/** What a request says of its recipients is what was asked. */
-function expectAsked({ recipients, dsn }: DeliveryRequest): void {
+/** What a request, or a listing, says of its recipients is what was asked. */
+function expectAsked({ recipients, dsn }: DeliveryRequest | ListedMessage): void {
+  expect(recipients.length).toBeGreaterThan(0)
   const byAddress = new Map(crowd.map(({ address, notify, orcpt }) => [address, { notify, orcpt }]))
   expect(recipients.map((_, i) => dsn?.recipients[i])).toEqual(
     recipients.map((address) => byAddress.get(address)),
@@ -269,7 +271,10 @@ test.each([7, 1003])('what was asked of %s recipients stays with them wherever t
       const recipients = crowd.slice(0, count)
       const { id } = await queue.submit({ ...submission(), recipients, dsn: { id: 'crowd', return: 'full' } })
       const waits = (where: string) => async (): Promise<boolean> => {
-        for await (const listed of stage.queue.list({ id })) return listed.where === where
+        for await (const listed of stage.queue.list({ id })) {
+          expectAsked(listed)
+          return listed.where === where
+        }
         return false
       }
       await stage.until('it waits', waits('retry'))
@@ -303,6 +308,45 @@ test.each([7, 1003])('what was asked of %s recipients stays with them wherever t
     { queue: roomy },
   )
 })
+
+test.each([7, 1003])(
+  'a listing shows what was asked of those of %s recipients who still wait, and of no others',
+  async (count) => {
+    await simulated(
+      async (stage) => {
+        const retry = fixedRetry([3_600_000])
+        // In odd order, so that those who wait are no beginning of all.
+        stage.answer = (recipient) => (Number(recipient.split(/[.@]/)[1]) % 3 === 0 ? delivered : deferred)
+        const queue = await stage.open({ retry, deliver: false })
+        const recipients = crowd.slice(0, count)
+        await queue.submit(submission())
+        await queue.submit({ ...submission(), recipients, dsn: { id: 'crowd', return: 'full' } })
+        const all = async (): Promise<readonly [plain: ListedMessage, asked: ListedMessage]> => {
+          const listed: ListedMessage[] = []
+          for await (const message of stage.queue.list()) listed.push(message)
+          const [one, other] = listed
+          return one!.recipientCount === 1 ? [one!, other!] : [other!, one!]
+        }
+        const atFirst = await all()
+        expect(atFirst[1]).toMatchObject({ where: 'incoming', recipientCount: count })
+        expectAsked(atFirst[1])
+        await stage.open({
+          retry,
+          transports: { out: { deliver: () => new Promise<never>(() => undefined) } },
+        })
+        await stage.until('it is active', async () => (await all())[1].where === 'active')
+        expectAsked((await all())[1])
+        await stage.open({ retry })
+        await stage.until('it waits', async () => (await all())[1]?.where === 'retry')
+        const [plain, asked] = await all()
+        expect(asked.recipientCount).toBe(recipients.filter((_, i) => i % 3 !== 0).length)
+        expectAsked(asked)
+        expect(plain).not.toHaveProperty('dsn')
+      },
+      { queue: roomy },
+    )
+  },
+)
 
 test('a success that was durable before a crash is told in the next life, with the server\u2019s words', async () => {
   await simulated(async (stage) => {

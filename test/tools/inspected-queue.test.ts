@@ -3,8 +3,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { ControlClient } from '../../src/admin/control-client.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
-import { openQueue, type ListedMessage, type Selector } from '../../src/index.js'
+import { openQueue, serveControl, type ListedMessage, type Selector } from '../../src/index.js'
 import { InspectedQueue, routeWithoutRelay } from '../../tools/commands/inspected-queue.js'
 import { frozenQueue } from '../inspect/frozen-queue.js'
 import { runWaybill } from './command-process.js'
@@ -62,6 +63,58 @@ test('every selector means the messages that it means to a life, each with the s
   for (const selector of selectors) lived.push(await all(queue.list(selector)))
   expect(found).toEqual(lived)
   expect(found.filter(({ length }) => length > 0).length).toBeGreaterThan(12)
+})
+
+test('what senders asked to be told is listed as a life lists it, and a dry run shows it as mailq does', async () => {
+  const parent = await mkdtemp(join(tmpdir(), 'waybill-inspected-'))
+  onTestFinished(() => rm(parent, { recursive: true }))
+  const directory = join(parent, 'queue')
+  const options = { deliver: false, transports: {}, route: routeWithoutRelay }
+  const queue = await openQueue(directory, options)
+  const crowd = Array.from({ length: 1003 }, (_, i) => ({
+    address: `r${i}@net.example`,
+    orcpt: `rfc822;o${i}@x`,
+  }))
+  const recipients = [
+    { address: 'ada@net.example', notify: 'never' as const },
+    { address: 'bob@net.example', orcpt: 'rfc822;robert@net.example' },
+  ]
+  const message = { sender: 'eve@from.example', data: 'Subject: x\r\n\r\nx\r\n' }
+  await queue.submit({ ...message, recipients, dsn: { id: 'b 2', return: 'full', notify: ['success'] } })
+  await queue.submit({ ...message, recipients: crowd })
+  await queue.submit({ ...message, recipients: ['carl@net.example'] })
+  await queue.hold({ recipient: 'r0@net.example' })
+  const lived = await all(queue.list())
+  const overSocket = await serveControl(queue, directory)
+  const client = (await ControlClient.connect(directory))!
+  const asked = await all(client.list({}))
+  client.close()
+  overSocket.close()
+  queue.crash()
+  const inspected = new InspectedQueue(nodeDisk(directory), Date.now)
+  const found = await all(inspected.list({}))
+  inspected.close()
+  expect(found).toEqual(lived)
+  expect(asked).toEqual(lived)
+  expect(new Set(lived.map(({ dsn }) => dsn?.recipients.length))).toEqual(new Set([1000, 2, undefined]))
+  const json = async (...args: string[]): Promise<Record<string, unknown>[]> => {
+    const { stdout } = await runWaybill([...args, '--queue', directory, '--json'], { directory: parent })
+    const lines = stdout.trim().split('\n')
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  }
+  const small = { recipient: 'ada@net.example' }
+  const [shown] = await json('hold', '--recipient', small.recipient, '--dry-run')
+  const [inMailq] = await json('mailq', '--recipient', small.recipient)
+  const dsnOf = ({ ret, envid, recipients: named }: Record<string, unknown>) => ({ ret, envid, named })
+  expect(dsnOf(shown!)).toEqual({
+    ret: 'full',
+    envid: 'b 2',
+    named: [
+      { address: 'ada@net.example', notify: 'never' },
+      { address: 'bob@net.example', notify: ['success'], orcpt: 'rfc822;robert@net.example' },
+    ],
+  })
+  expect(dsnOf(inMailq!)).toEqual(dsnOf(shown!))
 })
 
 test('a dry run changes no file, and is not kept from a queue that somebody else has open', async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { fixedRetry, openQueue, type Outcome } from '../../src/index.js'
+import { fixedRetry, openQueue, serveControl, WaybillError, type Outcome } from '../../src/index.js'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { numberedMail } from '../end-to-end/mail.js'
 import { openSink, type Sink } from '../end-to-end/sink.js'
@@ -370,6 +370,31 @@ test('a queue that somebody has open without a control socket is waited for, and
     stderr: expect.stringContaining('QUEUE_LOCKED') as string,
   })
   other.crash()
+})
+
+test('a list that ends with an error shows what was found before it, in one line and as objects', async () => {
+  const own = await openQueue(queue(), acceptOnly)
+  const { id } = await own.submit(numberedMail(1, 1, ['ok']))
+  const cut = new Proxy(own, {
+    get: (target, name) => {
+      if (name === 'list')
+        return async function* () {
+          yield* target.list()
+          throw new WaybillError('LIST_INCOMPLETE', 'not listed: the rest', { log: 'lane 2 envelopes' })
+        }
+      const member: unknown = Reflect.get(target, name)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+  const server = await serveControl(cut, queue())
+  const stderr = 'waybill hold: LIST_INCOMPLETE: not listed: the rest (log lane 2 envelopes)\n'
+  for (const more of [[], ['--json']]) {
+    const ended = await waybill('hold', ['--all', '--dry-run', ...more])
+    expect(ended).toMatchObject({ exitCode: 1, stderr, stdout: expect.stringContaining(id) as string })
+    expect(ended.stdout.split('\n')).toHaveLength(2)
+  }
+  server.close()
+  own.crash()
 })
 
 test('top shows one frame where there is no terminal, and objects for programs', async () => {

@@ -426,6 +426,20 @@ test.skipIf(!isRoot)('nor the mail of who may not open the queue', async () => {
   expect(stranger.sessionCount()).toBe(0)
 })
 
+test('of several recipients those are named that the relay refuses, once with what it said', async () => {
+  const domains = join(directory, 'domains')
+  await writeFile(domains, 'a@example.net\n')
+  relay = new RelayProcess(
+    ['--queue', queue(), '--maildir', join(directory, 'maildir')].concat('--relay-domains', domains),
+  )
+  await relay.start()
+  expect(await sendmail(['eve@example.net', 'a@example.net'], text)).toEqual({
+    exitCode: 69,
+    stdout: '',
+    stderr: 'waybill sendmail: eve@example.net: 550 5.1.1 unknown user\n',
+  })
+})
+
 test('the relay that has the queue open is found wherever it listens, also behind one that is dead', async () => {
   const maildir = join(directory, 'maildir')
   for (const port of [0, 0]) {

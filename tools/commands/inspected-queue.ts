@@ -1,6 +1,7 @@
 /** A queue that no relay has open, as a dry run lists it: what a verb would find there, from the files alone.
  * Invariant: nothing is locked and nothing written: a list begins no life, which would recover, and may run beside a `sendmail`. */
 import { comparableDomainOf } from '../../src/base/mail-address.js'
+import type { RequestDsn } from '../../src/delivery/transport.js'
 import type { Disk } from '../../src/disk/disk.js'
 import { AddressMatch, needsAddresses, selectsEnvelope } from '../../src/engine/selector.js'
 import type { ListedMessage, Route, Selector } from '../../src/index.js'
@@ -10,7 +11,7 @@ import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import type { QueuedMessage } from '../../src/inspect/queued-message.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { sentenceOf } from './inspection.js'
-import { addressesIn, readableAddresses } from './listing-options.js'
+import { addressesIn, readableAddresses, readableDsn } from './listing-options.js'
 
 /** What a relay would route where, nobody can tell without it. */
 export const routeWithoutRelay = (recipient: string): Route => ({
@@ -49,7 +50,8 @@ export class InspectedQueue {
         if (!this.#mayMean(selector, message)) continue
         const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, report)) ?? []
         if (needsAddresses(selector) && !match(selector, message).add(addresses)) continue
-        yield listedMessage(message, addresses)
+        const dsn = message.envelope.dsn && (await readableDsn(message, messages, report))
+        yield listedMessage(message, addresses, dsn)
         // An id is given once.
         if (selector.id !== undefined) return
       }
@@ -70,13 +72,19 @@ export class InspectedQueue {
 const match = (selector: Selector, { envelope }: QueuedMessage): AddressMatch =>
   new AddressMatch(selector, { route: routeWithoutRelay }, envelope)
 
-function listedMessage(message: QueuedMessage, addresses: readonly string[]): ListedMessage {
+/** @param dsn by the recipients' indexes in the envelope */
+function listedMessage(
+  message: QueuedMessage,
+  addresses: readonly string[],
+  dsn: RequestDsn | undefined,
+): ListedMessage {
   const { where, waitingCount, lane, dueAt, notes } = message
   const { id, sender, acceptedAt, attempts, dataBytes } = message.envelope
+  const recipients = addresses.slice(0, recipientsMax)
   return {
     id,
     sender,
-    recipients: addresses.slice(0, recipientsMax),
+    recipients,
     recipientCount: waitingCount,
     where: where === 'deferred' ? 'retry' : where,
     lane,
@@ -85,5 +93,8 @@ function listedMessage(message: QueuedMessage, addresses: readonly string[]): Li
     dataBytes,
     dueAt,
     notes,
+    ...(dsn && {
+      dsn: { ...dsn, recipients: recipients.map((_, i) => dsn.recipients[message.waiting?.[i] ?? i] ?? {}) },
+    }),
   }
 }

@@ -27,7 +27,11 @@ export class LaneCounter {
   latest: LaneCounts | undefined
 
   /** Counts until the signal is aborted. */
-  async run(path: string, surroundings: Surroundings, signal: AbortSignal): Promise<void> {
+  async run(
+    path: string,
+    surroundings: Pick<Surroundings, 'openDisk' | 'nowMs'>,
+    signal: AbortSignal,
+  ): Promise<void> {
     while (!signal.aborted) {
       const startedAt = performance.now()
       await this.#count(path, surroundings, signal)
@@ -36,7 +40,11 @@ export class LaneCounter {
     }
   }
 
-  async #count(path: string, { openDisk, nowMs }: Surroundings, signal: AbortSignal): Promise<void> {
+  async #count(
+    path: string,
+    { openDisk, nowMs }: Pick<Surroundings, 'openDisk' | 'nowMs'>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const disk = openDisk(path)
     try {
       const directory = await QueueDirectory.open(disk)
@@ -45,12 +53,14 @@ export class LaneCounter {
       const byLane = new Map<number, LaneCount>()
       for await (const batch of messages.batches()) {
         if (signal.aborted) return
-        for (const { where, lane, envelope } of batch) {
+        for (const { where, lane, envelope, active } of batch) {
           if (where === 'active') continue
-          const known = byLane.get(lane) ?? { count: 0, dataBytes: 0 }
+          // Behind a replacement that no checkpoint vouches for yet, the lane is the one that it was started from.
+          const number = active?.replacement?.lane ?? lane
+          const known = byLane.get(number) ?? { count: 0, dataBytes: 0 }
           known.count++
           known.dataBytes += envelope.dataBytes
-          byLane.set(lane, known)
+          byLane.set(number, known)
         }
       }
       this.latest = { atMs: nowMs(), byLane }

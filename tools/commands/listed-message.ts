@@ -24,6 +24,7 @@ export function listedJson(message: ListedMessage): Record<string, unknown> {
     attempts,
     dueAt,
     notes,
+    dsn,
   } = message
   return {
     queue_name: queueNameOf(where),
@@ -31,7 +32,9 @@ export function listedJson(message: ListedMessage): Record<string, unknown> {
     arrival_time: Math.floor(acceptedAt / 1000),
     message_size: dataBytes,
     sender: sender === '' ? 'MAILER-DAEMON' : sender,
-    recipients: recipients.map((address) => ({ address })),
+    recipients: recipients.map((address, i) => ({ address, ...dsn?.recipients[i] })),
+    ret: dsn?.ret,
+    envid: dsn?.envid,
     recipient_count: recipientCount,
     delay_reasons: notes.map(reasonOf),
     lane,

@@ -69,6 +69,8 @@ async function run<T>(
     // What could not be done is not made good by nobody listening.
     if (error instanceof OutputClosed) return exitCode
     if (!isWaybillError(error)) throw error
+    // What was found before.
+    await out.flush().catch(() => undefined)
     complain(lineOf(error))
     surroundings.complain(wayOutOf(error, path))
     return exits.wrong

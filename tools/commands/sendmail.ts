@@ -191,7 +191,7 @@ async function standardInput(bytesMax: number): Promise<Buffer | undefined> {
 
 async function handedOver(mail: Mail, settings: Settings): Promise<number> {
   const { queue: directory, smtp, sizeBytesMax, tell } = settings
-  if (smtp !== undefined) return judged(await overSmtp(mail, smtp), formatEndpoint(smtp), tell)
+  if (smtp !== undefined) return judged(await overSmtp(mail, smtp), mail, formatEndpoint(smtp), tell)
   if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
   return withQueue(
     directory,
@@ -211,15 +211,26 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
         return connection
       }
       const result = await overSmtp(mail, { connect })
-      return isUnreachable(result) ? undefined : judged(result, `the relay of ${directory}`, tell)
+      return isUnreachable(result) ? undefined : judged(result, mail, `the relay of ${directory}`, tell)
     },
   )
 }
 
-/** Says what a server refused. @returns the exit code, for the worst of the outcomes */
-function judged(result: DeliveryResult, server: string, tell: Settings['tell']): number {
-  for (const outcome of 'kind' in result ? [result] : result)
-    if (outcome.kind !== 'delivered') complain(`${outcome.status} ${outcome.reason}`)
+/** Says what a server refused, and whom. @returns the exit code, for the worst of the outcomes */
+function judged(
+  result: DeliveryResult,
+  { recipients }: Mail,
+  server: string,
+  tell: Settings['tell'],
+): number {
+  const outcomes = 'kind' in result ? [result] : result
+  for (const [i, outcome] of outcomes.entries()) {
+    if (outcome.kind === 'delivered') continue
+    const { status, reason } = outcome
+    // What a server has said mostly has its status.
+    const said = reason.includes(status) ? reason : `${status} ${reason}`
+    complain('kind' in result ? said : `${recipients[i]}: ${said}`)
+  }
   const exitCode = sysexitOfResult(result)
   if (exitCode === sysexits.ok) tell(`taken by ${server}${answerOf(result)}`)
   return exitCode

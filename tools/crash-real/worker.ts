@@ -172,8 +172,14 @@ async function empty(queue: Queue): Promise<void> {
 
 async function listed(queue: Queue): Promise<readonly string[]> {
   const messages: string[] = []
-  for await (const { id, where, recipients, notes } of queue.list())
-    if (messages.push(`${id} ${where} ${recipients.join(' ')} ${JSON.stringify(notes)}`) >= listedMax) break
+  try {
+    for await (const { id, where, recipients, notes } of queue.list())
+      if (messages.push(`${id} ${where} ${recipients.join(' ')} ${JSON.stringify(notes)}`) >= listedMax) break
+  } catch (error) {
+    // On a full disk: there are more.
+    if (!isWaybillError(error, 'LIST_INCOMPLETE')) throw error
+    messages.push(error.message)
+  }
   return messages
 }
 

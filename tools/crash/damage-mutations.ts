@@ -9,4 +9,11 @@ export const damageMutations: readonly Mutation[] = [
     'lane.damage = error;',
     'for (const other of this.#parts.lanes) other.damage = error;',
   ),
+  one(
+    'freed-with-the-last-batch',
+    'what a checkpoint gives free goes when one more batch is durable',
+    'engine/checkpointer.js',
+    'await this.#outlive(payload);',
+    'void payload;',
+  ),
 ]

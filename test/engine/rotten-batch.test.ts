@@ -1,0 +1,43 @@
+/** Rot in the last batch of the journal, which a start takes for torn: it costs what was told in that batch and nothing else. */
+import { expect, test } from 'vitest'
+import { position } from '../../src/base/position.js'
+import { QueueDirectory } from '../../src/inspect/queue-directory.js'
+import { takeSnapshot } from '../../src/inspect/snapshot.js'
+import { segmentName } from '../../src/log/segment.js'
+import { deferred, mail, patient, simulated, submission, type Stage } from './stage.js'
+
+/** Turns over a bit of the last batch's first frame. */
+async function rotLastBatch({ disk }: Stage): Promise<void> {
+  const directory = await QueueDirectory.open(disk!)
+  const { journal } = await takeSnapshot(directory!)
+  const { grid } = journal.files
+  const offset = grid.offsetOf(position(journal.end - journal.lastBatchBytes))
+  disk!.image.flipBit(`journal/${segmentName(journal.newest)}`, offset + 20, 0)
+}
+
+test('what a checkpoint gave free is there as long as rot in its batch could bring back the one before', async () => {
+  let recycledCount = 0
+  for (let count = 1; count <= 24; count++)
+    await simulated(
+      async (stage) => {
+        stage.answer = () => deferred
+        const queue = await stage.open(patient)
+        const ids: string[] = []
+        for (let i = 0; i < count; i++) {
+          const { id } = await queue.submit(submission('one@example.net', mail('x\r\n'.repeat(2500))))
+          ids.push(id)
+          await stage.until('it waits', () => queue.stats().activeCount === 0)
+        }
+        await queue.release({ id: 'none' })
+        if (!stage.disk!.image.files().includes(`journal/${segmentName(0)}`)) recycledCount++
+        await rotLastBatch(stage)
+        await stage.open(patient)
+        // A listing does not wait for a checkpoint for ever, and timers overtake the disk here.
+        const all = ids.sort().join()
+        await stage.until(`all ${count} are there`, async () => (await stage.ids()).join() === all, 3_600_000)
+        expect([count, stage.warnings]).toEqual([count, []])
+      },
+      { seed: count },
+    )
+  expect(recycledCount).toBeGreaterThan(5)
+})
