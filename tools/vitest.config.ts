@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -21,9 +22,10 @@ const config: ViteUserConfig = defineConfig({
     // For the longest on a busy machine; what hangs is found all the same.
     testTimeout: 300_000,
     // Where it matters how soon, the test says so.
-    expect: { poll: { timeout: 10_000 } },
-    // Unless told, one processor is left idle: on two that is half of the machine.
-    maxWorkers: '100%',
+    expect: { poll: { timeout: 60_000 } },
+    // Unless told, one processor is left idle: on two that is half of the machine. One more than there are, because many tests wait:
+    // for a process that starts, for a disk, for a second to pass.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: CrashTestsFirst },
   },
 })

@@ -272,7 +272,7 @@ test('a reader of a listing that reads nothing is let go', async () => {
     }
   }
   raw(requestLine({ do: 'list', selector: {} })).pause()
-  await expect.poll(() => ended, { timeout: 5000 }).toBe(true)
+  await expect.poll(() => ended).toBe(true)
 })
 
 test('destinations are listed, and one is resumed', async () => {

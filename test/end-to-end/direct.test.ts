@@ -154,9 +154,9 @@ test.skipIf(lack !== undefined)(
     }
     await send(Object.keys(expected))
     for (const [recipient, outcome] of Object.entries(expected))
-      await expect.poll(() => outcomeOf(recipient), { timeout: 20_000, interval: 50 }).toMatch(outcome)
+      await expect.poll(() => outcomeOf(recipient), { interval: 50 }).toMatch(outcome)
     await expect
-      .poll(() => outcomeOf('me@a.test'), { timeout: 20_000, interval: 50 })
+      .poll(() => outcomeOf('me@a.test'), { interval: 50 })
       .toMatch(/^delivered {2}a\.test\[127\.0\.0\.13\]:25: 250 /)
   },
 )

@@ -342,7 +342,7 @@ test('a signal aborts a submission whose stream has nothing more to say', async 
     const submitted = codeOf(
       queue.submit({ ...submission(), data: stalled, signal: AbortSignal.timeout(20) }),
     )
-    const late = new Promise<string>((resolve) => setTimeout(() => resolve('still waiting'), 1000))
+    const late = new Promise<string>((resolve) => setTimeout(() => resolve('still waiting'), 20_000))
     expect(await Promise.race([submitted, late])).toBe('SUBMIT_ABORTED')
   })
 })

@@ -90,7 +90,7 @@ test('inspection beside a busy queue sees no damage, takes no lock, writes nothi
   const directory = await mkdtemp(join(tmpdir(), 'waybill-busy-'))
   const busy = new BusyQueue(directory)
   try {
-    await expect.poll(() => busy.isWorking, { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => busy.isWorking).toBe(true)
     const asked: string[] = []
     const wrong: string[] = []
     const run = async (inspect: typeof mailq, ...args: string[]): Promise<Commanded> => {

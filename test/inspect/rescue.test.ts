@@ -161,7 +161,7 @@ test('a rescued queue opens, and what was saved is delivered, with its data, wha
     await queue.idle()
     expect(subjects.size).toBe(33)
     expect(await queue.release({ all: true })).toMatchObject({ messageCount: 3 })
-    await expect.poll(() => subjects.size, { timeout: 30_000 }).toBe(36)
+    await expect.poll(() => subjects.size).toBe(36)
     expect([...subjects].every((subject) => /^Subject: message \d+$/.test(subject))).toBe(true)
   } finally {
     queue.crash()

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { processorMs } from '../processor-time.js'
 import { globMatches, globMatchesAll, globsOverlap, parseGlob } from '../../src/policy/glob.js'
 import { refusal } from './refusal.js'
 
@@ -90,9 +91,10 @@ test('only patterns of stars match everything', () => {
 
 test('a pattern of many stars is matched without backtracking over all of them', () => {
   const glob = parseGlob(`${'*a'.repeat(120)}b`, 1)
-  const startedAt = performance.now()
-  expect(globMatches(glob, 'a'.repeat(5000))).toBe(false)
-  expect(performance.now() - startedAt).toBeLessThan(2000)
+  const tookMs = processorMs(() => {
+    expect(globMatches(glob, 'a'.repeat(5000))).toBe(false)
+  })
+  expect(tookMs).toBeLessThan(2000)
 })
 
 function* allWords(lengthMax: number): Generator<string> {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { processorMs } from '../processor-time.js'
 import { authorDomain } from '../../src/relay/author-domain.js'
 import { headerFields } from '../../src/relay/mail-header.js'
 
@@ -81,6 +82,9 @@ test('a blank before the colon, and any case, leave it a From field', () => {
 })
 
 test('a From field of many quotations, brackets or comments is read in no time', () => {
-  for (const part of ['"', '(', '<', '\\', '""', '"\\', 'a "b" '])
-    expect(domainIn(`From: ${part.repeat(100_000)}\r\n`)).toBeUndefined()
-}, 2_000)
+  const tookMs = processorMs(() => {
+    for (const part of ['"', '(', '<', '\\', '""', '"\\', 'a "b" '])
+      expect(domainIn(`From: ${part.repeat(100_000)}\r\n`)).toBeUndefined()
+  })
+  expect(tookMs).toBeLessThan(2000)
+})

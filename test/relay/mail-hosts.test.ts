@@ -155,7 +155,7 @@ test('as many addresses as answers of the DNS can hold keep nobody busy', async 
   const own = { listeners: [{ host: '0.0.0.0', port: 25 }] }
   expect(await listOf('example.net', dns, { own })).toHaveLength(5)
   // It took 300 µs for each address, and minutes for all.
-  expect(performance.now() - startMs).toBeLessThan(1000)
+  expect(performance.now() - startMs).toBeLessThan(10_000)
 })
 
 test('of a hundred mail hosts the twenty best are asked for', async () => {

@@ -93,7 +93,7 @@ test.each([
   expect((await ask(listener, '/metrics')).status).toBe(200)
   const startedAt = performance.now()
   await closed
-  expect(performance.now() - startedAt).toBeLessThan(2000)
+  expect(performance.now() - startedAt).toBeLessThan(4000)
 })
 
 test('a client that sends its request byte by byte is let go', async () => {
@@ -104,7 +104,7 @@ test('a client that sends its request byte by byte is let go', async () => {
   onTestFinished(() => clearInterval(drip))
   const startedAt = performance.now()
   await closed
-  expect(performance.now() - startedAt).toBeLessThan(2000)
+  expect(performance.now() - startedAt).toBeLessThan(4000)
 })
 
 test('a client that waits for numbers which do not come is let go', async () => {
@@ -127,7 +127,7 @@ test('a client that would keep its connection is let go when it has its answer',
   const startedAt = performance.now()
   socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n')
   await closed
-  expect(performance.now() - startedAt).toBeLessThan(2000)
+  expect(performance.now() - startedAt).toBeLessThan(4000)
 })
 
 test('a connection has one request, so a client that pipelines thousands gets one answer', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { processorMs } from '../processor-time.js'
 import { allowsMailHost, stsIdIn, stsPolicyIn } from '../../src/relay/mta-sts-policy.js'
 
 test.each<[string, readonly (readonly string[])[], string | undefined]>([
@@ -77,10 +78,11 @@ test.each<[string, string, object | undefined]>([
 })
 
 test('64 KiB of anything are read at once', () => {
-  const startMs = performance.now()
-  for (const text of [' ', ':', 'a:\t', 'mx:a\n', '\n', 'a', '*.', '\r'])
-    stsPolicyIn(text.repeat((64 << 10) / text.length))
-  expect(performance.now() - startMs).toBeLessThan(1000)
+  const tookMs = processorMs(() => {
+    for (const text of [' ', ':', 'a:\t', 'mx:a\n', '\n', 'a', '*.', '\r'])
+      stsPolicyIn(text.repeat((64 << 10) / text.length))
+  })
+  expect(tookMs).toBeLessThan(1000)
 })
 
 test.each([

@@ -212,6 +212,9 @@ test('strangers together have so many sessions at once, and take none from who i
   expect(await (await from('127.0.0.1')).reply()).toMatch(/^421 4\.3\.2/)
 })
 
+/** Less than the five seconds for which smtp-server waits for a client's side. */
+const lingersMs = 4000
+
 test('a client that is turned away, and does not leave, is not waited for', async () => {
   const listener = await listen(memoryQueue(), { sessionsMax: 1 })
   await connected(listener)
@@ -219,7 +222,7 @@ test('a client that is turned away, and does not leave, is not waited for', asyn
   expect(await second.reply()).toMatch(/^421 /)
   const timer = setInterval(() => second.send('x'), 10)
   onTestFinished(() => clearInterval(timer))
-  await Promise.race([second.closed, sleep(1000)])
+  await Promise.race([second.closed, sleep(lingersMs)])
   expect(second.socket.destroyed).toBe(true)
 })
 
@@ -234,7 +237,7 @@ test('a client that has said QUIT and does not leave still counts, and close dro
   listener.close()
   const timer = setInterval(() => first.send('x'), 10)
   onTestFinished(() => clearInterval(timer))
-  await Promise.race([first.closed, sleep(1000)])
+  await Promise.race([first.closed, sleep(lingersMs)])
   expect(first.socket.destroyed).toBe(true)
 })
 

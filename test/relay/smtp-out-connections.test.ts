@@ -200,7 +200,7 @@ test('a server that never ends its answer to RSET holds no place', async () => {
     { connectionsMax: 1, silenceTimeoutMs: 300 },
   )
   await deliver(transport)
-  const second = await Promise.race([deliver(transport), sleep(3000, undefined)])
+  const second = await Promise.race([deliver(transport), sleep(4500, undefined)])
   expect(second).toMatchObject({ kind: 'delivered' })
 })
 

@@ -19,7 +19,7 @@ test.each([
   const { server, transport } = await between((line) =>
     line.startsWith(stage) ? { reply: words, does: 'hang' } : undefined,
   )
-  const result = await Promise.race([deliver(transport), sleep(5000, undefined)])
+  const result = await Promise.race([deliver(transport), sleep(20_000, undefined)])
   expect(result).toMatchObject({ kind: 'site', status: stage === '.' ? '4.4.2' : '4.5.0' })
   await expect.poll(() => server.openCount()).toBe(0)
 })

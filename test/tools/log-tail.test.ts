@@ -50,10 +50,10 @@ const submit = async (bytes = 100): Promise<string> =>
 test('log tail -f shows mail as it is accepted, over segments, each once, and ends with 130 when it is interrupted', async () => {
   const first = await submit()
   const printed = follow('--json', '--kind', 'envelope')
-  await expect.poll(printed, { timeout: 20_000 }).toContain(first)
+  await expect.poll(printed).toContain(first)
   const ids = [first]
   for (let i = 0; i < 30; i++) ids.push(await submit(5000))
-  await expect.poll(printed, { timeout: 20_000 }).toContain(ids.at(-1))
+  await expect.poll(printed).toContain(ids.at(-1))
   const closed = once(tail!, 'close')
   tail!.kill('SIGINT')
   expect(await closed).toEqual([130, null])

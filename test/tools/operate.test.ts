@@ -98,7 +98,7 @@ const named = async (queueName: string): Promise<string[]> =>
     .sort()
 
 async function becomes(queueName: string, ids: readonly string[]): Promise<void> {
-  await expect.poll(() => named(queueName), { timeout: 10_000 }).toEqual([...ids].sort())
+  await expect.poll(() => named(queueName)).toEqual([...ids].sort())
 }
 
 const told = (stdout: string, more: Partial<Ended> = {}): Ended => ({
@@ -316,7 +316,7 @@ async function isFlushing(relay: RelayProcess): Promise<void> {
     const [, ...behind] = relay.log.split('asked over the control socket')
     return behind.join('').split('"msg":"deferred"').length - 1
   }
-  await expect.poll(attempted, { timeout: 30_000 }).toBeGreaterThan(20)
+  await expect.poll(attempted).toBeGreaterThan(20)
 }
 
 test('two verbs at once: what is deleted is gone, and every message is counted once by it', async () => {
@@ -419,13 +419,13 @@ test('top on a terminal draws a screen, follows the relay, and q gives the termi
   let screen = ''
   child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString()))
   const ended = new Promise((resolve) => child.once('close', resolve))
-  await expect.poll(() => screen, { timeout: 10_000 }).toMatch(/accepted +0\.0\/s/)
+  await expect.poll(() => screen).toMatch(/accepted +0\.0\/s/)
   expect(screen).toContain('\x1b[?1049h')
   await relay.kill()
-  await expect.poll(() => screen, { timeout: 10_000 }).toContain('no relay runs on the queue')
+  await expect.poll(() => screen).toContain('no relay runs on the queue')
   screen = screen.slice(0, screen.indexOf('\r\n'))
   await relay.start()
-  await expect.poll(() => screen, { timeout: 10_000 }).toMatch(/accepted +0\.0\/s/)
+  await expect.poll(() => screen).toMatch(/accepted +0\.0\/s/)
   child.stdin.write('q')
   await ended
   expect(screen).toContain('\x1b[?25h\x1b[?1049l')
@@ -475,7 +475,7 @@ async function rottenAtWork(): Promise<void> {
   const options = { retry, transports: { x: { deliver } }, route: () => ({ transport: 'x', nexthop: 'x' }) }
   const own = await openQueue(queue(), options)
   await own.submit(numberedMail(1, 1, ['a']))
-  await expect.poll(() => outcomes.length, { timeout: 10_000 }).toBe(0)
+  await expect.poll(() => outcomes.length).toBe(0)
   // Durable is what was done before a verb.
   await own.release({ all: true })
   own.crash()

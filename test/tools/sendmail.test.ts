@@ -333,7 +333,7 @@ test('more recipients than a server takes at once are all taken, none twice', as
   await relay.start()
   const recipients = Array.from({ length: 1100 }, (_, i) => `u${i}@example.net`)
   expect(await sendmail(recipients, text)).toEqual({ exitCode: 0, stdout: '', stderr: '' })
-  await expect.poll(() => delivered(maildir), { timeout: 30_000 }).toBe(1100)
+  await expect.poll(() => delivered(maildir)).toBe(1100)
 })
 
 /** Messages in all mailboxes. */
@@ -413,22 +413,18 @@ test('who listens where a relay did that is dead gets no mail while another prog
   verb.abandon()
   expect(await sendmail(['a@example.net'], text)).toMatchObject({ exitCode: 0 })
   expect(stranger.sessionCount()).toBe(0)
-}, 30_000)
+})
 
-test.skipIf(!isRoot)(
-  'nor the mail of who may not open the queue',
-  async () => {
-    await chmod(directory, 0o755)
-    relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
-    await relay.start()
-    await relay.kill()
-    const stranger = await strangerAt(relay.endpoint)
-    const words = [...asUser, process.execPath, waybillPath, 'sendmail', '--queue', queue(), 'a@example.net']
-    expect(await runProgram('setpriv', words, { directory, input: text })).toMatchObject({ exitCode: 75 })
-    expect(stranger.sessionCount()).toBe(0)
-  },
-  30_000,
-)
+test.skipIf(!isRoot)('nor the mail of who may not open the queue', async () => {
+  await chmod(directory, 0o755)
+  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  await relay.start()
+  await relay.kill()
+  const stranger = await strangerAt(relay.endpoint)
+  const words = [...asUser, process.execPath, waybillPath, 'sendmail', '--queue', queue(), 'a@example.net']
+  expect(await runProgram('setpriv', words, { directory, input: text })).toMatchObject({ exitCode: 75 })
+  expect(stranger.sessionCount()).toBe(0)
+})
 
 test('of several recipients those are named that the relay refuses, once with what it said', async () => {
   const domains = join(directory, 'domains')
@@ -492,7 +488,7 @@ test('a message that was not ended when the input of -bs ends is none', async ()
   const ended = await sendmail(['-bs'], `${dialog.slice(0, -1).join('\r\n')}\r\n`)
   expect(ended.stdout).not.toContain('queued')
   expect(await lying()).toEqual([])
-}, 30_000)
+})
 
 test('-bs to a server that is not there is to be tried again', async () => {
   expect(await runWaybill(['sendmail', '-bs', '--smtp', '127.0.0.1:1'], { directory })).toMatchObject({
@@ -570,11 +566,11 @@ test('-bp lists the queue as mailq does, -bi is fine, and -q attempts what is de
       .map(([, address]) => address!)
       .sort()
   const becomes = async (...left: string[]): Promise<void> => {
-    await expect.poll(waiting, { timeout: 20_000 }).toEqual(left)
+    await expect.poll(waiting).toEqual(left)
   }
   const isDeferred = async (): Promise<number> =>
     (await sendmail(['-bp'], '')).stdout.split('\n').filter((line) => /^[0-9A-Z]{16} /.test(line)).length
-  await expect.poll(isDeferred, { timeout: 20_000 }).toBe(4)
+  await expect.poll(isDeferred).toBe(4)
   expect(await sendmail(['-bi'], '')).toEqual({ exitCode: 0, stdout: '', stderr: '' })
   expect(await sendmail(['-qRtwo.test'], '')).toEqual({ exitCode: 0, stdout: '', stderr: '' })
   await becomes('defer1-1@one.test', 'defer1-4@four.test')
@@ -583,7 +579,7 @@ test('-bp lists the queue as mailq does, -bi is fine, and -q attempts what is de
     exitCode: 0,
     stdout: expect.stringContaining(id),
   })
-  await expect.poll(waiting, { timeout: 20_000 }).toHaveLength(1)
+  await expect.poll(waiting).toHaveLength(1)
   expect(await sendmail(['-q'], '')).toEqual({ exitCode: 0, stdout: '', stderr: '' })
   await becomes()
 })

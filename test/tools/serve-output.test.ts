@@ -28,7 +28,7 @@ test.each(['stdout', 'stderr'])(
         () => true,
         () => false,
       )
-    await expect.poll(isListening, { timeout: 10_000 }).toBe(true)
+    await expect.poll(isListening).toBe(true)
     for (let i = 0; i < 2; i++)
       expect(
         await runWaybill(['sendmail', '-v', '--queue', 'queue', 'a@example.org'], {

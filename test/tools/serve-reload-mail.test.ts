@@ -50,8 +50,6 @@ async function smarthost(options: SMTPServerOptions): Promise<number> {
   return (server.server.address() as AddressInfo).port
 }
 
-const polling = { timeout: 10_000 }
-
 const recipientsOf = ({ taken }: ForeignServer): string[] => taken.flatMap(({ recipients }) => recipients)
 
 test('mail takes the route that the table has when its turn comes; what a server has been offered is its own', async () => {
@@ -64,17 +62,17 @@ test('mail takes the route that the table has when its turn comes; what a server
   await writeFile(at('routes'), `example.net :[127.0.0.3]:${port}\n`)
   await start('--relay', `127.0.0.2:${port}`, '--routes', at('routes'))
   await send('one@example.net')
-  await expect.poll(() => before!.busyCount(), polling).toBe(1)
+  await expect.poll(() => before!.busyCount()).toBe(1)
   await writeFile(at('routes'), `example.net :[127.0.0.4]:${port}\n`)
   await reload()
   await send('two@example.net')
-  await expect.poll(() => recipientsOf(after!), polling).toEqual(['two@example.net'])
+  await expect.poll(() => recipientsOf(after!)).toEqual(['two@example.net'])
   expect(before!.busyCount()).toBe(1)
   // It goes away, and the message is tried again: by its new route.
   before!.endSessions()
-  await expect.poll(() => relay.log, polling).toMatch(/one@example\.net[^\n]*"msg":"deferred"/)
+  await expect.poll(() => relay.log).toMatch(/one@example\.net[^\n]*"msg":"deferred"/)
   await runWaybill(['flush', '--queue', at('queue'), '--all'], { directory })
-  await expect.poll(() => recipientsOf(after!), polling).toEqual(['two@example.net', 'one@example.net'])
+  await expect.poll(() => recipientsOf(after!)).toEqual(['two@example.net', 'one@example.net'])
 })
 
 test('mail is signed with the keys of the moment, and an attempt that a server lets wait goes on', async () => {
@@ -104,13 +102,13 @@ test('mail is signed with the keys of the moment, and an attempt that a server l
   await table('old')
   await start('--relay', `127.0.0.1:${port}`, '--dkim', at('dkim'))
   await send('one@example.net')
-  await expect.poll(() => goOn, polling).toBeDefined()
+  await expect.poll(() => goOn).toBeDefined()
   await table('new')
   await reload()
   await send('two@example.net')
-  await expect.poll(() => [...taken.keys()], polling).toEqual(['two@example.net'])
+  await expect.poll(() => [...taken.keys()]).toEqual(['two@example.net'])
   goOn!()
-  await expect.poll(() => [...taken.keys()], polling).toEqual(['two@example.net', 'one@example.net'])
+  await expect.poll(() => [...taken.keys()]).toEqual(['two@example.net', 'one@example.net'])
   for (const [recipient, selector] of [
     ['one@example.net', 'old'],
     ['two@example.net', 'new'],
@@ -130,9 +128,9 @@ test('the relay is told the password of the moment', async () => {
   await writeFile(at('login'), 'me:old\n')
   await start('--relay', `127.0.0.1:${port}`, '--relay-auth', at('login'))
   await send('one@example.net')
-  await expect.poll(() => logins, polling).toEqual(['me:old'])
+  await expect.poll(() => logins).toEqual(['me:old'])
   await writeFile(at('login'), 'me:new\n')
   await reload()
   await send('two@example.net')
-  await expect.poll(() => logins, polling).toEqual(['me:old', 'me:new'])
+  await expect.poll(() => logins).toEqual(['me:old', 'me:new'])
 })

@@ -64,7 +64,7 @@ const told = ({ log }: RelayProcess): string[] =>
 
 async function hungUp(relay: RelayProcess, ...ends: string[]): Promise<void> {
   hangUp(relay)
-  await expect.poll(() => told(relay), { timeout: 10_000 }).toEqual(ends)
+  await expect.poll(() => told(relay)).toEqual(ends)
 }
 
 async function connected(port: number): Promise<RawClient> {
@@ -208,7 +208,7 @@ test('with nothing to read SIGHUP changes nothing, and the verb says so', async 
   const open = await connected(relay.endpoint.port)
   hangUp(relay)
   hangUp(relay)
-  await expect.poll(() => told(relay).length, { timeout: 10_000 }).toBeGreaterThan(0)
+  await expect.poll(() => told(relay).length).toBeGreaterThan(0)
   expect(await reload()).toEqual({ exitCode: 0, stdout: 'the relay was given no files\n', stderr: '' })
   expect(await sendOne(open)).toMatch(/^250 2\.0\.0 /)
 })
@@ -233,14 +233,14 @@ test('a relay that was started at a terminal ends with it', async () => {
   let output = ''
   terminal.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   onTestFinished(() => void terminal.kill('SIGKILL'))
-  await expect.poll(() => output, { timeout: 10_000 }).toContain('listening on')
+  await expect.poll(() => output).toContain('listening on')
   const pid = parseInt(output, 10)
   const lives = (): boolean => existsSync(`/proc/${pid}`)
   onTestFinished(() => void (lives() && process.kill(pid, 'SIGKILL')))
   process.kill(pid, 'SIGHUP')
-  await expect.poll(() => output, { timeout: 10_000 }).toContain('"msg":"reloaded"')
+  await expect.poll(() => output).toContain('"msg":"reloaded"')
   terminal.kill('SIGKILL')
-  await expect.poll(lives, { timeout: 10_000 }).toBe(false)
+  await expect.poll(lives).toBe(false)
 })
 
 test('a certificate that has expired is warned of, at the start and when it is taken up', async () => {

@@ -40,7 +40,7 @@ test('mail goes where the table says, by a transport with limits of its own, and
     expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
   }
   // Of the first message all, of the second what has no transport of its own.
-  await expect.poll(() => servers.map(({ taken }) => taken.length), { timeout: 10_000 }).toEqual([3, 1])
+  await expect.poll(() => servers.map(({ taken }) => taken.length)).toEqual([3, 1])
   const { stdout } = await runWaybill(['destinations', '--queue', queue], { directory })
   expect(stdout).toMatch(new RegExp(`^slow +127\\.0\\.0\\.2:${port} `, 'm'))
   expect(stdout).toMatch(new RegExp(`^slow +\\[127\\.0\\.0\\.3\\]:${port} `, 'm'))
@@ -68,7 +68,7 @@ test.each([['yes'], ['no']])(
     expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
     const waybill = async (...words: string[]): Promise<string> =>
       (await runWaybill([...words, '--queue', queue], { directory })).stdout
-    await expect.poll(() => waybill('mailq'), { timeout: 10_000 }).toMatch(/4\.3\.2.*until Monday/)
+    await expect.poll(() => waybill('mailq')).toMatch(/4\.3\.2.*until Monday/)
     const listing = await waybill('mailq')
     expect(listing).toContain('one@example.net')
     expect(listing).not.toContain('two@example.org')
@@ -76,9 +76,7 @@ test.each([['yes'], ['no']])(
     await writeFile(table, 'example.org error:5.1.2 gone\n')
     expect(await waybill('reload')).toMatch(/1 route/)
     await waybill('flush', '--domain', 'example.net')
-    await expect
-      .poll(() => servers[0]!.taken.map((mail) => mail.recipients), { timeout: 10_000 })
-      .toEqual([['one@example.net']])
+    await expect.poll(() => servers[0]!.taken.map((mail) => mail.recipients)).toEqual([['one@example.net']])
     await client.say('MAIL FROM:<sender@example.com>')
     expect(await client.say('RCPT TO:<two@example.org>')).toMatch(/^550 5\.1\.2 gone/)
   },

@@ -15,8 +15,6 @@ beforeEach(async () => {
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
 })
 
-const polling = { timeout: 10_000 }
-
 interface Submission {
   /** Who logged in; undefined: nobody. */
   readonly user: string | undefined
@@ -80,7 +78,7 @@ test('the relay is told user and password, over TLS that verifies', async () => 
   const { port, submissions } = await smarthost(true)
   const relay = await served('--relay', `127.0.0.1:${port}`, '--relay-auth', await secretFile('me:p:w d\n'))
   expect(await send()).toMatchObject({ exitCode: 0 })
-  await expect.poll(() => submissions, polling).toMatchObject([{ user: 'me', secure: true }])
+  await expect.poll(() => submissions).toMatchObject([{ user: 'me', secure: true }])
   expect(relay.log).not.toContain('p:w d')
 })
 
@@ -94,7 +92,7 @@ test('a server that does not take them defers; where the mail is sent instead he
     await secretFile('me:wrong'),
   )
   await send()
-  await expect.poll(() => relay.log, polling).toMatch(/"status":"4\.7\.8"[^\n]*"msg":"deferred"/)
+  await expect.poll(() => relay.log).toMatch(/"status":"4\.7\.8"[^\n]*"msg":"deferred"/)
   expect(first.submissions).toEqual([])
   expect(first.logins).toEqual(['me:wrong'])
 
@@ -103,7 +101,7 @@ test('a server that does not take them defers; where the mail is sent instead he
     exitCode: 0,
   })
   expect(await waybill(['flush', ...all])).toMatchObject({ exitCode: 0 })
-  await expect.poll(() => second.submissions, polling).toMatchObject([{ user: undefined, secure: true }])
+  await expect.poll(() => second.submissions).toMatchObject([{ user: undefined, secure: true }])
   expect(second.logins).toEqual([])
 })
 
@@ -127,7 +125,7 @@ test.each([['yes'], ['no']])('serve takes mail over STARTTLS, a thread for it: %
   const { response } = await client.sendMail({ from: 's@example.org', to: 'r@example.net', text: 'x' })
   expect(response).toMatch(/^250 2\.0\.0 /)
   const arrived = join(maildir, 'r@example.net', 'new')
-  await expect.poll(() => readdir(arrived).catch(() => []), polling).toHaveLength(1)
+  await expect.poll(() => readdir(arrived).catch(() => [])).toHaveLength(1)
   const [name = ''] = await readdir(arrived)
   expect(await readFile(join(arrived, name), 'latin1')).toMatch(/ with ESMTPS id /)
 })
@@ -138,7 +136,7 @@ test('serve takes mail at several ports, where sessions begin with TLS too; send
   const relay = await served('--maildir', join(directory, 'maildir'), ...places, ...tls)
   const listens = (): string[] =>
     [...relay.output.matchAll(/^listening on 127\.0\.0\.1:(\d+( with TLS)?)$/gm)].map(([, port = '']) => port)
-  await expect.poll(listens, polling).toHaveLength(3)
+  await expect.poll(listens).toHaveLength(3)
   const ports = listens()
   expect(ports.map((text) => text.includes('TLS'))).toEqual([false, false, true])
   for (const text of ports) {
