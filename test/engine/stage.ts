@@ -136,8 +136,19 @@ class Theatre implements Stage {
 
   async ids(): Promise<string[]> {
     await this.until('recovery ends', () => !this.queue.stats().recovering)
-    const ids: string[] = []
-    for await (const { id } of this.queue.list()) ids.push(id)
+    let ids: string[] = []
+    // Where timers overtake the disk, a listing gives up waiting for a checkpoint, and says so.
+    const isAll = async (): Promise<boolean> => {
+      ids = []
+      try {
+        for await (const { id } of this.queue.list()) ids.push(id)
+        return true
+      } catch (error) {
+        if (isWaybillError(error, 'LIST_INCOMPLETE')) return false
+        throw error
+      }
+    }
+    await this.until('a listing is complete', isAll, 3_600_000)
     return ids.sort()
   }
 
