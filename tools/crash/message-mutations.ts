@@ -20,8 +20,8 @@ export const messageMutations: readonly Mutation[] = [
     'outcome-not-recorded',
     'an outcome is appended before the message can settle',
     'engine/dispatch.js',
-    "journal.appendAlone(kinds.delivery, message.place.lane, timeMs);\n        message.apply({ kind: 'delivery', notes, finishes });",
-    "message.apply({ kind: 'delivery', notes, finishes: false });",
+    "journal.appendAlone(kinds.delivery, message.place.lane, this.#running?.wallMs ?? options.clock.wallMs());\n        }\n        message.apply({ kind: 'delivery', notes, finishes });",
+    "}\n        message.apply({ kind: 'delivery', notes, finishes: false });",
   ),
   one(
     'success-waits-for-sync',
