@@ -66,7 +66,7 @@ export interface RefusedRecipients {
 
 /** @returns what the client is told; undefined: he is not refused */
 export const refusalOf = ({ lines, delimiters }: RefusedRecipients, recipient: string): Said | undefined =>
-  lines.size === 0 ? undefined : narrowestLine(lines, recipient, delimiters)
+  narrowestLine(lines, recipient, delimiters)
 
 /** @see Postfix transport(5): the address, the same without its extension, its domain, what that is below, all */
 export function narrowestLine<Line>(

@@ -122,11 +122,13 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     if (standing === 'unknown') return new ReplyError({ code: 550, enhanced: '5.1.1' }, 'unknown user')
     if (standing !== 'listed' && !isTrusted(session) && typeof session.user !== 'string')
       return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')
-    return refused === undefined ? undefined : routeRefusal(refused, plainAddress(recipient, hostname))
+    return routeRefusal(recipient)
   }
 
-  const routeRefusal = (table: RefusedRecipients, recipient: string): ReplyError | undefined => {
-    const said = refusalOf(table, recipient)
+  const routeRefusal = (named: string): ReplyError | undefined => {
+    if (refused === undefined || refused.lines.size === 0) return undefined
+    const recipient = plainAddress(named, hostname)
+    const said = refusalOf(refused, recipient)
     if (said === undefined || (aliases !== undefined && lineFor(aliases, recipient) !== undefined))
       return undefined
     return new ReplyError({ code: 550, enhanced: said.status }, said.text)
