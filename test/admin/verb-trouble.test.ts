@@ -9,6 +9,7 @@ import {
   deferred,
   delivered,
   failed,
+  fill,
   gate,
   mail,
   patient,
@@ -241,15 +242,6 @@ test('what is deleted makes room also in a life that delivers nothing', async ()
   })
 })
 
-/** All but so many bytes of the simulated disk are used. */
-function fill(stage: Stage, leftBytes: number): void {
-  const { image } = stage.disk!
-  const enough = { capacityBytes: 2 ** 40, capacityFiles: 1e9 }
-  image.size = enough
-  const usedBytes = enough.capacityBytes - image.space().freeBytes
-  image.size = { ...enough, capacityBytes: usedBytes + leftBytes }
-}
-
 test('on a full disk a flush is refused when none of the active can make way', async () => {
   await simulated(
     async (stage) => {
@@ -259,7 +251,7 @@ test('on a full disk a flush is refused when none of the active can make way', a
       await queue.submit(submission())
       await stage.until('it is deferred', () => queue.stats().activeCount === 0 && stage.attempts.length > 0)
       expect(await codeOf(queue.release({ id: 'none' }))).toBe('accepted')
-      fill(stage, 0)
+      fill(stage)
       const count = (): number => stage.attempts.length
       for (let before = 0; queue.stats().activeCount < 3 || count() > before; await pause(stage, 1000)) {
         before = count()
@@ -282,7 +274,7 @@ test('on a full disk an order that needs room is refused and not left waiting; w
     const queue = await stage.open({ ...patient, deliver: false })
     const submitted = Array.from({ length: 400 }, () => queue.submit(submission()))
     await Promise.all(submitted)
-    fill(stage, 0)
+    fill(stage)
     expect(await codeOf(queue.hold({ all: true }))).toBe('DISK_FULL')
     fill(stage, 2 ** 30)
     await stage.until('there is room', async () => (await codeOf(queue.hold({ all: true }))) === 'accepted')
@@ -307,7 +299,7 @@ test.each([1, 2, 3, 4, 5, 6])(
         const segmentCount = (): number =>
           queue.stats().lanes.find(({ kind }) => kind === 'hold')!.segmentCount
         const before = segmentCount()
-        fill(stage, 0)
+        fill(stage)
         for (let s = 0; s < 4; s++)
           expect(await queue.delete({ sender: `s${s}@example.org` })).toMatchObject({ messageCount: 100 })
         await stage.until('segments are gone', async () => {

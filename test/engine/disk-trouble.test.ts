@@ -11,7 +11,9 @@ import {
   codeOf,
   deferred,
   delivered,
+  empty,
   failed,
+  fill,
   gate,
   mail,
   patient,
@@ -21,19 +23,6 @@ import {
   submission,
   type Stage,
 } from './stage.js'
-
-/** Makes the simulated disk exactly as large as what it holds, and a little. */
-function fill(stage: Stage, leftBytes = 0): void {
-  const { image } = stage.disk!
-  image.size = { capacityBytes: Infinity, capacityFiles: Infinity }
-  image.size = { capacityBytes: 2 ** 40, capacityFiles: 1e9 }
-  const used = 2 ** 40 - image.space().freeBytes
-  image.size = { capacityBytes: used + leftBytes, capacityFiles: 1e9 }
-}
-
-function empty(stage: Stage): void {
-  stage.disk!.image.size = { capacityBytes: Infinity, capacityFiles: Infinity }
-}
 
 /** Submits until it is refused. Returns the ids that were accepted. */
 async function submitUntilRefused(

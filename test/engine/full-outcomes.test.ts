@@ -6,7 +6,9 @@ import {
   codeOf,
   deferred,
   delivered,
+  empty,
   failed,
+  fill,
   mail,
   patient,
   pause,
@@ -44,17 +46,15 @@ async function openHanging(stage: Stage): Promise<Hanging> {
 }
 
 /** No byte more than now, and mail until it is refused. */
-async function fill(stage: Stage, queue: Queue): Promise<void> {
-  const { image } = stage.disk!
-  image.size = { capacityBytes: 2 ** 40, capacityFiles: 1e9 }
-  image.size = { capacityBytes: 2 ** 40 - image.space().freeBytes, capacityFiles: 1e9 }
+async function fillWithMail(stage: Stage, queue: Queue): Promise<void> {
+  fill(stage)
   while ((await codeOf(queue.submit(submission('late@example.net')))) === 'accepted');
 }
 
 /** Those to whom mail goes again when the process is killed and the disk has room. */
 async function toldAgain(stage: Stage): Promise<string[]> {
   const again: string[] = []
-  stage.disk!.image.size = { capacityBytes: Infinity, capacityFiles: Infinity }
+  empty(stage)
   const queue = await stage.open({
     ...patient,
     transports: {
@@ -103,7 +103,7 @@ test.each<[string, readonly string[][], Outcome]>([
       const hanging = await openHanging(stage)
       await submitWaiting(stage, hanging, 60)
       await beginHanging(stage, hanging, messages)
-      await fill(stage, hanging.queue)
+      await fillWithMail(stage, hanging.queue)
 
       await deleteEach(stage, hanging, 60)
       for (const { answer } of hanging.attempts) {
@@ -125,7 +125,7 @@ test('no more attempts begin on a full disk than there is room for what becomes 
     await stage.until('all are under way', () => attempts.length === 30)
     for (const { answer } of attempts.splice(0)) answer(deferred)
     await stage.until('all are deferred', () => queue.stats().activeCount === 0)
-    await fill(stage, queue)
+    await fillWithMail(stage, queue)
     void codeOf(queue.flush({ sender: 'hangs@example.org' }))
     await pause(stage, 3000)
     const underWay = attempts.splice(0)
@@ -154,7 +154,7 @@ test('a site that dies on a full disk leaves an attempt elsewhere the room for i
       'attempts are under way',
       () => attempts.length > 5 && queue.stats().activeCount === 201,
     )
-    await fill(stage, queue)
+    await fillWithMail(stage, queue)
     const [hanging, ...others] = attempts.splice(0)
     for (const { answer } of others) answer(deadSite)
     await pause(stage, 1000)

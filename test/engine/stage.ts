@@ -210,6 +210,19 @@ export const stages: readonly (readonly [string, StageRun])[] = [
 export const pause = (stage: Stage, ms: number): Promise<void> =>
   new Promise<void>((resolve) => stage.clock.after(ms, resolve))
 
+/** Makes the simulated disk exactly as large as what it holds, and a little. */
+export function fill(stage: Stage, leftBytes = 0): void {
+  const { image } = stage.disk!
+  const enough = { capacityBytes: 2 ** 40, capacityFiles: 1e9 }
+  image.size = enough
+  const usedBytes = enough.capacityBytes - image.space().freeBytes
+  image.size = { ...enough, capacityBytes: usedBytes + leftBytes }
+}
+
+export function empty(stage: Stage): void {
+  stage.disk!.image.size = { capacityBytes: Infinity, capacityFiles: Infinity }
+}
+
 /** What a promise rejects with, as a code; 'accepted' when it does not. */
 export const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(

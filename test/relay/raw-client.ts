@@ -1,5 +1,6 @@
 /** A client that says exactly what a test tells it to. */
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
+import { expect } from 'vitest'
 
 export interface RawClient {
   /** The next whole reply, lines joined by `\n`; what has come so far when the server closes. */
@@ -63,6 +64,33 @@ export function clientOn(socket: Socket): RawClient {
     destroy: () => socket.destroy(),
     socket,
   }
+}
+
+/** Behind MAIL. @param paths in brackets @returns the reply to each */
+export async function repliesTo(client: RawClient, paths: readonly string[]): Promise<string[]> {
+  const replies: string[] = []
+  for (const path of paths) replies.push(await client.say(`RCPT TO:${path}`))
+  return replies
+}
+
+/** The same; of each reply its codes. */
+export const codesTo = async (client: RawClient, paths: readonly string[]): Promise<string[]> =>
+  (await repliesTo(client, paths)).map((reply) => reply.slice(0, 9))
+
+/** A message for whom of these is taken, at least one, behind EHLO. @returns the codes of the reply to each recipient */
+export async function sendTo(
+  client: RawClient,
+  recipients: readonly string[],
+  sender = 'boss@example.com',
+): Promise<string[]> {
+  await client.say(`MAIL FROM:<${sender}>`)
+  const codes = await codesTo(
+    client,
+    recipients.map((recipient) => `<${recipient}>`),
+  )
+  await client.say('DATA')
+  expect(await client.say('From: boss@example.com\r\n\r\nx\r\n.')).toMatch(/^250 /)
+  return codes
 }
 
 /** A message, behind EHLO. @returns the reply to its dot */

@@ -4,7 +4,7 @@ import { aliasesIn } from '../../src/relay/aliases.js'
 import { relayDomainsIn } from '../../src/relay/relay-domains.js'
 import { listenSmtp, type Refusal, type SmtpServerOptions } from '../../src/relay/smtp-in.js'
 import { certificate } from './certificate.js'
-import { rawClient, type RawClient } from './raw-client.js'
+import { codesTo, rawClient, type RawClient } from './raw-client.js'
 import { connected, encrypted, listen, memoryQueue } from './smtp-in-fixture.js'
 import { base64, usersWith } from './users-fixture.js'
 
@@ -41,12 +41,6 @@ async function sending(options: Partial<SmtpServerOptions> = {}, queue = memoryQ
   return client
 }
 
-async function repliesTo(client: RawClient, paths: readonly string[]): Promise<string[]> {
-  const replies: string[] = []
-  for (const path of paths) replies.push((await client.say(`RCPT TO:${path}`)).slice(0, 9))
-  return replies
-}
-
 /** @returns recipients of the message that is kept last */
 async function recipientsOf(
   client: RawClient,
@@ -71,7 +65,7 @@ test.each(['relay', 'local'] as const)(
     const queue = memoryQueue()
     const client = await sending({ purpose }, queue)
     const paths = ['<info@small.example>', '<bob@example.net>', '<sale@small.example>', '<user@old.example>']
-    expect(await repliesTo(client, paths)).toEqual([taken, denied, unknown, taken])
+    expect(await codesTo(client, paths)).toEqual([taken, denied, unknown, taken])
     expect(await recipientsOf(client, queue)).toEqual([
       { address: 'ada@small.example', orcpt: infoOrcpt },
       { address: 'Bob@example.net', orcpt: infoOrcpt },
@@ -89,7 +83,7 @@ test.each([
   ['where it leads', '<user@new.example>', denied],
   ['no user', '<@old.example>', '501 5.1.3'],
 ])('a stranger reaches nobody else by %s', async (_, path, reply) => {
-  expect((await repliesTo(await sending(), [path]))[0]).toMatch(new RegExp(`^${reply.slice(0, 3)} `))
+  expect((await codesTo(await sending(), [path]))[0]).toMatch(new RegExp(`^${reply.slice(0, 3)} `))
 })
 
 test('aliases are for who has logged in as well, and what he writes to others goes to them as ever', async () => {
@@ -109,7 +103,7 @@ test('aliases are for who has logged in as well, and what he writes to others go
     '<sales@small.example>',
     '<eve@small.example>',
   ]
-  expect(await repliesTo(client, paths)).toEqual([taken, taken, taken, unknown])
+  expect(await codesTo(client, paths)).toEqual([taken, taken, taken, unknown])
   expect(await recipientsOf(client, queue)).toEqual([
     'Carol@Example.net',
     { address: 'user%x@new.example', orcpt: 'rfc822;user%x@old.example' },
@@ -120,7 +114,7 @@ test('aliases are for who has logged in as well, and what he writes to others go
 test('<postmaster> is that of our name, who may be an alias', async () => {
   const queue = memoryQueue()
   const client = await sending({}, queue)
-  expect(await repliesTo(client, ['<postmaster>'])).toEqual([taken])
+  expect(await codesTo(client, ['<postmaster>'])).toEqual([taken])
   expect(await recipientsOf(client, queue)).toEqual([
     { address: 'ada@small.example', orcpt: 'rfc822;postmaster@mx.example.net' },
   ])
@@ -137,9 +131,9 @@ test('<postmaster> is that of our name where aliases alone say who is here, too'
     return client
   }
   const client = await clientOf('mx.example.net')
-  expect(await repliesTo(client, ['<postmaster@mx.example.net>', '<Postmaster>'])).toEqual([taken, taken])
+  expect(await codesTo(client, ['<postmaster@mx.example.net>', '<Postmaster>'])).toEqual([taken, taken])
   expect(await recipientsOf(client, queue)).toHaveLength(1)
-  expect(await repliesTo(await clientOf('other.example.net'), ['<postmaster>'])).toEqual([denied])
+  expect(await codesTo(await clientOf('other.example.net'), ['<postmaster>'])).toEqual([denied])
 })
 
 test('who is an alias twice, and is named himself, gets the message once', async () => {
@@ -151,7 +145,7 @@ test('who is an alias twice, and is named himself, gets the message once', async
     '<INFO@small.example>',
     '<sales@small.example>',
   ]
-  expect(await repliesTo(client, paths)).toEqual([taken, taken, taken, taken])
+  expect(await codesTo(client, paths)).toEqual([taken, taken, taken, taken])
   const recipients = await recipientsOf(client, queue)
   expect(
     recipients.map((one) => (typeof one === 'string' ? one : (one as { address: string }).address)),
@@ -166,7 +160,7 @@ test('the same user at two domains that are no names is two recipients', async (
   // Smtp-server takes them, and the DNS has neither.
   const addresses = ['ada@\u06dd.example', 'ada@\ufdd0.example']
   expect(
-    await repliesTo(
+    await codesTo(
       client,
       addresses.map((address) => `<${address}>`),
     ),
@@ -187,7 +181,7 @@ test.each([
 ])('who is asked about twice is told of when either says so: %s and %s', async (one, other, asked) => {
   const queue = memoryQueue()
   const client = await sending({}, queue)
-  await repliesTo(client, [`<info@small.example> ${one}`, `<sales@small.example> ${other}`])
+  await codesTo(client, [`<info@small.example> ${one}`, `<sales@small.example> ${other}`])
   const recipients = (await recipientsOf(client, queue)) as { address: string }[]
   expect(recipients.find(({ address }) => /^bob@/i.test(address))).toMatchObject(asked)
 })
@@ -196,7 +190,7 @@ test('what was asked of an alias, and the recipient that the client gave, go wit
   const queue = memoryQueue()
   const client = await sending({}, queue)
   const asked = 'NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;Info@elsewhere.example'
-  expect(await repliesTo(client, [`<info@small.example> ${asked}`])).toEqual([taken])
+  expect(await codesTo(client, [`<info@small.example> ${asked}`])).toEqual([taken])
   const notify = ['success', 'failure']
   const orcpt = 'rfc822;Info@elsewhere.example'
   expect(await recipientsOf(client, queue)).toEqual([
@@ -210,7 +204,7 @@ test('an alias of other letters is an original recipient in the form that ASCII 
   const client = await sending({}, queue)
   await client.say('RSET')
   await client.say('MAIL FROM:<s@example.org> SMTPUTF8')
-  expect(await repliesTo(client, ['<grüße@small.example>'])).toEqual([taken])
+  expect(await codesTo(client, ['<grüße@small.example>'])).toEqual([taken])
   expect(await recipientsOf(client, queue)).toEqual([
     { address: 'ada@small.example', orcpt: 'utf-8;gr\\x{FC}\\x{DF}e@small.example' },
   ])
@@ -225,13 +219,13 @@ test('who would make a message longer than it may be is for the next one, whatev
     '<ada@small.example>',
     '<Team@small.example>',
   ]
-  expect(await repliesTo(client, paths)).toEqual([taken, tooMany, taken, taken])
+  expect(await codesTo(client, paths)).toEqual([taken, tooMany, taken, taken])
   expect(await recipientsOf(client, queue)).toHaveLength(4)
   await client.say('MAIL FROM:<s@example.org>')
-  expect(await repliesTo(client, ['<team@small.example>'])).toEqual([taken])
+  expect(await codesTo(client, ['<team@small.example>'])).toEqual([taken])
   await client.say('RSET')
   await client.say('MAIL FROM:<s@example.org>')
-  expect(await repliesTo(client, ['<info@small.example>', '<sales@small.example>'])).toEqual([taken, taken])
+  expect(await codesTo(client, ['<info@small.example>', '<sales@small.example>'])).toEqual([taken, taken])
   expect(await recipientsOf(client, queue)).toHaveLength(3)
 })
 
@@ -242,18 +236,18 @@ test('who names the same many again and again is told that a message is full, th
     queue,
   )
   const paths = Array.from({ length: 4 }, (_, i) => `<u${i}@all.example>`)
-  for (let i = 0; i < 5; i++) expect(await repliesTo(client, paths)).toEqual(paths.map(() => taken))
-  expect(await repliesTo(client, paths)).toEqual(paths.map(() => tooMany))
+  for (let i = 0; i < 5; i++) expect(await codesTo(client, paths)).toEqual(paths.map(() => taken))
+  expect(await codesTo(client, paths)).toEqual(paths.map(() => tooMany))
   expect(await recipientsOf(client, queue)).toHaveLength(2)
   await client.say('MAIL FROM:<s@example.org>')
-  expect(await repliesTo(client, paths)).toEqual(paths.map(() => taken))
+  expect(await codesTo(client, paths)).toEqual(paths.map(() => taken))
 })
 
 test('a stranger with more recipients than a message has room for is not turned away, until they are far too many', async () => {
   const queue = memoryQueue()
   const client = await sending({ recipientCountMax: 4 }, queue)
   const others = Array.from({ length: 30 }, () => '<info@small.example>')
-  expect(await repliesTo(client, ['<team@small.example>', ...others])).toEqual([
+  expect(await codesTo(client, ['<team@small.example>', ...others])).toEqual([
     taken,
     ...others.map(() => tooMany),
   ])
@@ -266,14 +260,14 @@ test('a stranger with more recipients than a message has room for is not turned 
 test('the bound is that of the queue where it takes less', async () => {
   const queue = memoryQueue(undefined, { dataBytesMax: 2_000_000, recipientCountMax: 4 })
   const client = await sending({}, queue)
-  expect(await repliesTo(client, ['<team@small.example>', '<info@small.example>'])).toEqual([taken, tooMany])
+  expect(await codesTo(client, ['<team@small.example>', '<info@small.example>'])).toEqual([taken, tooMany])
 })
 
 test('who becomes more than fit into any message is put off, and it is told', async () => {
   const refusals: Refusal[] = []
   const onRefusal = (refusal: Refusal): void => void refusals.push(refusal)
   const client = await sending({ recipientCountMax: 4, onRefusal })
-  expect(await repliesTo(client, ['<v@a.example>', '<u@a.example>'])).toEqual([taken, wrong])
+  expect(await codesTo(client, ['<v@a.example>', '<u@a.example>'])).toEqual([taken, wrong])
   expect(refusals.map(({ recipient, reply }) => [recipient, reply])).toEqual([
     ['u@a.example', '4.6.0 alias expansion error'],
   ])
@@ -293,16 +287,16 @@ test('who was told 250 gets what the table said then, and whom it names from the
   await client.reply()
   await client.say('EHLO c.example')
   await client.say('MAIL FROM:<s@example.org>')
-  expect(await repliesTo(client, ['<user@old.example>', '<help@small.example>'])).toEqual([taken, unknown])
+  expect(await codesTo(client, ['<user@old.example>', '<help@small.example>'])).toEqual([taken, unknown])
   await listener.takeUp({ aliases: aliasesIn('help@small.example ada@small.example', 'aliases') })
-  expect(await repliesTo(client, ['<other@old.example>', '<help@small.example>'])).toEqual([denied, taken])
+  expect(await codesTo(client, ['<other@old.example>', '<help@small.example>'])).toEqual([denied, taken])
   expect(await recipientsOf(client, queue)).toEqual([
     { address: 'user@new.example', orcpt: 'rfc822;user@old.example' },
     { address: 'ada@small.example', orcpt: 'rfc822;help@small.example' },
   ])
   await listener.takeUp({})
   await client.say('MAIL FROM:<s@example.org>')
-  expect(await repliesTo(client, ['<help@small.example>'])).toEqual([taken])
+  expect(await codesTo(client, ['<help@small.example>'])).toEqual([taken])
 })
 
 test('a server that began without aliases gets none', async () => {
@@ -316,5 +310,5 @@ test('a server that began without aliases gets none', async () => {
   await client.reply()
   await client.say('EHLO c.example')
   await client.say('MAIL FROM:<s@example.org>')
-  expect(await repliesTo(client, ['<info@small.example>', '<user@old.example>'])).toEqual([unknown, denied])
+  expect(await codesTo(client, ['<info@small.example>', '<user@old.example>'])).toEqual([unknown, denied])
 })

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { relayDomainsIn } from '../../src/relay/relay-domains.js'
 import { listenSmtp, type Refusal, type SmtpServerOptions } from '../../src/relay/smtp-in.js'
 import { certificate } from './certificate.js'
-import { rawClient, type RawClient } from './raw-client.js'
+import { codesTo, rawClient, type RawClient } from './raw-client.js'
 import { connected, encrypted, listen, memoryQueue } from './smtp-in-fixture.js'
 import { base64, usersWith } from './users-fixture.js'
 
@@ -26,16 +26,10 @@ async function sending(options: Partial<SmtpServerOptions>, queue = memoryQueue(
 }
 
 const guesses = (client: RawClient, count: number): Promise<string[]> =>
-  repliesTo(
+  codesTo(
     client,
     Array.from({ length: count }, (_, i) => `<guess${i}@small.example>`),
   )
-
-async function repliesTo(client: RawClient, paths: readonly string[]): Promise<string[]> {
-  const replies: string[] = []
-  for (const path of paths) replies.push((await client.say(`RCPT TO:${path}`)).slice(0, 9))
-  return replies
-}
 
 const paths = ['<any@example.com>', '<ada@small.example>', '<eve@small.example>', '<any@example.net>']
 const taken = '250 2.1.5'
@@ -48,7 +42,7 @@ test.each(['relay', 'local'] as const)(
     const queue = memoryQueue()
     const refusals: Refusal[] = []
     const client = await sending({ purpose, onRefusal: (refusal) => void refusals.push(refusal) }, queue)
-    expect(await repliesTo(client, paths)).toEqual([taken, taken, unknown, denied])
+    expect(await codesTo(client, paths)).toEqual([taken, taken, unknown, denied])
     await client.say('DATA')
     expect(await client.say('x\r\n.')).toMatch(/^250 /)
     expect(queue.kept.map(({ recipients }) => recipients)).toEqual([['any@example.com', 'ada@small.example']])
@@ -63,7 +57,7 @@ test.each(['relay', 'local'] as const)(
   'who is trusted sends everywhere, but to nobody who is not there: %s',
   async (purpose) => {
     const client = await sending({ purpose, trust: ['127.0.0.1'] })
-    expect(await repliesTo(client, paths)).toEqual([taken, taken, unknown, taken])
+    expect(await codesTo(client, paths)).toEqual([taken, taken, unknown, taken])
   },
 )
 
@@ -81,7 +75,7 @@ test('who has logged in sends everywhere, but to nobody who is not there', async
   await client.say('EHLO c.example')
   expect(await client.say(`AUTH PLAIN ${base64('\0ada\0secret')}`)).toMatch(/^235 /)
   await client.say('MAIL FROM:<s@example.org>')
-  expect(await repliesTo(client, paths)).toEqual([taken, taken, unknown, taken])
+  expect(await codesTo(client, paths)).toEqual([taken, taken, unknown, taken])
 })
 
 test.each([
@@ -99,7 +93,7 @@ test.each([
   ['a domain below ours', '<user@a.example.com>', denied],
   ['an address literal', '<user@[127.0.0.1]>', denied],
 ])('a stranger reaches nobody else by %s', async (_, path, reply) => {
-  expect(await repliesTo(await sending({}), [path])).toEqual([reply])
+  expect(await codesTo(await sending({}), [path])).toEqual([reply])
 })
 
 test('what a stranger sends to a name in other letters goes to the domain that was looked for', async () => {
@@ -109,7 +103,7 @@ test('what a stranger sends to a name in other letters goes to the domain that w
   await client.say('MAIL FROM:<s@example.org> SMTPUTF8')
   // A full width letter, an ideographic full stop, and one of them behind a name in other letters.
   const spellings = ['<a@\uff45xample.com>', '<b@example\u3002com>', '<\u00fc@\uff45xample.com>']
-  expect(await repliesTo(client, [...spellings, '<user@ex\u00e4mple.com>'])).toEqual([
+  expect(await codesTo(client, [...spellings, '<user@ex\u00e4mple.com>'])).toEqual([
     taken,
     taken,
     taken,
@@ -124,7 +118,7 @@ test('the postmaster of a domain of the table, and ours, can be written to', asy
   const queue = memoryQueue()
   const client = await sending({}, queue)
   const postmasters = ['<Postmaster>', '<postmaster@small.example>', '<postmaster@example.net>']
-  expect(await repliesTo(client, postmasters)).toEqual([taken, taken, denied])
+  expect(await codesTo(client, postmasters)).toEqual([taken, taken, denied])
   await client.say('DATA')
   await client.say('x\r\n.')
   expect(queue.kept[0]!.recipients).toEqual(['Postmaster@mx.example.net', 'postmaster@small.example'])
@@ -136,7 +130,7 @@ test('without a table a stranger does not reach the postmaster of a relay', asyn
   await client.reply()
   await client.say('EHLO c.example')
   await client.say('MAIL FROM:<s@example.org>')
-  expect(await repliesTo(client, ['<postmaster>'])).toEqual([denied])
+  expect(await codesTo(client, ['<postmaster>'])).toEqual([denied])
 })
 
 test('the table of the moment says, in open sessions too; to a server without one none comes', async () => {
@@ -159,9 +153,9 @@ test('the table of the moment says, in open sessions too; to a server without on
     await client.say('EHLO c.example')
     await client.say('MAIL FROM:<s@example.org>')
     await listener.takeUp(next)
-    expect(await repliesTo(client, paths)).toEqual(after)
+    expect(await codesTo(client, paths)).toEqual(after)
     await listener.takeUp({})
-    expect(await repliesTo(client, paths)).toEqual(after)
+    expect(await codesTo(client, paths)).toEqual(after)
   }
 })
 
@@ -169,7 +163,7 @@ test('a stranger who guesses addresses is turned away after twenty, whatever els
   const queue = memoryQueue()
   const client = await sending({ hopCountMax: 1 }, queue)
   expect(await guesses(client, 10)).toEqual(Array(10).fill(unknown))
-  expect(await repliesTo(client, ['<ada@small.example>'])).toEqual([taken])
+  expect(await codesTo(client, ['<ada@small.example>'])).toEqual([taken])
   expect(await client.say('DATA')).toMatch(/^354 /)
   expect(await client.say('Received: a\r\nReceived: b\r\n\r\nx\r\n.')).toMatch(/^554 5\.4\.6 /)
   await client.say('MAIL FROM:<s@example.org>')

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { aliasesIn } from '../../src/relay/aliases.js'
 import { listenSmtp, type SmtpServerOptions } from '../../src/relay/smtp-in.js'
 import type { RefusedRecipients } from '../../src/relay/route-verdict.js'
-import type { RawClient } from './raw-client.js'
+import { repliesTo, type RawClient } from './raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
 const gone = { status: '5.1.2', text: 'gone for good' }
@@ -23,18 +23,12 @@ async function sending(options: Partial<SmtpServerOptions>): Promise<RawClient> 
   return client
 }
 
-const replies = async (client: RawClient, names: readonly string[]): Promise<string[]> => {
-  const told: string[] = []
-  for (const name of names) told.push((await client.say(`RCPT TO:<${name}>`)).trim())
-  return told
-}
-
 test('who is trusted is told at RCPT what the line says, and a narrower line takes its mail', async () => {
   const client = await sending({})
-  const [bob, ada, extended] = await replies(client, [
-    'bob@example.net',
-    'Ada@Example.NET',
-    'ada+x@example.net',
+  const [bob, ada, extended] = await repliesTo(client, [
+    '<bob@example.net>',
+    '<Ada@Example.NET>',
+    '<ada+x@example.net>',
   ])
   expect(bob).toBe('550 5.1.2 gone for good')
   expect(ada).toMatch(/^250 /)
@@ -43,13 +37,13 @@ test('who is trusted is told at RCPT what the line says, and a narrower line tak
 
 test('a stranger learns no more than that he may not relay', async () => {
   const client = await sending({ trust: ['192.0.2.1'], greetDelayMs: 1 })
-  expect(await replies(client, ['bob@example.net'])).toEqual(['554 5.7.1 relay access denied'])
+  expect(await repliesTo(client, ['<bob@example.net>'])).toEqual(['554 5.7.1 relay access denied'])
 })
 
 test('who has an alias is not refused for where he was', async () => {
   const aliases = aliasesIn('bob@example.net bob@example.org\n', 'aliases')
   const client = await sending({ aliases })
-  const [bob, eve] = await replies(client, ['bob@example.net', 'eve@example.net'])
+  const [bob, eve] = await repliesTo(client, ['<bob@example.net>', '<eve@example.net>'])
   expect(bob).toMatch(/^250 /)
   expect(eve).toMatch(/^550 5\.1\.2 /)
 })
@@ -65,9 +59,9 @@ test('lines come and go while the server listens, in sessions that are open, too
   await client.reply()
   await client.say('EHLO c.example')
   await client.say('MAIL FROM:<s@example.org>')
-  expect(await replies(client, ['bob@example.net'])).toEqual([expect.stringMatching(/^250 /)])
+  expect(await repliesTo(client, ['<bob@example.net>'])).toEqual([expect.stringMatching(/^250 /)])
   await listener.takeUp({ refused })
-  expect(await replies(client, ['bob@example.net'])).toEqual(['550 5.1.2 gone for good'])
+  expect(await repliesTo(client, ['<bob@example.net>'])).toEqual(['550 5.1.2 gone for good'])
   await listener.takeUp({})
-  expect(await replies(client, ['eve@example.net'])).toEqual(['550 5.1.2 gone for good'])
+  expect(await repliesTo(client, ['<eve@example.net>'])).toEqual(['550 5.1.2 gone for good'])
 })

@@ -7,7 +7,7 @@ import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { rsaKey } from '../relay/dkim-fixture.js'
 import type { ForeignServer } from '../relay/foreign-server.js'
 import { serversAt } from '../relay/mx-out-fixture.js'
-import { rawClient, type RawClient } from '../relay/raw-client.js'
+import { rawClient, sendTo, type RawClient } from '../relay/raw-client.js'
 import { runProgram, runWaybill } from './command-process.js'
 
 let directory: string
@@ -47,20 +47,6 @@ const taken = '250 2.1.5'
 const unknown = '550 5.1.1'
 const denied = '554 5.7.1'
 
-/** For whom of these a message is taken: at least one. @returns the first nine characters of the reply to each recipient */
-async function send(
-  client: RawClient,
-  recipients: readonly string[],
-  sender = 'boss@example.com',
-): Promise<string[]> {
-  await client.say(`MAIL FROM:<${sender}>`)
-  const replies: string[] = []
-  for (const recipient of recipients) replies.push((await client.say(`RCPT TO:<${recipient}>`)).slice(0, 9))
-  await client.say('DATA')
-  expect(await client.say('From: boss@example.com\r\n\r\nx\r\n.')).toMatch(/^250 /)
-  return replies
-}
-
 const recipientsOf = ({ taken: mails }: ForeignServer): string[] =>
   mails.flatMap(({ recipients }) => recipients)
 
@@ -81,7 +67,12 @@ test.each([['yes'], ['no']])(
     const ways = ['--relay', `127.0.0.2:${port}`, '--dkim', at('dkim'), '--smtp-thread', word]
     const relay = await start(table, ...ways)
     const recipients = ['info@example.com', 'ada@old.example', 'eve@old.example', 'bob@example.net']
-    expect(await send(await clientFrom(stranger, relay), recipients)).toEqual([taken, taken, unknown, denied])
+    expect(await sendTo(await clientFrom(stranger, relay), recipients)).toEqual([
+      taken,
+      taken,
+      unknown,
+      denied,
+    ])
     await expect.poll(() => recipientsOf(outside!)).toEqual(['bob@example.net'])
     const [mail] = outside!.taken
     expect(mail!.commands.join('\n')).toContain('RCPT TO:<bob@example.net> ORCPT=rfc822;info@example.com')
@@ -90,7 +81,7 @@ test.each([['yes'], ['no']])(
     expect(await readdir(at('mail'))).toEqual(['ada@example.com'])
 
     const own = await clientFrom(trusted, relay)
-    expect(await send(own, ['carol@example.net', 'info@example.com'])).toEqual([taken, taken])
+    expect(await sendTo(own, ['carol@example.net', 'info@example.com'])).toEqual([taken, taken])
     await expect
       .poll(() => recipientsOf(outside!).sort())
       .toEqual(['bob@example.net', 'bob@example.net', 'carol@example.net'])
@@ -126,7 +117,7 @@ test('a report names the alias to which its sender wrote', async () => {
     '127.0.0.2': (line) => (line.startsWith('RCPT TO:<gone@') ? '550 5.1.1 no such user' : undefined),
   })
   const relay = await start('info@example.com gone@example.net\n', '--relay', `127.0.0.2:${port}`)
-  expect(await send(await clientFrom(trusted, relay), ['Info@example.com'], 'ada@example.com')).toEqual([
+  expect(await sendTo(await clientFrom(trusted, relay), ['Info@example.com'], 'ada@example.com')).toEqual([
     taken,
   ])
   await expect.poll(() => mailOf('ada@example.com')).toHaveLength(1)
@@ -153,7 +144,7 @@ test.each([['yes'], ['no']])(
     const sent = (async () => {
       let count = 0
       for (; !isOver; count++)
-        expect(await send(client, ['info@example.com', 'help@example.com'])).toEqual([taken, unknown])
+        expect(await sendTo(client, ['info@example.com', 'help@example.com'])).toEqual([taken, unknown])
       return count
     })()
     for (const [table, says] of [
@@ -179,7 +170,7 @@ test.each([['yes'], ['no']])(
     const told = await reload()
     expect(told).toMatchObject({ exitCode: 0, stderr: '' })
     expect(told.stdout).toContain(`--aliases ${at('aliases')}: 1 alias\n`)
-    expect(await send(client, ['help@example.com', 'info@example.com'])).toEqual([taken, unknown])
+    expect(await sendTo(client, ['help@example.com', 'info@example.com'])).toEqual([taken, unknown])
     await expect.poll(() => recipientsOf(servers[0]!).at(-1)).toBe('carol@example.net')
   },
 )
@@ -207,7 +198,9 @@ test('mail that the aliases of two relays send to each other is returned when it
   await two.start()
   await writeFile(at('routes'), `example.com maildir:\n${relayTo(two.endpoint.port, 'two.example')}`)
   expect(await runWaybill(['reload', '--queue', at('queue')], { directory })).toMatchObject({ exitCode: 0 })
-  expect(await send(await clientFrom(trusted, one), ['loop@example.com'], 'ada@example.com')).toEqual([taken])
+  expect(await sendTo(await clientFrom(trusted, one), ['loop@example.com'], 'ada@example.com')).toEqual([
+    taken,
+  ])
   await expect.poll(() => mailOf('ada@example.com')).toHaveLength(1)
   const [report] = await mailOf('ada@example.com')
   expect(report).toContain('5.4.6')

@@ -7,7 +7,7 @@ import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { rsaKey } from '../relay/dkim-fixture.js'
 import type { ForeignServer } from '../relay/foreign-server.js'
 import { serversAt } from '../relay/mx-out-fixture.js'
-import { rawClient, type RawClient } from '../relay/raw-client.js'
+import { rawClient, sendTo, type RawClient } from '../relay/raw-client.js'
 import { runProgram, runWaybill } from './command-process.js'
 
 let directory: string
@@ -40,16 +40,6 @@ async function clientFrom(localAddress: string, { endpoint }: RelayProcess): Pro
 const stranger = '127.0.0.9'
 const trusted = '127.0.0.1'
 
-/** A message from `boss@example.com`, for whom of these is taken: at least one. @returns the first nine characters of the reply to each recipient */
-async function send(client: RawClient, recipients: readonly string[]): Promise<string[]> {
-  await client.say('MAIL FROM:<boss@example.com>')
-  const replies: string[] = []
-  for (const recipient of recipients) replies.push((await client.say(`RCPT TO:<${recipient}>`)).slice(0, 9))
-  await client.say('DATA')
-  expect(await client.say('From: boss@example.com\r\n\r\nx\r\n.')).toMatch(/^250 /)
-  return replies
-}
-
 const taken = '250 2.1.5'
 const unknown = '550 5.1.1'
 const denied = '554 5.7.1'
@@ -73,15 +63,15 @@ test.each([['yes'], ['no']])(
     const relay = await start('example.com\nada@small.example\n', ...placesAndKeys)
     const client = await clientFrom(stranger, relay)
     const recipients = ['any@example.com', 'ada@small.example', 'eve@small.example', 'any@example.net']
-    expect(await send(client, recipients)).toEqual([taken, taken, unknown, denied])
-    expect(await send(client, ['postmaster'])).toEqual([taken])
+    expect(await sendTo(client, recipients)).toEqual([taken, taken, unknown, denied])
+    expect(await sendTo(client, ['postmaster'])).toEqual([taken])
     await expect
       .poll(() => recipientsOf(inside!).sort())
       .toEqual(['ada@small.example', 'any@example.com', 'postmaster@mail.example.com'])
     expect(areSigned(inside!)).not.toContain(true)
 
     const own = await clientFrom(trusted, relay)
-    expect(await send(own, ['any@example.net', 'eve@small.example'])).toEqual([taken, unknown])
+    expect(await sendTo(own, ['any@example.net', 'eve@small.example'])).toEqual([taken, unknown])
     await expect.poll(() => recipientsOf(smarthost!)).toEqual(['any@example.net'])
     expect(areSigned(smarthost!)).toEqual([true])
     expect(relay.log).toMatch(
@@ -97,28 +87,28 @@ test.each([['yes'], ['no']])(
     const client = await clientFrom(stranger, relay)
     const reload = () => runWaybill(['reload', '--queue', at('queue')], { directory })
     const both = ['any@example.com', 'any@example.net']
-    expect(await send(client, both)).toEqual([taken, denied])
+    expect(await sendTo(client, both)).toEqual([taken, denied])
     await writeFile(at('domains'), 'example.net\nexample.com example.org\n')
     expect(await reload()).toMatchObject({
       exitCode: 1,
       stderr: expect.stringMatching(/no domain and no address.*\/domains, line 2/) as string,
     })
-    expect(await send(client, both)).toEqual([taken, denied])
+    expect(await sendTo(client, both)).toEqual([taken, denied])
     await writeFile(at('domains'), 'example.net\nada@example.com\n')
     expect(await reload()).toMatchObject({
       exitCode: 0,
       stdout: `--relay-domains ${at('domains')}: 2 domains and addresses\n`,
     })
-    expect(await send(client, both)).toEqual([unknown, taken])
+    expect(await sendTo(client, both)).toEqual([unknown, taken])
   },
 )
 
 test('before Maildirs it is the same: strangers reach those of the table, who is trusted everyone', async () => {
   const relay = await start('example.com\n', '--maildir', at('mail'))
   const recipients = ['ada@example.com', 'ada@example.net']
-  expect(await send(await clientFrom(stranger, relay), recipients)).toEqual([taken, denied])
+  expect(await sendTo(await clientFrom(stranger, relay), recipients)).toEqual([taken, denied])
   await expect.poll(() => readdir(at('mail')).catch(() => [])).toEqual(['ada@example.com'])
-  expect(await send(await clientFrom(trusted, relay), recipients)).toEqual([taken, taken])
+  expect(await sendTo(await clientFrom(trusted, relay), recipients)).toEqual([taken, taken])
   await expect.poll(() => readdir(at('mail'))).toHaveLength(2)
 })
 
@@ -146,7 +136,7 @@ test('mail of some domains stays in Maildirs while the rest goes out, and a relo
   const ways = ['--relay', `127.0.0.2:${port}`, '--maildir', at('mail'), '--routes', at('routes')]
   const relay = await start('ada@example.com\n', ...ways, '-o', 'maildir_destination_rate_delay=60s')
   await routed('example.com maildir:\n')
-  expect(await send(await clientFrom(stranger, relay), ['ada@example.com', 'eve@example.com'])).toEqual([
+  expect(await sendTo(await clientFrom(stranger, relay), ['ada@example.com', 'eve@example.com'])).toEqual([
     taken,
     unknown,
   ])
@@ -155,10 +145,10 @@ test('mail of some domains stays in Maildirs while the rest goes out, and a relo
   expect(stdout).toMatch(/^maildir +example\.com /m)
 
   const own = await clientFrom(trusted, relay)
-  expect(await send(own, ['any@example.net', 'any@example.org'])).toEqual([taken, taken])
+  expect(await sendTo(own, ['any@example.net', 'any@example.org'])).toEqual([taken, taken])
   await expect.poll(() => recipientsOf(servers[0]!).sort()).toEqual(['any@example.net', 'any@example.org'])
   await routed('example.org maildir:\n')
-  expect(await send(own, ['any@example.org', 'ada@example.com'])).toEqual([taken, taken])
+  expect(await sendTo(own, ['any@example.org', 'ada@example.com'])).toEqual([taken, taken])
   await expect.poll(() => recipientsOf(servers[0]!)).toHaveLength(3)
   await expect
     .poll(async () => (await readdir(at('mail'))).sort())

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { serversAt } from '../relay/mx-out-fixture.js'
-import { rawClient } from '../relay/raw-client.js'
+import { rawClient, sendTo } from '../relay/raw-client.js'
 import { runProgram, runWaybill } from './command-process.js'
 
 let directory: string
@@ -22,12 +22,7 @@ async function send({ endpoint }: RelayProcess, recipients: readonly string[]): 
   onTestFinished(() => client.destroy())
   await client.reply()
   await client.say('EHLO client.example')
-  await client.say('MAIL FROM:<boss@example.net>')
-  const replies: string[] = []
-  for (const recipient of recipients) replies.push((await client.say(`RCPT TO:<${recipient}>`)).slice(0, 9))
-  await client.say('DATA')
-  expect(await client.say('From: boss@example.net\r\n\r\nx\r\n.')).toMatch(/^250 /)
-  return replies
+  return sendTo(client, recipients, 'boss@example.net')
 }
 
 const taken = '250 2.1.5'
