@@ -3,15 +3,17 @@
 import { WaybillError } from '../errors.js'
 import type { Disk } from '../disk/disk.js'
 import { dataDirectory, envelopesDirectory, laneDirectory, lanesDirectory } from '../recovery/queue-paths.js'
+import type { Completion } from './completion.js'
 
 /** Makes directories for the lanes that are new, and removes those that no checkpoint names: they were made after it, or
  * retired by it. A new lane's directory is made again even if it is there, because an earlier life may have made it and
  * failed to sync its name.
- * @param known lanes of the checkpoint, @param added lanes that it does not have */
+ * @param known lanes of the checkpoint, @param added lanes that it does not have, @param completion of the queue, which ends */
 export async function arrangeLaneDirectories(
   disk: Disk,
   known: readonly number[],
   added: readonly number[],
+  completion: Completion,
 ): Promise<void> {
   let changed = false
   const names = await disk.list(lanesDirectory)
@@ -24,11 +26,13 @@ export async function arrangeLaneDirectories(
   }
   const lacking: number[] = []
   for (const lane of known) if (await isLacking(disk, names, lane)) lacking.push(lane)
+  if (lacking.length > 0) await completion.begin()
   for (const lane of [...added, ...lacking]) {
     changed = true
     await makeLaneDirectory(disk, lane)
   }
   if (changed) await disk.syncDirectory(lanesDirectory)
+  await completion.end()
 }
 
 const partsOf = [envelopesDirectory, dataDirectory]

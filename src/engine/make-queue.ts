@@ -4,6 +4,7 @@
  *    // 1. queue.json renamed, sync of the directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no queue
  *    // 1. journal/ made, sync of the directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no journal */
 import type { Disk } from '../disk/disk.js'
+import { removeEmptyDirectory } from '../disk/remove-empty-directory.js'
 import { WaybillError } from '../errors.js'
 import { journalDirectory } from '../log/journal.js'
 import { formatVersion, segmentIndexOf } from '../log/segment.js'
@@ -53,19 +54,9 @@ export async function unmakeQueue(disk: Disk): Promise<void> {
   }
 }
 
-/** An empty directory may not have come along with a copy: `rsync -m` leaves it out, and so does an archive of files.
- *    // 1. a copy without spool/  2. mail settled  3. no checkpoint can be taken  4. restart, and so on, a segment each time
- * One in which something is missing is not made good by this: who reads that says so. */
-export async function completeQueue(disk: Disk): Promise<void> {
-  const names = await disk.list('')
-  const missing = directories.filter((directory) => !names.includes(directory))
-  for (const directory of missing) await disk.makeDirectory(directory)
-  if (missing.length > 0) await disk.syncDirectory('')
-}
-
 /** Makes a directory that is empty, or is not there. @param names of the queue's directory */
 async function makeAnew(disk: Disk, directory: string, names: readonly string[]): Promise<void> {
-  if (names.includes(directory)) await disk.removeDirectory(directory)
+  if (names.includes(directory)) await removeEmptyDirectory(disk, directory)
   await disk.makeDirectory(directory)
 }
 

@@ -9,6 +9,7 @@ import { LaneLog } from '../log/lane-log.js'
 import type { Checkpoint, LanePositions } from '../record/checkpoint.js'
 import { laneFiles, type LanePart } from '../recovery/log-files.js'
 import type { QueueHeader } from '../recovery/queue-header.js'
+import type { Completion } from './completion.js'
 import { arrangeLaneDirectories } from './lane-directories.js'
 import type { EngineOptions } from './options.js'
 
@@ -23,6 +24,7 @@ export interface LaneCallbacks {
 export async function openLanes(
   options: EngineOptions,
   header: QueueHeader,
+  completion: Completion,
   life: number,
   checkpoint: Checkpoint,
   tailEnd: Position,
@@ -37,7 +39,7 @@ export async function openLanes(
     positions.filter((lane) => !lane.inJournal).map((lane) => lane.lane)
   const known = numbersOf(checkpoint.lanes)
   const added = numbersOf(plan.lanes).filter((lane) => !known.includes(lane))
-  await arrangeLaneDirectories(options.disk, known, added)
+  await arrangeLaneDirectories(options.disk, known, added, completion)
   // Side by side: what earlier lives made ahead is unlinked, which takes a millisecond a lane.
   const open = async (positions: LanePositions): Promise<Lane> => {
     const { lane: number, inJournal } = positions

@@ -12,12 +12,13 @@ import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.
 import { journalFiles } from '../recovery/log-files.js'
 import { queueLockName, readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
 import { spoolDirectory, spoolNumberOf } from '../recovery/queue-paths.js'
+import { completeQueue, Completion } from './completion.js'
 import { Engine } from './engine.js'
 import { QueueEmitter } from './events.js'
 import { Life } from './life.js'
 import { LifeClock } from './life-clock.js'
 import { MessageReader } from './message-reader.js'
-import { completeQueue, makeQueue, unmakeQueue } from './make-queue.js'
+import { makeQueue, unmakeQueue } from './make-queue.js'
 import { openJournal } from './open-journal.js'
 import { openLanes } from './open-lanes.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './options.js'
@@ -30,6 +31,12 @@ export interface OpenedEngine {
   readonly engine: Engine
 }
 
+interface FoundQueue {
+  readonly header: QueueHeader
+  readonly tail: JournalTail
+  readonly completion: Completion
+}
+
 /** @throws as openQueue */
 export async function openEngine(directory: string, options: QueueOptions): Promise<OpenedEngine> {
   if (typeof directory !== 'string' || directory === '')
@@ -39,9 +46,9 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
   try {
     await disk.makeDirectory('')
     const { warnings } = await disk.lock(queueLockName)
-    const { header, tail } = await findQueue(disk, checked)
-    const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(header))
-    const opened = await open({ ...checked, inlineBytesMax }, disk, header, tail)
+    const found = await findQueue(disk, checked)
+    const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(found.header))
+    const opened = await open({ ...checked, inlineBytesMax }, disk, found)
     for (const message of warnings)
       // Later, so that who awaits the queue can listen first.
       checked.clock.soon(() => opened.parts.events.emit('warning', { code: 'FILE_SYSTEM', message }))
@@ -53,14 +60,9 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
 }
 
 /** Opens, unless the life ends meanwhile: nobody listens yet, and calls that were under way may never settle. */
-function open(
-  options: EngineOptions,
-  disk: Disk,
-  header: QueueHeader,
-  tail: JournalTail,
-): Promise<OpenedEngine> {
+function open(options: EngineOptions, disk: Disk, found: FoundQueue): Promise<OpenedEngine> {
   return new Promise((resolve, reject) => {
-    begin(options, disk, header, tail, reject).then(resolve, reject)
+    begin(options, disk, found, reject).then(resolve, reject)
   })
 }
 
@@ -68,8 +70,7 @@ function open(
 async function begin(
   given: EngineOptions,
   disk: Disk,
-  header: QueueHeader,
-  tail: JournalTail,
+  { header, tail, completion }: FoundQueue,
   onFailure: (error: unknown) => void,
 ): Promise<OpenedEngine> {
   const clock = new LifeClock(given.clock)
@@ -109,6 +110,7 @@ async function begin(
   const lanes = await openLanes(
     options,
     header,
+    completion,
     opened.life,
     checkpoint,
     tail.end,
@@ -152,21 +154,15 @@ function tellEnd(clock: Clock, events: QueueEmitter, error: unknown): void {
 }
 
 /** The queue in the directory, or a new one. */
-async function findQueue(
-  disk: Disk,
-  { segmentBytes, laneSegmentBytes }: EngineOptions,
-): Promise<{ readonly header: QueueHeader; readonly tail: JournalTail }> {
+async function findQueue(disk: Disk, { segmentBytes, laneSegmentBytes }: EngineOptions): Promise<FoundQueue> {
   const existing = await readQueueHeader(disk)
   let cutBytes = 0
   if (existing !== undefined) {
     const tail = await findTail(journalFiles(disk, existing), await disk.list(journalDirectory))
-    if (tail.index >= 0) {
-      await completeQueue(disk)
-      return { header: existing, tail }
-    }
+    if (tail.index >= 0) return { header: existing, tail, completion: await completeQueue(disk) }
     await unmakeQueue(disk)
     cutBytes = tail.cutBytes
   }
   const header = await makeQueue(disk, segmentBytes, laneSegmentBytes)
-  return { header, tail: { ...emptyTail, cutBytes } }
+  return { header, tail: { ...emptyTail, cutBytes }, completion: new Completion(disk, false) }
 }

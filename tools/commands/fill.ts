@@ -7,6 +7,7 @@ import { MessageIds } from '../../src/base/message-id.js'
 import { nowhere, position } from '../../src/base/position.js'
 import { seededPrng, type Prng } from '../../src/base/prng.js'
 import type { Disk } from '../../src/disk/disk.js'
+import { Completion } from '../../src/engine/completion.js'
 import { arrangeLaneDirectories } from '../../src/engine/lane-directories.js'
 import { makeQueue } from '../../src/engine/make-queue.js'
 import { planLanes, nearestInterval } from '../../src/lane/lane-plan.js'
@@ -129,6 +130,7 @@ async function fillQueue(
     disk,
     [],
     named.map(({ lane }) => lane),
+    new Completion(disk, false),
   )
   const bulk = new Map(named.map(({ lane }) => [lane, new BulkLane({ disk, prng, lane, laneSegmentBytes })]))
   const ids = new MessageIds(prng)
