@@ -1,3 +1,4 @@
+/** Takes away what somebody else may have put there in our place. */
 import { isWaybillError } from '../errors.js'
 import type { Disk } from './disk.js'
 

@@ -1,7 +1,7 @@
 /** What lies in the directory: another owner, another format, another thing altogether. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, readlink, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { crc32 } from '../../src/base/checksum.js'
@@ -18,7 +18,7 @@ import {
   segmentSeed,
 } from '../../src/log/segment.js'
 import { kindAt, kinds, verifyFrame } from '../../src/record/frame.js'
-import { codeOf, real, simulated, submission, type Stage } from './stage.js'
+import { codeOf, mail, real, simulated, submission, type Stage } from './stage.js'
 
 /** A queue with a message in it that waits, at rest. */
 async function leave(stage: Stage): Promise<string> {
@@ -47,6 +47,21 @@ test('a second owner in the same process is told QUEUE_LOCKED, and gets the queu
     expect(await codeOf(queue.submit(submission()))).toBe('accepted')
     queue.crash()
     expect(await codeOf(stage.open())).toBe('accepted')
+  })
+})
+
+test('a queue is made where an operator has put a link in the place of a directory', async () => {
+  await real(async (stage) => {
+    const elsewhere = join(stage.directory, '..', 'elsewhere')
+    await mkdir(elsewhere)
+    await mkdir(stage.directory)
+    await symlink(elsewhere, join(stage.directory, 'spool'))
+    const queue = await stage.open({ deliver: false })
+    await queue.submit(submission('large@example.net', mail('y'.repeat(90).concat('\r\n').repeat(2000))))
+    expect(await readlink(join(stage.directory, 'spool'))).toBe(elsewhere)
+    expect(await readdir(elsewhere)).toHaveLength(1)
+    await stage.open()
+    await stage.until('it is delivered', () => stage.told('delivered').length === 1)
   })
 })
 
