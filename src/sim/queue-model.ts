@@ -226,10 +226,10 @@ export class QueueModel {
     const known = this.#messages.get(report)
     if (known?.state === 'settled')
       this.violate('O5', `the report ${report} was durable and is written again`, { message: report })
-    // It has waited since it was composed, for room or for its file, and nobody knows how long.
+    // It has waited since it was composed, for room or for its file, and nobody knows how long; the clock may have been set back meanwhile.
     const isAtOnce = this.#life.isInOrder && !this.#life.isShortOfRoom
     const facts = { name: report, sender: '', data: undefined, askedInLife: this.life, about: about.name }
-    const since = { askedAtMs: isAtOnce ? askedAtMs : about.askedAtMs }
+    const since = { askedAtMs: isAtOnce ? askedAtMs : Math.min(askedAtMs, about.askedAtMs) }
     const message = newMessage({ ...facts, ...since }, [about.sender])
     message.id = report
     this.#add(message)
