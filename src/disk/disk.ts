@@ -38,6 +38,12 @@ export interface DiskSpace {
   readonly freeFiles: number
 }
 
+export interface FileStatus {
+  readonly lengthBytes: number
+  /** Names that lead to it. */
+  readonly nameCount: number
+}
+
 export interface LockReport {
   /** Sentences for the operator: what about this file system cannot be relied on. */
   readonly warnings: readonly string[]
@@ -55,6 +61,8 @@ export interface Disk {
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
   syncDirectory(path: string): Promise<void>
+  /** Of a file, without opening it. */
+  stat(path: string): Promise<FileStatus>
   space(): Promise<DiskSpace>
   /** One owner at a time, until `abandon` or the death of the process. @throws WaybillError QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM */
   lock(path: string): Promise<LockReport>

@@ -6,7 +6,7 @@ import fs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { isWaybillError } from '../errors.js'
 import { Calls } from './calls.js'
-import type { Disk, DiskFile, DiskSpace, LockReport, OpenMode } from './disk.js'
+import type { Disk, DiskFile, DiskSpace, FileStatus, LockReport, OpenMode } from './disk.js'
 import { takeLock, whenReleased, type Lock } from './lock.js'
 import { NodeFile } from './node-file.js'
 
@@ -86,6 +86,11 @@ class NodeDisk implements Disk {
 
   syncDirectory(path: string): Promise<void> {
     return this.#syncDirectory(this.#at(path), path)
+  }
+
+  async stat(path: string): Promise<FileStatus> {
+    const stats = await this.#calls.run<fs.Stats>('stat', path, (answer) => fs.stat(this.#at(path), answer))
+    return { lengthBytes: stats.size, nameCount: stats.nlink }
   }
 
   async space(): Promise<DiskSpace> {

@@ -38,6 +38,7 @@ export function patientDisk(disk: Disk, clock: Clock, onWait: (error: WaybillErr
     removeDirectory: (path) => disk.removeDirectory(path),
     rename: (from, to) => disk.rename(from, to),
     unlink: (path) => disk.unlink(path),
+    stat: (path) => disk.stat(path),
     space: () => disk.space(),
     lock: (path) => disk.lock(path),
     abandon: () => disk.abandon(),

@@ -109,6 +109,7 @@ const diskMethods: OptionNames<Disk> = {
   rename: true,
   unlink: true,
   syncDirectory: true,
+  stat: true,
   space: true,
   lock: true,
   abandon: true,

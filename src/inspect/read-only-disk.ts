@@ -12,6 +12,7 @@ export const readOnly = (disk: Disk): Disk => ({
     assert(mode === 'read', 'an inspection opens files for reading only')
     return disk.open(path, 'read')
   },
+  stat: (path) => disk.stat(path),
   space: () => disk.space(),
   abandon: () => disk.abandon(),
   makeDirectory: refuse('makeDirectory'),

@@ -10,7 +10,10 @@
  * 4. `reserve` of the spares belong to mail already accepted, and the last one to the end of a recovery.
  * 5. A name that a full disk refuses may have been given all the same. It is tried for again, by nothing but the same rename, and the
  *    directory says whether it is there: the writer never has a file that no start would find.
- * 6. What a full disk does not let go is tried for again, and used for nothing: it may have gone. The next start takes over what it finds. */
+ * 6. A file that has another name, too, is no spare: it goes.
+ *    // 1. spare-3 becomes segment 2, and segment 2 spare-5 in the next life; both times the sync of the directory fails  2. power loss keeps
+ *    // the last only: spare-3 and spare-5 are one file  3. mail in what was spare-3  4. what was spare-5 is written over it
+ * 7. What a full disk does not let go is tried for again, and used for nothing: it may have gone. The next start takes over what it finds. */
 import { assert } from '../base/assert.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
@@ -69,14 +72,15 @@ export class SegmentPool {
   /** Takes over the spares of earlier lives, and makes spares of segments that never began.
    * @param names the directory's names, @param unbegun indexes of segments */
   async adopt(names: readonly string[], unbegun: readonly number[]): Promise<void> {
-    const { disk } = this.#options
+    const { disk, segmentBytes } = this.#options
     const whole: string[] = []
     for (const name of names) {
       if (fillPattern.test(name)) await disk.unlink(this.#path(name))
       const number = Number(sparePattern.exec(name)?.[1] ?? 0)
       if (number === 0) continue
       this.#spareNext = Math.max(this.#spareNext, number + 1)
-      if (await this.#isWhole(name)) whole.push(name)
+      const { lengthBytes, nameCount } = await disk.stat(this.#path(name))
+      if (lengthBytes === segmentBytes && nameCount === 1) whole.push(name)
       else await disk.unlink(this.#path(name))
     }
     // A name of an earlier life may not be durable yet, and a file is not renamed twice between two syncs:
@@ -163,7 +167,8 @@ export class SegmentPool {
     const names = [...spares]
     for (const index of indexes) {
       const path = this.#path(segmentName(index))
-      if (this.#ready.length + names.length >= spareCountMax) this.#unwanted.add(path)
+      const isRoom = this.#ready.length + names.length < spareCountMax
+      if (!isRoom || (await disk.stat(path)).nameCount > 1) this.#unwanted.add(path)
       else {
         const name = `spare-${this.#spareNext++}`
         try {
@@ -242,13 +247,6 @@ export class SegmentPool {
   #serve(): void {
     while (this.#waiting.length > 0 && this.#ready.length > this.#kept)
       this.#waiting.shift()!(this.#ready.shift()!)
-  }
-
-  async #isWhole(name: string): Promise<boolean> {
-    const file = await this.#options.disk.open(this.#path(name), 'read')
-    const bytes = await file.size()
-    await file.close()
-    return bytes === this.#options.segmentBytes
   }
 
   #path(name: string): string {

@@ -170,6 +170,13 @@ export class DiskImage {
     }
   }
 
+  /** Names that lead to the file. */
+  nameCount(file: SimFile): number {
+    let count = 0
+    for (const [, node] of this.walk()) if (node === file) count++
+    return count
+  }
+
   /** Paths of all files, sorted. */
   files(): string[] {
     return Array.from(this.walk())

@@ -245,6 +245,7 @@ const any: readonly OperationKind[] = [
   'removeDirectory',
   'truncate',
   'size',
+  'stat',
   'lock',
 ]
 

@@ -46,7 +46,7 @@ export type Operation =
   | ChangingOperation
   | SyncOperation
   | SyncDirectoryOperation
-  | OnPath<'open' | 'list' | 'space' | 'lock'>
+  | OnPath<'open' | 'list' | 'stat' | 'space' | 'lock'>
   | OnFile<'read' | 'size' | 'close'>
 
 export type OperationKind = Operation['kind']
@@ -110,6 +110,7 @@ export function isChanging(operation: Operation): operation is ChangingOperation
     case 'syncDirectory':
     case 'open':
     case 'list':
+    case 'stat':
     case 'space':
     case 'lock':
     case 'read':

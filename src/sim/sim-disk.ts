@@ -3,7 +3,7 @@
  * then it is *under way*, and a crash may find it done, half done or not begun. Calls are numbered in the order in which
  * they take effect; the observer is told before and after each. */
 import { below, type Prng } from '../base/prng.js'
-import type { Disk, DiskFile, DiskSpace, LockReport, OpenMode } from '../disk/disk.js'
+import type { Disk, DiskFile, DiskSpace, FileStatus, LockReport, OpenMode } from '../disk/disk.js'
 import { abandonedFailure, diskFailure } from '../disk/failure.js'
 import { WaybillError } from '../errors.js'
 import { crashStates, type CrashOptions, type CrashState } from './crash-states.js'
@@ -139,6 +139,13 @@ export class SimDisk implements Disk {
     return this.#call({ kind: 'syncDirectory', path, seq }, () => {
       const directory = this.image.directory(path)
       if (!this.#sabotage.has('syncDirectory does nothing')) directory.sync(this.#coveredSeq(seq))
+    })
+  }
+
+  stat(path: string): Promise<FileStatus> {
+    return this.#call({ kind: 'stat', path }, () => {
+      const file = this.image.file(path)
+      return { lengthBytes: file.cached.lengthBytes, nameCount: this.image.nameCount(file) }
     })
   }
 

@@ -56,6 +56,19 @@ function fileContract(on: On): void {
   )
 
   test(
+    'what is said of a file needs no open one',
+    on(async (disk) => {
+      const file = await disk.open('a', 'create')
+      await file.write(Buffer.from('hello'), 3)
+      expect(await disk.stat('a')).toEqual({ lengthBytes: 8, nameCount: 1 })
+      await file.close()
+      await disk.rename('a', 'b')
+      expect(await disk.stat('b')).toEqual({ lengthBytes: 8, nameCount: 1 })
+      await expect(disk.stat('a')).rejects.toMatchObject({ code: 'DISK_FAILED', place: { errno: 'ENOENT' } })
+    }),
+  )
+
+  test(
     'a write in the middle leaves the bytes around it',
     on(async (disk) => {
       const file = await disk.open('a', 'create')

@@ -54,6 +54,8 @@ async function fillWithMail(stage: Stage, queue: Queue): Promise<void> {
 /** Those to whom mail goes again when the process is killed and the disk has room. */
 async function toldAgain(stage: Stage): Promise<string[]> {
   const again: string[] = []
+  // Here timers overtake the rest of a turn.
+  await stage.until('what was told is durable', () => stage.queue.stats().journal.stagedBytes === 0)
   empty(stage)
   const queue = await stage.open({
     ...patient,
@@ -116,29 +118,32 @@ test.each<[string, readonly string[][], Outcome]>([
 )
 
 test('no more attempts begin on a full disk than there is room for what becomes of them', async () => {
-  await simulated(async (stage) => {
-    const hanging = await openHanging(stage)
-    const { queue, attempts } = hanging
-    await submitWaiting(stage, hanging, 60)
-    for (let i = 0; i < 30; i++)
-      await queue.submit({ ...submission(`r@${i}.hang.example`), sender: 'hangs@example.org' })
-    await stage.until('all are under way', () => attempts.length === 30)
-    for (const { answer } of attempts.splice(0)) answer(deferred)
-    await stage.until('all are deferred', () => queue.stats().activeCount === 0)
-    await fillWithMail(stage, queue)
-    void codeOf(queue.flush({ sender: 'hangs@example.org' }))
-    await pause(stage, 3000)
-    const underWay = attempts.splice(0)
-    expect(underWay.length).toBeGreaterThan(0)
-    expect(underWay.length).toBeLessThan(30)
-    await deleteEach(stage, hanging, 60)
-    for (const { answer } of underWay) {
-      answer(delivered)
-      await pause(stage, 200)
-    }
-    const again = await toldAgain(stage)
-    for (const { recipients } of underWay) expect(again).not.toContain(recipients[0])
-  })
+  await simulated(
+    async (stage) => {
+      const hanging = await openHanging(stage)
+      const { queue, attempts } = hanging
+      await submitWaiting(stage, hanging, 60)
+      for (let i = 0; i < 30; i++)
+        await queue.submit({ ...submission(`r@${i}.hang.example`), sender: 'hangs@example.org' })
+      await stage.until('all are under way', () => attempts.length === 30)
+      for (const { answer } of attempts.splice(0)) answer(deferred)
+      await stage.until('all are deferred', () => queue.stats().activeCount === 0)
+      await fillWithMail(stage, queue)
+      void codeOf(queue.flush({ sender: 'hangs@example.org' }))
+      await pause(stage, 3000)
+      const underWay = attempts.splice(0)
+      expect(underWay.length).toBeGreaterThan(0)
+      expect(underWay.length).toBeLessThan(30)
+      await deleteEach(stage, hanging, 60)
+      for (const { answer } of underWay) {
+        answer(delivered)
+        await pause(stage, 200)
+      }
+      const again = await toldAgain(stage)
+      for (const { recipients } of underWay) expect(again).not.toContain(recipients[0])
+    },
+    { seed: 1 },
+  )
 })
 
 test('a site that dies on a full disk leaves an attempt elsewhere the room for its record', async () => {

@@ -41,6 +41,7 @@ function watched(path: string, asked: string[]): Disk {
       if (mode !== 'read') asked.push(`open ${file} to ${mode}`)
       return disk.open(file, mode)
     },
+    stat: (file) => disk.stat(file),
     space: () => disk.space(),
     abandon: () => disk.abandon(),
     makeDirectory: told('make', (name: string) => disk.makeDirectory(name)),

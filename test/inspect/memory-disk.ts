@@ -1,6 +1,6 @@
 /** A directory in memory, only to be read: it counts who asks to write, because an inspection must never ask, and bounds how often it
  * is read, because none may read for ever. */
-import type { Disk, DiskFile } from '../../src/disk/disk.js'
+import type { Disk, DiskFile, FileStatus } from '../../src/disk/disk.js'
 import { diskFailure } from '../../src/disk/failure.js'
 
 /** Reads of one inspection: the most that a sound queue of this size needs is a few hundred. */
@@ -47,6 +47,12 @@ export class MemoryDisk implements Disk {
       sync: this.#refused,
       truncate: this.#refused,
     }
+  }
+
+  async stat(path: string): Promise<FileStatus> {
+    const content = this.#files.get(path)
+    if (content === undefined) throw diskFailure('stat', path, 'ENOENT')
+    return { lengthBytes: content.length, nameCount: 1 }
   }
 
   readonly #refused = (): Promise<never> => {

@@ -300,3 +300,28 @@ function newDisk(image?: DiskImage): { disk: SimDisk; world: SimWorld } {
   const world = new SimWorld({ seed: 0, order: 'fifo' })
   return { world, disk: new SimDisk(world, image === undefined ? {} : { image }) }
 }
+
+test('of a file with two names one goes, before anybody writes to what is another segment, too', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(use(disk))
+  const { image } = disk
+  const journal = image.directory('journal')
+  // What two failed syncs of the directory and a power loss may leave.
+  const twin = (name: string, of: string): void =>
+    journal.set(name, image.file(`journal/${of}`), image.nextSeq())
+  twin(segmentName(0), segmentName(2))
+  twin('spare-91', segmentName(1))
+  twin('spare-92', 'spare-91')
+  twin(
+    segmentName(3),
+    [...journal.names.keys()].find((name) => name.startsWith('spare-'))!,
+  )
+  const pool = journalPool(disk)
+  await world.settle(pool.adopt(await world.settle(disk.list('journal')), [3]))
+  await world.settle(pool.recycle([0]))
+  const files = [...journal.names.values()]
+  expect(new Set(files).size).toBe(files.length)
+  expect([...journal.names.keys()].filter((name) => name.endsWith('.log'))).toEqual(
+    expect.arrayContaining([segmentName(1), segmentName(2)]),
+  )
+})
