@@ -46,6 +46,8 @@ export class Attempts<Tag> {
   readonly #sweepMs: number
   readonly #wantsSignal: boolean
   readonly #underWay = new Set<Attempt<Tag>>()
+  /** Of attempts that were answered, by a transport that lets go of signals. */
+  readonly #free: AbortController[] = []
   #sweep: Timer | undefined
   #abandoned = false
 
@@ -80,7 +82,7 @@ export class Attempts<Tag> {
     let controller: AbortController | undefined
     let report: Report
     try {
-      if (this.#wantsSignal) controller = new AbortController()
+      if (this.#wantsSignal) controller = this.#free.pop() ?? new AbortController()
       const answer: unknown = this.#transport.deliver(request, controller?.signal ?? neverAborted)
       if (isThenable(answer)) {
         const deadlineMs = this.#deadlineMs * Math.max(1, Math.ceil(request.dataBytes / mebibyte))
@@ -92,6 +94,7 @@ export class Attempts<Tag> {
     } catch (error) {
       report = reportOfError(error, recipientCount)
     }
+    this.#answered(controller)
     this.#settled(tag, report)
   }
 
@@ -115,15 +118,22 @@ export class Attempts<Tag> {
     void promise.then(
       (value: unknown) => {
         if (this.#underWay.delete(attempt)) {
+          this.#answered(attempt.controller)
           this.#settled(attempt.tag, reportOfSafely(value, attempt.recipientCount))
         }
       },
       (error: unknown) => {
         if (this.#underWay.delete(attempt)) {
+          this.#answered(attempt.controller)
           this.#settled(attempt.tag, reportOfError(error, attempt.recipientCount))
         }
       },
     )
+  }
+
+  /** Nobody has aborted it: those whose attempt was given up are not given back. */
+  #answered(controller: AbortController | undefined): void {
+    if (controller !== undefined && this.#transport.letsGoOfSignal === true) this.#free.push(controller)
   }
 
   readonly #sweepDue = (): void => {

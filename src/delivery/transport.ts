@@ -65,6 +65,9 @@ export interface Transport {
    * @param signal aborts at the deadline and when the queue crashes; a transport that ignores it is left behind at the deadline.
    * One whose `length` is 1 (no other parameter, or only with a default) is given one that never aborts */
   deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult
+  /** An attempt that has been answered does nothing with its signal any more, nor listens to it: so one that was not aborted serves the next
+   * attempt, too, which saves the making of one for each. Default: false. */
+  readonly letsGoOfSignal?: boolean
   /** Drops connections; the queue has crashed. The next life in this process may come with the same transport. */
   close?(): void
 }

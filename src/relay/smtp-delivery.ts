@@ -187,7 +187,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     })
   }
 
-  return { deliver: deliverWritable, close: () => sessions.close() }
+  return { deliver: deliverWritable, letsGoOfSignal: true, close: () => sessions.close() }
 }
 
 /** A request may be an instance of anything: what it has is asked for by name. */

@@ -47,10 +47,10 @@ const request = (recipients = ['a@example.net'], dataBytes = 0): DeliveryRequest
   },
 })
 
-function bench(deliver: Transport['deliver'], close?: () => void) {
+function bench(deliver: Transport['deliver'], close?: () => void, letsGoOfSignal = false) {
   const clock = heldClock()
   const reports: [string, Report][] = []
-  const transport: Transport = close === undefined ? { deliver } : { deliver, close }
+  const transport: Transport = { deliver, letsGoOfSignal, ...(close && { close }) }
   const attempts = new Attempts<string>(transport, clock, (tag, report) => reports.push([tag, report]), {
     deadlineMs: 1000,
   })
@@ -117,6 +117,42 @@ test('a long message has the time of the deadline for each mebibyte, and a short
   expect(reports).toHaveLength(1)
   clock.advance(200)
   expect(reports[1]).toMatchObject(['long', { site: { reason: expect.stringContaining('3 s') as string } }])
+})
+
+test('a signal serves the next attempt where the transport lets go of it, but not beside another nor after an abort', async () => {
+  const signals: AbortSignal[] = []
+  const answers: (() => void)[] = []
+  const deliver = (_request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> => {
+    signals.push(signal)
+    return new Promise((resolve) => answers.push(() => resolve({ kind: 'delivered' })))
+  }
+  const answered = async (): Promise<void> => {
+    answers.shift()!()
+    await new Promise(setImmediate)
+  }
+  const { clock, reports, attempts } = bench(deliver, undefined, true)
+  attempts.begin('first', request())
+  await answered()
+  attempts.begin('second', request())
+  attempts.begin('beside it', request())
+  expect([signals[1] === signals[0], signals[2] === signals[0]]).toEqual([true, false])
+  await answered()
+  clock.advance(2000)
+  attempts.begin('after an abort', request())
+  attempts.begin('another', request())
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, true, false, false])
+  // The answer to what was given up comes late.
+  await answered()
+  attempts.begin('last', request())
+  expect(signals[5]!.aborted).toBe(false)
+  expect(reports.map(([tag]) => tag)).toEqual(['first', 'second', 'beside it'])
+
+  const { attempts: others } = bench(deliver)
+  others.begin('first', request())
+  answers.splice(0, answers.length - 1)
+  await answered()
+  others.begin('second', request())
+  expect(signals[7]).not.toBe(signals[6])
 })
 
 test('an answer after the deadline is ignored', async () => {

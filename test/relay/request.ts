@@ -1,5 +1,7 @@
 /** Delivery requests for tests of transports. */
+import { getEventListeners } from 'node:events'
 import { Readable } from 'node:stream'
+import { expect } from 'vitest'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../src/delivery/transport.js'
 
 export const someData: Buffer = Buffer.from('Subject: a test\r\n\r\nHello.\r\n')
@@ -20,11 +22,16 @@ export function requestOf(data: Buffer, more: Partial<DeliveryRequest> = {}): De
   }
 }
 
-/** Delivers with a signal that never aborts. */
+/** Delivers with a signal that never aborts; nobody listens to it any more when there is an answer, whatever that is. */
 export async function deliver(
   transport: Transport,
   more: Partial<DeliveryRequest> = {},
   data: Buffer = someData,
 ): Promise<DeliveryResult> {
-  return transport.deliver(requestOf(data, more), new AbortController().signal)
+  const { signal } = new AbortController()
+  try {
+    return await transport.deliver(requestOf(data, more), signal)
+  } finally {
+    if (transport.letsGoOfSignal === true) expect(getEventListeners(signal, 'abort')).toEqual([])
+  }
 }

@@ -171,6 +171,7 @@ export async function transportOf(
   }
   return {
     deliver: (request, signal) => (isRelay(request.nexthop) ? toRelay : elsewhere).deliver(request, signal),
+    letsGoOfSignal: true,
     close: () => {
       toRelay.close?.()
       elsewhere.close?.()
