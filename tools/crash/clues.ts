@@ -16,6 +16,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'journal-not-synced': { hunt: 'random', seed: 1, op: 78 },
   'ticket-joins-sync': { hunt: 'random', seed: 2, op: 45 },
   'segment-name-not-synced': { hunt: 'random', seed: 4, op: 7 },
+  'completion-leaves-no-sign': { hunt: 'torture', seed: 13000136 },
   'checksum-without-place': { hunt: 'random', seed: 2, op: 59 },
   'half-batch-counts': { hunt: 'everything', seed: 1, op: 69 },
   'last-batch-not-rewritten': { hunt: 'failing', seed: 1, op: 68 },

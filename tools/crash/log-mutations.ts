@@ -23,6 +23,13 @@ export const logMutations: readonly Mutation[] = [
     'await disk.syncDirectory(directory);\n        return file;',
     'return file;',
   ),
+  one(
+    'completion-leaves-no-sign',
+    'a start that makes what a copy left out says so until the names are durable',
+    'engine/completion.js',
+    'if (this.#isUnderWay)\n            return;',
+    'return;',
+  ),
   {
     name: 'checksum-without-place',
     rule: 'a frame of another place or life of the file never verifies',
