@@ -3,6 +3,7 @@ import addressparser from 'nodemailer/lib/addressparser'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { composeReport, listedRecipientsMax } from '../../src/bounce/report.js'
+import { isAscii } from '../../src/bounce/safe-text.js'
 import { isMailAddress } from '../../src/base/mail-address.js'
 import type { ReportedRecipient, ReportInput } from '../../src/bounce/report-input.js'
 import { reportNames } from '../../src/sim/model-reports.js'
@@ -204,6 +205,26 @@ test('addresses and text outside ASCII are global parts, with SMTPUTF8 only', as
     'diagnostic-code': 'smtp; 550 gr??e',
   })
   expect(bodyOf(plain, 0)).toContain('gr\u00fc\u00dfe')
+})
+
+test.each([
+  ['gr\u00fc\u00dfe', true, 'message/global'],
+  ['gr\u00fc\u00dfe', false, 'message/rfc822'],
+  ['greetings', true, 'message/rfc822'],
+])('a whole message with %s in its header, SMTPUTF8 %s, comes back as %s', async (word, smtputf8, type) => {
+  const data = Buffer.from(`Subject: ${word}\r\n\r\nbody\r\n`)
+  const report = (
+    await composeReport(input({ data, dataBytes: data.length, smtputf8, returnsFull: true }))
+  ).toString()
+  const [header, body] = report
+    .split(/\r\n--[^]*?\r\n/)
+    .at(-2)!
+    .split(/\r\n\r\n([^]*)/)
+  expect(header).toContain(`Content-Type: ${type}\r\n`)
+  // What is not 7 bit is said of the whole and of the part, RFC 2045 §6.4.
+  for (const one of [report.slice(0, report.indexOf('\r\n\r\n')), header])
+    expect(/^Content-Transfer-Encoding: 8bit\r?$/m.test(one!)).toBe(!isAscii(word))
+  expect(body).toBe(data.toString())
 })
 
 test('with SMTPUTF8 too, what is ASCII stays as every reader knows it', async () => {

@@ -151,6 +151,23 @@ test.each([
   expect(last).toMatch(/^235 /)
 })
 
+test('a password that cannot be looked at is no wrong one: the client is told to come again', async () => {
+  const errors: Error[] = []
+  const refusals: Refusal[] = []
+  // More memory than there is for it.
+  const users = new Map([...relay.users].map(([name, hash]) => [name, { ...hash, ln: 40 }]))
+  const client = await secured(
+    await listenWith({
+      users,
+      onError: (error) => void errors.push(error),
+      onRefusal: (refusal) => void refusals.push(refusal),
+    }),
+  )
+  expect(await client.say(right)).toBe('454 4.7.0 try again later')
+  expect(errors).toHaveLength(1)
+  expect(refusals).toMatchObject([{ login: 'ada', reply: '4.7.0 try again later' }])
+})
+
 test('AUTH is refused behind HELO, and behind a login', async () => {
   const listener = await listenWith()
   expect(await (await secured(listener, 'HELO c.example')).say(right)).toMatch(/^503 /)
