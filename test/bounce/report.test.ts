@@ -141,6 +141,23 @@ test('data that only the embedder can read is reported without a header part', a
   expect(bodyOf(report, 0)).not.toContain('header')
 })
 
+test('data that only the embedder can read is not given back, though all of it was asked for', async () => {
+  const report = await compose({ data: undefined, dataBytes: 0, returnsFull: true })
+  expect(typesOf(report)).toEqual(['text/plain', 'message/delivery-status'])
+})
+
+test('people are told of each recipient under what became of him', async () => {
+  const to = (action: ReportedRecipient['action']): ReportedRecipient => ({
+    ...bob,
+    action,
+    address: `${action}@x`,
+  })
+  const recipients = (['relayed', 'failed', 'delivered', 'delayed'] as const).map(to)
+  expect(bodyOf(await compose({ recipients }), 0).replaceAll('\r\n', ' ')).toMatch(
+    /could not be delivered .*<failed@x>.* is late .*<delayed@x>.* was delivered .*<delivered@x>.* was handed on .*<relayed@x>/,
+  )
+})
+
 test('a remote reply cannot add a field, a recipient, a part or a line of its own', async () => {
   const boundary = /boundary="?([^";]+)/.exec(field(await compose(), 'content-type') ?? '')?.[1]
   const reason = `550 no\r\nFinal-Recipient: rfc822; eve@example.org\r\n\r\n--${boundary}\r\nBcc: x\n\u2028<eve@example.org>: hi\u202e\0`
