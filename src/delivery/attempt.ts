@@ -146,7 +146,6 @@ export class Attempts<Tag> {
       const reason = `the transport gave no answer within ${seconds} s; the message may have been delivered`
       attempt.controller?.abort(new Error(reason))
       this.#settled(attempt.tag, reportOf({ kind: 'site', status: '4.4.1', reason }, attempt.recipientCount))
-      if (this.#abandoned) return
     }
     if (this.#underWay.size > 0) this.#sweep ??= this.#clock.after(this.#sweepMs, this.#sweepDue)
   }

@@ -20,9 +20,8 @@ export function trustedNetworks(networks: readonly string[]): (address: string) 
     list.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6')
   }
   const isListed = (address: string): boolean => {
-    const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-    const family = isIP(plain)
-    return family !== 0 && list.check(plain, family === 4 ? 'ipv4' : 'ipv6')
+    const family = isIP(address)
+    return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6')
   }
   // A session asks for each recipient, and making an address object costs more than all else in the answer.
   let lastAddress = ''

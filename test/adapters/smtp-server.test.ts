@@ -105,6 +105,36 @@ test('a client that waits for nothing has all of its messages accepted', async (
   }
 })
 
+test('a long message that has passed too many relays is read to its end and refused', async () => {
+  const queue = memoryQueue()
+  const client = await raw(await serve(queue, { hopCountMax: 3 }))
+  await untilData(client)
+  const header = 'Received: from a by b\r\n'.repeat(4)
+  expect(await client.say(`${header}\r\n${`${'x'.repeat(98)}\r\n`.repeat(5000)}.`)).toMatch(/^554 5\.4\.6 /)
+  expect(queue.submitCount).toBe(0)
+  await client.say('MAIL FROM:<s@example.org>')
+  await client.say('RCPT TO:<a@example.net>')
+  await client.say('DATA')
+  expect(await client.say(`${header.slice(2 * 23)}\r\nx\r\n.`)).toMatch(/^250 /)
+})
+
+test('what is asked and is nothing is refused where smtp-server does not look at it, too', async () => {
+  const queue = memoryQueue()
+  const client = await raw(await serve(queue, {}, { hideDSN: true }))
+  await client.reply()
+  await client.say('EHLO c')
+  expect(await client.say('MAIL FROM:<s@example.org> RET=BODY')).toMatch(/^501 5\.5\.4 RET /)
+  expect(await client.say('MAIL FROM:<s@example.org> RET=HDRS')).toMatch(/^250 /)
+  for (const parameter of ['NOTIFY=SOMETIMES', 'NOTIFY=NEVER,DELAY', 'ORCPT=a@example.net'])
+    expect(await client.say(`RCPT TO:<a@example.net> ${parameter}`)).toMatch(/^501 5\.5\.4 /)
+  expect(await client.say('RCPT TO:<a@example.net> NOTIFY=DELAY')).toMatch(/^250 /)
+  await client.say('DATA')
+  await client.say('x\r\n.')
+  expect(queue.kept).toMatchObject([
+    { dsn: { return: 'headers' }, recipients: [{ address: 'a@example.net', notify: ['delay'] }] },
+  ])
+})
+
 test('250 is not said before the queue has settled', async () => {
   let settle = (): void => {}
   const queue = memoryQueue(() => new Promise((resolve) => (settle = resolve)))

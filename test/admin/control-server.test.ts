@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ControlClient } from '../../src/admin/control-client.js'
 import { answerBytesMax, requestLine } from '../../src/admin/control-protocol.js'
+import { Traffic } from '../../src/admin/control-traffic.js'
+import { systemClock } from '../../src/base/clock.js'
 import { serveControl, type ControlOptions, type ControlServer } from '../../src/admin/control-server.js'
 import type { VerbResult } from '../../src/admin/tally.js'
 import { WaybillError } from '../../src/errors.js'
@@ -324,6 +326,36 @@ test('mail is counted while somebody watches, and nobody listens before or after
   ])
   await samples.return(undefined)
   await expect.poll(listening).toBe(0)
+})
+
+test('of more destinations than are counted those that nothing waits for are forgotten', () => {
+  const traffic = new Traffic(queue, systemClock)
+  const leave = traffic.watch()
+  const deliverTo = (nexthop: string): void =>
+    void queue.emit('delivered', {
+      id: 'M' as never,
+      sender: '',
+      transport: 'out',
+      nexthop,
+      recipients: ['a'],
+      status: '',
+      text: '',
+    })
+  queue.known = [destinationAt('busy.example')]
+  deliverTo('busy.example')
+  for (let i = 1; i < 10_000; i++) deliverTo(`d${i}.example`)
+  traffic.sample()
+  const countsOf = (...nexthops: string[]): number[] => {
+    queue.known = nexthops.map((nexthop) => destinationAt(nexthop))
+    return traffic.sample().destinations.map(({ deliveredCount }) => deliveredCount)
+  }
+  expect(countsOf('busy.example', 'd1.example')).toEqual([1, 1])
+  deliverTo('last.example')
+  expect(countsOf('busy.example')).toEqual([1])
+  expect(countsOf('busy.example', 'd1.example', 'last.example')).toEqual([1, 0, 0])
+  leave()
+  deliverTo('busy.example')
+  expect(countsOf('busy.example')).toEqual([1])
 })
 
 test('a long watch leaves no listener behind for each of its samples', async () => {

@@ -174,6 +174,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
       await stage.until('it waits', async () => (await where(stage))[0] === 'retry')
       await queue.reroute({ id }, { nexthop: 'relay.example' })
       await stage.until('it waits again', async () => (await where(stage))[0] === 'retry')
+      expect(await queue.reroute({ id }, { nexthop: 'relay.example' })).toEqual(none)
       await stage.open(patient)
       await stage.queue.flush({ id })
       await stage.until('it waits once more', async () => (await where(stage))[0] === 'retry')

@@ -3,6 +3,7 @@ import addressparser from 'nodemailer/lib/addressparser'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { composeReport, listedRecipientsMax } from '../../src/bounce/report.js'
+import { isAscii } from '../../src/bounce/safe-text.js'
 import { isMailAddress } from '../../src/base/mail-address.js'
 import type { ReportedRecipient, ReportInput } from '../../src/bounce/report-input.js'
 import { reportNames } from '../../src/sim/model-reports.js'
@@ -140,6 +141,23 @@ test('data that only the embedder can read is reported without a header part', a
   expect(bodyOf(report, 0)).not.toContain('header')
 })
 
+test('data that only the embedder can read is not given back, though all of it was asked for', async () => {
+  const report = await compose({ data: undefined, dataBytes: 0, returnsFull: true })
+  expect(typesOf(report)).toEqual(['text/plain', 'message/delivery-status'])
+})
+
+test('people are told of each recipient under what became of him', async () => {
+  const to = (action: ReportedRecipient['action']): ReportedRecipient => ({
+    ...bob,
+    action,
+    address: `${action}@x`,
+  })
+  const recipients = (['relayed', 'failed', 'delivered', 'delayed'] as const).map(to)
+  expect(bodyOf(await compose({ recipients }), 0).replaceAll('\r\n', ' ')).toMatch(
+    /could not be delivered .*<failed@x>.* is late .*<delayed@x>.* was delivered .*<delivered@x>.* was handed on .*<relayed@x>/,
+  )
+})
+
 test('a remote reply cannot add a field, a recipient, a part or a line of its own', async () => {
   const boundary = /boundary="?([^";]+)/.exec(field(await compose(), 'content-type') ?? '')?.[1]
   const reason = `550 no\r\nFinal-Recipient: rfc822; eve@example.org\r\n\r\n--${boundary}\r\nBcc: x\n\u2028<eve@example.org>: hi\u202e\0`
@@ -204,6 +222,26 @@ test('addresses and text outside ASCII are global parts, with SMTPUTF8 only', as
     'diagnostic-code': 'smtp; 550 gr??e',
   })
   expect(bodyOf(plain, 0)).toContain('gr\u00fc\u00dfe')
+})
+
+test.each([
+  ['gr\u00fc\u00dfe', true, 'message/global'],
+  ['gr\u00fc\u00dfe', false, 'message/rfc822'],
+  ['greetings', true, 'message/rfc822'],
+])('a whole message with %s in its header, SMTPUTF8 %s, comes back as %s', async (word, smtputf8, type) => {
+  const data = Buffer.from(`Subject: ${word}\r\n\r\nbody\r\n`)
+  const report = (
+    await composeReport(input({ data, dataBytes: data.length, smtputf8, returnsFull: true }))
+  ).toString()
+  const [header, body] = report
+    .split(/\r\n--[^]*?\r\n/)
+    .at(-2)!
+    .split(/\r\n\r\n([^]*)/)
+  expect(header).toContain(`Content-Type: ${type}\r\n`)
+  // What is not 7 bit is said of the whole and of the part, RFC 2045 §6.4.
+  for (const one of [report.slice(0, report.indexOf('\r\n\r\n')), header])
+    expect(/^Content-Transfer-Encoding: 8bit\r?$/m.test(one!)).toBe(!isAscii(word))
+  expect(body).toBe(data.toString())
 })
 
 test('with SMTPUTF8 too, what is ASCII stays as every reader knows it', async () => {

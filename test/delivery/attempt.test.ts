@@ -189,6 +189,76 @@ test('nothing settles after the crash, signals abort and the transport closes', 
   expect(closed).toBe(1)
 })
 
+test('a crash in the middle of a sweep is the end of it, and a second one closes nothing again', () => {
+  let closed = 0
+  const clock = heldClock()
+  const told: string[] = []
+  const transport: Transport = {
+    deliver: () => new Promise<DeliveryResult>(() => {}),
+    close: () => void closed++,
+  }
+  const attempts: Attempts<string> = new Attempts<string>(
+    transport,
+    clock,
+    (tag) => {
+      told.push(tag)
+      attempts.abandon()
+    },
+    { deadlineMs: 1000 },
+  )
+  attempts.begin('first', request())
+  attempts.begin('second', request())
+  clock.advance(5000)
+  attempts.abandon()
+  expect(told).toEqual(['first'])
+  expect(closed).toBe(1)
+})
+
+test.each<[string, (settle: (result: DeliveryResult) => void) => void, string]>([
+  [
+    'calls back twice, at once',
+    (settle) => {
+      settle({ kind: 'delivered' })
+      settle({ kind: 'failed', status: '5.0.0', reason: 'no' })
+    },
+    'delivered',
+  ],
+  [
+    'throws when it is asked',
+    () => {
+      throw new Error('no')
+    },
+    'deferred',
+  ],
+  ['never calls back', () => {}, 'deferred'],
+])('a promise that is not JavaScript’s and %s settles once', async (_, callBack, kind) => {
+  const foreign = Object.fromEntries([['th' + 'en', callBack]]) as unknown as Promise<DeliveryResult>
+  const { clock, reports, attempts } = bench(() => foreign)
+  attempts.begin('foreign', request())
+  await new Promise((resolve) => setImmediate(resolve))
+  clock.advance(5000)
+  expect(reports.map(([, { outcomes }]) => outcomes[0]?.kind)).toEqual([kind])
+  expect(attempts.count).toBe(0)
+})
+
+test.each<[string, Transport['deliver']]>([
+  ['at once', (_request) => brokenAnswer],
+  ['later', (_request) => Promise.resolve([brokenAnswer])],
+])('an answer that cannot be read, %s, defers', async (_, deliver) => {
+  const { reports, attempts } = bench(deliver)
+  attempts.begin('broken', request())
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(reports.map(([, { outcomes }]) => outcomes[0])).toMatchObject([
+    { kind: 'deferred', status: '4.3.0' },
+  ])
+})
+
+const brokenAnswer = {
+  get kind(): 'delivered' {
+    throw new Error('not yet')
+  },
+}
+
 test('what a synchronous transport throws defers, and a typing mistake is named with its place', () => {
   const { reports, attempts } = bench(() => {
     const nothing = undefined as unknown as { kind: 'delivered' }
@@ -221,7 +291,9 @@ test('an error of the one who is told is not taken for the transport’s', () =>
 
 test('a deadline that is no time is refused', () => {
   const transport: Transport = { deliver: () => ({ kind: 'delivered' }) }
-  for (const deadlineMs of [0, -1, Number.NaN, 1e9]) {
-    expect(() => new Attempts(transport, heldClock(), () => {}, { deadlineMs })).toThrow(/deadline/)
-  }
+  const withDeadline = (deadlineMs: unknown) =>
+    new Attempts(transport, heldClock(), () => {}, { deadlineMs: deadlineMs as number })
+  for (const deadlineMs of [0, -1, Number.NaN, 86_400_001, '1000'])
+    expect(() => withDeadline(deadlineMs)).toThrow(/deadline/)
+  for (const deadlineMs of [1, 86_400_000, undefined]) expect(withDeadline(deadlineMs).count).toBe(0)
 })

@@ -11,6 +11,15 @@ test('one outcome for all stands for each recipient', () => {
   expect(reportOf({ kind: 'delivered', response: '250 ok' }, 3).outcomes).toHaveLength(3)
 })
 
+test('what a delivery says of where it went is kept, unless nobody knows the word', () => {
+  const outcomeOf = (relayed: unknown): unknown => reportOf({ kind: 'delivered', relayed }, 1).outcomes[0]
+  expect(outcomeOf('with-dsn')).toEqual({ kind: 'delivered', relayed: 'with-dsn' })
+  expect(outcomeOf('without-dsn')).toEqual({ kind: 'delivered', relayed: 'without-dsn' })
+  expect(outcomeOf('elsewhere')).toEqual({ kind: 'delivered' })
+  const said = { kind: 'delivered', response: '250\r\nok', relayed: 'with-dsn' }
+  expect(reportOf(said, 1).outcomes).toEqual([{ ...said, response: '250 ok' }])
+})
+
 test('outcomes keep the order of the recipients', () => {
   const kinds = reportOf(
     [{ kind: 'delivered' }, { kind: 'failed', status: '5.1.1', reason: 'x' }],
@@ -94,6 +103,19 @@ test('corrupt data is named as a defect, not as trouble of the site; who reads t
 test('fetch without a network is trouble of the site although it throws a TypeError', () => {
   const cause = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
   expect(reportOfError(new TypeError('fetch failed', { cause }), 1).site?.kind).toBe('site')
+})
+
+test.each([TypeError, RangeError, ReferenceError])('a %o is a mistake in the transport', (Mistake) => {
+  const report = reportOfError(new Mistake('x'), 1)
+  expect(report).toMatchObject({ site: undefined, defect: { message: 'x' } })
+  expect(report.outcomes).toMatchObject([{ kind: 'deferred', status: '4.3.0' }])
+})
+
+test('a typing mistake whose stack is no text is named without its place', () => {
+  const error = Object.assign(new TypeError('x is undefined'), { stack: [] })
+  expect(reportOfError(error, 1).outcomes[0]).toMatchObject({
+    reason: 'the transport is defective: TypeError: x is undefined',
+  })
 })
 
 test('a thrown word is trouble of the site with that word', () => {

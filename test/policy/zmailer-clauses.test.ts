@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseZmailerClauses } from '../../src/policy/zmailer-clauses.js'
+import { clauseCountMax, parseZmailerClauses } from '../../src/policy/zmailer-clauses.js'
 import { refusal } from './refusal.js'
 
 const only = (text: string): object => parseZmailerClauses(text)[0]?.settings ?? {}
@@ -100,6 +100,7 @@ test.each([
   ['a maxta=-1', 1, 'maxta: expected a whole number'],
   ['a skew=0', 1, 'skew: expected a whole number from 1'],
   ['a ageorder=yes', 1, 'ageorder: expected no value'],
+  ['a command=""', 1, 'command: expected'],
   ['a command="x', 1, 'quotes closed'],
   ['a\n command="x\ny"', 2, 'quotes closed'],
   ['a command="x"y', 1, 'white space after command'],
@@ -111,6 +112,20 @@ test.each([
   const error = refusal(() => parseZmailerClauses(text))
   expect([error?.code, error?.place.line]).toEqual(['POLICY_INVALID', line])
   expect(error?.message).toContain(expected)
+})
+
+test('a configuration has as many clauses and characters as are allowed, and no more', () => {
+  const clauses = (count: number): string => 'a maxta=1\n'.repeat(count)
+  expect(parseZmailerClauses(clauses(clauseCountMax))).toHaveLength(clauseCountMax)
+  const oneMore = refusal(() => parseZmailerClauses(clauses(clauseCountMax + 1)))
+  expect(oneMore?.place.line).toBe(clauseCountMax + 1)
+  expect(oneMore?.message).toContain('at most 500 clauses')
+  expect(refusal(() => parseZmailerClauses('a\n'.repeat(clauseCountMax + 1)))?.message).toContain(
+    '500 clauses',
+  )
+  const long = `a maxta=1\n#${'x'.repeat((1 << 20) - 11)}`
+  expect(parseZmailerClauses(long)).toHaveLength(1)
+  expect(refusal(() => parseZmailerClauses(`${long}x`))?.message).toContain('at most 1048576 characters')
 })
 
 test('any text parses to at least one clause or is POLICY_INVALID with a line', () => {

@@ -72,6 +72,18 @@ test('no bit of header or payload can turn over unnoticed', () => {
   )
 })
 
+test('what fills a frame up is zeroes, or it does not verify', () => {
+  fc.assert(
+    fc.property(anyFrame, fc.nat(), fc.integer({ min: 1, max: 255 }), (frame, place, byte) => {
+      const end = frame.at + frameHeaderBytes + frame.payload.length
+      const buffer = sealed(frame)
+      fc.pre(end < buffer.length)
+      buffer[end + (place % (buffer.length - end))] = byte
+      expect(verifyFrame(buffer, frame.at, buffer.length, frame.seed)).toBe(0)
+    }),
+  )
+})
+
 test('a frame with another seed, or beyond the bound, does not verify', () => {
   fc.assert(
     fc.property(anyFrame, fc.integer({ min: 1, max: 2 ** 31 - 1 }), (frame, other) => {

@@ -187,6 +187,38 @@ test('a note whose kind is a name of the array of kinds is LOG_CORRUPT', () => {
     expect(codeOf(() => decodeDelivery(packr.pack([8, [[kind, '', '', [0, 0]]]])))).toBe('LOG_CORRUPT')
 })
 
+/** An envelope with every field, as a library reads it. */
+const envelopeFields = (): unknown[] => {
+  const dsn = { ret: 'full' as const, envid: 'e', notify: [{ asked: 1, ranges: [0, 0] }], orcpts: [] }
+  return packr.unpack(encodeEnvelope({ ...fc.sample(anyEnvelope, 1)[0]!, dsn })) as unknown[]
+}
+const checkpointFields = (): unknown[] =>
+  packr.unpack(encodeCheckpoint(fc.sample(anyCheckpoint, 1)[0]!)) as unknown[]
+const noteOf = (...fields: unknown[]): unknown[] => [8, [fields]]
+const dsnOf = (...fields: unknown[]): unknown[] => envelopeFields().with(18, fields)
+
+test.each<[string, (payload: Buffer) => unknown, unknown[]]>([
+  ['a note that is no list', decodeDelivery, [8, [7]]],
+  ['a note of half a range', decodeDelivery, noteOf(0, '', '', [0])],
+  ['a range that ends before it begins', decodeDelivery, noteOf(0, '', '', [5, 4])],
+  ['ranges that go back', decodeDelivery, noteOf(0, '', '', [4, 5, 2, 3])],
+  ['ranges that share an index', decodeDelivery, noteOf(0, '', '', [4, 5, 5, 6])],
+  ['ranges that are no list', decodeDelivery, noteOf(0, '', '', 'ab')],
+  ['a status that is no text', decodeDelivery, noteOf(0, 5, '', [0, 0])],
+  ['a way that there is not', decodeDelivery, noteOf(0, '', '', [0, 0], 3)],
+  ['a way that is no number', decodeDelivery, noteOf(0, '', '', [0, 0], 'length')],
+  ['a lane that is no list', decodeCheckpoint, checkpointFields().with(2, [7])],
+  ['a lane without its last fields', decodeCheckpoint, checkpointFields().with(2, [[1, 2, 3]])],
+  ['data in a place that there is not', decodeEnvelope, envelopeFields().with(8, 4)],
+  ['a return that there is not', decodeEnvelope, dsnOf(3, 'e', [], [])],
+  ['a request that is no list', decodeEnvelope, dsnOf(0, 'e', [7], [])],
+  ['a request for nothing', decodeEnvelope, dsnOf(0, 'e', [[0, [0, 0]]], [])],
+  ['a request for what there is not', decodeEnvelope, dsnOf(0, 'e', [[9, [0, 0]]], [])],
+  ['a request of half a range', decodeEnvelope, dsnOf(0, 'e', [[1, [0]]], [])],
+])('%s is LOG_CORRUPT', (_, decode, fields) => {
+  expect(codeOf(() => decode(packr.pack(fields)))).toBe('LOG_CORRUPT')
+})
+
 test('an envelope that does not have the recipients it counts is LOG_CORRUPT', () => {
   fc.assert(
     fc.property(anyEnvelope, fc.integer({ min: 1, max: 9 }), (envelope, more) => {

@@ -1,4 +1,4 @@
-import { mkdtemp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -153,6 +153,40 @@ test('data that breaks off leaves nothing and is not taken for a full disk', asy
   await expect(open().deliver(request, new AbortController().signal)).rejects.toThrow('checksum')
   expect(await newIn('one@example.net')).toEqual([])
   expect(await readdir(join(directory, 'one@example.net', 'tmp'))).toEqual([])
+})
+
+test('a reference cannot be written, and is tried again', async () => {
+  const data = (): Promise<{ ref: string }> => Promise.resolve({ ref: 's3://bucket/1' })
+  expect(await deliver(open(), { data })).toMatchObject({ kind: 'deferred', status: '4.3.5' })
+  expect(await readdir(directory)).toEqual([])
+})
+
+test('an attempt that was given up and is still writing keeps the next one from its file', async () => {
+  const stream = new Readable({ read: () => undefined })
+  stream.push(someData)
+  const transport = open()
+  const dataBytes = 5_000_000
+  const first = deliver(transport, { dataBytes, stream: () => stream })
+  const temporary = join(directory, 'one@example.net', 'tmp')
+  await expect.poll(() => readdir(temporary).catch(() => [])).toHaveLength(1)
+  expect(await deliver(transport, { attempts: 1 })).toEqual([
+    { kind: 'deferred', status: '4.3.0', reason: 'an earlier attempt is still writing' },
+  ])
+  stream.push(null)
+  expect(await first).toMatchObject([{ kind: 'delivered' }])
+  expect(await deliver(transport, { attempts: 1 })).toMatchObject([{ kind: 'delivered' }])
+  expect(await readOnly('one@example.net')).toContain(someData.toString('latin1'))
+})
+
+test('a full disk is a disk that is full, and nothing is left on it', async () => {
+  await deliver(open())
+  const [name = ''] = await newIn('one@example.net')
+  const mailbox = join(directory, 'one@example.net')
+  await rm(join(mailbox, 'new', name))
+  await symlink('/dev/full', join(mailbox, 'tmp', name))
+  expect(await deliver(open())).toMatchObject([{ kind: 'deferred', status: '4.3.1' }])
+  expect(await readdir(join(mailbox, 'tmp'))).toEqual([])
+  expect(await newIn('one@example.net')).toEqual([])
 })
 
 test('a maildir that is there already is used', async () => {

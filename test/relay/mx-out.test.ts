@@ -87,6 +87,16 @@ test.each(['MAIL', 'RCPT', 'DATA', '.'])(
   },
 )
 
+test('a message that a mail host has no letters for goes back, whatever the next one offers', async () => {
+  const plain: Script = (line) => (line.startsWith('EHLO') ? '250-h1\r\n250 8BITMIME' : undefined)
+  const { servers, send } = await domainAt({ '127.0.0.2': plain, '127.0.0.3': undefined })
+  expect(await send({ sender: 'gr\u00fc\u00dfe@example.org' })).toMatchObject({
+    kind: 'failed',
+    status: '5.6.7',
+  })
+  expect(servers.map((server) => server.sessionCount())).toEqual([1, 0])
+})
+
 test('two mail hosts hear of a message within one attempt', async () => {
   const later = at('MAIL', '451 4.3.0 not now')
   const { servers, send } = await domainAt({ '127.0.0.2': later, '127.0.0.3': later, '127.0.0.4': undefined })

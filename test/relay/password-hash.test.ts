@@ -1,3 +1,4 @@
+import { scryptSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { formatHash, hashOf, isPassword, parseHash } from '../../src/relay/password-hash.js'
 import { hashOfCost } from './users-fixture.js'
@@ -20,6 +21,22 @@ test('a hash comes back from its text, and knows its password and no other', asy
   expect(await isPassword('p:w d ', read)).toBe(false)
   expect(await isPassword('', read)).toBe(false)
 })
+
+test.each([
+  [8, 16],
+  [64, 64],
+])(
+  'a hash of another cost, with %d bytes of salt and %d of key, knows its password',
+  async (saltBytes, keyBytes) => {
+    const salt = Buffer.alloc(saltBytes, 7)
+    const cost = { ln: 3, r: 3, p: 2 }
+    const key = scryptSync('secret', salt, keyBytes, { N: 2 ** 3, r: 3, p: 2 })
+    const hash = parseHash(formatHash({ ...cost, salt, key }))!
+    expect(hash).toEqual({ ...cost, salt, key })
+    expect(await isPassword('secret', hash)).toBe(true)
+    expect(await isPassword('Secret', hash)).toBe(false)
+  },
+)
 
 test('two hashes of one password have nothing in common', async () => {
   const [first, second] = [await hashOf('x'), await hashOf('x')]

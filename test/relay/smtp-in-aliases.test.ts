@@ -19,6 +19,7 @@ const aliases = aliasesIn(
     'u@c.example c1@x.example c2@x.example c3@x.example',
     'postmaster@mx.example.net ada@small.example',
     'grüße@small.example ada@small.example',
+    'list@small.example list@small.example dave@example.net',
   ].join('\n'),
   'aliases',
 )
@@ -197,6 +198,24 @@ test('what was asked of an alias, and the recipient that the client gave, go wit
     { address: 'ada@small.example', notify, orcpt },
     { address: 'Bob@example.net', notify, orcpt },
   ])
+})
+
+test('who is named by his own line beside others gets mail with them', async () => {
+  const queue = memoryQueue()
+  const client = await sending({}, queue)
+  expect(await codesTo(client, ['<list@small.example> NOTIFY=NEVER'])).toEqual([taken])
+  const asked = { notify: 'never', orcpt: 'rfc822;list@small.example' }
+  expect(await recipientsOf(client, queue)).toEqual([
+    { address: 'list@small.example', ...asked },
+    { address: 'dave@example.net', ...asked },
+  ])
+})
+
+test('an address that becomes too long is put off, for it is no fault of the client', async () => {
+  const text = `long@small.example ${'l'.repeat(460)}@example.net`
+  const client = await sending({ aliases: aliasesIn(text, 'aliases', '+') })
+  const paths = [`<long+${'x'.repeat(50)}@small.example>`, '<long+x@small.example>']
+  expect(await codesTo(client, paths)).toEqual([wrong, taken])
 })
 
 test('an alias of other letters is an original recipient in the form that ASCII has for it', async () => {

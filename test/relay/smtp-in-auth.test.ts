@@ -6,7 +6,7 @@ import type { Refusal, SmtpServerOptions } from '../../src/relay/smtp-in.js'
 import { certificate } from './certificate.js'
 import type { RawClient } from './raw-client.js'
 import { connected, encrypted, listen, memoryQueue } from './smtp-in-fixture.js'
-import { base64, usersWith } from './users-fixture.js'
+import { base64, hashOfCost, usersWith } from './users-fixture.js'
 
 /** Every client is a stranger. */
 const relay = {
@@ -149,6 +149,37 @@ test.each([
   let last = ''
   for (const line of lines) last = await client.say(line)
   expect(last).toMatch(/^235 /)
+})
+
+test('a password that cannot be looked at is no wrong one: the client is told to come again', async () => {
+  const errors: Error[] = []
+  const refusals: Refusal[] = []
+  // More memory than there is for it.
+  const users = new Map([...relay.users].map(([name, hash]) => [name, { ...hash, ln: 40 }]))
+  const client = await secured(
+    await listenWith({
+      users,
+      onError: (error) => void errors.push(error),
+      onRefusal: (refusal) => void refusals.push(refusal),
+    }),
+  )
+  expect(await client.say(right)).toBe('454 4.7.0 try again later')
+  expect(errors).toHaveLength(1)
+  expect(refusals).toMatchObject([{ login: 'ada', reply: '4.7.0 try again later' }])
+})
+
+test('who would wait behind too many passwords is told to come again, not that his is wrong', async () => {
+  // A second or more.
+  const slow = { ...hashOfCost('secret', 15), p: 16 }
+  const listener = await listenWith({
+    users: new Map([...relay.users, ['eve', slow]]),
+    sessionsPerClientMax: 500,
+  })
+  const [first, ...others] = await Promise.all(Array.from({ length: 202 }, () => secured(listener)))
+  first!.send(`${plainAuth('eve', 'secret')}\r\n`)
+  const replies = await Promise.all(others.map((client) => client.say(right)))
+  expect(replies.filter((reply) => reply.startsWith('235 '))).toHaveLength(200)
+  expect(replies.filter((reply) => reply === '454 4.7.0 try again later')).toHaveLength(1)
 })
 
 test('AUTH is refused behind HELO, and behind a login', async () => {

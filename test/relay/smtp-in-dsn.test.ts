@@ -40,6 +40,19 @@ test('DSN is offered, and what is asked goes to the queue with each recipient', 
 })
 
 test.each([
+  ['RET=FULL', { id: undefined, return: 'full' }],
+  ['ENVID=QQ1', { id: 'QQ1', return: undefined }],
+])('of a sender who says %s alone, that goes to the queue', async (parameter, dsn) => {
+  const queue = memoryQueue()
+  const client = await greeted(queue)
+  expect(await client.say(`${mail} ${parameter}`)).toMatch(/^250 /)
+  await client.say(rcpt('a'))
+  await client.say('DATA')
+  expect(await client.say('x\r\n.')).toMatch(/^250 /)
+  expect(queue.kept).toMatchObject([{ dsn, recipients: ['a@example.net'] }])
+})
+
+test.each([
   'RET=',
   'RET',
   'RET=BODY',

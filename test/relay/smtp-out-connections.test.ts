@@ -59,6 +59,15 @@ test('a fresh connection that the server ends at MAIL is not replaced', async ()
   expect(server.sessionCount()).toBe(1)
 })
 
+test('a reused connection on which MAIL is refused is not replaced', async () => {
+  const { server, transport } = await between((line, { taken }) =>
+    line.startsWith('MAIL') && taken === 1 ? '451 4.7.1 not so soon' : undefined,
+  )
+  await deliver(transport)
+  expect(await deliver(transport)).toMatchObject({ kind: 'deferred', status: '4.7.1' })
+  expect(server.sessionCount()).toBe(1)
+})
+
 test.each(['RCPT', 'DATA', '.'])(
   'a reused connection that breaks at %s, after MAIL was accepted, is not replaced',
   async (stage) => {

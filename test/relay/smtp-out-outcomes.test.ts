@@ -37,7 +37,11 @@ test('a recipient refused before the connection breaks keeps its own outcome', a
   )
   expect(await deliver(transport, { recipients: ['no@example.net', 'yes@example.net'] })).toMatchObject([
     { kind: 'failed', status: '5.1.1' },
-    { kind: 'deferred', status: '4.4.2' },
+    {
+      kind: 'deferred',
+      status: '4.4.2',
+      reason: expect.stringContaining('may have been delivered') as string,
+    },
   ])
 })
 
@@ -154,6 +158,16 @@ test.each([
   const { transport } = await between((line) => (line === 'GREETING' ? greeting : undefined))
   expect(await deliver(transport)).toMatchObject({ kind: 'site', status })
 })
+
+test.each(['EHLO', 'MAIL', 'DATA', '.'])(
+  'a server that goes away with 421 at %s is site trouble, and says nothing of the message',
+  async (stage) => {
+    const { transport } = await between((line) =>
+      line.startsWith(stage) ? { reply: '421 4.3.2 going away', does: 'close' } : undefined,
+    )
+    expect(await deliver(transport)).toMatchObject({ kind: 'site', status: '4.3.2' })
+  },
+)
 
 test('a port where nobody listens is site trouble that names it', async () => {
   const { server, transport } = await between()

@@ -47,6 +47,14 @@ test('what is submitted in one turn arrives in its order, each with its own data
   expect(queue.kept[7]).toMatchObject({ ...submission(texts[7]!), data: Buffer.from(texts[7]!) })
 })
 
+test('one message after the other arrives once, and is answered', async () => {
+  const queue = memoryQueue()
+  const port = behindPort(queue)
+  for (const text of ['first', 'second', 'third'])
+    expect(await port.submit(submission(text), bringer)).toEqual({ id: `q${queue.kept.length}` })
+  expect(queue.kept.map(({ data }) => data.toString())).toEqual(['first', 'second', 'third'])
+})
+
 test('nothing is answered before the queue has settled', async () => {
   let settle = (): void => {}
   const port = behindPort(memoryQueue(() => new Promise((resolve) => (settle = resolve))))

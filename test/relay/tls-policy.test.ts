@@ -4,7 +4,8 @@ import { readDestination } from '../../src/relay/mail-destination.js'
 import { mxTransport } from '../../src/relay/mx-out.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
 import type { SmtpTransportOptions } from '../../src/relay/smtp-out-options.js'
-import { demandOf, tlsPoliciesOf, type TlsPolicyLine } from '../../src/relay/tls-policy.js'
+import { demandOf, tlsPoliciesOf, type TlsDemand, type TlsPolicyLine } from '../../src/relay/tls-policy.js'
+import { demandKey } from '../../src/relay/tls-terms.js'
 
 const policies = tlsPoliciesOf(
   [
@@ -129,3 +130,17 @@ test.each([
     expect(refusalOf({ tls: 'implicit', tlsPolicy })).toBe(withImplicit)
   },
 )
+
+test('no two demands have one key, by which sessions are shared', () => {
+  const demands: TlsDemand[] = [
+    { level: 'none' },
+    { level: 'may' },
+    { level: 'encrypt' },
+    { level: 'verified', names: ['mx.example'] },
+    { level: 'verified', names: ['mx.example'], isAltName: true },
+    { level: 'verified', names: ['.mx.example'] },
+    { level: 'verified', names: ['mx.exampleexample.net'] },
+    { level: 'verified', names: ['mx.example', 'example.net'] },
+  ]
+  expect(new Set(demands.map(demandKey)).size).toBe(demands.length)
+})
