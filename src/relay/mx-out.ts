@@ -92,8 +92,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
 
   const delivery = smtpDelivery(new OutSessions(options), placesOf, signer)
   return {
-    deliver: (request, signal) => delivery.deliver(request, signal),
-    letsGoOfSignal: true,
+    ...delivery,
     close: () => {
       for (const controller of waiting) controller.abort()
       // One that was given has other users.

@@ -59,7 +59,7 @@ async function copies(workload: Workload, every: number): Promise<Left[]> {
   await runToEnd(life, workload)
   const ofNext: Left[] = []
   for (const { where, model, image, wallMs } of ofFirst) {
-    const openedAt = { n: 0 }
+    let openedAt = 0
     await oneLife({
       seed: 4,
       order: 'fifo',
@@ -68,8 +68,8 @@ async function copies(workload: Workload, every: number): Promise<Left[]> {
       image: copyImage(image).image,
       wallMs: wallMs + 1,
       onOperation: (current, call) => {
-        if (current.queue === undefined) openedAt.n = call.n
-        else if (call.n === openedAt.n + 5) ofNext.push(copied(current, call, `${where}, and again before`))
+        if (current.queue === undefined) openedAt = call.n
+        else if (call.n === openedAt + 5) ofNext.push(copied(current, call, `${where}, and again before`))
       },
     })
   }
