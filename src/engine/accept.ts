@@ -180,7 +180,7 @@ export class Accept {
       const group = this.#group(envelope, { kind: 'spool', number: file.number }, bytes, checksum)
       return await this.#append(submission, group, undefined, file)
     } catch (error) {
-      if (!life.isOver && spool.pending.includes(file.number)) await file.abort()
+      if (!life.isOver && spool.isPending(file.number)) await file.abort()
       throw error
     }
   }

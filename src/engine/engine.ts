@@ -143,10 +143,11 @@ export class Engine {
     await journal.whenDurable(journal.end)
   }
 
-  /** A checkpoint that is captured after this call.
+  /** A checkpoint that is captured after this call, and after recovery.
    * @throws WaybillError DISK_FULL by rejection, when there is no room for one */
-  checkpoint(): Promise<void> {
-    return this.#unlessFull(this.checkpointer.now(), 'a checkpoint')
+  async checkpoint(): Promise<void> {
+    await this.whenRecovered()
+    await this.#unlessFull(this.checkpointer.now(), 'a checkpoint')
   }
 
   /** Settles when recovery has ended.

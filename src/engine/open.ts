@@ -123,8 +123,8 @@ async function begin(
     patient,
     header.segmentBytes,
     opened.life,
-    [checkpoint.spoolHighest, ...spools],
-    life.end,
+    [checkpoint.spoolHighest, ...checkpoint.spoolPending, ...spools],
+    { checkpoint: () => life.orEnd(engine!.checkpoint()), onFailure: life.end },
   )
   const reader = new MessageReader(journal, lanes, spool)
   const parts = { options, life, events, journal, lanes, active: new ActiveSet(), garbage, spool, reader }

@@ -8,7 +8,8 @@ import { unlinkIfThere } from '../disk/unlink-if-there.js'
 import { isWaybillError } from '../errors.js'
 import { spoolDirectory, spoolPath } from '../recovery/queue-paths.js'
 
-/** Numbers of one life: a life's first is above all that earlier ones gave, without reading what they were. */
+/** Numbers that a life gives as it likes: its first is above all that earlier ones gave, without reading what they were. A life that needs
+ * more claims half as many again, so that lives that need fewer come back to numbers of their own. */
 const numbersPerLife = 2 ** 28
 
 /** Of a segment this part, at the most, is for the numbers of files that have no envelope yet, and this part for those that do not go: a
@@ -28,10 +29,17 @@ export interface SpoolFile {
   abort(): Promise<void>
 }
 
+export interface SpoolCallbacks {
+  /** A checkpoint that is captured after this call. @throws WaybillError DISK_FULL by rejection, when there is no room for one */
+  readonly checkpoint: () => Promise<void>
+  /** The life ends. */
+  readonly onFailure: (error: unknown) => void
+}
+
 export class Spool {
   readonly #disk: Disk
   readonly #names: Pick<Disk, 'syncDirectory'>
-  readonly #onFailure: (error: unknown) => void
+  readonly #callbacks: SpoolCallbacks
   readonly #pending = new Set<number>()
   readonly #pendingMax: number
   /** Files that nobody needs and that a full disk does not let go. */
@@ -39,6 +47,10 @@ export class Spool {
   /** Submissions that wait for their turn, in order. */
   readonly #waiting: (() => void)[] = []
   #highest: number
+  /** May be given, and what is above not before a checkpoint says so. */
+  #last: number
+  /** What checkpoints name as the claim of this life. It is not given itself: what is pending in a checkpoint may be an orphan. */
+  #claim: number | undefined
   /** An earlier life may have changed names that are not durable: this life does not see that they were there.
    *    // 1. unlinked  2. killed  3. a checkpoint passes the finish  4. power loss: the file is back, and nobody knows it */
   #namesChanged = true
@@ -46,39 +58,48 @@ export class Spool {
   /** @param disk where a file that cannot be opened now is one submission's trouble, or one delivery's
    * @param names where the directory of them all is synced
    * @param segmentBytes of the journal, @param life the number of this life
-   * @param known numbers given in earlier ones, those of the checkpoint and of the files, @param onFailure the end of this life */
+   * @param known numbers given or claimed in earlier ones: those of the checkpoint and of the files */
   constructor(
     disk: Disk,
     names: Pick<Disk, 'syncDirectory'>,
     segmentBytes: number,
     life: number,
     known: readonly number[],
-    onFailure: (error: unknown) => void,
+    callbacks: SpoolCallbacks,
   ) {
     this.#disk = disk
     this.#names = names
     this.#pendingMax = Math.floor(segmentBytes / pendingPart / numberBytes)
-    this.#onFailure = onFailure
+    this.#callbacks = callbacks
     this.#highest = known.reduce((highest, number) => Math.max(highest, number), life * numbersPerLife)
+    this.#last = (life + 1) * numbersPerLife
   }
 
   get highest(): number {
     return this.#highest
   }
 
-  /** Numbers whose envelope is not appended yet, or never will be. */
+  /** Numbers whose envelope is not appended yet, or never will be, and what is claimed. */
   get pending(): readonly number[] {
-    return [...this.#pending, ...this.#unwanted]
+    const named = [...this.#pending, ...this.#unwanted]
+    return this.#claim === undefined ? named : [...named, this.#claim]
+  }
+
+  isPending(number: number): boolean {
+    return this.#pending.has(number) || this.#unwanted.has(number)
   }
 
   /** A file for a submission: those that may have none yet take turns. */
   async createInTurn(): Promise<SpoolFile> {
-    while (this.#pending.size >= this.#pendingMax) await new Promise<void>((look) => this.#waiting.push(look))
+    while (this.#isUsedUp || this.#pending.size >= this.#pendingMax)
+      await (this.#isUsedUp ? this.#claimMore() : new Promise<void>((look) => this.#waiting.push(look)))
     return this.create()
   }
 
-  /** A file at once. */
+  /** A file at once, or after the checkpoint that claims its number.
+   * @throws WaybillError DISK_FULL, also when there is no room for that checkpoint; DISK_FAILED */
   async create(): Promise<SpoolFile> {
+    while (this.#isUsedUp) await this.#claimMore()
     const number = ++this.#highest
     this.#pending.add(number)
     const path = spoolPath(number)
@@ -160,6 +181,20 @@ export class Spool {
     await this.#names.syncDirectory(spoolDirectory)
   }
 
+  get #isUsedUp(): boolean {
+    return this.#highest >= this.#last
+  }
+
+  /** The next life must be above what this one gives, and has only its checkpoint to know:
+   *    // 1. this life gives the next one's first number, and ends that message  2. killed: the file is gone  3. the next life gives the number
+   *    // again  4. power loss: the end of the first message takes the file of the second */
+  async #claimMore(): Promise<void> {
+    const claim = this.#highest + numbersPerLife / 2
+    this.#claim = claim
+    await this.#callbacks.checkpoint()
+    this.#last = Math.max(this.#last, claim - 1)
+  }
+
   /** No checkpoint has to name it any more. */
   #forget(number: number): void {
     this.#pending.delete(number)
@@ -172,7 +207,7 @@ export class Spool {
     try {
       await this.#names.syncDirectory(spoolDirectory)
     } catch (error) {
-      this.#onFailure(error)
+      this.#callbacks.onFailure(error)
       throw error
     }
   }

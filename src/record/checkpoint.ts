@@ -30,7 +30,8 @@ export interface Checkpoint {
   readonly lanes: readonly LanePositions[]
   /** The number that the next new lane gets. */
   readonly laneNext: number
-  /** The highest number given to a spool file, and those up to it whose envelope was not appended yet. */
+  /** The highest number given to a spool file, and those up to it whose envelope was not appended yet. One above it is claimed: all up
+   * to there may be given by this life. */
   readonly spoolHighest: number
   readonly spoolPending: readonly number[]
 }

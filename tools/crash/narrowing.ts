@@ -41,7 +41,7 @@ export const narrowings: readonly Edit[] = [
   size('engine/listing.js', 'recipientsReadMax', '1000', 2),
   size('engine/message-reader.js', 'pieceBytes', '256 * 1024', 700),
   size('engine/settle.js', 'workersMax', '64', 1),
-  size('engine/spool.js', 'numbersPerLife', '2 ** 28', 2),
+  size('engine/spool.js', 'numbersPerLife', '2 ** 28', 4),
   size('admin/pass.js', 'movedMax', '100_000', 2),
   size('scheduler/intake.js', 'batchCountMax', '5000', 2),
 ]
