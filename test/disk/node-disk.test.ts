@@ -1,5 +1,16 @@
 import fs from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -61,6 +72,20 @@ test('the name of a directory that is there and empty is made durable: a start t
     await writeFile(join(root, 'queue', 'lock'), '')
     await nodeDisk(join(root, 'queue')).makeDirectory('')
     expect(syncsOfParent()).toBe(1)
+  } finally {
+    opened.mockRestore()
+  }
+})
+
+test('behind a link both names are made durable, that of the link and that of the directory', async () => {
+  await mkdir(join(root, 'elsewhere/queue'), { recursive: true })
+  await mkdir(join(root, 'here'))
+  await symlink(join(root, 'elsewhere/queue'), join(root, 'here/link'))
+  const opened = vi.spyOn(fs, 'open')
+  try {
+    await nodeDisk(join(root, 'here/link')).makeDirectory('')
+    const synced = await Promise.all(opened.mock.calls.map(([path]) => realpath(String(path))))
+    expect(synced).toEqual([join(root, 'here'), join(root, 'elsewhere')])
   } finally {
     opened.mockRestore()
   }
