@@ -1,4 +1,15 @@
-import { mkdtemp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import {
+  link,
+  mkdtemp,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -102,6 +113,18 @@ test.each([
   await rename(join(mailbox, 'new', name), join(mailbox, 'cur', `${name}:2,S`))
   await expect(deliver(open(), more)).resolves.toMatchObject([{ kind: 'delivered' }])
   expect(await newIn('one@example.net')).toEqual([])
+})
+
+test('what a repeated attempt finds in `new` it writes again: that its name is durable nobody knows', async () => {
+  await deliver(open())
+  const [name = ''] = await newIn('one@example.net')
+  const path = join(directory, 'one@example.net', 'new', name)
+  const before = await stat(path)
+  const content = await readFile(path)
+  await link(path, join(directory, 'kept'))
+  await expect(deliver(open(), { attempts: 1 })).resolves.toMatchObject([{ kind: 'delivered' }])
+  expect((await stat(path)).ino).not.toBe(before.ino)
+  expect(await readFile(path)).toEqual(content)
 })
 
 test('another message is another file', async () => {
