@@ -208,7 +208,13 @@ export class Spool {
   async #claimMore(): Promise<void> {
     const claim = this.#highest + numbersPerLife / 2
     this.#claim = claim
-    await this.#callbacks.checkpoint()
+    try {
+      await this.#callbacks.checkpoint()
+    } catch (error) {
+      // Whoever was told of a turn that he does not take lets another one look.
+      this.#waiting.shift()?.()
+      throw error
+    }
     this.#last = Math.max(this.#last, claim - 1)
   }
 
