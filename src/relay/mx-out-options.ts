@@ -4,10 +4,13 @@ import { checkOptionNames } from '../base/option-names.js'
 import { integerOption, waitMsMax } from '../base/option-values.js'
 import type { Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
+import { serversMax, type DnsServer } from './dns-client.js'
 import type { MxResolver } from './dns-questions.js'
+import { readDnsServer } from './dns-servers.js'
 import type { OwnServers } from './own-servers.js'
 import { MtaSts } from './mta-sts.js'
 import { checkConnectionOptions, type SmtpTransportOptions } from './smtp-out-options.js'
+import type { TlsPolicies } from './tls-policy.js'
 
 /** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a certificate that bears it: who wants more says
  * of which domains, by `tlsPolicy`. */
@@ -25,6 +28,14 @@ export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 
    * mail hosts that it names, over TLS with a certificate for the name of the host, or waits. A line of `tlsPolicy` goes before it.
    * `waybill serve` hands in what its transports share. Not unless told. */
   readonly mtaSts?: boolean | MtaSts
+  /** Whether the TLSA records of mail hosts are looked for (RFC 7672): a host with records that can be used gets mail over TLS, with who they
+   * name, or none at all; one with others alone over TLS; every other, and one in a zone without DNSSEC, as without this. A line of `tlsPolicy`
+   * goes before it, and it before an MTA-STS policy. The DNS is then asked by `daneServers`, there is no `resolver`. Not unless told.
+   * @see Postfix smtp_tls_security_level = dane */
+  readonly dane?: boolean
+  /** Resolvers that validate (DNSSEC), up to three, each `ADDRESS` or `ADDRESS:PORT`, reached over a path where nobody else can write: they are
+   * believed. Those of /etc/resolv.conf that are on this machine unless told. */
+  readonly daneServers?: readonly string[]
   /** The system's DNS unless told, not /etc/hosts. Failing questions have the codes of Node's `dns`: `ENODATA` and `ENOTFOUND` alone mean that
    * there is no such thing. */
   readonly resolver?: MxResolver
@@ -52,6 +63,8 @@ export function checkMxOptions(options: MxTransportOptions): void {
     clock: true,
     listeners: true,
     mtaSts: true,
+    dane: true,
+    daneServers: true,
     resolver: true,
     lookupTimeoutMs: true,
     prng: true,
@@ -68,4 +81,30 @@ export function checkMxOptions(options: MxTransportOptions): void {
       option: 'resolver',
     })
   integerOption('lookupTimeoutMs', lookupTimeoutMs, 1, waitMsMax)
+  const { dane = false, daneServers } = options
+  if (typeof dane !== 'boolean')
+    throw new WaybillError('OPTION_INVALID', 'expected true or false', { option: 'dane' })
+  daneServersOf(daneServers)
+}
+
+/** @returns undefined for those of the system @throws WaybillError OPTION_INVALID */
+export function daneServersOf(texts: readonly string[] | undefined): readonly DnsServer[] | undefined {
+  if (texts === undefined) return undefined
+  const bad = (reason: string): WaybillError =>
+    new WaybillError('OPTION_INVALID', reason, { option: 'daneServers' })
+  if (!Array.isArray(texts) || texts.length === 0 || texts.length > serversMax)
+    throw bad(`expected one to ${serversMax} addresses`)
+  return texts.map((text: unknown) => {
+    const server = typeof text === 'string' ? readDnsServer(text) : undefined
+    if (server === undefined) throw bad(`${String(text)} is no address, or ADDRESS:PORT`)
+    return server
+  })
+}
+
+/** Who asks for proof cannot ask a DNS that shows none. @throws WaybillError OPTION_INVALID */
+export function checkProofs({ dane = false, resolver }: MxTransportOptions, { hasDane }: TlsPolicies): void {
+  if ((dane || hasDane) && resolver !== undefined)
+    throw new WaybillError('OPTION_INVALID', 'DANE wants answers with proof: daneServers', {
+      option: 'resolver',
+    })
 }

@@ -1,6 +1,6 @@
 /** Delivery over SMTP to the servers of each domain.
  * Invariant: the nexthop is the domain of the recipients, so that each domain is one destination; what is done with its servers is said in
- * smtp-delivery.ts, and which they are in mail-hosts.ts. The DNS is asked at every attempt: nothing of it is remembered here, but that domains
+ * smtp-delivery.ts, which they are in mail-hosts.ts, and what their TLSA records ask in dane-hosts.ts. The DNS is asked at every attempt: nothing of it is remembered here, but that domains
  * have an MTA-STS policy (mta-sts.ts).
  *
  * A nexthop that somebody else has chosen (an operator's `reroute`, an embedder's `route`) fails no mail, however wrong: as with Postfix's
@@ -16,16 +16,27 @@ import { domainOf } from '../base/mail-address.js'
 import { onAbort } from '../base/on-abort.js'
 import { systemPrng } from '../base/prng.js'
 import type { DeliveryRequest, Outcome, SiteTrouble, Transport } from '../delivery/transport.js'
+import { daneDemands } from './dane-hosts.js'
 import { signerOf } from './dkim-signer.js'
+import { DnsClient } from './dns-client.js'
 import { withQuestions } from './dns-questions.js'
+import { systemDnsServers } from './dns-servers.js'
 import { asciiName, readDestination, type MailDestination } from './mail-destination.js'
-import { mailHosts, type MailHost, type MailHosts } from './mail-hosts.js'
+import { mailHosts, type MailHost } from './mail-hosts.js'
 import { MtaSts } from './mta-sts.js'
 import { allowsMailHost, type StsPolicy } from './mta-sts-policy.js'
-import { checkMxOptions, type MxTransportOptions } from './mx-out-options.js'
+import { checkMxOptions, checkProofs, daneServersOf, type MxTransportOptions } from './mx-out-options.js'
 import { smtpDelivery, type Places } from './smtp-delivery.js'
 import { OutSessions, siteOfAbandoned, type Place } from './out-sessions.js'
-import { demandOf, isVerifying, tlsPoliciesOf, type TlsDemand } from './tls-policy.js'
+import { ProvenAnswers } from './proven-answers.js'
+import { demandOf, isDane, isVerifying, tlsPoliciesOf, type TlsDemand, type TlsPolicy } from './tls-policy.js'
+
+/** What was asked of TLS by who looked for them. */
+interface FoundHost extends MailHost {
+  readonly tls?: TlsDemand | undefined
+}
+
+type FoundHosts = readonly FoundHost[] | Outcome | SiteTrouble
 
 /** For one queue at a time, and its next life, as `smtpTransport`.
  * @throws WaybillError OPTION_INVALID */
@@ -36,6 +47,8 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
   const own = { hostname, listeners }
   const signer = signerOf(options)
   const policies = tlsPoliciesOf(options.tlsPolicy ?? [], true)
+  checkProofs(options, policies)
+  const daneServers = daneServersOf(options.daneServers)
   const mtaSts = mtaStsOf(options)
   /** Of attempts that wait for a policy. */
   const waiting = new Set<AbortController>()
@@ -48,18 +61,14 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     const line = policies.for(destination)
     const enforced = line === undefined ? await enforcedBy(destination, signal) : undefined
     if (signal.aborted || enforced === 'abandoned') return siteOfAbandoned()
-    const byName = enforced !== undefined || (line !== undefined && isVerifying(line.level))
-    const hosts = await hostsOf(destination, enforced, byName, signal)
+    const isProofAsked = line === undefined ? options.dane === true : isDane(line.level)
+    const hosts = await (isProofAsked ? provenHostsOf : hostsOf)(destination, line, enforced, signal)
     // What the DNS says without proof ends no mail whose domain has asked for proof.
     if ('kind' in hosts)
       return enforced !== undefined && hosts.kind === 'failed'
         ? { kind: 'site', status: '4.4.4', reason: hosts.reason }
         : forOwnDomain(request, hosts)
-    return hosts.map((host) => {
-      const place = placeOf(host, destination.port)
-      if (line !== undefined) return { ...place, tls: demandOf(line, host.name, destination) }
-      return enforced === undefined ? place : { ...place, tls: verifiedFor(host) }
-    })
+    return hosts.map((host) => placeOf(host, destination.port))
   }
 
   /** @returns the domain's MTA-STS policy when it asks for something. Who did not wait for it has none to go without. */
@@ -78,16 +87,66 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     return policy?.mode === 'enforce' ? policy : undefined
   }
 
-  function hostsOf(
+  async function hostsOf(
     destination: MailDestination,
+    line: TlsPolicy | undefined,
     enforced: StsPolicy | undefined,
-    byName: boolean,
     signal: AbortSignal,
-  ): Promise<MailHosts> {
+  ): Promise<FoundHosts> {
     const isAllowed = (name: string): boolean => enforced === undefined || allowsMailHost(enforced, name)
-    return withQuestions({ resolver: options.resolver, clock, timeoutMs }, signal, (resolver, questions) =>
-      mailHosts(destination, { resolver, questions, own, prng, isAllowed, byName }),
+    const byName = enforced !== undefined || (line !== undefined && isVerifying(line.level))
+    const hosts = await withQuestions(
+      { resolver: options.resolver, clock, timeoutMs },
+      signal,
+      (resolver, questions) => mailHosts(destination, { resolver, questions, own, prng, isAllowed, byName }),
     )
+    if ('kind' in hosts) return hosts
+    if (line !== undefined)
+      return hosts.map((host) => ({ ...host, tls: demandOf(line, host.name, destination) }))
+    return enforced === undefined ? hosts : hosts.map((host) => ({ ...host, tls: verifiedFor(host) }))
+  }
+
+  /** As DANE has it; where that says nothing, as it is without. */
+  async function provenHostsOf(
+    destination: MailDestination,
+    line: TlsPolicy | undefined,
+    enforced: StsPolicy | undefined,
+    signal: AbortSignal,
+  ): Promise<FoundHosts> {
+    const client = new DnsClient(daneServers ?? systemDnsServers(), clock)
+    const answers = new ProvenAnswers(client)
+    // That they are the domain's says the DNS as well as a policy when it is proven.
+    const isAllowed = (name: string): boolean =>
+      enforced === undefined || answers.mailHosts?.isProven === true || allowsMailHost(enforced, name)
+    try {
+      return await withQuestions(
+        { resolver: answers, clock, timeoutMs },
+        signal,
+        async (resolver, questions) => {
+          const hosts = await mailHosts(destination, {
+            resolver,
+            questions,
+            own,
+            prng,
+            isAllowed,
+            byName: true,
+          })
+          if ('kind' in hosts) return hosts
+          const isOnly = line?.level === 'dane-only'
+          const demands = await daneDemands(hosts, destination, isOnly, answers, questions)
+          return hosts.map((host): FoundHost => {
+            const tls = demands.get(host.name)
+            if (line !== undefined) return { ...host, tls: tls ?? { level: 'may' } }
+            // A policy asks for more than records of which none can be used.
+            return enforced !== undefined && (tls === undefined || tls.level === 'encrypt')
+              ? { ...host, tls: policyFor(host, enforced) }
+              : { ...host, tls }
+          })
+        },
+      )
+    } finally {
+      client.close()
+    }
   }
 
   const delivery = smtpDelivery(new OutSessions(options), placesOf, signer)
@@ -111,6 +170,11 @@ function mtaStsOf({ mtaSts = false, resolver, clock }: MxTransportOptions): MtaS
   })
 }
 
+const policyFor = (host: MailHost, policy: StsPolicy): TlsDemand =>
+  allowsMailHost(policy, host.name)
+    ? verifiedFor(host)
+    : { level: 'unmet', reason: "it is none of the hosts of the domain's MTA-STS policy" }
+
 /** @see RFC 8461 §4.2 */
 const verifiedFor = ({ name }: MailHost): TlsDemand => ({ level: 'verified', names: [name], isAltName: true })
 
@@ -124,13 +188,15 @@ function forOwnDomain(
   return isOwn ? verdict : { kind: 'site', status: '4.3.5', reason: verdict.reason }
 }
 
-const placeOf = ({ name, address }: MailHost, port: number): Place => {
+const placeOf = ({ name, address, tls }: FoundHost, port: number): Place => {
   const isNamed = isIP(name) === 0
+  const servername = tls?.level === 'dane' ? tls.base : name
   return {
     name: `${isNamed ? name : ''}[${address}]:${port}`,
     host: address,
     port,
     isFound: true,
-    ...(isNamed ? { servername: name } : undefined),
+    ...(isNamed ? { servername } : undefined),
+    ...(tls === undefined ? undefined : { tls }),
   }
 }

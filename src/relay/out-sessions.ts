@@ -9,6 +9,7 @@ import type { Socket } from 'node:net'
 import { assert } from '../base/assert.js'
 import { systemClock, type Clock } from '../base/clock.js'
 import type { SiteTrouble } from '../delivery/transport.js'
+import { CheckedClient } from './checked-client.js'
 import type { ClientError } from './client-error.js'
 import { ConnectionPool } from './connection-pool.js'
 import { SmtpClient, type Transaction } from './smtp-client.js'
@@ -85,7 +86,10 @@ export class OutSessions {
 
   /** A session for this attempt alone. */
   async opened(place: Place, attempts: number, signal: AbortSignal): Promise<Session | SiteTrouble> {
-    const terms = termsOf(place.tls, this.#options)
+    const { tls } = place
+    if (tls?.level === 'unmet')
+      return { kind: 'site', status: '4.7.5', reason: `${place.name}: ${tls.reason}` }
+    const terms = termsOf(tls, this.#options)
     const first = await this.#connected(place, terms, terms.way, signal)
     if (first instanceof SmtpClient) return { client: first, place }
     if (!terms.fallsBack || attempts === 0 || first.code !== 'ETLS') return siteOfError(first, place.name)
@@ -144,7 +148,7 @@ export class OutSessions {
       return signal.aborted ? abandoned() : unanswered()
     }
     const { host, port, servername } = place
-    const client = new SmtpClient({
+    const clientOptions = {
       host,
       port,
       ...(connection === undefined ? undefined : { connection }),
@@ -160,7 +164,10 @@ export class OutSessions {
       socketTimeout: this.#silenceTimeoutMs,
       socketCloseTimeout: 0,
       maxResponseSize: replyBytesMax,
-    })
+    }
+    const { check } = terms
+    const client =
+      check === undefined ? new SmtpClient(clientOptions) : new CheckedClient(clientOptions, check)
     client.isFallback = way !== terms.way
     pool.add(client)
     const close = (): void => client.close()
@@ -169,6 +176,8 @@ export class OutSessions {
     let error = await client.open()
     const mayBePlain = way === 'none' || way === 'opportunistic'
     assert(error !== undefined || client.secure || mayBePlain, 'a session that has to be encrypted is')
+    const isChecked = !(client instanceof CheckedClient) || client.isChecked
+    assert(error !== undefined || isChecked, 'whom TLS led to was looked at where that was asked')
     if (error === undefined && auth !== undefined) error = await client.authenticate(auth.user, auth.pass)
     signal.removeEventListener('abort', close)
     if (error === undefined) return client

@@ -7,6 +7,7 @@
 import { checkOptionNames } from '../base/option-names.js'
 import { WaybillError, type Place } from '../errors.js'
 import { domainKeys } from './address-pattern.js'
+import type { DanePeer } from './dane-check.js'
 import {
   asciiName,
   isHostName,
@@ -15,7 +16,7 @@ import {
   type MailDestination,
 } from './mail-destination.js'
 
-export const tlsLevels = ['none', 'may', 'encrypt', 'verify', 'secure'] as const
+export const tlsLevels = ['none', 'may', 'encrypt', 'dane', 'dane-only', 'verify', 'secure'] as const
 
 export type TlsLevel = (typeof tlsLevels)[number]
 
@@ -25,7 +26,8 @@ export interface TlsPolicyLine {
   readonly destination: string
   /** `none`: never encrypted. `may`: as `tls: 'opportunistic'`. With the others mail is put off where TLS cannot be had: `encrypt` looks at
    * no certificate, unless `tlsOptions` ask for one that verifies; `verify` wants one of a trusted root for the name of the server (of a
-   * domain's mail hosts that is what the DNS says); `secure` one for the name of the destination, or for one below it. */
+   * domain's mail hosts that is what the DNS says); `secure` one for the name of the destination, or for one below it. `dane`, for
+   * `mxTransport`: what the server's TLSA records say, and as `may` where it has none; `dane-only` puts mail off there. */
   readonly level: TlsLevel
   /** For `verify` and `secure`, instead of those: names of which the certificate has to have one. A domain, `.domain` (what is below it),
    * `hostname` (the server), `nexthop` (the destination), `dot-nexthop` (what is below that). */
@@ -43,6 +45,10 @@ export interface TlsPolicy {
 /** What is asked of one server. */
 export type TlsDemand =
   | { readonly level: 'none' | 'may' | 'encrypt' }
+  /** Who its TLSA records name; TLS asks for `base`. */
+  | { readonly level: 'dane'; readonly base: string; readonly peer: DanePeer }
+  /** What cannot be had, or is not known: nothing is sent there. */
+  | { readonly level: 'unmet'; readonly reason: string }
   /** A certificate of a trusted root for one of these names; one that begins with a dot stands for all below it. */
   | {
       readonly level: 'verified'
@@ -51,13 +57,9 @@ export type TlsDemand =
       readonly isAltName?: true
     }
 
-const noTlsa = 'no TLSA records are looked at'
-
 /** Postfix has them. */
 const foreignLevels: ReadonlyMap<string, string> = new Map([
-  ['dane', noTlsa],
-  ['dane-only', noTlsa],
-  ['half-dane', noTlsa],
+  ['half-dane', 'TLSA records are believed, or not: dane'],
   ['fingerprint', 'certificates are known by their roots and names'],
 ])
 
@@ -66,11 +68,16 @@ const matchUsual: Readonly<Partial<Record<TlsLevel, readonly string[]>>> = {
   secure: ['nexthop', 'dot-nexthop'],
 }
 
+/** TLSA records say what is asked. */
+export const isDane = (level: TlsLevel): level is 'dane' | 'dane-only' =>
+  level === 'dane' || level === 'dane-only'
+
 /** It proves who the server is. */
 export const isVerifying = (level: TlsLevel): boolean => matchUsual[level] !== undefined
 
 /** Mail may go without TLS. */
-export const allowsPlaintext = (level: TlsLevel): boolean => level === 'none' || level === 'may'
+export const allowsPlaintext = (level: TlsLevel): boolean =>
+  level === 'none' || level === 'may' || level === 'dane'
 
 export class TlsPolicies {
   readonly #byKey = new Map<string, TlsPolicy>()
@@ -92,7 +99,13 @@ export class TlsPolicies {
     const missing = foreignLevels.get(level)
     if (missing !== undefined) throw bad(`the level ${level} is not here: ${missing}`)
     if (!tlsLevels.includes(level)) throw bad(`${String(level)} is none of ${tlsLevels.join(', ')}`)
+    if (isDane(level) && !this.#findsMailHosts)
+      throw bad(`the level ${level} is for servers that are looked for in the DNS: --direct`)
     this.#byKey.set(key, { level, match: matchOf(level, match, bad), place })
+  }
+
+  get hasDane(): boolean {
+    return [...this.#byKey.values()].some(({ level }) => isDane(level))
   }
 
   /** @returns undefined for a destination without a line */
@@ -125,6 +138,7 @@ export function demandOf(
   hostname: string,
   destination: MailDestination,
 ): TlsDemand {
+  if (isDane(level)) return { level: 'unmet', reason: 'no TLSA records were asked for' }
   if (level !== 'verify' && level !== 'secure') return { level }
   const nexthop = serverName(destination)
   const meant = new Map([

@@ -75,8 +75,12 @@ test.each<[string, unknown, RegExp, string]>([
   ['a port of a domain', [{ ...domain, destination: 'example.net:25' }], /is no domain/, 'tlsPolicy[0]'],
   ['no level', [{ destination: 'example.net' }], /undefined is none of none, may,/, 'tlsPolicy[0]'],
   ['a level of our own', [{ ...domain, level: 'required' }], /required is none of/, 'tlsPolicy[0]'],
-  ['dane', [{ ...domain, level: 'dane' }], /dane is not here: no TLSA/, 'tlsPolicy[0]'],
-  ['dane-only', [{ ...domain, level: 'dane-only' }], /dane-only is not here/, 'tlsPolicy[0]'],
+  [
+    'names for dane',
+    [{ ...domain, level: 'dane', match: ['a.example'] }],
+    /no name is looked/,
+    'tlsPolicy[0]',
+  ],
   ['half-dane', [{ ...domain, level: 'half-dane' }], /half-dane is not here/, 'tlsPolicy[0]'],
   ['fingerprint', [{ ...domain, level: 'fingerprint' }], /fingerprint is not here: /, 'tlsPolicy[0]'],
   ['names for may', [{ ...domain, match: ['a.example'] }], /no name is looked at with may/, 'tlsPolicy[0]'],
@@ -102,6 +106,13 @@ const refusalOf = (options: SmtpTransportOptions): unknown => {
   }
   return undefined
 }
+
+test('where nobody looks for mail hosts, nobody looks for TLSA records', () => {
+  for (const level of ['dane', 'dane-only'] as const)
+    expect(refusalOf({ tlsPolicy: [{ destination: '[mx.example.net]', level }] })).toMatch(
+      new RegExp(`the level ${level} is for servers that are looked for in the DNS: --direct`),
+    )
+})
 
 test('where nobody looks for mail hosts, a domain has no line', () => {
   for (const destination of ['example.net', '.example.net', 'example.net.'])

@@ -166,7 +166,7 @@ test('of several files all are taken up, or none', async () => {
     ['routes', 'example.net slow:\na.example fast:\n', /fast is new: that takes a restart.*\/routes, line 2/],
     ['routes', 'example.net :\n', /\/routes: no line for a transport of -o: -o slow_destination_rate_delay/],
     ['dkim', 'example.org s1 nowhere.pem\n', /ENOENT.*nowhere\.pem.*\/dkim, line 1/],
-    ['tls', '[127.0.0.1] dane\n', /level dane is not here.*\/tls, line 1/],
+    ['tls', '[127.0.0.1] dane\n', /level dane is for servers that.*\/tls, line 1/],
     ['tls', '[127.0.0.1] may\n', /the relay: credentials.*\/tls, line 1/],
     ['relay-auth', 'me\n', /one line USER:PASSWORD, not .*relay-auth/],
     ['key.pem', '', /no certificate and its key: .*key\.pem is empty/],

@@ -58,7 +58,7 @@ test('what is asked of the relay is said by the table of the moment, and the log
   await writeFile(at('tls'), `[127.0.0.1] dane\n`)
   const ended = await waybill('reload', '--queue', at('queue'))
   expect(ended).toMatchObject({ exitCode: 1, stdout: '' })
-  expect(ended.stderr).toMatch(/the level dane is not here.*\/tls, line 1\)/)
+  expect(ended.stderr).toMatch(/the level dane is for servers that.*\/tls, line 1\)/)
   await waybill('flush', '--queue', at('queue'), '--all')
   await expect.poll(() => relay.log.split('"status":"4.7.5"').length - 1).toBe(2)
 
@@ -95,10 +95,10 @@ test('with --direct domains have lines as well as servers', async () => {
 
 test.each<[string, string[], string, RegExp]>([
   [
-    'a level that is not here',
+    'a level for mail hosts',
     ['--relay', 'a'],
     '# x\n[a] dane-only\n',
-    /dane-only is not here.*\/tls, line 2/,
+    /dane-only is for servers that.*\/tls, line 2/,
   ],
   ['a domain for a relay', ['--relay', 'a'], 'a secure\n', /stands in brackets.*line 1/],
   ['mail to Maildirs', ['--maildir', 'm'], '', /--tls-policy is for mail that goes to servers/],

@@ -34,9 +34,9 @@ test('an empty table says nothing', () => {
 test.each([
   ['example.net', /DESTINATION LEVEL.*line 1\)/],
   ['\n# x\nexample.net may\nEXAMPLE.net none', /has a line above.*line 4\)/],
-  ['example.net dane', /the level dane is not here: no TLSA.*path \/etc\/tls, line 1\)/],
+  ['example.net half-dane', /the level half-dane is not here: TLSA.*path \/etc\/tls, line 1\)/],
   ['example.net fingerprint match=AA:BB', /fingerprint is not here.*line 1/],
-  ['example.net Secure', /Secure is none of none, may, encrypt, verify, secure/],
+  ['example.net Secure', /Secure is none of none, may, encrypt, dane, dane-only, verify, secure/],
   ['example.net secure nexthop', /nexthop: behind the level stands match=/],
   ['example.net secure match=a.example ciphers=high', /ciphers=high: behind the level/],
   ['example.net secure match=', / is no name of a certificate/],
@@ -48,6 +48,13 @@ test.each([
   ['[a]:0 may', /\[a\]:0 is no domain/],
 ])('%j is refused with its line', (text, says) => {
   expect(() => tlsPolicyIn(text, '/etc/tls', true)).toThrow(says)
+})
+
+test('where mail goes to a relay, nobody looks for TLSA records', () => {
+  expect(tlsPolicyIn('example.net dane-only', 'tls', true).lines).toHaveLength(1)
+  expect(() => tlsPolicyIn('[mail.example.net] dane', 'tls', false)).toThrow(
+    /level dane is for.*--direct.*line 1/,
+  )
 })
 
 test('where mail goes to a relay, a domain is no destination', () => {

@@ -27,6 +27,7 @@ import {
 import { isVerdict, verdictOutcome, type Verdict } from '../../src/relay/route-verdict.js'
 import { isVerifying, type TlsPolicyLine } from '../../src/relay/tls-policy.js'
 import { flagOf, UsageError, type Arguments } from './command.js'
+import { daneOf } from './serve-dane.js'
 import { noRoutes, routesIn, transportLocal, transportUsual, type RouteTable } from './route-table.js'
 import { delimitersOf, fileTextOf } from './serve-secrets.js'
 import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
@@ -76,8 +77,9 @@ export function checkWays(args: Arguments): void {
     throw new UsageError(
       '--recipient-delimiter is for addresses that are looked up: --aliases, --relay-domains, --routes or --maildir',
     )
-  if (way !== 'direct' && args.isSet('mta-sts'))
-    throw new UsageError('--mta-sts is for mail that goes to the servers of each domain: --direct')
+  for (const name of ['mta-sts', 'dane', 'dane-server'])
+    if (way !== 'direct' && args.isSet(name))
+      throw new UsageError(`${flagOf(name)} is for mail that goes to the servers of each domain: --direct`)
 }
 
 /** @throws UsageError */
@@ -141,6 +143,7 @@ export async function transportOf(
       tls,
       tlsPolicy,
       mtaSts: mtaSts ?? false,
+      ...daneOf(args),
       connectionsMax,
       ...dkim,
       listeners: places,

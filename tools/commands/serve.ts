@@ -29,6 +29,7 @@ import {
   transportOf,
   transportsOf,
 } from './serve-delivery.js'
+import { tellProofs } from './serve-dane.js'
 import { clientWitness, controlWitness, logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './serve-places.js'
@@ -67,11 +68,20 @@ export const serve: Command = {
     },
     'tls-policy': {
       value: 'FILE',
-      help: 'TLS by destination, instead of --relay-tls: lines DESTINATION LEVEL [match=NAME:NAME…], such as\n`example.net secure` (--direct) and `[mail.example.net]:587 verify`; levels as in Postfix: none, may,\nencrypt, verify, secure',
+      help: 'TLS by destination, instead of --relay-tls: lines DESTINATION LEVEL [match=NAME:NAME…], such as\n`example.net secure` (--direct) and `[mail.example.net]:587 verify`; levels as in Postfix: none, may,\nencrypt, verify, secure; with --direct dane, dane-only',
     },
     'mta-sts': {
       value: 'yes|no',
       help: 'ask each domain, in the DNS and over HTTPS, which mail hosts with which TLS are its own (MTA-STS),\nand put mail off rather than deliver to others; --tls-policy goes before it; with --direct (no)',
+    },
+    dane: {
+      value: 'yes|no',
+      help: 'look for TLSA records of mail hosts (DANE), and put mail off rather than deliver to a host that is not the one\nthat they name; --tls-policy goes before it, and it before --mta-sts; wants a resolver on this machine that\nvalidates (DNSSEC), or --dane-server; with --direct (no)',
+    },
+    'dane-server': {
+      value: 'ADDRESS[:PORT]',
+      many: true,
+      help: 'the resolver that is asked and believed for DANE, over a path where nobody else can write; may be repeated\n(those of /etc/resolv.conf that are on this machine)',
     },
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     routes: {
@@ -259,6 +269,7 @@ async function run(args: Arguments): Promise<number | undefined> {
       'mail from a host without a domain is refused by many: --hostname names it',
     )
   tellTables(args, tables, log, 'read')
+  void tellProofs(args, tables.tlsPolicy, log)
   queue.on('crashed', ({ error }) => {
     if (error === undefined) return
     log.fatal({ err: error }, 'the queue has crashed')
@@ -298,6 +309,7 @@ async function run(args: Arguments): Promise<number | undefined> {
       // From here on nothing can be refused.
       tables = next
       if (renewed !== undefined) replaceable?.replace(renewed)
+      void tellProofs(args, next.tlsPolicy, log)
     }),
   )
   return undefined

@@ -1,0 +1,52 @@
+/** A connection that looks at whom TLS has led to.
+ * Invariant: between the handshake and the first word over TLS the server's certificates are looked at, in the same turn; who is not the one that
+ * was meant hears nothing, and the connection ends as by a handshake that fails. Who opens a session sees `isChecked`, lest another version of
+ * nodemailer does without. */
+import type { TLSSocket } from 'node:tls'
+import SMTPConnection, { type Options } from 'nodemailer/lib/smtp-connection'
+import { SmtpClient } from './smtp-client.js'
+
+/** @returns why it is not who was meant */
+export type PeerCheck = (socket: TLSSocket) => string | undefined
+
+type Upgraded = (error: Error | null, isSecured?: boolean) => void
+
+/** Members of nodemailer's connection that its types keep back; the tests of DANE fail when one is gone. */
+interface Hidden {
+  _upgradeConnection(this: SMTPConnection, upgraded: Upgraded): void
+  _onError(this: SMTPConnection, error: Error, code: string, response: false, command: string): void
+}
+const hidden = SMTPConnection.prototype as unknown as Hidden
+
+export class CheckedClient extends SmtpClient {
+  readonly #check: PeerCheck
+  isChecked = false
+
+  constructor(options: Options, check: PeerCheck) {
+    super(options)
+    this.#check = check
+  }
+
+  _upgradeConnection(upgraded: Upgraded): void {
+    hidden._upgradeConnection.call(this, (error, isSecured) => {
+      if (error !== null) return upgraded(error)
+      const fault = this.#faultOf(this._socket as TLSSocket)
+      if (fault === undefined) {
+        this.isChecked = true
+        return upgraded(null, isSecured)
+      }
+      // Until it has ended this is a part of the handshake.
+      this.upgrading = true
+      hidden._onError.call(this, new Error(fault), 'ETLS', false, 'STARTTLS')
+      this.upgrading = false
+    })
+  }
+
+  #faultOf(socket: TLSSocket): string | undefined {
+    try {
+      return this.#check(socket)
+    } catch (error) {
+      return `the certificate cannot be looked at: ${String(error)}`
+    }
+  }
+}
