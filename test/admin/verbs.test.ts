@@ -96,6 +96,16 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test('what is being attempted is not released, and does not keep what is waiting', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open({ ...patient, transports: gate().transports })
+      await queue.submit(submission())
+      await stage.until('it is attempted', () => queue.stats().activeCount === 1)
+      expect(await queue.release(all)).toEqual(none)
+      expect(await where(stage)).toEqual(['active'])
+    })
+  })
+
   test('the notes of the last attempt stay with what is put on hold', async () => {
     await run(async (stage) => {
       await deferredQueue(stage, 1)
