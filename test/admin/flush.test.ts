@@ -2,16 +2,7 @@
 import { expect, test } from 'vitest'
 import type { VerbResult } from '../../src/admin/tally.js'
 import type { SiteTrouble } from '../../src/delivery/transport.js'
-import {
-  codeOf,
-  deferred,
-  delivered,
-  gate,
-  patient,
-  simulated,
-  submission,
-  type Stage,
-} from '../engine/stage.js'
+import { deferred, delivered, gate, patient, simulated, submission, type Stage } from '../engine/stage.js'
 
 const all = { all: true } as const
 

@@ -409,6 +409,17 @@ test('a verb that is aborted says so, and what it did stays done', async () => {
   })
 })
 
+test('a verb tells how far it has come while there is more to do', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 700)
+    const told: number[] = []
+    await stage.queue.hold(all, { onProgress: ({ messageCount }) => told.push(messageCount) })
+    expect(told.filter((count) => count > 0 && count < 700)).not.toEqual([])
+    expect(told.at(-1)).toBe(700)
+  })
+})
+
 test('a verb that was aborted does nothing, and one that is aborted stops though nothing matches', async () => {
   const [, simulated] = stages[0]!
   await simulated(async (stage) => {
