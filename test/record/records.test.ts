@@ -219,6 +219,11 @@ test.each<[string, (payload: Buffer) => unknown, unknown[]]>([
   expect(codeOf(() => decode(packr.pack(fields)))).toBe('LOG_CORRUPT')
 })
 
+test('a flag of an envelope that is not known yet hides none that is', () => {
+  for (const flags of [0, 1, 2, 3])
+    expect(decodeEnvelope(packr.pack(envelopeFields().with(4, flags))).smtputf8).toBe(flags % 2 === 1)
+})
+
 test('an envelope that does not have the recipients it counts is LOG_CORRUPT', () => {
   fc.assert(
     fc.property(anyEnvelope, fc.integer({ min: 1, max: 9 }), (envelope, more) => {
