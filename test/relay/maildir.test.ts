@@ -1,4 +1,4 @@
-import { mkdtemp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -32,6 +32,15 @@ test('a message stands in the recipient’s new, below Return-Path and Delivered
 test('nothing is left in tmp', async () => {
   await deliver(open())
   expect(await readdir(join(directory, 'one@example.net', 'tmp'))).toEqual([])
+})
+
+test('mail is read by its owner alone', async () => {
+  await deliver(open())
+  const mode = async (...path: string[]): Promise<number> =>
+    (await stat(join(directory, 'one@example.net', ...path))).mode & 0o777
+  const [name = ''] = await newIn('one@example.net')
+  for (const folder of ['tmp', 'new', 'cur']) expect(await mode(folder)).toBe(0o700)
+  expect(await mode('new', name)).toBe(0o600)
 })
 
 test('a place where no directory can be made is the end of the attempt, not a wait for ever', async () => {
