@@ -10,6 +10,15 @@ test('the second message goes over the same connection', async () => {
   expect(server.taken.map(({ session }) => session)).toEqual([1, 1])
 })
 
+test('of two idle connections the one that was used last is used again', async () => {
+  const { server, transport } = await between((line, { number }) =>
+    line === '.' && number === 1 ? { reply: '250 2.0.0 taken', afterMs: 50 } : undefined,
+  )
+  await Promise.all([deliver(transport), deliver(transport)])
+  await deliver(transport)
+  expect(server.taken.at(-1)?.session).toBe(1)
+})
+
 test('a connection is left after as many messages as allowed', async () => {
   const { server, transport } = await between(undefined, { connectionReuse: { messagesMax: 2 } })
   for (let i = 0; i < 5; i++) await deliver(transport)
