@@ -58,6 +58,20 @@ test('mail is read by its owner alone', async () => {
   expect(await mode('new', name)).toBe(0o600)
 })
 
+test('a message that the system takes in pieces is whole', async () => {
+  type Write = (this: FileHandle, bytes: Buffer, from: number, length: number) => Promise<never>
+  const handle = await openFile(directory, 'r')
+  const calls = Object.getPrototypeOf(handle) as { write: Write }
+  await handle.close()
+  const original = Reflect.get(calls, 'write') as Write
+  const spy = vi.spyOn(calls, 'write').mockImplementation(function (this: FileHandle, bytes, from, length) {
+    return original.call(this, bytes, from, Math.ceil(length / 2))
+  })
+  onTestFinished(() => spy.mockRestore())
+  await deliver(open())
+  expect((await readOnly('one@example.net')).endsWith(someData.toString('latin1'))).toBe(true)
+})
+
 /** What is synced within the directory from now on, by path, and what was in `new` then. */
 async function syncsFrom(mailbox: string): Promise<string[]> {
   const syncs: string[] = []
