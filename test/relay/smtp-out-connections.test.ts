@@ -150,6 +150,22 @@ test('a connection that had to give way is not used again when the refused trans
   expect(await deliver(transport, { nexthop })).toMatchObject({ kind: 'delivered' })
 })
 
+test('a place that comes to an attempt that was aborted while it waited goes to the next one', async () => {
+  const { transport } = await between(
+    (line, { number }) =>
+      line === '.' && number === 1 ? { reply: '250 2.0.0 taken', afterMs: 50 } : undefined,
+    { connectionsMax: 1, connectionReuse: { idleMs: 0 } },
+  )
+  const first = deliver(transport)
+  const abort = new AbortController()
+  const aborted = transport.deliver(requestOf(someData), abort.signal)
+  const next = deliver(transport)
+  abort.abort()
+  expect(await first).toMatchObject({ kind: 'delivered' })
+  expect(await aborted).toMatchObject({ kind: 'site' })
+  expect(await Promise.race([next, sleep(5000)])).toMatchObject({ kind: 'delivered' })
+})
+
 test('a place is not lost when a connection fails', async () => {
   let refuse = true
   const { transport } = await between(
