@@ -55,14 +55,16 @@ class NodeDisk implements Disk {
 
   /** Nobody else can make the root's own name durable: its directory is not ours.
    *    // 1. made, killed before the sync  2. the next start finds it, empty  3. mail settled  4. power loss: no queue
-   * One that somebody else has made may lie where we may not look. */
+   * One that somebody else has made may lie where we may not look, and behind a link: then its name is in another directory than the link's. */
   async #syncRoot(created: boolean): Promise<void> {
     if (!created && (await this.list('')).length > 0) return
-    try {
-      await this.#syncDirectory(dirname(this.#root), '')
-    } catch (error) {
-      if (created || !isWaybillError(error) || error.place.errno !== 'EACCES') throw error
-    }
+    const link = dirname(this.#root)
+    for (const parent of created ? [link] : [link, `${this.#root}/..`])
+      try {
+        await this.#syncDirectory(parent, '')
+      } catch (error) {
+        if (created || !isWaybillError(error) || error.place.errno !== 'EACCES') throw error
+      }
   }
 
   removeDirectory(path: string): Promise<void> {

@@ -7,6 +7,9 @@ import type { Calls } from './calls.js'
 import type { DiskFile } from './disk.js'
 import { diskFailure } from './failure.js'
 
+/** Of one call: Node counts in 31 bits, and a message may be one byte longer. */
+const callBytesMost = 2 ** 31 - 1
+
 export class NodeFile implements DiskFile {
   readonly #calls: Calls
   readonly #descriptor: number
@@ -40,7 +43,8 @@ export class NodeFile implements DiskFile {
     while (filled < into.length) {
       const from = filled
       const count = await this.#run<number>('read', (answer) => {
-        fs.read(this.#descriptor, into, from, into.length - from, position + from, answer)
+        const bytes = Math.min(into.length - from, callBytesMost)
+        fs.read(this.#descriptor, into, from, bytes, position + from, answer)
       })
       if (count === 0) break
       filled += count
@@ -60,7 +64,8 @@ export class NodeFile implements DiskFile {
 
   #writeFrom(bytes: Buffer, from: number, position: number): Promise<number> {
     return this.#run<number>(this.#writeOperation, (answer) => {
-      fs.write(this.#descriptor, bytes, from, bytes.length - from, position + from, answer)
+      const count = Math.min(bytes.length - from, callBytesMost)
+      fs.write(this.#descriptor, bytes, from, count, position + from, answer)
     })
   }
 

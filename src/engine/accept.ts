@@ -22,6 +22,7 @@ import {
   checkEnvelope,
   checkRef,
   DataCheck,
+  ownPiece,
   type CheckedEnvelope,
   type Submission,
 } from './submission.js'
@@ -124,10 +125,8 @@ export class Accept {
     }
     this.#streams.add(stream)
     const checked = async function* (): AsyncGenerator<Buffer> {
-      for await (const piece of stream as AsyncIterable<Buffer | string>) {
-        const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
-        if (!Buffer.isBuffer(bytes) && !((bytes as unknown) instanceof Uint8Array))
-          throw new TypeError('a piece of the data is neither text nor bytes')
+      for await (const piece of stream as AsyncIterable<unknown>) {
+        const bytes = ownPiece(piece)
         check.add(bytes)
         yield bytes
       }

@@ -220,8 +220,7 @@ export class Composing {
   async #discard(written: Report | undefined): Promise<void> {
     const { spool, life } = this.#parts
     if (written?.spool === undefined || life.isOver) return
-    await spool.unlink(written.spool)
-    spool.appended(written.spool)
+    await spool.giveUp(written.spool)
   }
 }
 

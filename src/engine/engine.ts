@@ -143,11 +143,10 @@ export class Engine {
     await journal.whenDurable(journal.end)
   }
 
-  /** A checkpoint that is captured after this call, and after recovery.
+  /** A checkpoint that is captured after this call; while recovery goes on there is none.
    * @throws WaybillError DISK_FULL by rejection, when there is no room for one */
-  async checkpoint(): Promise<void> {
-    await this.whenRecovered()
-    await this.#unlessFull(this.checkpointer.now(), 'a checkpoint')
+  checkpoint(): Promise<void> {
+    return this.#unlessFull(this.checkpointer.now(), 'a checkpoint')
   }
 
   /** Settles when recovery has ended.

@@ -124,7 +124,7 @@ async function begin(
     header.segmentBytes,
     opened.life,
     [checkpoint.spoolHighest, ...checkpoint.spoolPending, ...spools],
-    { checkpoint: () => life.orEnd(engine!.checkpoint()), onFailure: life.end },
+    { checkpoint: () => life.orEnd(laterCheckpoint(engine!)), onFailure: life.end },
   )
   const reader = new MessageReader(journal, lanes, spool)
   const parts = { options, life, events, journal, lanes, active: new ActiveSet(), garbage, spool, reader }
@@ -135,6 +135,12 @@ async function begin(
   life.run(engine.recovered)
   begun = true
   return { parts, engine }
+}
+
+/** One that is captured after this call, and after recovery. @throws WaybillError DISK_FULL by rejection, when there is no room for one */
+async function laterCheckpoint(engine: Engine): Promise<void> {
+  await engine.whenRecovered()
+  await engine.checkpoint()
 }
 
 /** An end that nobody listens to ends the process. */

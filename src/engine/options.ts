@@ -252,9 +252,16 @@ function checkHost(host: string): string {
   return host
 }
 
-/** Records hold integers, whatever a clock of somebody else's says. */
+/** The last millisecond that a frame's header can say. */
+const wallMsMost = 2 ** 48 - 1
+
+/** Records hold non-negative integers, whatever a clock of somebody else's says; one that says nothing stands at the beginning.
+ *    // 1. a clock before 1970  2. mail settled  3. restart: its envelope is not one that can be read */
 const wholeMilliseconds = (clock: Clock): Clock => ({
-  wallMs: () => Math.floor(clock.wallMs()),
+  wallMs: () => {
+    const wallMs = Math.floor(clock.wallMs())
+    return wallMs >= 0 ? Math.min(wallMs, wallMsMost) : 0
+  },
   monotonicMs: () => clock.monotonicMs(),
   after: (delayMs, callback) => clock.after(delayMs, callback),
   soon: (callback) => clock.soon(callback),

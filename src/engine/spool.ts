@@ -44,6 +44,8 @@ export class Spool {
   readonly #pendingMax: number
   /** Files that nobody needs and that a full disk does not let go. */
   readonly #unwanted = new Set<number>()
+  /** Pending numbers of files that were given up and could not be taken away: that is tried for again when their turn is somebody else's. */
+  readonly #doubtful = new Set<number>()
   /** Submissions that wait for their turn, in order. */
   readonly #waiting: (() => void)[] = []
   #highest: number
@@ -89,10 +91,17 @@ export class Spool {
     return this.#pending.has(number) || this.#unwanted.has(number)
   }
 
-  /** A file for a submission: those that may have none yet take turns. */
+  /** A file for a submission: those that may have none yet take turns.
+   *    // 1. the file system of spool/ is read-only, and each submission told so  2. one for each turn later all have been given up, and none
+   *    // ends  3. whoever comes now waits for ever, also when it can be written to again
+   * @throws WaybillError as `create` */
   async createInTurn(): Promise<SpoolFile> {
-    while (this.#isUsedUp || this.#pending.size >= this.#pendingMax)
-      await (this.#isUsedUp ? this.#claimMore() : new Promise<void>((look) => this.#waiting.push(look)))
+    while (this.#isUsedUp || this.#pending.size >= this.#pendingMax) {
+      const [doubtful] = this.#doubtful
+      if (this.#isUsedUp) await this.#claimMore()
+      else if (doubtful !== undefined) await this.giveUp(doubtful)
+      else await new Promise<void>((look) => this.#waiting.push(look))
+    }
     return this.create()
   }
 
@@ -108,14 +117,8 @@ export class Spool {
       file = await this.#disk.open(path, 'create')
     } catch (error) {
       // A call that failed may have had its effect. What cannot be taken away is left to the next recovery; what was there is not ours.
-      const isForeign = isWaybillError(error) && error.place.errno === 'EEXIST'
-      const isGone =
-        isForeign ||
-        (await this.unlink(number).then(
-          () => true,
-          () => false,
-        ))
-      if (isGone) this.#forget(number)
+      if (isWaybillError(error) && error.place.errno === 'EEXIST') this.#forget(number)
+      else await this.giveUp(number).catch(() => undefined)
       throw error
     }
     this.#namesChanged = true
@@ -134,9 +137,11 @@ export class Spool {
         await this.#syncDirectory()
       },
       abort: async () => {
-        if (isOpen) await file.close()
-        await this.unlink(number)
-        this.#forget(number)
+        try {
+          if (isOpen) await file.close()
+        } finally {
+          await this.giveUp(number)
+        }
       },
     }
   }
@@ -144,6 +149,18 @@ export class Spool {
   /** The envelope that names it was appended in this step. */
   appended(number: number): void {
     this.#forget(number)
+  }
+
+  /** Its file will not be used. Whoever waits for its turn is told as well, if it cannot be taken away. @throws WaybillError as `unlink` */
+  async giveUp(number: number): Promise<void> {
+    this.#doubtful.add(number)
+    try {
+      await this.unlink(number)
+      this.#doubtful.delete(number)
+      this.#pending.delete(number)
+    } finally {
+      this.#waiting.shift()?.()
+    }
   }
 
   /** @param from offset, bytes @returns fewer bytes where the file ends */
@@ -191,7 +208,13 @@ export class Spool {
   async #claimMore(): Promise<void> {
     const claim = this.#highest + numbersPerLife / 2
     this.#claim = claim
-    await this.#callbacks.checkpoint()
+    try {
+      await this.#callbacks.checkpoint()
+    } catch (error) {
+      // Whoever was told of a turn that he does not take lets another one look.
+      this.#waiting.shift()?.()
+      throw error
+    }
     this.#last = Math.max(this.#last, claim - 1)
   }
 

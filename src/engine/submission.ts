@@ -119,6 +119,16 @@ export function checkRef(data: unknown): string {
   return ref
 }
 
+/** A piece of a stream, as bytes of our own.
+ *    // 1. a source reads ahead into the buffer that it has given  2. the disk writes that meanwhile  3. settled is what nobody submitted, or
+ *    // what its checksum does not fit
+ * @throws TypeError */
+export function ownPiece(piece: unknown): Buffer {
+  if (typeof piece === 'string') return Buffer.from(piece)
+  if (piece instanceof Uint8Array) return Buffer.from(piece)
+  throw new TypeError('a piece of the data is neither text nor bytes')
+}
+
 /** Refuses what SMTP cannot carry, piece by piece.
  * @throws WaybillError MESSAGE_TOO_LARGE, NUL_IN_DATA, LINE_TOO_LONG */
 export class DataCheck {

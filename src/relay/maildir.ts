@@ -2,7 +2,9 @@
  * Invariant: a message is in `new` whole or not at all, and durable before it counts as delivered: written to `tmp`, synced, renamed,
  * the directory synced. Its name is made of the time of acceptance and the message's id, so that an attempt repeated after a
  * crash (the file renamed, the outcome not durable) puts the same bytes under the same name instead of a second copy.
- * 1. delivered  2. a reader moves it to `cur`  3. crash before the outcome is durable: so a repeated attempt looks into `cur` first. */
+ * 1. delivered  2. a reader moves it to `cur`  3. crash before the outcome is durable: so a repeated attempt looks into `cur` first.
+ * One that is still in `new` is written over, for no later sync brings a name to the disk that the kernel calls clean:
+ * 1. renamed, the sync of `new` fails  2. the next attempt finds it there, and syncs with success  3. delivered  4. power loss: it is gone. */
 import { open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -113,7 +115,7 @@ export function maildirTransport(options: MaildirOptions): Transport {
     underWay.add(temporary)
     try {
       await madeMailbox(mailbox)
-      if (mayRepeat(request) && (await isThere(directory, file))) return { kind: 'delivered', response }
+      if (mayRepeat(request) && (await isTaken(directory, file))) return { kind: 'delivered', response }
       const to = recipients.map((recipient) => `Delivered-To: ${recipient}\r\n`).join('')
       const header = Buffer.from(`Return-Path: <${request.sender}>\r\n${to}`)
       await write(temporary, header, data ?? request)
@@ -165,18 +167,13 @@ async function makeMailbox(root: string, mailbox: string): Promise<void> {
   await syncDirectory(root)
 }
 
-/** Delivered by an attempt whose outcome was lost: still new, or taken by a reader, who appends its flags to the name. */
-async function isThere(directory: string, file: string): Promise<boolean> {
-  const isNew = await stat(join(directory, 'new', file)).then(
-    () => true,
-    () => false,
-  )
-  if (isNew) {
-    await syncDirectory(join(directory, 'new'))
-    return true
-  }
+/** Delivered by an attempt whose outcome was lost, and taken by a reader, who appends its flags to the name, and syncs nothing:
+ *    // 1. renamed, killed before the sync  2. a reader moves it  3. found in `cur`, and recorded  4. power loss: it is in `tmp` again */
+async function isTaken(directory: string, file: string): Promise<boolean> {
   const taken = await readdir(join(directory, 'cur'))
-  return taken.some((name) => name === file || name.startsWith(`${file}:`))
+  if (!taken.some((name) => name === file || name.startsWith(`${file}:`))) return false
+  await syncDirectory(join(directory, 'cur'))
+  return true
 }
 
 async function write(path: string, header: Buffer, data: Buffer | DeliveryRequest): Promise<void> {

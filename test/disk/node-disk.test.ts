@@ -1,9 +1,21 @@
 import fs from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Answer } from '../../src/disk/calls.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { diskContract } from './contract.js'
 import { runProgram } from '../tools/command-process.js'
@@ -66,6 +78,20 @@ test('the name of a directory that is there and empty is made durable: a start t
   }
 })
 
+test('behind a link both names are made durable, that of the link and that of the directory', async () => {
+  await mkdir(join(root, 'elsewhere/queue'), { recursive: true })
+  await mkdir(join(root, 'here'))
+  await symlink(join(root, 'elsewhere/queue'), join(root, 'here/link'))
+  const opened = vi.spyOn(fs, 'open')
+  try {
+    await nodeDisk(join(root, 'here/link')).makeDirectory('')
+    const synced = await Promise.all(opened.mock.calls.map(([path]) => realpath(String(path))))
+    expect(synced).toEqual([join(root, 'here'), join(root, 'elsewhere')])
+  } finally {
+    opened.mockRestore()
+  }
+})
+
 test('a write that the device has no room for is DISK_FULL, to a synced file DISK_FAILED', async () => {
   const device = nodeDisk('/dev')
   const full = await device.open('full', 'write')
@@ -73,6 +99,34 @@ test('a write that the device has no room for is DISK_FULL, to a synced file DIS
   const synced = await device.open('full', 'synced')
   expect(await refusal(synced.write(Buffer.alloc(1), 0))).toBe('DISK_FAILED ENOSPC')
   device.abandon()
+})
+
+test('what is longer than Node can read or write at once is read and written in two calls', async () => {
+  const disk = nodeDisk(root)
+  const file = await disk.open('a', 'create')
+  const calls: (readonly [from: number, bytes: number])[] = []
+  // Without two gigabytes: a length is all that is looked at.
+  const long = { length: 2 ** 31 } as Buffer
+  const all = (...call: unknown[]): void => {
+    const [, , from, bytes, , answer] = call as [number, Buffer, number, number, number, Answer<number>]
+    calls.push([from, bytes])
+    answer(null, bytes)
+  }
+  const read = vi.spyOn(fs, 'read').mockImplementation(all as never)
+  const written = vi.spyOn(fs, 'write').mockImplementation(all as never)
+  try {
+    expect(await file.read(long, 0)).toBe(2 ** 31)
+    await file.write(long, 0)
+  } finally {
+    read.mockRestore()
+    written.mockRestore()
+  }
+  const twice = [
+    [0, 2 ** 31 - 1],
+    [2 ** 31 - 1, 1],
+  ]
+  expect(calls).toEqual([...twice, ...twice])
+  disk.abandon()
 })
 
 test('nobody else can read what is created', async () => {

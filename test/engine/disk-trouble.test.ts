@@ -1,7 +1,7 @@
 /** A disk that is full, or that fails, at any moment of a life: each gets its own error, and nothing that was settled is lost. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { DeliveryRequest, Outcome } from '../../src/delivery/transport.js'
 import type { Queue } from '../../src/queue/queue.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
@@ -535,6 +535,49 @@ test('a spool file that is there already is not taken away for the one that woul
     expect(await stage.spoolFiles()).toEqual([path, next])
     expect(await codeOf(queue.submit(submission('ada@example.net', large)))).toBe('accepted')
     expect(await stage.ids()).toContain(id)
+  })
+})
+
+describe('where files of large data can neither be made nor taken away', () => {
+  const large = (recipient: string): ReturnType<typeof submission> =>
+    submission(recipient, mail('y'.repeat(90).concat('\r\n').repeat(2000)))
+  /** More than there are turns in so small a journal. */
+  const count = 70
+  const open = async (stage: Stage): Promise<Queue> => {
+    const queue = await stage.open({ segmentBytes: 8 * 4096 })
+    await stage.ids()
+    return queue
+  }
+
+  test('each submission is told, however many there are, and one that comes later is accepted', async () => {
+    await simulated(async (stage) => {
+      const queue = await open(stage)
+      stage.disk!.arm([
+        { kinds: ['create'], under: 'spool', at: 1, count, errno: 'EROFS', effect: 'none' },
+        { kinds: ['unlink'], under: 'spool', at: 1, count, errno: 'EROFS', effect: 'none' },
+      ])
+      for (let i = 0; i < count; i++)
+        expect(await codeOf(queue.submit(large(`r${i}@example.net`)))).toBe('DISK_FAILED')
+      await stage.until('it is accepted', async () => {
+        const code = await codeOf(queue.submit(large('later@example.net')))
+        return code === 'accepted'
+      })
+      await stage.until('nothing is left', async () => (await stage.spoolFiles()).length === 0)
+      expect(queue.isCrashed).toBe(false)
+    })
+  })
+
+  test('those who wait for their turn are told, too', async () => {
+    await simulated(async (stage) => {
+      const queue = await open(stage)
+      const all = { under: 'spool', at: 1, count: 1000, errno: 'EIO', effect: 'none' } as const
+      stage.disk!.arm([
+        { ...all, kinds: ['write'] },
+        { ...all, kinds: ['unlink'] },
+      ])
+      const codes = Array.from({ length: count }, (_, i) => codeOf(queue.submit(large(`r${i}@example.net`))))
+      expect(new Set(await Promise.all(codes))).toEqual(new Set(['DISK_FAILED']))
+    })
   })
 })
 

@@ -2,10 +2,22 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Clock } from '../../src/base/clock.js'
 import type { ListedMessage } from '../../src/engine/listing.js'
 import type { Layout } from '../../src/lane/lane-plan.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import { deferred, delivered, gate, mail, real, simulated, stages, submission, type Stage } from './stage.js'
+import {
+  deferred,
+  delivered,
+  gate,
+  mail,
+  patient,
+  real,
+  simulated,
+  stages,
+  submission,
+  type Stage,
+} from './stage.js'
 
 async function waiting(stage: Stage): Promise<ListedMessage[]> {
   await stage.until('recovery ends', () => !stage.queue.stats().recovering)
@@ -188,5 +200,34 @@ test('the working suffix stays below its bound while a delivery never ends', asy
     // The bound is looked at by checkpoints, so a little more than it may be seen between them.
     expect(most).toBeLessThan(2 * suffixBytesMax)
     expect(queue.stats().activeCount).toBeGreaterThanOrEqual(1)
+  })
+})
+
+test.each([
+  ['stands before 1970', -5.5],
+  ['says no number', Number.NaN],
+  ['is further ahead than a frame can say', 2 ** 50],
+])('mail that was accepted by a clock that %s is there in later lives', async (_name, wallMs) => {
+  await simulated(async (stage) => {
+    const { clock } = stage
+    const odd: Clock = {
+      wallMs: () => wallMs,
+      monotonicMs: () => clock.monotonicMs(),
+      after: (delayMs, callback) => clock.after(delayMs, callback),
+      soon: (callback) => clock.soon(callback),
+    }
+    stage.answer = () => deferred
+    await stage.open({ ...patient, clock: odd })
+    const { id } = await stage.queue.submit(submission())
+    await stage.open({ ...patient, clock: odd })
+    expect(await stage.ids()).toEqual([id])
+    await stage.open({ ...patient, deliver: false })
+    expect(await stage.ids()).toEqual([id])
+    for await (const { acceptedAt } of stage.queue.list())
+      expect(acceptedAt).toBe(wallMs > 0 ? 2 ** 48 - 1 : 0)
+    stage.answer = () => delivered
+    await stage.open(patient)
+    await stage.queue.flush({ all: true })
+    await stage.until('it is delivered', () => stage.told('delivered').length === 1)
   })
 })

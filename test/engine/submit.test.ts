@@ -3,6 +3,7 @@ import { getEventListeners } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { Submission } from '../../src/engine/submission.js'
+import type { DiskObserver } from '../../src/sim/sim-disk.js'
 import { codeOf, deferred, delivered, failed, mail, real, simulated, stages, submission } from './stage.js'
 
 const wrong: readonly (readonly [string, Partial<Record<keyof Submission, unknown>>, string])[] = [
@@ -345,4 +346,24 @@ test('a signal aborts a submission whose stream has nothing more to say', async 
     const late = new Promise<string>((resolve) => setTimeout(() => resolve('still waiting'), 20_000))
     expect(await Promise.race([submitted, late])).toBe('SUBMIT_ABORTED')
   })
+})
+
+test('a source that fills the buffer of a piece again while that is being written does not change what was submitted', async () => {
+  const piece = Buffer.from('A line.\r\n'.repeat(3000))
+  const data = piece.toString()
+  const observer: DiskObserver = {
+    before: ({ operation: { kind, path } }) => {
+      if (kind === 'write' && path.startsWith('spool/')) piece.fill('Another.\r\n')
+    },
+  }
+  await simulated(
+    async (stage) => {
+      await stage.open()
+      const { id } = await stage.queue.submit({ ...submission(), data: Readable.from([piece]) })
+      expect(piece.toString()).not.toBe(data)
+      await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+      expect(stage.data.get(`${id} grace@example.net`)).toBe(data)
+    },
+    { disk: { observer } },
+  )
 })

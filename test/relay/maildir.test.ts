@@ -1,4 +1,5 @@
 import {
+  link,
   mkdtemp,
   mkdir,
   open as openFile,
@@ -186,6 +187,18 @@ test('a clock that was set back a little hides no message of the life before', a
   await rename(join(mailbox, 'new', name), join(mailbox, 'cur', name))
   await deliver(maildirTransport({ directory, hostname: 'mx.example.net', clock }), { acceptedAt })
   expect(await newIn('one@example.net')).toEqual([])
+})
+
+test('what a repeated attempt finds in `new` it writes again: that its name is durable nobody knows', async () => {
+  await deliver(open())
+  const [name = ''] = await newIn('one@example.net')
+  const path = join(directory, 'one@example.net', 'new', name)
+  const before = await stat(path)
+  const content = await readFile(path)
+  await link(path, join(directory, 'kept'))
+  await expect(deliver(open(), { attempts: 1 })).resolves.toMatchObject([{ kind: 'delivered' }])
+  expect((await stat(path)).ino).not.toBe(before.ino)
+  expect(await readFile(path)).toEqual(content)
 })
 
 test('another message is another file', async () => {

@@ -182,6 +182,6 @@ export const logMutations: readonly Mutation[] = [
     'a checkpoint syncs the name that a cut-off submission has removed',
     'engine/spool.js',
     'await this.unlink(number);',
-    'await this.#disk.unlink(path);',
+    'await this.#disk.unlink(spoolPath(number));',
   ),
 ]
