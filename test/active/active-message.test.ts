@@ -135,3 +135,34 @@ test('of many different reasons texts are given up when they are carried, states
   expect(message.carried().notes.length).toBeLessThanOrEqual(101)
   for (const state of kinds) expect(again.indexesIn(state)).toEqual(message.indexesIn(state))
 })
+
+test('deliveries that the sender wants to hear of are carried once, with the way that each went', () => {
+  const dsn = { ret: undefined, envid: '', notify: [{ asked: 1, ranges: [0, 3] }], orcpts: [] }
+  const message = new ActiveMessage({ ...envelopeOf(4), dsn }, place, position(9000), undefined)
+  const note = { kind: 'delivered', status: '', text: '250 fine' } as const
+  message.apply({
+    kind: 'delivery',
+    notes: [
+      { ...note, ranges: [0, 0] },
+      { ...note, ranges: [1, 1], relayed: 'with-dsn' },
+      { ...note, ranges: [2, 2], relayed: 'without-dsn' },
+    ],
+  })
+  const again = restarted(restarted(message))
+  expect(stateOf(again)).toEqual(stateOf(message))
+  expect(again.notesOf('delivered')).toEqual(message.notesOf('delivered'))
+  // The next server tells of the one that it has taken over.
+  expect(again.unreportedSuccesses()).toEqual([0, 2])
+})
+
+test('a message is finished with its last delivery, unless there is a file to unlink or somebody to tell', () => {
+  const all = [{ kind: 'delivered', status: '', text: '', ranges: [0, 1] }] as const
+  const dsn = { ret: undefined, envid: '', notify: [{ asked: 1, ranges: [0, 0] }], orcpts: [] }
+  const isFinished = (changes: object, notes: Parameters<ActiveMessage['isFinishedBy']>[0] = all): boolean =>
+    new ActiveMessage({ ...envelopeOf(2), ...changes }, place, position(9000), undefined).isFinishedBy(notes)
+  expect(isFinished({})).toBe(true)
+  expect(isFinished({}, [{ ...all[0], ranges: [0, 0] }])).toBe(false)
+  expect(isFinished({}, [{ ...all[0], kind: 'failed' }])).toBe(false)
+  expect(isFinished({ data: { kind: 'spool', number: 1 } })).toBe(false)
+  expect(isFinished({ dsn })).toBe(false)
+})

@@ -51,3 +51,14 @@ test('a message ends once, and two cannot have one start', () => {
   set.end(one)
   expect(() => set.end(one)).toThrow('a message ends once')
 })
+
+test('a message that cannot be read is in the suffix as long as it is kept, and is none of the active', () => {
+  const set = new ActiveSet()
+  const carried = messageAt(10).carried()
+  set.addDamaged(position(20), { place, carried })
+  expect([set.earliestStart, set.damagedCount, set.count]).toEqual([20, 1, 0])
+  set.add(messageAt(30))
+  expect(set.earliestStart).toBe(20)
+  set.removeDamaged(position(20))
+  expect([set.earliestStart, set.damagedCount, set.count]).toEqual([30, 0, 1])
+})

@@ -159,6 +159,36 @@ test('what an attempt has ended is missed by the verb that waited for it, and no
     })
 })
 
+test('of two verbs on a message one misses it, and takes none for it that came from the same place of another lane', async () => {
+  await simulated(async (stage) => {
+    // Each is the first one in its lane.
+    const idle = await stage.open({ ...patient, deliver: false })
+    const { id } = await idle.submit(submission('held@example.net'))
+    await idle.hold({ id })
+    stage.answer = () => deferred
+    const queue = await stage.open(patient)
+    await queue.submit(submission('attempted@example.net'))
+    await stage.until('it waits', () => stage.attempts.length === 1 && queue.stats().activeCount === 0)
+    // A verb ends with a checkpoint, which vouches for where it waits.
+    await queue.release({ id: 'none' })
+    const { open, transports } = gate()
+    const next = await stage.open({ ...patient, transports })
+    await next.flush({ recipient: 'attempted@example.net' })
+    const both = Promise.all([next.delete({ id }), next.delete({ id })])
+    await pause(stage, 1000)
+    open()
+    expect(await both).toMatchObject([
+      { messageCount: 1, missedCount: 0 },
+      { messageCount: 0, missedCount: 1 },
+    ])
+    const told = await Promise.race([
+      new Promise((resolve) => next.once('delivered', ({ recipients }) => resolve(recipients))),
+      pause(stage, 1000),
+    ])
+    expect(told).toEqual(['attempted@example.net'])
+  })
+})
+
 test('the end of a life with verbs under way is told to those who wait, and to nobody else', async () => {
   const unhandled: unknown[] = []
   const tell = (error: unknown): void => void unhandled.push(error)

@@ -96,6 +96,16 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test('what is being attempted is not released, and does not keep what is waiting', async () => {
+    await run(async (stage) => {
+      const queue = await stage.open({ ...patient, transports: gate().transports })
+      await queue.submit(submission())
+      await stage.until('it is attempted', () => queue.stats().activeCount === 1)
+      expect(await queue.release(all)).toEqual(none)
+      expect(await where(stage)).toEqual(['active'])
+    })
+  })
+
   test('the notes of the last attempt stay with what is put on hold', async () => {
     await run(async (stage) => {
       await deferredQueue(stage, 1)
@@ -357,6 +367,64 @@ test('a verb without a selection, an unknown transport and a pace of nothing are
   })
 })
 
+test('what goes to a nexthop by one transport can be sent there by another', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    const went: string[] = []
+    const deferring = (name: string) => ({
+      deliver: async () => {
+        went.push(name)
+        return deferred
+      },
+    })
+    const queue = await stage.open({
+      ...patient,
+      transports: { out: deferring('out'), other: deferring('other') },
+    })
+    await queue.submit(submission())
+    for (const transport of ['out', 'other']) {
+      const before = went.length
+      expect(await queue.reroute(all, { transport, nexthop: 'relay.example' })).toMatchObject({
+        messageCount: 1,
+      })
+      await stage.until('it is attempted', () => went.length > before)
+      await stage.until('it waits', async () => (await where(stage))[0] === 'retry')
+    }
+    expect(went.slice(-2)).toEqual(['out', 'other'])
+  })
+})
+
+test('a life that delivers nothing reroutes to transports that it does not have, for one that has', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 1)
+    const idle = await stage.open({ ...patient, transports: {}, deliver: false })
+    const route = { transport: 'other', nexthop: 'relay.example' }
+    expect(await idle.reroute(all, route)).toMatchObject({ messageCount: 1 })
+    const went: string[] = []
+    const other = {
+      deliver: async ({ nexthop }: { readonly nexthop: string }) => {
+        went.push(nexthop)
+        return delivered
+      },
+    }
+    await stage.open({ ...patient, transports: { other } })
+    await stage.until('it has gone there', () => stage.isEmpty())
+    expect(went).toEqual(['relay.example'])
+  })
+})
+
+test('a nexthop has 255 bytes, and a transport a name of its own', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const none = { id: 'none' }
+    expect(await codeOf(queue.reroute(none, { nexthop: 'x'.repeat(255) }))).toBe('accepted')
+    expect(await codeOf(queue.reroute(none, { nexthop: 'x'.repeat(256) }))).toBe('OPTION_INVALID')
+    expect(await codeOf(queue.reroute(none, { transport: 'toString', nexthop: 'x' }))).toBe('OPTION_INVALID')
+  })
+})
+
 test.each([
   { sender: undefined },
   { lane: 'deferred', recipient: undefined },
@@ -396,6 +464,17 @@ test('a verb that is aborted says so, and what it did stays done', async () => {
     expect(await codeOf(flushed)).toBe('VERB_ABORTED')
     expect(doneCount).toBe(2)
     await stage.until('two more attempts were made', () => stage.attempts.length === 7)
+  })
+})
+
+test('a verb tells how far it has come while there is more to do', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 700)
+    const told: number[] = []
+    await stage.queue.hold(all, { onProgress: ({ messageCount }) => told.push(messageCount) })
+    expect(told.filter((count) => count > 0 && count < 700)).not.toEqual([])
+    expect(told.at(-1)).toBe(700)
   })
 })
 

@@ -244,6 +244,21 @@ test.each([
   expect(body).toBe(data.toString())
 })
 
+test('a whole message comes back with CR LF wherever a line of it ended', async () => {
+  const data = Buffer.from('Subject: a\r\n\r\none\rtwo\nthree\r\n\rfour')
+  const report = await composeReport(input({ data, dataBytes: data.length, returnsFull: true }))
+  expect(report.toString()).toContain('Subject: a\r\n\r\none\r\ntwo\r\nthree\r\n\r\nfour\r\n')
+})
+
+test.each([
+  [50_000, 'message/rfc822'],
+  [50_001, 'text/rfc822-headers'],
+])('of a message of %d bytes %s comes back', async (dataBytes, type) => {
+  const data = Buffer.from('Subject: a\r\n\r\n'.padEnd(dataBytes, 'long line\r\n'))
+  const report = await composeReport(input({ data, dataBytes, returnsFull: true }))
+  expect(report.toString()).toContain(`Content-Type: ${type}\r\n`)
+})
+
 test('with SMTPUTF8 too, what is ASCII stays as every reader knows it', async () => {
   expect(typesOf(await compose({ smtputf8: true, data: Buffer.from('A: b\r\n\r\n') }))).toEqual([
     'text/plain',
@@ -294,10 +309,34 @@ test('a status that is none is reported as a general one of its kind', async () 
   const recipients = [
     { ...bob, status: '550' },
     { ...late, status: '' },
+    { ...bob, status: '5.1.1\r\nX-Evil: 1' },
   ]
-  const [, failed, delayed] = statusOf(await compose({ recipients }))
-  expect([failed?.['status'], delayed?.['status']]).toEqual(['5.0.0', '4.0.0'])
+  const [, failed, delayed, evil] = statusOf(await compose({ recipients }))
+  expect([failed?.['status'], delayed?.['status'], evil?.['status']]).toEqual(['5.0.0', '4.0.0', '5.0.0'])
 })
+
+test('people are told the status where the server gave no reason', async () => {
+  expect(bodyOf(await compose({ recipients: [{ ...bob, reason: '\r\n' }] }), 0)).toContain(
+    '<bob@example.net>: mx1.example.net said: 5.1.1\r\n',
+  )
+})
+
+test.each([
+  ['reason', 1000],
+  ['address', 512],
+  ['remote', 255],
+] as const)(
+  'of its %s a report has %d octets in both parts, and says that it was cut',
+  async (name, bytesMax) => {
+    const report = await compose({ recipients: [{ ...bob, [name]: '<' + 'x'.repeat(3000) }] })
+    const cut = `<${'x'.repeat(bytesMax - 4)}...`
+    for (const part of [0, 1]) {
+      const text = bodyOf(report, part).replaceAll(/\r\n *(?=[x<])/g, '')
+      expect(text).toContain(cut)
+      expect(text).not.toContain('x'.repeat(bytesMax - 3))
+    }
+  },
+)
 
 test.each(['', 'a@b, c@d', 'x'])('a report to %j is refused as ADDRESS_INVALID', async (originalSender) => {
   await expect(composeReport(input({ originalSender }))).rejects.toMatchObject({ code: 'ADDRESS_INVALID' })

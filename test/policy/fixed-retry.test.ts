@@ -15,9 +15,19 @@ test('the n-th attempt waits the n-th interval and the last one repeats', () => 
 })
 
 test('a message expires at its lifetime, 5 days by default', () => {
+  expect(decide(fixedRetry([1000]), 1, 5 * 86_400_000 - 1)).toEqual({ kind: 'retry', delayMs: 1000 })
   expect(decide(fixedRetry([1000]), 1, 5 * 86_400_000)).toEqual({ kind: 'expire' })
   expect(decide(fixedRetry([1000], 10), 1, 9)).toEqual({ kind: 'retry', delayMs: 1000 })
   expect(decide(fixedRetry([1000], 10), 1, 10)).toEqual({ kind: 'expire' })
+})
+
+test('a report is given up at the age at which other mail is', () => {
+  expect(fixedRetry([1000]).bounceQueueLifetimeMs).toBe(5 * 86_400_000)
+  expect(fixedRetry([1000], 10).bounceQueueLifetimeMs).toBe(10)
+})
+
+test('a lifetime of 0 means one attempt', () => {
+  expect(decide(fixedRetry([1000], 0), 1)).toEqual({ kind: 'expire' })
 })
 
 test.each([

@@ -48,5 +48,8 @@ test('the mean over two neighbouring lanes is the wanted delay', () => {
 
 test('jitter never jumps to a lane more than twice as long', () => {
   const prng = seededPrng(7)
-  for (let i = 0; i < 5000; i++) expect(intervalFor([60, 3000], 200, 0.1, prng)).toBe(60)
+  for (let i = 0; i < 5000; i++) {
+    expect(intervalFor([60, 3000], 200, 0.1, prng)).toBe(60)
+    expect(intervalFor([60, 121], 80, 0.1, prng)).toBe(60)
+  }
 })

@@ -91,7 +91,7 @@ test.each([
   ['a\n\n  maxhost=3', 3, 'expected one of interval'],
   ['a\n interval=soon', 2, 'interval: expected a time'],
   ['a interval=0', 1, 'at least a second'],
-  ['a interval=500ms', 1, 'interval: expected a time'],
+  ['a interval=5000ms', 1, 'interval: expected a time'],
   ['a interval=', 1, 'a value after interval='],
   ['a interval', 1, 'interval: expected a time'],
   ['a retries="1 x"', 1, 'retries: expected 1 to 100 numbers'],

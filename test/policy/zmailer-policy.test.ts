@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { seededPrng } from '../../src/base/prng.js'
 import { intervalCountMax } from '../../src/policy/intervals.js'
 import { zmailerPolicy, type ZmailerPolicy } from '../../src/policy/zmailer-policy.js'
+import { refusal } from './refusal.js'
 
 /** The complete configuration of the manual's chapter. */
 const manual = `# Default values
@@ -152,6 +153,15 @@ test('an address expires at its own age, and never with expiry=0', () => {
   expect([kind('local', 3 * hourMs - 1), kind('local', 3 * hourMs)]).toEqual(['retry', 'expire'])
   expect([kind('smtp', 48 * hourMs - 1), kind('smtp', 48 * hourMs)]).toEqual(['retry', 'expire'])
   expect(kind('hold', 1e12)).toBe('retry')
+})
+
+test('a report is given up with the oldest mail, and never where some mail is not', () => {
+  expect(zmailerPolicy('local expiry=3h\nsmtp expiry=7d').bounceQueueLifetimeMs).toBe(7 * 24 * hourMs)
+  expect(zmailerPolicy('local expiry=3h\nhold expiry=0').bounceQueueLifetimeMs).toBeGreaterThan(1e15)
+})
+
+test('jitter that is no share is refused as OPTION_INVALID', () => {
+  expect(refusal(() => zmailerPolicy(manual, { jitter: 0.6 }))?.code).toBe('OPTION_INVALID')
 })
 
 test('lanes are made for intervals and lists that meet, not for those that cannot', () => {

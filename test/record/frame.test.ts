@@ -18,7 +18,7 @@ import {
 } from '../../src/record/frame.js'
 
 const anyFrame = fc.record({
-  payload: fc.uint8Array({ maxLength: 900 }),
+  payload: fc.uint8Array({ maxLength: 900, size: 'max' }),
   kind: fc.constantFrom(...Object.values(kinds)),
   lane: fc.nat(0xffff),
   timeMs: fc.oneof(fc.nat(), fc.integer({ min: 0, max: 2 ** 48 - 1 })),

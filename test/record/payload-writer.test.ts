@@ -41,3 +41,27 @@ test('a payload longer than a slab is whole', () => {
   const written = payload.list(2).count(1).texts(texts).end()
   expect(written.equals(encodeFields([1, texts]))).toBe(true)
 })
+
+test.each([15, 16, 65_535, 65_536])('a list of %d counts is written as msgpackr writes it', (length) => {
+  const counts = Array.from({ length }, (_, i) => i % 300)
+  const written = payload.list(1).counts(counts).end()
+  expect(written.equals(encodeFields([counts]))).toBe(true)
+})
+
+test('a payload that outgrows the room where it was aimed is whole, wherever a slab ends', () => {
+  const begun = 'b'.repeat(900)
+  const rest = 'r'.repeat(60)
+  for (let i = 0; i < 500; i++) {
+    payload.aim(Buffer.alloc(1000), 20, 950)
+    const written = payload.list(2).text(begun).text(rest).end()
+    expect(written.equals(encodeFields([begun, rest]))).toBe(true)
+  }
+})
+
+test('a payload that is aimed behind the end of a buffer stands elsewhere', () => {
+  const buffer = Buffer.alloc(8)
+  payload.aim(buffer, 16, 8)
+  payload.list(1).count(5)
+  expect(payload.isAt(buffer, 16)).toBe(false)
+  expect(payload.end().equals(encodeFields([5]))).toBe(true)
+})

@@ -1,6 +1,7 @@
 /** What Node's resolver makes of what a server says: of a real one, over UDP. */
 import { createSocket } from 'node:dgram'
-import { expect, onTestFinished, test } from 'vitest'
+import { Resolver } from 'node:dns/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock, type Clock } from '../../src/base/clock.js'
 import { DnsQuestions, systemResolver, withQuestions, type DnsAnswer } from '../../src/relay/dns-questions.js'
 import { zone } from './zone.js'
@@ -83,9 +84,26 @@ test('an attempt that is abandoned waits for no answer', async () => {
   const never = (): Promise<string[]> => new Promise(() => {})
   const ofAttempt = questions()
   const answer = ofAttempt.ask('A of x', never)
+  const abandonedAtMs = performance.now()
   ofAttempt.abandon()
   expect(await answer).toMatchObject({ kind: 'unknown' })
   expect(await ofAttempt.ask('A of x', never)).toMatchObject({ kind: 'unknown' })
+  expect(performance.now() - abandonedAtMs).toBeLessThan(10_000)
+})
+
+test('an answer without records says that there are none', async () => {
+  expect(await questions().ask('A of x', async () => [])).toEqual({ kind: 'no records' })
+})
+
+test('what was still asked of the system is cancelled when nobody waits any more', async () => {
+  const cancel = vi.spyOn(Resolver.prototype, 'cancel')
+  try {
+    const { signal } = new AbortController()
+    await withQuestions({ clock: systemClock, timeoutMs: 30_000 }, signal, async () => {})
+    expect(cancel).toHaveBeenCalledOnce()
+  } finally {
+    cancel.mockRestore()
+  }
 })
 
 test('a resolver that throws instead of rejecting has no answer either', async () => {

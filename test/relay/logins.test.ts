@@ -126,3 +126,12 @@ test('behind the next start, too, a name that there is not costs what it did', a
   }
   expect(checked[1]).toEqual(checked[0])
 })
+
+test('behind a reload a name that there is not costs what one of the new users costs', async () => {
+  const renewed = usersWith({ eve: 'new' })
+  const hashes: PasswordHash[] = []
+  const logins = new Logins(users, (_, hash) => Promise.resolve(hashes.push(hash) === 0))
+  logins.renew(renewed)
+  for (let i = 0; i < 8; i++) await logins.isRight(`nobody${i}`, '', 'n')
+  expect(new Set(hashes)).toEqual(new Set(renewed.values()))
+})

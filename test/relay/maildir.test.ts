@@ -2,18 +2,23 @@ import {
   link,
   mkdtemp,
   mkdir,
+  open as openFile,
   readdir,
   readFile,
+  readlink,
+  realpath,
   rename,
   rm,
   stat,
   symlink,
   writeFile,
+  type FileHandle,
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
 import { mailboxName } from '../../src/relay/mailbox-name.js'
 import { maildirTransport, type MaildirOptions } from '../../src/relay/maildir.js'
 import { deliver, requestOf, someData } from './request.js'
@@ -43,6 +48,64 @@ test('a message stands in the recipient’s new, below Return-Path and Delivered
 test('nothing is left in tmp', async () => {
   await deliver(open())
   expect(await readdir(join(directory, 'one@example.net', 'tmp'))).toEqual([])
+})
+
+test('mail is read by its owner alone', async () => {
+  await deliver(open())
+  const mode = async (...path: string[]): Promise<number> =>
+    (await stat(join(directory, 'one@example.net', ...path))).mode & 0o777
+  const [name = ''] = await newIn('one@example.net')
+  for (const folder of ['tmp', 'new', 'cur']) expect(await mode(folder)).toBe(0o700)
+  expect(await mode('new', name)).toBe(0o600)
+})
+
+test('a message that the system takes in pieces is whole', async () => {
+  type Write = (this: FileHandle, bytes: Buffer, from: number, length: number) => Promise<never>
+  const handle = await openFile(directory, 'r')
+  const calls = Object.getPrototypeOf(handle) as { write: Write }
+  await handle.close()
+  const original = Reflect.get(calls, 'write') as Write
+  const spy = vi.spyOn(calls, 'write').mockImplementation(function (this: FileHandle, bytes, from, length) {
+    return original.call(this, bytes, from, Math.ceil(length / 2))
+  })
+  onTestFinished(() => spy.mockRestore())
+  await deliver(open())
+  expect((await readOnly('one@example.net')).endsWith(someData.toString('latin1'))).toBe(true)
+})
+
+/** What is synced within the directory from now on, by path, and what was in `new` then. */
+async function syncsFrom(mailbox: string): Promise<string[]> {
+  const syncs: string[] = []
+  const handle = await openFile(directory, 'r')
+  const calls = Object.getPrototypeOf(handle) as FileHandle
+  await handle.close()
+  for (const call of ['datasync', 'sync'] as const) {
+    const original = calls[call]
+    const spy = vi.spyOn(calls, call).mockImplementation(async function (this: FileHandle) {
+      const path = relative(await realpath(directory), await readlink(`/proc/self/fd/${this.fd}`))
+      const newCount = (await newIn(mailbox).catch(() => [])).length
+      if (!path.startsWith('..'))
+        syncs.push(`${call} ${path.replace(/tmp\/.*/, 'tmp/FILE')}, ${newCount} new`)
+      return original.call(this)
+    })
+    onTestFinished(() => spy.mockRestore())
+  }
+  return syncs
+}
+
+test('a message is on the disk before it is in new, and its name before it counts as delivered', async () => {
+  const mailbox = 'one@example.net'
+  const syncs = await syncsFrom(mailbox)
+  await deliver(open())
+  expect(syncs.splice(0)).toEqual([
+    `sync ${mailbox}, 0 new`,
+    'sync , 0 new',
+    `datasync ${mailbox}/tmp/FILE, 0 new`,
+    `sync ${mailbox}/new, 1 new`,
+  ])
+  // Whoever put it there may have died before its name was durable.
+  await deliver(open(), { attempts: 1 })
+  expect(syncs.at(-1)).toBe(`sync ${mailbox}/new, 1 new`)
 })
 
 test('a place where no directory can be made is the end of the attempt, not a wait for ever', async () => {
@@ -112,6 +175,17 @@ test.each([
   const mailbox = join(directory, 'one@example.net')
   await rename(join(mailbox, 'new', name), join(mailbox, 'cur', `${name}:2,S`))
   await expect(deliver(open(), more)).resolves.toMatchObject([{ kind: 'delivered' }])
+  expect(await newIn('one@example.net')).toEqual([])
+})
+
+test('a clock that was set back a little hides no message of the life before', async () => {
+  const acceptedAt = Date.now()
+  const clock = { ...systemClock, wallMs: () => acceptedAt - 4000 }
+  await deliver(open(), { acceptedAt })
+  const [name = ''] = await newIn('one@example.net')
+  const mailbox = join(directory, 'one@example.net')
+  await rename(join(mailbox, 'new', name), join(mailbox, 'cur', name))
+  await deliver(maildirTransport({ directory, hostname: 'mx.example.net', clock }), { acceptedAt })
   expect(await newIn('one@example.net')).toEqual([])
 })
 

@@ -198,6 +198,29 @@ test.each<[string, string | undefined]>([
   expect(await made.mode()).toBeUndefined()
 })
 
+test('a policy that has ended, and whose record is gone, is not asked for again', async () => {
+  const made = await withRecord(policyText('enforce', ['a.example'], 3600))
+  expect(await made.mode()).toBe('enforce')
+  made.record = undefined
+  made.pass(60 * minutesMs)
+  expect(await made.mode()).toBeUndefined()
+  expect(made.server.asked).toHaveLength(1)
+})
+
+test('a policy is waited for ten seconds unless told, half of them for the DNS', async () => {
+  const delaysMs: number[] = []
+  const clock: Clock = {
+    ...systemClock,
+    after: (delayMs, callback) => {
+      delaysMs.push(delayMs)
+      return systemClock.after(delayMs, callback)
+    },
+  }
+  const mtaSts = new MtaSts({ resolver: zone({}), clock })
+  expect(await mtaSts.policyOf('example.net', new AbortController().signal)).toBeUndefined()
+  expect(delaysMs.toSorted((a, b) => a - b)).toEqual([5000, 10_000])
+})
+
 test('a policy that says that it ends at once holds until it has been asked for again', async () => {
   const { server, mode, pass } = await withRecord(policyText('enforce', ['a.example'], 0))
   for (const ms of [0, 5 * minutesMs - 1, 1, 5 * minutesMs]) {
@@ -288,8 +311,11 @@ test('closing ends what is under way; it is asked anew afterwards', async () => 
   const made = await withRecord(() => {})
   const waiting = made.mode()
   await expect.poll(() => made.server.asked.length).toBe(1)
+  const closedAtMs = performance.now()
   made.mtaSts.close()
   expect(await waiting).toBeUndefined()
+  // Not when its time is over.
+  expect(performance.now() - closedAtMs).toBeLessThan(5000)
   made.server.page = enforced
   expect(await made.mode()).toBe('enforce')
 })

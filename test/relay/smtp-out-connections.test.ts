@@ -10,6 +10,15 @@ test('the second message goes over the same connection', async () => {
   expect(server.taken.map(({ session }) => session)).toEqual([1, 1])
 })
 
+test('of two idle connections the one that was used last is used again', async () => {
+  const { server, transport } = await between((line, { number }) =>
+    line === '.' && number === 1 ? { reply: '250 2.0.0 taken', afterMs: 50 } : undefined,
+  )
+  await Promise.all([deliver(transport), deliver(transport)])
+  await deliver(transport)
+  expect(server.taken.at(-1)?.session).toBe(1)
+})
+
 test('a connection is left after as many messages as allowed', async () => {
   const { server, transport } = await between(undefined, { connectionReuse: { messagesMax: 2 } })
   for (let i = 0; i < 5; i++) await deliver(transport)
@@ -139,6 +148,22 @@ test('a connection that had to give way is not used again when the refused trans
   await deliver(transport, { nexthop, recipients: ['no@example.net'] })
   await deliver(transport, { nexthop: `127.0.0.1:${other.port}` })
   expect(await deliver(transport, { nexthop })).toMatchObject({ kind: 'delivered' })
+})
+
+test('a place that comes to an attempt that was aborted while it waited goes to the next one', async () => {
+  const { transport } = await between(
+    (line, { number }) =>
+      line === '.' && number === 1 ? { reply: '250 2.0.0 taken', afterMs: 50 } : undefined,
+    { connectionsMax: 1, connectionReuse: { idleMs: 0 } },
+  )
+  const first = deliver(transport)
+  const abort = new AbortController()
+  const aborted = transport.deliver(requestOf(someData), abort.signal)
+  const next = deliver(transport)
+  abort.abort()
+  expect(await first).toMatchObject({ kind: 'delivered' })
+  expect(await aborted).toMatchObject({ kind: 'site' })
+  expect(await Promise.race([next, sleep(5000)])).toMatchObject({ kind: 'delivered' })
 })
 
 test('a place is not lost when a connection fails', async () => {

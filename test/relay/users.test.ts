@@ -19,6 +19,7 @@ test.each([
   ['no name', `\n:${word}\n`, 2],
   ['a name with a blank', `ada b:${word}\n`, 1],
   ['a name that is no UTF-8', `\ufffd:${word}\n`, 1],
+  ['a name that ends in no UTF-8', `Andr\ufffd:${word}\n`, 1],
   ['a name twice', `ada:${word}\nada:${word}\n`, 2],
 ])('%s is refused by its line, of which nothing is said', (_, text, line) => {
   let error: unknown

@@ -37,6 +37,7 @@ test('Date, Message-ID and From are added when they are missing', () => {
 test('the null sender is no From, and a name is quoted where it must be', () => {
   expect(made('\r\n', { sender: '' })).not.toContain('From')
   expect(made('\r\n', { name: 'Doe, "J"' })).toContain('From: "Doe, \\"J\\"" <me@example.org>\r\n')
+  expect(made('\r\n', { name: 'a\\"' })).toContain('From: "a\\\\\\"" <me@example.org>\r\n')
 })
 
 test('a body without a header keeps its first line', () => {

@@ -20,9 +20,12 @@ test.each([
   expect(parseEndpoint('listen', text, 'localhost', 587)).toEqual({ host, port })
 })
 
-test.each(['a b:25', 'host:', 'host:99999', '::1:25', '[::1', 'host:25x'])('"%s" is no endpoint', (text) => {
-  expect(() => parseEndpoint('listen', text, 'localhost', 25)).toThrow(/--listen wants HOST:PORT/)
-})
+test.each(['a b:25', 'host:', 'host:99999', 'host:65536', '::1:25', '[::1', 'host:25x'])(
+  '"%s" is no endpoint',
+  (text) => {
+    expect(() => parseEndpoint('listen', text, 'localhost', 25)).toThrow(/--listen wants HOST:PORT/)
+  },
+)
 
 test('a host without a port needs one', () => {
   expect(() => parseEndpoint('relay', 'mx.example.net', 'localhost')).toThrow(/--relay/)
@@ -52,6 +55,7 @@ test('retry times are a list of durations', () => {
 
 test('a count and a word are checked', () => {
   expect(parseCount('sessions', '12', 1)).toBe(12)
+  expect(parseCount('sessions', '1', 1)).toBe(1)
   expect(() => parseCount('sessions', '0', 1)).toThrow(/at least 1/)
   expect(parseWord('received', 'no', ['yes', 'no'])).toBe('no')
   expect(() => parseWord('received', 'nein', ['yes', 'no'])).toThrow(/yes or no/)

@@ -53,6 +53,9 @@ test.each([
   [['--all', id], /not both/],
   [['nonsense'], /'nonsense' is no message id/],
   [['--id', ''], /is no message id/],
+  // Of a script whose variable was not set: the null sender is written <>.
+  [['--sender', ''], /--sender is given nothing/],
+  [['--domain', '', '--lane', 'hold'], /--domain is given nothing/],
   [['--lane', 'fast'], /is no lane/],
   [['--older-than', '2 days'], /--older-than wants a duration/],
   [['--last-status', '9'], /--last-status wants a status/],

@@ -1,5 +1,6 @@
 /** `waybill reroute`. */
 import { UsageError } from './command.js'
+import { textOf } from './listing-options.js'
 import type { OperatingCommand } from './operating.js'
 import { verbCommand } from './verb-command.js'
 
@@ -20,7 +21,8 @@ export const reroute: OperatingCommand = verbCommand({
   request: (args) => {
     const nexthop = args.one('to')
     if (nexthop === undefined || nexthop === '') throw new UsageError('--to says where they go')
-    return (selector) => ({ do: 'reroute', selector, nexthop, transport: args.one('transport') })
+    const transport = textOf(args, 'transport')
+    return (selector) => ({ do: 'reroute', selector, nexthop, transport })
   },
   affects: () => true,
   why: 'it goes there already',

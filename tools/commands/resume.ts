@@ -3,6 +3,7 @@ import { countText } from '../../src/base/count-text.js'
 import type { DestinationSnapshot } from '../../src/index.js'
 import { UsageError, type Arguments } from './command.js'
 import { exits, jsonOption } from './inspection.js'
+import { textOf } from './listing-options.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating.js'
 
 interface Wanted {
@@ -31,7 +32,7 @@ export const resume: OperatingCommand = operatingCommand(
 )
 
 function check(args: Arguments): Wanted {
-  const transport = args.one('transport')
+  const transport = textOf(args, 'transport')
   if (args.isSet('all')) {
     if (args.rest.length > 0) throw new UsageError('--all, or names, not both')
     return { names: undefined, transport }
