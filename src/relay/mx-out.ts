@@ -1,7 +1,7 @@
 /** Delivery over SMTP to the servers of each domain.
  * Invariant: the nexthop is the domain of the recipients, so that each domain is one destination; what is done with its servers is said in
- * smtp-delivery.ts, which they are in mail-hosts.ts, and what their TLSA records ask in dane-hosts.ts. The DNS is asked at every attempt: nothing of it is remembered here, but that domains
- * have an MTA-STS policy (mta-sts.ts).
+ * smtp-delivery.ts, which they are in mail-hosts.ts, and what their TLSA records ask in dane-hosts.ts. The DNS is asked at every attempt:
+ * nothing of it is remembered here, but that domains have an MTA-STS policy (mta-sts.ts).
  *
  * A nexthop that somebody else has chosen (an operator's `reroute`, an embedder's `route`) fails no mail, however wrong: as with Postfix's
  * relayhost, that is put off with 4.3.5 until it is mended.
