@@ -34,6 +34,8 @@ export class Checkpointer {
   #timer: Timer | undefined
   #timerAt = Infinity
   #groupCount = -1
+  /** Something else than the journal has gone on since the last capture. */
+  #isOutdated = false
   #count = 0
 
   constructor(parts: Parts, options: CheckpointerOptions) {
@@ -55,7 +57,7 @@ export class Checkpointer {
   /** Something happened: there will be a checkpoint within this time, milliseconds. */
   want(withinMs: number = this.#parts.options.checkpointIntervalMs): void {
     const { clock, checkpointIntervalMs } = this.#parts.options
-    if (!this.#running || this.#parts.journal.groupCount === this.#groupCount) return
+    if (!this.#running || !this.#saysMore) return
     // There is one within the interval: it was asked for before.
     if (this.#timer !== undefined && withinMs >= checkpointIntervalMs) return
     const at = clock.monotonicMs() + Math.min(withinMs, checkpointIntervalMs)
@@ -66,8 +68,14 @@ export class Checkpointer {
       this.#timer = undefined
       this.#timerAt = Infinity
       // Only the record of the last checkpoint may have been appended since: another one would say the same, for ever.
-      if (this.#parts.journal.groupCount !== this.#groupCount) this.#parts.life.run(this.now())
+      if (this.#saysMore) this.#parts.life.run(this.now())
     })
+  }
+
+  /** As `want`, though nothing was appended: another one would say more than the last. */
+  wantAgain(): void {
+    this.#isOutdated = true
+    this.want()
   }
 
   /** A checkpoint that is captured after this call; settles when it is durable. */
@@ -94,11 +102,17 @@ export class Checkpointer {
     this.#timer?.cancel()
   }
 
+  /** Another one would not say the same as the last. */
+  get #saysMore(): boolean {
+    return this.#isOutdated || this.#parts.journal.groupCount !== this.#groupCount
+  }
+
   async #take(): Promise<void> {
     const { journal, lanes, spool, life } = this.#parts
     while (!readyForCapture(this.#parts)) await this.#options.reclaim.roomChange()
     // What has been active for too long gets a new start, so that the suffix stays short.
     carryOld(this.#parts, journal.end - this.#parts.options.suffixBytesMax)
+    this.#isOutdated = false
     const captured = capture(this.#parts, this.#options.life)
     this.#options.onCapture()
     await Promise.all(
@@ -121,7 +135,7 @@ export class Checkpointer {
     if (!isNothing(garbage)) await this.#outlive(payload)
     if (life.isOver) return
     await this.#options.reclaim.reclaim(garbage)
-    if (journal.groupCount > this.#groupCount) this.want()
+    if (this.#isOutdated || journal.groupCount > this.#groupCount) this.want()
   }
 
   async #append(payload: Buffer): Promise<void> {

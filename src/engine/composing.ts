@@ -9,16 +9,20 @@ import type { Lane, LaneLogs } from '../lane/lane.js'
 import { frameBytes } from '../record/frame.js'
 import { canMark } from './capture.js'
 import { EndingRoom, noteBytesMax, type Need, type Target } from './ending-room.js'
-import { Ending, farthest, journalBytes, laneGroup, startBytes, type Replacement } from './ending.js'
+import {
+  Ending,
+  farthest,
+  journalBytes,
+  laneGroup,
+  startBytes,
+  type EndingCallbacks,
+  type Replacement,
+} from './ending.js'
 import type { Parts } from './parts.js'
 import { fixedData, remainderOf, replacementFacts, type EnvelopeChanges } from './replacement.js'
 import { outcomesOf, report, type Report, type ReportedOutcome } from './reporting.js'
 
-export interface ComposingOptions {
-  /** The message is no longer active: there is room for another. */
-  readonly onEnd: () => void
-  /** A replacement was appended, to a lane with this interval. */
-  readonly onReplacement: (intervalMs: number) => void
+export interface ComposingOptions extends EndingCallbacks {
   /** Room may be long in coming. */
   readonly isFull: () => boolean
   /** Nobody waits for room for it: the disk is full, and it is an operator's order. */

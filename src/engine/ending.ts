@@ -73,6 +73,10 @@ export interface EndingCallbacks {
   readonly onEnd: () => void
   /** A replacement was appended, to a lane with this interval. */
   readonly onReplacement: (intervalMs: number) => void
+  /** Settles when what is durable now has a batch behind it, or the disk is full. */
+  readonly outlived: () => Promise<void>
+  /** A file of a message that had ended is gone: the next checkpoint goes further. */
+  readonly onUnlinked: () => void
 }
 
 export class Ending {
@@ -113,8 +117,10 @@ export class Ending {
       active.endHolding(message)
       const unlink = async (): Promise<void> => {
         await journal.whenDurable(position(at + frameBytes(payload.length)))
+        await this.#callbacks.outlived()
         await spool.unlink(file)
         active.unlinked(message)
+        this.#callbacks.onUnlinked()
       }
       life.run(unlink())
     }

@@ -12,6 +12,7 @@ import { Composing, diskFull } from './composing.js'
 import { Dispatch } from './dispatch.js'
 import { Intake } from './intake.js'
 import { Orders, type Order } from './orders.js'
+import { Outliving } from './outliving.js'
 import type { Parts } from './parts.js'
 import { Reclaim } from './reclaim.js'
 import { recollect, type Recollection } from './recollection.js'
@@ -42,6 +43,7 @@ export class Engine {
   readonly reclaim: Reclaim
   readonly #composing: Composing
   readonly #orders = new Orders()
+  readonly #outliving: Outliving
   readonly #parts: Parts
   readonly #facts: EngineFacts
   #recovering = true
@@ -57,6 +59,7 @@ export class Engine {
     const { active, options } = parts
     this.accept = new Accept(parts)
     this.reclaim = new Reclaim(parts)
+    this.#outliving = new Outliving(parts.journal, () => this.reclaim.isFull)
     this.#composing = new Composing(parts, {
       unvouchedMax: options.activeCountMax,
       isFull: () => this.reclaim.isFull,
@@ -70,6 +73,8 @@ export class Engine {
         const isMany = this.#composing.room.unvouchedCount >= options.activeCountMax / 2
         this.checkpointer.want(isMany ? 0 : intervalMs)
       },
+      outlived: () => this.#outliving.oneMore(),
+      onUnlinked: () => this.checkpointer.wantAgain(),
     })
     this.settle = new Settle(parts, this.#composing, this.#orders, {
       goOn: (message) => this.#goOn(message),
@@ -105,6 +110,7 @@ export class Engine {
   /** The journal is durable up to `end`. */
   durable(end: Position): void {
     this.accept.durable(end)
+    this.#outliving.look()
     // A turn later: what those who were told now submit goes to the disk first, and deliveries are recorded while it does.
     this.#parts.options.clock.soon(() => this.intake.wake())
     this.checkpointer.want()
@@ -119,6 +125,7 @@ export class Engine {
   full(): void {
     this.reclaim.retry()
     this.#composing.roomChanged()
+    this.#outliving.look()
     if (this.#recovering && this.reclaim.isWaitedFor) this.#tellFull()
   }
 
@@ -177,6 +184,7 @@ export class Engine {
     this.accept.roomChanged()
     this.settle.roomChanged()
     this.reclaim.roomChanged()
+    this.#outliving.look()
     this.intake.wake()
   }
 

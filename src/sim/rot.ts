@@ -100,11 +100,11 @@ class RotExcuses {
 
   explain({ oracle, text, message, code }: Violation): boolean {
     if (text.startsWith('the data of')) return false
-    if (code !== undefined) return this.#isTrue(code, text) || this.#hadEnded(text, message)
+    if (code !== undefined) return this.#isTrue(code, text)
     if (text.startsWith('a verb could not read')) return this.#someWait()
     // What waits keeps its files.
     if (oracle === 'O7') return this.#lanes.size > 0 || this.#someWait()
-    if (message === undefined) return false
+    if (message === undefined) return this.#isOfRevived(text)
     // Retries go by way of the lanes that go on.
     if (text.endsWith('before its retry is due') && this.#lanes.size > 0) return true
     const { model } = this.#life
@@ -113,16 +113,16 @@ class RotExcuses {
     return oracle !== 'O2' && oracle !== 'O4' && family.some((name) => this.#waits(name))
   }
 
+  /** An order was carried out on more than had not ended: no more than were in the batch that was cut. */
+  #isOfRevived(text: string): boolean {
+    const [, told, meant] = /carried out on (\d+) messages of (\d+)$/.exec(text) ?? []
+    return this.#isCut && Number(told) - Number(meant) <= this.#witness.ofLastBatch.size
+  }
+
   /** What is said names the damage. */
   #isTrue(code: string, text: string): boolean {
     if (this.#witness.isInLastBatch) return damageCodes.includes(code)
     return damageCodes.includes(code) && text.includes(wordsOf(this.#path))
-  }
-
-  /** It is tried again, but its file went when it had ended. */
-  #hadEnded(text: string, message: string | undefined): boolean {
-    const isOfFile = text.includes('(path spool/') && text.includes('errno ENOENT')
-    return isOfFile && this.#isCut && message !== undefined && this.#witness.ofLastBatch.has(message)
   }
 
   /** Somebody cannot be read, and that was said. */

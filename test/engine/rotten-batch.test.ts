@@ -4,7 +4,7 @@ import { position } from '../../src/base/position.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { segmentName } from '../../src/log/segment.js'
-import { deferred, mail, patient, simulated, submission, type Stage } from './stage.js'
+import { deferred, delivered, mail, patient, pause, simulated, submission, type Stage } from './stage.js'
 
 /** Turns over a bit of the last batch's first frame. */
 async function rotLastBatch({ disk }: Stage): Promise<void> {
@@ -40,4 +40,37 @@ test('what a checkpoint gave free is there as long as rot in its batch could bri
       { seed: count },
     )
   expect(recycledCount).toBeGreaterThan(5)
+})
+
+const large = mail('grace and ada\r\n'.repeat(4000))
+
+test('large mail whose finish rots in the last batch is delivered again, with its data', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => delivered
+    const queue = await stage.open({ ...patient, checkpointIntervalMs: 3_600_000 })
+    await queue.submit(submission('one@example.net', large))
+    await queue.idle()
+    await pause(stage, 60_000)
+    expect(await stage.spoolFiles()).toHaveLength(1)
+    await rotLastBatch(stage)
+    const next = await stage.open()
+    await next.idle()
+    expect(stage.told('delivered')).toEqual(['one@example.net', 'one@example.net'])
+    expect([...stage.data.values()]).toEqual([large])
+    expect(stage.warnings).toEqual([])
+  })
+})
+
+test('the files of a queue that has come to rest go, by one checkpoint and another, and no more are taken', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => delivered
+    const queue = await stage.open()
+    await queue.idle()
+    const { checkpointCount } = queue.stats().journal
+    await Promise.all(['a', 'b', 'c'].map((name) => queue.submit(submission(`${name}@example.net`, large))))
+    await stage.until('their files are gone', async () => (await stage.spoolFiles()).length === 0)
+    await pause(stage, 3_600_000)
+    expect(queue.stats().journal.checkpointCount - checkpointCount).toBeLessThanOrEqual(4)
+    expect(await stage.isEmpty()).toBe(true)
+  })
 })

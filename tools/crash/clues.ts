@@ -87,4 +87,5 @@ export const clues: Readonly<Record<string, Place>> = {
   'unread-is-forgotten': { hunt: 'torture', seed: 188 },
   'damage-stops-all-lanes': { hunt: 'rot', seed: 6, op: 96 },
   'freed-with-the-last-batch': { hunt: 'rot', seed: 5, op: 153 },
+  'file-goes-with-its-finish': { hunt: 'rot', seed: 9, op: 165 },
 }

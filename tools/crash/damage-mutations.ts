@@ -16,4 +16,11 @@ export const damageMutations: readonly Mutation[] = [
     'await this.#outlive(payload);',
     'void payload;',
   ),
+  one(
+    'file-goes-with-its-finish',
+    'the file of large mail that has ended goes when one more batch is durable',
+    'engine/ending.js',
+    'await this.#callbacks.outlived();',
+    '',
+  ),
 ]
