@@ -9,6 +9,7 @@ import { readLog } from '../inspect/log-reader.js'
 import type { LoggedRecord } from '../inspect/records.js'
 import { takeSnapshot, type Snapshot } from '../inspect/snapshot.js'
 import { segmentHeaderBytes, segmentIndexOf, segmentName } from '../log/segment.js'
+import { decodeCheckpoint, type Checkpoint } from '../record/checkpoint.js'
 import { decodeDelivery } from '../record/delivery.js'
 import { decodeEnvelope, type Envelope } from '../record/envelope.js'
 import { decodeFinish } from '../record/finish.js'
@@ -170,7 +171,8 @@ const isInSpool = ({ data }: Envelope, path: string): boolean =>
 const isInLastBatch = ({ journal: { end, lastBatchBytes } }: Snapshot, at: Position): boolean =>
   at >= end - lastBatchBytes && at < end
 
-/** Envelopes by their places, starts by their envelopes and by the starts that they take the place of, the rest by starts. */
+/** Envelopes by their places, starts by their envelopes and by the starts that they take the place of, the rest by starts. A checkpoint is a
+ * record of each whose replacement is believed from it on. */
 async function messagesOfLastBatch(
   directory: QueueDirectory,
   snapshot: Snapshot,
@@ -179,6 +181,8 @@ async function messagesOfLastBatch(
   const envelopes = new Map<string, string>()
   const starts = new Map<Position, string>()
   const found = new Set<string>()
+  let trusted: Checkpoint | undefined
+  const replacements: { readonly name: string; readonly lane: number; readonly end: Position }[] = []
   const logs = (await directory.logs()).filter(({ name }) => !name.endsWith('/data'))
   // The journal's starts name places in lanes.
   for (const { name } of logs.reverse())
@@ -197,12 +201,21 @@ async function messagesOfLastBatch(
         if (names[0] !== undefined) starts.set(position(at), names[0])
       } else if (kind === 'delivery') names = [starts.get(decodeDelivery(payload).start)]
       else if (kind === 'finish') names = [starts.get(decodeFinish(payload).start)]
-      else if (kind === 'replaced') names = [starts.get(decodeReplaced(payload).start)]
+      else if (kind === 'replaced') {
+        const { start, targetEnd: end } = decodeReplaced(payload)
+        names = [starts.get(start)]
+        if (names[0] !== undefined) replacements.push({ name: names[0], lane, end })
+      } else if (kind === 'checkpoint' && isInLastBatch(snapshot, position(at)))
+        names = replacements.filter(({ lane, end }) => !isTrusted(trusted, lane, end)).map(({ name }) => name)
+      else if (kind === 'checkpoint') trusted = decodeCheckpoint(payload)
       if (name !== 'journal' || !isInLastBatch(snapshot, position(at))) continue
       for (const one of names) if (one !== undefined) found.add(one)
     }
   return found
 }
+
+const isTrusted = (checkpoint: Checkpoint | undefined, lane: number, end: Position): boolean =>
+  checkpoint?.lanes.some((positions) => positions.lane === lane && end <= positions.envelopesEnd) === true
 
 /** A report has no sender: its id is its name. */
 const nameOf = ({ sender, id }: Envelope): string => (sender === '' ? id : sender)
