@@ -17,6 +17,7 @@
  * | more than we ask for | none | put off, 4.4.4 |
  * | none that the domain's MTA-STS policy has | some | put off, 4.4.4 |
  * | some that it has | of others alone | put off, 4.4.4, or 4.4.3 where one is unknown |
+ * | some | of a family that is not used alone | put off, 4.4.4, or 4.4.3 where one is unknown |
  *
  * @see Postfix smtp_addr.c, which has 5.4.4 for a name that does not exist, too, and 5.1.0 for the null MX */
 import { isIP, isIPv6 } from 'node:net'
@@ -26,6 +27,7 @@ import type { Outcome, SiteTrouble } from '../delivery/transport.js'
 import type { DnsAnswer, DnsQuestions, MxResolver } from './dns-questions.js'
 import type { MailDestination } from './mail-destination.js'
 import { isOwnName, ownAddresses, type OwnServers } from './own-servers.js'
+import { familiesOf, isReachedFrom, type SourceAddresses } from './source-addresses.js'
 
 export interface MailHost {
   /** An address where there is no name. */
@@ -51,6 +53,8 @@ export interface MailHostsPort {
   readonly prng: Prng
   /** Names that mail may go to; all unless told. */
   readonly isAllowed?: (name: string) => boolean
+  /** From where they are to be reached. */
+  readonly sources?: SourceAddresses
   /** One address under two names is two hosts: each proves its own. Default: it is tried once. */
   readonly byName?: boolean
 }
@@ -88,7 +92,7 @@ async function hostsOf(
   all: readonly Host[],
   mayBeNoName: boolean,
   serverPort: number,
-  { resolver, questions, own, prng, isAllowed = () => true, byName = false }: MailHostsPort,
+  { resolver, questions, own, prng, isAllowed = () => true, sources, byName = false }: MailHostsPort,
 ): Promise<MailHosts> {
   const ofOwnName = all.filter(({ name }) => isOwnName(own, name))
   let ownPreference = bestOf(ofOwnName)
@@ -107,7 +111,8 @@ async function hostsOf(
   ownPreference = Math.min(ownPreference, bestOf(ofOwnAddress))
   const hosts = found.filter(({ preference }) => preference < ownPreference)
   const allowed = hosts.filter(({ name }) => isAllowed(name))
-  if (allowed.length > 0) return chosen(byPreference(shuffled(allowed, prng)), byName)
+  const reached = allowed.filter(({ address }) => isReachedFrom(sources, address))
+  if (reached.length > 0) return chosen(byPreference(shuffled(reached, prng)), byName)
   if (hosts.length > 0 && !all.some(({ name }) => isAllowed(name)))
     return unreachable(`the MTA-STS policy of ${domain} has none of its mail hosts`)
   if (ownPreference === bestOf(all)) return loops(domain)
@@ -116,6 +121,8 @@ async function hostsOf(
   const both = meant.flatMap((host) => host.answers)
   const silent = both.find((answer) => answer.kind === 'unknown')
   if (silent !== undefined) return unknown(silent.reason)
+  if (allowed.length > 0)
+    return unreachable(`no mail host of ${domain} has an address of ${familiesOf(sources)}`)
   if (hosts.length > 0)
     return unreachable(`no mail host of ${domain} that its MTA-STS policy has has an address`)
   if (ownPreference < Infinity) return unreachable(`no mail host of ${domain} before this one has an address`)

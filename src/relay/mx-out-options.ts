@@ -58,6 +58,7 @@ export function checkMxOptions(options: MxTransportOptions): void {
     silenceTimeoutMs: true,
     connectionReuse: true,
     connectionsMax: true,
+    sourceAddresses: true,
     dkim: true,
     dkimSigns: true,
     clock: true,

@@ -29,6 +29,7 @@ import { checkMxOptions, checkProofs, daneServersOf, type MxTransportOptions } f
 import { smtpDelivery, type Places } from './smtp-delivery.js'
 import { OutSessions, siteOfAbandoned, type Place } from './out-sessions.js'
 import { ProvenAnswers } from './proven-answers.js'
+import { sourceAddressesOf } from './source-addresses.js'
 import { demandOf, isDane, isVerifying, tlsPoliciesOf, type TlsDemand, type TlsPolicy } from './tls-policy.js'
 
 /** What was asked of TLS by who looked for them. */
@@ -44,7 +45,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
   checkMxOptions(options)
   const { hostname = machineName(), listeners = [], clock = systemClock, prng = systemPrng() } = options
   const { port = 25, lookupTimeoutMs: timeoutMs = 30_000 } = options
-  const own = { hostname, listeners }
+  const here = { own: { hostname, listeners }, prng, sources: sourceAddressesOf(options.sourceAddresses) }
   const signer = signerOf(options)
   const policies = tlsPoliciesOf(options.tlsPolicy ?? [], true)
   checkProofs(options, policies)
@@ -98,7 +99,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     const hosts = await withQuestions(
       { resolver: options.resolver, clock, timeoutMs },
       signal,
-      (resolver, questions) => mailHosts(destination, { resolver, questions, own, prng, isAllowed, byName }),
+      (resolver, questions) => mailHosts(destination, { ...here, resolver, questions, isAllowed, byName }),
     )
     if ('kind' in hosts) return hosts
     if (line !== undefined)
@@ -123,14 +124,8 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
         { resolver: answers, clock, timeoutMs },
         signal,
         async (resolver, questions) => {
-          const hosts = await mailHosts(destination, {
-            resolver,
-            questions,
-            own,
-            prng,
-            isAllowed,
-            byName: true,
-          })
+          const asked = { ...here, resolver, questions, isAllowed, byName: true }
+          const hosts = await mailHosts(destination, asked)
           if ('kind' in hosts) return hosts
           const isOnly = line?.level === 'dane-only'
           const demands = await daneDemands(hosts, destination, isOnly, answers, questions)

@@ -16,6 +16,7 @@ import { SmtpClient, type Transaction } from './smtp-client.js'
 import type { SmtpTransportOptions } from './smtp-out-options.js'
 import { siteOfError } from './smtp-outcome.js'
 import { isRefusal } from './smtp-reply.js'
+import { familiesOf, sourceAddressesOf, sourcesFor, type SourceAddresses } from './source-addresses.js'
 import type { TlsDemand } from './tls-policy.js'
 import { demandKey, termsOf, type TlsTerms } from './tls-terms.js'
 
@@ -56,12 +57,20 @@ const abandoned = (): ClientError =>
 
 const unanswered = (): ClientError => Object.assign(new Error('nobody answers'), { code: 'ESOCKET' })
 
+const noSourceFor = (sources: SourceAddresses): ClientError =>
+  Object.assign(new Error(`servers are reached over ${familiesOf(sources)} alone`), { code: 'ESOCKET' })
+
+/** No server has said a word. */
+const isUnanswered = ({ code, command, response }: ClientError): boolean =>
+  command === 'CONN' && code !== 'ETLS' && response === undefined
+
 export const siteOfAbandoned = (): SiteTrouble => siteOfError(abandoned())
 
 export class OutSessions {
   readonly #options: SessionOptions
   readonly #silenceTimeoutMs: number
   readonly #clock: Clock
+  readonly #sources: SourceAddresses
   #pool: ConnectionPool
 
   constructor(options: SessionOptions) {
@@ -69,6 +78,7 @@ export class OutSessions {
     this.#options = options
     this.#silenceTimeoutMs = silenceTimeoutMs
     this.#clock = clock
+    this.#sources = sourceAddressesOf(options.sourceAddresses)
     this.#pool = this.#newPool()
   }
 
@@ -90,10 +100,10 @@ export class OutSessions {
     if (tls?.level === 'unmet')
       return { kind: 'site', status: '4.7.5', reason: `${place.name}: ${tls.reason}` }
     const terms = termsOf(tls, this.#options)
-    const first = await this.#connected(place, terms, terms.way, signal)
+    const first = await this.#reached(place, terms, terms.way, signal)
     if (first instanceof SmtpClient) return { client: first, place }
     if (!terms.fallsBack || attempts === 0 || first.code !== 'ETLS') return siteOfError(first, place.name)
-    const second = await this.#connected(place, terms, 'none', signal)
+    const second = await this.#reached(place, terms, 'none', signal)
     if (second instanceof SmtpClient) return { client: second, place }
     return siteOfError(second, `${place.name}: ${first.message}; without TLS`)
   }
@@ -130,11 +140,28 @@ export class OutSessions {
     return new ConnectionPool({ idleMs, messagesMax, connectionsMax }, this.#clock)
   }
 
+  /** From one of the addresses that servers are reached from; from the other, where nobody has answered. */
+  async #reached(
+    place: Place,
+    terms: TlsTerms,
+    way: TlsTerms['way'],
+    signal: AbortSignal,
+  ): Promise<SmtpClient | ClientError> {
+    let trouble = noSourceFor(this.#sources)
+    for (const source of sourcesFor(this.#sources, place.host)) {
+      const answer = await this.#connected(place, terms, way, source, signal)
+      if (answer instanceof SmtpClient || !isUnanswered(answer)) return answer
+      trouble = answer
+    }
+    return trouble
+  }
+
   /** Takes one place in the pool, and gives it back if there is no session. */
   async #connected(
     place: Place,
     terms: TlsTerms,
     way: TlsTerms['way'],
+    source: string | undefined,
     signal: AbortSignal,
   ): Promise<SmtpClient | ClientError> {
     const options = this.#options
@@ -152,6 +179,7 @@ export class OutSessions {
       host,
       port,
       ...(connection === undefined ? undefined : { connection }),
+      ...(source === undefined ? undefined : { localAddress: source }),
       ...(servername === undefined ? undefined : { servername }),
       ...(options.hostname === undefined ? undefined : { name: options.hostname }),
       secure: way === 'implicit',

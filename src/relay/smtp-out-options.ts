@@ -7,6 +7,7 @@ import { hostOption, integerOption, waitMsMax } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
 import type { DkimKey } from './dkim-keys.js'
 import type { DkimSigns } from './dkim-signer.js'
+import { sourceAddressesOf } from './source-addresses.js'
 import {
   allowsPlaintext,
   isVerifying,
@@ -57,6 +58,11 @@ export interface SmtpTransportOptions {
   }
   /** Open connections, 200 unless told; an attempt waits for a place. The scheduler's limits are meant to be lower. */
   readonly connectionsMax?: number
+  /** From which addresses of this machine servers are reached: one of IPv4, one of IPv6, or one of each; `0.0.0.0` and `::` are any of their
+   * family. A family of which none is here is not used: mail for a server that has no address of the other one waits, with 4.4.4. Of a server
+   * that is named, IPv6 is tried first. The system's choice unless told.
+   * @see Postfix smtp_bind_address, smtp_bind_address6, inet_protocols */
+  readonly sourceAddresses?: readonly string[]
   /** Signs mail as it leaves (DKIM, RFC 6376), anew at every attempt: what the queue holds stays as it was submitted. By the domain of the one
    * address in its From field, or the nearest domain above that has a key: one RSA key and one Ed25519 key a domain, both of which sign. Mail
    * without such an author leaves without a signature. Nothing is signed unless told. */
@@ -82,6 +88,7 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     silenceTimeoutMs: true,
     connectionReuse: true,
     connectionsMax: true,
+    sourceAddresses: true,
     dkim: true,
     dkimSigns: true,
     clock: true,
@@ -150,4 +157,5 @@ export function checkConnectionOptions(
   for (const option of ['connectTimeoutMs', 'greetingTimeoutMs', 'silenceTimeoutMs'] as const)
     integerOption(option, options[option] ?? 1, 1, waitMsMax)
   integerOption('connectionsMax', options.connectionsMax ?? 1, 1, countMax)
+  sourceAddressesOf(options.sourceAddresses)
 }

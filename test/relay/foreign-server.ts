@@ -14,6 +14,8 @@ export type Answer =
 export interface ForeignSession {
   /** From 1, in the order of connecting. */
   readonly number: number
+  /** Of the client. */
+  readonly address: string | undefined
   /** Messages that this session has taken. */
   taken: number
 }
@@ -66,7 +68,7 @@ export async function foreignServer(
   const busy = new Set<Socket>()
   // Replies to commands that came together are small pieces: delayed, each would wait for what the client acknowledges late.
   const server: Server = createServer({ noDelay: true }, (socket) => {
-    const session: ForeignSession = { number: ++sessionCount, taken: 0 }
+    const session: ForeignSession = { number: ++sessionCount, address: socket.remoteAddress, taken: 0 }
     sockets.add(socket)
     socket.on('close', () => {
       sockets.delete(socket)

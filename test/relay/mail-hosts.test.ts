@@ -6,24 +6,27 @@ import { DnsQuestions, type MxResolver } from '../../src/relay/dns-questions.js'
 import { readDestination } from '../../src/relay/mail-destination.js'
 import { mailHosts, type MailHosts } from '../../src/relay/mail-hosts.js'
 import type { OwnServers } from '../../src/relay/own-servers.js'
+import { sourceAddressesOf, type SourceAddresses } from '../../src/relay/source-addresses.js'
 import { zone, type Name } from './zone.js'
 
 interface Circumstances {
   readonly seed?: number
   readonly own?: Partial<OwnServers>
   readonly timeoutMs?: number
+  readonly sources?: SourceAddresses
 }
 
 const hostsOf = (
   nexthop: string,
   resolver: MxResolver,
-  { seed = 1, own = {}, timeoutMs = 60_000 }: Circumstances = {},
+  { seed = 1, own = {}, timeoutMs = 60_000, sources }: Circumstances = {},
 ): Promise<MailHosts> =>
   mailHosts(readDestination(nexthop, 25)!, {
     resolver,
     questions: new DnsQuestions(systemClock, timeoutMs),
     own: { hostname: 'relay.example.org', listeners: [], ...own },
     prng: seededPrng(seed),
+    sources,
   })
 
 /** `a 192.0.2.1` */
@@ -80,6 +83,35 @@ test('a domain without MX records is its own mail host, with the addresses of bo
     'example.net 192.0.2.1',
     'example.net 2001:db8::1',
   ])
+})
+
+test('where one family alone is used, the hosts of the other are passed over, and mail for them alone waits', async () => {
+  const dns = zone({
+    'example.net': {
+      mx: [
+        [10, 'six'],
+        [20, 'both'],
+      ],
+    },
+    six: { aaaa: ['2001:db8::1'] },
+    both: { a: ['192.0.2.1'], aaaa: ['2001:db8::2'] },
+  })
+  const ipv4 = { sources: sourceAddressesOf(['0.0.0.0']) }
+  expect(await listOf('example.net', dns, ipv4)).toEqual(['both 192.0.2.1'])
+  expect(await hostsOf('[six]', dns, ipv4)).toEqual({
+    kind: 'site',
+    status: '4.4.4',
+    reason: 'no mail host of six has an address of IPv4',
+  })
+})
+
+test('mail that no host of the family that is used is known for waits for the answer of the DNS', async () => {
+  const dns = zone({ 'example.net': { a: 'silent', aaaa: ['2001:db8::1'] } })
+  const hosts = await hostsOf('example.net', dns, {
+    sources: sourceAddressesOf(['192.0.2.9']),
+    timeoutMs: 10,
+  })
+  expect(hosts).toMatchObject({ kind: 'site', status: '4.4.3' })
 })
 
 test.each([

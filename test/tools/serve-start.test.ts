@@ -36,6 +36,11 @@ test.each([
   ],
   ['--listen', ['--listen', '192.0.2.1:2525'], 'EADDRNOTAVAIL: this machine does not have that address'],
   ['--listen', ['--listen', 'nowhere.invalid:2525'], 'no such host'],
+  [
+    '--source-address',
+    ['--direct', '--source-address', '192.0.2.1', '--listen', '127.0.0.1:0'],
+    'EADDRNOTAVAIL: this machine does not have that address',
+  ],
 ])('a port for %s that cannot be had is named, and nothing was made: %s', async (option, words, reason) => {
   const taken = await takenPort()
   const args = words.map((word) => (word === 'TAKEN' ? taken : word))

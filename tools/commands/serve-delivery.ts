@@ -1,5 +1,6 @@
 /** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, some of it or all, and when it is tried again.
  * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says otherwise is none. */
+import { isIP } from 'node:net'
 import { comparableDomainOf } from '../../src/base/mail-address.js'
 import { WaybillError } from '../../src/errors.js'
 import {
@@ -69,7 +70,7 @@ export function checkWays(args: Arguments): void {
       `${flagOf(way)} or --maildir, or both with --routes, where lines PATTERN maildir: say which mail stays`,
     )
   if (way === undefined)
-    for (const name of ['relay-tls', 'tls-policy', 'routes', 'dkim'])
+    for (const name of ['relay-tls', 'tls-policy', 'routes', 'dkim', 'source-address'])
       if (args.isSet(name))
         throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
   const lookups = ['aliases', 'relay-domains', 'routes', 'maildir']
@@ -85,6 +86,20 @@ export function checkWays(args: Arguments): void {
 /** @throws UsageError */
 export const mtaStsOf = (args: Arguments): { mtaSts?: MtaSts } =>
   parseYes('mta-sts', args.one('mta-sts') ?? 'no') ? { mtaSts: new MtaSts() } : {}
+
+/** From where servers are reached. @throws UsageError */
+export function sourcesOf(args: Arguments): Pick<SmtpTransportOptions, 'sourceAddresses'> {
+  const sourceAddresses = args.all('source-address')
+  if (sourceAddresses.length === 0) return {}
+  const families = sourceAddresses.map((text) => isIP(text))
+  if (families.includes(0))
+    throw new UsageError(
+      `--source-address wants an address of this machine, not '${sourceAddresses[families.indexOf(0)]}'`,
+    )
+  if (new Set(families).size < families.length)
+    throw new UsageError('--source-address may be there twice, for IPv4 and for IPv6')
+  return { sourceAddresses }
+}
 
 /** Whether the transport is another one when files have changed. */
 export const isMadeOfFiles = (args: Arguments): boolean =>
@@ -136,6 +151,7 @@ export async function transportOf(
     !mayBeOfStrangers(ownMail?.() ?? {}, recipients, hostname)
   const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }
   const tlsPolicy = policy.lines
+  const sources = sourcesOf(args)
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
     return mxTransport({
@@ -145,6 +161,7 @@ export async function transportOf(
       mtaSts: mtaSts ?? false,
       ...daneOf(args),
       connectionsMax,
+      ...sources,
       ...dkim,
       listeners: places,
     })
@@ -158,6 +175,7 @@ export async function transportOf(
     tls,
     tlsPolicy: policyOfRelay(policy, relay, tls, auth),
     connectionsMax,
+    ...sources,
     ...dkim,
     ...(auth === undefined ? undefined : { auth }),
   })
@@ -166,6 +184,7 @@ export async function transportOf(
     tls: tlsElsewhere(args, tls),
     tlsPolicy,
     connectionsMax,
+    ...sources,
     ...dkim,
   })
   const isRelay = (nexthop: string): boolean => {

@@ -84,8 +84,10 @@ export async function tryPorts(
   }
 }
 
-const refusalOf = (option: string, endpoint: Endpoint, cause: unknown): Error =>
-  new Error(`--${option} ${formatEndpoint(endpoint)}: ${reasonOf(cause)}`, { cause })
+function refusalOf(option: string, endpoint: Endpoint, cause: unknown): Error {
+  const place = endpoint.port === 0 ? endpoint.host : formatEndpoint(endpoint)
+  return new Error(`--${option} ${place}: ${reasonOf(cause)}`, { cause })
+}
 
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

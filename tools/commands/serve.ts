@@ -26,6 +26,7 @@ import {
   reportRecipientsOf,
   retryOf,
   routeOf,
+  sourcesOf,
   transportOf,
   transportsOf,
 } from './serve-delivery.js'
@@ -82,6 +83,11 @@ export const serve: Command = {
       value: 'ADDRESS[:PORT]',
       many: true,
       help: 'the resolver that is asked and believed for DANE, over a path where nobody else can write; may be repeated\n(those of /etc/resolv.conf that are on this machine)',
+    },
+    'source-address': {
+      value: 'ADDRESS',
+      many: true,
+      help: 'the address of this machine from which servers are reached, one of IPv4, of IPv6, or each: a family without one is\nnot used, and 0.0.0.0 is IPv4 alone, from any; with --relay or --direct (both, from any)',
     },
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     routes: {
@@ -235,6 +241,10 @@ async function run(args: Arguments): Promise<number | undefined> {
   await tryPorts([
     ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
     ...settings.metrics.map((endpoint) => ({ option: 'metrics', endpoint })),
+    ...(sourcesOf(args).sourceAddresses ?? []).map((host) => ({
+      option: 'source-address',
+      endpoint: { host, port: 0 },
+    })),
   ])
 
   await madeDirectory(settings.queue)
