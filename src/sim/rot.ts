@@ -102,8 +102,9 @@ class RotExcuses {
     if (text.startsWith('the data of')) return false
     if (code !== undefined) return this.#isTrue(code, text)
     if (text.startsWith('a verb could not read')) return this.#someWait()
-    // What waits keeps its files.
-    if (oracle === 'O7') return this.#lanes.size > 0 || this.#someWait()
+    // What waits keeps its files, and who is on hold again.
+    if (oracle === 'O7')
+      return this.#lanes.size > 0 || this.#someWait() || (this.#isCut && this.#witness.ofLastBatch.size > 0)
     if (message === undefined) return this.#isOfRevived(text)
     // Retries go by way of the lanes that go on.
     if (text.endsWith('before its retry is due') && this.#lanes.size > 0) return true
