@@ -46,6 +46,7 @@ export { postfixRetry, type PostfixRetryOptions } from './policy/postfix-retry.j
 export type { RetryDecision, RetryPolicy, RetryState } from './policy/retry-policy.js'
 export { zmailerPolicy } from './policy/zmailer-policy.js'
 export type { DkimKey } from './relay/dkim-keys.js'
+export { lmtpTransport, type LmtpTransportOptions } from './relay/lmtp-out.js'
 export { maildirTransport, type MaildirOptions } from './relay/maildir.js'
 export type { MxResolver } from './relay/dns-questions.js'
 export { mxTransport } from './relay/mx-out.js'

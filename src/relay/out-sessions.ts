@@ -5,20 +5,21 @@
  *
  * Opportunistic TLS falls back to plaintext as Postfix's `may` does: a handshake that fails defers the first attempt, lest a passing
  * trouble downgrades anything; a server whose TLS is broken for good gets the mail without it from the second one on. */
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import { assert } from '../base/assert.js'
 import { systemClock, type Clock } from '../base/clock.js'
 import type { SiteTrouble } from '../delivery/transport.js'
 import { CheckedClient } from './checked-client.js'
 import type { ClientError } from './client-error.js'
 import { ConnectionPool } from './connection-pool.js'
-import { SmtpClient, type Transaction } from './smtp-client.js'
+import { SmtpClient } from './smtp-client.js'
 import type { SmtpTransportOptions } from './smtp-out-options.js'
 import { siteOfError } from './smtp-outcome.js'
 import { isRefusal } from './smtp-reply.js'
 import { familiesOf, sourceAddressesOf, sourcesFor, type SourceAddresses } from './source-addresses.js'
 import type { TlsDemand } from './tls-policy.js'
 import { demandKey, termsOf, type TlsTerms } from './tls-terms.js'
+import type { Transaction } from './transaction.js'
 
 /** Where a server is. */
 export interface Place {
@@ -32,8 +33,8 @@ export interface Place {
   readonly isFound?: true
   /** What is asked of TLS there; undefined: what the transport's options say. */
   readonly tls?: TlsDemand
-  /** A connection, which is not made to host and port; undefined when there is none to be had. */
-  readonly connect?: () => Promise<Socket | undefined>
+  /** A connection, which is not made to host and port; when there is none to be had, why, if that is known. */
+  readonly connect?: () => Promise<Socket | ClientError | undefined>
 }
 
 export interface Session {
@@ -41,7 +42,10 @@ export interface Session {
   readonly place: Place
 }
 
-export type SessionOptions = Omit<SmtpTransportOptions, 'host' | 'port'>
+export interface SessionOptions extends Omit<SmtpTransportOptions, 'host' | 'port'> {
+  /** The servers speak LMTP. */
+  readonly lmtp?: true
+}
 
 /** Longest reply that is read, bytes: those to recipients are held until the transaction has ended. */
 const replyBytesMax = 64 << 10
@@ -168,11 +172,13 @@ export class OutSessions {
     const pool = this.#pool
     const free = await pool.place(keyOf(place))
     if (free !== undefined) return free
-    const connection = signal.aborted ? undefined : await place.connect?.()
+    const made = signal.aborted ? undefined : await place.connect?.()
+    const connection = made instanceof Socket ? made : undefined
     if (signal.aborted || (place.connect !== undefined && connection?.destroyed !== false)) {
       connection?.destroy()
       pool.cancel()
-      return signal.aborted ? abandoned() : unanswered()
+      if (signal.aborted) return abandoned()
+      return made instanceof Error ? made : unanswered()
     }
     const { host, port, servername } = place
     const clientOptions = {
@@ -182,6 +188,7 @@ export class OutSessions {
       ...(source === undefined ? undefined : { localAddress: source }),
       ...(servername === undefined ? undefined : { servername }),
       ...(options.hostname === undefined ? undefined : { name: options.hostname }),
+      ...(options.lmtp === undefined ? undefined : { lmtp: true }),
       secure: way === 'implicit',
       requireTLS: way === 'required',
       ignoreTLS: way === 'none',

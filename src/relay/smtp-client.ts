@@ -9,34 +9,7 @@ import { handshakeFailed, lost, startTlsRefused, type ClientError } from './clie
 import { recipientWords, senderWords } from './dsn-words.js'
 import { leavesAsItStands, wroteAtOnce } from './plain-data.js'
 import { isRefusal } from './smtp-reply.js'
-
-export interface Mail {
-  readonly sender: string
-  readonly recipients: readonly string[]
-  readonly dataBytes: number
-  readonly data: Buffer | Readable
-  readonly smtputf8: boolean
-  /** The data has octets over 127. */
-  readonly eightBit: boolean
-  /** What is asked of a server that offers DSN. */
-  readonly dsn: RequestDsn | undefined
-}
-
-/** What is known of a transaction when it has ended. */
-export interface Transaction {
-  /** The final reply, when it was positive. */
-  readonly response: string | undefined
-  readonly error: ClientError | undefined
-  readonly accepted: readonly string[]
-  /** Each names its recipient. */
-  readonly refusals: readonly ClientError[]
-  /** The end of the data left; without a reply nobody knows whether the server took the message. */
-  readonly dotSent: boolean
-  /** The server's word came in the middle of the data: what it reads next is data to it. */
-  readonly isCut: boolean
-  /** The server answered something to this transaction. */
-  readonly answered: boolean
-}
+import type { Mail, RecipientReply, Transaction } from './transaction.js'
 
 /** What nodemailer writes into the envelope it was given. */
 interface NotedEnvelope extends SMTPEnvelope {
@@ -100,6 +73,7 @@ export class SmtpClient extends SMTPConnection {
   #whole: Buffer | undefined
   /** Recipients of the transaction that the server has been told. */
   #toldCount = 0
+  #replies: RecipientReply[] = []
   /** Called when the connection ends; nodemailer does not tell a transaction of every way in which it can. */
   #ended: (() => void) | undefined
   #lastError: ClientError | undefined
@@ -122,6 +96,11 @@ export class SmtpClient extends SMTPConnection {
   offers(extension: string): boolean {
     const lines = (this as unknown as Hidden)._ehloLines ?? []
     return lines.some((line) => line.split(/\s/, 1)[0]!.toUpperCase() === extension)
+  }
+
+  /** It speaks LMTP: what it takes is where it was to go, and it answers for each recipient. RFC 2033 */
+  get isFinal(): boolean {
+    return this.options.lmtp === true
   }
 
   /** The server has said more than it was asked: it would be taken for the answer to the next message. */
@@ -151,6 +130,7 @@ export class SmtpClient extends SMTPConnection {
     this.#saysSmtputf8 = mail.smtputf8
     this.#dsn = this.offers('DSN') ? mail.dsn : undefined
     this.#toldCount = 0
+    this.#replies = []
     this.lastServerResponse = false
     const { data } = mail
     this.#whole = Buffer.isBuffer(data) ? data : undefined
@@ -173,6 +153,7 @@ export class SmtpClient extends SMTPConnection {
           error: envelope.mailError ?? error,
           accepted: envelope.accepted ?? [],
           refusals: envelope.rejectedErrors ?? [],
+          replies: this.#replies,
           dotSent,
           isCut: hasBegun && !dotSent,
           answered: this.lastServerResponse !== false,
@@ -261,11 +242,17 @@ export class SmtpClient extends SMTPConnection {
   /** A stream between data and socket, one for each message, costs 4 % of it: where the data can do without, it does. */
   _createSendStream(answered: Answered): DataSink | typeof noSink {
     const { _socket: socket } = this
-    if (!socket || !this.#whole || !wroteAtOnce(socket, this.#whole))
+    if (!socket || this.isFinal || !this.#whole || !wroteAtOnce(socket, this.#whole))
       return hidden._createSendStream.call(this, answered)
     const { _responseActions } = this as unknown as Hidden
     _responseActions.push((reply) => hidden._actionSMTPStream.call(this, reply, answered))
     return noSink
+  }
+
+  /** Nodemailer keeps of what was refused, and tells of the rest the last reply, whatever that is. */
+  _actionLMTPStream(recipient: string, isLast: boolean, reply: string, answered: Answered): void {
+    this.#replies.push({ recipient, response: reply })
+    if (isLast) answered(null, reply)
   }
 
   _sendCommand(line: string, logged?: string): void {

@@ -24,10 +24,11 @@ import type {
 } from '../delivery/transport.js'
 import type { DkimSigner } from './dkim-signer.js'
 import { hasInternationalHeader } from './international-header.js'
-import type { SmtpClient, Transaction } from './smtp-client.js'
+import type { SmtpClient } from './smtp-client.js'
 import { resultOf, siteOfPlaintext } from './smtp-outcome.js'
 import { isClosing, isRefusal } from './smtp-reply.js'
 import { siteOfAbandoned, type OutSessions, type Place, type Session } from './out-sessions.js'
+import type { Transaction } from './transaction.js'
 
 /** At least one, in the order in which they are tried; or what becomes of the mail without any. */
 export type Places = readonly Place[] | Outcome | SiteTrouble
@@ -99,10 +100,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     }
     void sessions.returned(session, transaction)
     const outcome = resultOf(transaction, request.recipients)
-    const result = saidBy(
-      session.place,
-      request.dsn === undefined ? outcome : relayedBy(client.offers('DSN'), outcome),
-    )
+    const result = saidBy(session.place, request.dsn === undefined ? outcome : relayedBy(client, outcome))
     return { result, maySendElsewhere: isPutOff(result) && nobodyHas(transaction) }
   }
 
@@ -227,8 +225,11 @@ const named = (name: string, outcome: Outcome): Outcome =>
     ? { ...outcome, response: `${name}: ${outcome.response ?? ''}` }
     : { ...outcome, reason: `${name}: ${outcome.reason}` }
 
-/** RFC 3461 §5.2.2: who offers DSN has taken it upon himself to tell the sender; of others nothing can be expected. */
-function relayedBy(offersDsn: boolean, result: DeliveryResult): DeliveryResult {
+/** RFC 3461 §5.2.2: who offers DSN has taken it upon himself to tell the sender; of others nothing can be expected, and behind who delivers it
+ * himself there is nobody. */
+function relayedBy(client: SmtpClient, result: DeliveryResult): DeliveryResult {
+  const offersDsn = client.offers('DSN')
+  if (client.isFinal && !offersDsn) return result
   const relayed = offersDsn ? 'with-dsn' : 'without-dsn'
   const onward = (outcome: Outcome): Outcome =>
     outcome.kind === 'delivered' ? { ...outcome, relayed } : outcome

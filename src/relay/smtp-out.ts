@@ -44,10 +44,10 @@ function placeOf(nexthop: string, options: SmtpTransportOptions): Place | undefi
 
 const namedPlace = (host: string, port: number): Place => ({ name: `${host}:${port}`, host, port })
 
-const badNexthop = (nexthop: string): ReturnType<typeof siteOfError> =>
+export const badNexthop = (nexthop: string): ReturnType<typeof siteOfError> =>
   siteOfError(Object.assign(new Error(`no host and port: ${JSON.stringify(nexthop)}`), { code: 'EDNS' }))
 
-function withDemand(place: Place, policies: TlsPolicies): Place {
+export function withDemand(place: Place, policies: TlsPolicies): Place {
   const { host, port } = place
   const server: MailDestination =
     isIP(host) === 0

@@ -3,22 +3,29 @@
  * was sent and no reply came, nobody knows whether the server took the message: status 4.4.2, which nothing else here has. */
 import type { DeliveryResult, Outcome, SiteTrouble } from '../delivery/transport.js'
 import type { ClientError } from './client-error.js'
-import type { Transaction } from './smtp-client.js'
 import { isClosing, outcomeOfReply, siteOfReply } from './smtp-reply.js'
+import type { Transaction } from './transaction.js'
 
 export function resultOf(transaction: Transaction, recipients: readonly string[]): DeliveryResult {
   const rest = outcomeOfRest(transaction)
   // Behind a MAIL that was refused, pipelined recipients hear 503, which says nothing about them.
-  if (transaction.refusals.length === 0 || transaction.error?.command === 'MAIL FROM') return rest
+  const { refusals, replies, error } = transaction
+  if ((refusals.length === 0 && replies.length === 0) || error?.command === 'MAIL FROM') return rest
   const refused = new Map<string, Outcome>()
-  for (const { recipient, response } of transaction.refusals) {
+  for (const { recipient, response } of refusals) {
     if (recipient !== undefined) refused.set(recipient, outcomeOfReply(response ?? '', 'recipient'))
   }
   // An address that stands in the envelope twice, accepted once, gets one copy: it is delivered.
   for (const recipient of transaction.accepted) refused.delete(recipient)
   const others: Outcome =
     rest.kind === 'site' ? { kind: 'deferred', status: rest.status, reason: rest.reason } : rest
-  return recipients.map((recipient) => refused.get(recipient.trim()) ?? others)
+  const answered = new Map<string, Outcome>()
+  for (const { recipient, response } of replies)
+    if (answered.get(recipient)?.kind !== 'delivered')
+      answered.set(recipient, outcomeOfReply(response, 'data'))
+  const outcomeOf = (recipient: string): Outcome =>
+    refused.get(recipient) ?? answered.get(recipient) ?? others
+  return recipients.map((recipient) => outcomeOf(recipient.trim()))
 }
 
 /** For all recipients that were not refused by themselves. */

@@ -1,4 +1,4 @@
-/** A server that is not ours: speaks SMTP by a script, line by line, so that it can misbehave at every stage.
+/** A server that is not ours: speaks SMTP, or LMTP where it is greeted so, by a script, line by line, so that it can misbehave at every stage.
  * It undoes dots by itself, so that what it has is what a foreign server would have. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -78,6 +78,7 @@ export async function foreignServer(
     let input = Buffer.alloc(0)
     let inData = false
     let hangs = false
+    let isLmtp = false
     let transaction: string[] = []
     let recipients: string[] = []
     const answer = (line: string, usual: string): string | undefined => {
@@ -110,7 +111,8 @@ export async function foreignServer(
         busy.add(socket)
       }
       transaction.push(line)
-      if (verb === 'EHLO')
+      if (verb === 'LHLO') isLmtp = true
+      if (verb === 'EHLO' || verb === 'LHLO')
         answer(line, ['250-foreign', ...extensions.map((e) => `250-${e}`), '250 HELP'].join('\r\n'))
       else if (verb === 'RCPT') {
         const reply = answer(line, '250 2.1.5 ok')
@@ -124,7 +126,8 @@ export async function foreignServer(
     }
     const message = (raw: Buffer): void => {
       const data = Buffer.from(raw.toString('latin1').replace(/(^|\r\n)\.\./g, '$1.'), 'latin1')
-      const reply = answer('.', '250 2.0.0 taken')
+      const usual = isLmtp ? recipients.map(() => '250 2.0.0 taken').join('\r\n') : '250 2.0.0 taken'
+      const reply = answer('.', usual)
       busy.delete(socket)
       if (reply?.startsWith('2') !== true) return
       session.taken++

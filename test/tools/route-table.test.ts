@@ -47,8 +47,8 @@ test('with extensions an address has its own line, then the one without, then it
   expect(recipients.map((recipient) => by('', recipient))).toEqual(['b', 'c', 'c', 'd'])
 })
 
-test('transports are those that are named, without the usual one, and those that lead nowhere', () => {
-  expect([...table.transports.keys()]).toEqual(['error', 'retry', 'discard', 'ops', 'slow'])
+test('transports are those that are named, without the usual one, that of LMTP, and those that lead nowhere', () => {
+  expect([...table.transports.keys()]).toEqual(['lmtp', 'error', 'retry', 'discard', 'ops', 'slow'])
 })
 
 test.each([
@@ -74,6 +74,9 @@ test.each([
   ['example.net, a:', /no domain/],
   ['<> a:', /no domain/],
   ['a@b@example.net a:', /no domain/],
+  ['example.net lmtp:', / is no nexthop behind 'lmtp:': that is unix:\/PATH, or \[HOST\], or \[HOST\]:PORT/],
+  ['example.net lmtp:unix:private/lmtp', /unix:private\/lmtp is no nexthop behind 'lmtp:'/],
+  ['example.net lmtp:inet:24', /inet:24 is no nexthop behind 'lmtp:'/],
   ['example.net mailhub:25', /25 is no nexthop behind 'mailhub:'/],
   ['example.net :[192.0.2.256]', /is no nexthop/],
   ['example.net :a,b', /a,b is no nexthop/],
@@ -93,11 +96,27 @@ test('where nobody looks for mail hosts, a domain is no nexthop', () => {
     )
 })
 
+test.each(['unix:/run/dovecot/lmtp', '[127.0.0.1]:24', 'inet:mail.internal:2424', 'mail.internal'])(
+  'a server of LMTP is %s, with a relay, too',
+  (server) => {
+    const ways = { findsMailHosts: false, hasMaildirs: false }
+    const routes = routesIn(`example.net lmtp:${server}`, 'routes', ways)
+    expect(routes.find('ada@example.net')).toEqual({ transport: 'lmtp', nexthop: server })
+  },
+)
+
 test('where there are Maildirs a line names them, and no nexthop; their transport is there before the line', () => {
   const ways = { findsMailHosts: true, hasMaildirs: true }
   const withMaildirs = routesIn('example.net maildir:\nexample.org slow:', 'routes', ways)
   expect(withMaildirs.find('ada@example.net')).toEqual({ transport: 'maildir', nexthop: '' })
-  expect([...withMaildirs.transports.keys()]).toEqual(['maildir', 'error', 'retry', 'discard', 'slow'])
+  expect([...withMaildirs.transports.keys()]).toEqual([
+    'maildir',
+    'lmtp',
+    'error',
+    'retry',
+    'discard',
+    'slow',
+  ])
   expect(routesIn('', 'routes', ways).transports.has('maildir')).toBe(true)
   expect(() => routesIn('example.net maildir:[a]', 'routes', ways)).toThrow(
     /\[a\] is no nexthop behind 'maildir:': a Maildir has none.*line 1/,

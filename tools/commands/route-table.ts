@@ -3,6 +3,7 @@
 import { WaybillError, type Route } from '../../src/index.js'
 import type { Place } from '../../src/errors.js'
 import { patternKey } from '../../src/relay/address-pattern.js'
+import { lmtpServer } from '../../src/relay/lmtp-out.js'
 import { readDestination } from '../../src/relay/mail-destination.js'
 import {
   isVerdict,
@@ -27,6 +28,8 @@ export interface RouteTable {
 export const transportUsual = 'out'
 /** Of mail that stays here, where there are Maildirs: a line `PATTERN maildir:`. */
 export const transportLocal = 'maildir'
+/** Of mail for who keeps mailboxes: a line `PATTERN lmtp:SERVER`. */
+export const transportLmtp = 'lmtp'
 
 /** Where mail may go. */
 export interface RouteWays {
@@ -42,9 +45,7 @@ export interface RouteWays {
 const prefixes: ReadonlySet<string> = new Set(['default', 'initial'])
 
 /** In a table of Postfix's they are no servers. */
-const foreign: ReadonlySet<string> = new Set(
-  'bsmtp ifmail lmtp local maildrop mailman uucp virtual'.split(' '),
-)
+const foreign: ReadonlySet<string> = new Set('bsmtp ifmail local maildrop mailman uucp virtual'.split(' '))
 
 export const noRoutes: RouteTable = {
   transports: new Map(),
@@ -59,7 +60,7 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
   const lines = new Map<string, Route>()
   const transports = new Map<string, Place>()
   if (ways.hasMaildirs) transports.set(transportLocal, { option: 'maildir' })
-  for (const verdict of verdicts) transports.set(verdict, { option: 'routes' })
+  for (const name of [transportLmtp, ...verdicts]) transports.set(name, { option: 'routes' })
   for (const { text: line, place } of tableLines(text, 'routes', path)) {
     const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
     const [, pattern = '', transport = '', nexthop = ''] =
@@ -74,7 +75,9 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
     if (transport !== '' && (!/^[a-z][a-z\d]*$/.test(transport) || prefixes.has(transport)))
       throw bad(`${transport} is no name for a transport: small letters and digits, not 'default'`)
     if (foreign.has(transport))
-      throw bad(`${transport} is not here: mail goes to SMTP servers, or by ${transportLocal}: to Maildirs`)
+      throw bad(
+        `${transport} is not here: mail goes to SMTP servers, by ${transportLmtp}: to LMTP servers, by ${transportLocal}: to Maildirs`,
+      )
     if (transport === transportLocal && !ways.hasMaildirs)
       throw bad(`${transport} is not here without --maildir, which says where the Maildirs are`)
     if (isVerdict(transport)) {
@@ -83,7 +86,8 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
       lines.set(key, { transport, nexthop: `${said.status} ${said.text}`.trim() })
       continue
     }
-    const refusal = nexthop === '' ? undefined : nexthopRefusal(nexthop, transport, ways)
+    const refusal =
+      nexthop === '' && transport !== transportLmtp ? undefined : nexthopRefusal(nexthop, transport, ways)
     if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
     lines.set(key, { transport, nexthop })
     if (transport !== '' && transport !== transportUsual && !transports.has(transport))
@@ -106,13 +110,18 @@ function nexthopRefusal(
   { findsMailHosts }: RouteWays,
 ): string | undefined {
   if (transport === transportLocal) return 'a Maildir has none'
+  if (transport === transportLmtp)
+    return isServer(lmtpServer(nexthop)) ? undefined : 'that is unix:/PATH, or [HOST], or [HOST]:PORT'
   const destination = readDestination(nexthop, 25)
-  if (destination === undefined || ('name' in destination && /(?:^|\.)\d+$/.test(destination.name)))
+  if (destination === undefined || !isServer(destination))
     return 'that is a domain, or a host or address in brackets, each also with :PORT'
   if (destination.kind === 'domain' && !findsMailHosts)
     return 'mail hosts of a domain are looked for with --direct; a server stands in brackets'
   return undefined
 }
+
+const isServer = (server: ReturnType<typeof lmtpServer>): boolean =>
+  server !== undefined && !('name' in server && /(?:^|\.)\d+$/.test(server.name))
 
 /** Of most tables nothing, whatever their size. */
 function refusedIn(lines: ReadonlyMap<string, Route>): RefusedRecipients['lines'] {

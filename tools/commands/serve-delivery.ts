@@ -12,6 +12,7 @@ import {
   type Transport,
 } from '../../src/index.js'
 import { expanded } from '../../src/relay/aliases.js'
+import { lmtpTransport } from '../../src/relay/lmtp-out.js'
 import { nexthopParts, readDestination } from '../../src/relay/mail-destination.js'
 import { maildirTransport } from '../../src/relay/maildir.js'
 import { MtaSts } from '../../src/relay/mta-sts.js'
@@ -26,10 +27,18 @@ import {
   type SmtpTransportOptions,
 } from '../../src/relay/smtp-out-options.js'
 import { isVerdict, verdictOutcome, type Verdict } from '../../src/relay/route-verdict.js'
-import { isVerifying, type TlsPolicyLine } from '../../src/relay/tls-policy.js'
+import { isDane, isVerifying, type TlsPolicyLine } from '../../src/relay/tls-policy.js'
 import { flagOf, UsageError, type Arguments } from './command.js'
 import { daneOf } from './serve-dane.js'
-import { noRoutes, routesIn, transportLocal, transportUsual, type RouteTable } from './route-table.js'
+import {
+  noRoutes,
+  routesIn,
+  transportLmtp,
+  transportLocal,
+  transportUsual,
+  type RouteTable,
+} from './route-table.js'
+import type { Tables } from './serve-tables.js'
 import { delimitersOf, fileTextOf } from './serve-secrets.js'
 import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
 import {
@@ -105,23 +114,26 @@ export function sourcesOf(args: Arguments): Pick<SmtpTransportOptions, 'sourceAd
 export const isMadeOfFiles = (args: Arguments): boolean =>
   ['dkim', 'relay-auth', 'tls-policy'].some((name) => args.isSet(name))
 
-/** By name. @param outgoing of all but the one to Maildirs, which has none of its servers, and those that lead nowhere */
-export const transportsOf = (
+/** Of mail that goes to servers. */
+export interface Outgoing {
+  readonly usual: Transport
+  readonly lmtp: Transport
+}
+
+/** By name. @param outgoing of all but the one to Maildirs, and those that lead nowhere */
+export function transportsOf(
   args: Arguments,
   names: readonly string[],
-  outgoing: Transport,
+  outgoing: Outgoing,
   hostname: string,
-): Record<string, Transport> =>
-  Object.fromEntries(
-    names.map((name) => [
-      name,
-      name === transportLocal
-        ? localTransportOf(args, hostname)
-        : isVerdict(name)
-          ? verdictTransport(name)
-          : outgoing,
-    ]),
-  )
+): Record<string, Transport> {
+  const transportBy = (name: string): Transport => {
+    if (name === transportLocal) return localTransportOf(args, hostname)
+    if (name === transportLmtp) return outgoing.lmtp
+    return isVerdict(name) ? verdictTransport(name) : outgoing.usual
+  }
+  return Object.fromEntries(names.map((name) => [name, transportBy(name)]))
+}
 
 const verdictTransport = (verdict: Verdict): Transport => ({
   deliver: ({ nexthop }) => verdictOutcome(verdict, nexthop),
@@ -137,7 +149,28 @@ function localTransportOf(args: Arguments, hostname: string): Transport {
   })
 }
 
-/** Of all mail for which no line of the table names Maildirs. */
+/** @param tables what files say */
+export const outgoingOf = async (
+  args: Arguments,
+  surroundings: Surroundings,
+  { credentials, dkim, tlsPolicy }: Pick<Tables, 'credentials' | 'dkim' | 'tlsPolicy'>,
+): Promise<Outgoing> => ({
+  usual: await transportOf(args, surroundings, credentials, dkim.keys, tlsPolicy),
+  lmtp: lmtpTransportOf(args, surroundings, tlsPolicy),
+})
+
+/** What the table says of servers is for these, too; DANE is for mail hosts. */
+function lmtpTransportOf(
+  args: Arguments,
+  { hostname, processLimit }: Surroundings,
+  { lines }: TlsPolicyTable,
+): Transport {
+  const tlsPolicy = lines.filter(({ destination, level }) => destination.startsWith('[') && !isDane(level))
+  const connectionsMax = Math.min(2 * processLimit, countMax)
+  return lmtpTransport({ hostname, tlsPolicy, connectionsMax, ...sourcesOf(args) })
+}
+
+/** Of all mail for which no line of the table names Maildirs, or LMTP. */
 export async function transportOf(
   args: Arguments,
   { relay, direct, places, hostname, processLimit, ownMail, mtaSts }: Surroundings,
@@ -290,5 +323,21 @@ export class ReplaceableTransport implements Transport {
 
   close(): void {
     this.#transport.close?.()
+  }
+}
+
+/** The same of all. */
+export class ReplaceableOutgoing implements Outgoing {
+  readonly usual: ReplaceableTransport
+  readonly lmtp: ReplaceableTransport
+
+  constructor({ usual, lmtp }: Outgoing) {
+    this.usual = new ReplaceableTransport(usual)
+    this.lmtp = new ReplaceableTransport(lmtp)
+  }
+
+  replace({ usual, lmtp }: Outgoing): void {
+    this.usual.replace(usual)
+    this.lmtp.replace(lmtp)
   }
 }

@@ -5,7 +5,7 @@ import { hostname as machineName } from 'node:os'
 import { pino } from 'pino'
 import { isReportingMta } from '../../src/bounce/report.js'
 import { madeDirectory } from '../../src/disk/made-directory.js'
-import { isWaybillError, openQueue, serveControl, type Transport } from '../../src/index.js'
+import { isWaybillError, openQueue, serveControl } from '../../src/index.js'
 import type { Listener } from '../../src/relay/listening.js'
 import { receivedBytesMax } from '../../src/relay/received.js'
 import { isVerdict } from '../../src/relay/route-verdict.js'
@@ -22,12 +22,12 @@ import {
   isMadeOfFiles,
   maildirUsual,
   mtaStsOf,
-  ReplaceableTransport,
+  outgoingOf,
+  ReplaceableOutgoing,
   reportRecipientsOf,
   retryOf,
   routeOf,
   sourcesOf,
-  transportOf,
   transportsOf,
 } from './serve-delivery.js'
 import { tellProofs } from './serve-dane.js'
@@ -36,7 +36,7 @@ import { answerForMetrics, loadMetrics } from './serve-metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './serve-places.js'
 import { reloads } from './serve-reload.js'
 import { hasThreadOf, placesOf, serverOf } from './serve-server.js'
-import { reloaded, tablesOf, tellTables, transportNamesOf, type Tables } from './serve-tables.js'
+import { reloaded, tablesOf, tellTables, transportNamesOf } from './serve-tables.js'
 import { parseEndpoint, parseWord, type Endpoint } from './values.js'
 
 const roomNeeded =
@@ -92,7 +92,7 @@ export const serve: Command = {
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     routes: {
       value: 'FILE',
-      help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`, or nowhere:\n`example.com error:5.1.2 TEXT` returns it, `retry:` puts it off, `discard:` drops it',
+      help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`, by LMTP:\n`example.org lmtp:unix:/run/dovecot/lmtp`, or nowhere:\n`example.com error:5.1.2 TEXT` returns it, `retry:` puts it off, `discard:` drops it',
     },
     dkim: {
       value: 'FILE',
@@ -225,10 +225,8 @@ async function run(args: Arguments): Promise<number | undefined> {
     ownMail: () => tables.clients,
     ...mtaStsOf(args),
   }
-  const transportBy = ({ credentials, dkim, tlsPolicy }: Tables): Promise<Transport> =>
-    transportOf(args, surroundings, credentials, dkim.keys, tlsPolicy)
-  const transport = await transportBy(tables)
-  const replaceable = isMadeOfFiles(args) ? new ReplaceableTransport(transport) : undefined
+  const outgoing = await outgoingOf(args, surroundings, tables)
+  const replaceable = isMadeOfFiles(args) ? new ReplaceableOutgoing(outgoing) : undefined
   const retry = retryOf(args)
   const server = serverOf(args, {
     ...settings,
@@ -249,7 +247,7 @@ async function run(args: Arguments): Promise<number | undefined> {
 
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
-    transports: transportsOf(args, transportNames, replaceable ?? transport, settings.hostname),
+    transports: transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname),
     route: routeOf(settings.relay, () => tables.routes),
     retry,
     scheduler,
@@ -314,7 +312,7 @@ async function run(args: Arguments): Promise<number | undefined> {
   await tellPlaces(settings.queue, settings.places, listener.ports, log)
   reloads.begin(() =>
     reloaded(args, transportNames, log, async (next) => {
-      const renewed = replaceable === undefined ? undefined : await transportBy(next)
+      const renewed = replaceable === undefined ? undefined : await outgoingOf(args, surroundings, next)
       await listener.takeUp(next.clients)
       // From here on nothing can be refused.
       tables = next
