@@ -73,7 +73,11 @@ export class Engine {
         const isMany = this.#composing.room.unvouchedCount >= options.activeCountMax / 2
         this.checkpointer.want(isMany ? 0 : intervalMs)
       },
-      outlived: () => this.#outliving.oneMore(),
+      outlived: () => {
+        // 1. finish and a checkpoint's record in one batch  2. nothing more to say, for ever  3. its file is the room that new mail lacks
+        this.checkpointer.wantAgain()
+        return this.#outliving.oneMore()
+      },
       onUnlinked: () => this.checkpointer.wantAgain(),
     })
     this.settle = new Settle(parts, this.#composing, this.#orders, {

@@ -1,6 +1,7 @@
 /** Rot in the last batch of the journal, which a start takes for torn: it costs what was told in that batch and nothing else. */
 import { expect, test } from 'vitest'
 import { position } from '../../src/base/position.js'
+import type { Transport } from '../../src/delivery/transport.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { segmentName } from '../../src/log/segment.js'
@@ -73,4 +74,24 @@ test('the files of a queue that has come to rest go, by one checkpoint and anoth
     expect(queue.stats().journal.checkpointCount - checkpointCount).toBeLessThanOrEqual(4)
     expect(await stage.isEmpty()).toBe(true)
   })
+})
+
+test('also where the last finish shares its batch with the record of a checkpoint', async () => {
+  for (let seed = 0; seed < 60; seed++)
+    await simulated(
+      async (stage) => {
+        let count = 0
+        const deliver: Transport['deliver'] = async ({ recipients }) => {
+          await pause(stage, 30 + ((seed * 7 + count++ * 3) % 60))
+          return recipients.map(() => delivered)
+        }
+        const queue = await stage.open({ ...patient, transports: { out: { deliver } } })
+        for (let i = 0; i < 5; i++) void queue.submit(submission(`${i}@example.net`))
+        await queue.submit(submission('large@example.net', large))
+        await queue.idle()
+        await pause(stage, 3_600_000)
+        expect(await stage.spoolFiles(), `seed ${seed}`).toEqual([])
+      },
+      { seed },
+    )
 })
