@@ -5,15 +5,17 @@ import type { Transport } from '../../src/delivery/transport.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { segmentName } from '../../src/log/segment.js'
-import { deferred, delivered, mail, patient, pause, simulated, submission, type Stage } from './stage.js'
+import { SimDisk, type DiskObserver } from '../../src/sim/sim-disk.js'
+import { SimWorld } from '../../src/sim/world.js'
+import { deferred, delivered, mail, patient, pause, simulated, submission } from './stage.js'
 
 /** Turns over a bit of the last batch's first frame. */
-async function rotLastBatch({ disk }: Stage): Promise<void> {
-  const directory = await QueueDirectory.open(disk!)
+async function rotLastBatch(disk: SimDisk): Promise<void> {
+  const directory = await QueueDirectory.open(disk)
   const { journal } = await takeSnapshot(directory!)
   const { grid } = journal.files
   const offset = grid.offsetOf(position(journal.end - journal.lastBatchBytes))
-  disk!.image.flipBit(`journal/${segmentName(journal.newest)}`, offset + 20, 0)
+  disk.image.flipBit(`journal/${segmentName(journal.newest)}`, offset + 20, 0)
 }
 
 test('what a checkpoint gave free is there as long as rot in its batch could bring back the one before', async () => {
@@ -31,7 +33,7 @@ test('what a checkpoint gave free is there as long as rot in its batch could bri
         }
         await queue.release({ id: 'none' })
         if (!stage.disk!.image.files().includes(`journal/${segmentName(0)}`)) recycledCount++
-        await rotLastBatch(stage)
+        await rotLastBatch(stage.disk!)
         await stage.open(patient)
         // A listing does not wait for a checkpoint for ever, and timers overtake the disk here.
         const all = ids.sort().join()
@@ -53,13 +55,44 @@ test('large mail whose finish rots in the last batch is delivered again, with it
     await queue.idle()
     await pause(stage, 60_000)
     expect(await stage.spoolFiles()).toHaveLength(1)
-    await rotLastBatch(stage)
+    await rotLastBatch(stage.disk!)
     const next = await stage.open()
     await next.idle()
     expect(stage.told('delivered')).toEqual(['one@example.net', 'one@example.net'])
     expect([...stage.data.values()]).toEqual([large])
     expect(stage.warnings).toEqual([])
   })
+})
+
+test('also where a start has found that finish, and was killed before it had a batch of its own', async () => {
+  for (let seed = 0; seed < 60; seed++) {
+    let onUnlink = (): void => undefined
+    const after: DiskObserver['after'] = ({ operation: { kind, path } }) => {
+      if (kind === 'unlink' && path.startsWith('spool/')) onUnlink()
+    }
+    await simulated(
+      async (stage) => {
+        await stage.open({ ...patient, checkpointIntervalMs: 3_600_000 })
+        await stage.queue.submit(submission('one@example.net', large))
+        await stage.queue.idle()
+        await pause(stage, 60_000)
+        const killed = new Promise<void>((resolve) => {
+          onUnlink = () => {
+            stage.disk!.abandon()
+            resolve()
+          }
+        })
+        await stage.open(patient)
+        await killed
+        // Its own answers nobody any more.
+        const world = new SimWorld({ seed: 0 })
+        await world.settle(rotLastBatch(new SimDisk(world, { image: stage.disk!.image })))
+        await (await stage.open(patient)).idle()
+        expect(stage.warnings, `seed ${seed}`).toEqual([])
+      },
+      { seed, disk: { observer: { after } } },
+    )
+  }
 })
 
 test('the files of a queue that has come to rest go, by one checkpoint and another, and no more are taken', async () => {
