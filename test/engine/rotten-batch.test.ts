@@ -2,12 +2,15 @@
 import { expect, test } from 'vitest'
 import { position } from '../../src/base/position.js'
 import type { Transport } from '../../src/delivery/transport.js'
+import type { QueueOptions } from '../../src/engine/options.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { segmentName } from '../../src/log/segment.js'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
+import type { Operation } from '../../src/sim/operation.js'
 import { SimDisk, type DiskObserver } from '../../src/sim/sim-disk.js'
 import { SimWorld } from '../../src/sim/world.js'
-import { deferred, delivered, mail, patient, pause, simulated, submission } from './stage.js'
+import { deferred, delivered, mail, patient, pause, simulated, submission, type Stage } from './stage.js'
 
 /** Turns over a bit of the last batch's first frame. */
 async function rotLastBatch(disk: SimDisk): Promise<void> {
@@ -64,35 +67,90 @@ test('large mail whose finish rots in the last batch is delivered again, with it
   })
 })
 
+/** Lives that end in the middle of what they do. */
+function mortal() {
+  let onCall: (call: Operation) => void = () => undefined
+  /** @returns whether it came to that call */
+  const dies = (
+    stage: Stage,
+    options: Partial<QueueOptions>,
+    isIt: (call: Operation) => boolean,
+  ): Promise<boolean> => {
+    const isDead = new Promise<boolean>((resolve) => {
+      onCall = (call) => {
+        if (!isIt(call)) return
+        onCall = () => undefined
+        stage.disk!.abandon()
+        resolve(true)
+      }
+    })
+    // Where it dies it answers nobody.
+    stage.open(options).catch(() => undefined)
+    return Promise.race([isDead, rest(stage).then(() => false)])
+  }
+  return { dies, observer: { after: ({ operation }) => onCall(operation) } satisfies DiskObserver }
+}
+
+/** The disk catches up meanwhile. */
+async function rest(stage: Stage): Promise<void> {
+  for (let i = 0; i < 300; i++) await pause(stage, 10)
+}
+
+/** The same where the life has died. */
+async function rotBehindDeath({ disk }: Stage): Promise<void> {
+  const world = new SimWorld({ seed: 0 })
+  await world.settle(rotLastBatch(new SimDisk(world, { image: disk!.image })))
+}
+
 test('also where a start has found that finish, and was killed before it had a batch of its own', async () => {
   for (let seed = 0; seed < 60; seed++) {
-    let onUnlink = (): void => undefined
-    const after: DiskObserver['after'] = ({ operation: { kind, path } }) => {
-      if (kind === 'unlink' && path.startsWith('spool/')) onUnlink()
-    }
+    const { dies, observer } = mortal()
     await simulated(
       async (stage) => {
         await stage.open({ ...patient, checkpointIntervalMs: 3_600_000 })
         await stage.queue.submit(submission('one@example.net', large))
         await stage.queue.idle()
         await pause(stage, 60_000)
-        const killed = new Promise<void>((resolve) => {
-          onUnlink = () => {
-            stage.disk!.abandon()
-            resolve()
-          }
-        })
-        await stage.open(patient)
-        await killed
-        // Its own answers nobody any more.
-        const world = new SimWorld({ seed: 0 })
-        await world.settle(rotLastBatch(new SimDisk(world, { image: stage.disk!.image })))
+        const isUnlinked = ({ kind, path }: Operation): boolean =>
+          kind === 'unlink' && path.startsWith('spool/')
+        expect(await dies(stage, patient, isUnlinked)).toBe(true)
+        await rotBehindDeath(stage)
         await (await stage.open(patient)).idle()
         expect(stage.warnings, `seed ${seed}`).toEqual([])
       },
-      { seed, disk: { observer: { after } } },
+      { seed, disk: { observer } },
     )
   }
+})
+
+test('a lane that the rotten batch retired is there as long as rot could bring it back', async () => {
+  let removedCount = 0
+  const later = { retry: fixedRetry([700]) }
+  for (let batches = 1; batches <= 8; batches++) {
+    const { dies, observer } = mortal()
+    await simulated(
+      async (stage) => {
+        stage.answer = (_, { attempts }) => (attempts === 0 ? deferred : delivered)
+        await stage.open({ retry: fixedRetry([100]) })
+        await stage.queue.submit(submission('one@example.net'))
+        await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+        await rest(stage)
+        let count = 0
+        const isBatch = ({ kind, path }: Operation): boolean =>
+          kind === 'writeSynced' && path.startsWith('journal/') && ++count === batches
+        await dies(stage, later, isBatch)
+        const isRemoved = ({ kind, path }: Operation): boolean =>
+          kind === 'removeDirectory' && path === 'lanes/2'
+        if (!(await dies(stage, later, isRemoved))) return
+        removedCount++
+        await rotBehindDeath(stage)
+        await (await stage.open(later)).idle()
+        expect(stage.warnings).toEqual([])
+      },
+      { disk: { observer } },
+    )
+  }
+  expect(removedCount).toBeGreaterThan(0)
 })
 
 test('the files of a queue that has come to rest go, by one checkpoint and another, and no more are taken', async () => {
