@@ -5,7 +5,6 @@ import type { Timer } from '../base/clock.js'
 import { nowhere, type Position } from '../base/position.js'
 import type { Lane } from '../lane/lane.js'
 import type { SegmentFiles } from '../log/segment-files.js'
-import type { Checkpoint } from '../record/checkpoint.js'
 import { Accept } from './accept.js'
 import { Checkpointer } from './checkpointer.js'
 import { Composing, diskFull } from './composing.js'
@@ -16,15 +15,12 @@ import { Outliving } from './outliving.js'
 import type { Parts } from './parts.js'
 import { Reclaim } from './reclaim.js'
 import { recollect, type Recollection } from './recollection.js'
-import { recover } from './recover.js'
+import { recover, type RecoveryFacts } from './recover.js'
 import { SecondReading } from './second-reading.js'
 import { Settle } from './settle.js'
 
-export interface EngineFacts {
+export interface EngineFacts extends RecoveryFacts {
   readonly life: number
-  readonly checkpoint: Checkpoint
-  /** Where the journal ended when this life began. */
-  readonly tailEnd: Position
   /** Bytes of a torn batch that were cut there. */
   readonly cutBytes: number
   /** Spool files that existed then. */
@@ -73,7 +69,11 @@ export class Engine {
         const isMany = this.#composing.room.unvouchedCount >= options.activeCountMax / 2
         this.checkpointer.want(isMany ? 0 : intervalMs)
       },
-      outlived: () => this.#outliving.oneMore(),
+      outlived: () => {
+        // 1. finish and a checkpoint's record in one batch  2. nothing more to say, for ever  3. its file is the room that new mail lacks
+        this.checkpointer.wantAgain()
+        return this.#outliving.oneMore()
+      },
       onUnlinked: () => this.checkpointer.wantAgain(),
     })
     this.settle = new Settle(parts, this.#composing, this.#orders, {
@@ -215,12 +215,12 @@ export class Engine {
   async #recover(): Promise<void> {
     const { life, events, options } = this.#parts
     const startedAt = options.clock.monotonicMs()
-    const { checkpoint, cutBytes } = this.#facts
+    const { cutBytes } = this.#facts
     this.#parts.journal.endRecovery(true)
     const recollection = this.#recollection ?? (await this.#recollect())
     this.#recollection = undefined
     const roomChange = (): Promise<void> => this.reclaim.roomChange()
-    const { messages, unread } = await recover(this.#parts, checkpoint, recollection, roomChange)
+    const { messages, unread } = await recover(this.#parts, this.#facts, recollection, roomChange)
     life.check()
     await this.checkpointer.run()
     life.check()

@@ -1,26 +1,39 @@
 /** The directories of lanes with logs of their own: `lanes/<number>/envelopes` and `lanes/<number>/data`.
- * Invariant: a directory's name is durable before a log is written in it. */
+ * Invariant: a directory's name is durable before a log is written in it; and what the last batch retires goes when there is one behind it:
+ *    // 1. a checkpoint without the lane durable, killed  2. restart removes its directory, killed before its first batch is durable  3. rot in
+ *    // that of the checkpoint  4. the one before counts, and names a lane that is not there: no later life opens */
 import { WaybillError } from '../errors.js'
 import type { Disk } from '../disk/disk.js'
+import type { Checkpoint } from '../record/checkpoint.js'
 import { dataDirectory, envelopesDirectory, laneDirectory, lanesDirectory } from '../recovery/queue-paths.js'
 import type { Completion } from './completion.js'
+
+const numberPattern = /^[0-9]+$/
+
+/** Names of directories that are there though a checkpoint, this one or an earlier one, has retired their lanes. */
+export async function retiredLanes(disk: Disk, { lanes, laneNext }: Checkpoint): Promise<string[]> {
+  const names = (await disk.list(lanesDirectory)).filter((name) => numberPattern.test(name))
+  return names.filter((name) => Number(name) < laneNext && !lanes.some(({ lane }) => lane === Number(name)))
+}
 
 /** Makes directories for the lanes that are new, and removes those that no checkpoint names: they were made after it, or
  * retired by it. A new lane's directory is made again even if it is there, because an earlier life may have made it and
  * failed to sync its name.
- * @param known lanes of the checkpoint, @param added lanes that it does not have, @param completion of the queue, which ends */
+ * @param known lanes of the checkpoint, @param added lanes that it does not have, @param spared retired ones that stay for now
+ * @param completion of the queue, which ends */
 export async function arrangeLaneDirectories(
   disk: Disk,
   known: readonly number[],
   added: readonly number[],
+  spared: readonly string[],
   completion: Completion,
 ): Promise<void> {
   let changed = false
   const names = await disk.list(lanesDirectory)
   for (const name of names) {
-    if (!/^[0-9]+$/.test(name))
+    if (!numberPattern.test(name))
       throw new WaybillError('NOT_A_QUEUE', 'this is no lane', { path: `${lanesDirectory}/${name}` })
-    if (known.includes(Number(name))) continue
+    if (known.includes(Number(name)) || spared.includes(name)) continue
     changed = true
     await removeLaneDirectory(disk, `${lanesDirectory}/${name}`)
   }
@@ -33,6 +46,13 @@ export async function arrangeLaneDirectories(
   }
   if (changed) await disk.syncDirectory(lanesDirectory)
   await completion.end()
+}
+
+/** Removes what was spared. */
+export async function removeLanes(disk: Disk, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  for (const name of names) await removeLaneDirectory(disk, `${lanesDirectory}/${name}`)
+  await disk.syncDirectory(lanesDirectory)
 }
 
 const partsOf = [envelopesDirectory, dataDirectory]

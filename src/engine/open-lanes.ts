@@ -19,7 +19,7 @@ export interface LaneCallbacks {
   readonly onFailure: (error: unknown) => void
 }
 
-/** @param tailEnd where the journal ended, @param firstPosition where it goes on
+/** @param tailEnd where the journal ended, @param firstPosition where it goes on, @param spared directories of lanes that stay for now
  * @throws WaybillError LANES_TOO_MANY, LOG_CORRUPT, DISK_FAILED */
 export async function openLanes(
   options: EngineOptions,
@@ -29,6 +29,7 @@ export async function openLanes(
   checkpoint: Checkpoint,
   tailEnd: Position,
   firstPosition: Position,
+  spared: readonly string[],
   garbage: Garbage,
   callbacks: LaneCallbacks,
 ): Promise<Lanes> {
@@ -39,7 +40,7 @@ export async function openLanes(
     positions.filter((lane) => !lane.inJournal).map((lane) => lane.lane)
   const known = numbersOf(checkpoint.lanes)
   const added = numbersOf(plan.lanes).filter((lane) => !known.includes(lane))
-  await arrangeLaneDirectories(options.disk, known, added, completion)
+  await arrangeLaneDirectories(options.disk, known, added, spared, completion)
   // Side by side: what earlier lives made ahead is unlinked, which takes a millisecond a lane.
   const open = async (positions: LanePositions): Promise<Lane> => {
     const { lane: number, inJournal } = positions

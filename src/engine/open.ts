@@ -2,6 +2,7 @@
  * worked on is taken up meanwhile. What comes out is wired and running; queue/ puts a face on it. */
 import { ActiveSet } from '../active/active-set.js'
 import type { Clock } from '../base/clock.js'
+import { position } from '../base/position.js'
 import type { Disk } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
 import { patientDisk } from '../disk/patient-disk.js'
@@ -15,6 +16,7 @@ import { spoolDirectory, spoolNumberOf } from '../recovery/queue-paths.js'
 import { completeQueue, Completion } from './completion.js'
 import { Engine } from './engine.js'
 import { QueueEmitter } from './events.js'
+import { removeLanes, retiredLanes } from './lane-directories.js'
 import { Life } from './life.js'
 import { LifeClock } from './life-clock.js'
 import { MessageReader } from './message-reader.js'
@@ -107,6 +109,8 @@ async function begin(
     onSegment: () => engine?.segmentEntered(),
   })
   const { journal, checkpoint, firstPosition } = opened
+  // A life that came to no checkpoint has begun a batch behind the one that retires them.
+  const spared = recollection === undefined ? await retiredLanes(disk, checkpoint) : []
   const lanes = await openLanes(
     options,
     header,
@@ -115,6 +119,7 @@ async function begin(
     checkpoint,
     tail.end,
     firstPosition,
+    spared,
     garbage,
     callbacks,
   )
@@ -132,6 +137,8 @@ async function begin(
   engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))
   life.check()
   opened.begin()
+  if (spared.length > 0) await journal.whenDurable(position(tail.end + 1))
+  await removeLanes(disk, spared)
   life.run(engine.recovered)
   begun = true
   return { parts, engine }

@@ -23,14 +23,20 @@ export interface Recovered {
   readonly unread: readonly DamagedMessage[]
 }
 
+export interface RecoveryFacts {
+  readonly checkpoint: Checkpoint
+  /** Where the journal ended when this life began. */
+  readonly tailEnd: Position
+}
+
 /** @throws WaybillError LOG_CORRUPT */
 export async function recover(
   parts: Parts,
-  checkpoint: Checkpoint,
+  { checkpoint, tailEnd }: RecoveryFacts,
   recollection: Recollection,
   roomChange: () => Promise<void>,
 ): Promise<Recovered> {
-  for (const number of recollection.needlessSpools) await parts.spool.unlink(number)
+  await letGo(parts, tailEnd, recollection)
   restoreLanes(parts, checkpoint, recollection)
   const messages: ActiveMessage[] = []
   const damaged: { readonly working: WorkingMessage; readonly error: WaybillError }[] = []
@@ -52,6 +58,18 @@ export async function recover(
     if (isPassing(error)) unread.push(kept)
   }
   return { messages, unread }
+}
+
+/** What the last batch of the life before says to be over goes when there is one behind it, as in that life (outliving.ts):
+ *    // 1. finish durable, killed  2. restart unlinks its file, killed before its first batch is durable  3. rot in that of the finish */
+async function letGo(
+  { journal, spool }: Parts,
+  tailEnd: Position,
+  { needlessSpools }: Recollection,
+): Promise<void> {
+  if (needlessSpools.size === 0) return
+  await journal.whenDurable(position(tailEnd + 1))
+  for (const number of needlessSpools) await spool.unlink(number)
 }
 
 /** Runners go on behind what was started, and skip what was started out of order. */

@@ -26,7 +26,7 @@ export const roomOf = ({ freeBytes, freeFiles }: DiskSpace, freeBytesMin: number
 })
 
 export class SpaceWatch {
-  readonly #parts: Pick<Parts, 'options' | 'life' | 'events'>
+  readonly #parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal'>
   /** Who waits for an answer looks again. */
   readonly #onChange: () => void
   #answeredAtMs = -Infinity
@@ -36,7 +36,7 @@ export class SpaceWatch {
   #isOverdue = false
   #isShort = false
 
-  constructor(parts: Pick<Parts, 'options' | 'life' | 'events'>, onChange: () => void) {
+  constructor(parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal'>, onChange: () => void) {
     this.#parts = parts
     this.#onChange = onChange
   }
@@ -71,7 +71,7 @@ export class SpaceWatch {
   }
 
   async #ask(): Promise<void> {
-    const { options, life, events } = this.#parts
+    const { options, life, events, journal } = this.#parts
     const { disk, clock, freeBytesMin } = options
     // While there is room nobody waits.
     const overdue = this.#isShort ? clock.after(answerWaitMs, () => this.#giveUp()) : undefined
@@ -80,6 +80,8 @@ export class SpaceWatch {
     const message = 'the disk is short of room: no new mail is accepted until there is more'
     if (isShort && !this.#isShort && !life.isOver) events.emit('warning', { code: 'DISK_FULL', message })
     this.#isShort = isShort
+    // 1. a burst of mail leaves spares  2. something else takes the rest of the disk  3. the queue is empty, holds the room, and refuses mail for ever
+    if (isShort && !life.isOver) life.run(journal.shrink())
     // From when it comes:
     //    // 1. an answer takes a second  2. who waited for it is told, and finds it old  3. he asks again, and so on for ever
     this.#answeredAtMs = clock.monotonicMs()

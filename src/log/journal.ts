@@ -148,6 +148,11 @@ export class Journal {
     return this.#pool.refill()
   }
 
+  /** The disk is short of room: what is not in reserve goes. */
+  shrink(): Promise<void> {
+    return this.#pool.shrink()
+  }
+
   /** The end of this life: everybody who waits is told. */
   fail(error: unknown): void {
     this.#writer.fail(error)

@@ -33,7 +33,7 @@ export interface PoolOptions {
   readonly log: number
   readonly segmentBytes: number
   readonly life: number
-  /** Spares kept beyond the reserve; more are unlinked. */
+  /** Spares that are kept, the reserve among them; more are unlinked. */
   readonly spareCountMax: number
   /** Called when a spare became ready, or could not: who waits looks again. */
   readonly onChange: () => void
@@ -158,6 +158,15 @@ export class SegmentPool {
   async recycle(indexes: readonly number[]): Promise<void> {
     if (indexes.length === 0) return
     if ((await this.#release(indexes, [])) !== undefined) this.#full = true
+    this.#options.onChange()
+  }
+
+  /** The disk is short of room: spares beyond the reserve go. */
+  async shrink(): Promise<void> {
+    if (this.#ready.length <= reserveSpares) return
+    for (const name of this.#ready.splice(reserveSpares)) this.#unwanted.add(this.#path(name))
+    if ((await this.#clear()) !== undefined) this.#full = true
+    await this.#options.disk.syncDirectory(this.#options.directory)
     this.#options.onChange()
   }
 

@@ -308,6 +308,31 @@ test('segments that leave too little room are warned of when they are made, not 
   )
 })
 
+test('where room is short the journal keeps no more spares than its reserve, and new mail is taken', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ freeBytesMin: 65_536 })
+    const { journal } = queue.stats()
+    const burst = Array.from({ length: 100 }, () =>
+      queue.submit(submission('a@example.net', mail('x\r\n'.repeat(1300)))),
+    )
+    await Promise.all(burst)
+    await stage.until(
+      'what it took comes back',
+      () => queue.stats().journal.spareCount > journal.spareCount + 2,
+    )
+    await pause(stage, 5000)
+    fill(stage, 60_000)
+    await pause(stage, 2000)
+    // An old answer says that there is room: the first one has it looked at.
+    await codeOf(queue.submit(submission()))
+    await pause(stage, 5000)
+    expect(await codeOf(queue.submit(submission()))).toBe('accepted')
+    expect((await queue.room()).freeBytes).toBeGreaterThan(65_536)
+    expect(queue.stats().journal.spareCount).toBe(2)
+    expect(stage.crashes).toEqual([])
+  })
+})
+
 test('the first mail that comes when there is room again is taken: cron does not try twice', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open({ freeBytesMin: 300_000 })

@@ -1,18 +1,24 @@
 /** Rot in the last batch of the journal, which a start takes for torn: it costs what was told in that batch and nothing else. */
 import { expect, test } from 'vitest'
 import { position } from '../../src/base/position.js'
+import type { Transport } from '../../src/delivery/transport.js'
+import type { QueueOptions } from '../../src/engine/options.js'
 import { QueueDirectory } from '../../src/inspect/queue-directory.js'
 import { takeSnapshot } from '../../src/inspect/snapshot.js'
 import { segmentName } from '../../src/log/segment.js'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
+import type { Operation } from '../../src/sim/operation.js'
+import { SimDisk, type DiskObserver } from '../../src/sim/sim-disk.js'
+import { SimWorld } from '../../src/sim/world.js'
 import { deferred, delivered, mail, patient, pause, simulated, submission, type Stage } from './stage.js'
 
 /** Turns over a bit of the last batch's first frame. */
-async function rotLastBatch({ disk }: Stage): Promise<void> {
-  const directory = await QueueDirectory.open(disk!)
+async function rotLastBatch(disk: SimDisk): Promise<void> {
+  const directory = await QueueDirectory.open(disk)
   const { journal } = await takeSnapshot(directory!)
   const { grid } = journal.files
   const offset = grid.offsetOf(position(journal.end - journal.lastBatchBytes))
-  disk!.image.flipBit(`journal/${segmentName(journal.newest)}`, offset + 20, 0)
+  disk.image.flipBit(`journal/${segmentName(journal.newest)}`, offset + 20, 0)
 }
 
 test('what a checkpoint gave free is there as long as rot in its batch could bring back the one before', async () => {
@@ -30,7 +36,7 @@ test('what a checkpoint gave free is there as long as rot in its batch could bri
         }
         await queue.release({ id: 'none' })
         if (!stage.disk!.image.files().includes(`journal/${segmentName(0)}`)) recycledCount++
-        await rotLastBatch(stage)
+        await rotLastBatch(stage.disk!)
         await stage.open(patient)
         // A listing does not wait for a checkpoint for ever, and timers overtake the disk here.
         const all = ids.sort().join()
@@ -52,13 +58,99 @@ test('large mail whose finish rots in the last batch is delivered again, with it
     await queue.idle()
     await pause(stage, 60_000)
     expect(await stage.spoolFiles()).toHaveLength(1)
-    await rotLastBatch(stage)
+    await rotLastBatch(stage.disk!)
     const next = await stage.open()
     await next.idle()
     expect(stage.told('delivered')).toEqual(['one@example.net', 'one@example.net'])
     expect([...stage.data.values()]).toEqual([large])
     expect(stage.warnings).toEqual([])
   })
+})
+
+/** Lives that end in the middle of what they do. */
+function mortal() {
+  let onCall: (call: Operation) => void = () => undefined
+  /** @returns whether it came to that call */
+  const dies = (
+    stage: Stage,
+    options: Partial<QueueOptions>,
+    isIt: (call: Operation) => boolean,
+  ): Promise<boolean> => {
+    const isDead = new Promise<boolean>((resolve) => {
+      onCall = (call) => {
+        if (!isIt(call)) return
+        onCall = () => undefined
+        stage.disk!.abandon()
+        resolve(true)
+      }
+    })
+    // Where it dies it answers nobody.
+    stage.open(options).catch(() => undefined)
+    return Promise.race([isDead, rest(stage).then(() => false)])
+  }
+  return { dies, observer: { after: ({ operation }) => onCall(operation) } satisfies DiskObserver }
+}
+
+/** The disk catches up meanwhile. */
+async function rest(stage: Stage): Promise<void> {
+  for (let i = 0; i < 300; i++) await pause(stage, 10)
+}
+
+/** The same where the life has died. */
+async function rotBehindDeath({ disk }: Stage): Promise<void> {
+  const world = new SimWorld({ seed: 0 })
+  await world.settle(rotLastBatch(new SimDisk(world, { image: disk!.image })))
+}
+
+test('also where a start has found that finish, and was killed before it had a batch of its own', async () => {
+  for (let seed = 0; seed < 60; seed++) {
+    const { dies, observer } = mortal()
+    await simulated(
+      async (stage) => {
+        await stage.open({ ...patient, checkpointIntervalMs: 3_600_000 })
+        await stage.queue.submit(submission('one@example.net', large))
+        await stage.queue.idle()
+        await pause(stage, 60_000)
+        const isUnlinked = ({ kind, path }: Operation): boolean =>
+          kind === 'unlink' && path.startsWith('spool/')
+        expect(await dies(stage, patient, isUnlinked)).toBe(true)
+        await rotBehindDeath(stage)
+        await (await stage.open(patient)).idle()
+        expect(stage.warnings, `seed ${seed}`).toEqual([])
+      },
+      { seed, disk: { observer } },
+    )
+  }
+})
+
+test('a lane that the rotten batch retired is there as long as rot could bring it back', async () => {
+  let removedCount = 0
+  const later = { retry: fixedRetry([700]) }
+  for (let batches = 1; batches <= 8; batches++) {
+    const { dies, observer } = mortal()
+    await simulated(
+      async (stage) => {
+        stage.answer = (_, { attempts }) => (attempts === 0 ? deferred : delivered)
+        await stage.open({ retry: fixedRetry([100]) })
+        await stage.queue.submit(submission('one@example.net'))
+        await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+        await rest(stage)
+        let count = 0
+        const isBatch = ({ kind, path }: Operation): boolean =>
+          kind === 'writeSynced' && path.startsWith('journal/') && ++count === batches
+        await dies(stage, later, isBatch)
+        const isRemoved = ({ kind, path }: Operation): boolean =>
+          kind === 'removeDirectory' && path === 'lanes/2'
+        if (!(await dies(stage, later, isRemoved))) return
+        removedCount++
+        await rotBehindDeath(stage)
+        await (await stage.open(later)).idle()
+        expect(stage.warnings).toEqual([])
+      },
+      { disk: { observer } },
+    )
+  }
+  expect(removedCount).toBeGreaterThan(0)
 })
 
 test('the files of a queue that has come to rest go, by one checkpoint and another, and no more are taken', async () => {
@@ -73,4 +165,24 @@ test('the files of a queue that has come to rest go, by one checkpoint and anoth
     expect(queue.stats().journal.checkpointCount - checkpointCount).toBeLessThanOrEqual(4)
     expect(await stage.isEmpty()).toBe(true)
   })
+})
+
+test('also where the last finish shares its batch with the record of a checkpoint', async () => {
+  for (let seed = 0; seed < 60; seed++)
+    await simulated(
+      async (stage) => {
+        let count = 0
+        const deliver: Transport['deliver'] = async ({ recipients }) => {
+          await pause(stage, 30 + ((seed * 7 + count++ * 3) % 60))
+          return recipients.map(() => delivered)
+        }
+        const queue = await stage.open({ ...patient, transports: { out: { deliver } } })
+        for (let i = 0; i < 5; i++) void queue.submit(submission(`${i}@example.net`))
+        await queue.submit(submission('large@example.net', large))
+        await queue.idle()
+        await pause(stage, 3_600_000)
+        expect(await stage.spoolFiles(), `seed ${seed}`).toEqual([])
+      },
+      { seed },
+    )
 })
