@@ -1,0 +1,36 @@
+/** What somebody laid into a queue's directory, or took out of it: commands tell of it, and neither hang nor fail by how much there is. */
+import { expect, test } from 'vitest'
+import { segmentName } from '../../src/log/segment.js'
+import { logVerify } from '../../tools/commands/log-verify.js'
+import { mailq } from '../../tools/commands/mailq.js'
+import type { InspectCommand } from '../../tools/commands/inspection.js'
+import { command, type Commanded } from './commanded.js'
+import { frozenQueue } from './frozen-queue.js'
+import { MemoryDisk, type Files } from './memory-disk.js'
+
+const sound = frozenQueue()
+const newest = 'journal/000000000004.log'
+
+const said = (inspect: InspectCommand, files: Files, disk = new MemoryDisk(files, sound.directories)) =>
+  command(inspect, [], () => disk, sound.nowMs)
+
+const damagesIn = ({ stdout, stderr }: Commanded): string[] =>
+  `${stdout}${stderr}`.split('\n').filter((line) => line.startsWith('damage: '))
+
+const all = (await said(mailq, sound.files)).stdout
+
+test('a file with the name of a segment far away is told of, and all mail is listed', async () => {
+  for (const content of [Buffer.alloc(0), sound.files.get(newest)!])
+    for (const index of [0xff_ffff, 2 ** 48 - 1]) {
+      const files = new Map(sound.files).set(`journal/${segmentName(index)}`, content)
+      const listed = await said(mailq, files)
+      expect([listed.exitCode, listed.stdout]).toEqual([1, all])
+      expect(damagesIn(listed)).toEqual([
+        expect.stringContaining(`journal, segment ${index}, offset 0: the `),
+        expect.stringContaining(
+          `journal, segment 5, offset 0: ${index - 5} segments are missing, this is the first;`,
+        ),
+      ])
+      expect(damagesIn(await said(logVerify, files))).toEqual(damagesIn(listed))
+    }
+})
