@@ -2,7 +2,6 @@
  * Invariant: an undamaged journal is judged by recovery/journal-tail.ts and by nothing else; only where that refuses does this go on
  * with what still verifies, and says so. */
 import { nowhere, position, type Position } from '../base/position.js'
-import { isWaybillError } from '../errors.js'
 import { commitAt } from '../log/commit-frame.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { scanBatches } from '../log/segment-scan.js'
@@ -68,8 +67,10 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
       }
     } catch (error) {
       if (!isDamage(error)) throw error
-      findings.push(findingOf(error, { log: 'journal' }, lostWithSegment))
-      const index = isWaybillError(error) ? error.place.segment : undefined
+      // A disk that refuses names the file, not the segment.
+      const finding = findingOf(error, { log: 'journal' }, lostWithSegment)
+      findings.push(finding)
+      const { segment: index } = finding
       if (index === undefined || !usable.has(index)) throw error
       // Those above never began, or it would not have been come to.
       for (const other of indexes) if (other >= index) usable.delete(other)

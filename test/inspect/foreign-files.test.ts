@@ -1,5 +1,6 @@
 /** What somebody laid into a queue's directory, or took out of it: commands tell of it, and neither hang nor fail by how much there is. */
 import { expect, test } from 'vitest'
+import { diskFailure } from '../../src/disk/failure.js'
 import { segmentName } from '../../src/log/segment.js'
 import { logVerify } from '../../tools/commands/log-verify.js'
 import { mailq } from '../../tools/commands/mailq.js'
@@ -34,3 +35,25 @@ test('a file with the name of a segment far away is told of, and all mail is lis
       expect(damagesIn(await said(logVerify, files))).toEqual(damagesIn(listed))
     }
 })
+
+test.each(['EIO', 'EISDIR'])(
+  'a segment of the journal that the disk refuses with %s is told of by its name',
+  async (errno) => {
+    const disk = new MemoryDisk(sound.files, sound.directories)
+    const refusing = Object.assign(Object.create(disk) as MemoryDisk, {
+      list: (path: string) => disk.list(path),
+      stat: (path: string) => disk.stat(path),
+      open: async (path: string, mode: string) => {
+        const file = await disk.open(path, mode)
+        if (path !== newest) return file
+        return { ...file, read: () => Promise.reject(diskFailure('read', path, errno)) }
+      },
+    })
+    const { exitCode, stdout, stderr } = await said(mailq, sound.files, refusing)
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain(
+      `damage: journal, segment 4, offset 0: the disk refused to read it: ${errno}; lost: what the`,
+    )
+    expect(stdout).toContain('held0@slow.example')
+  },
+)
