@@ -26,7 +26,7 @@ export const logTail: InspectCommand = inspectCommand(
     options: {
       ...jsonOption,
       f: { short: 'f', help: 'go on with what is settled from now on, until interrupted' },
-      n: { short: 'n', value: 'N', help: 'records to begin with (10)' },
+      n: { short: 'n', value: 'N', help: 'records to begin with, of the kinds that are shown (10)' },
       kind: { value: 'KIND', many: true, help: `${Object.keys(kinds).join(', ')};\nmay be repeated` },
     },
     notes:
@@ -41,15 +41,16 @@ async function show(inspected: Inspected): Promise<number> {
   const count = parseCount('n', args.one('n') ?? '10', 0)
   const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
   const json = args.isSet('json')
+  const isWanted = ({ kind }: LoggedRecord): boolean => wanted.length === 0 || wanted.includes(kind)
   const write = async (records: readonly LoggedRecord[]): Promise<void> => {
     for (const record of records) {
-      if (wanted.length > 0 && !wanted.includes(record.kind)) continue
+      if (!isWanted(record)) continue
       if (json) out.json(recordJson(record))
       else out.line(recordLine(record, false))
     }
     await out.flush()
   }
-  const last = await lastRecords(directory, count, report)
+  const last = await lastRecords(directory, count, isWanted, report)
   await write(last.records)
   let { end } = last
   while (args.isSet('f') && !surroundings.stopped.aborted) {
