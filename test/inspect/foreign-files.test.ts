@@ -57,3 +57,22 @@ test.each(['EIO', 'EISDIR'])(
     expect(stdout).toContain('held0@slow.example')
   },
 )
+
+test('where the journal is gone, that is told however many files are left, and none is called needless', async () => {
+  const left = new Map([...sound.files].filter(([path]) => !path.startsWith('journal/')))
+  left.set('spool/00001fffffff.mail', Buffer.from('x'))
+  for (let i = 0; i < 150_000; i++) left.set(`lanes/9/data/${segmentName(i)}`, Buffer.alloc(0))
+  const { exitCode, stdout } = await said(logVerify, left)
+  expect(exitCode).toBe(1)
+  expect(stdout).toContain(
+    'the journal is missing, but the queue was used: there is spool/000010000001.mail;',
+  )
+  expect(stdout).toMatch(/^spool: \d files? of no message that is found$/m)
+})
+
+test('what is left in the spool of a sound queue is told to go with the next start', async () => {
+  const files = new Map(sound.files).set('spool/00001fffffff.mail', Buffer.from('x'))
+  const { exitCode, stdout } = await said(logVerify, files)
+  expect(exitCode).toBe(0)
+  expect(stdout).toContain('\nspool: 1 file of no message, removed by the next start\nsound\n')
+})
