@@ -37,7 +37,7 @@ export const logTail: InspectCommand = inspectCommand(
 )
 
 async function show(inspected: Inspected): Promise<number> {
-  const { directory, args, out, report, surroundings } = inspected
+  const { directory, path, args, out, report, findings, surroundings } = inspected
   const count = parseCount('n', args.one('n') ?? '10', 0)
   const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
   const json = args.isSet('json')
@@ -50,13 +50,20 @@ async function show(inspected: Inspected): Promise<number> {
     }
     await out.flush()
   }
+  let toldCount = 0
+  // Who follows for days is told of damage when it is met.
+  const complain = (): void => {
+    complainOf({ findings: findings.slice(toldCount), path, surroundings })
+    toldCount = findings.length
+  }
   const last = await lastRecords(directory, count, isWanted, report)
   await write(last.records)
+  complain()
   let { end } = last
   while (args.isSet('f') && !surroundings.stopped.aborted) {
     await sleep(lookMs, undefined, { signal: surroundings.stopped }).catch(() => undefined)
     end = await recordsSince(directory, end, report, write)
+    complain()
   }
-  complainOf(inspected)
   return args.isSet('f') ? interruptedExitCode : exits.fine
 }
