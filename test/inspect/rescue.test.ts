@@ -1,7 +1,7 @@
 /** What is rescued from a damaged queue, against what its bytes say: a message whose envelope, recipients and data are as they were
  * must arrive; of one that does not, it must be told. `WAYBILL_DAMAGES=500` rescues from so many. */
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -175,6 +175,21 @@ test('a new queue inside the old one is refused, and nothing is made of it', asy
   const asked = command(logRescue, [from, '--to', join(from, 'new')], disk, sound.nowMs)
   await expect(asked).rejects.toThrow('inside')
   expect(existsSync(from)).toBe(false)
+})
+
+test('nor is one made inside the old one by way of a link, or where there is a file', async () => {
+  const from = join(directory, 'queue')
+  await mkdir(join(from, 'lanes'), { recursive: true })
+  await symlink(from, join(directory, 'link'))
+  await writeFile(join(directory, 'file'), '')
+  const source = new MemoryDisk(sound.files, sound.directories)
+  const disk = (path: string): ReturnType<typeof nodeDisk> => (path === from ? source : nodeDisk(path))
+  const to = (...path: string[]) =>
+    command(logRescue, [from, '--to', join(directory, ...path)], disk, sound.nowMs)
+  await expect(to('link', 'lanes', 'new')).rejects.toThrow('inside')
+  expect(existsSync(join(from, 'lanes', 'new'))).toBe(false)
+  await expect(to('file')).rejects.toThrow('file is no directory')
+  await expect(to('file', 'new')).rejects.toThrow('new is no directory')
 })
 
 test('what senders asked is rescued with each recipient', async () => {
