@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { crc32 } from '../../src/base/checksum.js'
+import { diskFailure } from '../../src/disk/failure.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { openQueue, type AskedRecipient, type DeliveryRequest, type Outcome } from '../../src/index.js'
 import { Messages } from '../../src/inspect/messages.js'
@@ -190,6 +191,31 @@ test('nor is one made inside the old one by way of a link, or where there is a f
   expect(existsSync(join(from, 'lanes', 'new'))).toBe(false)
   await expect(to('file')).rejects.toThrow('file is no directory')
   await expect(to('file', 'new')).rejects.toThrow('new is no directory')
+})
+
+test('what the new disk has no room for is told message by message, and the rescue ends with 1', async () => {
+  const from = join(directory, 'from')
+  const route = () => ({ transport: 'site', nexthop: 'to.example' })
+  const old = await openQueue(from, { transports: {}, route, deliver: false })
+  const mail = { sender: 'sender@from.example', recipients: ['r@to.example'] }
+  await old.submit({ ...mail, data: 'Subject: small\r\n\r\n' })
+  const { id } = await old.submit({ ...mail, data: 'large\r\n'.repeat(100_000) })
+  old.crash()
+  const to = join(directory, 'to')
+  const disk = (path: string): ReturnType<typeof nodeDisk> => {
+    const real = nodeDisk(path)
+    if (path !== to) return real
+    const open = real.open.bind(real)
+    real.open = (name, mode) =>
+      name.startsWith('spool/') ? Promise.reject(diskFailure('create', name, 'ENOSPC')) : open(name, mode)
+    return real
+  }
+  const { exitCode, stdout } = await command(logRescue, [from, '--to', to], disk, Date.now())
+  expect(exitCode).toBe(1)
+  expect(stdout.split('\n').slice(0, 2)).toEqual([
+    expect.stringContaining(`not saved: ${id} from <sender@from.example>: DISK_FULL: `),
+    expect.stringMatching(/^1 message with 1 recipient saved/),
+  ])
 })
 
 test('what senders asked is rescued with each recipient', async () => {
