@@ -41,7 +41,10 @@ export class AgeTable {
     const ends: number[] = []
     for (let i = 0; i < this.#bucketCount - 1; i++)
       ends.push((this.#firstMs * (this.#linear ? i + 1 : 2 ** i)) / 60_000)
-    const texts = ends.map((minutes) => String(Math.round(minutes * 100) / 100))
+    // Short ones in three digits: rounded like the others, several would be one.
+    const texts = ends.map((minutes) =>
+      String(minutes < 1 ? Number(minutes.toPrecision(3)) : Math.round(minutes * 100) / 100),
+    )
     return [...texts, `${texts.at(-1)}+`]
   }
 

@@ -36,10 +36,11 @@ export async function historyOf(
     switch (kind) {
       case 'envelope': {
         if (!payload.includes(idBytes)) return false
-        const { id: own, replaces } = decodeEnvelope(payload)
+        const { id: own } = decodeEnvelope(payload)
+        // A report on it has its id and a number.
         if (own !== id && !own.startsWith(`${id}-`)) return false
         if (own === id) places.add(`${log === 'journal' ? 'journal' : lane} ${position}`)
-        return own === id || starts.has(replaces)
+        return true
       }
       case 'start': {
         const { envelope, carried } = decodeStart(payload)

@@ -12,16 +12,17 @@ export interface Followed {
   readonly end: Position
 }
 
-/** The last records of the journal's newest segments. */
+/** The last records of the journal that are wanted: it is read backwards, a segment after the other, until there are so many. */
 export async function lastRecords(
   directory: QueueDirectory,
   count: number,
+  isWanted: (record: LoggedRecord) => boolean,
   report: Report,
 ): Promise<Followed> {
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
   const { newest, files } = snapshot.journal
-  const kept: LoggedRecord[] = []
+  let kept: LoggedRecord[] = []
   for (
     let index = newest;
     index >= 0 && kept.length < count && snapshot.journal.indexes.includes(index);
@@ -34,12 +35,12 @@ export async function lastRecords(
       to: files.grid.at(index + 1, 0),
     } as const
     for await (const batch of readLog(directory, snapshot, range, report)) {
-      older.push(...batch)
-      older.splice(0, Math.max(0, older.length - count))
+      older.push(...batch.filter(isWanted))
+      older.splice(0, Math.max(0, older.length + kept.length - count))
     }
-    kept.unshift(...older)
+    kept = [...older, ...kept]
   }
-  return { records: kept.slice(Math.max(0, kept.length - count)), end: snapshot.end }
+  return { records: kept, end: snapshot.end }
 }
 
 /** What was settled behind a position since. Segments that were recycled meanwhile are passed over.

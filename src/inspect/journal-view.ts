@@ -2,7 +2,6 @@
  * Invariant: an undamaged journal is judged by recovery/journal-tail.ts and by nothing else; only where that refuses does this go on
  * with what still verifies, and says so. */
 import { nowhere, position, type Position } from '../base/position.js'
-import { isWaybillError } from '../errors.js'
 import { commitAt } from '../log/commit-frame.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { scanBatches } from '../log/segment-scan.js'
@@ -36,6 +35,7 @@ export interface JournalView {
 
 /** What a missing or foreign segment costs. */
 export const lostWithSegment = 'what the segment held: mail accepted in it, and what happened to other mail'
+const lostWithSegments = 'what the segments held: mail accepted in them, and what happened to other mail'
 
 /** @param files without open files, so that what is read is what lies there now */
 export async function viewJournal(files: SegmentFiles, names: readonly string[]): Promise<JournalView> {
@@ -67,8 +67,10 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
       }
     } catch (error) {
       if (!isDamage(error)) throw error
-      findings.push(findingOf(error, { log: 'journal' }, lostWithSegment))
-      const index = isWaybillError(error) ? error.place.segment : undefined
+      // A disk that refuses names the file, not the segment.
+      const finding = findingOf(error, { log: 'journal' }, lostWithSegment)
+      findings.push(finding)
+      const { segment: index } = finding
       if (index === undefined || !usable.has(index)) throw error
       // Those above never began, or it would not have been come to.
       for (const other of indexes) if (other >= index) usable.delete(other)
@@ -161,24 +163,23 @@ async function lastCommitIn(files: SegmentFiles, index: number): Promise<Positio
   return end
 }
 
-/** Segments that must be there and are not, from the first that is needed to the newest that has a file. */
+/** Segments that must be there and are not, from the first that is needed to the newest that has a file. Those that follow one another are
+ * one finding: the name of a foreign file may be that of a segment which is far away. */
 export function missingSegments({ files, indexes }: JournalView, from: Position): Finding[] {
   const { grid } = files
-  const last = indexes.at(-1)
+  const contentBytesMax = grid.segmentBytes - segmentHeaderBytes
   const findings: Finding[] = []
-  if (last === undefined) return findings
-  const there = new Set(indexes)
-  for (let index = grid.indexOf(from); index < last; index++) {
-    if (there.has(index)) continue
-    findings.push(
-      damageAt(
-        files,
-        grid.at(index, 0),
-        grid.segmentBytes - segmentHeaderBytes,
-        'the segment is missing',
-        lostWithSegment,
-      ),
-    )
+  let wanted = grid.indexOf(from)
+  for (const index of indexes) {
+    const count = index - wanted
+    const at = grid.at(wanted, 0)
+    if (count === 1)
+      findings.push(damageAt(files, at, contentBytesMax, 'the segment is missing', lostWithSegment))
+    else if (count > 1)
+      findings.push(
+        damageAt(files, at, 0, `${count} segments are missing, this is the first`, lostWithSegments),
+      )
+    wanted = Math.max(wanted, index + 1)
   }
   return findings
 }

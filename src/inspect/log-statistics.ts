@@ -79,7 +79,7 @@ export async function logStatistics(
           ? Math.min(end, grid.at(index + 1, 0))
           : await snapshot.journal.endOf(index)
       const contentBytes = state === 'unused' ? 0 : contentEnd - grid.at(index, 0)
-      segments.push({ index, fileBytes, contentBytes, state, pinnedBy: pinnedBy.slice(0, pinnersMax) })
+      segments.push({ index, fileBytes, contentBytes, state, pinnedBy })
     }
     const spares =
       name === 'journal'
@@ -105,7 +105,7 @@ export async function logStatistics(
   return statistics
 }
 
-/** Ids of the active messages that hold a segment, by log and index. */
+/** Ids of active messages that hold a segment, by log and index; of each at most `pinnersMax`. */
 async function pinsOf(
   directory: QueueDirectory,
   snapshot: Snapshot,
@@ -119,7 +119,7 @@ async function pinsOf(
     const key = `${name} ${content.log(name).grid.indexOf(position(at))}`
     const ids = pins.get(key)
     if (ids === undefined) pins.set(key, [id])
-    else if (!ids.includes(id)) ids.push(id)
+    else if (ids.length < pinnersMax && !ids.includes(id)) ids.push(id)
   }
   for (const { place } of working) {
     const log = lanes.find(({ lane }) => lane === place.lane)?.log ?? `${place.lane}/envelopes`

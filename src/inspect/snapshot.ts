@@ -191,19 +191,25 @@ export function floorOf({ suffix, lanes }: Pick<Snapshot, 'suffix' | 'lanes'>): 
 
 /** A journal without a batch is that of a queue that was never used, unless something else says that it was. */
 async function lostJournal(directory: QueueDirectory, names: readonly string[]): Promise<Finding[]> {
-  const segments = names.filter((name) => name.endsWith('.log'))
-  const used = [
-    ...(await directory.disk.list(spoolDirectory)).map((name) => `${spoolDirectory}/${name}`),
-    ...(segments.length === 0 ? await directory.disk.list(lanesDirectory) : []).map(
-      (name) => `${lanesDirectory}/${name}`,
-    ),
+  const lanes = (await directory.logs()).filter(({ name }) => name !== 'journal')
+  const hasSegment = names.some((name) => name.endsWith('.log'))
+  const places = [
+    spoolDirectory,
+    ...(hasSegment ? [] : [lanesDirectory]),
+    ...lanes.map((log) => log.directory),
   ]
-  for (const { directory: path, name } of await directory.logs())
-    if (name !== 'journal') used.push(...(await directory.disk.list(path)).map((file) => `${path}/${file}`))
-  const [first] = used
-  if (first === undefined) return []
-  const reason = `the journal is missing, but the queue was used: there is ${first}`
-  return [
-    { log: 'journal', bytes: 0, reason, lost: 'the state of the queue: what waits, and what was delivered' },
-  ]
+  for (const place of places) {
+    const [first] = await directory.disk.list(place)
+    if (first === undefined) continue
+    const reason = `the journal is missing, but the queue was used: there is ${place}/${first}`
+    return [
+      {
+        log: 'journal',
+        bytes: 0,
+        reason,
+        lost: 'the state of the queue: what waits, and what was delivered',
+      },
+    ]
+  }
+  return []
 }

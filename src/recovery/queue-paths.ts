@@ -11,8 +11,12 @@ export const spoolPath = (number: number): string =>
 
 const spoolNamePattern = /^([0-9a-f]{12,14})\.mail$/
 
-/** @param name of a file in the spool directory */
+/** No life comes so far, and what it would give behind this is exact still: a file above it is somebody else's. */
+const spoolNumberMax = 2 ** 52
+
+/** @param name of a file in the spool directory @returns undefined for one that no life has made */
 export function spoolNumberOf(name: string): number | undefined {
   const digits = spoolNamePattern.exec(name)?.[1]
-  return digits === undefined ? undefined : Number.parseInt(digits, 16)
+  const number = digits === undefined ? Infinity : Number.parseInt(digits, 16)
+  return number <= spoolNumberMax ? number : undefined
 }

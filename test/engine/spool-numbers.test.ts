@@ -71,3 +71,24 @@ test('one after the other and at once, a life goes on past its last number, and 
     expect(await stage.ids()).toHaveLength(5)
   })
 })
+
+test.each(['ffffffffffffff', '1fffffffffffff'])(
+  'a file %s.mail, whose number no life comes to, is left alone, and takes no number from any',
+  async (name) => {
+    await simulated(async (stage) => {
+      stage.answer = () => deferred
+      await stage.open(patient)
+      await stage.ids()
+      stage.disk!.image.create(`spool/${name}.mail`)
+      await stage.open(patient)
+      for (const recipient of ['one@example.net', 'two@example.net'])
+        await stage.queue.submit(large(recipient))
+      await stage.open(patient)
+      await stage.queue.submit(large('three@example.net'))
+      expect(await stage.ids()).toHaveLength(3)
+      const foreign = Number.parseInt(name, 16)
+      const lives = [2, 2, 3].map((life, i) => life * numbersPerLife + [1, 2, 1][i]!)
+      expect(await numbersOf(stage)).toEqual([...lives, foreign])
+    })
+  },
+)

@@ -1,11 +1,12 @@
 /** What is rescued from a damaged queue, against what its bytes say: a message whose envelope, recipients and data are as they were
  * must arrive; of one that does not, it must be told. `WAYBILL_DAMAGES=500` rescues from so many. */
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { crc32 } from '../../src/base/checksum.js'
+import { diskFailure } from '../../src/disk/failure.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { openQueue, type AskedRecipient, type DeliveryRequest, type Outcome } from '../../src/index.js'
 import { Messages } from '../../src/inspect/messages.js'
@@ -175,6 +176,46 @@ test('a new queue inside the old one is refused, and nothing is made of it', asy
   const asked = command(logRescue, [from, '--to', join(from, 'new')], disk, sound.nowMs)
   await expect(asked).rejects.toThrow('inside')
   expect(existsSync(from)).toBe(false)
+})
+
+test('nor is one made inside the old one by way of a link, or where there is a file', async () => {
+  const from = join(directory, 'queue')
+  await mkdir(join(from, 'lanes'), { recursive: true })
+  await symlink(from, join(directory, 'link'))
+  await writeFile(join(directory, 'file'), '')
+  const source = new MemoryDisk(sound.files, sound.directories)
+  const disk = (path: string): ReturnType<typeof nodeDisk> => (path === from ? source : nodeDisk(path))
+  const to = (...path: string[]) =>
+    command(logRescue, [from, '--to', join(directory, ...path)], disk, sound.nowMs)
+  await expect(to('link', 'lanes', 'new')).rejects.toThrow('inside')
+  expect(existsSync(join(from, 'lanes', 'new'))).toBe(false)
+  await expect(to('file')).rejects.toThrow('file is no directory')
+  await expect(to('file', 'new')).rejects.toThrow('new is no directory')
+})
+
+test('what the new disk has no room for is told message by message, and the rescue ends with 1', async () => {
+  const from = join(directory, 'from')
+  const route = () => ({ transport: 'site', nexthop: 'to.example' })
+  const old = await openQueue(from, { transports: {}, route, deliver: false })
+  const mail = { sender: 'sender@from.example', recipients: ['r@to.example'] }
+  await old.submit({ ...mail, data: 'Subject: small\r\n\r\n' })
+  const { id } = await old.submit({ ...mail, data: 'large\r\n'.repeat(100_000) })
+  old.crash()
+  const to = join(directory, 'to')
+  const disk = (path: string): ReturnType<typeof nodeDisk> => {
+    const real = nodeDisk(path)
+    if (path !== to) return real
+    const open = real.open.bind(real)
+    real.open = (name, mode) =>
+      name.startsWith('spool/') ? Promise.reject(diskFailure('create', name, 'ENOSPC')) : open(name, mode)
+    return real
+  }
+  const { exitCode, stdout } = await command(logRescue, [from, '--to', to], disk, Date.now())
+  expect(exitCode).toBe(1)
+  expect(stdout.split('\n').slice(0, 2)).toEqual([
+    expect.stringContaining(`not saved: ${id} from <sender@from.example>: DISK_FULL: `),
+    expect.stringMatching(/^1 message with 1 recipient saved/),
+  ])
 })
 
 test('what senders asked is rescued with each recipient', async () => {

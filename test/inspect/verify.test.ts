@@ -180,6 +180,20 @@ test('a segment whose end no batch names any more may have had more, and that is
   ])
 })
 
+test('a torn tail is told with its length, and is no damage', async () => {
+  const frozenAnatomy = new Anatomy(sound.files)
+  const path = frozenAnatomy.path(0, frozenAnatomy.newest)
+  const bytes = Buffer.from(sound.files.get(path)!)
+  const [from, to] = frozenAnatomy.batches(frozenAnatomy.newest).at(-1)!
+  const wholeBytes = frameBytesAt(bytes, from)
+  const files = new Map(sound.files).set(path, bytes.fill(0, from + wholeBytes, to))
+  const lines = await verified(files)
+  expect(lines).toContain(
+    `torn tail: ${wholeBytes} bytes behind it, of a batch that was never settled; normal after a crash`,
+  )
+  expect(lines.at(-1)).toBe('sound')
+})
+
 test('an id that was seen is always told, one that was not hardly ever', () => {
   const ids = new SeenIds()
   const idOf = (number: number): string => `1KE70EHG0${number.toString(32).toUpperCase().padStart(7, '0')}`

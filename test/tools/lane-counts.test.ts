@@ -7,6 +7,8 @@ import { nodeDisk } from '../../src/disk/node-disk.js'
 import { fixedRetry, openQueue } from '../../src/index.js'
 import { InspectedQueue } from '../../tools/commands/inspected-queue.js'
 import { LaneCounter } from '../../tools/commands/lane-counts.js'
+import { stat } from '../../tools/commands/stat.js'
+import { command } from '../inspect/commanded.js'
 
 test('a message that has just been deferred is counted in the lane that it waits in', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'waybill-lane-counts-'))
@@ -34,6 +36,12 @@ test('a message that has just been deferred is counted in the lane that it waits
     return count
   }
   await expect.poll(deferred, { interval: 5, timeout: 10_000 }).toBe(1)
+  const { stdout } = await command(stat, ['--queue', directory, '--json'], nodeDisk, Date.now())
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(rows.find(({ lane }) => lane === 2)).toMatchObject({ queue_name: 'deferred', messages: 1 })
   const counter = new LaneCounter()
   const stop = new AbortController()
   const ended = counter.run(directory, { openDisk: nodeDisk, nowMs: Date.now }, stop.signal)

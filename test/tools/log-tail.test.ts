@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -59,6 +59,22 @@ test('log tail -f shows mail as it is accepted, over segments, each once, and en
   expect(await closed).toEqual([130, null])
   const lines = printed().trim().split('\n')
   expect(lines.map((line) => (JSON.parse(line) as { record: { id: string } }).record.id)).toEqual(ids)
+})
+
+test('log tail -f tells damage when it is met, and once', async () => {
+  await submit()
+  const printed = follow('--kind', 'envelope')
+  await expect.poll(printed).toContain('envelope')
+  await writeFile(join(directory, 'journal', '0000000000ff.log'), '')
+  await expect.poll(printed).toContain('damage: journal, segment 255')
+  for (let i = 0; i < 3; i++) {
+    const id = await submit()
+    await expect.poll(printed).toContain(id)
+  }
+  const closed = once(tail!, 'close')
+  tail!.kill('SIGINT')
+  expect(await closed).toEqual([130, null])
+  expect(printed().match(/damage: journal, segment 255/g)).toHaveLength(1)
 })
 
 test('log tail -f ends quietly when nobody reads on', async () => {

@@ -88,7 +88,7 @@ async function show(inspected: Inspected): Promise<number> {
     if (wants('e')) out.text(envelopeText(message, addresses, dsn, surroundings.nowMs()))
     if (data !== undefined && wants('h')) out.text(`${only ? '' : '\n*** HEADER ***\n'}${linesOf(header)}`)
     if (data !== undefined && wants('b')) out.text(`${only ? '' : '\n*** BODY ***\n'}${linesOf(body)}`)
-    if (message.envelope.data.kind === 'ref' && wants('b'))
+    if (message.envelope.data.kind === 'ref' && (wants('h') || wants('b')))
       out.line(`\n*** DATA IS KEPT ELSEWHERE, AS ${printable(message.envelope.data.ref)} ***`)
     if (trouble !== undefined) out.line(`\n*** UNREADABLE: ${printable(trouble)} ***`)
   }
@@ -177,7 +177,7 @@ function jsonEnvelope(
   addresses: readonly string[],
   dsn: RequestDsn | undefined,
 ): Record<string, unknown> {
-  const { envelope, where, lane, dueAt, log, at } = message
+  const { envelope, where, lane, dueAt, log, at, uncertain } = message
   return {
     queue_name: where,
     queue_id: envelope.id,
@@ -200,5 +200,7 @@ function jsonEnvelope(
     due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),
     log,
     position: at,
+    ...(envelope.data.kind === 'ref' ? { data_ref: envelope.data.ref } : undefined),
+    ...(uncertain ? { uncertain } : undefined),
   }
 }

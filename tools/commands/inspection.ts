@@ -36,7 +36,7 @@ export interface Inspected {
   readonly out: Output
   readonly surroundings: Surroundings
   readonly report: Report
-  /** Damage that was reported so far. */
+  /** Damage that was reported so far, each once. */
   readonly findings: readonly Finding[]
   readonly progress: Progress
 }
@@ -82,8 +82,14 @@ async function run(
     if (directory === undefined) return noQueue(path, 'there is none', surroundings)
     const out = new Output(surroundings)
     const findings: Finding[] = []
+    const told = new Set<string>()
     const progress = new Progress(surroundings)
-    const report = (finding: Finding): void => void findings.push(finding)
+    const report = (finding: Finding): void => {
+      const sentence = sentenceOf(finding)
+      if (told.has(sentence)) return
+      told.add(sentence)
+      findings.push(finding)
+    }
     for (const finding of directory.findings) report(finding)
     const exitCode = await inspect({ directory, path, args, out, surroundings, report, findings, progress })
     progress.end()

@@ -2,9 +2,11 @@
  * Invariant: the source is only read. Mail goes into the new queue by its front door, so each message is durable there when it is counted;
  * where damage took an outcome, the recipient counts as waiting: mail may come twice, but none is left behind that can be read. No message
  * is saved twice, and what was on hold stays there. */
-import { resolve } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { assert } from '../../src/base/assert.js'
 import { countText, nounText } from '../../src/base/count-text.js'
+import type { Disk } from '../../src/disk/disk.js'
 import { isWaybillError, openQueue, type Queue, type WaybillError } from '../../src/index.js'
 import { copiesIn } from '../../src/inspect/copies.js'
 import { findingOf, isDamage } from '../../src/inspect/finding.js'
@@ -56,10 +58,10 @@ async function rescue(inspected: Inspected): Promise<number> {
   const { directory, path, args, out, report, findings, progress, surroundings } = inspected
   const to = args.one('to')
   if (to === undefined) throw new UsageError('--to says where the new queue goes')
-  if (`${resolve(to)}/`.startsWith(`${resolve(path)}/`))
+  if (`${await placeOf(to)}/`.startsWith(`${await placeOf(path)}/`))
     throw new UsageError(`${to} is inside the old queue, which is only read`)
   const disk = surroundings.openDisk(to)
-  const there = (await disk.list('')).filter((name) => name !== 'lock')
+  const there = (await namesIn(disk, to)).filter((name) => name !== 'lock')
   if (there.length > 0) throw new UsageError(`${to} is not empty: there is ${there[0] ?? ''}`)
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
@@ -138,6 +140,27 @@ async function rescue(inspected: Inspected): Promise<number> {
       )
   }
   return lost.length > 0 ? exits.wrong : exits.fine
+}
+
+/** Where a path leads, behind all links; what is not there yet leads nowhere else. */
+async function placeOf(path: string): Promise<string> {
+  const whole = resolve(path)
+  const parent = dirname(whole)
+  try {
+    return await realpath(whole)
+  } catch {
+    return parent === whole ? whole : join(await placeOf(parent), basename(whole))
+  }
+}
+
+/** @throws UsageError when it is no directory: the old queue is not to be blamed for that */
+async function namesIn(disk: Disk, to: string): Promise<string[]> {
+  try {
+    return await disk.list('')
+  } catch (error) {
+    if (!isWaybillError(error, 'DISK_FAILED') || error.place.errno !== 'ENOTDIR') throw error
+    throw new UsageError(`${to} is no directory`)
+  }
 }
 
 /** Of one that damage shows in several places the newest that can be read, when its turn comes. */

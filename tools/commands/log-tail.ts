@@ -26,7 +26,7 @@ export const logTail: InspectCommand = inspectCommand(
     options: {
       ...jsonOption,
       f: { short: 'f', help: 'go on with what is settled from now on, until interrupted' },
-      n: { short: 'n', value: 'N', help: 'records to begin with (10)' },
+      n: { short: 'n', value: 'N', help: 'records to begin with, of the kinds that are shown (10)' },
       kind: { value: 'KIND', many: true, help: `${Object.keys(kinds).join(', ')};\nmay be repeated` },
     },
     notes:
@@ -37,25 +37,33 @@ export const logTail: InspectCommand = inspectCommand(
 )
 
 async function show(inspected: Inspected): Promise<number> {
-  const { directory, args, out, report, surroundings } = inspected
+  const { directory, path, args, out, report, findings, surroundings } = inspected
   const count = parseCount('n', args.one('n') ?? '10', 0)
   const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
   const json = args.isSet('json')
+  const isWanted = ({ kind }: LoggedRecord): boolean => wanted.length === 0 || wanted.includes(kind)
   const write = async (records: readonly LoggedRecord[]): Promise<void> => {
     for (const record of records) {
-      if (wanted.length > 0 && !wanted.includes(record.kind)) continue
+      if (!isWanted(record)) continue
       if (json) out.json(recordJson(record))
       else out.line(recordLine(record, false))
     }
     await out.flush()
   }
-  const last = await lastRecords(directory, count, report)
+  let toldCount = 0
+  // Who follows for days is told of damage when it is met.
+  const complain = (): void => {
+    complainOf({ findings: findings.slice(toldCount), path, surroundings })
+    toldCount = findings.length
+  }
+  const last = await lastRecords(directory, count, isWanted, report)
   await write(last.records)
+  complain()
   let { end } = last
   while (args.isSet('f') && !surroundings.stopped.aborted) {
     await sleep(lookMs, undefined, { signal: surroundings.stopped }).catch(() => undefined)
     end = await recordsSince(directory, end, report, write)
+    complain()
   }
-  complainOf(inspected)
   return args.isSet('f') ? interruptedExitCode : exits.fine
 }

@@ -60,7 +60,9 @@ async function show(inspected: Inspected): Promise<number> {
       `${countText(messageCount, 'message')} with ${bytesText(dataBytes)} of data${idsCompared ? '' : '; too many to compare their ids'}`,
     )
     if (leftoverCount > 0)
-      out.line(`spool: ${countText(leftoverCount, 'file')} of no message, removed by the next start`)
+      out.line(
+        `spool: ${countText(leftoverCount, 'file')} of no message${sound ? ', removed by the next start' : ' that is found'}`,
+      )
     out.line(
       sound
         ? 'sound'

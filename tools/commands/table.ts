@@ -7,7 +7,7 @@ export type Cell = string | number
 export function table(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const cells = rows.map((row) => row.map(cellText))
   const widths = heads.map((head, column) =>
-    Math.max(head.length, ...cells.map((row) => row[column]?.length ?? 0)),
+    cells.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), head.length),
   )
   const isNumber = heads.map(
     (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
