@@ -74,8 +74,10 @@ async function startAll(
     }
   } catch (error) {
     damage.meet(error)
+  } finally {
+    // Also when it is aborted: what is counted is durable.
+    if (!parts.life.isOver) await parts.journal.whenDurable(parts.journal.end)
   }
-  await parts.journal.whenDurable(parts.journal.end)
   tally.pause()
   damage.tell()
   return tally.result
