@@ -65,7 +65,7 @@ async function startAll(
         // A checkpoint's marks must fit their lane.
         if (hasManyMarks(parts, found.lane)) await engine.checkpoint()
         tally.pause()
-        if (await tally.orAborted(engine.intake.startEarly(found.lane, found.message)))
+        if (await tally.orAborted(engine.intake.startEarly(found.lane, found.message, options.signal)))
           tally.done(found.message.envelope.recipientCount)
         else tally.missedCount++
         parts.life.check()
