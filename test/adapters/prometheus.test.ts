@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { countedByEvents, notedByEvents } from '../../src/adapters/event-metrics.js'
 import { asked, measured } from '../../src/adapters/metrics.js'
 import { prometheus, type WatchedQueue } from '../../src/adapters/prometheus.js'
+import { warningCodes } from '../../src/errors.js'
 import {
   fixedRetry,
   type Outcome,
@@ -69,7 +70,9 @@ test('a registry that has one of the names already is left as it is', async () =
 
 test('every series that an alert counts begins at 0', async () => {
   const values = await scrape(watch(new StillQueue()))
-  expect(values).toMatchObject({ 'waybill_warnings_total{code="LOG_CORRUPT"}': 0 })
+  expect(warningCodes).toEqual(expect.arrayContaining(['LIST_INCOMPLETE', 'TRANSPORT_DEFECT']))
+  for (const code of warningCodes)
+    expect(values).toMatchObject({ [`waybill_warnings_total{code="${code}"}`]: 0 })
 })
 
 test('what happens to mail is counted once, by what it is', async () => {
