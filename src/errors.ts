@@ -85,6 +85,17 @@ const catalogue: Readonly<Record<ErrorCode, SmtpReply>> = {
   DISK_FAILED: { code: 451, enhanced: '4.3.0' },
 }
 
+const ownWarnings = ['TRANSPORT_DEFECT', 'SETTLE_DEFECT', 'MESSAGE_HELD', 'FILE_SYSTEM'] as const
+
+/** What a `warning` is about: engine/events.ts has what those of its own mean. */
+export type WarningCode = ErrorCode | (typeof ownWarnings)[number]
+
+/** All of them: what a transport throws may be any of our errors. */
+export const warningCodes: readonly WarningCode[] = [
+  ...(Object.keys(catalogue) as ErrorCode[]),
+  ...ownWarnings,
+]
+
 /** Where it happened: whichever of these are known. Offsets and lengths are bytes. */
 export interface Place {
   /** Of the queue, where `path` is a file in it. */

@@ -1,6 +1,7 @@
 /** What is counted about a queue as it happens: names, meaning, and the event. Pure, and of no library.
  * Invariant: what `stats` does not count is counted by one event. No label has a domain or an address: codes are the program's own. */
 import type { QueueEvents } from '../engine/events.js'
+import { warningCodes } from '../errors.js'
 import { seconds, type Labels, type Named } from './metrics.js'
 
 /** Counted as it happens. */
@@ -46,21 +47,6 @@ const outcomes = [
   }),
 ]
 
-/** A series that begins at 1 shows no rate: these begin at 0. */
-const warningCodes = [
-  'LOG_CORRUPT',
-  'DATA_CORRUPT',
-  'DISK_FAILED',
-  'DISK_FULL',
-  'FILE_SYSTEM',
-  'MESSAGE_HELD',
-  'MESSAGE_TOO_LARGE',
-  'OPTION_INVALID',
-  'POLICY_INVALID',
-  'SETTLE_DEFECT',
-  'TRANSPORT_DEFECT',
-]
-
 export const countedByEvents: readonly Counted[] = [
   counted({
     event: 'accepted',
@@ -104,6 +90,7 @@ export const countedByEvents: readonly Counted[] = [
     help: 'Things that an operator should see, by code.',
     labelNames: ['code'],
     labels: ({ code }) => ({ code }),
+    // All of them: a series that begins at 1 shows no rate.
     known: warningCodes.map((code) => ({ code })),
   }),
 ]

@@ -65,7 +65,7 @@ async function startAll(
         // A checkpoint's marks must fit their lane.
         if (hasManyMarks(parts, found.lane)) await engine.checkpoint()
         tally.pause()
-        if (await tally.orAborted(engine.intake.startEarly(found.lane, found.message)))
+        if (await tally.orAborted(engine.intake.startEarly(found.lane, found.message, options.signal)))
           tally.done(found.message.envelope.recipientCount)
         else tally.missedCount++
         parts.life.check()
@@ -74,8 +74,10 @@ async function startAll(
     }
   } catch (error) {
     damage.meet(error)
+  } finally {
+    // Also when it is aborted: what is counted is durable.
+    if (!parts.life.isOver) await parts.journal.whenDurable(parts.journal.end)
   }
-  await parts.journal.whenDurable(parts.journal.end)
   tally.pause()
   damage.tell()
   return tally.result

@@ -14,6 +14,7 @@ import { notesBytesMost } from '../record/outcome-note.js'
 import { appendGroup, messageGroup, type MessageGroup } from './message-group.js'
 import type { Parts } from './parts.js'
 import { PlainMail } from './plain-mail.js'
+import { reportEnvelopeBytes } from './reporting.js'
 import { SpaceWatch } from './space-watch.js'
 import type { SpoolFile } from './spool.js'
 import {
@@ -31,8 +32,8 @@ import { Tickets, type Accepted } from './tickets.js'
 /** Bytes appended and not durable beyond which submissions wait: about what the disk takes in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
 
-/** More than a report's envelope takes, and more than the other fields of any record. */
-const reportEnvelopeBytes = 4096
+/** By which a message may grow, its notes apart, and what stands beside it: a route, the record that starts it, a checkpoint of more lanes. */
+const growthBytesMax = 4096
 
 export class Accept {
   readonly #parts: Parts
@@ -210,16 +211,16 @@ export class Accept {
   }
 
   /** Every group that this message may ever need must fit: its envelope in a lane, with an outcome for each recipient; the record
-   * that carries all of them; a report with the record that names whom it reports, which in the single log is the message itself, with
-   * an outcome for each recipient.
+   * that carries all of them; a report with the record that names whom it reports, which in the journal, where any life or operator may
+   * move it, is the message itself, with an outcome for each recipient. The data of a report finds another place.
    * @throws WaybillError MESSAGE_TOO_LARGE */
   #checkFits({ envelope, bytes, parts }: MessageGroup): void {
     const { journal, lanes, options } = this.#parts
     const notesBytes = notesBytesMost(envelope.recipientCount)
     const dataFrameBytes = envelope.data.kind === 'before' ? frameBytes(parts[0]!.payload.length) : 0
-    const besideBytes = options.layout === 'single' ? bytes : 0
     const reportBytes = frameBytes(options.inlineBytesMax) + reportEnvelopeBytes
-    journal.checkFits(Math.max(bytes + notesBytes, besideBytes + notesBytes + reportBytes))
+    const besideBytes = reportEnvelopeBytes + growthBytesMax
+    journal.checkFits(notesBytes + Math.max(bytes + besideBytes, reportBytes))
     lanes.checkFits(bytes - dataFrameBytes + notesBytes)
     if (notesBytes + reportEnvelopeBytes > payloadBytesMax)
       throw new WaybillError('MESSAGE_TOO_LARGE', `${envelope.recipientCount} recipients do not fit a record`)

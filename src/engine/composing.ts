@@ -139,20 +139,23 @@ export class Composing {
     const late = warns ? deferrals(message, message.indexesIn('deferred'), 'delayed') : []
     const remainder = await remainderOf(message, reader)
     const data = fixedData(message) ?? ((await reader.data(message)) as Buffer)
-    // Last, because its spool file, if it needs one, is used from here on.
-    const written = await report(this.#parts, message, [...final, ...late])
-    const warnings = message.warnings + (late.length > 0 && written !== undefined ? 1 : 0)
-    const facts = replacementFacts(message, remainder, warnings, changes, options.clock.wallMs())
-    const replacement: Replacement = {
-      message,
-      lane,
-      timeMs,
-      facts,
-      recipients: remainder.recipients,
-      data,
-      written,
-      reported: toRanges(written === undefined ? [] : final.map(({ index }) => index)),
+    const replacementBy = (written: Report | undefined, isTold: boolean): Replacement => {
+      const warnings = message.warnings + (late.length > 0 && isTold ? 1 : 0)
+      return {
+        message,
+        lane,
+        timeMs,
+        facts: replacementFacts(message, remainder, warnings, changes, options.clock.wallMs()),
+        recipients: remainder.recipients,
+        data,
+        written,
+        reported: toRanges(isTold ? final.map(({ index }) => index) : []),
+      }
     }
+    const besideBytes = (): number => this.#besideBytes(replacementBy(undefined, true))
+    // Last, because its spool file, if it needs one, is used from here on.
+    const written = await report(this.#parts, message, [...final, ...late], besideBytes)
+    const replacement = replacementBy(written, written !== undefined)
     return lane.logs === undefined
       ? this.#moveInJournal(replacement, isStill)
       : this.#moveToLogs(replacement, lane.logs, isStill)
@@ -170,6 +173,13 @@ export class Composing {
       this.#ending.replaceInLane(replacement, logs)
     }
     return this.#endWith({ message, written, isStill, target: lane, need, end })
+  }
+
+  /** What stands in one group with the report, at the most. */
+  #besideBytes(replacement: Replacement): number {
+    const { message, lane, reported } = replacement
+    const inJournal = lane.logs === undefined ? journalBytes(replacement) : 5 * reported.length + noteBytesMax
+    return startBytes(message) + inJournal
   }
 
   #moveInJournal(replacement: Replacement, isStill: IsStill): Promise<EndResult> {

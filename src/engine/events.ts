@@ -4,7 +4,7 @@
 import { EventEmitter } from 'node:events'
 import type { MessageId } from '../base/message-id.js'
 import type { OptionNames } from '../base/option-names.js'
-import { WaybillError } from '../errors.js'
+import { WaybillError, type WarningCode } from '../errors.js'
 import type { FeedbackEvent } from '../scheduler/scheduler.js'
 
 export interface RecipientEvent {
@@ -55,7 +55,7 @@ export interface QueueEvents {
   feedback: [FeedbackEvent]
   /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or TRANSPORT_DEFECT (a mistake in a transport's program),
    * SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`) or FILE_SYSTEM (no place for a queue). */
-  warning: [{ readonly code: string; readonly message: string; readonly id?: MessageId }]
+  warning: [{ readonly code: WarningCode; readonly message: string; readonly id?: MessageId }]
   /** The end of this life: by `crash()` without an error, or because the device or an invariant failed. The last event. */
   crashed: [{ readonly error: unknown }]
 }

@@ -39,6 +39,7 @@ interface Step {
 interface Wanted {
   readonly lane: Lane
   readonly message: WaitingMessage
+  readonly signal: AbortSignal | undefined
   readonly resolve: (isStarted: boolean) => void
   readonly reject: (error: unknown) => void
 }
@@ -143,11 +144,12 @@ export class Intake {
   }
 
   /** Starts a message where it waits, before its time, when there is room: it is marked.
-   * @returns false when it does not wait there any more
+   * @param signal when it is aborted before there is room, nothing is started
+   * @returns false when it does not wait there any more, or nobody wants it
    * @throws WaybillError DISK_FULL by rejection */
-  startEarly(lane: Lane, message: WaitingMessage): Promise<boolean> {
+  startEarly(lane: Lane, message: WaitingMessage, signal: AbortSignal | undefined): Promise<boolean> {
     this.wake()
-    return new Promise((resolve, reject) => this.#wanted.push({ lane, message, resolve, reject }))
+    return new Promise((resolve, reject) => this.#wanted.push({ lane, message, signal, resolve, reject }))
   }
 
   #refuseWanted(): void {
@@ -156,7 +158,7 @@ export class Intake {
   }
 
   #startWanted(step: Step): boolean {
-    const wanted = this.#wanted.peek()
+    const wanted = this.#firstWanted()
     if (wanted === undefined) return false
     const { lane, message, resolve, reject } = wanted
     if (!canMark(this.#parts, lane)) {
@@ -175,6 +177,16 @@ export class Intake {
       resolve(true)
     } else resolve(false)
     return true
+  }
+
+  /** Who has gone away wants nothing. */
+  #firstWanted(): Wanted | undefined {
+    for (let wanted = this.#wanted.peek(); wanted !== undefined; wanted = this.#wanted.peek()) {
+      if (wanted.signal?.aborted !== true) return wanted
+      this.#wanted.shift()
+      wanted.resolve(false)
+    }
+    return undefined
   }
 
   #start(lane: Lane, { envelope, position, bytes, data }: Candidate, step: Step): void {

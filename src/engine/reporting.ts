@@ -34,11 +34,16 @@ export interface ReportedOutcome {
   readonly text: string
 }
 
-/** The report, ready to be appended; undefined where the sender is not told. */
+/** More than the envelope of a report takes. */
+export const reportEnvelopeBytes = 4096
+
+/** The report, ready to be appended; undefined where the sender is not told.
+ * @param besideBytes what stands in one group with it: where both do not fit a segment, its data has a file of its own */
 export async function report(
   parts: Parts,
   message: ActiveMessage,
   outcomes: readonly ReportedOutcome[],
+  besideBytes: () => number = nothing,
 ): Promise<Report | undefined> {
   const { options } = parts
   const { envelope } = message
@@ -73,11 +78,16 @@ export async function report(
     checksum: crc32(data),
     ...untouched,
   }
-  if (data.length <= options.inlineBytesMax)
-    return { group: messageGroup(facts, recipients, data), action, spool: undefined }
+  if (data.length <= options.inlineBytesMax) {
+    const group = messageGroup(facts, recipients, data)
+    if (group.bytes + besideBytes() <= parts.journal.groupBytesMost)
+      return { group, action, spool: undefined }
+  }
   const number = await keep(parts, data)
   return { group: messageGroup(facts, recipients, { kind: 'spool', number }), action, spool: number }
 }
+
+const nothing = (): number => 0
 
 /** Of a report: a message that is accepted has its room beforehand (accept.ts), its report has it in the smallest segments by being small. */
 const recipientCountMax = 16

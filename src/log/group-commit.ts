@@ -108,9 +108,14 @@ export class GroupCommit {
     return frameBytes(this.#checkpoint.length)
   }
 
+  /** Of a group that a segment can hold, bytes. */
+  get groupBytesMost(): number {
+    return this.#grid.segmentBytes - segmentHeaderBytes - this.checkpointBytes - commitBytesMax
+  }
+
   /** @throws WaybillError MESSAGE_TOO_LARGE when no segment could hold the group */
   checkFits(groupBytes: number): void {
-    const most = this.#grid.segmentBytes - segmentHeaderBytes - this.checkpointBytes - commitBytesMax
+    const most = this.groupBytesMost
     if (groupBytes > most)
       throw new WaybillError(
         'MESSAGE_TOO_LARGE',

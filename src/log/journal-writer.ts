@@ -175,6 +175,10 @@ export class JournalWriter {
     return this.#commits.appendData(lane, timeMs, data)
   }
 
+  get groupBytesMost(): number {
+    return this.#commits.groupBytesMost
+  }
+
   checkFits(groupBytes: number): void {
     this.#commits.checkFits(groupBytes)
   }

@@ -63,6 +63,11 @@ export class Journal {
     return this.#writer.appendWritten(kind, lane, timeMs)
   }
 
+  /** Of a group that a segment can hold, bytes. */
+  get groupBytesMost(): number {
+    return this.#writer.groupBytesMost
+  }
+
   /** @throws WaybillError MESSAGE_TOO_LARGE */
   checkFits(groupBytes: number): void {
     this.#writer.checkFits(groupBytes)

@@ -62,3 +62,27 @@ test('a message that cannot be read is in the suffix as long as it is kept, and 
   set.removeDamaged(position(20))
   expect([set.earliestStart, set.damagedCount, set.count]).toEqual([30, 0, 1])
 })
+
+test('data is kept in memory up to 32 MiB together, and there is room again when a message has ended', () => {
+  const set = new ActiveSet()
+  const half = Buffer.alloc(16 * 1024 * 1024)
+  const [one, two, three] = [messageAt(10), messageAt(20), messageAt(30)]
+  for (const message of [one, two, three]) {
+    set.add(message)
+    set.keepData(message, half)
+  }
+  expect([one.data, two.data, three.data]).toEqual([half, half, undefined])
+  set.end(one)
+  set.keepData(three, half)
+  expect([one.data, three.data]).toEqual([undefined, half])
+})
+
+test('a lane is needed while a message is to be replaced in it again, also one that cannot be read yet', () => {
+  const set = new ActiveSet()
+  const readable = messageAt(10)
+  readable.apply({ kind: 'replacement', lane: 4, timeMs: 0 })
+  set.add(readable)
+  const carried = { ...messageAt(10).carried(), replacement: { lane: 5, timeMs: 0 } }
+  set.addDamaged(position(20), { place, carried })
+  expect([3, 4, 5].map((lane) => set.hasReplacementFor(lane))).toEqual([false, true, true])
+})

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { countedByEvents, notedByEvents } from '../../src/adapters/event-metrics.js'
 import { asked, measured } from '../../src/adapters/metrics.js'
 import { prometheus, type WatchedQueue } from '../../src/adapters/prometheus.js'
+import { warningCodes } from '../../src/errors.js'
 import {
   fixedRetry,
   type Outcome,
@@ -50,11 +51,15 @@ test('mail that was given up is an outcome, also when nobody is told', async () 
   stage.answer = () => ({ kind: 'deferred', status: '4.2.1', reason: 'later' })
   const { queue } = stage
   const registry = prometheus(queue)
-  await queue.submit({ sender: '', recipients: ['later@example.net'], data: 'Subject: x\r\n\r\nx\r\n' })
+  await queue.submit({
+    sender: '',
+    recipients: ['later@example.net', 'never@example.net'],
+    data: 'Subject: x\r\n\r\nx\r\n',
+  })
   await expect
     .poll(() => scrape(registry))
     .toMatchObject({
-      'waybill_outcomes_total{outcome="expired"}': 1,
+      'waybill_outcomes_total{outcome="expired"}': 2,
       'waybill_outcomes_total{outcome="failed"}': 0,
       waybill_finished_messages_total: 1,
     })
@@ -69,7 +74,9 @@ test('a registry that has one of the names already is left as it is', async () =
 
 test('every series that an alert counts begins at 0', async () => {
   const values = await scrape(watch(new StillQueue()))
-  expect(values).toMatchObject({ 'waybill_warnings_total{code="LOG_CORRUPT"}': 0 })
+  expect(warningCodes).toEqual(expect.arrayContaining(['LIST_INCOMPLETE', 'TRANSPORT_DEFECT']))
+  for (const code of warningCodes)
+    expect(values).toMatchObject({ [`waybill_warnings_total{code="${code}"}`]: 0 })
 })
 
 test('what happens to mail is counted once, by what it is', async () => {
@@ -136,6 +143,38 @@ test('what stats counts is what a scrape says', async () => {
   expect(await scrape(registry), 'twice is not twice as much').toMatchObject({
     waybill_journal_syncs_total: journal.syncCount,
     waybill_journal_written_bytes_total: journal.writtenBytes,
+  })
+})
+
+test('each number of the journal is told by its own name', async () => {
+  const queue = new StillQueue()
+  const journal = {
+    segmentCount: 11,
+    spareCount: 12,
+    diskFull: true,
+    suffixBytes: 13,
+    stagedBytes: 14,
+    syncCount: 15,
+    writtenBytes: 16,
+    syncLastMs: 1700,
+    syncTotalMs: 18_000,
+    checkpointCount: 19,
+  }
+  queue.statistics = { ...idleStatistics, recovering: true, activeCount: 20, damagedCount: 21, journal }
+  expect(await scrape(watch(queue))).toMatchObject({
+    waybill_journal_segments: 11,
+    waybill_journal_spare_segments: 12,
+    waybill_journal_disk_full: 1,
+    waybill_journal_suffix_bytes: 13,
+    waybill_journal_staged_bytes: 14,
+    waybill_journal_syncs_total: 15,
+    waybill_journal_written_bytes_total: 16,
+    waybill_journal_last_sync_seconds: 1.7,
+    waybill_journal_sync_seconds_total: 18,
+    waybill_checkpoints_total: 19,
+    waybill_recovering: 1,
+    waybill_active_messages: 20,
+    waybill_damaged_messages: 21,
   })
 })
 

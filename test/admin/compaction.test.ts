@@ -2,9 +2,11 @@
 import { expect, test } from 'vitest'
 import type { QueueOptions } from '../../src/engine/options.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import { mail, simulated, submission, type Stage } from '../engine/stage.js'
+import type { NumberedOperation } from '../../src/sim/sim-disk.js'
+import { empty, fill, mail, simulated, submission, type Stage } from '../engine/stage.js'
 
 const count = 1500
+const segmentBytes = 16 * 4096
 const patient: Partial<QueueOptions> = { retry: fixedRetry([1_000_000_000], 5_000_000_000), deliver: false }
 
 const segmentsOfHold = (stage: Stage): number =>
@@ -148,6 +150,8 @@ test('a compaction gives way to a verb on many, which then finds them where they
     })
     await queue.delete({ sender: 'drop@example.org' })
     await stage.until('it compacts', () => movedCount > 0)
+    // One message is found again: nothing gives way to that, nor is another compaction begun.
+    await queue.hold({ id: 'none' })
     const before = movedCount
     expect(await queue.requeue({ sender: 'keep@example.org' })).toMatchObject({
       messageCount: 1000,
@@ -156,5 +160,92 @@ test('a compaction gives way to a verb on many, which then finds them where they
     expect(before).toBeLessThan(1000)
     // What was under way goes on: two batches, at the most.
     expect(movedCount - before).toBeLessThan(512)
+    expect(stage.warnings).toEqual([])
+  })
+})
+
+/** How many messages a compaction has moved, from here on. */
+function countMoves(stage: Stage): () => number {
+  let movedCount = 0
+  stage.queue.on('requeued', ({ lane }) => {
+    if (lane === 1) movedCount++
+  })
+  return () => movedCount
+}
+
+test('a compaction that gave way goes on when the verb has ended', async () => {
+  await simulated(async (stage) => {
+    await heldQueue(stage)
+    const { queue } = stage
+    const movedCount = countMoves(stage)
+    await queue.delete({ sender: 'drop@example.org' })
+    await queue.delete({ sender: 'nobody@example.org' })
+    const before = movedCount()
+    expect(before).toBeLessThan(count / 20)
+    await stage.until('it has ended', async () => {
+      await queue.release({ id: 'none' })
+      return segmentsOfHold(stage) <= 4
+    })
+    expect(movedCount()).toBe(count / 20)
+  })
+})
+
+/** Time for a compaction, if there is one: the disk does more for each verb than that needs. */
+async function settle({ queue }: Stage): Promise<void> {
+  for (let i = 0; i < 20; i++) await queue.hold({ id: 'none' })
+}
+
+test.each<[string, number, (i: number) => boolean]>([
+  ['most of what little there is', 30, (i) => i % 20 === 0],
+  ['less than half of it', 1500, (i) => i % 3 > 0],
+])('hold is left alone when %s has gone', async (_, heldCount, isKept) => {
+  await simulated(async (stage) => {
+    const queue = await stage.open(patient)
+    const submitted = Array.from({ length: heldCount }, (_, i) =>
+      queue.submit({ ...submission(), sender: isKept(i) ? 'keep@example.org' : 'drop@example.org' }),
+    )
+    await Promise.all(submitted)
+    await queue.hold({ all: true })
+    const movedCount = countMoves(stage)
+    await queue.delete({ sender: 'drop@example.org' })
+    await settle(stage)
+    expect(movedCount()).toBe(0)
+  })
+})
+
+test('what waits on hold is read again for a compaction only when twice as much has gone', async () => {
+  let readCount = 0
+  const before = ({ operation }: NumberedOperation): void => {
+    if (operation.kind === 'read' && operation.path.startsWith('lanes/1/')) readCount++
+  }
+  await simulated(
+    async (stage) => {
+      await heldQueue(stage)
+      const { queue } = stage
+      const ids = await heldIds(stage)
+      for (const id of ids.slice(0, 10)) await queue.delete({ id })
+      await settle(stage)
+      readCount = 0
+      await settle(stage)
+      expect(readCount).toBe(0)
+    },
+    { disk: { observer: { before } } },
+  )
+})
+
+test('hold is left alone while the disk has no room for what waits there, and compacted when it has', async () => {
+  await simulated(async (stage) => {
+    await heldQueue(stage)
+    const { queue } = stage
+    const movedCount = countMoves(stage)
+    // A segment of the journal is for others, and the rest is too little.
+    fill(stage, segmentBytes + 4096)
+    await queue.delete({ sender: 'drop@example.org' })
+    await settle(stage)
+    expect(movedCount()).toBe(0)
+    expect(stage.warnings).toEqual([])
+    empty(stage)
+    await settle(stage)
+    expect(movedCount()).toBe(count / 20)
   })
 })

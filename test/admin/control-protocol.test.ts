@@ -41,10 +41,22 @@ test.each<[string, string]>([
   ['a lane that is none', '{"waybill":1,"do":"hold","selector":{"lane":"fast"}}'],
   ['a lane that is no text', '{"waybill":1,"do":"hold","selector":{"lane":{"toString":1}}}'],
   ['a rate of nothing', '{"waybill":1,"do":"flush","selector":{"all":true},"perSecond":0}'],
+  ['a rate that is no number', '{"waybill":1,"do":"flush","selector":{"all":true},"perSecond":"7"}'],
+  ['a version before the first', '{"waybill":0,"do":"stop"}'],
+  [
+    'a transport that is no text',
+    '{"waybill":1,"do":"reroute","selector":{"all":true},"nexthop":"x","transport":7}',
+  ],
+  ['a destination without a name', '{"waybill":1,"do":"resume","transport":"out"}'],
+  ['a watch that sleeps for ever', '{"waybill":1,"do":"watch","intervalMs":60001}'],
   ['a reroute to nowhere', '{"waybill":1,"do":"reroute","selector":{"all":true},"nexthop":""}'],
   ['a watch without a pause', '{"waybill":1,"do":"watch","intervalMs":1}'],
 ])('a request with %s is refused', (_, line) => {
   expect(() => readRequest(line)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+})
+
+test('a listing without a selector is one of all', () => {
+  expect(readRequest('{"waybill":1,"do":"list"}')).toEqual({ do: 'list', selector: {} })
 })
 
 test('a request of a later version is told so', () => {

@@ -132,6 +132,8 @@ test('progress is told while a verb is under way', async () => {
   await serve()
   queue.answer = async ({ options }) => {
     options.onProgress?.(counted(10))
+    // No more often than ten times a second.
+    options.onProgress?.(counted(11))
     await new Promise((resolve) => setTimeout(resolve, 120))
     options.onProgress?.(counted(20))
     return counted(30)
@@ -198,6 +200,65 @@ test('a client that leaves stops what it asked for', async () => {
   await expect.poll(() => queue.calls.length).toBe(1)
   socket.destroy()
   expect(await aborted).toBe(true)
+})
+
+test('a client that leaves, or says stop, ends a listing in which nothing matches', async () => {
+  await serve()
+  let abortedCount = 0
+  queue.listed = async function* ({ signal }) {
+    await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+    abortedCount++
+    yield* []
+  }
+  const line = requestLine({ do: 'list', selector: { sender: 'nobody@example.org' } })
+  const leaving = raw(line)
+  await expect.poll(() => queue.calls.length).toBe(1)
+  leaving.destroy()
+  await expect.poll(() => abortedCount).toBe(1)
+  const closed = heard(raw(`${line}${requestLine({ do: 'stop' })}rubbish\n`))
+  expect(await closed).toMatch(/^{"kind":"result"}\n{"kind":"error"/)
+  expect(abortedCount).toBe(2)
+})
+
+test('what a client asks, or says wrongly, while its verb is under way waits for its turn and stops nothing', async () => {
+  await serve()
+  let isAborted = false
+  let finish = (): void => undefined
+  queue.answer = ({ options }) =>
+    new Promise((resolve) => {
+      options.signal?.addEventListener('abort', () => (isAborted = true))
+      finish = () => resolve(counted(1))
+    })
+  const verb = requestLine({ do: 'hold', selector: { all: true } })
+  const next = [requestLine({ do: 'resume', transport: 'out', name: 'x' }), 'rubbish\n']
+  for (const [i, line] of next.entries()) {
+    const socket = raw(`${verb}${line}`)
+    const closed = heard(socket)
+    await expect.poll(() => queue.calls.length).toBe(i + 1)
+    await sleep(50)
+    expect(isAborted).toBe(false)
+    finish()
+    await expect.poll(() => socket.heard.split('\n').length).toBe(3)
+    expect(socket.heard).toMatch(/^{"kind":"result","outcome":{"messageCount":1.*"stopped":false}}\n/)
+    socket.destroy()
+    await closed
+  }
+})
+
+test('a signal that is aborted when its verb has ended stops nothing of what the client asks next', async () => {
+  await serve()
+  const client = await connect()
+  const abort = new AbortController()
+  await client.verb({ do: 'hold', selector: { all: true } }, { signal: abort.signal })
+  let isStopped = false
+  queue.answer = async ({ options }) => {
+    options.signal?.addEventListener('abort', () => (isStopped = true))
+    abort.abort()
+    await sleep(100)
+    return counted(2)
+  }
+  expect(await client.verb({ do: 'delete', selector: { all: true } })).toMatchObject({ messageCount: 2 })
+  expect(isStopped).toBe(false)
 })
 
 test('two verbs of two clients are under way at once', async () => {
@@ -378,19 +439,24 @@ test('a sample names the destinations in trouble first, and not more than a hund
   queue.known = [
     ...Array.from({ length: 300 }, (_, i) => destinationAt(`d${i}.example`, { todo: i })),
     destinationAt('dead.example', { state: dead }),
+    destinationAt('suspended.example', { state: { kind: 'suspended', untilMs: 5 } }),
+    destinationAt('busy.example', { todo: 290, busy: 100 }),
   ]
   const client = await connect()
   const { value } = await client.watch(100).next()
-  expect(value?.destinationCount).toBe(301)
+  expect(value?.destinationCount).toBe(303)
   expect(value?.destinations).toHaveLength(100)
-  expect(value?.destinations.slice(0, 2)).toMatchObject([
+  expect(value?.destinations.slice(0, 4)).toMatchObject([
     { nexthop: 'dead.example' },
+    { nexthop: 'suspended.example' },
+    { nexthop: 'busy.example' },
     { nexthop: 'd299.example' },
   ])
 })
 
 test.each([
   ['that there is not', { clientsMax: 5 }, 'clientsMax'],
+  ['of no length', { stallMs: 0 }, 'stallMs'],
   ['beyond its bounds', { clientCountMax: 0 }, 'clientCountMax'],
 ])('an option %s is refused before anything listens', async (_, options, option) => {
   await expect(serve(options as ControlOptions)).rejects.toMatchObject({
@@ -445,6 +511,46 @@ test('a client that says nothing is let go', async () => {
   await expect.poll(() => waiting.length).toBe(1)
   waiting[0]?.()
   expect(await closed).toBe('')
+})
+
+test('a client that reads late, but in time, is not let go', async () => {
+  await serve({ stallMs: 200 })
+  // What is written beyond what the system buffers is read late, but in time.
+  const messages = Array.from({ length: 300 }, (_, i) =>
+    listedMessage(`M${i}`, { sender: 'x'.repeat(10_000) }),
+  )
+  queue.listed = async function* () {
+    yield* messages
+  }
+  const socket = raw(requestLine({ do: 'list', selector: {} }))
+  socket.pause()
+  await sleep(100)
+  const closed = heard(socket)
+  socket.resume()
+  await expect.poll(() => socket.heard.includes('"kind":"result"')).toBe(true)
+  await sleep(300)
+  socket.write('rubbish\n')
+  expect((await closed).slice(-100)).toContain('OPTION_INVALID')
+})
+
+test('the time that a client may take to ask ends when it has asked', async () => {
+  const cancelled: boolean[] = []
+  const clock = {
+    ...systemClock,
+    after: (delayMs: number, callback: () => void) => {
+      const timer = systemClock.after(delayMs, callback)
+      if (delayMs !== 10_000) return timer
+      const at = cancelled.push(false) - 1
+      return { cancel: () => ((cancelled[at] = true), timer.cancel()) }
+    },
+  }
+  await serve({ clock })
+  queue.answer = () => new Promise(() => undefined)
+  const client = await connect()
+  await client.resume('out', 'x')
+  client.verb({ do: 'hold', selector: { all: true } }).catch(() => undefined)
+  await expect.poll(() => queue.calls.length).toBe(1)
+  expect(cancelled).toEqual([true, true])
 })
 
 test('more clients than it serves are told to come again, and one that leaves makes room', async () => {

@@ -1,5 +1,6 @@
 /** A queue that does what a test tells it, for the control socket to work on. */
 import { EventEmitter } from 'node:events'
+import type { ListOptions } from '../../src/engine/listing.js'
 import type { ListedMessage, QueueEvents, QueueStatistics, Selector } from '../../src/index.js'
 import type { ControlledQueue } from '../../src/admin/control-session.js'
 import type { VerbOptions, VerbResult } from '../../src/admin/tally.js'
@@ -23,7 +24,7 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
   readonly calls: Call[] = []
   /** What verbs answer. */
   answer: (call: Call) => Promise<VerbResult> = () => Promise.resolve(counted(1))
-  listed: () => AsyncIterable<ListedMessage> = async function* () {}
+  listed: (options: ListOptions) => AsyncIterable<ListedMessage> = async function* () {}
   known: readonly DestinationSnapshot[] = []
 
   readonly hold = (selector: Selector, options: VerbOptions = {}): Promise<VerbResult> =>
@@ -49,9 +50,9 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
     return this.#called('reroute', selector, options, to)
   }
 
-  list(selector: Selector = {}): AsyncIterable<ListedMessage> {
-    this.calls.push({ verb: 'list', selector, more: undefined, options: {} })
-    return this.listed()
+  list(selector: Selector = {}, options: ListOptions = {}): AsyncIterable<ListedMessage> {
+    this.calls.push({ verb: 'list', selector, more: undefined, options })
+    return this.listed(options)
   }
 
   stats(): QueueStatistics {

@@ -2,7 +2,16 @@
 import { expect, test } from 'vitest'
 import type { VerbResult } from '../../src/admin/tally.js'
 import type { SiteTrouble } from '../../src/delivery/transport.js'
-import { deferred, delivered, gate, patient, simulated, submission, type Stage } from '../engine/stage.js'
+import {
+  codeOf,
+  deferred,
+  delivered,
+  gate,
+  patient,
+  simulated,
+  submission,
+  type Stage,
+} from '../engine/stage.js'
 
 const all = { all: true } as const
 
@@ -99,5 +108,23 @@ test('what went away before its turn came is missed, and not counted as flushed'
     await stage.queue.delete({ recipient: 'r2@example.net' })
     await flushed
     expect(result).toEqual({ messageCount: 2, recipientCount: 2, missedCount: 1, failedCount: 0 })
+  })
+})
+
+test('what a flush has started when it is aborted is durable when it says so', async () => {
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 4)
+    const queue = await stage.open({
+      ...patient,
+      transports: gate().transports,
+      checkpointIntervalMs: 3_600_000,
+    })
+    const abort = new AbortController()
+    const onProgress = ({ messageCount }: VerbResult): void => {
+      if (messageCount === 2) abort.abort()
+    }
+    const flushed = queue.flush(all, { perSecond: Infinity, signal: abort.signal, onProgress })
+    expect(await codeOf(flushed)).toBe('VERB_ABORTED')
+    expect(queue.stats()).toMatchObject({ activeCount: 2, journal: { stagedBytes: 0 } })
   })
 })

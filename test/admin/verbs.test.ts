@@ -528,11 +528,12 @@ test('a verb that is aborted while it waits for an attempt stops at once, and it
   })
 })
 
-test('a flush that is aborted while it waits for room stops at once', async () => {
+test('a flush that is aborted while it waits for room stops at once, and starts nothing when there is room', async () => {
   const [, simulated] = stages[0]!
   await simulated(async (stage) => {
     await deferredQueue(stage, 3)
-    const queue = await stage.open({ ...patient, transports: gate().transports, activeCountMax: 1 })
+    const { open, transports } = gate()
+    const queue = await stage.open({ ...patient, transports, activeCountMax: 1 })
     const abort = new AbortController()
     const flushed = codeOf(queue.flush(all, { perSecond: Infinity, signal: abort.signal }))
     await stage.until('one is attempted', () => queue.stats().activeCount === 1)
@@ -540,6 +541,10 @@ test('a flush that is aborted while it waits for room stops at once', async () =
     abort.abort()
     expect(await flushed).toBe('VERB_ABORTED')
     expect(stage.clock.monotonicMs() - abortedAt).toBeLessThan(100_000)
+    open()
+    await stage.until('the one is delivered', () => queue.stats().activeCount === 0)
+    await queue.idle()
+    expect(await where(stage)).toEqual(['retry', 'retry'])
   })
 })
 
