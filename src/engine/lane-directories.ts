@@ -10,26 +10,38 @@ import type { Completion } from './completion.js'
 
 const numberPattern = /^[0-9]+$/
 
-/** Names of directories that are there though a checkpoint, this one or an earlier one, has retired their lanes. */
-export async function retiredLanes(disk: Disk, { lanes, laneNext }: Checkpoint): Promise<string[]> {
-  const names = (await disk.list(lanesDirectory)).filter((name) => numberPattern.test(name))
-  return names.filter((name) => Number(name) < laneNext && !lanes.some(({ lane }) => lane === Number(name)))
+/** What stands in the directory of lanes when a life begins. */
+export interface LaneDirectories {
+  readonly names: readonly string[]
+  /** Of lanes that a checkpoint, this one or an earlier one, has retired: they stay until there is a batch behind it. */
+  readonly spared: readonly string[]
+}
+
+/** @param mayCutCheckpoint there is no batch behind that of the checkpoint */
+export async function laneDirectories(
+  disk: Disk,
+  { lanes, laneNext }: Checkpoint,
+  mayCutCheckpoint: boolean,
+): Promise<LaneDirectories> {
+  const names = await disk.list(lanesDirectory)
+  const isRetired = (name: string): boolean =>
+    numberPattern.test(name) && Number(name) < laneNext && !lanes.some(({ lane }) => lane === Number(name))
+  return { names, spared: mayCutCheckpoint ? names.filter(isRetired) : [] }
 }
 
 /** Makes directories for the lanes that are new, and removes those that no checkpoint names: they were made after it, or
  * retired by it. A new lane's directory is made again even if it is there, because an earlier life may have made it and
  * failed to sync its name.
- * @param known lanes of the checkpoint, @param added lanes that it does not have, @param spared retired ones that stay for now
+ * @param known lanes of the checkpoint, @param added lanes that it does not have
  * @param completion of the queue, which ends */
 export async function arrangeLaneDirectories(
   disk: Disk,
   known: readonly number[],
   added: readonly number[],
-  spared: readonly string[],
+  { names, spared }: LaneDirectories,
   completion: Completion,
 ): Promise<void> {
   let changed = false
-  const names = await disk.list(lanesDirectory)
   for (const name of names) {
     if (!numberPattern.test(name))
       throw new WaybillError('NOT_A_QUEUE', 'this is no lane', { path: `${lanesDirectory}/${name}` })

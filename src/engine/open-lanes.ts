@@ -10,7 +10,7 @@ import type { Checkpoint, LanePositions } from '../record/checkpoint.js'
 import { laneFiles, type LanePart } from '../recovery/log-files.js'
 import type { QueueHeader } from '../recovery/queue-header.js'
 import type { Completion } from './completion.js'
-import { arrangeLaneDirectories } from './lane-directories.js'
+import { arrangeLaneDirectories, type LaneDirectories } from './lane-directories.js'
 import type { EngineOptions } from './options.js'
 
 export interface LaneCallbacks {
@@ -19,7 +19,7 @@ export interface LaneCallbacks {
   readonly onFailure: (error: unknown) => void
 }
 
-/** @param tailEnd where the journal ended, @param firstPosition where it goes on, @param spared directories of lanes that stay for now
+/** @param tailEnd where the journal ended, @param firstPosition where it goes on
  * @throws WaybillError LANES_TOO_MANY, LOG_CORRUPT, DISK_FAILED */
 export async function openLanes(
   options: EngineOptions,
@@ -29,7 +29,7 @@ export async function openLanes(
   checkpoint: Checkpoint,
   tailEnd: Position,
   firstPosition: Position,
-  spared: readonly string[],
+  directories: LaneDirectories,
   garbage: Garbage,
   callbacks: LaneCallbacks,
 ): Promise<Lanes> {
@@ -40,7 +40,7 @@ export async function openLanes(
     positions.filter((lane) => !lane.inJournal).map((lane) => lane.lane)
   const known = numbersOf(checkpoint.lanes)
   const added = numbersOf(plan.lanes).filter((lane) => !known.includes(lane))
-  await arrangeLaneDirectories(options.disk, known, added, spared, completion)
+  await arrangeLaneDirectories(options.disk, known, added, directories, completion)
   // Side by side: what earlier lives made ahead is unlinked, which takes a millisecond a lane.
   const open = async (positions: LanePositions): Promise<Lane> => {
     const { lane: number, inJournal } = positions

@@ -16,7 +16,7 @@ import { spoolDirectory, spoolNumberOf } from '../recovery/queue-paths.js'
 import { completeQueue, Completion } from './completion.js'
 import { Engine } from './engine.js'
 import { QueueEmitter } from './events.js'
-import { removeLanes, retiredLanes } from './lane-directories.js'
+import { laneDirectories, removeLanes } from './lane-directories.js'
 import { Life } from './life.js'
 import { LifeClock } from './life-clock.js'
 import { MessageReader } from './message-reader.js'
@@ -110,7 +110,7 @@ async function begin(
   })
   const { journal, checkpoint, firstPosition } = opened
   // A life that came to no checkpoint has begun a batch behind the one that retires them.
-  const spared = recollection === undefined ? await retiredLanes(disk, checkpoint) : []
+  const directories = await laneDirectories(disk, checkpoint, recollection === undefined)
   const lanes = await openLanes(
     options,
     header,
@@ -119,7 +119,7 @@ async function begin(
     checkpoint,
     tail.end,
     firstPosition,
-    spared,
+    directories,
     garbage,
     callbacks,
   )
@@ -137,6 +137,7 @@ async function begin(
   engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))
   life.check()
   opened.begin()
+  const { spared } = directories
   if (spared.length > 0) await journal.whenDurable(position(tail.end + 1))
   await removeLanes(disk, spared)
   life.run(engine.recovered)

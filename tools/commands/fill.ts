@@ -130,7 +130,7 @@ async function fillQueue(
     disk,
     [],
     named.map(({ lane }) => lane),
-    [],
+    { names: [], spared: [] },
     new Completion(disk, false),
   )
   const bulk = new Map(named.map(({ lane }) => [lane, new BulkLane({ disk, prng, lane, laneSegmentBytes })]))
