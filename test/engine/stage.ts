@@ -11,7 +11,6 @@ import type { QueueOptions } from '../../src/engine/options.js'
 import type { Queue } from '../../src/queue/queue.js'
 import { isWaybillError } from '../../src/errors.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import type { DiskImage } from '../../src/sim/disk-image.js'
 import { SimDisk, type SimDiskOptions } from '../../src/sim/sim-disk.js'
 import { SimWorld } from '../../src/sim/world.js'
 
@@ -48,7 +47,6 @@ export interface Stage {
   open(options?: Partial<QueueOptions>): Promise<Queue>
   /** The simulated disk of this life. */
   readonly disk: SimDisk | undefined
-  readonly image: DiskImage | undefined
   /** Where the real one lies. */
   readonly directory: string
   /** Waits until it holds. */
@@ -90,7 +88,6 @@ class Theatre implements Stage {
   readonly directory: string
   answer: Answer = () => delivered
   disk: SimDisk | undefined
-  readonly image: DiskImage | undefined
   readonly #options: StageOptions
   readonly #newDisk: () => SimDisk | undefined
   #queue: Queue | undefined
