@@ -105,15 +105,15 @@ export const messageMutations: readonly Mutation[] = [
     'warned-at-every-attempt',
     'a sender is warned once at each age',
     'engine/composing.js',
-    'const warnings = message.warnings + (late.length > 0 && written !== undefined ? 1 : 0);',
+    'const warnings = message.warnings + (late.length > 0 && isTold ? 1 : 0);',
     'const warnings = message.warnings;',
   ),
   one(
     'success-told-twice',
     'a success that is reported is named by the record that ends the attempt',
     'engine/composing.js',
-    'written === undefined ? [] : final.map(({ index }) => index)',
-    "written === undefined ? [] : final.filter(({ action }) => action === 'failed').map(({ index }) => index)",
+    'isTold ? final.map(({ index }) => index) : []',
+    "isTold ? final.filter(({ action }) => action === 'failed').map(({ index }) => index) : []",
   ),
   one(
     'told-though-passed-on',
