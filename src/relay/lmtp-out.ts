@@ -9,7 +9,7 @@ import type { ClientError } from './client-error.js'
 import { readDestination, type MailDestination } from './mail-destination.js'
 import { OutSessions, type Place } from './out-sessions.js'
 import { smtpDelivery } from './smtp-delivery.js'
-import { badNexthop, withDemand } from './smtp-out.js'
+import { badNexthop, namedPlace, withDemand } from './smtp-out.js'
 import { checkSmtpOptions, serverPoliciesOf, type SmtpTransportOptions } from './smtp-out-options.js'
 
 export interface LmtpTransportOptions extends Omit<SmtpTransportOptions, 'auth' | 'dkim' | 'dkimSigns'> {
@@ -54,10 +54,8 @@ export function lmtpServer(
   return isOne ? { path } : undefined
 }
 
-function atPort(server: MailDestination): Place {
-  const host = server.kind === 'address' ? server.address : server.name
-  return { name: `${host}:${server.port}`, host, port: server.port }
-}
+const atPort = (server: MailDestination): Place =>
+  namedPlace(server.kind === 'address' ? server.address : server.name, server.port)
 
 const atSocket = (path: string): Place => ({
   name: `unix:${path}`,

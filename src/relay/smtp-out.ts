@@ -42,7 +42,7 @@ function placeOf(nexthop: string, options: SmtpTransportOptions): Place | undefi
   return parts === undefined ? undefined : namedPlace(parts.text, parts.port)
 }
 
-const namedPlace = (host: string, port: number): Place => ({ name: `${host}:${port}`, host, port })
+export const namedPlace = (host: string, port: number): Place => ({ name: `${host}:${port}`, host, port })
 
 export const badNexthop = (nexthop: string): ReturnType<typeof siteOfError> =>
   siteOfError(Object.assign(new Error(`no host and port: ${JSON.stringify(nexthop)}`), { code: 'EDNS' }))

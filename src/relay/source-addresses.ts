@@ -1,6 +1,6 @@
 /** From which addresses of this machine servers are reached. Pure.
  * Invariant: a family of which no address is named is not used at all: who names one of IPv4 alone has no good name by IPv6. */
-import { isIP, isIPv6 } from 'node:net'
+import { isIP } from 'node:net'
 import { WaybillError } from '../errors.js'
 
 /** By family; undefined: the system chooses, and uses both. */
@@ -30,8 +30,7 @@ export const isReachedFrom = (sources: SourceAddresses, address: string): boolea
 export function sourcesFor(sources: SourceAddresses, host: string): readonly (string | undefined)[] {
   if (sources === undefined) return [undefined]
   const family = isIP(host)
-  const all = [...sources.values()].toSorted((a, b) => Number(isIPv6(b)) - Number(isIPv6(a)))
-  return family === 0 ? all : all.filter((source) => isIP(source) === family)
+  return (family === 0 ? [6, 4] : [family]).flatMap((each) => sources.get(each) ?? [])
 }
 
 /** `IPv4`, `IPv6`, or both. */

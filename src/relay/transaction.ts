@@ -23,7 +23,7 @@ export interface RecipientReply {
 
 /** What is known of a transaction when it has ended. */
 export interface Transaction {
-  /** The final reply, when it was positive. */
+  /** The final reply, when it was positive; of LMTP the last one, whatever it says. */
   readonly response: string | undefined
   readonly error: ClientError | undefined
   readonly accepted: readonly string[]

@@ -149,6 +149,16 @@ function localTransportOf(args: Arguments, hostname: string): Transport {
   })
 }
 
+/** How many there may be, and from where, with servers of any kind. */
+const connectionsOf = (
+  args: Arguments,
+  processLimit: number,
+): Pick<SmtpTransportOptions, 'connectionsMax' | 'sourceAddresses'> => ({
+  // As many may wait to be used again as are busy.
+  connectionsMax: Math.min(2 * processLimit, countMax),
+  ...sourcesOf(args),
+})
+
 /** @param tables what files say */
 export const outgoingOf = async (
   args: Arguments,
@@ -166,8 +176,7 @@ function lmtpTransportOf(
   { lines }: TlsPolicyTable,
 ): Transport {
   const tlsPolicy = lines.filter(({ destination, level }) => destination.startsWith('[') && !isDane(level))
-  const connectionsMax = Math.min(2 * processLimit, countMax)
-  return lmtpTransport({ hostname, tlsPolicy, connectionsMax, ...sourcesOf(args) })
+  return lmtpTransport({ hostname, tlsPolicy, ...connectionsOf(args, processLimit) })
 }
 
 /** Of all mail for which no line of the table names Maildirs, or LMTP. */
@@ -178,13 +187,11 @@ export async function transportOf(
   keys?: SmtpTransportOptions['dkim'],
   policy: TlsPolicyTable = noTlsPolicy,
 ): Promise<Transport> {
-  // As many may wait to be used again as are busy.
-  const connectionsMax = Math.min(2 * processLimit, countMax)
+  const connections = connectionsOf(args, processLimit)
   const dkimSigns = (recipients: readonly string[]): boolean =>
     !mayBeOfStrangers(ownMail?.() ?? {}, recipients, hostname)
   const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }
   const tlsPolicy = policy.lines
-  const sources = sourcesOf(args)
   if (direct) {
     const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
     return mxTransport({
@@ -193,8 +200,7 @@ export async function transportOf(
       tlsPolicy,
       mtaSts: mtaSts ?? false,
       ...daneOf(args),
-      connectionsMax,
-      ...sources,
+      ...connections,
       ...dkim,
       listeners: places,
     })
@@ -207,8 +213,7 @@ export async function transportOf(
     hostname,
     tls,
     tlsPolicy: policyOfRelay(policy, relay, tls, auth),
-    connectionsMax,
-    ...sources,
+    ...connections,
     ...dkim,
     ...(auth === undefined ? undefined : { auth }),
   })
@@ -216,8 +221,7 @@ export async function transportOf(
     hostname,
     tls: tlsElsewhere(args, tls),
     tlsPolicy,
-    connectionsMax,
-    ...sources,
+    ...connections,
     ...dkim,
   })
   const isRelay = (nexthop: string): boolean => {
