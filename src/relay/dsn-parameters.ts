@@ -68,6 +68,14 @@ export function orcptOfAddress(address: string): string | undefined {
   return isOrcpt(orcpt) ? orcpt : undefined
 }
 
+/** The address in one. Forms of letters outside ASCII become these; any other stays a form: of a line's end, say. */
+export const addressOfOrcpt = (orcpt: string): string =>
+  orcpt.slice(orcpt.indexOf(';') + 1).replace(/\\x\{([0-9a-f]{2,6})\}/gi, (form, digits: string) => {
+    const code = parseInt(digits, 16)
+    const letter = code > 0x10_ffff ? '' : String.fromCodePoint(code)
+    return isInternational(letter) && /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(letter) ? letter : form
+  })
+
 function textOf(name: string, value: string | true): string {
   if (value === true) throw wrong(name)
   return value

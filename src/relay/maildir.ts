@@ -16,6 +16,7 @@ import { madeDirectory } from '../disk/made-directory.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../delivery/transport.js'
 import { WaybillError } from '../errors.js'
 import { areDelimiters, delimitersWanted, splitAddress } from './address-extension.js'
+import { addressOfOrcpt } from './dsn-parameters.js'
 import { mailboxName } from './mailbox-name.js'
 
 /** Mailboxes written at the same time for one message. */
@@ -67,12 +68,12 @@ export function maildirTransport(options: MaildirOptions): Transport {
     }
     const file = `${Math.floor(request.acceptedAt / 1000)}.${request.id.replace(/[^\w-]/g, '-')}.${host}`
     // Two spellings of one address are one mailbox, and one copy, and so are two extensions.
-    const recipients = new Map<string, string[]>()
+    const fields = new Map<string, string>()
     const names = await Promise.all(request.recipients.map(mailboxOf))
     for (const [i, name] of names.entries())
-      recipients.set(name, [...(recipients.get(name) ?? []), request.recipients[i] ?? name])
+      fields.set(name, (fields.get(name) ?? '') + recipientFields(request, i))
     const outcomes = new Map<string, Outcome>()
-    const left = [...recipients]
+    const left = [...fields]
     const worker = async (): Promise<void> => {
       for (let next = left.pop(); next !== undefined; next = left.pop()) {
         outcomes.set(next[0], await put(next[0], file, request, next[1], data))
@@ -102,7 +103,7 @@ export function maildirTransport(options: MaildirOptions): Transport {
     mailbox: string,
     file: string,
     request: DeliveryRequest,
-    recipients: readonly string[],
+    fields: string,
     data: Buffer | undefined,
   ): Promise<Outcome> {
     const directory = join(options.directory, mailbox)
@@ -116,8 +117,7 @@ export function maildirTransport(options: MaildirOptions): Transport {
     try {
       await madeMailbox(mailbox)
       if (mayRepeat(request) && (await isTaken(directory, file))) return { kind: 'delivered', response }
-      const to = recipients.map((recipient) => `Delivered-To: ${recipient}\r\n`).join('')
-      const header = Buffer.from(`Return-Path: <${request.sender}>\r\n${to}`)
+      const header = Buffer.from(`Return-Path: <${request.sender}>\r\n${fields}`)
       await write(temporary, header, data ?? request)
       await rename(temporary, target)
       await syncDirectory(join(directory, 'new'))
@@ -145,6 +145,14 @@ export function maildirTransport(options: MaildirOptions): Transport {
   }
 
   return { deliver }
+}
+
+/** To whom it was sent, where that is known and another (an alias, ORCPT), and whose mailbox it is. @see Postfix virtual(8) */
+function recipientFields({ recipients, dsn }: DeliveryRequest, index: number): string {
+  const recipient = recipients[index]!
+  const orcpt = dsn?.recipients[index]?.orcpt
+  const original = orcpt === undefined ? recipient : addressOfOrcpt(orcpt)
+  return `${original === recipient ? '' : `X-Original-To: ${original}\r\n`}Delivered-To: ${recipient}\r\n`
 }
 
 /** Names made by an earlier life may not be durable yet, so each life syncs them once, whoever made them. */

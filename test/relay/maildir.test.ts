@@ -45,6 +45,28 @@ test('a message stands in the recipient’s new, below Return-Path and Delivered
   )
 })
 
+test('to whom mail was sent stands above whose mailbox it is, where that is another', async () => {
+  const recipients = ['one@example.net', 'two@example.net']
+  const asked = [{ orcpt: 'rfc822;info@example.net' }, { orcpt: 'rfc822;two@example.net' }]
+  await deliver(open(), { recipients, dsn: { ret: undefined, envid: undefined, recipients: asked } })
+  expect(await readOnly('one@example.net')).toMatch(
+    /^Return-Path: <.*>\r\nX-Original-To: info@example\.net\r\nDelivered-To: one@example\.net\r\nSubject:/,
+  )
+  expect(await readOnly('two@example.net')).not.toContain('X-Original-To:')
+})
+
+test.each([
+  ['utf-8;b\\x{FC}ro@example.net', 'büro@example.net'],
+  ['utf-8;\\x{1F4EC}@example.net', '📬@example.net'],
+  ['utf-8;a\\x{0A}Evil: yes', 'a\\x{0A}Evil: yes'],
+  ['utf-8;a\\x{2028}b\\x{85}\\x{D800}\\x{FFFFFF}', 'a\\x{2028}b\\x{85}\\x{D800}\\x{FFFFFF}'],
+])('an original recipient %s is %s in a header', async (orcpt, original) => {
+  const dsn = { ret: undefined, envid: undefined, recipients: [{ orcpt }] }
+  await deliver(open(), { dsn })
+  const text = Buffer.from(await readOnly('one@example.net'), 'latin1').toString()
+  expect(text.split('\r\n')[1]).toBe(`X-Original-To: ${original}`)
+})
+
 test('nothing is left in tmp', async () => {
   await deliver(open())
   expect(await readdir(join(directory, 'one@example.net', 'tmp'))).toEqual([])

@@ -79,6 +79,8 @@ test.each([['yes'], ['no']])(
     expect(mail!.data.toString()).not.toContain('DKIM-Signature:')
     await expect.poll(() => mailOf('ada@example.com')).toHaveLength(1)
     expect(await readdir(at('mail'))).toEqual(['ada@example.com'])
+    const [adas] = await mailOf('ada@example.com')
+    expect(adas).toContain('\r\nX-Original-To: info@example.com\r\nDelivered-To: ada@example.com\r\n')
 
     const own = await clientFrom(trusted, relay)
     expect(await sendTo(own, ['carol@example.net', 'info@example.com'])).toEqual([taken, taken])
