@@ -13,8 +13,8 @@ export const reload: OperatingCommand = operatingCommand(
     notes:
       'The files of --tls-cert and --tls-key, --auth, --relay-domains, --aliases, --routes, --dkim, --tls-policy and --relay-auth\n' +
       'are read again, as SIGHUP does. If something is wrong with one of them all stays as it was. Open sessions go on. What\n' +
-      'stands on the command line of `waybill serve` itself, and a transport that --routes did not name at the start, takes a\n' +
-      'restart.',
+      'stands on the command line of `waybill serve` itself, or in its --config, takes a restart, and so does a\n' +
+      'transport that --routes did not name at the start.',
   },
   () => undefined,
   operate,

@@ -113,6 +113,7 @@ export function tellTables(
 function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy }: Tables): ReloadedFile[] {
   const { tls, users, relayDomains, aliases } = clients
   const holds: Readonly<Record<string, string>> = {
+    config: 'options, as they were at the start',
     'tls-cert': tls === undefined ? '' : `valid until ${dateOf(expiryMsOf(tls))}`,
     'tls-key': 'its key',
     auth: countText(users?.size ?? 0, 'user'),

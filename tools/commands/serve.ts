@@ -30,6 +30,7 @@ import {
   sourcesOf,
   transportsOf,
 } from './serve-delivery.js'
+import { withConfig } from './serve-config.js'
 import { tellProofs } from './serve-dane.js'
 import { clientWitness, controlWitness, logEvents, withLoggedClients } from './serve-log.js'
 import { answerForMetrics, loadMetrics } from './serve-metrics.js'
@@ -164,6 +165,10 @@ export const serve: Command = {
       value: 'HOST:PORT',
       help: 'answer GET /metrics (for Prometheus) and /healthz there, without a password;\n127.0.0.1 when there is only a port; a name is all of its addresses; port 0 takes any free one (nowhere)',
     },
+    config: {
+      value: 'FILE',
+      help: 'options from the lines of FILE, without dashes, such as `listen 0.0.0.0:25`, `direct`, and\n`default_destination_rate_delay = 1s` (-o); paths there are from where it is; the command line goes before it',
+    },
     'log-level': { value: 'LEVEL', words: levels, help: `${levels.join(', ')} (info)` },
   },
   notes:
@@ -175,7 +180,7 @@ export const serve: Command = {
     '--relay-domains or --aliases names.\n' +
     'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes,\n' +
     '--dkim, --tls-policy and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no\n' +
-    'option, and no transport of --routes that was not there.',
+    'option, that of --config neither, and no transport of --routes that was not there.',
   run,
 }
 
@@ -189,7 +194,8 @@ interface Settings {
 }
 
 /** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
-async function run(args: Arguments): Promise<number | undefined> {
+async function run(words: Arguments): Promise<number | undefined> {
+  const args = await withConfig(serve, words)
   checkWays(args)
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
