@@ -106,10 +106,11 @@ export class SmtpClient extends SMTPConnection {
     return this.options.lmtp === true
   }
 
-  /** The server has said more than it was asked: it would be taken for the answer to the next message. */
+  /** The server has said more than it was asked: it would be taken for the answer to what it is asked next. */
   get isOutOfStep(): boolean {
     const { _responseQueue, _responseActions, _remainder } = this as unknown as Hidden
-    return _responseQueue.length > _responseActions.length || _remainder !== ''
+    const replies = _responseQueue.filter((reply) => reply.trim() !== '')
+    return replies.length > _responseActions.length || _remainder !== ''
   }
 
   /** Greeting, EHLO and TLS. @returns the error that ended it. */
@@ -234,13 +235,13 @@ export class SmtpClient extends SMTPConnection {
     hidden._actionSTARTTLS.call(this, reply)
   }
 
-  /** Nodemailer takes 250 for a 354. The server has not asked for data:
+  /** Nodemailer takes 250 for a 354, and what stands behind that for the answer to the message.
    *    // 1. a line too many in an answer: each reply is taken for that to the next command  2. the data leaves behind the reply to a recipient
    *    // 3. the 354 counts as the answer to the message, which is taken, put off, and taken again at each attempt
-   *    // 4. or the server waits for commands, and the message is read as some */
+   *    // 4. or the server waits for commands, and the message is read as some; or says 250 too many, and that the message is not taken then */
   _actionDATA(reply: string, begun: Answered): void {
-    if (reply.startsWith('2'))
-      begun(Object.assign(new Error(`not an answer to DATA: ${reply}`), { code: 'EPROTOCOL' }))
+    if (reply.startsWith('2') || (reply.startsWith('3') && this.isOutOfStep))
+      begun(Object.assign(new Error(`not the answer to DATA: ${reply}`), { code: 'EPROTOCOL' }))
     else hidden._actionDATA.call(this, reply, begun)
   }
 

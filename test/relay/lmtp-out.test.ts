@@ -108,9 +108,17 @@ test.each([
 ])(
   'a server that says %s in the middle of the data has taken it for none of %d, and is left',
   async (reply, count, kinds) => {
-    const { server, transport } = await serverOf({ DATA: `354 go\r\n${reply}` })
-    const data = new Readable({ read: () => undefined })
-    data.push('half a message\r\n')
+    const { server, transport } = await serverOf()
+    let hasBegun = false
+    const data = new Readable({
+      // It is wanted when DATA was answered.
+      read: () => {
+        if (hasBegun) return
+        hasBegun = true
+        data.push('half a message\r\n')
+        server.tell(reply)
+      },
+    })
     const more = { dataBytes: 2 << 20, stream: () => data, recipients: recipients.slice(0, count) }
     expect(kindsOf(await deliver(transport, more))).toEqual(kinds)
     await expect.poll(() => server.openCount()).toBe(0)

@@ -208,6 +208,20 @@ test.each([[undefined], [['8BITMIME']]])(
   },
 )
 
+test.each(['354 go\r\n250 2.0.0 taken', '354 go\r\n2', '354 go\r\n550 5.7.1 no'])(
+  'a server that has said more than 354 gets no data: that would be taken for the answer to it (%j)',
+  async (reply) => {
+    const { server, transport } = await between((line) => (line === 'DATA' ? reply : undefined))
+    expect(await deliver(transport)).toMatchObject({ kind: 'site', status: '4.5.0' })
+    expect(server.taken).toEqual([])
+  },
+)
+
+test('empty lines around replies are passed over', async () => {
+  const { transport } = await between((line) => (line === 'DATA' ? '\r\n354 go\r\n\r\n' : undefined))
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+})
+
 test('a port where nobody listens is site trouble that names it', async () => {
   const { server, transport } = await between()
   server.close()
