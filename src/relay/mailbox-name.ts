@@ -1,13 +1,14 @@
 /** The directory of an address's Maildir. Pure.
  * Invariant: a name is one path component that every file system takes: no separator, no leading dot, no control character, one
- * case, at most 255 bytes; different addresses have different names, but for case, which local delivery ignores. */
+ * case, at most 255 bytes; different addresses have different names, but for case, which local delivery ignores, and a dot behind the domain,
+ * which makes no other one. */
 import { createHash } from 'node:crypto'
 
 const nameBytesMax = 255
 const plain = /^[a-z0-9_@+=-][a-z0-9._@+=-]*$/
 
 export function mailboxName(recipient: string): string {
-  const folded = recipient.normalize('NFC').toLowerCase()
+  const folded = recipient.normalize('NFC').toLowerCase().replace(/\.$/, '')
   if (plain.test(folded) && folded.length <= nameBytesMax) return folded
   let name = ''
   for (const byte of Buffer.from(folded)) {

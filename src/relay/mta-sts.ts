@@ -9,6 +9,7 @@ import { systemClock, type Clock, type Timer } from '../base/clock.js'
 import { withQuestions, type DnsAnswer, type DnsQuestions, type MxResolver } from './dns-questions.js'
 import { policyText, type StsWeb } from './mta-sts-web.js'
 import { stsIdIn, stsPolicyIn, type StsPolicy } from './mta-sts-policy.js'
+import { familiesUsed, sourceAddressesOf, type SourceAddresses } from './source-addresses.js'
 
 /** Milliseconds. */
 const againMs = 300_000
@@ -25,6 +26,8 @@ export interface MtaStsOptions {
   readonly domainsMax?: number
   /** Characters of the names in those policies, all together, 8 Mi unless told: one policy may have 64 KiB. */
   readonly charactersMax?: number
+  /** As of `mxTransport`. Web servers are reached over the families of these; from which address is nothing to them. */
+  readonly sourceAddresses?: readonly string[] | undefined
   /** For tests. */
   readonly web?: StsWeb
 }
@@ -56,6 +59,7 @@ export class MtaSts {
   readonly #timeoutMs: number
   readonly #domainsMax: number
   readonly #charactersMax: number
+  readonly #sources: SourceAddresses
   /** The one that was used last stands last. */
   readonly #known = new Map<string, Known>()
   /** When they were asked; the last one stands last. */
@@ -69,6 +73,7 @@ export class MtaSts {
     this.#timeoutMs = options.timeoutMs ?? 10_000
     this.#domainsMax = options.domainsMax ?? 10_000
     this.#charactersMax = options.charactersMax ?? 8 << 20
+    this.#sources = sourceAddressesOf(options.sourceAddresses)
   }
 
   /** The policy that holds now, of whatever mode. @param domain in ASCII and lower case
@@ -138,7 +143,7 @@ export class MtaSts {
     if (id !== undefined && !isKnown) {
       const text = await policyText(
         domain,
-        addressesBy(resolver, questions, this.#clock),
+        addressesBy(resolver, questions, this.#clock, this.#sources),
         signal,
         this.#options.web,
       )
@@ -198,13 +203,14 @@ const endedOrAborted = (ended: Promise<void>, signal: AbortSignal): Promise<void
 
 /** As Node's `lookup`, by the same DNS as everything else. */
 const addressesBy =
-  (resolver: MxResolver, questions: DnsQuestions, clock: Clock): LookupFunction =>
+  (resolver: MxResolver, questions: DnsQuestions, clock: Clock, sources: SourceAddresses): LookupFunction =>
   (name, options, done) => {
-    const both = [
-      questions.ask(`AAAA of ${name}`, () => resolver.resolve6(name)),
-      questions.ask(`A of ${name}`, () => resolver.resolve4(name)),
-    ]
-    void inTime(both, clock).then((addresses) => {
+    const asked = familiesUsed(sources).map((family) =>
+      family === 6
+        ? questions.ask(`AAAA of ${name}`, () => resolver.resolve6(name))
+        : questions.ask(`A of ${name}`, () => resolver.resolve4(name)),
+    )
+    void inTime(asked, clock).then((addresses) => {
       const found = addresses.map((address) => ({ address, family: isIP(address) }))
       const [first] = found
       if (first === undefined) done(new Error(`no address of ${name}`), '', 0)

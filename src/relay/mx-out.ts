@@ -156,12 +156,18 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
   }
 }
 
-function mtaStsOf({ mtaSts = false, resolver, clock }: MxTransportOptions): MtaSts | undefined {
+function mtaStsOf({
+  mtaSts = false,
+  resolver,
+  clock,
+  sourceAddresses,
+}: MxTransportOptions): MtaSts | undefined {
   if (mtaSts === false) return undefined
   if (mtaSts !== true) return mtaSts
   return new MtaSts({
     ...(resolver === undefined ? undefined : { resolver }),
     ...(clock === undefined ? undefined : { clock }),
+    sourceAddresses,
   })
 }
 

@@ -144,7 +144,7 @@ export class OutSessions {
     return new ConnectionPool({ idleMs, messagesMax, connectionsMax }, this.#clock)
   }
 
-  /** From one of the addresses that servers are reached from; from the other, where nobody has answered. */
+  /** From one of the addresses that servers are reached from; from the other, where nobody has answered. A connection of the place's own has none. */
   async #reached(
     place: Place,
     terms: TlsTerms,
@@ -152,7 +152,8 @@ export class OutSessions {
     signal: AbortSignal,
   ): Promise<SmtpClient | ClientError> {
     let trouble = noSourceFor(this.#sources)
-    for (const source of sourcesFor(this.#sources, place.host)) {
+    const sources = place.connect === undefined ? sourcesFor(this.#sources, place.host) : [undefined]
+    for (const source of sources) {
       const answer = await this.#connected(place, terms, way, source, signal)
       if (answer instanceof SmtpClient || !isUnanswered(answer)) return answer
       trouble = answer

@@ -28,6 +28,7 @@ interface Hidden {
   readonly _responseQueue: readonly string[]
   readonly _responseActions: ((reply: string) => void)[]
   _onConnect(this: SMTPConnection): void
+  _actionDATA(this: SMTPConnection, reply: string, begun: Answered): void
   _actionSTARTTLS(this: SMTPConnection, reply: string): void
   _createSendStream(this: SMTPConnection, answered: Answered): DataSink
   _actionSMTPStream(this: SMTPConnection, reply: string, answered: Answered): void
@@ -74,6 +75,8 @@ export class SmtpClient extends SMTPConnection {
   /** Recipients of the transaction that the server has been told. */
   #toldCount = 0
   #replies: RecipientReply[] = []
+  /** The end of its data has left. */
+  #dotSent = false
   /** Called when the connection ends; nodemailer does not tell a transaction of every way in which it can. */
   #ended: (() => void) | undefined
   #lastError: ClientError | undefined
@@ -103,10 +106,11 @@ export class SmtpClient extends SMTPConnection {
     return this.options.lmtp === true
   }
 
-  /** The server has said more than it was asked: it would be taken for the answer to the next message. */
+  /** The server has said more than it was asked: it would be taken for the answer to what it is asked next. */
   get isOutOfStep(): boolean {
     const { _responseQueue, _responseActions, _remainder } = this as unknown as Hidden
-    return _responseQueue.length > _responseActions.length || _remainder !== ''
+    const replies = _responseQueue.filter((reply) => reply.trim() !== '')
+    return replies.length > _responseActions.length || _remainder !== ''
   }
 
   /** Greeting, EHLO and TLS. @returns the error that ended it. */
@@ -140,12 +144,13 @@ export class SmtpClient extends SMTPConnection {
       size: mail.dataBytes,
       use8BitMime: mail.eightBit,
     }
+    this.#dotSent = false
     let hasBegun = false
-    let dotSent = false
     return new Promise((resolve) => {
       const end = (error: ClientError | undefined, response: string | undefined): void => {
         this.#ended = undefined
         this.#whole = undefined
+        const dotSent = this.#dotSent
         if (dotSent) this.#allowSilence(1)
         resolve({
           response,
@@ -164,7 +169,7 @@ export class SmtpClient extends SMTPConnection {
         pipe: (sink: DataSink | typeof noSink): void => {
           hasBegun = true
           const sent = (): void => {
-            dotSent = true
+            this.#dotSent = true
             this.#allowSilence(2)
           }
           if (!('once' in sink)) return sent()
@@ -230,6 +235,16 @@ export class SmtpClient extends SMTPConnection {
     hidden._actionSTARTTLS.call(this, reply)
   }
 
+  /** Nodemailer takes 250 for a 354, and what stands behind that for the answer to the message.
+   *    // 1. a line too many in an answer: each reply is taken for that to the next command  2. the data leaves behind the reply to a recipient
+   *    // 3. the 354 counts as the answer to the message, which is taken, put off, and taken again at each attempt
+   *    // 4. or the server waits for commands, and the message is read as some; or says 250 too many, and that the message is not taken then */
+  _actionDATA(reply: string, begun: Answered): void {
+    if (reply.startsWith('2') || (reply.startsWith('3') && this.isOutOfStep))
+      begun(Object.assign(new Error(`not the answer to DATA: ${reply}`), { code: 'EPROTOCOL' }))
+    else hidden._actionDATA.call(this, reply, begun)
+  }
+
   /** Nodemailer looks at one reply in a turn, and passes over empty lines: without a bound, a server that sends nothing else has all
    * memory. Who was asked nothing has nothing to say. */
   _onData(chunk: Buffer): void {
@@ -249,10 +264,11 @@ export class SmtpClient extends SMTPConnection {
     return noSink
   }
 
-  /** Nodemailer keeps of what was refused, and tells of the rest the last reply, whatever that is. */
+  /** Nodemailer keeps of what was refused, and tells of the rest the last reply, whatever that is. One that comes before the end of the data
+   * ends the transaction: nobody has the message, and whom the others would be of is not known. */
   _actionLMTPStream(recipient: string, isLast: boolean, reply: string, answered: Answered): void {
-    this.#replies.push({ recipient, response: reply })
-    if (isLast) answered(null, reply)
+    if (this.#dotSent || isRefusal(reply)) this.#replies.push({ recipient, response: reply })
+    if (isLast || !this.#dotSent) answered(null, reply)
   }
 
   _sendCommand(line: string, logged?: string): void {

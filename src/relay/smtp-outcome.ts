@@ -10,7 +10,7 @@ export function resultOf(transaction: Transaction, recipients: readonly string[]
   const rest = outcomeOfRest(transaction)
   // Behind a MAIL that was refused, pipelined recipients hear 503, which says nothing about them.
   const { refusals, replies, error } = transaction
-  if ((refusals.length === 0 && replies.length === 0) || error?.command === 'MAIL FROM') return rest
+  if (![...refusals, ...replies].some(isOwn) || error?.command === 'MAIL FROM') return rest
   const refused = new Map<string, Outcome>()
   for (const { recipient, response } of refusals) {
     if (recipient !== undefined) refused.set(recipient, outcomeOfReply(response ?? '', 'recipient'))
@@ -28,13 +28,21 @@ export function resultOf(transaction: Transaction, recipients: readonly string[]
   return recipients.map((recipient) => outcomeOf(recipient.trim()))
 }
 
+/** A server that goes away says nothing of the recipient whose turn it was. RFC 5321 §3.8 */
+const isOwn = ({ response }: { readonly response?: string | undefined }): boolean =>
+  !isClosing(response ?? '')
+
 /** For all recipients that were not refused by themselves. */
 function outcomeOfRest({ error, response, dotSent, isCut }: Transaction): Outcome | SiteTrouble {
   if (error === undefined) {
     // It cannot have taken what it has not had.
-    return isCut
-      ? { kind: 'site', status: '4.5.0', reason: `an answer before the end of the data: ${response ?? ''}` }
-      : outcomeOfReply(response ?? '', 'data')
+    if (isCut)
+      return {
+        kind: 'site',
+        status: '4.5.0',
+        reason: `an answer before the end of the data: ${response ?? ''}`,
+      }
+    return isClosing(response ?? '') ? siteOfReply(response ?? '') : outcomeOfReply(response ?? '', 'data')
   }
   if (dotSent && error.response === undefined) {
     return {

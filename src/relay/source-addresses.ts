@@ -22,6 +22,10 @@ export function sourceAddressesOf(texts: readonly string[] | undefined): SourceA
   return sources
 }
 
+/** Over which servers are reached, the best first. */
+export const familiesUsed = (sources: SourceAddresses): (4 | 6)[] =>
+  ([6, 4] as const).filter((family) => sources?.has(family) !== false)
+
 /** A server at this address can be reached. */
 export const isReachedFrom = (sources: SourceAddresses, address: string): boolean =>
   sources === undefined || sources.has(isIP(address))
@@ -30,9 +34,11 @@ export const isReachedFrom = (sources: SourceAddresses, address: string): boolea
 export function sourcesFor(sources: SourceAddresses, host: string): readonly (string | undefined)[] {
   if (sources === undefined) return [undefined]
   const family = isIP(host)
-  return (family === 0 ? [6, 4] : [family]).flatMap((each) => sources.get(each) ?? [])
+  return (family === 0 ? familiesUsed(sources) : [family]).flatMap((each) => sources.get(each) ?? [])
 }
 
 /** `IPv4`, `IPv6`, or both. */
 export const familiesOf = (sources: SourceAddresses): string =>
-  [...(sources?.keys() ?? [4, 6])].map((family) => `IPv${family}`).join(' or ')
+  familiesUsed(sources)
+    .map((family) => `IPv${family}`)
+    .join(' or ')

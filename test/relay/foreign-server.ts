@@ -39,6 +39,8 @@ export interface ForeignServer {
   openCount(): number
   /** Sessions between MAIL and the reply to the final dot. */
   busyCount(): number
+  /** Says it to who is connected, unasked. */
+  tell(reply: string): void
   /** Ends the connections that are open, as an idle timeout would. */
   endSessions(): void
   close(): void
@@ -174,6 +176,9 @@ export async function foreignServer(
     sessionCount: () => sessionCount,
     openCount: () => sockets.size,
     busyCount: () => busy.size,
+    tell: (reply) => {
+      for (const socket of sockets) socket.write(`${reply}\r\n`)
+    },
     endSessions: () => {
       for (const socket of sockets) socket.end()
     },

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import type { DeliveryResult, Transport } from '../../src/delivery/transport.js'
 import { lmtpTransport, type LmtpTransportOptions } from '../../src/relay/lmtp-out.js'
@@ -98,6 +99,42 @@ test('a server that ends between its replies has said what it has said, and may 
     unknown,
   ])
 })
+
+test.each([
+  ['250 2.0.0 taken', 1, ['site']],
+  ['250 2.0.0 taken', 3, ['site']],
+  ['552 5.3.4 too large', 1, ['failed']],
+  ['552 5.3.4 too large', 3, ['failed', 'deferred', 'deferred']],
+])(
+  'a server that says %s in the middle of the data has taken it for none of %d, and is left',
+  async (reply, count, kinds) => {
+    const { server, transport } = await serverOf()
+    let hasBegun = false
+    const data = new Readable({
+      // It is wanted when DATA was answered.
+      read: () => {
+        if (hasBegun) return
+        hasBegun = true
+        data.push('half a message\r\n')
+        server.tell(reply)
+      },
+    })
+    const more = { dataBytes: 2 << 20, stream: () => data, recipients: recipients.slice(0, count) }
+    expect(kindsOf(await deliver(transport, more))).toEqual(kinds)
+    await expect.poll(() => server.openCount()).toBe(0)
+  },
+)
+
+test.each([1, 3])(
+  'a server that goes away with 421 behind the data for %d is site trouble',
+  async (count) => {
+    const { transport } = await serverOf({ '.': { reply: '421 4.3.2 going away', does: 'close' } })
+    expect(await deliver(transport, { recipients: recipients.slice(0, count) })).toMatchObject({
+      kind: 'site',
+      status: '4.3.2',
+    })
+  },
+)
 
 test('an address that stands in the envelope twice is delivered when one of its replies says so', async () => {
   const { transport } = await serverOf({ '.': '250 2.1.5 ok\r\n550 5.7.1 a copy' })

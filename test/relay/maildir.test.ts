@@ -322,6 +322,7 @@ test.each([
   ['A.B+tag@X.Org', 'a.b+tag@x.org'],
   ['"a b"@x', '%22a%20b%22@x'],
   ['50%25@x', '50%2525@x'],
+  ['Ada@Example.net.', 'ada@example.net'],
   ['~root@x', '%7eroot@x'],
 ])('the mailbox of %s is %s', (recipient, name) => {
   expect(mailboxName(recipient)).toBe(name)

@@ -68,6 +68,16 @@ test('the record is asked for, then the policy, at one address of one host', asy
   expect(server.asked).toEqual(['GET mta-sts.example.net/.well-known/mta-sts.txt'])
 })
 
+test('of a family from which no server is reached no web server is asked, nor its address', async () => {
+  const four = await withRecord(enforced, { sourceAddresses: ['127.0.0.3'] })
+  expect(await four.mode()).toBe('enforce')
+  expect(four.dns.questions.toSorted()).toEqual(['A mta-sts.example.net', 'TXT _mta-sts.example.net'])
+  const six = await withRecord(enforced, { sourceAddresses: ['::'] })
+  expect(await six.mode()).toBeUndefined()
+  expect(six.dns.questions.toSorted()).toEqual(['AAAA mta-sts.example.net', 'TXT _mta-sts.example.net'])
+  expect(six.server.asked).toEqual([])
+})
+
 test('without a record no web server is asked', async () => {
   const { server, mode } = await domain(enforced)
   expect(await mode()).toBeUndefined()

@@ -159,7 +159,7 @@ test.each([
   expect(await deliver(transport)).toMatchObject({ kind: 'site', status })
 })
 
-test.each(['EHLO', 'MAIL', 'DATA', '.'])(
+test.each(['EHLO', 'MAIL', 'RCPT', 'DATA', '.'])(
   'a server that goes away with 421 at %s is site trouble, and says nothing of the message',
   async (stage) => {
     const { transport } = await between((line) =>
@@ -168,6 +168,59 @@ test.each(['EHLO', 'MAIL', 'DATA', '.'])(
     expect(await deliver(transport)).toMatchObject({ kind: 'site', status: '4.3.2' })
   },
 )
+
+test('a server that goes away with 421 at one recipient leaves those before him what they were told', async () => {
+  const { transport } = await between((line) => {
+    if (line.includes('<no@')) return '550 5.1.1 no such user'
+    return line.includes('<one@') ? { reply: '421 4.3.2 going away', does: 'close' } : undefined
+  })
+  const putOff = {
+    kind: 'deferred',
+    status: '4.3.2',
+    reason: expect.stringContaining('going away') as string,
+  }
+  const recipients = ['no@example.net', 'one@example.net', 'two@example.net']
+  expect(await deliver(transport, { recipients })).toMatchObject([
+    { kind: 'failed', status: '5.1.1' },
+    putOff,
+    putOff,
+  ])
+})
+
+test.each([[undefined], [['8BITMIME']]])(
+  'a server that answers DATA with 250 gets no data, for it may wait for commands (extensions %j)',
+  async (extensions) => {
+    // A line that belongs to no reply, and all that follow are those of the command before.
+    const { server, transport } = await between(
+      (line) => (line.startsWith('RCPT') ? '250-2.1.5 one\r\nof us\r\n250 2.1.5 ok' : undefined),
+      {},
+      extensions,
+    )
+    const data = Buffer.from('Subject: x\r\n\r\nVRFY who\r\n')
+    expect(await deliver(transport, {}, data)).toMatchObject({
+      kind: 'site',
+      status: '4.5.0',
+      reason: expect.stringContaining('250 2.1.5 ok') as string,
+    })
+    expect(server.taken).toEqual([])
+    expect(server.commands.filter((line) => line.includes('VRFY'))).toEqual([])
+    await expect.poll(() => server.openCount()).toBe(0)
+  },
+)
+
+test.each(['354 go\r\n250 2.0.0 taken', '354 go\r\n2', '354 go\r\n550 5.7.1 no'])(
+  'a server that has said more than 354 gets no data: that would be taken for the answer to it (%j)',
+  async (reply) => {
+    const { server, transport } = await between((line) => (line === 'DATA' ? reply : undefined))
+    expect(await deliver(transport)).toMatchObject({ kind: 'site', status: '4.5.0' })
+    expect(server.taken).toEqual([])
+  },
+)
+
+test('empty lines around replies are passed over', async () => {
+  const { transport } = await between((line) => (line === 'DATA' ? '\r\n354 go\r\n\r\n' : undefined))
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+})
 
 test('a port where nobody listens is site trouble that names it', async () => {
   const { server, transport } = await between()

@@ -1,11 +1,13 @@
 /** From where servers are reached. Every address that begins with 127 is this machine's. */
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { mxTransport } from '../../src/relay/mx-out.js'
-import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { localTransport, smtpTransport } from '../../src/relay/smtp-out.js'
 import type { ForeignSession } from './foreign-server.js'
 import { domainAt } from './mx-out-fixture.js'
 import { deliver } from './request.js'
-import { between, transportOf } from './smtp-out-fixture.js'
+import { between, scripted, transportOf } from './smtp-out-fixture.js'
 
 /** A script that answers as usual, and whom it has heard. */
 function witness(): {
@@ -43,6 +45,20 @@ test('a server at an address of the family that is not used is not tried', async
     reason: `${server.host}:${server.port}: servers are reached over IPv6 alone`,
   })
   expect(server.sessionCount()).toBe(0)
+})
+
+test('a server that is not reached by an address is tried once, however many there are to reach others from', async () => {
+  const server = await scripted((line) => (line === 'GREETING' ? { does: 'hang' } : undefined))
+  const connecting = async (): Promise<Socket> => {
+    const socket = connect(server.port, server.host)
+    await once(socket, 'connect')
+    return socket
+  }
+  const sourceAddresses = ['127.0.0.3', '::1']
+  const transport = localTransport(connecting, { sourceAddresses, greetingTimeoutMs: 100 })
+  onTestFinished(() => transport.close?.())
+  expect(await deliver(transport)).toMatchObject({ kind: 'site', status: '4.4.1' })
+  expect(server.sessionCount()).toBe(1)
 })
 
 test('an address that this machine does not have puts mail off', async () => {

@@ -30,10 +30,10 @@ test.each(['to the relay', 'past the relay', 'directly'])('mail leaves from it: 
 
 test.each([
   [['--maildir', 'm', '--source-address', '127.0.0.3'], /--source-address is for mail that goes to servers/],
-  [['--direct', '--source-address', 'localhost'], /wants an address of this machine, not 'localhost'/],
+  [['--direct', '--source-address', 'localhost'], /--source-address: "localhost" is no address/],
   [
     ['--relay', 'a', '--source-address', '127.0.0.3', '--source-address', '0.0.0.0'],
-    /twice, for IPv4 and for IPv6/,
+    /--source-address: two addresses of IPv4/,
   ],
 ])('wrong options are refused before anything is made: %j', async (args, says) => {
   const directory = await mkdtemp(join(tmpdir(), 'waybill-source-'))

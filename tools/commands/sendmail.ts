@@ -246,13 +246,13 @@ function answerOf(result: DeliveryResult): string {
 async function session(settings: Settings): Promise<number> {
   const { queue: directory, smtp, sizeBytesMax } = settings
   const { stdin, stdout } = process
-  const over = async (connection: Socket): Promise<number> => {
-    await sessionOver(connection, stdin, stdout)
+  const over = async (connection: Socket, hearsEnd = true): Promise<number> => {
+    await sessionOver(connection, stdin, stdout, hearsEnd)
     return sysexits.ok
   }
   if (smtp !== undefined) {
     const connection = await connected(smtp)
-    if (connection !== undefined) return over(connection)
+    if (connection !== undefined) return over(connection, false)
     return failed(sysexits.tryAgain, `nobody answers at ${formatEndpoint(smtp)}`)
   }
   if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))

@@ -1,8 +1,7 @@
 /** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, some of it or all, and when it is tried again.
  * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says otherwise is none. */
-import { isIP } from 'node:net'
 import { comparableDomainOf } from '../../src/base/mail-address.js'
-import { WaybillError } from '../../src/errors.js'
+import { isWaybillError, WaybillError } from '../../src/errors.js'
 import {
   fixedRetry,
   postfixRetry,
@@ -20,6 +19,7 @@ import { mxTransport } from '../../src/relay/mx-out.js'
 import { mxTlsWays } from '../../src/relay/mx-out-options.js'
 import { mayBeOfStrangers, type OwnMail } from '../../src/relay/recipient-standing.js'
 import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { sourceAddressesOf } from '../../src/relay/source-addresses.js'
 import {
   countMax,
   serverLevelRefusal,
@@ -94,19 +94,17 @@ export function checkWays(args: Arguments): void {
 
 /** @throws UsageError */
 export const mtaStsOf = (args: Arguments): { mtaSts?: MtaSts } =>
-  parseYes('mta-sts', args.one('mta-sts') ?? 'no') ? { mtaSts: new MtaSts() } : {}
+  parseYes('mta-sts', args.one('mta-sts') ?? 'no') ? { mtaSts: new MtaSts(sourcesOf(args)) } : {}
 
 /** From where servers are reached. @throws UsageError */
 export function sourcesOf(args: Arguments): Pick<SmtpTransportOptions, 'sourceAddresses'> {
   const sourceAddresses = args.all('source-address')
   if (sourceAddresses.length === 0) return {}
-  const families = sourceAddresses.map((text) => isIP(text))
-  if (families.includes(0))
-    throw new UsageError(
-      `--source-address wants an address of this machine, not '${sourceAddresses[families.indexOf(0)]}'`,
-    )
-  if (new Set(families).size < families.length)
-    throw new UsageError('--source-address may be there twice, for IPv4 and for IPv6')
+  try {
+    sourceAddressesOf(sourceAddresses)
+  } catch (error) {
+    throw isWaybillError(error) ? new UsageError(`--source-address: ${error.message}`) : error
+  }
   return { sourceAddresses }
 }
 

@@ -10,7 +10,14 @@ import type { Endpoint } from './values.js'
 /** How long the answer to what was said last is waited for, behind the end of the input. */
 const lastAnswerMs = 10_000
 
-export async function sessionOver(socket: Socket, input: Readable, output: Writable): Promise<void> {
+/** @param hearsEnd the server answers what was said, and then sees that no more is coming: a message that was not ended is over at once. Others
+ * take the end of our side for that of theirs, and the answer is lost */
+export async function sessionOver(
+  socket: Socket,
+  input: Readable,
+  output: Writable,
+  hearsEnd: boolean,
+): Promise<void> {
   await new Promise<void>((resolve) => {
     socket.once('close', () => resolve())
     socket.pipe(output, { end: false })
@@ -18,6 +25,7 @@ export async function sessionOver(socket: Socket, input: Readable, output: Writa
     socket.once('data', () => input.pipe(socket, { end: false }))
     input.once('end', () => {
       socket.write('QUIT\r\n')
+      if (hearsEnd) socket.end()
       socket.setTimeout(lastAnswerMs, () => socket.destroy())
     })
     socket.on('error', () => socket.destroy())
@@ -45,7 +53,7 @@ export async function sessionWith(
   try {
     const socket = await connected(listener.ports[0]!)
     assert(socket !== undefined, 'a port that this process listens at is answered')
-    await sessionOver(socket, input, output)
+    await sessionOver(socket, input, output, true)
   } finally {
     listener.close()
   }
