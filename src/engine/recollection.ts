@@ -74,7 +74,9 @@ export async function recollect(
 }
 
 /** The same before anything is opened for writing, so that a start that is refused changes nothing.
- * @returns undefined when the life before came to a checkpoint: then it can be read while mail is accepted
+ * @returns undefined when the last life that has a batch came to a checkpoint: then it can be read while mail is accepted. One that has made
+ * its segment, and no batch, has ended for something else, and nothing stands behind what those before it have said:
+ *    // 1. finish durable, killed  2. restart makes a segment, killed  3. restart unlinks its file at once, killed  4. rot in that of the finish
  * @throws WaybillError LOG_CORRUPT */
 export async function recollectFirst(
   disk: Disk,
@@ -84,7 +86,7 @@ export async function recollectFirst(
   isSingle: boolean,
 ): Promise<Recollection | undefined> {
   const checkpoint = tail.checkpoint && decodeCheckpoint(tail.checkpoint)
-  if (checkpoint === undefined || checkpoint.life === tail.life) return undefined
+  if (checkpoint === undefined || checkpoint.life === tail.begunLife) return undefined
   const files = journalFiles(disk, header)
   const opened = [files]
   const reader = new JournalReader(files)
@@ -102,7 +104,7 @@ export async function recollectFirst(
 }
 
 /** Takes away the files that nobody needs, durably, so that a start which cannot do that is refused as well.
- * @param spool of a life whose journal is open: the batch that says that they are not needed is durable
+ * @param spool of a life whose journal is open: there is a batch behind the one that says that they are not needed
  * @returns what is left to be done */
 export async function withoutSpools(spool: Spool, recollection: Recollection): Promise<Recollection> {
   for (const number of recollection.needlessSpools) await spool.unlink(number)

@@ -30,8 +30,10 @@ export interface JournalTail {
   readonly begun: readonly number[]
   /** Of the batch behind `end` that was torn: all of it where its commit frame is there, else what verifies of it. */
   readonly cutBytes: number
-  /** The highest life that a segment was made in. */
+  /** The highest life that a segment was made in: maybe one that never began, and has no batch. */
   readonly life: number
+  /** The life of the newest batch. */
+  readonly begunLife: number
 }
 
 /** Of a journal that was never written. */
@@ -44,6 +46,7 @@ export const emptyTail: JournalTail = {
   begun: [],
   cutBytes: 0,
   life: 0,
+  begunLife: 0,
 }
 
 /** A begun segment. */
@@ -93,6 +96,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
       begun: indexes.slice(0, i + 1),
       cutBytes,
       life,
+      begunLife: examined.life,
     }
   }
   if (named !== nowhere) throw files.corrupt(named, namedAndMissing)

@@ -51,6 +51,10 @@ export type Operation =
 
 export type OperationKind = Operation['kind']
 
+const synced: ReadonlySet<OperationKind> = new Set(['writeSynced', 'sync', 'syncDirectory'])
+
+export const makesDurable = ({ kind }: Operation): boolean => synced.has(kind)
+
 /** Makes the change that a call asks for. @param file the copy to change instead of the file itself. @throws Refusal */
 export function perform(image: DiskImage, operation: ChangingOperation, file?: SimFile): void {
   switch (operation.kind) {

@@ -13,6 +13,7 @@ import { killStates } from './kill-states.js'
 import {
   describeOperation,
   isChanging,
+  makesDurable,
   perform,
   type ChangingOperation,
   type Operation,
@@ -200,7 +201,7 @@ export class SimDisk implements Disk {
         this.#observer.after?.(call, outcome.error)
         if (outcome.error !== undefined) reject(outcome.error)
         else resolve(outcome.value as T)
-      })
+      }, makesDurable(operation))
     })
   }
 

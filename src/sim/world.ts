@@ -71,9 +71,9 @@ export class SimWorld {
     return seededPrng(this.#prng.uint32())
   }
 
-  /** Something that may happen from now on, in any order. */
-  enqueue(callback: () => void): void {
-    this.#events.enqueue(callback)
+  /** Something that may happen from now on, in any order. @param makesDurable as for `EventQueue.enqueue` */
+  enqueue(callback: () => void, makesDurable = false): void {
+    this.#events.enqueue(callback, makesDurable)
   }
 
   at(dueMs: number, callback: () => void): Timer {

@@ -30,6 +30,20 @@ test('time stands still while anything is ready, when events are taken in order'
   expect(trace).toEqual(['soon', 'sooner', 'timer at 0', 'timer at 5'])
 })
 
+test('what makes durable comes last, where syncs are slow', async () => {
+  const world = new SimWorld({ seed: 0, order: 'slow syncs' })
+  const trace: string[] = []
+  const read = (left: number): void => {
+    trace.push('read')
+    if (left > 0) world.enqueue(() => read(left - 1))
+  }
+  world.enqueue(() => trace.push('durable'), true)
+  world.enqueue(() => read(20))
+  await world.run()
+  expect(trace).toHaveLength(22)
+  expect(trace.at(-1)).toBe('durable')
+})
+
 test('timers run in the order of their instants, and a cancelled one does not', async () => {
   for (const seed of [1, 2, 3, 4]) {
     const world = new SimWorld({ seed })

@@ -88,4 +88,5 @@ export const clues: Readonly<Record<string, Place>> = {
   'damage-stops-all-lanes': { hunt: 'rot', seed: 6, op: 96 },
   'freed-with-the-last-batch': { hunt: 'rot', seed: 5, op: 153 },
   'file-goes-with-its-finish': { hunt: 'rot', seed: 9, op: 165 },
+  'start-takes-files-at-once': { hunt: 'rot', seed: 33000007, op: 226 },
 }

@@ -23,4 +23,11 @@ export const damageMutations: readonly Mutation[] = [
     'await this.#callbacks.outlived();',
     '',
   ),
+  one(
+    'start-takes-files-at-once',
+    'a start lets the files of mail that the last batch has ended go when it has a batch of its own',
+    'engine/recover.js',
+    'await journal.whenDurable(position(tailEnd + 1));',
+    '',
+  ),
 ]
