@@ -5,6 +5,7 @@ import type { Position } from '../base/position.js'
 import { isWaybillError, type ErrorCode, type Place } from '../errors.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { segmentIndexOf } from '../log/segment.js'
+import type { RefusedStretch } from './refused-blocks.js'
 
 export interface Finding {
   /** `journal`, `lane 2 envelopes`, `lane 2 data`, or the path of another file. */
@@ -20,6 +21,8 @@ export interface Finding {
 }
 
 export type Report = (finding: Finding) => void
+
+export const lostNothing = 'nothing, but the queue does not open'
 
 /** Damage at a place of a log. */
 export const damageAt = (
@@ -60,6 +63,16 @@ function nearest(place: Place, own: Place): Place {
 
 const placeOf = (error: unknown): Place => (isWaybillError(error) ? error.place : {})
 
+/** What a disk refuses of a file. What that costs is told by who needs it. */
+export const refusalFinding = ({ path, offsetBytes, bytes }: RefusedStretch): Finding => ({
+  log: path,
+  ...placeOfPath(path),
+  offsetBytes,
+  bytes,
+  reason: refusedWith('EIO'),
+  lost: 'what stands there',
+})
+
 /** A file as a whole; of a segment, where it starts. */
 function placeOfPath(path: string): Place {
   const match = /^(?:journal|lanes\/(\d+)\/(envelopes|data))\/([^/]*)$/.exec(path)
@@ -69,10 +82,12 @@ function placeOfPath(path: string): Place {
   return { log, segment, offsetBytes: 0 }
 }
 
+const refusedWith = (errno: string | undefined): string => `the disk refused to read it: ${errno}`
+
 export function reasonOf(error: unknown): string {
   if (isMissing(error)) {
     const { errno } = placeOf(error)
-    return errno === 'ENOENT' ? 'the file is missing' : `the disk refused to read it: ${errno}`
+    return errno === 'ENOENT' ? 'the file is missing' : refusedWith(errno)
   }
   return (error instanceof Error ? error.message : String(error)).replace(/ \((?:log|path|id) .*\)$/, '')
 }

@@ -11,6 +11,7 @@ import { kindAt, kinds, payloadAt } from '../record/frame.js'
 import { findTail } from '../recovery/journal-tail.js'
 import { nextCommit } from './batches.js'
 import { damageAt, findingOf, isDamage, type Finding } from './finding.js'
+import { isRefusal } from './refused-blocks.js'
 import { sizeTrouble } from './segment-trouble.js'
 import { readSurviving } from './surviving-frames.js'
 
@@ -37,8 +38,13 @@ export interface JournalView {
 export const lostWithSegment = 'what the segment held: mail accepted in it, and what happened to other mail'
 const lostWithSegments = 'what the segments held: mail accepted in them, and what happened to other mail'
 
-/** @param files without open files, so that what is read is what lies there now */
-export async function viewJournal(files: SegmentFiles, names: readonly string[]): Promise<JournalView> {
+/** @param files without open files, so that what is read is what lies there now
+ * @param ofStart as a start reads them */
+export async function viewJournal(
+  files: SegmentFiles,
+  ofStart: SegmentFiles,
+  names: readonly string[],
+): Promise<JournalView> {
   const findings: Finding[] = []
   const indexes = names.map(segmentIndexOf).filter((index) => index !== undefined)
   const usable = new Set(indexes)
@@ -46,7 +52,7 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
   let headless: Salvaged | undefined
   for (;;) {
     try {
-      const tail = await findTail(files, [...usable].map(segmentName))
+      const tail = await findTail(ofStart, [...usable].map(segmentName))
       if (tail.index < 0 && headless !== undefined) return { files, indexes, ...headless, findings, ...ends }
       for (const index of [...tail.begun.slice(-1), ...tail.unbegun]) {
         const trouble = await sizeTrouble(files, index, lostWithSegment)
@@ -69,15 +75,33 @@ export async function viewJournal(files: SegmentFiles, names: readonly string[])
       if (!isDamage(error)) throw error
       // A disk that refuses names the file, not the segment.
       const finding = findingOf(error, { log: 'journal' }, lostWithSegment)
-      findings.push(finding)
-      const { segment: index } = finding
+      const { log, segment: index } = finding
       if (index === undefined || !usable.has(index)) throw error
       // Those above never began, or it would not have been come to.
       for (const other of indexes) if (other >= index) usable.delete(other)
       const salvaged = await salvage(files, index)
+      const isInPart = isRefusal(error) && (await hasHeader(files, index))
+      findings.push(isInPart ? { log, segment: index, ...refusedInPart } : finding)
       if (salvaged?.checkpoint !== undefined) return { files, indexes, ...salvaged, findings, ...ends }
       headless ??= salvaged
     }
+  }
+}
+
+/** Which part is told where it is met. */
+const refusedInPart = {
+  bytes: 0,
+  reason: 'the disk refuses a part of it',
+  lost: 'that part, and the queue does not open',
+}
+
+/** Without it nothing of a segment verifies. */
+async function hasHeader(files: SegmentFiles, index: number): Promise<boolean> {
+  try {
+    return await files.with(index, async () => true)
+  } catch (error) {
+    if (isDamage(error)) return false
+    throw error
   }
 }
 

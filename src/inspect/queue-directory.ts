@@ -9,8 +9,9 @@ import { decodeSegmentHeader, formatVersion, segmentHeaderBytes, segmentIndexOf 
 import { journalFiles, laneFiles, type LanePart } from '../recovery/log-files.js'
 import { queueHeaderName, readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
 import { lanesDirectory } from '../recovery/queue-paths.js'
-import type { Finding } from './finding.js'
+import { lostNothing, refusalFinding, type Report } from './finding.js'
 import { readOnly } from './read-only-disk.js'
+import { aroundRefusals } from './refused-blocks.js'
 
 /** Which log a reader reads: the journal, or one of a lane's two. */
 export type LogName = 'journal' | `${number}/envelopes` | `${number}/data`
@@ -29,25 +30,27 @@ const laneSegmentBytesUsual = 16 * 1024 * 1024
 const headersReadMax = 64
 
 export class QueueDirectory {
+  /** As the engine has it: what it refuses of a file ends the reading of that. */
   readonly disk: Disk
   readonly header: QueueHeader
-  /** What is wrong with queue.json. */
-  readonly findings: readonly Finding[]
+  readonly #around: Disk
 
-  private constructor(disk: Disk, header: QueueHeader, findings: readonly Finding[]) {
+  private constructor(disk: Disk, around: Disk, header: QueueHeader) {
     this.disk = disk
+    this.#around = around
     this.header = header
-    this.findings = findings
   }
 
-  /** @returns undefined when there is no queue
+  /** @param report is told what is wrong with queue.json, and from then on what the disk refuses of the logs
+   * @returns undefined when there is no queue
    * @throws WaybillError FORMAT_NEWER, NOT_A_QUEUE, DISK_FAILED */
-  static async open(writable: Disk): Promise<QueueDirectory | undefined> {
+  static async open(writable: Disk, report: Report): Promise<QueueDirectory | undefined> {
     const disk = readOnly(writable)
+    const around = aroundRefusals(disk, (refused) => report(refusalFinding(refused)))
     let header: QueueHeader | undefined
     let trouble: WaybillError | undefined
     try {
-      header = await readQueueHeader(disk)
+      header = await readQueueHeader(around)
     } catch (error) {
       if (!isWaybillError(error, 'NOT_A_QUEUE') && !isWaybillError(error, 'FORMAT_NEWER')) throw error
       trouble = error
@@ -57,7 +60,7 @@ export class QueueDirectory {
     if (journal === undefined || !('segmentBytes' in journal)) {
       trouble ??= journal?.newer
       if (trouble !== undefined) throw trouble
-      return header === undefined ? undefined : new QueueDirectory(disk, header, [])
+      return header === undefined ? undefined : new QueueDirectory(disk, around, header)
     }
     const { segmentBytes } = journal
     const laneSegmentBytes = lanes !== undefined && 'segmentBytes' in lanes ? lanes.segmentBytes : undefined
@@ -66,14 +69,20 @@ export class QueueDirectory {
       segmentBytes,
       laneSegmentBytes: laneSegmentBytes ?? header?.laneSegmentBytes ?? laneSegmentBytesUsual,
     }
-    return new QueueDirectory(disk, found, judge(header, found, trouble))
+    judge(header, found, trouble, report)
+    return new QueueDirectory(disk, around, found)
   }
 
-  /** A reader without any open file. */
+  /** A reader without any open file. Of what the disk refuses of a segment nothing verifies; the rest of it is read. */
   log(name: LogName): SegmentFiles {
-    if (name === 'journal') return journalFiles(this.disk, this.header)
+    if (name === 'journal') return journalFiles(this.#around, this.header)
     const [lane, part] = name.split('/') as [string, LanePart]
-    return laneFiles(this.disk, this.header, Number(lane), part).files
+    return laneFiles(this.#around, this.header, Number(lane), part).files
+  }
+
+  /** The journal as a start reads it, which is refused when a block is. */
+  journalOfStart(): SegmentFiles {
+    return journalFiles(this.disk, this.header)
   }
 
   /** All logs that have a directory. */
@@ -114,7 +123,8 @@ function judge(
   header: QueueHeader | undefined,
   found: QueueHeader,
   trouble: WaybillError | undefined,
-): Finding[] {
+  report: Report,
+): void {
   const reason =
     trouble?.message ??
     (header === undefined
@@ -124,8 +134,7 @@ function judge(
           header.laneSegmentBytes !== found.laneSegmentBytes
         ? 'the queue header does not say what the segment headers say'
         : undefined)
-  const lost = 'nothing, but the queue does not open'
-  return reason === undefined ? [] : [{ log: queueHeaderName, bytes: 0, reason, lost }]
+  if (reason !== undefined) report({ log: queueHeaderName, bytes: 0, reason, lost: lostNothing })
 }
 
 /** What the segments of a directory say of their size, if one of them is of a format that we know. */

@@ -74,7 +74,7 @@ export async function takeSnapshot(directory: QueueDirectory): Promise<Snapshot>
 /** @returns undefined when the journal could not be looked at because it changed meanwhile */
 async function tryOnce(directory: QueueDirectory): Promise<Snapshot | undefined> {
   const names = await directory.disk.list('journal')
-  const journal = await viewJournal(directory.log('journal'), names)
+  const journal = await viewJournal(directory.log('journal'), directory.journalOfStart(), names)
   const { checkpoint, end } = journal
   const snapshot = await snapshotOf(directory, journal, checkpoint, end, true)
   const findings = [...journal.findings, ...missingSegments(journal, floorOf(snapshot)), ...snapshot.findings]

@@ -3,7 +3,7 @@ import type { Position } from '../base/position.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { segmentHeaderBytes, segmentIndexOf } from '../log/segment.js'
 import { lanesDirectory } from '../recovery/queue-paths.js'
-import { isSame, type Finding, type Report } from './finding.js'
+import { isSame, lostNothing, type Finding, type Report } from './finding.js'
 import { walkLog, type LogRange } from './log-reader.js'
 import { directoryOf, type LogName, type QueueDirectory } from './queue-directory.js'
 import { indexesOf, segmentTrouble } from './segment-trouble.js'
@@ -32,7 +32,7 @@ async function laneTroubles(directory: QueueDirectory, { lanes }: Snapshot): Pro
         log: `${lanesDirectory}/${name}`,
         bytes: 0,
         reason: 'this is no lane',
-        lost: 'nothing, but the queue does not open',
+        lost: lostNothing,
       })
   for (const lane of lanes) {
     if (lane.inJournal) continue
@@ -44,7 +44,7 @@ async function laneTroubles(directory: QueueDirectory, { lanes }: Snapshot): Pro
             log: `${directoryOf(name)}/${file}`,
             bytes: 0,
             reason: 'the file is no segment',
-            lost: 'nothing, but the queue does not open',
+            lost: lostNothing,
           })
       for (const index of indexesOf(files, openedFrom(files, floor, end), end)) {
         const finding = await segmentTrouble(files, index, end, lostWithFile)

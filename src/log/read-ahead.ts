@@ -14,19 +14,19 @@ export interface Piece {
 export class ReadAhead {
   #from: Position = nowhere
   #end: Position = nowhere
-  #piece: Promise<Piece> | undefined
+  #piece: Promise<Piece | undefined> | undefined
   /** Where the frame ends that was asked for last. */
   #askedEnd: Position = nowhere
 
   /** A frame of about so many bytes is asked for.
    * @param segmentEnd what is read stays before it, @param read fills a buffer as far as the file goes, and says how far
-   * @returns a piece that may hold it; undefined: it is to be read alone */
+   * @returns a piece that may hold it; undefined, at once or in the end: it is to be read alone */
   ask(
     at: Position,
     bytes: number,
     segmentEnd: Position,
     read: (into: Buffer) => Promise<number>,
-  ): Promise<Piece> | undefined {
+  ): Promise<Piece | undefined> | undefined {
     const isInOrder = at >= this.#askedEnd && at - this.#askedEnd < pieceBytes
     this.#askedEnd = position(at + bytes)
     if (at >= this.#from && at + bytes <= this.#end) return this.#piece
@@ -38,16 +38,23 @@ export class ReadAhead {
     this.#end = nowhere
   }
 
-  #begin(at: Position, segmentEnd: Position, read: (into: Buffer) => Promise<number>): Promise<Piece> {
+  #begin(
+    at: Position,
+    segmentEnd: Position,
+    read: (into: Buffer) => Promise<number>,
+  ): Promise<Piece | undefined> {
     const into = Buffer.allocUnsafeSlow(Math.min(pieceBytes, segmentEnd - at))
-    const piece = read(into).then((length) => ({ from: at, bytes: into.subarray(0, length) }))
+    const piece = read(into).then(
+      (length) => ({ from: at, bytes: into.subarray(0, length) }),
+      () => {
+        if (this.#piece === piece) this.forget()
+        // A disk that refuses a block of it may have the frame: read alone, that comes, or tells what is wrong.
+        return undefined
+      },
+    )
     this.#from = at
     this.#end = position(at + into.length)
     this.#piece = piece
-    // Who asks for it is told; who asks later reads anew.
-    piece.catch(() => {
-      if (this.#piece === piece) this.forget()
-    })
     return piece
   }
 }

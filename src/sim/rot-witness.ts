@@ -63,7 +63,7 @@ export function lastBatchOf(image: DiskImage): Promise<BatchPlace | undefined> {
 }
 
 async function lookForLast(disk: SimDisk): Promise<BatchPlace | undefined> {
-  const directory = await QueueDirectory.open(disk)
+  const directory = await QueueDirectory.open(disk, ignore)
   const journal = directory && (await takeSnapshot(directory)).journal
   if (journal === undefined || journal.lastBatchBytes === 0) return undefined
   const { newest, end, lastBatchBytes: bytes, files } = journal
@@ -72,7 +72,7 @@ async function lookForLast(disk: SimDisk): Promise<BatchPlace | undefined> {
 }
 
 async function look(disk: SimDisk, path: string, offset: number): Promise<Witness> {
-  const directory = await QueueDirectory.open(disk)
+  const directory = await QueueDirectory.open(disk, ignore)
   if (directory === undefined) return nothing
   const snapshot = await takeSnapshot(directory)
   const place = placeOf(directory, path, offset)

@@ -14,7 +14,7 @@ import { deferred, delivered, mail, patient, pause, simulated, submission, type 
 
 /** Turns over a bit of the last batch's first frame. */
 async function rotLastBatch(disk: SimDisk): Promise<void> {
-  const directory = await QueueDirectory.open(disk)
+  const directory = await QueueDirectory.open(disk, () => undefined)
   const { journal } = await takeSnapshot(directory!)
   const { grid } = journal.files
   const offset = grid.offsetOf(position(journal.end - journal.lastBatchBytes))

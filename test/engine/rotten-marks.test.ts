@@ -14,7 +14,7 @@ const retry = fixedRetry([intervalMs])
 
 /** Turns over a bit of the lane's newest `marks` record. @returns what turns it back */
 async function rot(stage: Stage, lane: number): Promise<() => void> {
-  const directory = (await QueueDirectory.open(stage.disk!))!
+  const directory = (await QueueDirectory.open(stage.disk!, () => undefined))!
   const { log, marksRecord } = (await takeSnapshot(directory)).lanes.find((view) => view.lane === lane)!
   expect(marksRecord).toBeGreaterThan(0)
   const { grid } = directory.log(log)

@@ -21,7 +21,7 @@ export async function stateOf(
   { files, directories }: Omit<Fixture, 'nowMs'>,
   at?: number,
 ): Promise<State | undefined> {
-  const directory = await QueueDirectory.open(new MemoryDisk(files, directories))
+  const directory = await QueueDirectory.open(new MemoryDisk(files, directories), () => undefined)
   if (directory === undefined) return undefined
   let snapshot: Snapshot = await takeSnapshot(directory)
   if (at !== undefined) {

@@ -23,7 +23,7 @@ test('a rotted first batch is told of once, not again for the segment that was m
   const files = new Map([0, 2, 3].map((index) => [`journal/${segmentName(index)}`, later.segment(index)]))
   files.set(`journal/${segmentName(0)}`, log.segment(0))
   const journal = new SegmentFiles(memoryDisk(files), 'journal', 0, 'journal', log.grid)
-  const { newest, findings } = await viewJournal(journal, [0, 2, 3].map(segmentName))
+  const { newest, findings } = await viewJournal(journal, journal, [0, 2, 3].map(segmentName))
   expect(newest).toBe(0)
   expect(findings).toMatchObject([{ log: 'journal', segment: 2, offsetBytes: segmentHeaderBytes }])
 })

@@ -16,7 +16,7 @@ const first = 4096
 async function pastAt(root: string, at: number): Promise<Past> {
   const disk = nodeDisk(root)
   onTestFinished(() => disk.abandon())
-  const directory = (await QueueDirectory.open(disk))!
+  const directory = (await QueueDirectory.open(disk, () => undefined))!
   return snapshotAt(directory, await takeSnapshot(directory), position(at))
 }
 
@@ -34,6 +34,6 @@ test('before its first lanes a queue was empty, whatever lies in them now', asyn
   queue.crash()
   const made = await pastAt(root, first + frameBytes(64))
   expect(made.kind === 'snapshot' && made.snapshot.lanes.map(({ lane }) => lane)).toEqual([0])
-  const now = (await takeSnapshot((await QueueDirectory.open(nodeDisk(root)))!)).lanes
+  const now = (await takeSnapshot((await QueueDirectory.open(nodeDisk(root), () => undefined))!)).lanes
   expect(now.length).toBeGreaterThan(5)
 })

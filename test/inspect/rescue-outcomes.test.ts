@@ -39,7 +39,7 @@ async function rescue(files: Files, to: string): Promise<Rescued> {
   const { stdout } = await rescued(files, sound, to)
   const opened = nodeDisk(to)
   try {
-    const queue = (await QueueDirectory.open(opened))!
+    const queue = (await QueueDirectory.open(opened, () => undefined))!
     const report = ({ reason }: { reason: string }): never => expect.fail(reason)
     const messages = new Messages(queue, await takeSnapshot(queue), { report })
     const mail = new Map<number, { where: string; to: readonly string[] }[]>()

@@ -61,7 +61,7 @@ interface Found {
 async function mailIn(path: string): Promise<Found[]> {
   const disk = nodeDisk(path)
   try {
-    const queue = (await QueueDirectory.open(disk))!
+    const queue = (await QueueDirectory.open(disk, () => undefined))!
     const messages = new Messages(queue, await takeSnapshot(queue), {
       report: ({ reason }) => expect.fail(reason),
     })

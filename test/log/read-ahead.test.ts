@@ -22,8 +22,10 @@ interface Shelf {
   readonly files: SegmentFiles
   /** What was read of the segments, headers apart: offset and length. */
   readonly reads: (readonly [number, number])[]
-  /** Reads fail with this. */
+  /** Reads fail with this, … */
   error: Error | undefined
+  /** … those that touch this byte, by its offset; of both segments. */
+  errorAt: number | undefined
   /** Writes a frame. @returns its position */
   write(index: number, offset: number, payload: Buffer): Position
   /** The payload of the frame there, asked for by its length. */
@@ -42,7 +44,8 @@ function shelf(): Shelf {
     read: async (into, offset) => {
       if (offset > 0) {
         reads.push([offset, into.length])
-        if (made.error !== undefined) throw made.error
+        const { error, errorAt = offset } = made
+        if (error !== undefined && errorAt >= offset && errorAt < offset + into.length) throw error
       }
       return bytes.copy(into, 0, offset, offset + into.length)
     },
@@ -56,6 +59,7 @@ function shelf(): Shelf {
     files,
     reads,
     error: undefined,
+    errorAt: undefined,
     write: (index, offset, payload) => {
       const bytes = contents[index]!
       payload.copy(bytes, offset + 16)
@@ -137,6 +141,17 @@ test('a piece that could not be read is told to all who asked for it, and read a
   expect(asked.map(({ status }) => status)).toEqual(Array(19).fill('rejected'))
   on.error = undefined
   for (const [i, at] of places.entries()) expect(await on.read(at, bodyBytes)).toBe(String(body(i)))
+})
+
+test('of a piece that is refused for one place, the frames that do not touch it are read', async () => {
+  const on = shelf()
+  const places = row(on, 20)
+  on.error = new Error('the device refuses a block')
+  on.errorAt = segmentHeaderBytes + 10 * frameBytes(bodyBytes)
+  const read = await Promise.allSettled(places.map((at) => on.read(at, bodyBytes)))
+  expect(read.map(({ status }) => status)).toEqual(
+    places.map((_, i) => (i === 10 ? 'rejected' : 'fulfilled')),
+  )
 })
 
 test('any frames in any order, written before or after others are read, are what was written', async () => {

@@ -32,7 +32,7 @@ const filled = (args: readonly string[], openDisk: (path: string) => Disk, nowMs
   })
 
 async function messagesOn(disk: Disk): Promise<QueuedMessage[]> {
-  const directory = (await QueueDirectory.open(disk))!
+  const directory = (await QueueDirectory.open(disk, () => undefined))!
   const messages: QueuedMessage[] = []
   const snapshot = await takeSnapshot(directory)
   for await (const batch of new Messages(directory, snapshot, {

@@ -38,10 +38,9 @@ export class InspectedQueue {
   }
 
   async *list(selector: Selector): AsyncGenerator<ListedMessage> {
-    const directory = await QueueDirectory.open(this.#disk)
-    if (directory === undefined) return
     const report = (finding: Finding): void => void this.#findings.set(sentenceOf(finding), finding)
-    for (const finding of directory.findings) report(finding)
+    const directory = await QueueDirectory.open(this.#disk, report)
+    if (directory === undefined) return
     const snapshot = await takeSnapshot(directory)
     for (const finding of snapshot.findings) report(finding)
     const messages = new Messages(directory, snapshot, { report, lane: selector.lane })

@@ -78,19 +78,18 @@ async function run(
 ): Promise<number> {
   const disk = surroundings.openDisk(path)
   try {
-    const directory = await QueueDirectory.open(disk)
-    if (directory === undefined) return noQueue(path, 'there is none', surroundings)
-    const out = new Output(surroundings)
     const findings: Finding[] = []
     const told = new Set<string>()
-    const progress = new Progress(surroundings)
     const report = (finding: Finding): void => {
       const sentence = sentenceOf(finding)
       if (told.has(sentence)) return
       told.add(sentence)
       findings.push(finding)
     }
-    for (const finding of directory.findings) report(finding)
+    const directory = await QueueDirectory.open(disk, report)
+    if (directory === undefined) return noQueue(path, 'there is none', surroundings)
+    const out = new Output(surroundings)
+    const progress = new Progress(surroundings)
     const exitCode = await inspect({ directory, path, args, out, surroundings, report, findings, progress })
     progress.end()
     await out.flush()

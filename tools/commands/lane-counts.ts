@@ -47,7 +47,7 @@ export class LaneCounter {
   ): Promise<void> {
     const disk = openDisk(path)
     try {
-      const directory = await QueueDirectory.open(disk)
+      const directory = await QueueDirectory.open(disk, () => undefined)
       if (directory === undefined) return
       const messages = new Messages(directory, await takeSnapshot(directory), { report: () => undefined })
       const byLane = new Map<number, LaneCount>()

@@ -81,7 +81,7 @@ async function run<T>(
 async function whyNoQueue(path: string, { openDisk }: Surroundings): Promise<string | undefined> {
   const disk = openDisk(path)
   try {
-    return (await QueueDirectory.open(disk)) === undefined ? 'there is none' : undefined
+    return (await QueueDirectory.open(disk, () => undefined)) === undefined ? 'there is none' : undefined
   } catch (error) {
     if (isWaybillError(error, 'NOT_A_QUEUE')) return error.message
     if (isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'ENOTDIR') return 'this is no directory'
