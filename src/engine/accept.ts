@@ -15,6 +15,7 @@ import { appendGroup, messageGroup, type MessageGroup } from './message-group.js
 import type { Parts } from './parts.js'
 import { PlainMail } from './plain-mail.js'
 import { reportEnvelopeBytes } from './reporting.js'
+import { RoomTurns } from './room-turns.js'
 import { SpaceWatch } from './space-watch.js'
 import type { SpoolFile } from './spool.js'
 import {
@@ -42,8 +43,7 @@ export class Accept {
   readonly space: SpaceWatch
   /** Streams that are being read. */
   readonly #streams = new Set<Readable>()
-  /** Those who wait for room, in order. */
-  readonly #waiting: (() => void)[] = []
+  readonly #turns = new RoomTurns()
   readonly #plain: PlainMail
 
   constructor(parts: Parts) {
@@ -79,9 +79,9 @@ export class Accept {
     this.roomChanged()
   }
 
-  /** Room may have come: who waits looks again. */
+  /** Room may have come for those who wait for it. */
   roomChanged(): void {
-    for (const look of this.#waiting.splice(0)) look()
+    this.#turns.look()
   }
 
   /** The end of this life. */
@@ -226,45 +226,32 @@ export class Accept {
       throw new WaybillError('MESSAGE_TOO_LARGE', `${envelope.recipientCount} recipients do not fit a record`)
   }
 
-  /** Neither the disk nor what is staged stands in the way. */
+  /** Neither who waits already, nor the disk, nor what is staged stands in the way. */
   #isReady(): boolean {
-    return this.#parts.journal.stagedBytes <= stagedBytesMax && !this.space.isShort
+    return this.#turns.isFree && this.#parts.journal.stagedBytes <= stagedBytesMax && !this.space.isShort
   }
 
   /** @param data kept for the runner, when it is in memory anyway */
   #append(
-    submission: Submission,
+    { signal }: Submission,
     group: MessageGroup,
     data: Buffer | undefined,
     file: SpoolFile | undefined,
   ): Promise<Accepted> {
-    const { journal } = this.#parts
-    checkAborted(submission.signal)
-    const room = journal.room(group.bytes, 'new mail')
-    if (room === 'no' || (this.space.isShort && !this.space.isAwaited))
-      throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
-    if (this.space.isShort || room === 'wait' || journal.stagedBytes > stagedBytesMax)
-      return this.#appendLater(submission, group, data, file)
-    return this.#appendNow(group, data, file)
+    checkAborted(signal)
+    const append = (): Promise<Accepted> | undefined =>
+      this.#hasRoom(group) ? this.#appendNow(group, data, file) : undefined
+    return (this.#turns.isFree ? append() : undefined) ?? this.#turns.wait(append, signal)
   }
 
-  async #appendLater(
-    submission: Submission,
-    group: MessageGroup,
-    data: Buffer | undefined,
-    file: SpoolFile | undefined,
-  ): Promise<Accepted> {
-    const { signal } = submission
-    await new Promise<void>((resolve) => {
-      const look = (): void => {
-        deaf()
-        resolve()
-      }
-      const deaf = onAbort(signal, look)
-      this.#waiting.push(look)
-    })
-    this.#parts.life.check()
-    return this.#append(submission, group, data, file)
+  /** Is there room? false: it is worth waiting for. @throws WaybillError DISK_FULL, QUEUE_CRASHED */
+  #hasRoom({ bytes }: MessageGroup): boolean {
+    const { journal, life } = this.#parts
+    life.check()
+    const room = journal.room(bytes, 'new mail')
+    if (room === 'no' || (this.space.isShort && !this.space.isAwaited))
+      throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
+    return !this.space.isShort && room === 'yes' && journal.stagedBytes <= stagedBytesMax
   }
 
   #appendNow(group: MessageGroup, data: Buffer | undefined, file: SpoolFile | undefined): Promise<Accepted> {

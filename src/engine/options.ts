@@ -219,11 +219,11 @@ function checkScheduler(
   scheduler: NonNullable<QueueOptions['scheduler']>,
   transports: QueueOptions['transports'],
 ): NonNullable<QueueOptions['scheduler']> {
+  const { retryTransport } = checkedParameters(scheduler)
   if ('qmgrMessageActiveLimit' in scheduler)
     throw new WaybillError('OPTION_INVALID', 'the limit of active messages is `activeCountMax`', {
       option: 'scheduler.qmgrMessageActiveLimit',
     })
-  const { retryTransport } = checkedParameters(scheduler)
   const named = Object.keys(scheduler.transports ?? {}).map((name) => ({
     name,
     option: `transports.${name}`,

@@ -48,6 +48,8 @@ export const aborted = (signal: AbortSignal | undefined): WaybillError =>
 
 /** @throws WaybillError OPTION_INVALID, ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, SUBMIT_ABORTED */
 export function checkEnvelope(submission: Submission, limits: EngineOptions): CheckedEnvelope {
+  if (typeof submission !== 'object' || submission === null)
+    throw new WaybillError('OPTION_INVALID', 'a submission is an object { sender, recipients, data }')
   const { sender, recipients, signal } = submission
   signalOption(signal)
   checkAborted(signal)

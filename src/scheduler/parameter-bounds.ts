@@ -100,6 +100,15 @@ function feedbackOf(values: Values, name: string, option: string, fallback: stri
   throw invalid(option, value, 'x, x/y, x/concurrency or x/sqrt_concurrency with a value from 0 to 1')
 }
 
+/** Parameters by name. A Map, a list or a number has none that would be read.
+ * @param option what they are of; '' for all */
+function membersOf(value: unknown, option: string): Values {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Map))
+    return value as Values
+  const place = option === '' ? {} : { option }
+  throw new WaybillError('OPTION_INVALID', "the scheduler's parameters are members of an object", place)
+}
+
 function refuseUnknown(values: Values, known: ReadonlySet<string>, prefix: string): void {
   for (const name of Object.keys(values))
     if (!known.has(name))
@@ -149,7 +158,7 @@ function transportOf(
 /** Defaults filled in, everything checked.
  * @throws WaybillError OPTION_INVALID naming the parameter, its value and its bound */
 export function checkedParameters(options: SchedulerOptions): CheckedParameters {
-  const values = options as Values
+  const values = membersOf(options, '')
   refuseUnknown(
     values,
     new Set([
@@ -171,13 +180,14 @@ export function checkedParameters(options: SchedulerOptions): CheckedParameters 
 
   const defaults = transportOf(values, defaultName, defaultName, {})
   const transports = new Map<string, TransportSettings>()
-  for (const [name, overrides] of Object.entries(options.transports ?? {})) {
+  for (const [name, given] of Object.entries(membersOf(options.transports ?? {}, 'transports'))) {
     const prefix = `transports.${name}.`
-    refuseUnknown(overrides as Values, new Set(transportNames), prefix)
+    const overrides = membersOf(given, `transports.${name}`)
+    refuseUnknown(overrides, new Set(transportNames), prefix)
     const same = (parameter: string): string => parameter
     transports.set(
       name,
-      transportOf(overrides as Values, same, (p) => prefix + p, defaults as unknown as Values),
+      transportOf(overrides, same, (p) => prefix + p, defaults as unknown as Values),
     )
   }
   return { ...(own as unknown as SchedulerParameters), retryTransport, defaults, transports }

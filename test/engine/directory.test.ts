@@ -249,6 +249,8 @@ test('options outside their bounds are refused before anything is touched', asyn
       [{ attempt: { deadline: 1000 } }, 'attempt.deadline'],
       [{ attempt: 1000 }, 'attempt'],
       [{ attempt: { deadlineMs: '1s' } }, 'deadlineMs'],
+      [{ scheduler: 5 }, undefined],
+      [{ scheduler: { transports: new Map() } }, 'transports'],
       [{ scheduler: { minimalBackoffTime: -1 } }, 'minimalBackoffTime'],
       [{ scheduler: { qmgrMessageActiveLimit: 10 } }, 'scheduler.qmgrMessageActiveLimit'],
       [{ scheduler: { retryTransport: 'retry' } }, 'scheduler.retryTransport'],

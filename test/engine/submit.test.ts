@@ -215,6 +215,13 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
+  test.each([[undefined], [null], ['Subject: hello']])('%j is no submission', async (nothing) => {
+    await run(async (stage) => {
+      const queue = await stage.open()
+      expect(await codeOf(queue.submit(nothing as unknown as Submission))).toBe('OPTION_INVALID')
+    })
+  })
+
   test('a message that has members of its owner beside is accepted', async () => {
     await run(async (stage) => {
       const queue = await stage.open()

@@ -5,7 +5,7 @@ import { feedbackAt, parseFeedback } from '../../src/scheduler/feedback.js'
 import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../src/scheduler/parameters.js'
 
-const refusal = (options: object): unknown => {
+const refusal = (options: unknown): unknown => {
   try {
     return checkedParameters(options as SchedulerOptions)
   } catch (error) {
@@ -40,6 +40,16 @@ describe('an option that is refused names itself, its value and its bound:', () 
       { transports: { smtp: { defaultProcessLimit: 1 } } },
       'the scheduler has no such parameter (option transports.smtp.defaultProcessLimit)',
     ],
+    // Of none of these a parameter would be read.
+    [5, 's parameters are members of an object'],
+    [[], 's parameters are members of an object'],
+    [{ transports: 5 }, 's parameters are members of an object (option transports)'],
+    [
+      { transports: new Map([['smtp', { processLimit: 1 }]]) },
+      's parameters are members of an object (option transports)',
+    ],
+    [{ transports: { smtp: null } }, 's parameters are members of an object (option transports.smtp)'],
+    [{ transports: { smtp: 5 } }, 's parameters are members of an object (option transports.smtp)'],
   ])('%j', (options, text) => {
     expect(refusal(options)).toMatchObject({
       code: 'OPTION_INVALID',

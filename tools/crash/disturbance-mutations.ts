@@ -34,9 +34,11 @@ export const disturbanceMutations: readonly Mutation[] = [
     'aborted-though-appended',
     'a submission that is aborted when it is appended is accepted',
     'engine/accept.js',
-    'return this.#appendNow(group, data, file);',
-    `const given = new Promise((_, reject) => submission.signal?.addEventListener('abort', () => reject(aborted(submission.signal))));
-        return Promise.race([this.#appendNow(group, data, file), given]);`,
+    '? this.#appendNow(group, data, file)',
+    `? Promise.race([
+          this.#appendNow(group, data, file),
+          new Promise((_, reject) => signal?.addEventListener('abort', () => reject(aborted(signal)))),
+        ])`,
   ),
   one(
     'compacted-into-incoming',
