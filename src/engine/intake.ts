@@ -48,10 +48,12 @@ export class Intake {
   readonly #parts: Parts
   readonly #options: IntakeOptions
   readonly #reading: LaneReading
-  /** The lanes in the order of their turns. */
+  /** The lanes but `incoming` in the order of their turns. */
   readonly #turns = new Ring<Lane>()
   /** Those that have nothing to start, in this step. */
   readonly #idle = new Ring<Lane>()
+  #incomingIsIdle = false
+  #incomingIsNext = true
   /** Messages that need not wait until they are due. */
   readonly #wanted = new Ring<Wanted>()
   /** Those who wait until nothing is left to do now. */
@@ -70,7 +72,7 @@ export class Intake {
   /** Recovery has ended: runners go. In a life that delivers nothing they only pass what is marked, as that of `hold` does always. */
   run(): void {
     this.#running = true
-    for (const lane of this.#parts.lanes) this.#turns.push(lane)
+    for (const lane of this.#parts.lanes) if (lane.kind !== 'incoming') this.#turns.push(lane)
     this.wake()
   }
 
@@ -89,6 +91,7 @@ export class Intake {
     if (!this.#running) return
     const hasEnded = this.#startInTurns()
     for (let lane = this.#idle.shift(); lane !== undefined; lane = this.#idle.shift()) this.#turns.push(lane)
+    this.#incomingIsIdle = false
     if (!hasEnded) return
     this.#wakeWhenDue()
     if (this.#untilIdle.length > 0 && this.#isIdle()) for (const settle of this.#untilIdle.splice(0)) settle()
@@ -115,23 +118,38 @@ export class Intake {
     const { clock } = this.#parts.options
     const step: Step = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }
     let started = 0
-    while (this.#turns.length > 0 || this.#wanted.length > 0) {
+    while (this.#turns.length > 0 || !this.#incomingIsIdle || this.#wanted.length > 0) {
       if (!this.#options.hasRoom()) {
         if (this.#options.isHopeless()) this.#refuseWanted()
         return false
       }
-      // Those who were asked for take their turn between the lanes.
-      const wasWanted = this.#startWanted(step)
-      const lane = this.#turns.shift()
-      if (!wasWanted && lane === undefined) break
-      const wasDue = lane !== undefined && !wasWanted && this.#startNext(lane, step)
-      if (lane !== undefined) (wasDue || wasWanted ? this.#turns : this.#idle).push(lane)
-      if ((wasDue || wasWanted) && ++started >= startsPerTurnMax) {
+      // Those who were asked for go before the lanes: a verb asks for a few at a time.
+      let wasStarted = this.#startWanted(step)
+      if (!wasStarted) {
+        const lane = this.#nextLane()
+        if (lane === undefined) break
+        wasStarted = this.#startNext(lane, step)
+        this.#turnEnded(lane, wasStarted)
+      }
+      if (wasStarted && ++started >= startsPerTurnMax) {
         this.wake()
         return false
       }
     }
     return true
+  }
+
+  /** New mail has every second turn, however many lanes are due: neither new nor deferred mail keeps the other waiting. */
+  #nextLane(): Lane | undefined {
+    const isIncomings = !this.#incomingIsIdle && (this.#incomingIsNext || this.#turns.length === 0)
+    return isIncomings ? this.#parts.lanes.incoming : this.#turns.shift()
+  }
+
+  #turnEnded(lane: Lane, wasStarted: boolean): void {
+    const isIncoming = lane.kind === 'incoming'
+    if (isIncoming) this.#incomingIsIdle = !wasStarted
+    else (wasStarted ? this.#turns : this.#idle).push(lane)
+    if (wasStarted) this.#incomingIsNext = !isIncoming
   }
 
   #startNext(lane: Lane, step: Step): boolean {

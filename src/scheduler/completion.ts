@@ -3,7 +3,7 @@
  * without entries is read on, or waits for a batch or for room, or is gone. */
 import { assert } from '../base/assert.js'
 import { releaseBlockers } from './blockers.js'
-import { revive, setTimer, suspend } from './concurrency.js'
+import { delayRate, revive, setTimer } from './concurrency.js'
 import { type Destination, removeDestination } from './destination.js'
 import { dequeue, type QueuedEntry } from './entry.js'
 import { readOn } from './intake.js'
@@ -36,9 +36,7 @@ export function entryDone(state: SchedulerState, entry: QueuedEntry): void {
   state.recipientCount -= count
   settleSlots(message, job)
 
-  const { destinationRateDelay } = job.transport.settings
-  if (delivered && destinationRateDelay > 0 && destination.state.kind === 'ready')
-    suspend(state, destination, state.nowMs + destinationRateDelay * 1000)
+  if (delivered) delayRate(state, destination)
   if (destination.state.kind !== 'suspended') releaseBlockers(destination)
   if (--peer.entryCount === 0) freePeer(state.freePeers, peer)
   forgetIfIdle(state, destination)

@@ -44,8 +44,8 @@ function climb(state: SchedulerState, destination: Destination): void {
   const { initialWindow, destinationSlowStart } = destination.transport.settings
   let amount = 0
   if (destination.recovery === 'canary') {
-    destination.recovery = destinationSlowStart ? 'slow-start' : 'none'
-    if (!destinationSlowStart) destination.window = initialWindow
+    if (destinationSlowStart) destination.recovery = 'slow-start'
+    else recovered(destination)
   }
   if (destination.recovery === 'slow-start') {
     amount = feedbackAt(perCohort, destination.window)
@@ -55,12 +55,15 @@ function climb(state: SchedulerState, destination: Destination): void {
       destination.success = 0
       destination.failure = 0
     }
-    if (destination.window >= initialWindow) {
-      destination.window = initialWindow
-      destination.recovery = 'none'
-    }
+    if (destination.window >= initialWindow) recovered(destination)
   }
   report(state, destination, 'positive', amount)
+}
+
+/** Never below what is under way, some of it perhaps from before the outage: as without recovery, it would hold up others. */
+function recovered(destination: Destination): void {
+  destination.window = Math.max(destination.transport.settings.initialWindow, destination.busy)
+  destination.recovery = 'none'
 }
 
 /** After trouble of the site of a living destination. @returns true when it is dead now. */
@@ -134,6 +137,15 @@ export function unsuspend(state: SchedulerState, destination: Destination): void
   clearTimer(state, destination)
   destination.state = ready
   destination.recount()
+}
+
+/** After a delivery: suspends the destination for its rate delay, or for longer when its rate limit wants that. */
+export function delayRate(state: SchedulerState, destination: Destination): void {
+  const { destinationRateDelay } = destination.transport.settings
+  if (destinationRateDelay === 0 || destination.state.kind === 'dead') return
+  const untilMs = state.nowMs + destinationRateDelay * 1000
+  if (destination.state.kind === 'ready' || destination.state.untilMs < untilMs)
+    suspend(state, destination, untilMs)
 }
 
 /** Suspends the destination when its rate limit is used up. */

@@ -61,9 +61,12 @@ export class Destination {
     return { transport: this.transport.name, nexthop, name, window, busy, todo, state, recovery, rate }
   }
 
-  /** Brings the transport's sums up to date: to be called after every change of state, window, busy or todo. */
+  /** Brings the transport's sums up to date: to be called after every change of state, window, busy, todo or recovery. What a recovery
+   * keeps below what is under way is no window that shrank: it lacks nothing. */
   recount(): void {
-    const now = this.state === ready ? Math.min(this.window - this.busy, this.todo) : 0
+    const places = this.window - this.busy
+    const free = this.recovery === 'none' ? places : Math.max(places, 0)
+    const now = this.state === ready ? Math.min(free, this.todo) : 0
     const before = this.contribution
     if (now === before) return
     const transport = this.transport

@@ -76,7 +76,11 @@ export function nextPeer(job: Job): Peer | undefined {
 export function freePeer(free: FreeList<Peer>, peer: Peer): void {
   assert(peer.entryCount === 0, 'a peer that leaves has no entries')
   const job = peer.job
-  if (job.peers === peer) job.peers = peer.ringNext === peer ? undefined : peer.ringNext
+  if (peer.ringNext === peer) {
+    job.peers = undefined
+    // Or it would lack the first peer of the next batch, which then got a second one of its destination.
+    job.peerOf = undefined
+  } else if (job.peers === peer) job.peers = peer.ringNext
   peer.ringPrevious.ringNext = peer.ringNext
   peer.ringNext.ringPrevious = peer.ringPrevious
   job.peerOf?.delete(peer.destination)

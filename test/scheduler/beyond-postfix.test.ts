@@ -62,6 +62,51 @@ test('a canary is remembered while nothing arrives, but not for ever', () => {
   expect(world.destination('smtp', site)).toBeUndefined()
 })
 
+/** Three deliveries of the time before the outage hang still when the destination is back. */
+function afterOutageWithThreeUnderWay(options: SchedulerOptions): World {
+  const world = new World({
+    initialDestinationConcurrency: 10,
+    defaultDestinationRecipientLimit: 2,
+    ...options,
+  })
+  world.admit(['smtp', site, 20])
+  for (const entry of world.fill().slice(0, 7)) world.report(entry, 'site')
+  world.pass(300_000)
+  expect(world.destination('smtp', site)).toMatchObject({ busy: 3, window: 1 })
+  return world
+}
+
+test.each([{ defaultDestinationCanary: true }, { defaultDestinationSlowStart: true }])(
+  'a destination that is tried out beside deliveries from before its outage holds up no other: %o',
+  (options) => {
+    const world = afterOutageWithThreeUnderWay(options)
+    world.admit(['smtp', 'b.test', 1])
+    expect(world.fill().map(({ nexthop }) => nexthop)).toEqual(['b.test'])
+  },
+)
+
+test('a canary beside more deliveries from before the outage than the initial concurrency opens the window to as many', () => {
+  const world = new World({
+    initialDestinationConcurrency: 2,
+    defaultDestinationRecipientLimit: 2,
+    defaultDestinationCanary: true,
+  })
+  world.admit(['smtp', site, 80])
+  while (world.destination('smtp', site)!.window < 12) {
+    world.fill()
+    world.report(world.underWay[0]!, 'ok')
+  }
+  world.fill()
+  while (world.destination('smtp', site)!.state.kind !== 'dead') world.report(world.underWay[0]!, 'site')
+  const left = world.underWay.length
+  expect(left).toBeGreaterThan(2)
+  world.pass(300_000)
+  world.report(world.underWay[0]!, 'ok')
+  expect(world.destination('smtp', site)).toMatchObject({ busy: left - 1, window: left, recovery: 'none' })
+  world.admit(['smtp', 'b.test', 1])
+  expect(world.fill()).toHaveLength(1)
+})
+
 test('slow start raises the window by one per cohort up to the initial concurrency', () => {
   const world = afterOutage({ defaultDestinationSlowStart: true })
   world.admit(['smtp', site, 40])
@@ -125,6 +170,19 @@ test('a rate delay lets one delivery through, then pauses', () => {
   expect(world.fill()).toHaveLength(0)
   world.pass(2000)
   expect(world.fill()).toHaveLength(1)
+})
+
+test('a rate delay counts from the end of a delivery, also where a rate limit has suspended the destination before', () => {
+  const world = new World({
+    defaultDestinationRateDelay: 30,
+    defaultDestinationRateLimit: 1,
+    defaultDestinationRateInterval: 10,
+  })
+  world.admit(['smtp', site, 120])
+  world.fill()
+  world.pass(1000)
+  world.report(world.underWay[0]!, 'ok')
+  expect(world.destination('smtp', site)!.state).toEqual({ kind: 'suspended', untilMs: 31_000 })
 })
 
 test('a suspended destination goes on at once when its user says so', () => {

@@ -54,8 +54,8 @@ export const memoryDamages: readonly Damage[] = [
   {
     rule: 'a rate delay suspends',
     file: 'completion.ts',
-    find: 'suspend(state, destination, state.nowMs + destinationRateDelay * 1000)',
-    replace: 'destination.recount()',
+    find: 'if (delivered) delayRate(state, destination)',
+    replace: '',
   },
   {
     rule: 'what waits for a dead destination goes to the retry transport',

@@ -191,3 +191,25 @@ test('a job that stands before the current one gets its turn when its batch arri
   world.supply()
   expect(world.next()).toMatchObject({ message: early, recipients: [1] })
 })
+
+test('a later batch fills the entry that waits, also behind a batch of which nothing was left', () => {
+  const world = new World({
+    defaultDestinationRateDelay: 1,
+    defaultRecipientLimit: 0,
+    defaultRecipientRefillDelay: 0,
+    qmgrMessageRecipientLimit: 3,
+    qmgrMessageRecipientMinimum: 3,
+  })
+  const hops = ['a.test', 'b.test', 'c.test', 'a.test', 'b.test', 'c.test', 'a.test']
+  world.admit(...hops.map((nexthop) => ['smtp', nexthop, 1] as const))
+  const [a, b, c] = world.fill()
+  world.report(b!, 'ok')
+  world.report(c!, 'ok')
+  world.pass(500)
+  world.report(a!, 'ok')
+  world.pass(500)
+  world.report(world.next()!, 'ok')
+  world.fill()
+  world.pass(500)
+  expect(world.next()).toMatchObject({ nexthop: 'a.test', recipients: [3, 6] })
+})

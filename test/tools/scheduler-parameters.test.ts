@@ -58,7 +58,12 @@ test.each([
   ['default_destination_concurrency_limit', /^-o wants NAME=VALUE, not 'default_destination/],
   ['default_destination_concurrency_limit=many', /^-o default_.*=many: .* must be an integer from 0 to /],
   ['default_destination_concurency_limit=5', /^-o default_.*=5: .* the scheduler has no such parameter/],
+  ['default_destination_concurrency_limit=5s', /^-o default_.*=5s: .* must be an integer from 0 to /],
+  ['default_process_limit=1m', /^-o default_process_limit=1m: .* must be an integer from 1 to /],
+  ['default_recipient_limit=1h5m', /^-o default_recipient_limit=1h5m: .* must be an integer /],
   ['retry_transport=retry', /^-o retry_transport=retry: a relay has no such parameter/],
+  ['transport_retry_time=10s', /^-o transport_retry_time=10s: a relay has no such parameter/],
+  ['transports=5', /^-o transports=5: a relay has no such parameter/],
   ['nonsense=5', /^-o nonsense=5: .* the scheduler has no such parameter/],
   ['defaultDestinationConcurrencyLimit=5', /^-o wants NAME=VALUE/],
 ])('%s is refused by what was given', (text, says) => {

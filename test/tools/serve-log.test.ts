@@ -51,7 +51,12 @@ test.each(['yes', 'no'])(
     expect(id).toBeDefined()
     await expect.poll(() => linesOf(relay, 'finished')).toMatchObject([{ id }])
     expect(linesOf(relay, 'accepted')).toMatchObject([
-      { id, client: { address: '127.0.0.1' }, recipientCount: 1, dataBytes: expect.any(Number) as number },
+      {
+        id,
+        client: { address: '127.0.0.1' },
+        recipientCount: 1,
+        dataBytes: expect.any(Number) as number,
+      },
     ])
   },
 )
@@ -68,7 +73,14 @@ test.each(['yes', 'no'])(
     const reply = expect.stringContaining('relay access denied') as string
     await expect
       .poll(() => linesOf(relay, 'refused'))
-      .toMatchObject([{ client: from, sender: 'a@example.org', recipient: 'b@example.net', reply }])
+      .toMatchObject([
+        {
+          client: from,
+          sender: 'a@example.org',
+          recipient: 'b@example.net',
+          reply,
+        },
+      ])
   },
 )
 
@@ -83,7 +95,12 @@ test('what is refused to an operator has one line, and what is done one when it 
   expect(await runWaybill(['hold', ...queue, '--all'], { directory })).toMatchObject({ exitCode: 0 })
   await expect.poll(() => linesOf(relay, 'carried out').length).toBe(1)
   expect(allLines(relay).slice(before)).toMatchObject([
-    { level: 40, msg: 'not carried out', control: { do: 'reroute' }, err: { code: 'OPTION_INVALID' } },
+    {
+      level: 40,
+      msg: 'not carried out',
+      control: { do: 'reroute' },
+      err: { code: 'OPTION_INVALID' },
+    },
     { msg: 'asked over the control socket', control: { do: 'hold' } },
     { msg: 'carried out', control: { do: 'hold' } },
   ])
@@ -98,9 +115,36 @@ test('a reload that is refused to an operator has one line, too', async () => {
   await expect.poll(() => linesOf(relay, 'listening').length).toBe(1)
   const before = allLines(relay).length
   writeFileSync(routes(directory), 'x')
-  expect(await runWaybill(['reload', '--queue', join(directory, 'queue')], { directory })).toMatchObject({
+  expect(
+    await runWaybill(['reload', '--queue', join(directory, 'queue')], {
+      directory,
+    }),
+  ).toMatchObject({
     exitCode: 1,
   })
   await expect.poll(() => linesOf(relay, 'not reloaded, all is as it was').length).toBe(1)
   expect(allLines(relay).slice(before)).toMatchObject([{ level: 50 }])
+})
+
+test('what concurrency feedback comes to is logged when it is asked for, by the name that it has in Postfix', async () => {
+  const { relay, client } = await served((directory) => [
+    '--maildir',
+    join(directory, 'maildir'),
+    '-o',
+    'destination_concurrency_feedback_debug=yes',
+  ])
+  await untilData(client)
+  await client.say('Subject: x\r\n\r\nx\r\n.')
+  await expect
+    .poll(() => linesOf(relay, 'feedback'))
+    .toMatchObject([
+      {
+        kind: 'positive',
+        transport: 'out',
+        window: 6,
+        success: 0,
+        failure: 0,
+        failCohorts: 0,
+      },
+    ])
 })

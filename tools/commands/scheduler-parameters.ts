@@ -4,8 +4,13 @@ import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../src/scheduler/parameters.js'
 import { lineOf, UsageError } from './command.js'
 
-/** Parameters that are the queue's here, or name what a relay has not. */
-const notHere: ReadonlySet<string> = new Set(['qmgr_message_active_limit', 'retry_transport'])
+/** Parameters that are the queue's here, or name what a relay has not: nothing there is a transport that is dead as a whole. */
+const notHere: ReadonlySet<string> = new Set([
+  'qmgr_message_active_limit',
+  'retry_transport',
+  'transport_retry_time',
+  'transports',
+])
 
 /** @param texts `default_destination_concurrency_limit=5`, `slow_destination_rate_delay=1s`; of one name the last counts
  * @param transports whose names may stand where `default` does
@@ -38,11 +43,11 @@ export function schedulerParameters(
 const camelCase = (name: string): string =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** A number, seconds where a unit is named, `yes`, `no`, or a word. A feedback is a term, also where it looks like a number. */
+/** A number, `yes`, `no`, or a word; of a time seconds, or with units. A feedback is a term, also where it looks like a number. */
 function valueOf(name: string, text: string): number | boolean | string {
   if (name.endsWith('_feedback')) return text
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text)
-  const durationMs = readDuration(text)
+  const durationMs = /_(?:time|delay|interval)$/.test(name) ? readDuration(text) : undefined
   if (durationMs !== undefined) return durationMs / 1000
   return text === 'yes' || (text === 'no' ? false : text)
 }

@@ -17,6 +17,7 @@ export function logEvents(queue: Queue, log: Logger): void {
   queue.on('expired', (event) => log.info(event, 'expired'))
   queue.on('reported', (event) => log.info(event, 'reported'))
   queue.on('finished', (event) => log.info(event, 'finished'))
+  queue.on('feedback', (event) => log.info(event, 'feedback'))
 }
 
 /** The queue, whose log says who brought a message. */
