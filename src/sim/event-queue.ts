@@ -17,8 +17,8 @@ interface SimTimer {
 
 /** One event in so many is a timer that overtakes calls under way. */
 const overtakeOneIn = 16
-/** What is ready takes no longer than this, milliseconds. */
-const overtakeMsMax = 600_000
+/** A timer that is due later overtakes nothing, milliseconds: a call takes no longer than that. */
+const overtakeMsMaxDefault = 600_000
 /** Ready events taken in order before their places are given back. */
 const takenMax = 1024
 
@@ -26,6 +26,7 @@ export class EventQueue {
   nowMs = 0
   readonly #order: EventOrder
   readonly #prng: Prng
+  readonly #overtakeMsMax: number
   #ready: (() => void)[] = []
   #readyHead = 0
   /** Those that come when nothing else is ready. */
@@ -34,9 +35,10 @@ export class EventQueue {
   readonly #timers: SimTimer[] = []
   #timersMade = 0
 
-  constructor(order: EventOrder, prng: Prng) {
+  constructor(order: EventOrder, prng: Prng, overtakeMsMax: number = overtakeMsMaxDefault) {
     this.#order = order
     this.#prng = prng
+    this.#overtakeMsMax = overtakeMsMax
   }
 
   /** @param makesDurable what it answers is that something is durable */
@@ -71,7 +73,7 @@ export class EventQueue {
     const readyCount = this.#ready.length - this.#readyHead
     const overtake = readyCount > 0 && this.#order !== 'fifo' && below(this.#prng, overtakeOneIn) === 0
     if (readyCount === 0 || overtake) {
-      const due = this.#nextTimer(overtake ? Math.min(untilMs, this.nowMs + overtakeMsMax) : untilMs)
+      const due = this.#nextTimer(overtake ? Math.min(untilMs, this.nowMs + this.#overtakeMsMax) : untilMs)
       if (due !== undefined || readyCount === 0) return due
     }
     return this.#order === 'fifo' ? this.#firstReady() : this.#anyReady()

@@ -18,6 +18,8 @@ export interface WorldOptions {
   readonly order?: EventOrder
   /** Wall time at the start, milliseconds since 1970. */
   readonly wallStartMs?: number
+  /** How far a timer may overtake calls under way, milliseconds: who waits longer for a call gets its answer. Default ten minutes. */
+  readonly overtakeMsMax?: number
 }
 
 export interface RunOptions {
@@ -48,7 +50,7 @@ export class SimWorld {
     this.seed = options.seed
     this.order = options.order ?? 'seeded'
     this.#prng = seededPrng(options.seed)
-    this.#events = new EventQueue(this.order, this.fork())
+    this.#events = new EventQueue(this.order, this.fork(), options.overtakeMsMax)
     this.clock = new SimClock(this, options.wallStartMs ?? wallStartDefaultMs)
   }
 
