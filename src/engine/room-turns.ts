@@ -28,7 +28,11 @@ export class RoomTurns {
         deaf()
         settle()
       }
-      const deaf = onAbort(signal, () => end(() => reject(aborted(signal))))
+      const deaf = onAbort(signal, () => {
+        end(() => reject(aborted(signal)))
+        // There may be room for who stood behind him.
+        this.look()
+      })
       this.#waiting.push(() => {
         if (isOver) return true
         try {

@@ -6,6 +6,10 @@ import type { Disk, DiskFile } from '../disk/disk.js'
 import { isWaybillError } from '../errors.js'
 import { blockBytes } from '../log/segment.js'
 
+/** Refused blocks in a row that are each asked for; behind them every second, every fourth … of so many. */
+const oneByOneMax = 64
+const strideMax = 256
+
 /** Blocks that follow one another. */
 export interface RefusedStretch {
   readonly path: string
@@ -70,8 +74,9 @@ class RefusedBlocks {
   }
 
   #isKnown(from: number, to: number): boolean {
-    for (const block of this.#refused)
-      if (block * blockBytes < to && (block + 1) * blockBytes > from) return true
+    if (this.#refused.size === 0) return false
+    for (let block = Math.floor(from / blockBytes); block * blockBytes < to; block++)
+      if (this.#refused.has(block)) return true
     return false
   }
 
@@ -89,19 +94,35 @@ class RefusedBlocks {
   /** To both ends of the stretch that a refused block is in, and tells it; one that is known was told. */
   async #follow(block: number, sizeBytes: number): Promise<void> {
     if (this.#refused.has(block)) return
-    this.#refused.add(block)
-    const probe = Buffer.allocUnsafe(1)
-    const isRefused = async (other: number): Promise<boolean> =>
-      (await this.#readIn(other, probe, other * blockBytes)) === undefined
-    let first = block
-    while (first > 0 && (await isRefused(first - 1))) this.#refused.add(--first)
-    let end = block + 1
-    while (end * blockBytes < sizeBytes && (await isRefused(end))) this.#refused.add(end++)
+    const first = await this.#lastRefused(block, -1, 0)
+    const last = await this.#lastRefused(block, 1, Math.ceil(sizeBytes / blockBytes) - 1)
+    for (let refused = first; refused <= last; refused++) this.#refused.add(refused)
     const offsetBytes = first * blockBytes
-    this.#tell({
-      path: this.#path,
-      offsetBytes,
-      bytes: Math.min(end * blockBytes, sizeBytes) - offsetBytes,
-    })
+    const bytes = Math.min((last + 1) * blockBytes, sizeBytes) - offsetBytes
+    this.#tell({ path: this.#path, offsetBytes, bytes })
+  }
+
+  /** Of a long stretch not every block is asked for: a device that says no to all of a file may take an hour for it.
+   * @param limit the last block in that direction */
+  async #lastRefused(from: number, direction: -1 | 1, limit: number): Promise<number> {
+    let last = from
+    for (let askedCount = 1, stride = 1; last !== limit; askedCount++) {
+      if (askedCount > oneByOneMax) stride = Math.min(2 * stride, strideMax)
+      const leap = Math.min(stride, Math.abs(limit - last)) * direction
+      if (await this.#isRefused(last + leap)) {
+        last += leap
+        continue
+      }
+      // What was leapt over on the way out of it is asked for from the other side.
+      let readable = last + leap
+      while (readable - direction !== last && !(await this.#isRefused(readable - direction)))
+        readable -= direction
+      return readable - direction
+    }
+    return last
+  }
+
+  async #isRefused(block: number): Promise<boolean> {
+    return (await this.#readIn(block, Buffer.allocUnsafe(1), block * blockBytes)) === undefined
   }
 }

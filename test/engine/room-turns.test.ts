@@ -50,10 +50,10 @@ test('who gives up, or is refused, is told so and keeps nobody behind him', asyn
   const abort = new AbortController()
   const gone = wait('gone', 50, abort.signal)
   const next = wait('next', 1)
+  disk.roomBytes = 1
+  turns.look()
   abort.abort()
   expect(await gone).toBe('SUBMIT_ABORTED')
-  disk.roomBytes = 100
-  turns.look()
   expect(await next).toBe('accepted')
   disk.isFull = true
   const refused = [wait('a', 1), wait('b', 1)]

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Disk } from '../../src/disk/disk.js'
+import { diskFailure } from '../../src/disk/failure.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
+import { aroundRefusals } from '../../src/inspect/refused-blocks.js'
 import type { InspectCommand } from '../../tools/commands/inspection.js'
 import { logDump } from '../../tools/commands/log-dump.js'
 import { logRescue } from '../../tools/commands/log-rescue.js'
@@ -134,6 +136,39 @@ test('whichever block is refused: verify names it where it counts, and never ano
   }
   expect(violations).toEqual([])
 })
+
+test.each([
+  [0, 16_384],
+  [100, 9000],
+  [100, 170],
+  [16_000, 16_384],
+])(
+  'of a stretch from block %i to %i not every block is asked for, and its ends are told',
+  async (from, to) => {
+    let askedCount = 0
+    const fileBytes = 16_384 * blockBytes
+    const disk = {
+      open: async () => ({
+        size: async () => fileBytes,
+        read: async (into: Buffer, at: number) => {
+          askedCount++
+          const isBad = at < to * blockBytes && at + into.length > from * blockBytes
+          if (isBad) throw diskFailure('read', 'file', 'EIO')
+          return into.length
+        },
+      }),
+    } as unknown as Disk
+    const told: unknown[] = []
+    const file = await aroundRefusals(disk, (refused) => told.push(refused)).open('file', 'read')
+    expect(await file.read(Buffer.alloc(10), Math.floor((from + to) / 2) * blockBytes)).toBe(10)
+    const offsetBytes = from * blockBytes
+    expect(told).toEqual([{ path: 'file', offsetBytes, bytes: to * blockBytes - offsetBytes }])
+    expect(askedCount).toBeLessThan(800)
+    const once = askedCount
+    expect(await file.read(Buffer.alloc(10), from * blockBytes)).toBe(10)
+    expect(askedCount).toBe(once)
+  },
+)
 
 test('a refused block costs a listing no more than one that holds something else', async () => {
   const violations: unknown[] = []
