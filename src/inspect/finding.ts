@@ -2,7 +2,7 @@
  * what else verifies is still of use. */
 import { InvariantError } from '../base/assert.js'
 import type { Position } from '../base/position.js'
-import { isWaybillError, type ErrorCode, type Place } from '../errors.js'
+import { isWaybillError, type ErrorCode, type Place, type WaybillError } from '../errors.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { segmentIndexOf } from '../log/segment.js'
 import type { RefusedStretch } from './refused-blocks.js'
@@ -106,7 +106,7 @@ const damageCodes: ReadonlySet<ErrorCode> = new Set([
   'NOT_A_QUEUE',
 ])
 
-export const isMissing = (error: unknown): boolean =>
+export const isMissing = (error: unknown): error is WaybillError =>
   isWaybillError(error, 'DISK_FAILED') &&
   ['ENOENT', 'ENOTDIR', 'EISDIR', 'EIO'].includes(error.place.errno ?? '')
 

@@ -68,7 +68,7 @@ export async function historyOf(
         return false
     }
   }
-  const logs = await directory.logs()
+  const logs = await directory.logs(snapshot.lanes)
   // Lanes first: the journal's starts name places in them.
   const ordered = [
     ...logs.filter(({ name }) => name.endsWith('/envelopes')),

@@ -51,7 +51,7 @@ export async function logStatistics(
   const pins = await pinsOf(directory, snapshot, report)
   const presence = new Presence(directory, snapshot)
   const statistics: LogStatistics[] = []
-  for (const { name, directory: path } of await directory.logs()) {
+  for (const { name, directory: path } of await directory.logs(snapshot.lanes)) {
     const files = directory.log(name)
     const { grid } = files
     const end = endOfLog(name, snapshot)

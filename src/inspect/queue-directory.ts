@@ -9,9 +9,10 @@ import { decodeSegmentHeader, formatVersion, segmentHeaderBytes, segmentIndexOf 
 import { journalFiles, laneFiles, type LanePart } from '../recovery/log-files.js'
 import { queueHeaderName, readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
 import { lanesDirectory } from '../recovery/queue-paths.js'
-import { lostNothing, refusalFinding, type Report } from './finding.js'
+import { isMissing, lostNothing, reasonOf, refusalFinding, type Report } from './finding.js'
 import { readOnly } from './read-only-disk.js'
 import { aroundRefusals } from './refused-blocks.js'
+import type { LaneView } from './snapshot.js'
 
 /** Which log a reader reads: the journal, or one of a lane's two. */
 export type LogName = 'journal' | `${number}/envelopes` | `${number}/data`
@@ -45,7 +46,8 @@ export class QueueDirectory {
    * @returns undefined when there is no queue
    * @throws WaybillError FORMAT_NEWER, NOT_A_QUEUE, DISK_FAILED */
   static async open(writable: Disk, report: Report): Promise<QueueDirectory | undefined> {
-    const disk = readOnly(writable)
+    const readable = readOnly(writable)
+    const disk: Disk = { ...readable, list: (path) => namesIn(readable, path, report) }
     const around = aroundRefusals(disk, (refused) => report(refusalFinding(refused)))
     let header: QueueHeader | undefined
     let trouble: WaybillError | undefined
@@ -55,8 +57,8 @@ export class QueueDirectory {
       if (!isWaybillError(error, 'NOT_A_QUEUE') && !isWaybillError(error, 'FORMAT_NEWER')) throw error
       trouble = error
     }
-    const journal = await sizeIn(disk, journalDirectory)
-    const lanes = await laneSize(disk)
+    const journal = await sizeIn(readable, journalDirectory)
+    const lanes = await laneSize(disk, readable)
     if (journal === undefined || !('segmentBytes' in journal)) {
       trouble ??= journal?.newer
       if (trouble !== undefined) throw trouble
@@ -85,13 +87,13 @@ export class QueueDirectory {
     return journalFiles(this.disk, this.header)
   }
 
-  /** All logs that have a directory. */
-  async logs(): Promise<LogPlace[]> {
+  /** All logs that have a directory, and those of lanes that should have. */
+  async logs(lanes: readonly Pick<LaneView, 'lane' | 'inJournal'>[] = []): Promise<LogPlace[]> {
     const found: LogPlace[] = [{ name: 'journal', directory: journalDirectory }]
-    const lanes = (await this.disk.list(lanesDirectory))
-      .filter((name) => /^[0-9]{1,5}$/.test(name))
-      .map(Number)
-    for (const lane of lanes.sort((a, b) => a - b))
+    const names = await this.disk.list(lanesDirectory)
+    const there = names.filter((name) => /^[0-9]{1,5}$/.test(name)).map(Number)
+    const known = lanes.filter(({ inJournal }) => !inJournal).map(({ lane }) => lane)
+    for (const lane of [...new Set([...there, ...known])].sort((a, b) => a - b))
       for (const part of ['envelopes', 'data'] as const)
         found.push({ name: `${lane}/${part}`, directory: directoryOf(`${lane}/${part}`) })
     return found
@@ -137,14 +139,26 @@ function judge(
   if (reason !== undefined) report({ log: queueHeaderName, bytes: 0, reason, lost: lostNothing })
 }
 
+/** What lies where a directory should be, or is refused, holds nothing: that is told. */
+async function namesIn(disk: Disk, path: string, report: Report): Promise<string[]> {
+  try {
+    return await disk.list(path)
+  } catch (error) {
+    if (path === '' || !isMissing(error)) throw error
+    const reason = error.place.errno === 'ENOTDIR' ? 'this is no directory' : reasonOf(error)
+    report({ log: path, bytes: 0, reason, lost: 'what lies in it, and the queue does not open' })
+    return []
+  }
+}
+
 /** What the segments of a directory say of their size, if one of them is of a format that we know. */
 type SaidSize = { readonly segmentBytes: number } | { readonly newer: WaybillError } | undefined
 
-async function laneSize(disk: Disk): Promise<SaidSize> {
+async function laneSize(disk: Disk, readable: Disk): Promise<SaidSize> {
   let said: SaidSize
   for (const lane of await disk.list(lanesDirectory))
     for (const part of ['envelopes', 'data']) {
-      said = (await sizeIn(disk, `${lanesDirectory}/${lane}/${part}`)) ?? said
+      said = (await sizeIn(readable, `${lanesDirectory}/${lane}/${part}`)) ?? said
       if (said !== undefined && 'segmentBytes' in said) return said
     }
   return said

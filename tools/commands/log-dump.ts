@@ -4,7 +4,7 @@ import type { Report } from '../../src/inspect/finding.js'
 import { readLog, type LogRange } from '../../src/inspect/log-reader.js'
 import type { LogName, QueueDirectory } from '../../src/inspect/queue-directory.js'
 import type { LoggedRecord } from '../../src/inspect/records.js'
-import { takeSnapshot } from '../../src/inspect/snapshot.js'
+import { takeSnapshot, type Snapshot } from '../../src/inspect/snapshot.js'
 import { decodeEnvelope } from '../../src/record/envelope.js'
 import { isWaybillError } from '../../src/errors.js'
 import { kinds } from '../../src/record/frame.js'
@@ -41,7 +41,6 @@ export const logDump: InspectCommand = inspectCommand(
 
 async function dump(inspected: Inspected): Promise<number> {
   const { directory, args, out, report } = inspected
-  const names = await logNames(directory, args)
   const from = positionOf(args, 'from') ?? 0
   const to = positionOf(args, 'to') ?? Infinity
   const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
@@ -49,6 +48,7 @@ async function dump(inspected: Inspected): Promise<number> {
   const json = args.isSet('json')
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
+  const names = await logNames(directory, snapshot, args)
   for (const name of names)
     for await (const batch of readLog(
       directory,
@@ -108,9 +108,13 @@ export function filterOf(
 }
 
 /** @throws UsageError */
-export async function logNames(directory: QueueDirectory, args: Arguments): Promise<readonly LogName[]> {
+async function logNames(
+  directory: QueueDirectory,
+  { lanes }: Snapshot,
+  args: Arguments,
+): Promise<readonly LogName[]> {
   const asked = args.one('log') ?? 'journal'
-  const there = (await directory.logs()).map(({ name }) => name)
+  const there = (await directory.logs(lanes)).map(({ name }) => name)
   if (asked === 'all') return there
   const name = there.find((candidate) => candidate === asked)
   if (name === undefined) throw new UsageError(`no log '${asked}' in this queue: ${there.join(', ')}, or all`)
