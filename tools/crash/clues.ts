@@ -84,7 +84,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'aborted-though-appended': { hunt: 'given up', seed: 1 },
   'compacted-into-incoming': { hunt: 'crowd on hold', seed: 1, op: 260 },
   'rewrite-fails-unheard': { hunt: 'torture', seed: 31 },
-  'unread-is-forgotten': { hunt: 'torture', seed: 205 },
+  'unread-is-forgotten': { hunt: 'torture', seed: 5188 },
   'damage-stops-all-lanes': { hunt: 'rot', seed: 6, op: 96 },
   'freed-with-the-last-batch': { hunt: 'rot', seed: 5, op: 153 },
   'file-goes-with-its-finish': { hunt: 'rot', seed: 9, op: 165 },
