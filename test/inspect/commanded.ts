@@ -30,3 +30,18 @@ export async function command(
   const exitCode = await inspect.runIn(parseArguments(inspect, args), surroundings)
   return { exitCode, stdout, stderr }
 }
+
+/** Damage as `--json` tells it. */
+export interface Told {
+  readonly log: string
+  readonly segment?: number
+  readonly offset?: number
+  readonly bytes: number
+  readonly reason: string
+}
+
+export const damagesIn = ({ stdout }: Commanded): Told[] =>
+  stdout
+    .trim()
+    .split('\n')
+    .flatMap((line) => (JSON.parse(line) as { damage?: Told }).damage ?? [])

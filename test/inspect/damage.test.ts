@@ -16,7 +16,7 @@ import { mailq } from '../../tools/commands/mailq.js'
 import { qshape } from '../../tools/commands/qshape.js'
 import { stat } from '../../tools/commands/stat.js'
 import { Anatomy } from './anatomy.js'
-import { command, type Commanded } from './commanded.js'
+import { command, damagesIn, type Commanded, type Told } from './commanded.js'
 import { damage, type Damaged } from './damage.js'
 import { BytesThatCount, type Changed, type DamageClass } from './damage-class.js'
 import { fixtureQueue, type Fixture } from './fixture-queue.js'
@@ -92,20 +92,6 @@ function expected(of: Subject, call: Call, damageClass: DamageClass): Promise<Co
   of.said.set(key, before)
   return before
 }
-
-interface Told {
-  readonly log: string
-  readonly segment?: number
-  readonly offset?: number
-  readonly bytes: number
-  readonly reason: string
-}
-
-const damagesIn = ({ stdout }: Commanded): Told[] =>
-  stdout
-    .trim()
-    .split('\n')
-    .flatMap((line) => (JSON.parse(line) as { damage?: Told }).damage ?? [])
 
 /** What must be named. Where the journal is damaged, nothing may be left that leads to a lane or a spool file; without its
  * envelope nothing leads to a spool file. */

@@ -15,7 +15,7 @@ import { logRescue } from '../../tools/commands/log-rescue.js'
 import { logVerify } from '../../tools/commands/log-verify.js'
 import { mailq } from '../../tools/commands/mailq.js'
 import { Anatomy } from './anatomy.js'
-import { command, type Commanded } from './commanded.js'
+import { command, damagesIn, type Commanded, type Told } from './commanded.js'
 import { BytesThatCount } from './damage-class.js'
 import { frozenQueue } from './frozen-queue.js'
 import { MemoryDisk, type Files } from './memory-disk.js'
@@ -64,24 +64,14 @@ async function said(inspect: InspectCommand, args: readonly string[], bad: BadPl
   return commanded
 }
 
-interface Told {
-  readonly log: string
-  readonly segment?: number
-  readonly offset?: number
-  readonly bytes: number
-  readonly reason: string
-}
-
 const jsonLines = <T>(text: string): T[] =>
   text
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as T)
 
-const refusalsIn = ({ stdout }: Commanded): Told[] =>
-  jsonLines<{ damage?: Told }>(stdout)
-    .flatMap(({ damage }) => damage ?? [])
-    .filter(({ reason }) => reason === 'the disk refused to read it: EIO')
+const refusalsIn = (commanded: Commanded): Told[] =>
+  damagesIn(commanded).filter(({ reason }) => reason === 'the disk refused to read it: EIO')
 
 const placeIn = ({ log, segment, offset, bytes }: Told): unknown[] => [log, segment, offset, bytes]
 
