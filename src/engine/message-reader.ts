@@ -118,6 +118,23 @@ export class MessageReader {
     return { addresses, orcpts }
   }
 
+  /** The same of the recipients at `indexes`, ascending. */
+  async addresseesAt(message: FramedMessage, indexes: readonly number[]): Promise<Addressees> {
+    const addresses: string[] = []
+    const orcpts: string[] = []
+    let from = 0
+    let read: Addressees = { addresses: [], orcpts: [] }
+    for (const index of indexes) {
+      if (index >= from + read.addresses.length) {
+        from = index
+        read = await this.addressees(message, from, frameRecipientsMax)
+      }
+      addresses.push(read.addresses[index - from]!)
+      orcpts.push(read.orcpts[index - from]!)
+    }
+    return { addresses, orcpts }
+  }
+
   /** Visits the frames in which some recipients stand. @param visit is given where in the frame they are, and says how many it found */
   async #framed(
     { envelope, place }: FramedMessage,

@@ -6,7 +6,7 @@ import { notifyNotes, type EnvelopeDsn } from '../record/dsn.js'
 import type { DataPlace, EnvelopeRoute } from '../record/envelope.js'
 import { condensed, type OutcomeNote } from '../record/outcome-note.js'
 import type { EnvelopeFacts } from './message-group.js'
-import type { Addressees, MessageReader } from './message-reader.js'
+import type { MessageReader } from './message-reader.js'
 
 export interface Remainder {
   /** Indexes in the old envelope, ascending. */
@@ -21,18 +21,7 @@ export interface Remainder {
 /** The recipients that have no final outcome. */
 export async function remainderOf(message: ActiveMessage, reader: MessageReader): Promise<Remainder> {
   const indexes = [...message.indexesIn('pending'), ...message.indexesIn('deferred')].sort((a, b) => a - b)
-  const recipients: string[] = []
-  const orcpts: string[] = []
-  let from = 0
-  let read: Addressees = { addresses: [], orcpts: [] }
-  for (const index of indexes) {
-    if (index >= from + read.addresses.length) {
-      from = index
-      read = await reader.addressees(message, from, 1000)
-    }
-    recipients.push(read.addresses[index - from]!)
-    orcpts.push(read.orcpts[index - from]!)
-  }
+  const { addresses: recipients, orcpts } = await reader.addresseesAt(message, indexes)
   const renumbered = new Map(indexes.map((index, i) => [index, i]))
   const notes: OutcomeNote[] = []
   const keep = ({ kind, status, text, ranges }: OutcomeNote, ofState: RecipientState): void => {

@@ -15,7 +15,6 @@ import { untouched } from '../record/envelope.js'
 import type { OutcomeNote } from '../record/outcome-note.js'
 import type { EngineOptions } from './options.js'
 import { messageGroup, type MessageGroup } from './message-group.js'
-import type { Addressees } from './message-reader.js'
 import type { Parts } from './parts.js'
 import { waits } from './waiting.js'
 
@@ -152,19 +151,17 @@ async function reported(
   message: ActiveMessage,
   outcomes: readonly ReportedOutcome[],
 ): Promise<ReportedRecipient[]> {
-  const recipients: ReportedRecipient[] = []
-  let from = 0
-  let read: Addressees = { addresses: [], orcpts: [] }
   // Ascending, as they are read: failures and what expired come one after the other.
-  for (const { index, action, status, text } of [...outcomes].sort((a, b) => a.index - b.index)) {
-    if (index >= from + read.addresses.length) {
-      from = index
-      read = await reader.addressees(message, from, 1000)
-    }
-    const orcpt = read.orcpts[index - from] || undefined
-    recipients.push({ address: read.addresses[index - from]!, action, status, reason: text, orcpt })
-  }
-  return recipients
+  const sorted = [...outcomes].sort((a, b) => a.index - b.index)
+  const indexes = sorted.map(({ index }) => index)
+  const { addresses, orcpts } = await reader.addresseesAt(message, indexes)
+  return sorted.map(({ action, status, text }, i) => ({
+    address: addresses[i]!,
+    action,
+    status,
+    reason: text,
+    orcpt: orcpts[i] || undefined,
+  }))
 }
 
 /** The beginning of the original, for its header. A report goes out without it when it is a reference, or cannot be read. */
