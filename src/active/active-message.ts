@@ -1,6 +1,6 @@
 /** A message that is started and not yet finished or replaced: what is known of each recipient.
  * Invariant: `apply` is the only writer, and what it applies stands in the journal, so replaying the journal gives the
- * same state as living through it. A recipient leaves `pending` once in the life of a start. */
+ * same state as living through it. A recipient leaves `pending` once in the life of a start, and may then leave `deferred` for `failed`: who is given up. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
 import { tells, type NotifyWhen } from '../base/notification.js'
@@ -218,25 +218,30 @@ export class ActiveMessage {
       const count = countIn(note.ranges)
       if (count === this.envelope.recipientCount && this.#states === undefined) this.#settleAll(note.kind)
       else this.#settleSome(note)
-      this.#counts.pending -= count
       this.#counts[note.kind] += count
       if (note.kind !== 'delivered' || this.tellsSuccess) (this.#notes ??= []).push(note)
     }
   }
 
   #settleAll(kind: OutcomeKind): void {
-    assert(this.#common === 'pending', 'an outcome is recorded for a recipient that waits for one')
+    assert(leavesFor(this.#common, kind), 'an outcome is recorded for a recipient that waits for one')
+    this.#counts[this.#common] = 0
     this.#common = kind
   }
 
   #settleSome({ kind, ranges }: OutcomeNote): void {
     const states = (this.#states ??= Array<RecipientState>(this.envelope.recipientCount).fill(this.#common))
     forEachIn(ranges, (index) => {
-      assert(states[index] === 'pending', 'an outcome is recorded for a recipient that waits for one')
+      const state = states[index]!
+      assert(leavesFor(state, kind), 'an outcome is recorded for a recipient that waits for one')
+      this.#counts[state]--
       states[index] = kind
     })
   }
 }
+
+const leavesFor = (state: RecipientState, kind: OutcomeKind): boolean =>
+  state === 'pending' || (state === 'deferred' && kind === 'failed')
 
 const none: readonly never[] = []
 

@@ -21,6 +21,7 @@ import {
 import type { Parts } from './parts.js'
 import { fixedData, remainderOf, replacementFacts, type EnvelopeChanges } from './replacement.js'
 import { outcomesOf, report, type Report, type ReportedOutcome } from './reporting.js'
+import { expiriesOf, reasonsOf } from './waiters.js'
 
 export interface ComposingOptions extends EndingCallbacks {
   /** Room may be long in coming. */
@@ -103,7 +104,7 @@ export class Composing {
    * @param expired recipients that are given up */
   async finish(message: ActiveMessage, expired: readonly number[], isStill: IsStill): Promise<EndResult> {
     if (!this.room.mayHave(undefined, message)) return this.#noRoom(message)
-    const outcomes = [...finals(message), ...deferrals(message, expired, 'failed')]
+    const outcomes = [...finals(message), ...expiries(message, expired)]
     const written = await report(this.#parts, message, outcomes)
     const reported = toRanges(written === undefined ? [] : outcomes.map(({ index }) => index))
     return this.#endWith({
@@ -136,7 +137,7 @@ export class Composing {
     if (!this.room.mayHave(lane, message)) return this.#noRoom(message)
     const { reader, options } = this.#parts
     const final = finals(message)
-    const late = warns ? deferrals(message, message.indexesIn('deferred'), 'delayed') : []
+    const late = warns ? delays(message) : []
     const remainder = await remainderOf(message, reader)
     const data = fixedData(message) ?? ((await reader.data(message)) as Buffer)
     const replacementBy = (written: Report | undefined, isTold: boolean): Replacement => {
@@ -261,21 +262,17 @@ const finals = (message: ActiveMessage): ReportedOutcome[] => [
   ),
 ]
 
-/** Recipients that still wait, given up or late, with the reason of their last attempt: those of whom the sender is told that. */
-const deferrals = (
-  message: ActiveMessage,
-  indexes: readonly number[],
-  action: 'failed' | 'delayed',
-): ReportedOutcome[] => {
-  const when = action === 'failed' ? 'failure' : 'delay'
-  const told = indexes.filter((index) => message.tells(index, when))
-  return outcomesOf([...message.envelope.notes, ...message.notesOf('deferred')], told, ({ status, text }) =>
-    action === 'failed'
-      ? {
-          action,
-          status: '5.4.7',
-          text: `delivery time expired${text === '' ? '' : `; the last attempt: ${text}`}`,
-        }
-      : { action, status, text },
+/** Recipients that are given up, as far as the sender wants to be told of that. */
+const expiries = (message: ActiveMessage, expired: readonly number[]): ReportedOutcome[] =>
+  expiriesOf(
+    message,
+    expired.filter((index) => message.tells(index, 'failure')),
   )
-}
+
+/** Recipients that are late, with the reason of their last attempt: those of whom the sender is told that. */
+const delays = (message: ActiveMessage): ReportedOutcome[] =>
+  outcomesOf(
+    reasonsOf(message),
+    message.indexesIn('deferred').filter((index) => message.tells(index, 'delay')),
+    ({ status, text }) => ({ action: 'delayed', status, text }),
+  )

@@ -31,9 +31,9 @@ export interface QueueEvents {
   ]
   /** These recipients have it, or the next server has. */
   delivered: [RecipientEvent]
-  /** They are tried again, or given up because the message is too old, which `expired` tells. */
+  /** They are tried again, or given up because the message is too old, which `expired` tells, or `failed` where others of it are not. */
   deferred: [RecipientEvent]
-  /** For good: their mail is returned. */
+  /** For good: their mail is returned. So are those whom the policy gives up by their destination, with the status 5.4.7. */
   failed: [RecipientEvent]
   /** Recipients were given up, because the message is too old or an operator said so; `reported` tells of their report. */
   expired: [{ readonly id: MessageId; readonly sender: string; readonly recipientCount: number }]

@@ -17,7 +17,7 @@ const firstDelivered: readonly OutcomeNote[] = [deliveredTo([0, 0])]
 /** @param recipients of the entry, in its order: that of the outcomes, @param tellsSuccess it matters where deliveries went */
 export function notesOf(
   recipients: readonly number[],
-  { outcomes }: Report,
+  { outcomes }: Pick<Report, 'outcomes'>,
   tellsSuccess: boolean,
 ): readonly OutcomeNote[] {
   const first = outcomes[0]

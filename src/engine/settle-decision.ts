@@ -5,52 +5,84 @@
  * | none | – | finish | failures are reported |
  * | some | no | replace, in the lane of the next interval | failures are reported, a delay perhaps |
  * | some | yes | finish | failures and the deferred ones are reported |
+ * | some | those for some destinations | give these up, replace with the others | all who failed are reported |
  * | some, and others were not even tried | – | hold: recoveries found it again and again without progress | failures are reported | */
 import type { ActiveMessage } from '../active/active-message.js'
 import type { Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
 import type { RetryDecision, RetryPolicy } from '../policy/retry-policy.js'
+import type { Waiters } from './waiters.js'
 
 export type SettleDecision =
   | { readonly kind: 'finish'; readonly expired: readonly number[] }
-  | { readonly kind: 'replace'; readonly delayMs: number; readonly warns: boolean }
+  | {
+      readonly kind: 'replace'
+      readonly delayMs: number
+      readonly warns: boolean
+      /** Those who are given up, though others of the message are tried again. */
+      readonly expired: readonly Waiters[]
+    }
   | { readonly kind: 'hold' }
 
 export interface SettleFacts {
   readonly message: ActiveMessage
   readonly nowMs: number
-  readonly transport: string
-  readonly nexthop: string
+  /** All recipients that are deferred. */
+  readonly waiters: readonly Waiters[]
 }
 
 /** @throws WaybillError POLICY_INVALID when the policy throws, or its answer is none: whoever settles asks again later */
 export function settleDecision(facts: SettleFacts, policy: RetryPolicy, prng: Prng): SettleDecision {
-  const { message, nowMs } = facts
+  const { message, nowMs, waiters } = facts
   const { envelope } = message
-  const deferred = message.indexesIn('deferred')
   if (message.pendingCount > 0) return { kind: 'hold' }
-  if (deferred.length === 0) return { kind: 'finish', expired: [] }
+  if (waiters.length === 0) return { kind: 'finish', expired: [] }
   const ageMs = nowMs - envelope.acceptedAt
-  const decision = decided(facts, ageMs, policy, prng)
   const isReport = envelope.sender === ''
-  if (decision.kind === 'expire' || (isReport && ageMs >= policy.bounceQueueLifetimeMs))
-    return { kind: 'finish', expired: deferred }
+  const draws = new Draws(prng)
+  const expired: Waiters[] = []
+  let delayMs = Infinity
+  for (const each of waiters) {
+    const decision = decided(facts, each, policy, draws.again())
+    if (decision.kind === 'expire' || (isReport && ageMs >= policy.bounceQueueLifetimeMs)) expired.push(each)
+    else delayMs = Math.min(delayMs, decision.delayMs)
+  }
+  if (expired.length === waiters.length) return { kind: 'finish', expired: message.indexesIn('deferred') }
   const warningAgeMs = policy.delayWarningAgesMs[message.warnings]
   return {
     kind: 'replace',
-    delayMs: decision.delayMs,
+    delayMs,
     warns: !isReport && warningAgeMs !== undefined && ageMs >= warningAgeMs,
+    expired,
+  }
+}
+
+/** A message waits for the shortest of several delays. By chances of their own that were shorter than what was wanted, and the more so
+ * the more destinations it has: they have the same. */
+class Draws {
+  readonly #prng: Prng
+  readonly #drawn: number[] = []
+
+  constructor(prng: Prng) {
+    this.#prng = prng
+  }
+
+  /** From the first draw on. */
+  again(): Prng {
+    let next = 0
+    return { uint32: () => (this.#drawn[next++] ??= this.#prng.uint32()) }
   }
 }
 
 /** A policy may be anybody's. What it does wrong must not end this life, and each later one at the same message. */
 function decided(
-  { message: { envelope }, transport, nexthop }: SettleFacts,
-  ageMs: number,
+  { message: { envelope }, nowMs }: SettleFacts,
+  { transport, nexthop }: Waiters,
   policy: RetryPolicy,
   prng: Prng,
 ): RetryDecision {
   try {
+    const ageMs = nowMs - envelope.acceptedAt
     const decision = policy.decide({ attempts: envelope.attempts + 1, ageMs, transport, nexthop }, prng)
     if (decision.kind === 'expire' || Number.isFinite(decision.delayMs)) return decision
     throw new TypeError(`${String(decision.delayMs)} is no delay`)

@@ -5,12 +5,11 @@ import { Ring } from '../base/ring.js'
 import type { ActiveMessage } from '../active/active-message.js'
 import { isWaybillError } from '../errors.js'
 import type { Composing, EndResult, IsStill } from './composing.js'
-import type { Route } from './options.js'
 import type { Order, Orders } from './orders.js'
 import type { Parts } from './parts.js'
-import { routeOf } from './route.js'
 import { settleDecision } from './settle-decision.js'
 import { lookAgainMs, tellTrouble } from './trouble.js'
+import { giveUp, waitersOf } from './waiters.js'
 import { waits } from './waiting.js'
 
 /** Messages being settled at once that need reading or composing. */
@@ -152,17 +151,17 @@ export class Settle {
       return this.#composing.move(message, { lane, timeMs: replacement.timeMs }, isStill)
     }
     const nowMs = options.clock.wallMs()
-    const route = await this.#routeOfDeferred(message)
-    const decision = settleDecision({ message, nowMs, ...route }, options.retry, options.prng)
+    const waiters = await waitersOf(this.#parts, message)
+    if (!isStill()) return 'overtaken'
+    const decision = settleDecision({ message, nowMs, waiters }, options.retry, options.prng)
     switch (decision.kind) {
       case 'finish':
         return this.#composing.finish(message, decision.expired, isStill)
-      case 'replace':
-        return this.#composing.move(
-          message,
-          { lane: lanes.forDelay(decision.delayMs), warns: decision.warns },
-          isStill,
-        )
+      case 'replace': {
+        const { delayMs, warns, expired } = decision
+        if (expired.length > 0 && !giveUp(this.#parts, message, expired)) return 'no room'
+        return this.#composing.move(message, { lane: lanes.forDelay(delayMs), warns }, isStill)
+      }
       case 'hold':
         return this.#composing.move(message, { lane: lanes.hold }, isStill)
     }
@@ -183,26 +182,8 @@ export class Settle {
       }
     }
   }
-
-  /** The retry policy is asked about the first recipient that waits. */
-  async #routeOfDeferred(message: ActiveMessage): Promise<Route> {
-    const { reader, options } = this.#parts
-    const [first] = message.indexesIn('deferred')
-    if (first === undefined) return routeUnknown
-    const [address] = await reader.recipients(message, first, 1)
-    try {
-      // No more than that: whoever answers may say anything beside.
-      const { transport, nexthop } = routeOf(options, message.envelope, address!)
-      return { transport, nexthop }
-    } catch {
-      // The recipient was deferred because it has no route: its outcome says so.
-      return routeUnknown
-    }
-  }
 }
 
 /** What its attempts have ended was not put on hold, nor made due. */
 const isCarriedOut = (order: Order | undefined, { pendingCount, deferredCount }: ActiveMessage): boolean =>
   order !== undefined && (order.kind === 'delete' || pendingCount + deferredCount > 0)
-
-const routeUnknown: Route = { transport: '', nexthop: '' }

@@ -22,7 +22,8 @@ export interface RetryPolicy {
   readonly bounceQueueLifetimeMs: number
   /** Ages at which the sender is told, once each, that the message is late; milliseconds, ascending, [] = never. */
   readonly delayWarningAgesMs: readonly number[]
-  /** Asked when some recipients are left after an attempt; answers at once. What it throws, and an answer that is none, is a `warning` with
+  /** Asked when some recipients are left after an attempt, once for each destination that they have; answers at once. Of several delays the shortest
+   * is taken; who is to expire while others are not, fails. What it throws, and an answer that is none, is a `warning` with
    * POLICY_INVALID: it is asked again later, and no mail is lost. */
   decide(state: RetryState, prng: Prng): RetryDecision
 }

@@ -13,6 +13,7 @@ import {
   crowdOnHold,
   crowded,
   everything,
+  expiredApart,
   givenUp,
   inOneLog,
   manyRecipients,
@@ -44,6 +45,7 @@ export const huntNames = [
   'changed',
   'clock is set',
   'given up',
+  'expired apart',
   'crowd on hold',
   'one log',
   'second crash',
@@ -89,6 +91,8 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
       return crashesOf(clockIsSet)
     case 'given up':
       return crashesOf(givenUp)
+    case 'expired apart':
+      return crashesOf(expiredApart)
     case 'crowd on hold':
       return crashesOf(crowdOnHold, { every: 13, power: { statesMax: 2, randomStates: 1 } })
     case 'one log':

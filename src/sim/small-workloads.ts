@@ -200,6 +200,41 @@ export const clockIsSet: Workload = {
   ],
 }
 
+/** Recipients who are given up while others of their messages wait, by destination: of small mail and of large, of one that is put on hold
+ * in between, one behind the other, and where the sender does not want to know. */
+export const expiredApart: Workload = {
+  name: 'expired apart',
+  setup: { ...smallSetup, checkpointIntervalMs: 500 },
+  intervalsMs: [1000, 2000],
+  lifetimeMs: 50_000,
+  answerMs: 2,
+  steps: [
+    {
+      atMs: 0,
+      sender: 'm0@sender.test',
+      recipients: ['never-0@impatient.test', 'defer3-0@a.test', 'ok-0@b.test'],
+      dataBytes: 200,
+    },
+    {
+      atMs: 0,
+      sender: 'm1@sender.test',
+      recipients: ['defer2-1@a.test', 'never-1@impatient.test', 'fail2-1@b.test', 'never-1b@impatient.test'],
+      dataBytes: 3000,
+    },
+    {
+      atMs: 10,
+      sender: 'm2@sender.test',
+      recipients: ['never-2+n@impatient.test', 'never-2+fo@impatient.test', 'defer4-2@b.test'],
+      dataBytes: 100,
+    },
+    { atMs: 20, sender: 'm3@sender.test', recipients: ['never-3@impatient.test'], dataBytes: 100 },
+  ],
+  verbs: [
+    { atMs: 1100, verb: 'hold', sender: 'm2@sender.test' },
+    { atMs: 1700, verb: 'release', sender: 'm2@sender.test' },
+  ],
+}
+
 /** Submissions from a network that are aborted ever later, and orders on what is attempted and on what waits. */
 export const givenUp: Workload = {
   name: 'given up',

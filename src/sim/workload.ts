@@ -58,6 +58,10 @@ export type Said = 'sender' | 'id' | 'recipient' | 'nexthop' | 'lane' | 'domain'
 /** No route leads there. */
 export const unroutableDomain = 'nowhere.test'
 
+/** Who is still deferred there after two attempts is given up. */
+export const impatientDomain = 'impatient.test'
+const impatientAttempts = 2
+
 /** Where a message goes that is rerouted. */
 export const otherNexthop = 'other.test'
 
@@ -119,10 +123,17 @@ export const retryOf = ({
   intervalsMs,
   lifetimeMs,
   warningAgesMs = [],
-}: Workload): NonNullable<QueueOptions['retry']> => ({
-  ...fixedRetry(intervalsMs, lifetimeMs),
-  delayWarningAgesMs: warningAgesMs,
-})
+}: Workload): NonNullable<QueueOptions['retry']> => {
+  const policy = fixedRetry(intervalsMs, lifetimeMs)
+  return {
+    ...policy,
+    delayWarningAgesMs: warningAgesMs,
+    decide: (state, prng) =>
+      state.nexthop === impatientDomain && state.attempts >= impatientAttempts
+        ? { kind: 'expire' }
+        : policy.decide(state, prng),
+  }
+}
 
 /** The shortest wait after so many attempts and one, whichever life decides about it. */
 export const leastWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload, attempts: number): number =>

@@ -24,6 +24,13 @@ export const messageMutations: readonly Mutation[] = [
     'const finishes = false;\n        if (false) {',
   ),
   one(
+    'given-up-without-record',
+    'who is given up while others wait has failed by a record of its own',
+    'engine/waiters.js',
+    'notes, finishes: false });',
+    'notes: [], finishes: false });',
+  ),
+  one(
     'success-waits-for-sync',
     'a success asks for a prompt sync',
     'engine/dispatch.js',
