@@ -1,6 +1,7 @@
 /** A message that is started and not yet finished or replaced: what is known of each recipient.
  * Invariant: `apply` is the only writer, and what it applies stands in the journal, so replaying the journal gives the
- * same state as living through it. A recipient leaves `pending` once in the life of a start, and may then leave `deferred` for `failed`: who is given up. */
+ * same state as living through it. A recipient leaves `pending` once in the life of a start; who is given up leaves `deferred` for
+ * `failed`, and has one note all the same, as whoever makes room for them counts on. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
 import { tells, type NotifyWhen } from '../base/notification.js'
@@ -216,11 +217,23 @@ export class ActiveMessage {
   #applyNotes(notes: readonly OutcomeNote[]): void {
     for (const note of notes) {
       const count = countIn(note.ranges)
+      if (note.kind === 'failed' && this.#counts.deferred > 0) this.#forgetReasons(note.ranges)
       if (count === this.envelope.recipientCount && this.#states === undefined) this.#settleAll(note.kind)
       else this.#settleSome(note)
       this.#counts[note.kind] += count
       if (note.kind !== 'delivered' || this.tellsSuccess) (this.#notes ??= []).push(note)
     }
+  }
+
+  /** Why they wait. */
+  #forgetReasons(ranges: Ranges): void {
+    const given = new Set(indexesOf(ranges))
+    const without = (note: OutcomeNote): OutcomeNote | readonly never[] => {
+      if (note.kind !== 'deferred') return note
+      const left = indexesOf(note.ranges).filter((index) => !given.has(index))
+      return left.length === 0 ? none : { ...note, ranges: toRanges(left) }
+    }
+    this.#notes = this.#notes?.flatMap(without)
   }
 
   #settleAll(kind: OutcomeKind): void {

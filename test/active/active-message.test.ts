@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ActiveMessage, type ActiveRecord, type EnvelopePlace } from '../../src/active/active-message.js'
 import { position } from '../../src/base/position.js'
-import { toRanges } from '../../src/base/ranges.js'
+import { forEachIn, toRanges } from '../../src/base/ranges.js'
 import { decodeStart, encodeStart } from '../../src/record/start.js'
 import { envelopeOf } from '../lane/fixture.js'
 
@@ -14,7 +14,7 @@ const newMessage = (count: number): ActiveMessage =>
 const recipientCount = 40
 const kinds = ['delivered', 'deferred', 'failed'] as const
 
-/** Records that a life can have: each recipient gets at most one outcome, failures can be reported. */
+/** Records that a life can have: each recipient gets at most one outcome, but who is deferred may be given up; failures can be reported. */
 const anyRecords: fc.Arbitrary<ActiveRecord[]> = fc
   .record({
     order: fc.shuffledSubarray(Array.from({ length: recipientCount }, (_, i) => i)),
@@ -23,21 +23,30 @@ const anyRecords: fc.Arbitrary<ActiveRecord[]> = fc
       minLength: 20,
       maxLength: 20,
     }),
+    givenUp: fc.uniqueArray(fc.nat(recipientCount - 1)),
     others: fc.array(fc.tuple(fc.nat(20), fc.nat(recipientCount - 1), fc.nat(3)), { maxLength: 5 }),
   })
-  .map(({ order, cuts, outcomes, others }) => {
+  .map(({ order, cuts, outcomes, givenUp, others }) => {
     const records: ActiveRecord[] = []
+    const deferred = new Set<number>()
     let from = 0
     cuts.forEach((length, i) => {
       const indexes = order.slice(from, from + length)
       from += length
       const [kind, text] = outcomes[i]!
+      if (kind === 'deferred') for (const index of indexes) deferred.add(index)
       if (indexes.length > 0)
         records.push({
           kind: 'delivery',
           notes: [{ kind, status: '4.0.0', text, ranges: toRanges(indexes) }],
         })
     })
+    for (const index of givenUp)
+      if (deferred.has(index))
+        records.push({
+          kind: 'delivery',
+          notes: [{ kind: 'failed', status: '5.4.7', text: 'late', ranges: [index, index] }],
+        })
     for (const [at, index, warnings] of others)
       records.splice(at % (records.length + 1), 0, { kind: 'reported', reported: [index, index], warnings })
     const [first] = others
@@ -90,7 +99,7 @@ function restarted(message: ActiveMessage): ActiveMessage {
   return new ActiveMessage(message.envelope, place, position(message.start + 1000), carried)
 }
 
-test('counts are those of the states, and each recipient is in one', () => {
+test('counts are those of the states, each recipient is in one, and no more than one note says why', () => {
   fc.assert(
     fc.property(anyRecords, (records) => {
       const message = newMessage(recipientCount)
@@ -98,6 +107,12 @@ test('counts are those of the states, and each recipient is in one', () => {
       const all = (['pending', ...kinds] as const).flatMap((state) => message.indexesIn(state))
       expect(all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: recipientCount }, (_, i) => i))
       expect(message.failedCount).toBe(message.indexesIn('failed').length)
+      expect(message.deferredCount).toBe(message.indexesIn('deferred').length)
+      expect(message.pendingCount).toBe(message.indexesIn('pending').length)
+      const noted: number[] = []
+      for (const { ranges } of message.carried().notes) forEachIn(ranges, (index) => noted.push(index))
+      expect(noted).toHaveLength(recipientCount - message.pendingCount)
+      expect(new Set(noted).size).toBe(noted.length)
     }),
   )
 })
@@ -110,6 +125,23 @@ test('a second outcome for a recipient stops the process', () => {
   } as const
   message.apply(outcome)
   expect(() => message.apply(outcome)).toThrow('an outcome is recorded for a recipient that waits for one')
+})
+
+test('who is deferred may fail, and nothing else becomes of him before he is attempted again', () => {
+  const outcome = (kind: 'delivered' | 'deferred' | 'failed'): ActiveRecord => ({
+    kind: 'delivery',
+    notes: [{ kind, status: '', text: kind, ranges: [0, 2] }],
+  })
+  for (const kind of ['delivered', 'deferred'] as const) {
+    const message = newMessage(3)
+    message.apply(outcome('deferred'))
+    expect(() => message.apply(outcome(kind))).toThrow('for a recipient that waits for one')
+  }
+  const message = newMessage(3)
+  message.apply(outcome('deferred'))
+  message.apply(outcome('failed'))
+  expect(message.unreportedFailures()).toEqual([0, 1, 2])
+  expect(() => message.apply(outcome('failed'))).toThrow('for a recipient that waits for one')
 })
 
 test('a failure is reported until the sender was told of it', () => {
