@@ -27,6 +27,7 @@ export async function waitersOf(
   { reader, options }: Pick<Parts, 'reader' | 'options'>,
   message: ActiveMessage,
 ): Promise<readonly Waiters[]> {
+  if (message.deferredCount === 0) return []
   const indexes = message.indexesIn('deferred')
   const { addresses } = await reader.addresseesAt(message, indexes)
   const byRoute = new Map<string, Waiters>()
