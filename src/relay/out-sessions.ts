@@ -218,6 +218,8 @@ export class OutSessions {
     signal.removeEventListener('abort', close)
     if (error === undefined) return client
     client.close()
+    // A client that was closed before it was opened knows nothing of it.
+    connection?.destroy()
     return error
   }
 

@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { localTransport } from '../../src/relay/smtp-out.js'
 import { deliver, requestOf, someData } from './request.js'
 import { between, scripted, transportOf } from './smtp-out-fixture.js'
 
@@ -290,4 +293,16 @@ test('a connection that was being opened when the transport was closed is not us
   close = undefined
   expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
   expect(server.sessionCount()).toBe(2)
+})
+
+test('a connection of the place itself that was made when the transport was closed is dropped', async () => {
+  const server = await scripted()
+  const transport = localTransport(async () => {
+    const socket = connect(server.port, server.host)
+    await once(socket, 'connect')
+    transport.close?.()
+    return socket
+  }, {})
+  expect(await deliver(transport)).toMatchObject({ kind: 'site' })
+  await expect.poll(() => server.openCount(), { timeout: 2000 }).toBe(0)
 })
