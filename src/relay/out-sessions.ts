@@ -125,7 +125,7 @@ export class OutSessions {
     if (transaction.isCut) client.close()
     else if (error === undefined) this.keep(session)
     // What is no answer to a message is one to something else.
-    else if (!isRefusal(error.response ?? '') || client.destroyed) client.close()
+    else if (!isRefusal(error.response ?? '')) client.close()
     else if (await this.#cleared(client)) this.keep(session)
     else client.close()
   }

@@ -37,11 +37,17 @@ test('an idle connection is ended after its time', async () => {
   expect(server.commands.at(-1)).toBe('1 QUIT')
 })
 
-test('a transaction that was refused is left before the connection is used again', async () => {
-  const { server, transport } = await between((line) => (line.includes('<no@') ? '550 5.1.1 no' : undefined))
+test('a transaction that was refused is left before the connection is used again, by which no timer goes on', async () => {
+  const clock = heldClock()
+  const { server, transport } = await between(
+    (line) => (line.includes('<no@') ? '550 5.1.1 no' : undefined),
+    { clock },
+  )
   await deliver(transport, { recipients: ['no@example.net'] })
   await expect.poll(() => server.commands.includes('1 RSET')).toBe(true)
   expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+  transport.close?.()
+  await expect.poll(() => clock.runningCount, { timeout: 5000 }).toBe(0)
 })
 
 test('a reused connection that the server ends at MAIL is replaced within the attempt', async () => {
