@@ -21,6 +21,7 @@ const config: ViteUserConfig = defineConfig({
     reporters: ['default', fileURLToPath(new URL('./count-reporter.ts', import.meta.url))],
     // For the longest on a busy machine; what hangs is found all the same.
     testTimeout: 300_000,
+    hookTimeout: 300_000,
     // Where it matters how soon, the test says so.
     expect: { poll: { timeout: 60_000 } },
     // Unless told, one processor is left idle: on two that is half of the machine. One more than there are, because many tests wait:

@@ -4,6 +4,7 @@
  * is neither lost nor returned because of a bug in a transport, and the bug is named. */
 import { InvariantError } from '../base/assert.js'
 import { countText } from '../base/count-text.js'
+import { ownText } from '../base/own-text.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
 import type { Outcome, SiteTrouble } from './transport.js'
 
@@ -27,7 +28,8 @@ export function reportOf(answer: unknown, recipientCount: number): Report {
     const site: SiteTrouble = {
       kind: 'site',
       status: statusOf(answer['status'], '4'),
-      reason: textOf(answer['reason']),
+      // A destination that is dead of it keeps it.
+      reason: ownText(textOf(answer['reason'])),
     }
     return { outcomes: sameForAll(deferredBySite(site), recipientCount), site, defect: undefined }
   }
@@ -143,7 +145,7 @@ export function textOf(value: unknown): string {
   if (text.length <= textCharsMax && !/\p{Cc}/u.test(text)) return text
   const end = text.charCodeAt(textCharsMax - 1)
   const cut = text.length > textCharsMax && end >= 0xd800 && end < 0xdc00 ? textCharsMax - 1 : textCharsMax
-  return text.slice(0, cut).replace(/\p{Cc}+/gu, ' ')
+  return ownText(text.slice(0, cut).replace(/\p{Cc}+/gu, ' '))
 }
 
 /** What somebody threw, in words. */

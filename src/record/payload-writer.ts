@@ -145,7 +145,7 @@ class PayloadWriter {
     const begun = this.bytes
     const from = this.#buffer
     let at = this.#slabUsed
-    if (from === this.#slab || at + begun + bytes > this.#slab.length) {
+    if (at + begun + bytes > this.#slab.length) {
       this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, 2 * (begun + bytes)))
       this.#slabUsed = at = 0
     }

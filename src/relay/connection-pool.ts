@@ -105,11 +105,13 @@ export class ConnectionPool {
     // It had to give way meanwhile.
     if (!this.#open.has(client)) return
     this.#clearing.delete(client)
-    if (client.isOutOfStep) client.close()
-    if (client.destroyed) return
+    if (client.isOutOfStep) {
+      client.close()
+      return
+    }
     const { idleMs, messagesMax } = this.#limits
     const next = this.#waiting[0]
-    const isUsedUp = this.#closed || idleMs === 0 || client.transactionCount >= messagesMax
+    const isUsedUp = idleMs === 0 || client.transactionCount >= messagesMax
     if (isUsedUp || (next !== undefined && next.nexthop !== nexthop)) {
       this.#leave(client)
       return
@@ -130,7 +132,6 @@ export class ConnectionPool {
   close(): void {
     this.#closed = true
     this.#sweep?.cancel()
-    this.#idle.clear()
     for (const client of [...this.#open, ...this.#leaving]) client.close()
   }
 

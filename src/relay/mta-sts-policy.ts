@@ -1,6 +1,8 @@
 /** What a domain says of its mail hosts by MTA-STS (RFC 8461 §3): texts → data. Pure.
- * Invariant: what is not written as the RFC has it says nothing. A policy is there as a whole, or there is none. */
+ * Invariant: what is not written as the RFC has it says nothing. A policy is there as a whole, or there is none. What is returned is remembered
+ * for long, and holds nothing of the text that it stood in. */
 import { isIP } from 'node:net'
+import { ownText } from '../base/own-text.js'
 import { asciiName, isHostName } from './mail-destination.js'
 
 export interface StsPolicy {
@@ -31,7 +33,7 @@ export function stsIdIn(records: readonly (readonly string[])[]): string | undef
   if (fields.at(-1) === '') fields.pop()
   if (!fields.every((field) => recordField.test(field))) return undefined
   const id = fields.find((field) => field.startsWith('id='))?.slice('id='.length) ?? ''
-  return idForm.test(id) ? id : undefined
+  return idForm.test(id) ? ownText(id) : undefined
 }
 
 /** @param text of `https://mta-sts.DOMAIN/.well-known/mta-sts.txt` */
@@ -59,7 +61,7 @@ export function stsPolicyIn(text: string): StsPolicy | undefined {
 function mxPattern(value: string): string | undefined {
   const wildcard = value.startsWith('*.') ? '*.' : ''
   const name = asciiName(value.slice(wildcard.length))
-  return isHostName(name) && isIP(name) === 0 ? wildcard + name : undefined
+  return isHostName(name) && isIP(name) === 0 ? ownText(wildcard + name) : undefined
 }
 
 /** @param host in lower case, without a dot at its end */

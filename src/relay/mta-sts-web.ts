@@ -55,7 +55,6 @@ export function policyText(
         })
         response.on('end', () => resolve(Buffer.concat(chunks).toString()))
         response.on('error', nothing)
-        response.on('close', nothing)
         if (!isPolicy(response)) giveUp()
       },
     )

@@ -113,7 +113,6 @@ export class MtaSts {
     this.#asking.set(domain, asking)
     const timer = this.#clock.after(this.#timeoutMs, () => controller.abort())
     void ended.then(() => timer.cancel())
-    controller.signal.addEventListener('abort', () => timer.cancel(), { once: true })
     return ended
   }
 

@@ -125,7 +125,7 @@ export class OutSessions {
     if (transaction.isCut) client.close()
     else if (error === undefined) this.keep(session)
     // What is no answer to a message is one to something else.
-    else if (!isRefusal(error.response ?? '') || client.destroyed) client.close()
+    else if (!isRefusal(error.response ?? '')) client.close()
     else if (await this.#cleared(client)) this.keep(session)
     else client.close()
   }
@@ -218,6 +218,8 @@ export class OutSessions {
     signal.removeEventListener('abort', close)
     if (error === undefined) return client
     client.close()
+    // A client that was closed before it was opened knows nothing of it.
+    connection?.destroy()
     return error
   }
 

@@ -3,7 +3,7 @@ import { crc32 as zlibCrc32 } from 'node:zlib'
 import CRC32 from 'crc-32'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { crc32, zlibFromBytes } from '../../src/base/checksum.js'
+import { crc32, crc32Of, zlibFromBytes } from '../../src/base/checksum.js'
 
 const anySeed = fc.integer({ min: -(2 ** 31), max: 2 ** 32 - 1 })
 
@@ -22,6 +22,13 @@ test('the checksum is that of an implementation that shares nothing with ours', 
       expect(crc32(bytes, seed)).toBe(CRC32.buf(bytes, seed) >>> 0)
     }),
   )
+})
+
+test('the checksum of a stretch is that of its bytes, wherever it begins and ends', () => {
+  const bytes = Buffer.from(Array.from({ length: 2 * zlibFromBytes }, (_, i) => (i * 131 + 7) & 255))
+  for (const from of [0, 1, 300])
+    for (const to of [bytes.length - 1, bytes.length])
+      expect(crc32Of(bytes, from, to, 5)).toBe(crc32(Buffer.from(bytes.subarray(from, to)), 5))
 })
 
 test('the checksum of a whole is that of its pieces one after the other, wherever they are cut', () => {

@@ -17,6 +17,16 @@ test('all who wait are called, in the order in which they came, though one of th
   expect(called).toEqual(['first', 'second'])
 })
 
+test("who ends his waiting ends nobody else's", () => {
+  const controller = new AbortController()
+  const called: string[] = []
+  const end = onAbort(controller.signal, () => void called.push('first'))
+  onAbort(controller.signal, () => void called.push('second'))
+  end()
+  controller.abort()
+  expect(called).toEqual(['second'])
+})
+
 test('a signal has one listener while anybody waits, and none when nobody does', () => {
   const { signal } = new AbortController()
   const ends = Array.from({ length: 20 }, () => onAbort(signal, () => undefined))

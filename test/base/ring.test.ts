@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Ring } from '../../src/base/ring.js'
+import { heldBytes } from '../held-bytes.js'
 
 const anyCommands = fc.array(
   fc.oneof(
@@ -57,4 +58,17 @@ test('an empty ring has nothing at its head after it was cleared', () => {
   for (let i = 0; i < 100; i++) ring.push(i)
   ring.clear()
   expect([ring.length, ring.peek(), ring.shift()]).toEqual([0, undefined, undefined])
+})
+
+test('an empty ring has nothing at its head, however many went through it, and keeps none of them', () => {
+  const ring = new Ring<object>()
+  const bytes = heldBytes(() => {
+    for (let i = 0; i < 40; i++) {
+      ring.push(Array.from({ length: 10_000 }, () => i))
+      ring.shift()
+      expect(ring.peek()).toBeUndefined()
+    }
+    return [ring]
+  })
+  expect(bytes).toBeLessThan(100_000)
 })

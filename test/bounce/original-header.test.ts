@@ -8,6 +8,7 @@ test.each([
   ['A: b\r\nC: d\r\n e\r\n\r\nbody: x', 'A: b\r\nC: d\r\n e\r\n'],
   ['A: b\nC: d\n\nbody', 'A: b\r\nC: d\r\n'],
   ['A: b', 'A: b\r\n'],
+  ['A: b\r\nC: d', 'A: b\r\nC: d\r\n'],
   ['no header at all\r\n', ''],
   ['', ''],
   ['\r\nA: b\r\n', ''],

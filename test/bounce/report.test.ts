@@ -259,6 +259,24 @@ test.each([
   expect(report.toString()).toContain(`Content-Type: ${type}\r\n`)
 })
 
+test('of a message of which only the beginning is there the header comes back', async () => {
+  const report = await compose({ dataBytes: original.length + 1, returnsFull: true })
+  expect(typesOf(report).at(-1)).toBe('text/rfc822-headers')
+})
+
+test('what was asked with a message is one field of a report as it was given, blanks and all, and ASCII', async () => {
+  const asked = (envid: string, orcpt: string): Promise<Entity> =>
+    compose({ envid, recipients: [{ ...bob, orcpt }], smtputf8: true })
+  const fieldsOf = (report: Entity): unknown[] => {
+    const [ofMessage, ofRecipient] = statusOf(report)
+    return [ofMessage?.['original-envelope-id'], ofRecipient?.['original-recipient']]
+  }
+  expect(fieldsOf(await asked('a  b', 'rfc822;bob  b@x'))).toEqual(['a  b', 'rfc822;bob  b@x'])
+  const strange = await asked('a\r\nX: y', 'rfc822;\u00fc@x')
+  expect(typesOf(strange)[1]).toBe('message/delivery-status')
+  expect(fieldsOf(strange)).toEqual(['a??X: y', 'rfc822;?@x'])
+})
+
 test('with SMTPUTF8 too, what is ASCII stays as every reader knows it', async () => {
   expect(typesOf(await compose({ smtputf8: true, data: Buffer.from('A: b\r\n\r\n') }))).toEqual([
     'text/plain',
@@ -342,7 +360,7 @@ test.each(['', 'a@b, c@d', 'x'])('a report to %j is refused as ADDRESS_INVALID',
   await expect(composeReport(input({ originalSender }))).rejects.toMatchObject({ code: 'ADDRESS_INVALID' })
 })
 
-test.each(['', 'a b', 'a\r\nb', 'a@b', '\u00e9.example'])(
+test.each(['', 'a b', 'a\r\nb', 'a@b', '\u00e9.example', 'x'.repeat(256)])(
   'reportingMta %j is refused as OPTION_INVALID',
   async (reportingMta) => {
     await expect(composeReport(input({ reportingMta }))).rejects.toMatchObject({ code: 'OPTION_INVALID' })

@@ -1,36 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Clock } from '../../src/base/clock.js'
 import { Attempts } from '../../src/delivery/attempt.js'
 import type { Report } from '../../src/delivery/outcome.js'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../src/delivery/transport.js'
-
-/** Time that stands still until the test moves it; counts the timers that were asked for. */
-function heldClock(): Clock & { advance(ms: number): void; timerCount: number } {
-  let nowMs = 0
-  let timers: { at: number; run: () => void }[] = []
-  const clock = {
-    timerCount: 0,
-    wallMs: () => nowMs,
-    monotonicMs: () => nowMs,
-    after: (delayMs: number, run: () => void) => {
-      const timer = { at: nowMs + delayMs, run }
-      clock.timerCount++
-      timers.push(timer)
-      return { cancel: () => void (timers = timers.filter((other) => other !== timer)) }
-    },
-    soon: (run: () => void) => run(),
-    advance: (ms: number) => {
-      for (const end = nowMs + ms; ;) {
-        const next = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
-        if (next === undefined) return void (nowMs = end)
-        timers = timers.filter((timer) => timer !== next)
-        nowMs = next.at
-        next.run()
-      }
-    },
-  }
-  return clock
-}
+import { heldClock } from '../held-clock.js'
 
 const request = (recipients = ['a@example.net'], dataBytes = 0): DeliveryRequest => ({
   id: 'q1',

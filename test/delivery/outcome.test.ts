@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { reportOf, reportOfError, textCharsMax } from '../../src/delivery/outcome.js'
 import { WaybillError } from '../../src/errors.js'
+import { heldBytes } from '../held-bytes.js'
 
 test('a sound outcome is handed on as it is, without a copy', () => {
   const outcome = { kind: 'failed', status: '5.1.1', reason: 'no such user' }
@@ -140,4 +141,26 @@ test.each([
   expect(report.outcomes).toHaveLength(2)
   for (const { kind } of report.outcomes) expect(kind).toBe('deferred')
   expect(typeof report.defect?.message).not.toBe('symbol')
+})
+
+/** As it comes out of a socket. */
+const received = (text: string): string => Buffer.from(text).toString()
+const filler = 'y'.repeat(60_000)
+
+test.each([
+  ['is too long', (i: number) => received(`450 4.7.1 not now, ${i} ${filler}`)],
+  ['has too many lines', (i: number) => received(`450-4.7.1 not now, ${i}\n${filler}`)],
+  ['is a piece of a longer one', (i: number) => received(`450 4.7.1 not now, ${i} ${filler}`).slice(0, 20)],
+])('of a text of a site that %s nothing stays in memory but what is told', (_, text) => {
+  const bytes = heldBytes(() =>
+    Array.from({ length: 100 }, (_, i) => reportOf({ kind: 'site', status: '4.7.1', reason: text(i) }, 1)),
+  )
+  expect(bytes).toBeLessThan(100 * 10_000)
+})
+
+test('a text that was cut is what it began with, half a character too', () => {
+  const reason = `\ud800${'y'.repeat(textCharsMax)}`
+  expect(reportOf({ kind: 'failed', status: '5.0.0', reason }, 1).outcomes[0]).toMatchObject({
+    reason: reason.slice(0, textCharsMax),
+  })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { durationMsMax, formatDuration, parseDuration } from '../../src/policy/duration.js'
+import { checkDurationMs, durationMsMax, formatDuration, parseDuration } from '../../src/policy/duration.js'
 import { refusal } from './refusal.js'
 
 test.each([
@@ -41,6 +41,15 @@ test('parsing any text gives a duration in range or OPTION_INVALID', () => {
       expect(Number.isInteger(ms) && ms >= 0 && ms <= durationMsMax).toBe(true)
     }),
   )
+})
+
+test('a span may be as short as there may be, and a hundred years', () => {
+  for (const ms of [5, durationMsMax]) expect(checkDurationMs(ms, 'x', 5)).toBe(ms)
+  for (const ms of [4, 5.5, Number.NaN, durationMsMax + 1, '5' as unknown as number])
+    expect(refusal(() => checkDurationMs(ms, 'x', 5))).toMatchObject({
+      code: 'OPTION_INVALID',
+      place: { option: 'x' },
+    })
 })
 
 test('formatting names descending units and leaves out empty ones', () => {

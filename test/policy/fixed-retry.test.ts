@@ -7,11 +7,18 @@ const decide = (policy: ReturnType<typeof fixedRetry>, attempts: number, ageMs =
   policy.decide({ attempts, ageMs, transport: 'smtp', nexthop: 'example.org' }, seededPrng(1))
 
 test('the n-th attempt waits the n-th interval and the last one repeats', () => {
-  const policy = fixedRetry([1000, 2000, 1000, 5000])
+  const policy = fixedRetry([2000, 1000, 2000, 5000])
   expect(policy.intervalsMs).toEqual([1000, 2000, 5000])
   expect([1, 2, 3, 4, 5, 99].map((attempts) => decide(policy, attempts))).toEqual(
-    [1000, 2000, 1000, 5000, 5000, 5000].map((delayMs) => ({ kind: 'retry', delayMs })),
+    [2000, 1000, 2000, 5000, 5000, 5000].map((delayMs) => ({ kind: 'retry', delayMs })),
   )
+})
+
+test('who changes his list afterwards changes no policy', () => {
+  const intervalsMs = [1000, 2000]
+  const policy = fixedRetry(intervalsMs)
+  intervalsMs.fill(7)
+  expect(decide(policy, 1)).toEqual({ kind: 'retry', delayMs: 1000 })
 })
 
 test('a message expires at its lifetime, 5 days by default', () => {

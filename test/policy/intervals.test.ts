@@ -15,6 +15,9 @@ test('of more intervals than lanes, the closest neighbours go and both ends stay
   expect(kept).toHaveLength(intervalCountMax)
   expect([kept[0], kept.at(-1)]).toEqual([1000, 60_000])
   expect(kept.slice(0, 10)).toEqual(all.slice(0, 10))
+  const doubled = intervalsOf(Array.from({ length: 40 }, (_, i) => 2 ** i))
+  expect(doubled).toHaveLength(intervalCountMax)
+  expect([doubled[0], doubled.at(-1)]).toEqual([1, 2 ** 39])
 })
 
 test('without jitter a delay is rounded to the nearest interval', () => {

@@ -16,6 +16,12 @@ test('the defaults make five lanes, doubling up to the maximal backoff time', ()
   expect(postfixRetry().intervalsMs).toEqual([300_000, 600_000, 1_200_000, 2_400_000, 4_000_000])
 })
 
+test('the minimal backoff time may be the maximal one: then there is one lane', () => {
+  const policy = postfixRetry({ minimalBackoffTimeMs: 60_000, maximalBackoffTimeMs: 60_000 })
+  expect(policy.intervalsMs).toEqual([60_000])
+  expect([delayAt(policy, 0), delayAt(policy, dayMs)]).toEqual([60_000, 60_000])
+})
+
 test.each([
   [-5000, 300_000],
   [0, 300_000],
@@ -94,6 +100,7 @@ test.each<PostfixRetryOptions>([
   { bounceQueueLifetimeMs: Number.NaN },
   { delayWarningTimeMs: Infinity },
   { jitter: 0.6 },
+  { jitter: -0.1 },
   { jitter: Number.NaN },
 ])('%j is refused as OPTION_INVALID', (options) => {
   expect(refusal(() => postfixRetry(options))?.code).toBe('OPTION_INVALID')

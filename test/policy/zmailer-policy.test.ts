@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { processorMs } from '../processor-time.js'
 import { seededPrng } from '../../src/base/prng.js'
 import { intervalCountMax } from '../../src/policy/intervals.js'
 import { zmailerPolicy, type ZmailerPolicy } from '../../src/policy/zmailer-policy.js'
@@ -104,6 +105,23 @@ test("the manual's example says what the manual says that it says", () => {
   expect(policy.settingsFor('uucp', 'x').bychannel).toBe(true)
 })
 
+test.each([
+  ['maxta=3 maxchannel=4 maxring=5', 3],
+  ['maxta=5 maxchannel=3 maxring=4', 3],
+  ['maxta=4 maxchannel=5 maxring=3', 3],
+  ['maxta=0 maxchannel=0 maxring=0', 1000],
+])('deliveries at once to one destination are as few as each limit says: %s', (settings, limit) => {
+  const policy = zmailerPolicy(`*/* ${settings}`)
+  expect(policy.limitsFor('smtp', 'example.org').destinationConcurrencyLimit).toBe(limit)
+})
+
+test('destinations of one clause share a ring, those of two transports none', () => {
+  const policy = zmailerPolicy('*/*.fi maxring=3\n*/*.se maxring=3')
+  const ring = (transport: string, nexthop: string): string => policy.limitsFor(transport, nexthop).ring
+  expect(ring('smtp', 'a.fi')).toBe(ring('smtp', 'b.fi'))
+  expect(new Set([ring('smtp', 'a.fi'), ring('smtp', 'a.se'), ring('uucp', 'a.fi')]).size).toBe(3)
+})
+
 test('the process limit of a channel is the largest that one of its hosts has', () => {
   const limit = (text: string): number => zmailerPolicy(text).processLimitFor('smtp')
   expect(limit('*/* maxchannel=0\nsmtp/* maxchannel=9 command=x')).toBe(9)
@@ -134,6 +152,15 @@ test('after its end the list is entered at random spots and gone on with to its 
     }
   }
   expect([...entries].sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7])
+})
+
+test('a place in the list is found at once, after however many attempts', () => {
+  const policy = zmailerPolicy('*/* interval=1s', { jitter: 0 })
+  const state = { attempts: 1e9, ageMs: 0, transport: 'smtp', nexthop: 'a.example' }
+  const tookMs = processorMs(() => {
+    expect(policy.decide(state, seededPrng(1)).kind).toBe('retry')
+  })
+  expect(tookMs).toBeLessThan(1000)
 })
 
 test('different destinations enter the list at different spots', () => {

@@ -6,13 +6,21 @@ import { isWaybillError } from '../../src/errors.js'
 import { decodeCheckpoint, encodeCheckpoint } from '../../src/record/checkpoint.js'
 import { decodeDelivery, encodeDelivery } from '../../src/record/delivery.js'
 import { askedOfEach, notifyNotes } from '../../src/record/dsn.js'
-import { decodeEnvelope, encodeEnvelope } from '../../src/record/envelope.js'
+import { bytesBeside, decodeEnvelope, encodeEnvelope } from '../../src/record/envelope.js'
 import { decodeFinish, encodeFinish } from '../../src/record/finish.js'
 import { decodeMarks, encodeMarks } from '../../src/record/marks.js'
-import { condensed, notesMax, type OutcomeNote } from '../../src/record/outcome-note.js'
+import {
+  condensed,
+  notesBytesMost,
+  notesMax,
+  noteTextCharsMax,
+  type OutcomeNote,
+} from '../../src/record/outcome-note.js'
 import { decodeOrcpts, decodeRecipients, encodeRecipients } from '../../src/record/recipients.js'
 import { decodeReplaced, encodeReplaced } from '../../src/record/replaced.js'
 import { decodeStart, encodeStart } from '../../src/record/start.js'
+import { position } from '../../src/base/position.js'
+import { frameBytes } from '../../src/record/frame.js'
 import { forEachIn } from '../../src/base/ranges.js'
 import {
   anyCheckpoint,
@@ -165,6 +173,8 @@ test('what was asked for each recipient is the same in ranges', () => {
     fc.property(fc.uint8Array({ max: 8, maxLength: 50 }), (asked) => {
       const dsn = { ret: undefined, envid: '', notify: notifyNotes(asked), orcpts: [] }
       expect([...askedOfEach(dsn, asked.length)]).toEqual([...asked])
+      // Of whom nothing was asked nothing is kept.
+      expect(dsn.notify.map((note) => note.asked)).toEqual([...new Set(asked)].filter((one) => one !== 0))
     }),
   )
 })
@@ -212,6 +222,8 @@ test.each<[string, (payload: Buffer) => unknown, unknown[]]>([
   ['a way that there is not', decodeDelivery, noteOf(0, '', '', [0, 0], 3)],
   ['a way that is no number', decodeDelivery, noteOf(0, '', '', [0, 0], 'length')],
   ['a lane that is no list', decodeCheckpoint, checkpointFields().with(2, [7])],
+  ['a lane that is nothing', decodeCheckpoint, checkpointFields().with(2, [null])],
+  ['a lane in bytes', decodeCheckpoint, checkpointFields().with(2, [packr.pack([1, 2, 3, 4, 5, 6, 7, 8])])],
   ['a lane without its last fields', decodeCheckpoint, checkpointFields().with(2, [[1, 2, 3]])],
   ['data in a place that there is not', decodeEnvelope, envelopeFields().with(8, 4)],
   ['a return that there is not', decodeEnvelope, dsnOf(3, 'e', [], [])],
@@ -235,6 +247,29 @@ test('an envelope that does not have the recipients it counts is LOG_CORRUPT', (
       expect(codeOf(() => decodeEnvelope(encodeEnvelope(wrong)))).toBe('LOG_CORRUPT')
     }),
   )
+})
+
+test.each([1, 100, 101, 5000])('the notes of %d recipients take no more than is kept for them', (count) => {
+  // Each alone in its range, far behind, and each with a text of its own, as long as it may be.
+  const notes = Array.from({ length: count }, (_, i): OutcomeNote => ({
+    kind: 'failed',
+    status: '5.999.999',
+    text: `${i}`.padEnd(noteTextCharsMax, '\uffff'),
+    ranges: [2 ** 31 + 2 * i, 2 ** 31 + 2 * i],
+  }))
+  const rest = encodeDelivery({ start: position(8), notes: [], finishes: false }).length
+  for (const some of [condensed(notes), condensed(notes.toReversed())])
+    expect(
+      encodeDelivery({ start: position(8), notes: some, finishes: false }).length - rest,
+    ).toBeLessThanOrEqual(notesBytesMost(count))
+})
+
+test('beside its envelope a message takes the frames of its recipients in a lane, and of its data if that is there', () => {
+  const envelope = { ...fc.sample(anyEnvelope, 1)[0]!, recipientFrames: [5000, 2000], dataBytes: 100 }
+  expect(bytesBeside({ ...envelope, data: { kind: 'spool', number: 1 } })).toBe(5000)
+  const inLane = { ...envelope, data: { kind: 'lane', position: position(0) } } as const
+  expect(bytesBeside(inLane)).toBe(5000 + frameBytes(100))
+  expect(bytesBeside({ ...inLane, recipientFrames: [] })).toBe(frameBytes(100))
 })
 
 test.each([1, 97, 100, 101, 300])(

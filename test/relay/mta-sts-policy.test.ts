@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { heldBytes } from '../held-bytes.js'
 import { processorMs } from '../processor-time.js'
 import { allowsMailHost, stsIdIn, stsPolicyIn } from '../../src/relay/mta-sts-policy.js'
 
@@ -100,4 +101,18 @@ test.each([
 ])('the mail host %s is one of the policy: %s', (host, isOne) => {
   const mx = ['mx.example.net', '*.example.com', 'mail']
   expect(allowsMailHost({ mode: 'enforce', mx, maxAgeMs: 1 }, host)).toBe(isOne)
+})
+
+test('of a record and a policy nothing stays in memory but what they say', () => {
+  const bytes = heldBytes(() =>
+    Array.from({ length: 100 }, (_, i) => {
+      const record = Buffer.from(`v=STSv1; id=id0of1policy${i}; x=${'y'.repeat(60_000)}`)
+      const text = Buffer.from(`${lines(...usual, `mx: mx${i}.of.example.net`)}\n${'x: y\n'.repeat(12_000)}`)
+      const id = stsIdIn([[record.toString()]])
+      const policy = stsPolicyIn(text.toString())
+      expect([id, policy?.mx.length]).toEqual([`id0of1policy${i}`, 2])
+      return { id, policy }
+    }),
+  )
+  expect(bytes).toBeLessThan(100 * 10_000)
 })

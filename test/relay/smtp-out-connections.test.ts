@@ -1,5 +1,10 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import type { Transport } from '../../src/delivery/transport.js'
+import { localTransport } from '../../src/relay/smtp-out.js'
+import { heldClock, type HeldClock } from '../held-clock.js'
 import { deliver, requestOf, someData } from './request.js'
 import { between, scripted, transportOf } from './smtp-out-fixture.js'
 
@@ -32,11 +37,17 @@ test('an idle connection is ended after its time', async () => {
   expect(server.commands.at(-1)).toBe('1 QUIT')
 })
 
-test('a transaction that was refused is left before the connection is used again', async () => {
-  const { server, transport } = await between((line) => (line.includes('<no@') ? '550 5.1.1 no' : undefined))
+test('a transaction that was refused is left before the connection is used again, by which no timer goes on', async () => {
+  const clock = heldClock()
+  const { server, transport } = await between(
+    (line) => (line.includes('<no@') ? '550 5.1.1 no' : undefined),
+    { clock },
+  )
   await deliver(transport, { recipients: ['no@example.net'] })
   await expect.poll(() => server.commands.includes('1 RSET')).toBe(true)
   expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+  transport.close?.()
+  await expect.poll(() => clock.runningCount, { timeout: 5000 }).toBe(0)
 })
 
 test('a reused connection that the server ends at MAIL is replaced within the attempt', async () => {
@@ -209,18 +220,21 @@ test('close drops every connection', async () => {
   await expect.poll(() => server.openCount()).toBe(0)
 })
 
-test.each([
-  ['close drops it', true],
-  ['it is left after five seconds', false],
-])('a server that says no goodbye keeps no connection: %s', async (_, closes) => {
+test.each<[string, (transport: Transport, clock: HeldClock) => void]>([
+  ['close drops it', (transport) => transport.close?.()],
+  ['it is left after five seconds', (_, clock) => clock.advance(5000)],
+])('a server that says no goodbye keeps no connection: %s', async (_, end) => {
+  const clock = heldClock()
   const { server, transport } = await between((line) => (line === 'QUIT' ? { does: 'hang' } : undefined), {
     connectionReuse: { idleMs: 0 },
+    clock,
   })
   await deliver(transport)
   await expect.poll(() => server.commands.at(-1)).toBe('1 QUIT')
+  clock.advance(4999)
   expect(server.openCount()).toBe(1)
-  if (closes) transport.close?.()
-  await expect.poll(() => server.openCount(), { timeout: closes ? 2000 : 8000 }).toBe(0)
+  end(transport, clock)
+  await expect.poll(() => server.openCount()).toBe(0)
 })
 
 test('a server that never ends its answer to RSET holds no place', async () => {
@@ -290,4 +304,16 @@ test('a connection that was being opened when the transport was closed is not us
   close = undefined
   expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
   expect(server.sessionCount()).toBe(2)
+})
+
+test('a connection of the place itself that was made when the transport was closed is dropped', async () => {
+  const server = await scripted()
+  const transport = localTransport(async () => {
+    const socket = connect(server.port, server.host)
+    await once(socket, 'connect')
+    transport.close?.()
+    return socket
+  }, {})
+  expect(await deliver(transport)).toMatchObject({ kind: 'site' })
+  await expect.poll(() => server.openCount(), { timeout: 2000 }).toBe(0)
 })
