@@ -186,6 +186,16 @@ test('a server that goes away with 421 at one recipient leaves those before him 
   ])
 })
 
+test('a server that says 421 of one recipient, and stays, has taken the message for the others alone', async () => {
+  const { server, transport } = await between((line) => (line.includes('<one@') ? '421' : undefined))
+  const recipients = ['one@example.net', 'two@example.net']
+  expect(await deliver(transport, { recipients })).toMatchObject([
+    { kind: 'deferred', status: '4.0.0' },
+    { kind: 'delivered' },
+  ])
+  expect(server.taken[0]?.recipients).toEqual(['two@example.net'])
+})
+
 test.each([[undefined], [['8BITMIME']]])(
   'a server that answers DATA with 250 gets no data, for it may wait for commands (extensions %j)',
   async (extensions) => {
