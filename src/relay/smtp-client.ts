@@ -2,12 +2,14 @@
  * Invariant: `transact` settles exactly once with what is known of the transaction, however it ended; an error never escapes as
  * an event. Nodemailer takes our envelope object and notes each recipient's reply in it, so that what was answered before the
  * connection broke is not lost with it. */
-import type { Readable, Transform, TransformCallback } from 'node:stream'
+import type { Readable } from 'node:stream'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
 import type { RequestDsn } from '../delivery/transport.js'
 import { handshakeFailed, lost, startTlsRefused, type ClientError } from './client-error.js'
+import { lifeOf, noSink, passOn, type DataSink } from './data-sink.js'
 import { recipientWords, senderWords } from './dsn-words.js'
 import { leavesAsItStands, wroteAtOnce } from './plain-data.js'
+import { stepFault } from './replies-in-step.js'
 import { isRefusal } from './smtp-reply.js'
 import type { Mail, RecipientReply, Transaction } from './transaction.js'
 
@@ -26,6 +28,8 @@ interface Hidden {
   /** The whole of that while the session is not yet encrypted that is to be. */
   readonly _plaintextEhlo: string | false
   readonly _responseQueue: readonly string[]
+  /** The last of them goes on. */
+  readonly _responsePartial: boolean
   readonly _responseActions: ((reply: string) => void)[]
   _onConnect(this: SMTPConnection): void
   _actionDATA(this: SMTPConnection, reply: string, begun: Answered): void
@@ -33,31 +37,14 @@ interface Hidden {
   _createSendStream(this: SMTPConnection, answered: Answered): DataSink
   _actionSMTPStream(this: SMTPConnection, reply: string, answered: Answered): void
   _onData(this: SMTPConnection, chunk: Buffer): void
+  _processResponse(this: SMTPConnection): void
   _onError(this: SMTPConnection, error: Error, code: string, response: false, command: string): void
   _sendCommand(this: SMTPConnection, line: string, logged?: string): void
 }
 const hidden = SMTPConnection.prototype as unknown as Hidden
 
-/** Lines that a server may send unasked before it is let go. */
-const idleLinesMax = 100
-
-/** Nodemailer hands the stream that dots and ends the data to whatever has a `pipe`, once the server has said 354. */
-interface DataSink extends Transform {
-  /** The last octet that it has passed on: by it the sink knows how to end. */
-  lastByte: number | false
-}
-
 /** What nodemailer is told of a message when the server has answered to its end. */
 type Answered = (error: ClientError | null, reply?: string) => void
-
-/** In the place of a sink where the data needs none. */
-const noSink = {}
-
-/** A sink's transform for data that needs none. */
-function passOn(this: DataSink, data: Buffer, _: string, done: TransformCallback): void {
-  this.lastByte = data[data.length - 1]!
-  done(null, data)
-}
 
 export class SmtpClient extends SMTPConnection {
   /** Transactions begun on this connection. */
@@ -152,13 +139,14 @@ export class SmtpClient extends SMTPConnection {
         this.#whole = undefined
         const dotSent = this.#dotSent
         if (dotSent) this.#allowSilence(1)
+        const isInStep = error?.code !== 'EPROTOCOL'
         resolve({
           response,
           // It ended there, whatever came behind it: recipients of a transaction that never was are refused for no fault of theirs.
-          error: envelope.mailError ?? error,
+          error: isInStep ? (envelope.mailError ?? error) : error,
           accepted: envelope.accepted ?? [],
-          refusals: envelope.rejectedErrors ?? [],
-          replies: this.#replies,
+          refusals: isInStep ? (envelope.rejectedErrors ?? []) : [],
+          replies: isInStep ? this.#replies : [],
           dotSent,
           isCut: hasBegun && !dotSent,
           answered: this.lastServerResponse !== false,
@@ -245,13 +233,24 @@ export class SmtpClient extends SMTPConnection {
     else hidden._actionDATA.call(this, reply, begun)
   }
 
-  /** Nodemailer looks at one reply in a turn, and passes over empty lines: without a bound, a server that sends nothing else has all
-   * memory. Who was asked nothing has nothing to say. */
+  /** Nodemailer looks at one reply in a turn, at none while the last one goes on, and at no more of them when the connection has ended:
+   *    // 1. LMTP, fifty recipients  2. the server takes the message for all, and closes  3. three have it, the others get it again */
+  _processResponse(): void {
+    const own = this as unknown as Hidden
+    const waitingCount = (): number => own._responseQueue.length - (own._responsePartial ? 1 : 0)
+    const fault = stepFault({
+      waiting: own._responseQueue.slice(0, waitingCount()),
+      askedCount: own._responseActions.length,
+      isBehindData: this.#dotSent,
+      said: this.isFinal ? this.#replies.map(({ response }) => response) : undefined,
+    })
+    if (fault !== undefined) hidden._onError.call(this, new Error(fault), 'EPROTOCOL', false, 'CONN')
+    while (!this.destroyed && waitingCount() > 0) hidden._processResponse.call(this)
+  }
+
   _onData(chunk: Buffer): void {
     hidden._onData.call(this, chunk)
-    const { _responseQueue, _responseActions } = this as unknown as Hidden
-    if (_responseQueue.length > _responseActions.length + idleLinesMax)
-      hidden._onError.call(this, new Error('replies that nobody asked for'), 'EPROTOCOL', false, 'CONN')
+    this._processResponse()
   }
 
   /** A stream between data and socket, one for each message, costs 4 % of it: where the data can do without, it does. */
@@ -284,14 +283,3 @@ export class SmtpClient extends SMTPConnection {
     return (adds ? ' SMTPUTF8' : '') + (this.#dsn ? senderWords(this.#dsn) : '')
   }
 }
-
-/** What else nodemailer asks of a stream. It writes its own code over that of an error it is shown, so it is shown a copy. */
-const lifeOf = (data: Readable): object => ({
-  on: (event: string, listener: (error: Error) => void): void => {
-    data.on(event, (cause: Error) => listener(new Error(cause.message, { cause })))
-  },
-  removeListener: (): void => {},
-  destroy: (): void => {
-    data.destroy()
-  },
-})

@@ -10,7 +10,10 @@ export function resultOf(transaction: Transaction, recipients: readonly string[]
   const rest = outcomeOfRest(transaction)
   // Behind a MAIL that was refused, pipelined recipients hear 503, which says nothing about them.
   const { refusals, replies, error } = transaction
-  if (![...refusals, ...replies].some(isOwn) || error?.command === 'MAIL FROM') return rest
+  const said = [...refusals, ...replies]
+  if (said.length === 0 || error?.command === 'MAIL FROM') return rest
+  // 1. 421, and no more, to one recipient  2. the server stays, and takes the message for the others
+  if (rest.kind !== 'delivered' && !said.some(isOwn)) return rest
   const refused = new Map<string, Outcome>()
   for (const { recipient, response } of refusals) {
     if (recipient !== undefined) refused.set(recipient, outcomeOfReply(response ?? '', 'recipient'))

@@ -125,6 +125,28 @@ test.each([
   },
 )
 
+test('all that a server has said before it closes counts, whatever it had begun to say behind it', async () => {
+  const many = Array.from({ length: 50 }, (_, i) => `r${i}@example.net`)
+  const replies = Array(49).fill('250 2.0.0 taken').join('\r\n')
+  const { transport } = await serverOf({ '.': { reply: `${replies}\r\n250-2.0.0 half`, does: 'close' } })
+  expect(kindsOf(await deliver(transport, { recipients: many }))).toEqual([
+    ...Array<string>(49).fill('delivered'),
+    'deferred',
+  ])
+})
+
+test.each([
+  ['250 2.0.0 taken\r\n250 2.0.0 taken\r\n250 2.0.0 taken\r\n550 5.1.1 nobody', 'site'],
+  ['550 5.1.1 nobody\r\n550 5.1.1 nobody\r\n250 2.0.0 taken\r\n250 2.0.0 taken', 'site'],
+  ['250 2.0.0 taken\r\nof course\r\n250 2.0.0 taken\r\n550 5.1.1 nobody', 'site'],
+  [Array(4).fill('250 2.0.0 taken').join('\r\n'), 'delivered delivered delivered'],
+])('of replies of which one is too many none counts, unless all say the same: %j', async (replies, kinds) => {
+  const { server, transport } = await serverOf({ '.': replies })
+  const result = await deliver(transport, { recipients })
+  expect(kindsOf(result).join(' ')).toBe(kinds)
+  await expect.poll(() => server.openCount()).toBe(0)
+})
+
 test.each([1, 3])(
   'a server that goes away with 421 behind the data for %d is site trouble',
   async (count) => {

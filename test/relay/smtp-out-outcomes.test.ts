@@ -56,7 +56,6 @@ test.each([
   ['.', '450-4.2.0 two\r\n450 4.2.0 lines', 'deferred', '4.2.0'],
   ['.', '550 4.2.0 class of code and status differ', 'failed', '5.0.0'],
   ['.', '503 bad sequence', 'deferred', '4.5.1'],
-  ['.', 'what?', 'deferred', '4.5.0'],
 ])('%s answered with "%s" is %s with status %s', async (verb, reply, kind, status) => {
   const { transport } = await between((line) => (line.startsWith(verb) ? reply : undefined))
   const result = await deliver(transport)
@@ -153,7 +152,7 @@ test('a connection lost after the final dot says that the message may have been 
 test.each([
   ['554 5.3.2 go away', '4.3.2'],
   ['421 busy', '4.4.0'],
-  ['SSH-2.0-OpenSSH_9.2', '4.4.0'],
+  ['SSH-2.0-OpenSSH_9.2', '4.5.0'],
 ])('the greeting "%s" is site trouble with status %s', async (greeting, status) => {
   const { transport } = await between((line) => (line === 'GREETING' ? greeting : undefined))
   expect(await deliver(transport)).toMatchObject({ kind: 'site', status })
@@ -187,12 +186,21 @@ test('a server that goes away with 421 at one recipient leaves those before him 
   ])
 })
 
+test('a server that says 421 of one recipient, and stays, has taken the message for the others alone', async () => {
+  const { server, transport } = await between((line) => (line.includes('<one@') ? '421' : undefined))
+  const recipients = ['one@example.net', 'two@example.net']
+  expect(await deliver(transport, { recipients })).toMatchObject([
+    { kind: 'deferred', status: '4.0.0' },
+    { kind: 'delivered' },
+  ])
+  expect(server.taken[0]?.recipients).toEqual(['two@example.net'])
+})
+
 test.each([[undefined], [['8BITMIME']]])(
   'a server that answers DATA with 250 gets no data, for it may wait for commands (extensions %j)',
   async (extensions) => {
-    // A line that belongs to no reply, and all that follow are those of the command before.
     const { server, transport } = await between(
-      (line) => (line.startsWith('RCPT') ? '250-2.1.5 one\r\nof us\r\n250 2.1.5 ok' : undefined),
+      (line) => (line === 'DATA' ? '250 2.1.5 ok' : undefined),
       {},
       extensions,
     )
@@ -214,6 +222,54 @@ test.each(['354 go\r\n250 2.0.0 taken', '354 go\r\n2', '354 go\r\n550 5.7.1 no']
     const { server, transport } = await between((line) => (line === 'DATA' ? reply : undefined))
     expect(await deliver(transport)).toMatchObject({ kind: 'site', status: '4.5.0' })
     expect(server.taken).toEqual([])
+  },
+)
+
+test.each([
+  ['RCPT TO:<one@', '250-2.1.5 one\r\n550 5.1.1 nobody'],
+  ['RCPT TO:<one@', '550-5.1.1 nobody\r\n250 2.1.5 one'],
+  ['RCPT TO:<one@', '250-2.1.5 one\r\nof us\r\n250 2.1.5 ok'],
+  ['RCPT TO:<one@', '550 5.0.0 a line too many\r\n250 2.1.5 ok'],
+  ['RCPT TO:<one@', '550 5.1.1 nobody\r\n550 5.1.1 nobody'],
+  ['RCPT TO:<one@', '2500 2.1.5 ok'],
+  ['MAIL', '550 5.0.0 a line too many\r\n250 2.1.0 ok'],
+  ['DATA', '354-go\r\n451 4.3.0 later'],
+])(
+  'a server that has said to %s what may be another reply, or none, has said nothing: %j',
+  async (verb, reply) => {
+    for (const extensions of [['PIPELINING'], []]) {
+      const { server, transport } = await between(
+        (line) => (line.startsWith(verb) ? reply : undefined),
+        {},
+        extensions,
+      )
+      const recipients = ['one@example.net', 'two@example.net']
+      const data = Buffer.from('VRFY who\r\n')
+      expect(await deliver(transport, { recipients }, data)).toMatchObject({ kind: 'site', status: '4.5.0' })
+      expect(server.taken).toEqual([])
+      expect(server.commands.filter((line) => line.includes('VRFY'))).toEqual([])
+      await expect.poll(() => server.openCount()).toBe(0)
+    }
+  },
+)
+
+test.each([
+  '250-2.0.0 taken\r\n550 5.7.1 spam',
+  '550-5.7.1 spam\r\n250 2.0.0 taken',
+  '550 5.7.1 spam\r\n250 2.0.0 taken',
+  '354 go\r\n250 2.0.0 taken',
+  'what?',
+])('who has said %j to the message may have it', async (reply) => {
+  const { server, transport } = await between((line) => (line === '.' ? reply : undefined))
+  expect(await deliver(transport)).toMatchObject({ kind: 'site', status: '4.4.2' })
+  await expect.poll(() => server.openCount()).toBe(0)
+})
+
+test.each(['250 2.0.0 taken\r\n500 5.5.2 what?', '250 2.0.0 taken\r\n421 4.4.2 bye'])(
+  'what stands behind the 250 to a message takes nothing back: %j',
+  async (reply) => {
+    const { transport } = await between((line) => (line === '.' ? reply : undefined))
+    expect(await deliver(transport)).toEqual({ kind: 'delivered', response: '250 2.0.0 taken' })
   },
 )
 

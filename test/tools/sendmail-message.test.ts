@@ -56,6 +56,12 @@ test('recipients come from To, Cc and Bcc, with names, groups and folds', () => 
   expect(recipientsOf(header, 'o.example')).toEqual(['a@x', 'b@x', 'c@x', 'd@x', 'e@x'])
 })
 
+test('no recipient is passed over for want of a comma, and none becomes another', () => {
+  const header = 'To: a@x\r\n b@x, <c@x> <d@x>\r\nCc: p."q"@x, e@[IPv6:::1]\r\n\r\n'
+  expect(recipientsOf(header, 'o.example')).toEqual(['a@x', 'b@x', 'c@x', 'd@x', 'p."q"@x', 'e@[IPv6:::1]'])
+  expect(made(`${complete}${header}`)).toBe(`${complete}${header}`)
+})
+
 test('a message that is sent on goes to whom it is sent on, not again to whom it was sent, and Resent-Bcc is removed', () => {
   const sentOn = 'Resent-To: new@x\r\nResent-Cc: copy@x\r\nResent-Bcc: secret@x\r\n'
   const header = 'To: old@x\r\nCc: older@x\r\n\r\n'

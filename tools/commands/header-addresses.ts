@@ -1,5 +1,6 @@
-/** Addresses without a domain in the header of a message from this machine: cron's `From: root (Cron Daemon)`. Pure.
- * Invariant: a domain is added and nothing else is changed; a field that cannot be read stays as it is.
+/** The addresses in the header of a message from this machine, and those without a domain: cron's `From: root (Cron Daemon)`. Pure.
+ * Invariant: a domain is added and nothing else is changed; a field that cannot be read stays as it is. No address of a field is passed over,
+ * whatever is missing between two: `a@b c@d` are both, and what is none is handed on, for who takes the message to refuse.
  * @see Postfix append_at_myorigin */
 
 export const addressFields: ReadonlySet<string> = new Set([
@@ -14,16 +15,64 @@ export const addressFields: ReadonlySet<string> = new Set([
   'resent-cc',
 ])
 
-/** Quoted, a comment, in angle brackets, between two addresses, space, a word. */
-const token = /"(?:[^"\\]|\\[^])*"|\((?:[^()\\]|\\[^])*\)|<[^<>]*>|[,;:]|\s+|[^\s"()<>,;:]+/y
+/** Quoted, a comment (in one, another), in angle brackets, an address literal, between two addresses, space, a word. */
+const token =
+  /"(?:[^"\\]|\\[^])*"|\((?:[^()\\]|\\[^]|\((?:[^()\\]|\\[^])*\))*\)|<[^<>]*>|\[[^[\]]*\]|[,;:]|\s+|[^\s"()<>[\],;:]+|[)>[\]]/y
+
+/** @returns undefined where something is not closed */
+function tokensOf(text: string): string[] | undefined {
+  const tokens: string[] = []
+  token.lastIndex = 0
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) tokens.push(match[0])
+  return tokens.join('').length < text.length ? undefined : tokens
+}
+
+/** Between commas, and the ends of groups; the names of groups are none of them. */
+function membersOf(tokens: readonly string[]): string[][] {
+  const members: string[][] = [[]]
+  for (const part of tokens) {
+    if (part === ',' || part === ';') members.push([])
+    else if (part === ':') members[members.length - 1] = []
+    else members.at(-1)!.push(part)
+  }
+  return members
+}
+
+/** @param text a field behind its name. Text without an address (`list not shown`) names nobody. */
+export function addressesIn(text: string): string[] {
+  const tokens = tokensOf(text)
+  return tokens === undefined ? [text.replace(/\s+/g, ' ').trim()] : membersOf(tokens).flatMap(addressesOf)
+}
+
+function addressesOf(member: readonly string[]): string[] {
+  const bracketed = member.filter((part) => part.startsWith('<'))
+  const inner = bracketed.map((part) =>
+    part
+      .slice(1, -1)
+      .trim()
+      .replace(/^@[^:]*:/, ''),
+  )
+  return inner.length > 0 ? inner.filter((address) => address !== '') : bareAddresses(member)
+}
+
+/** What stands together is one; beside others, or quoted, it is a name when there is no @ in it. */
+function bareAddresses(member: readonly string[]): string[] {
+  const words: string[][] = [[]]
+  for (const part of member) {
+    if (/^\s/.test(part)) words.push([])
+    else if (!part.startsWith('(')) words.at(-1)!.push(part)
+  }
+  const found = words.filter((word) => word.length > 0)
+  const isNamed = (word: readonly string[]): boolean =>
+    word.some((part) => !part.startsWith('"') && (found.length === 1 || part.includes('@')))
+  return found.filter(isNamed).map((word) => word.join(''))
+}
 
 /** @param text the whole field, with its name and line ends */
 export function qualifiedField(text: string, origin: string): string {
   const start = text.indexOf(':') + 1
-  const tokens: string[] = []
-  token.lastIndex = start
-  for (let match = token.exec(text); match !== null; match = token.exec(text)) tokens.push(match[0])
-  if (tokens.join('').length < text.length - start) return text
+  const tokens = tokensOf(text.slice(start))
+  if (tokens === undefined) return text
   let qualified = text.slice(0, start)
   let address: string[] = []
   for (const part of tokens) {

@@ -1,8 +1,7 @@
 /** The message that `sendmail` reads from standard input, made ready for a queue. Pure.
  * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them), Bcc and Resent-Bcc, which must not travel, a mailbox's line above it, and
  * addresses without a domain; Date, Message-ID and From are added above when the author left them out, as every sendmail does. */
-import addressparser from 'nodemailer/lib/addressparser'
-import { addressFields, qualifiedField } from './header-addresses.js'
+import { addressesIn, addressFields, qualifiedField } from './header-addresses.js'
 
 export interface Authorship {
   readonly sender: string
@@ -64,9 +63,7 @@ export function recipientsOf(lines: string, origin: string): string[] {
   return named
     .map(({ text }) => qualifiedField(text, origin))
     .map((text) => Buffer.from(text.slice(text.indexOf(':') + 1), 'latin1').toString())
-    .flatMap((value) => addressparser(value.replace(/\r\n/g, ''), { flatten: true }))
-    .map(({ address }) => address ?? '')
-    .filter((address) => address !== '')
+    .flatMap(addressesIn)
 }
 
 /** A message may begin with its body: what does not look like a field ends the header. */

@@ -1,0 +1,29 @@
+/** Between a message's data and the socket: what nodemailer hands out for it, and what it asks of it.
+ * Invariant: nodemailer's own stream dots, mends and ends the data wherever that changes an octet. */
+import type { Readable, Transform, TransformCallback } from 'node:stream'
+
+/** Nodemailer hands the stream that dots and ends the data to whatever has a `pipe`, once the server has said 354. */
+export interface DataSink extends Transform {
+  /** The last octet that it has passed on: by it the sink knows how to end. */
+  lastByte: number | false
+}
+
+/** In the place of a sink where the data needs none. */
+export const noSink = {}
+
+/** A sink's transform for data that needs none. */
+export function passOn(this: DataSink, data: Buffer, _: string, done: TransformCallback): void {
+  this.lastByte = data[data.length - 1]!
+  done(null, data)
+}
+
+/** What else nodemailer asks of a stream. It writes its own code over that of an error it is shown, so it is shown a copy. */
+export const lifeOf = (data: Readable): object => ({
+  on: (event: string, listener: (error: Error) => void): void => {
+    data.on(event, (cause: Error) => listener(new Error(cause.message, { cause })))
+  },
+  removeListener: (): void => {},
+  destroy: (): void => {
+    data.destroy()
+  },
+})
