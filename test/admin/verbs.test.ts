@@ -312,8 +312,9 @@ describe.each(stages)('on the %s disk', (_, run) => {
       expect(await stage.queue.release(all)).toMatchObject({ messageCount: 350, missedCount: 0 })
       await stage.until('all are delivered', () => stage.told('delivered').length === 350)
       await stage.until('nothing is left', () => stage.isEmpty())
-      const { lanes } = stage.queue.stats()
-      await stage.until('the lanes shrink', () => lanes.every(({ segmentCount }) => segmentCount <= 4))
+      await stage.until('the lanes shrink', () =>
+        stage.queue.stats().lanes.every(({ segmentCount }) => segmentCount <= 4),
+      )
     })
   })
 })
