@@ -18,6 +18,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: [fileURLToPath(new URL('../test/octets.ts', import.meta.url))],
+    globalSetup: [fileURLToPath(new URL('../test/small-queue.ts', import.meta.url))],
     reporters: ['default', fileURLToPath(new URL('./count-reporter.ts', import.meta.url))],
     // For the longest on a busy machine; what hangs is found all the same.
     testTimeout: 300_000,

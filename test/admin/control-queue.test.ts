@@ -24,6 +24,7 @@ async function open(): Promise<ControlClient> {
   queue = await openQueue(directory, {
     transports: { later: { deliver: async () => ({ kind: 'deferred', status: '4.2.1', reason: 'later' }) } },
     route: (recipient) => ({ transport: 'later', nexthop: recipient.split('@')[1] ?? '' }),
+    segmentBytes: 2 ** 20,
   })
   queue.on('crashed', () => undefined)
   server = await serveControl(queue, directory)

@@ -32,7 +32,7 @@ export async function killed(
   const directory = await mkdtemp(join(tmpdir(), 'waybill-kill-'))
   const sink = await openSink()
   const options = { queue: join(directory, 'queue'), relay: `${sink.host}:${sink.port}`, retry: '1s,2s,5s' }
-  const relay = new RelayProcess(argsOf({ ...options, 'log-level': 'warn' }))
+  const relay = new RelayProcess(argsOf({ ...options, 'log-level': 'warn' }), {}, { makesQueue: true })
   try {
     const mailOf = (number: number): NumberedMail => numberedMail(scenario.seed, number, recipients(number))
     const traffic = await trafficUnderKills(relay, scenario, mailOf, () => sink.busyCount())

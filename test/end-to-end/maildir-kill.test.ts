@@ -14,7 +14,7 @@ let relay: RelayProcess
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'waybill-maildir-kill-'))
   const options = { queue: join(directory, 'queue'), maildir: join(directory, 'mail'), retry: '1s' }
-  relay = new RelayProcess(argsOf({ ...options, 'log-level': 'warn' }))
+  relay = new RelayProcess(argsOf({ ...options, 'log-level': 'warn' }), {}, { makesQueue: true })
 })
 afterEach(async () => {
   await relay.kill()

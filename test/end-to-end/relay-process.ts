@@ -1,6 +1,7 @@
 /** The relay as a process of its own, which can be killed at any moment. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { laySmallQueue } from './laid-queue.js'
 
 export const waybillPath: string = fileURLToPath(new URL('../../dist/tools/waybill.js', import.meta.url))
 
@@ -8,9 +9,15 @@ export const waybillPath: string = fileURLToPath(new URL('../../dist/tools/waybi
 export const argsOf = (options: Readonly<Record<string, string>>): string[] =>
   Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
 
+export interface RelayProcessOptions {
+  /** Where there is none, the relay makes its queue. Default: it finds one of small segments, if it is started with `--queue`. */
+  readonly makesQueue?: boolean
+}
+
 export class RelayProcess {
   readonly #args: readonly string[]
   readonly #environment: Readonly<Record<string, string>>
+  readonly #makesQueue: boolean
   #child: ChildProcess | undefined
   #exited: Promise<void> = Promise.resolve()
   /** Where it listens, the same in every life. */
@@ -21,9 +28,14 @@ export class RelayProcess {
   output = ''
 
   /** @param args of `waybill serve`, without `--listen` */
-  constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  constructor(
+    args: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+    { makesQueue = false }: RelayProcessOptions = {},
+  ) {
     this.#args = args
     this.#environment = environment
+    this.#makesQueue = makesQueue
   }
 
   get pid(): number | undefined {
@@ -33,6 +45,8 @@ export class RelayProcess {
   /** Starts it. Resolves when it listens, or when it has ended before: a kill may come first. */
   async start(): Promise<void> {
     const { host, port } = this.endpoint
+    const named = this.#args.indexOf('--queue')
+    if (named >= 0 && !this.#makesQueue) laySmallQueue(this.#args[named + 1]!)
     const child = spawn(
       process.execPath,
       [waybillPath, 'serve', '--listen', `${host}:${port}`, ...this.#args],

@@ -55,6 +55,7 @@ test('what no checkpoint vouches for in time is missing, and who asked is told s
     route: () => ({ transport: 'out', nexthop: 'example.net' }),
     retry: fixedRetry([3_600_000]),
     checkpointIntervalMs: 3_600_000,
+    segmentBytes: 2 ** 20,
   })
   onTestFinished(() => queue.crash())
   const deferred = async (): Promise<string> => {

@@ -18,6 +18,7 @@ test('the report on a message is shown with it', async () => {
       slow: { deliver: () => new Promise<never>(() => undefined) },
     },
     route: (recipient) => ({ transport: recipient === 'ada@example.org' ? 'slow' : 'none', nexthop: 'site' }),
+    segmentBytes: 2 ** 20,
   })
   onTestFinished(() => queue.crash())
   const data = 'Subject: x\r\n\r\nx\r\n'

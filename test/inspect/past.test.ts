@@ -26,6 +26,7 @@ test('before its first lanes a queue was empty, whatever lies in them now', asyn
   const queue = await openQueue(root, {
     transports: { no: { deliver: () => ({ kind: 'deferred', status: '4.2.1', reason: 'not now' }) } },
     route: () => ({ transport: 'no', nexthop: 'example.net' }),
+    segmentBytes: 2 ** 20,
   })
   onTestFinished(() => queue.crash())
   await queue.submit({ sender: 's@example.org', recipients: ['r@example.net'], data: 'x\r\n' })

@@ -196,7 +196,7 @@ test('nor is one made inside the old one by way of a link, or where there is a f
 test('what the new disk has no room for is told message by message, and the rescue ends with 1', async () => {
   const from = join(directory, 'from')
   const route = () => ({ transport: 'site', nexthop: 'to.example' })
-  const old = await openQueue(from, { transports: {}, route, deliver: false })
+  const old = await openQueue(from, { transports: {}, route, deliver: false, segmentBytes: 2 ** 20 })
   const mail = { sender: 'sender@from.example', recipients: ['r@to.example'] }
   await old.submit({ ...mail, data: 'Subject: small\r\n\r\n' })
   const { id } = await old.submit({ ...mail, data: 'large\r\n'.repeat(100_000) })
@@ -227,7 +227,7 @@ test('what senders asked is rescued with each recipient', async () => {
     }))
   const from = join(directory, 'from')
   const route = () => ({ transport: 'site', nexthop: 'to.example' })
-  const old = await openQueue(from, { transports: {}, route, deliver: false })
+  const old = await openQueue(from, { transports: {}, route, deliver: false, segmentBytes: 2 ** 20 })
   const mail = { sender: 'sender@from.example', data: 'Subject: asked\r\n\r\n' }
   for (const count of [3, 1003])
     await old.submit({ ...mail, recipients: recipientsOf(count), dsn: { id: `of ${count}`, return: 'full' } })

@@ -65,6 +65,7 @@ test('after a crash at any call, a pool takes over what is there and makes segme
     },
   })
   await world.settle(use(disk))
+  expect(images.length).toBeGreaterThan(disk.callCount)
   for (const { image, line } of images)
     expect({ line, ...(await takeOver(image)) }).toEqual({ line, unfinished: 0, short: 0, prepared: true })
 })

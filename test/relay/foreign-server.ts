@@ -9,6 +9,7 @@ export type Answer =
   | string
   | { readonly does: 'close' | 'hang' | 'drip' }
   | { readonly reply: string; readonly afterMs: number }
+  | { readonly reply: string; readonly after: Promise<unknown> }
   | { readonly reply: string; readonly does: 'close' | 'hang' | 'babble' }
 
 export interface ForeignSession {
@@ -91,6 +92,10 @@ export async function foreignServer(
       }
       if ('afterMs' in given) {
         setTimeout(() => socket.write(`${given.reply}\r\n`), given.afterMs)
+        return given.reply
+      }
+      if ('after' in given) {
+        void given.after.then(() => socket.write(`${given.reply}\r\n`))
         return given.reply
       }
       if ('reply' in given) socket.write(`${given.reply}\r\n`)

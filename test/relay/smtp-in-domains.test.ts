@@ -189,6 +189,6 @@ test('a thousand guesses that wait for no answer are told no twenty times', asyn
   const client = await sending({ onRefusal: (refusal) => void refusals.push(refusal) })
   client.send(Array.from({ length: 1000 }, (_, i) => `RCPT TO:<guess${i}@small.example>\r\n`).join(''))
   await client.closed
-  expect(refusals.length).toBeLessThanOrEqual(21)
+  expect([20, 21]).toContain(refusals.length)
   expect(refusals.every(({ reply }) => reply === '5.1.1 unknown user')).toBe(true)
 })

@@ -16,10 +16,13 @@ test('the second message goes over the same connection', async () => {
 })
 
 test('of two idle connections the one that was used last is used again', async () => {
+  // The first connection takes its message only when the other one is done with its own.
+  let both: readonly Promise<unknown>[] = []
   const { server, transport } = await between((line, { number }) =>
-    line === '.' && number === 1 ? { reply: '250 2.0.0 taken', afterMs: 50 } : undefined,
+    line === '.' && number === 1 ? { reply: '250 2.0.0 taken', after: Promise.race(both) } : undefined,
   )
-  await Promise.all([deliver(transport), deliver(transport)])
+  both = [deliver(transport), deliver(transport)]
+  await Promise.all(both)
   await deliver(transport)
   expect(server.taken.at(-1)?.session).toBe(1)
 })

@@ -26,6 +26,7 @@ async function shown(
       },
     },
     route: (recipient) => ({ transport: 'out', nexthop: recipient }),
+    segmentBytes: 2 ** 20,
   })
   const isDelivered = new Promise((resolve) => queue.once('delivered', resolve))
   const { id } = await queue.submit({ sender: 'ada@example.org', data: 'Subject: x\r\n\r\nx\r\n', ...asked })

@@ -14,7 +14,7 @@ async function shown(data: Submission['data']): Promise<(...args: string[]) => P
   const directory = await mkdtemp(join(tmpdir(), 'waybill-cat-'))
   onTestFinished(() => rm(directory, { recursive: true }))
   const route = () => ({ transport: 'none', nexthop: 'none' })
-  const queue = await openQueue(directory, { transports: {}, route, deliver: false })
+  const queue = await openQueue(directory, { transports: {}, route, deliver: false, segmentBytes: 2 ** 20 })
   const { id } = await queue.submit({ sender: 'ada@example.org', recipients: ['bob@example.net'], data })
   queue.crash()
   return async (...args) => {

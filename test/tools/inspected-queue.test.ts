@@ -69,7 +69,7 @@ test('what senders asked to be told is listed as a life lists it, and a dry run 
   const parent = await mkdtemp(join(tmpdir(), 'waybill-inspected-'))
   onTestFinished(() => rm(parent, { recursive: true }))
   const directory = join(parent, 'queue')
-  const options = { deliver: false, transports: {}, route: routeWithoutRelay }
+  const options = { deliver: false, transports: {}, route: routeWithoutRelay, segmentBytes: 2 ** 20 }
   const queue = await openQueue(directory, options)
   const crowd = Array.from({ length: 1003 }, (_, i) => ({
     address: `r${i}@net.example`,

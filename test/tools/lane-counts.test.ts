@@ -18,6 +18,7 @@ test('a message that has just been deferred is counted in the lane that it waits
     route: () => ({ transport: 'out', nexthop: 'example.net' }),
     retry: fixedRetry([3_600_000]),
     checkpointIntervalMs: 3_600_000,
+    segmentBytes: 2 ** 20,
   })
   onTestFinished(() => queue.crash())
   const data = 'Subject: x\r\n\r\nx\r\n'

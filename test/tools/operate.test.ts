@@ -65,7 +65,12 @@ async function sent(relay: RelayProcess, number: number, recipient: string): Pro
   return /queued as (\S+)/.exec(reply)?.[1] ?? reply
 }
 
-const acceptOnly = { deliver: false, transports: {}, route: () => ({ transport: 'x', nexthop: 'x' }) }
+const acceptOnly = {
+  deliver: false,
+  transports: {},
+  route: () => ({ transport: 'x', nexthop: 'x' }),
+  segmentBytes: 2 ** 20,
+}
 
 /** Numbered messages in a queue that nobody has open. @returns their ids */
 async function laid(...recipients: readonly string[]): Promise<string[]> {
@@ -474,7 +479,8 @@ async function rottenAtWork(): Promise<void> {
     new Promise(() => {}),
   ]
   const deliver = async (): Promise<Outcome> => outcomes.shift()!
-  const options = { retry, transports: { x: { deliver } }, route: () => ({ transport: 'x', nexthop: 'x' }) }
+  const route = () => ({ transport: 'x', nexthop: 'x' })
+  const options = { retry, transports: { x: { deliver } }, route, segmentBytes: 2 ** 20 }
   const own = await openQueue(queue(), options)
   await own.submit(numberedMail(1, 1, ['a']))
   await expect.poll(() => outcomes.length).toBe(0)

@@ -11,6 +11,7 @@ import {
   type RequestDsn,
 } from '../../src/index.js'
 import { sysexitOfError, sysexitOfResult } from '../../tools/commands/sysexits.js'
+import { laySmallQueue } from '../end-to-end/laid-queue.js'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { openSink } from '../end-to-end/sink.js'
@@ -30,8 +31,11 @@ afterEach(async () => {
 
 const isRoot = process.getuid?.() === 0
 const queue = (): string => join(directory, 'queue')
-const sendmail = (args: readonly string[], input: string): Promise<Ended> =>
-  runWaybill(['sendmail', '--create', '--queue', queue(), ...args], { directory, input })
+const local = (): string[] => ['--queue', queue(), '--maildir', join(directory, 'maildir')]
+const sendmail = (args: readonly string[], input: string): Promise<Ended> => {
+  laySmallQueue(queue())
+  return runWaybill(['sendmail', '--queue', queue(), ...args], { directory, input })
+}
 
 interface Lying extends Pick<ListedMessage, 'sender' | 'recipients'> {
   readonly data: string
@@ -287,7 +291,7 @@ test('-v tells where the message lies, or who took it', async () => {
   expect(told.stderr).toMatch(
     /^waybill sendmail: [0-9A-Z]{16} lies in .* for 1 recipient, until a relay starts\n$/,
   )
-  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  relay = new RelayProcess(local())
   await relay.start()
   const taken = await sendmail(['-v', 'a@example.net'], text)
   expect(taken.stderr).toMatch(
@@ -318,7 +322,7 @@ test('the engine is loaded where no relay runs, and by nobody whose relay does',
   }
   const engine = '/dist/src/engine/'
   expect(await loaded()).toContain(engine)
-  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  relay = new RelayProcess(local())
   await relay.start()
   const withRelay = await loaded()
   expect(withRelay).toContain('/dist/src/relay/smtp-out.js')
@@ -351,7 +355,7 @@ const asUser = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups']
 test.skipIf(!isRoot)(
   'who may not open the queue gives the message to its relay; 75 when it does not answer',
   async () => {
-    relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+    relay = new RelayProcess(local(), {}, { makesQueue: true })
     await relay.start()
     await chmod(directory, 0o755)
     const asNobody = (): Promise<Ended> =>
@@ -386,7 +390,8 @@ test.skipIf(!isRoot)(
   'root makes a queue that is not there yet as the user in whose directory it is made',
   async () => {
     await runProgram('chown', [`${nobody}:${nobody}`, directory], { directory })
-    expect(await sendmail(['a@example.net'], text)).toMatchObject({ exitCode: 0 })
+    const args = ['sendmail', '--create', '--queue', queue(), 'a@example.net']
+    expect(await runWaybill(args, { directory, input: text })).toMatchObject({ exitCode: 0 })
     const foreign = await runProgram('find', [queue(), '!', '-uid', String(nobody)], { directory })
     expect(foreign).toEqual({ exitCode: 0, stdout: '', stderr: '' })
   },
@@ -400,7 +405,7 @@ async function strangerAt(endpoint: RelayProcess['endpoint']): Promise<ForeignSe
 }
 
 test('who listens where a relay did that is dead gets no mail while another program has the queue open', async () => {
-  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  relay = new RelayProcess(local())
   await relay.start()
   await relay.kill()
   const stranger = await strangerAt(relay.endpoint)
@@ -417,7 +422,7 @@ test('who listens where a relay did that is dead gets no mail while another prog
 
 test.skipIf(!isRoot)('nor the mail of who may not open the queue', async () => {
   await chmod(directory, 0o755)
-  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  relay = new RelayProcess(local(), {}, { makesQueue: true })
   await relay.start()
   await relay.kill()
   const stranger = await strangerAt(relay.endpoint)
@@ -429,9 +434,7 @@ test.skipIf(!isRoot)('nor the mail of who may not open the queue', async () => {
 test('of several recipients those are named that the relay refuses, once with what it said', async () => {
   const domains = join(directory, 'domains')
   await writeFile(domains, 'a@example.net\n')
-  relay = new RelayProcess(
-    ['--queue', queue(), '--maildir', join(directory, 'maildir')].concat('--relay-domains', domains),
-  )
+  relay = new RelayProcess(local().concat('--relay-domains', domains))
   await relay.start()
   expect(await sendmail(['eve@example.net', 'a@example.net'], text)).toEqual({
     exitCode: 69,
@@ -477,7 +480,7 @@ test('-bs is an SMTP session, without a relay; the end of the input is a QUIT', 
 })
 
 test('-bs is an SMTP session with the relay that has the queue open', async () => {
-  relay = new RelayProcess(['--queue', queue(), '--maildir', join(directory, 'maildir')])
+  relay = new RelayProcess(local())
   await relay.start()
   const ended = await sendmail(['-bs'], `${[...dialog, 'QUIT'].join('\r\n')}\r\n`)
   expect(ended).toMatchObject({ exitCode: 0, stderr: '' })

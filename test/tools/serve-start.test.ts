@@ -156,7 +156,8 @@ test.skipIf(!isRoot)(
   async () => {
     const queue = join(await smallDisk('150M'), 'queue')
     const maildir = join(directory, 'maildir')
-    const relay = new RelayProcess(['--queue', queue, '--maildir', maildir, '--log-level', 'warn'])
+    const args = ['--queue', queue, '--maildir', maildir, '--log-level', 'warn']
+    const relay = new RelayProcess(args, {}, { makesQueue: true })
     onTestFinished(() => relay.kill())
     await relay.start()
     await expect.poll(() => relay.log).toContain('short of room')

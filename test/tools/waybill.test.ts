@@ -2,6 +2,7 @@ import { mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { laySmallQueue } from '../end-to-end/laid-queue.js'
 import { RelayProcess, waybillPath } from '../end-to-end/relay-process.js'
 import { openSink } from '../end-to-end/sink.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
@@ -107,7 +108,8 @@ test('a wrong option of serve leaves no directory behind', async () => {
 test.each(['help', 'mailq --queue queue --json', 'mailq --help', '--version'])(
   '%s fails when its output does not fit on the disk, and does not when its reader goes away',
   async (args) => {
-    await waybill(['sendmail', '--create', '--queue', 'queue', 'a@example.org'], 'x\n')
+    laySmallQueue(queue())
+    await waybill(['sendmail', '--queue', 'queue', 'a@example.org'], 'x\n')
     const run = (to: string): Promise<Ended> =>
       runProgram('bash', ['-c', `"${process.execPath}" "${waybillPath}" ${args} ${to}; exit $PIPESTATUS`], {
         directory,
