@@ -150,7 +150,7 @@ test.each(cases)('%s goes on where it stood when its marks are repaired, lives l
 test('a lane whose marks the device did not give goes on when it does', async () => {
   for (let seed = 0; seed < 8; seed++) {
     let refuses = false
-    // Met by the recovery, and by the runner.
+    // From when mail is accepted until the lane stands.
     const refusal: Fault = {
       at: 1,
       get count() {
