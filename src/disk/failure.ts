@@ -11,6 +11,10 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOENT: 'there is no such file or directory',
   ENOTDIR: 'this is no directory',
+  EISDIR: 'this is a directory',
+  // What the system says of a pipe, and of a socket.
+  ESPIPE: 'this is no file',
+  ENXIO: 'this is no file',
   EEXIST: 'something else has this name',
   EMFILE: 'this process has too many files open',
   ENFILE: 'the machine has too many files open',

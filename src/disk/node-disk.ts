@@ -10,12 +10,13 @@ import type { Disk, DiskFile, DiskSpace, FileStatus, LockReport, OpenMode } from
 import { takeLock, whenReleased, type Lock } from './lock.js'
 import { NodeFile } from './node-file.js'
 
-const { O_CREAT, O_DIRECTORY, O_DSYNC, O_EXCL, O_RDONLY, O_RDWR } = fs.constants
+const { O_CREAT, O_DIRECTORY, O_DSYNC, O_EXCL, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
+// Not blocking: to open a pipe that nobody writes would hold a thread of Node's pool for ever; so its first read is refused. To a file it is nothing.
 const flagsOf: Readonly<Record<OpenMode, number>> = {
-  read: O_RDONLY,
-  write: O_RDWR,
+  read: O_RDONLY | O_NONBLOCK,
+  write: O_RDWR | O_NONBLOCK,
   create: O_RDWR | O_CREAT | O_EXCL,
-  synced: O_RDWR | O_DSYNC,
+  synced: O_RDWR | O_DSYNC | O_NONBLOCK,
 }
 // Mail is nobody else's business.
 const fileAccess = 0o600

@@ -41,7 +41,7 @@ interface FoundQueue {
 
 /** @throws as openQueue */
 export async function openEngine(directory: string, options: QueueOptions): Promise<OpenedEngine> {
-  if (typeof directory !== 'string' || directory === '')
+  if (typeof directory !== 'string' || directory === '' || directory.includes('\0'))
     throw new WaybillError('OPTION_INVALID', 'a queue is opened in a directory', { option: 'directory' })
   const disk = options?.disk ?? nodeDisk(directory)
   const checked = engineOptions(options, disk)

@@ -41,7 +41,7 @@ export const damageAt = (
 })
 
 /** @param place where it is when the error does not say so itself
- * @throws what is no damage: bugs of ours, and a disk that answers with anything but "there is no such file" */
+ * @throws what is no damage: bugs of ours, and a disk that answers with anything but that the file is not there, is none, or cannot be read */
 export function findingOf(error: unknown, place: Place, lost: string): Finding {
   if (!isDamage(error)) throw error
   const { log, segment, offsetBytes, path, position } = nearest(place, placeOf(error))
@@ -82,18 +82,20 @@ function placeOfPath(path: string): Place {
   return { log, segment, offsetBytes: 0 }
 }
 
-const refusedWith = (errno: string | undefined): string => `the disk refused to read it: ${errno}`
+const refusedWith = (errno: string): string => `the disk refused to read it: ${errno}`
 
 export function reasonOf(error: unknown): string {
-  if (isMissing(error)) {
-    const { errno } = placeOf(error)
-    return errno === 'ENOENT' ? 'the file is missing' : refusedWith(errno)
-  }
-  return (error instanceof Error ? error.message : String(error)).replace(/ \((?:log|path|id) .*\)$/, '')
+  const { errno } = placeOf(error)
+  if (errno === 'ENOENT') return 'the file is missing'
+  if (errno === 'EIO') return refusedWith(errno)
+  return (error instanceof Error ? error.message : String(error)).replace(
+    / \((?:directory|log|path|id) .*\)$/,
+    '',
+  )
 }
 
 /** Says that what lies on disk is not what was written. An invariant that records break is damage too: this code wrote none of them. */
-export function isDamage(error: unknown): boolean {
+export function isDamage(error: unknown): error is Error {
   if (error instanceof InvariantError) return true
   if (!isWaybillError(error)) return false
   return damageCodes.has(error.code) || isMissing(error)
@@ -106,9 +108,11 @@ const damageCodes: ReadonlySet<ErrorCode> = new Set([
   'NOT_A_QUEUE',
 ])
 
+/** Of a file that is not there, of what is none (a directory, a pipe, a socket), and of one that cannot be read. */
+const missingErrnos: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ESPIPE', 'ENXIO', 'EIO'])
+
 export const isMissing = (error: unknown): error is WaybillError =>
-  isWaybillError(error, 'DISK_FAILED') &&
-  ['ENOENT', 'ENOTDIR', 'EISDIR', 'EIO'].includes(error.place.errno ?? '')
+  isWaybillError(error, 'DISK_FAILED') && missingErrnos.has(error.place.errno ?? '')
 
 /** The same trouble at the same place. */
 export const isSame = (one: Finding, other: Finding): boolean =>

@@ -1,12 +1,12 @@
 /** The working suffix, read into the state that a start would find, over damage.
  * Invariant: records are applied by recovery's own WorkingSet; what it refuses is reported and left out. */
-import { nowhere, type Position } from '../base/position.js'
+import { nowhere } from '../base/position.js'
 import { decodeDelivery } from '../record/delivery.js'
 import { decodeEnvelope } from '../record/envelope.js'
 import { decodeFinish } from '../record/finish.js'
 import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
-import { decodeReplaced } from '../record/replaced.js'
-import { decodeStart } from '../record/start.js'
+import { decodeReplaced, type Replaced } from '../record/replaced.js'
+import { decodeStart, type Start } from '../record/start.js'
 import { WorkingSet, type SuffixFacts } from '../recovery/working-set.js'
 import { damageAt, findingOf, isDamage, type Report } from './finding.js'
 import type { JournalView } from './journal-view.js'
@@ -23,12 +23,17 @@ export interface Folded {
   readonly isDamaged: boolean
 }
 
-/** @param visitStart sees each start's envelope, by lane */
+/** Sees records with the lane that they name. */
+export interface FoldVisitor {
+  readonly start: (lane: number, start: Start) => void
+  readonly replaced: (lane: number, note: Replaced) => void
+}
+
 export async function fold(
   { files, end, endOf }: Pick<JournalView, 'files' | 'end' | 'endOf'>,
   facts: SuffixFacts,
   report: Report,
-  visitStart?: (lane: number, envelope: Position) => void,
+  visitor?: FoldVisitor,
 ): Promise<Folded> {
   const working = new WorkingSet(facts)
   const spoolsNamed = new Set<number>()
@@ -47,7 +52,7 @@ export async function fold(
           from,
           to - from,
           reason,
-          'outcomes and starts in the working suffix: mail may be tried again',
+          'outcomes and starts in the working suffix: mail may be tried again, and what was being worked on may be missing',
         ),
       )
       return to
@@ -60,12 +65,14 @@ export async function fold(
         if (kind === kinds.start) {
           const start = decodeStart(payload)
           working.start(place, lane, start)
-          visitStart?.(lane, start.envelope)
+          visitor?.start(lane, start)
         } else if (kind === kinds.delivery) working.delivery(place, decodeDelivery(payload))
         else if (kind === kinds.finish) working.finish(place, decodeFinish(payload))
-        else if (kind === kinds.replaced)
-          working.replaced(place, lane, timeAt(window, at), decodeReplaced(payload))
-        else if (kind === kinds.envelope) {
+        else if (kind === kinds.replaced) {
+          const note = decodeReplaced(payload)
+          visitor?.replaced(lane, note)
+          working.replaced(place, lane, timeAt(window, at), note)
+        } else if (kind === kinds.envelope) {
           const { data, replaces } = decodeEnvelope(payload)
           if (replaces !== nowhere) working.replacedBy(place, replaces)
           if (data.kind === 'spool') spoolsNamed.add(data.number)

@@ -9,7 +9,7 @@ import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
 import { readMarks } from '../recovery/read-marks.js'
 import type { WorkingMessage } from '../recovery/working-set.js'
 import { damageAt, findingOf, isDamage, type Finding, type Report } from './finding.js'
-import { fold } from './fold.js'
+import { LostStarts } from './lost-starts.js'
 import { MessageContent } from './message-content.js'
 import { Presence } from './presence.js'
 import { directoryOf, type QueueDirectory } from './queue-directory.js'
@@ -50,31 +50,42 @@ export class Messages {
     const { lanes, working } = this.#snapshot
     const wanted = lanes.filter((lane) => selectsLane(this.#options.lane, queueNameOf(lane.kind), lane.lane))
     this.#allBytes = wanted.reduce((sum, { runner, end }) => sum + Math.max(0, end - runner), 0)
-    for (let from = 0; from < working.length; from += batchCountMax) {
-      const batch: QueuedMessage[] = []
-      for (const message of working.slice(from, from + batchCountMax)) {
-        const found = await this.#working(message)
-        if (found !== undefined && selectsLane(this.#options.lane, found.where, found.lane)) batch.push(found)
-      }
-      if (batch.length > 0) yield batch
-    }
+    yield* this.#workings(working, false)
+    const lost = this.#snapshot.isDamaged ? await LostStarts.of(this.#snapshot) : undefined
+    if (lost !== undefined) yield* this.#workings(lost.working, true)
     for (const lane of wanted) {
-      if (this.#snapshot.isDamaged) yield* this.#passed(lane)
+      if (lost !== undefined) yield* this.#lost(lane, lost)
       yield* this.#waiting(lane)
     }
   }
 
-  async #working(working: WorkingMessage): Promise<QueuedMessage | undefined> {
+  async *#workings(
+    working: readonly WorkingMessage[],
+    uncertain: boolean,
+  ): AsyncGenerator<readonly QueuedMessage[]> {
+    for (let from = 0; from < working.length; from += batchCountMax) {
+      const batch: QueuedMessage[] = []
+      for (const message of working.slice(from, from + batchCountMax)) {
+        const found = await this.#working(message, uncertain)
+        if (found !== undefined && selectsLane(this.#options.lane, found.where, found.lane)) batch.push(found)
+      }
+      if (batch.length > 0) yield batch
+    }
+  }
+
+  async #working(working: WorkingMessage, uncertain: boolean): Promise<QueuedMessage | undefined> {
     const { place } = working
     const log = this.#snapshot.lanes.find(({ lane }) => lane === place.lane)?.log ?? `${place.lane}/envelopes`
     try {
       const envelope = await this.content.envelope(log, place)
       const active = new ActiveMessage(envelope, place, working.start, working.carried)
       for (const record of working.records) active.apply(record)
-      return activeMessage(active, { envelope, log, lane: place.lane, at: place.position }, this.#snapshot)
+      const located = { envelope, log, lane: place.lane, at: place.position, uncertain }
+      return activeMessage(active, located, this.#snapshot)
     } catch (error) {
       if (!isDamage(error)) throw error
-      if (!(await this.presence.isThere(place.lane, place.position))) return undefined
+      // What ended long ago may have no place any more.
+      if (uncertain || !(await this.presence.isThere(place.lane, place.position))) return undefined
       const files = this.#directory.log(log)
       this.#options.report(
         findingOf(error, files.placeOf(place.position), 'a message that was being worked on'),
@@ -87,24 +98,17 @@ export class Messages {
     yield* this.#stretch(view, view.runner, view.end, (at) => !view.marks.has(at), false)
   }
 
-  /** Envelopes before the runner of which no start is known: damage may have taken it. */
-  async *#passed(view: LaneView): AsyncGenerator<readonly QueuedMessage[]> {
-    const { checkpointRunner, runner, marksRecord, log } = view
-    if (checkpointRunner >= runner) return
-    const started = new Set<Position>()
-    const { checkpoint, suffix, journal, end } = this.#snapshot
-    const trustedEnd = (lane: number): Position | undefined =>
-      checkpoint?.lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd
-    await fold({ ...journal, end }, { suffix, trustedEnd }, ignore, (lane, envelope) => {
-      if (lane === view.lane) started.add(envelope)
-    })
+  /** Envelopes of which no start is known, though they do not wait: damage has taken it. */
+  async *#lost(view: LaneView, lost: LostStarts): AsyncGenerator<readonly QueuedMessage[]> {
+    const from = lost.from(view)
+    const marked = new Set(view.marks)
     try {
-      for (const marked of await readMarks(this.content.log(log), marksRecord, checkpointRunner))
-        started.add(marked)
+      for (const mark of await readMarks(this.content.log(view.log), view.marksRecord, from)) marked.add(mark)
     } catch (error) {
       if (!isDamage(error)) throw error
     }
-    yield* this.#stretch(view, checkpointRunner, runner, (at) => !started.has(at), true)
+    const end = [...marked].some((mark) => mark >= view.runner) ? view.end : view.runner
+    yield* this.#stretch(view, from, end, (at) => lost.has(view, at, marked.has(at)), true)
   }
 
   async *#stretch(
@@ -164,8 +168,6 @@ export class Messages {
   }
 }
 
-const ignore = (): void => undefined
-
 const laneDamage = (view: LaneView, gap: Gap, files: Parameters<typeof damageAt>[0]): Finding =>
   damageAt(files, gap.from, gap.to - gap.from, gap.reason, `mail that waits in lane ${view.lane}`)
 
@@ -194,7 +196,7 @@ function waitingMessage(
 /** One whose replacement no checkpoint vouches for waits in the lane of that already, as far as anybody outside can tell. */
 function activeMessage(
   active: ActiveMessage,
-  located: Pick<QueuedMessage, 'envelope' | 'log' | 'lane' | 'at'>,
+  located: Pick<QueuedMessage, 'envelope' | 'log' | 'lane' | 'at' | 'uncertain'>,
   { lanes }: Snapshot,
 ): QueuedMessage {
   const { replacement, pendingCount, deferredCount } = active
@@ -208,6 +210,5 @@ function activeMessage(
     waitingCount: pendingCount + deferredCount,
     notes: deferredCount > 0 ? active.notesOf('deferred') : located.envelope.notes,
     active,
-    uncertain: false,
   }
 }

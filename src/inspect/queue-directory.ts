@@ -9,7 +9,7 @@ import { decodeSegmentHeader, formatVersion, segmentHeaderBytes, segmentIndexOf 
 import { journalFiles, laneFiles, type LanePart } from '../recovery/log-files.js'
 import { queueHeaderName, readQueueHeader, type QueueHeader } from '../recovery/queue-header.js'
 import { lanesDirectory } from '../recovery/queue-paths.js'
-import { isMissing, lostNothing, reasonOf, refusalFinding, type Report } from './finding.js'
+import { isDamage, isMissing, lostNothing, reasonOf, refusalFinding, type Report } from './finding.js'
 import { readOnly } from './read-only-disk.js'
 import { aroundRefusals } from './refused-blocks.js'
 import type { LaneView } from './snapshot.js'
@@ -50,11 +50,11 @@ export class QueueDirectory {
     const disk: Disk = { ...readable, list: (path) => namesIn(readable, path, report) }
     const around = aroundRefusals(disk, (refused) => report(refusalFinding(refused)))
     let header: QueueHeader | undefined
-    let trouble: WaybillError | undefined
+    let trouble: Error | undefined
     try {
       header = await readQueueHeader(around)
     } catch (error) {
-      if (!isWaybillError(error, 'NOT_A_QUEUE') && !isWaybillError(error, 'FORMAT_NEWER')) throw error
+      if (!isDamage(error)) throw error
       trouble = error
     }
     const journal = await sizeIn(readable, journalDirectory)
@@ -124,18 +124,19 @@ export class QueueDirectory {
 function judge(
   header: QueueHeader | undefined,
   found: QueueHeader,
-  trouble: WaybillError | undefined,
+  trouble: Error | undefined,
   report: Report,
 ): void {
   const reason =
-    trouble?.message ??
-    (header === undefined
-      ? 'the queue header is missing'
-      : header.format !== found.format ||
-          header.segmentBytes !== found.segmentBytes ||
-          header.laneSegmentBytes !== found.laneSegmentBytes
-        ? 'the queue header does not say what the segment headers say'
-        : undefined)
+    trouble !== undefined
+      ? reasonOf(trouble)
+      : header === undefined
+        ? 'the queue header is missing'
+        : header.format !== found.format ||
+            header.segmentBytes !== found.segmentBytes ||
+            header.laneSegmentBytes !== found.laneSegmentBytes
+          ? 'the queue header does not say what the segment headers say'
+          : undefined
   if (reason !== undefined) report({ log: queueHeaderName, bytes: 0, reason, lost: lostNothing })
 }
 
@@ -145,8 +146,12 @@ async function namesIn(disk: Disk, path: string, report: Report): Promise<string
     return await disk.list(path)
   } catch (error) {
     if (path === '' || !isMissing(error)) throw error
-    const reason = error.place.errno === 'ENOTDIR' ? 'this is no directory' : reasonOf(error)
-    report({ log: path, bytes: 0, reason, lost: 'what lies in it, and the queue does not open' })
+    report({
+      log: path,
+      bytes: 0,
+      reason: reasonOf(error),
+      lost: 'what lies in it, and the queue does not open',
+    })
     return []
   }
 }

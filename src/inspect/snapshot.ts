@@ -104,7 +104,11 @@ export async function snapshotOf(
     { suffix, trustedEnd },
     report,
     checkpoint === undefined
-      ? (lane, envelope) => void started.set(lane, (started.get(lane) ?? new Set()).add(envelope))
+      ? {
+          start: (lane, { envelope }) =>
+            void started.set(lane, (started.get(lane) ?? new Set()).add(envelope)),
+          replaced: () => undefined,
+        }
       : undefined,
   )
   const lanes: LaneView[] = []

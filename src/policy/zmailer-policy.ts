@@ -3,6 +3,8 @@
  * applied; what no clause sets has the documented default. channel = transport, host = nexthop.
  * @see ZMailer manual, chapter Scheduler */
 import { assert } from '../base/assert.js'
+import { checkOptionNames, type OptionNames } from '../base/option-names.js'
+import { WaybillError } from '../errors.js'
 import { globMatches, globMatchesAll } from './glob.js'
 import { checkJitter, intervalFor, intervalsOf, jitterDefault } from './intervals.js'
 import type { RetryPolicy } from './retry-policy.js'
@@ -52,13 +54,16 @@ export interface ZmailerPolicy extends RetryPolicy {
   processLimitFor(transport: string): number
 }
 
+const optionNames: OptionNames<{ jitter?: number }> = { jitter: true }
+
 /** @param text a ZMailer scheduler configuration
  * @param jitter how far a delay may be moved before its lane is chosen, as a share of it: 0 (off) … 0.5
  * @throws WaybillError POLICY_INVALID with the line, OPTION_INVALID */
-export function zmailerPolicy(
-  text: string,
-  { jitter = jitterDefault }: { readonly jitter?: number } = {},
-): ZmailerPolicy {
+export function zmailerPolicy(text: string, options: { readonly jitter?: number } = {}): ZmailerPolicy {
+  if (typeof text !== 'string')
+    throw new WaybillError('OPTION_INVALID', 'a policy is the text of its clauses', { option: 'text' })
+  checkOptionNames(options, optionNames)
+  const { jitter = jitterDefault } = options
   checkJitter(jitter)
   const clauses = parseZmailerClauses(text)
   const intervalsMs = intervalsOf(delaysOf(defaults, clauses))

@@ -258,8 +258,10 @@ function answerOf(error: unknown, onError: (error: Error) => void): SMTPServerEr
   }
   const { code, enhanced } = error.reply
   if (code >= 500) return new ReplyError({ code: code === 501 ? 554 : code, enhanced }, error.message)
+  // Nobody hears it, but it is told as refused: no trouble of ours.
+  if (error.code === 'SUBMIT_ABORTED') return new ReplyError(error.reply, error.message)
   // Of a full disk clients hear, one after the other; the queue has warned of it once.
-  if (error.code !== 'SUBMIT_ABORTED' && error.code !== 'DISK_FULL') onError(error)
+  if (error.code !== 'DISK_FULL') onError(error)
   const text = error.code === 'DISK_FULL' ? 'insufficient system storage' : 'local error'
   return new ReplyError(error.reply, `${text}, try again later`)
 }

@@ -56,6 +56,17 @@ test('an error names the path, the operation and the code of the system', async 
   })
 })
 
+test('a pipe in the place of a file is opened at once, and its first read is refused', async () => {
+  await runProgram('mkfifo', [join(root, 'pipe')], { directory: root })
+  const disk = nodeDisk(root)
+  const file = await disk.open('pipe', 'read')
+  await expect(file.read(Buffer.alloc(1), 0)).rejects.toMatchObject({
+    code: 'DISK_FAILED',
+    place: { path: 'pipe', operation: 'read', errno: 'ESPIPE' },
+  })
+  disk.abandon()
+})
+
 test('a directory that cannot be made because a file has its name is told as that', async () => {
   await writeFile(join(root, 'queue'), '')
   await expect(nodeDisk(join(root, 'queue')).makeDirectory('')).rejects.toThrow(

@@ -266,6 +266,7 @@ test('options outside their bounds are refused before anything is touched', asyn
         place: option === undefined ? {} : { option },
       })
     expect(await codeOf(openQueue('', good))).toBe('OPTION_INVALID')
+    expect(await codeOf(openQueue(`queue\0`, good))).toBe('OPTION_INVALID')
     await expect(readdir(fresh)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })

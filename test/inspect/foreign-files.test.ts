@@ -36,27 +36,41 @@ test('a file with the name of a segment far away is told of, and all mail is lis
     }
 })
 
-test.each(['EIO', 'EISDIR'])(
-  'a segment of the journal that the disk refuses with %s is told of by its name',
-  async (errno) => {
-    const disk = new MemoryDisk(sound.files, sound.directories)
-    const refusing = Object.assign(Object.create(disk) as MemoryDisk, {
-      list: (path: string) => disk.list(path),
-      stat: (path: string) => disk.stat(path),
-      open: async (path: string, mode: string) => {
-        const file = await disk.open(path, mode)
-        if (path !== newest) return file
-        return { ...file, read: () => Promise.reject(diskFailure('read', path, errno)) }
-      },
-    })
-    const { exitCode, stdout, stderr } = await said(mailq, sound.files, refusing)
-    expect(exitCode).toBe(1)
-    expect(stderr).toContain(
-      `damage: journal, segment 4, offset 0: the disk refused to read it: ${errno}; lost: what the`,
-    )
-    expect(stdout).toContain('held0@slow.example')
-  },
-)
+/** Whose reads of one file are refused. */
+function refusing(path: string, errno: string) {
+  const disk = new MemoryDisk(sound.files, sound.directories)
+  return Object.assign(Object.create(disk) as MemoryDisk, {
+    list: (directory: string) => disk.list(directory),
+    stat: (other: string) => disk.stat(other),
+    open: async (opened: string, mode: string) => {
+      const file = await disk.open(opened, mode)
+      if (opened !== path) return file
+      return { ...file, read: () => Promise.reject(diskFailure('read', path, errno)) }
+    },
+  })
+}
+
+test.each([
+  ['EIO', 'the disk refused to read it: EIO'],
+  ['EISDIR', 'this is a directory'],
+  ['ESPIPE', 'this is no file'],
+])('a segment of the journal whose reads fail with %s is told of by its name', async (errno, reason) => {
+  const { exitCode, stdout, stderr } = await said(mailq, sound.files, refusing(newest, errno))
+  expect(exitCode).toBe(1)
+  expect(stderr).toContain(`damage: journal, segment 4, offset 0: ${reason}; lost: what the`)
+  expect(stdout).toContain('held0@slow.example')
+})
+
+test.each([
+  ['EISDIR', 'this is a directory'],
+  ['ESPIPE', 'this is no file'],
+])('where queue.json cannot be read, with %s, all mail is listed', async (errno, reason) => {
+  const listed = await said(mailq, sound.files, refusing('queue.json', errno))
+  expect([listed.exitCode, listed.stdout]).toEqual([1, all])
+  expect(damagesIn(listed)).toEqual([
+    `damage: queue.json: ${reason}; lost: nothing, but the queue does not open`,
+  ])
+})
 
 test('where the journal is gone, that is told however many files are left, and none is called needless', async () => {
   const left = new Map([...sound.files].filter(([path]) => !path.startsWith('journal/')))

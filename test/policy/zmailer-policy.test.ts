@@ -187,6 +187,20 @@ test('a report is given up with the oldest mail, and never where some mail is no
   expect(zmailerPolicy('local expiry=3h\nhold expiry=0').bounceQueueLifetimeMs).toBeGreaterThan(1e15)
 })
 
+test('a policy that is no text, and options that there are none of, are refused as OPTION_INVALID', () => {
+  const bad: readonly (readonly [unknown, unknown, string?])[] = [
+    [undefined, undefined, 'text'],
+    [Buffer.from(manual), undefined, 'text'],
+    [manual, { jiter: 0 }, 'jiter'],
+    [manual, null],
+  ]
+  for (const [text, options, option] of bad)
+    expect(refusal(() => zmailerPolicy(text as string, options as object))).toMatchObject({
+      code: 'OPTION_INVALID',
+      place: option === undefined ? {} : { option },
+    })
+})
+
 test('jitter that is no share is refused as OPTION_INVALID', () => {
   expect(refusal(() => zmailerPolicy(manual, { jitter: 0.6 }))?.code).toBe('OPTION_INVALID')
 })

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { WaybillError } from '../../src/errors.js'
+import type { Refusal } from '../../src/relay/smtp-in.js'
 import { rawClient, untilData, type RawClient } from './raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
@@ -110,6 +111,20 @@ test('a queue that refuses long data without reading it is heard after the final
   await untilData(client)
   expect(await client.say(`${`${'x'.repeat(98)}\r\n`.repeat(10_000)}.`)).toMatch(/^452 4\.3\.1 /)
   expect(await client.say('NOOP')).toMatch(/^250 /)
+})
+
+test('a client that vanishes in the middle of its data is told of as that, and not as an error of ours', async () => {
+  const refusals: Refusal[] = []
+  const port = await listen(memoryQueue(), { onRefusal: (refusal) => void refusals.push(refusal) })
+  const client = await connected(port)
+  await untilData(client)
+  client.send('half of it')
+  await sleep(50)
+  client.destroy()
+  await expect.poll(() => refusals).toHaveLength(1)
+  expect(refusals).toMatchObject([
+    { recipient: undefined, reply: '4.3.0 the client vanished before the final dot' },
+  ])
 })
 
 test('a client that vanishes while nobody reads its long data does not stop the process', async () => {

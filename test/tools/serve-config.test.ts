@@ -104,3 +104,25 @@ test('a relay starts from its file alone, and a wrong one makes nothing', async 
   expect(reload).toMatchObject({ exitCode: 0 })
   expect(reload.stdout).toContain(`--config ${at('right.conf')}: options, as they were at the start`)
 })
+
+test('what is wrong with a value of the file is told with its line, and one of the command line as ever', async () => {
+  await writeFile(
+    at('values.conf'),
+    '# values\nmaildir mail\nlisten 127.0.0.1:0\nlisten nowhere:x\nretry 5x\ntrust 300.1.1.1\nnosuch_limit=3\n',
+  )
+  const words = ['serve', '--queue', at('queue'), '--config', at('values.conf')]
+  const said = async (...more: string[]): Promise<string> => {
+    const { exitCode, stderr } = await runWaybill([...words, ...more], { directory })
+    expect(exitCode).toBe(2)
+    return stderr.split('\n')[0]!
+  }
+  const line = (number: number): string => `(${at('values.conf')}, line ${number})`
+  const good = ['--listen', '127.0.0.1:0', '--retry', '5m', '--trust', '127.0.0.1']
+  expect(await said()).toContain(line(4))
+  expect(await said(...good)).toContain(line(7))
+  expect(await said(...good.slice(0, 4), '-o', 'default_process_limit=5')).toContain(line(6))
+  expect(await said(...good.slice(0, 2), '-o', 'default_process_limit=5')).toContain(line(5))
+  const own = await said(...good.slice(0, 2), '--retry', '6x', '-o', 'default_process_limit=5')
+  expect(own).toContain("'6x'")
+  expect(own).not.toContain('values.conf')
+})

@@ -193,9 +193,17 @@ interface Settings {
   readonly metrics: readonly Endpoint[]
 }
 
-/** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
 async function run(words: Arguments): Promise<number | undefined> {
   const args = await withConfig(serve, words)
+  try {
+    return await runWith(args)
+  } catch (error) {
+    throw args.placed(error)
+  }
+}
+
+/** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
+async function runWith(args: Arguments): Promise<number | undefined> {
   checkWays(args)
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
