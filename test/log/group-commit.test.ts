@@ -39,7 +39,7 @@ test('nothing becomes durable by being taken', () => {
 test('what comes while a full batch waits is no batch yet: more may come', () => {
   const log = new SegmentContent(segmentBytes, blockBytes)
   log.sync()
-  log.append([payload(8000)])
+  log.append([payload(9000)])
   log.append([payload(40)])
   log.take()
   log.append([payload(40)])
