@@ -30,4 +30,11 @@ export const damageMutations: readonly Mutation[] = [
     'await journal.whenDurable(position(tailEnd + 1));',
     '',
   ),
+  one(
+    'segment-taken-for-batch',
+    'a life that has a segment and no batch in it has put none behind the last one',
+    'engine/recollection.js',
+    'checkpoint.life === tail.begunLife',
+    'checkpoint.life === tail.life',
+  ),
 ]
