@@ -91,4 +91,5 @@ export const clues: Readonly<Record<string, Place>> = {
   'file-goes-with-its-finish': { hunt: 'rot', seed: 9, op: 165 },
   'start-takes-files-at-once': { hunt: 'rot', seed: 33000007, op: 226 },
   'segment-taken-for-batch': { hunt: 'rot', seed: 404, op: 294 },
+  'lane-goes-with-its-checkpoint': { hunt: 'rot', seed: 233, op: 175 },
 }

@@ -37,4 +37,11 @@ export const damageMutations: readonly Mutation[] = [
     'checkpoint.life === tail.begunLife',
     'checkpoint.life === tail.life',
   ),
+  one(
+    'lane-goes-with-its-checkpoint',
+    'the directory of a lane that the last batch has retired goes when a start has a batch of its own',
+    'engine/open.js',
+    'await journal.whenDurable(position(tail.end + 1));',
+    ';',
+  ),
 ]
