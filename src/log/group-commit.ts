@@ -36,8 +36,6 @@ export interface Batch {
   readonly seed: number
   buffer: Buffer
   used: number
-  /** Its groups, so that an empty one is not written. */
-  groupCount: number
   /** Of its frames (commit-frame.ts). */
   checksum: number
 }
@@ -134,9 +132,7 @@ export class GroupCommit {
   /** Makes place for a group in the batch that is being filled: what `open` does mostly, and what needs no time.
    * @returns false when the batch has to be sealed first */
   openHere(groupBytes: number): boolean {
-    if (this.#filling.used === 0 || this.#sealsFor(groupBytes) || this.leavesSegment(groupBytes)) return false
-    this.#filling.groupCount++
-    return true
+    return this.#filling.used > 0 && !this.#sealsFor(groupBytes) && !this.leavesSegment(groupBytes)
   }
 
   /** Makes place for a group; the `append`s that follow without a wait belong to it.
@@ -149,7 +145,6 @@ export class GroupCommit {
       if (this.#sealsFor(groupBytes)) this.#seal(timeMs)
       this.#fit(groupBytes)
     }
-    this.#filling.groupCount++
   }
 
   /** The payload that is written next is to stand where its frame will be: `appendWritten` then has nothing to copy, and its group
@@ -210,7 +205,7 @@ export class GroupCommit {
   /** The next batch to write, if none is in flight and there is one. */
   take(timeMs: number): Batch | undefined {
     if (this.#inFlight !== undefined) return undefined
-    if (this.#sealed.length === 0 && this.#filling.groupCount > 0) this.#seal(timeMs)
+    if (this.#sealed.length === 0 && this.#filling.used > 0) this.#seal(timeMs)
     this.#inFlight = this.#sealed.shift()
     this.#sealedBytes -= this.#inFlight?.used ?? 0
     return this.#inFlight
@@ -286,6 +281,6 @@ export class GroupCommit {
 
   #batch(index: number, offsetBytes: number, seed = this.#seedOf(index)): Batch {
     const buffer = this.#freeBuffers.pop() ?? Buffer.allocUnsafeSlow(this.#bufferBytes)
-    return { index, offsetBytes, seed, buffer, used: 0, groupCount: 0, checksum: 0 }
+    return { index, offsetBytes, seed, buffer, used: 0, checksum: 0 }
   }
 }

@@ -1,6 +1,6 @@
 /** The segments of a lane's log that are open for writing: made, written, synced, closed, removed.
  * Invariant: `sync` covers what was written before it and every name that was made or removed; a file with writes that no sync
- * covers stays open. */
+ * covers stays open: what is written while a sync waits goes to the segment that was the current one then, or behind it. */
 import type { Prng } from '../base/prng.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
@@ -117,7 +117,6 @@ export class LaneSegments {
    *    // 1. a segment is made, and its header meets a full disk  2. the lane leaves the table  3. its directory is not empty: the life ends */
   async close(): Promise<void> {
     const { disk, directory } = this.#options
-    this.#touched.clear()
     await this.#closeBefore(Infinity)
     for (const index of this.#halfMade) await unlinkIfThere(disk, `${directory}/${segmentName(index)}`)
   }
@@ -147,7 +146,7 @@ export class LaneSegments {
 
   async #closeBefore(index: number): Promise<void> {
     for (const [opened, { file }] of this.#open) {
-      if (opened >= index || this.#touched.has(opened)) continue
+      if (opened >= index) continue
       this.#open.delete(opened)
       await file.close()
     }

@@ -48,8 +48,9 @@ export async function rotRun(options: RandomOptions): Promise<HuntResult> {
 async function rottenLater(options: RotOptions): Promise<readonly Violation[]> {
   const { seed, order, workload, prng } = options
   let { point, image } = options
+  const ofBatches = at(seed ^ 0x1000_0000, point.n)
   for (let left = 1 + below(prng, livesBetweenMax); left > 0; left--) {
-    const isOver = endOf(prng)
+    const isOver = endOf(prng, ofBatches)
     let next: CrashPoint | undefined
     const life = await aftermath({
       seed: prng.uint32(),
@@ -75,12 +76,15 @@ async function rottenLater(options: RotOptions): Promise<readonly Violation[]> {
   return rottenInLastBatch({ seed, order, workload, point, image, prng })
 }
 
-/** Before one of its first calls, or right behind one of those that take away what the last batch may have given free. */
-function endOf(prng: Prng): (call: NumberedOperation) => boolean {
+/** Before one of its first calls, or right behind one of those that take away what the last batch may have given free; and of two lives one
+ * before one of its batches at the latest, maybe the first: between two of them there are many calls, and the last one is the same. */
+function endOf(prng: Prng, ofBatches: Prng): (call: NumberedOperation) => boolean {
   const crashOp = 1 + below(prng, pick(prng, [40, 300, 300]))
   let left = below(prng, 3) > 0 ? 1 + below(prng, 2) : Infinity
+  let batchesLeft = below(ofBatches, 2) === 0 ? 1 + below(ofBatches, pick(ofBatches, [1, 30])) : Infinity
   return ({ n, operation: { kind, path } }) => {
-    const isOver = n >= crashOp || left === 0
+    const isBatch = kind === 'writeSynced' && path.endsWith('.log')
+    const isOver = n >= crashOp || left === 0 || (isBatch && batchesLeft-- === 0)
     if (kind === 'removeDirectory' || (kind === 'unlink' && path.startsWith('spool/'))) left--
     return isOver
   }

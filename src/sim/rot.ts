@@ -120,9 +120,9 @@ class RotExcuses {
     return this.#isCut && Number(told) - Number(meant) <= this.#witness.ofLastBatch.size
   }
 
-  /** What is said names the damage. */
+  /** What is said names the damage. A lane is as whole without the last batch as with it. */
   #isTrue(code: string, text: string): boolean {
-    if (this.#witness.isInLastBatch) return damageCodes.includes(code)
+    if (this.#witness.isInLastBatch && !text.includes('(log lane ')) return damageCodes.includes(code)
     return damageCodes.includes(code) && text.includes(wordsOf(this.#path))
   }
 

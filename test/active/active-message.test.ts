@@ -187,6 +187,27 @@ test('deliveries that the sender wants to hear of are carried once, with the way
   expect(again.unreportedSuccesses()).toEqual([0, 2])
 })
 
+test('of what was before its start a message knows recoveries and outcomes, and warnings that its envelope tells of, too', () => {
+  const carried = { ...newMessage(2).carried(), warnings: 1, recoveries: 3 }
+  const warned = { ...envelopeOf(2), warnings: 2 }
+  const message = new ActiveMessage(warned, place, position(9000), carried)
+  expect([message.recoveries, message.warnings]).toEqual([3, 2])
+  // Those of the envelope are not of its last attempt.
+  expect([message.isReportedOn, message.hasOutcome]).toEqual([false, false])
+  message.apply({ kind: 'reported', reported: [], warnings: 3 })
+  expect(message.isReportedOn).toBe(true)
+  message.apply({ kind: 'delivery', notes: [{ kind: 'failed', status: '5.1.1', text: '', ranges: [1, 1] }] })
+  const again = restarted(message)
+  expect([again.isAttempted, again.hasOutcome, again.isReportedOn]).toEqual([false, true, true])
+})
+
+test('of a recipient for whom nothing is to be told no failure is reported', () => {
+  const dsn = { ret: undefined, envid: '', notify: [{ asked: 8, ranges: [1, 1] }], orcpts: [] }
+  const message = new ActiveMessage({ ...envelopeOf(3), dsn }, place, position(9000), undefined)
+  message.apply({ kind: 'delivery', notes: [{ kind: 'failed', status: '5.1.1', text: '', ranges: [0, 2] }] })
+  expect(message.unreportedFailures()).toEqual([0, 2])
+})
+
 test('a message is finished with its last delivery, unless there is a file to unlink or somebody to tell', () => {
   const all = [{ kind: 'delivered', status: '', text: '', ranges: [0, 1] }] as const
   const dsn = { ret: undefined, envid: '', notify: [{ asked: 1, ranges: [0, 0] }], orcpts: [] }
@@ -197,4 +218,21 @@ test('a message is finished with its last delivery, unless there is a file to un
   expect(isFinished({}, [{ ...all[0], kind: 'failed' }])).toBe(false)
   expect(isFinished({ data: { kind: 'spool', number: 1 } })).toBe(false)
   expect(isFinished({ dsn })).toBe(false)
+})
+
+test('what is left of a message is finished with it, unless it is to be replaced, and its finish is known from then on', () => {
+  const delivered = (index: number, finishes = false): ActiveRecord & { kind: 'delivery' } => ({
+    kind: 'delivery',
+    notes: [{ kind: 'delivered', status: '', text: '', ranges: [index, index] }],
+    finishes,
+  })
+  const message = newMessage(2)
+  message.apply(delivered(0))
+  const last = delivered(1, true)
+  expect([message.isFinishedBy(last.notes), message.isFinished]).toEqual([true, false])
+  const replaced = restarted(message)
+  replaced.apply({ kind: 'replacement', lane: 2, timeMs: 7 })
+  expect(replaced.isFinishedBy(last.notes)).toBe(false)
+  message.apply(last)
+  expect(message.isFinished).toBe(true)
 })

@@ -27,6 +27,15 @@ test('a new queue has incoming in the journal, hold with logs of its own, and a 
   expect(plan.lanes[0]).toMatchObject({ runner: 4096, marks: nowhere })
 })
 
+test('a new lane in the journal begins where the journal goes on: nothing of it stands before', () => {
+  const { lanes, laneNext } = planLanes([], 0, [], 'lanes', 8192)
+  for (const [layout, runner] of [
+    ['single', 40_960],
+    ['lanes', 4096],
+  ] as const)
+    expect(planLanes(lanes, laneNext, [1000], layout, 40_960).lanes.at(-1)).toMatchObject({ lane: 2, runner })
+})
+
 const anyPolicy = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 12 })
 const anyLives = fc.array(fc.tuple(anyPolicy, fc.constantFrom<Layout>('lanes', 'single')), {
   minLength: 1,

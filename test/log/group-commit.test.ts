@@ -7,6 +7,8 @@ import { commitAt } from '../../src/log/commit-frame.js'
 import { scanBatches, scanFrames } from '../../src/log/segment-scan.js'
 import { formatVersion, blockBytes, segmentHeaderBytes } from '../../src/log/segment.js'
 import { frameBytes, kindAt, kinds, payloadAt, verifyFrame } from '../../src/record/frame.js'
+import { encodeFields } from '../../src/record/msgpack.js'
+import { payload as writer } from '../../src/record/payload-writer.js'
 import { memoryFile } from './memory-disk.js'
 import { SegmentContent, seedOf } from './segment-content.js'
 
@@ -32,6 +34,18 @@ test('nothing becomes durable by being taken', () => {
   const before = log.commits.durableEnd
   log.take()
   expect(log.commits.durableEnd).toBe(before)
+})
+
+test('what comes while a full batch waits is no batch yet: more may come', () => {
+  const log = new SegmentContent(segmentBytes, blockBytes)
+  log.sync()
+  log.append([payload(9000)])
+  log.append([payload(40)])
+  log.take()
+  log.append([payload(40)])
+  log.commits.written()
+  log.sync()
+  expect(log.batches).toHaveLength(3)
 })
 
 test('nothing appended is nothing to write', () => {
@@ -202,18 +216,34 @@ test('batches follow each other without a gap, on whole blocks, each naming the 
   )
 })
 
-test('a group that needs a batch of its own near the end of a segment does not leave the segment', () => {
-  // Filled so that the group fits the segment behind what is staged, but not behind the padding that seals it.
+test('no group makes a batch that leaves its segment, whatever it seals before it', () => {
+  // Behind some of what is staged there is no room for a commit in its block; and the group fits behind it, but maybe not behind that commit.
+  for (const staged of [40, 4040, 4048, 4056])
+    for (let bytes = 4 * blockBytes - 200; bytes <= 5 * blockBytes + 200; bytes += 8) {
+      const log = new SegmentContent(segmentBytes, blockBytes)
+      log.sync()
+      log.append([payload(staged)])
+      log.append([payload(bytes)])
+      // What is put there must have room.
+      log.sync()
+      expect(log.batches.length).toBeGreaterThan(2)
+    }
+})
+
+test('what was written where its frame will be is read back, wherever a batch or a segment ends', async () => {
   const log = new SegmentContent(segmentBytes, blockBytes)
-  log.append([payload(blockBytes)])
-  log.sync()
-  const { offset } = { offset: log.grid.offsetOf(log.commits.end) }
-  log.append([payload(40)])
-  const room = segmentBytes - offset - frameBytes(40) - 32
-  log.append([payload(room - 16)])
-  log.sync()
-  const [last] = log.batches.slice(-1)
-  expect(last!.end).toBeLessThanOrEqual(segmentBytes)
+  const told: string[] = []
+  for (let i = 0; i < 1500; i++) {
+    const fields = [i, 'x'.repeat((i * 37) % 190)] as const
+    log.commits.aim()
+    writer.list(2).count(fields[0]).text(fields[1])
+    log.commits.open(frameBytes(writer.bytes), 1)
+    log.commits.appendWritten(kinds.data, 0, 1)
+    told.push(encodeFields(fields).toString('latin1'))
+    if (i % 50 === 49) log.sync()
+  }
+  const { data } = await readBack(log)
+  expect(data.map(({ payload: bytes }) => bytes.toString('latin1'))).toEqual(told)
 })
 
 test('a batch is sealed with the checksum of the checksums of its frames, data or not', () => {

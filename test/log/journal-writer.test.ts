@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Position } from '../../src/base/position.js'
 import { isWaybillError } from '../../src/errors.js'
+import type { Claim } from '../../src/log/journal-writer.js'
 import { describeOperation } from '../../src/sim/operation.js'
 import { SimDisk, type Sabotage, type SimDiskOptions } from '../../src/sim/sim-disk.js'
 import { SimWorld } from '../../src/sim/world.js'
@@ -174,6 +175,32 @@ test('on a full disk there is no room behind what has entered a segment that is 
     await new Promise<void>((resolve) => world.clock.after(1000, resolve))
     expect(writer.durableEnd).toBeLessThan(writer.end)
     expect(writer.room(100, 'accepted mail')).toBe('no')
+  })
+})
+
+test('new mail leaves whole segments; accepted mail a checkpoint more than checkpoints do, behind what is kept', async () => {
+  await live({}, async ({ writer, pool, append }, world, disk) => {
+    pool.keepLast(true)
+    await writer.whenDurable(append(Buffer.from('first of all')))
+    await new Promise<void>((resolve) => world.clock.after(1000, resolve))
+    disk.image.leave(0)
+    const enter = async (index: number): Promise<void> => {
+      while (writer.segmentIndex < index) await writer.whenDurable(append(Buffer.alloc(7000)))
+    }
+    await enter(1)
+    writer.kept.keep(segmentBytes)
+    expect([writer.room(100, 'new mail'), writer.room(100, 'accepted mail')]).toEqual(['yes', 'yes'])
+    writer.kept.giveUp(segmentBytes)
+    await enter(2)
+    const most = (claim: Claim): number => {
+      let bytes = segmentBytes
+      while (bytes > 0 && writer.room(bytes, claim) !== 'yes') bytes -= 8
+      return bytes
+    }
+    const whole = most('checkpoint')
+    expect([most('new mail'), most('accepted mail')]).toEqual([0, whole - 4096])
+    writer.kept.keep(100)
+    expect([most('checkpoint'), most('accepted mail')]).toEqual([whole - 2 * 4096, whole - 3 * 4096])
   })
 })
 

@@ -21,10 +21,8 @@ export class SegmentContent {
 
   /** One group of frames with these payloads. Returns their positions. */
   append(payloads: readonly Buffer[], timeMs = 1): Position[] {
-    this.commits.open(
-      payloads.reduce((bytes, payload) => bytes + frameBytes(payload.length), 0),
-      timeMs,
-    )
+    const groupBytes = payloads.reduce((bytes, payload) => bytes + frameBytes(payload.length), 0)
+    if (!this.commits.openHere(groupBytes)) this.commits.open(groupBytes, timeMs)
     return payloads.map((payload) => this.commits.append(kinds.data, 0, timeMs, payload))
   }
 

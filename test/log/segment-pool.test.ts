@@ -70,6 +70,49 @@ test('after a crash at any call, a pool takes over what is there and makes segme
     expect({ line, ...(await takeOver(image)) }).toEqual({ line, unfinished: 0, short: 0, prepared: true })
 })
 
+test('a spare that has its name has its whole length after any crash, so that who writes to it meets no full disk', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  await world.settle(journalPool(disk).refill())
+  for (const { image } of disk.crashStates()) {
+    const spares = image.files().filter((path) => !path.endsWith('.fill'))
+    expect(spares).toHaveLength(reserveSpares)
+    for (const path of spares) expect(image.bytes(path)).toEqual(Buffer.alloc(segmentBytes))
+  }
+})
+
+test('the name of a spare that is taken over is given to no other', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  const before = journalPool(disk)
+  await world.settle(before.refill())
+  await world.settle(before.prepare(0, [1, 1]).then((file) => file.close()))
+  await world.settle(before.refill())
+  const pool = journalPool(disk)
+  await world.settle(disk.list('journal').then((names) => pool.adopt(names, [])))
+  await world.settle(pool.prepare(1, [2, 2]).then((file) => file.close()))
+  await world.settle(pool.refill().then(() => pool.recycle([0])))
+  await world.settle(pool.recycle([1]))
+  expect(disk.image.files()).toHaveLength(pool.readyCount)
+})
+
+test('the last spare waits for the end of a recovery', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  disk.image.size = { capacityBytes: 1.5 * segmentBytes, capacityFiles: Infinity }
+  const pool = journalPool(disk)
+  pool.keepLast(true)
+  let got = false
+  const preparing = pool.prepare(0, [1, 1]).then((file) => {
+    got = true
+    return file.close()
+  })
+  await world.settle(pool.refill())
+  expect([got, pool.readyCount]).toEqual([false, 1])
+  pool.keepLast(false)
+  await world.settle(preparing)
+})
+
 test('of segments that never began none is left above one that has gone, wherever the next start crashes', async () => {
   const { disk: first, world } = newDisk()
   await world.settle(begin(first))

@@ -30,14 +30,14 @@ function journal(batchCount: number): SegmentContent {
   return log
 }
 
-/** As commits were before they named the checkpoint: the field is a zero of the padding. */
-function forgetCheckpoints(segment: Buffer): void {
+/** Zeroes a field of all commits, or of those of some batches, and seals them anew. @param fieldAt in the payload */
+function withoutField(segment: Buffer, fieldAt: number, from = 0): void {
   const seed = seedOf(0)
   for (let at = segmentHeaderBytes, bytes = 0; ; at += bytes) {
     bytes = verifyFrame(segment, at, segment.length, seed ^ at)
     if (bytes === 0) return
-    if (kindAt(segment, at) !== kinds.commit) continue
-    segment.writeUInt32LE(0, at + frameHeaderBytes + 12)
+    if (kindAt(segment, at) !== kinds.commit || at < from) continue
+    segment.writeUInt32LE(0, at + frameHeaderBytes + fieldAt)
     sealFrame(segment, at, kinds.commit, 0, timeAt(segment, at), payloadBytesAt(segment, at), seed ^ at)
   }
 }
@@ -97,13 +97,21 @@ test('a byte that changed is corruption in the newest checkpoint, a shorter tail
 test('in a segment of an earlier release, a byte that changed is corruption before the last batch', async () => {
   const log = journal(3)
   const [first, second, third] = log.batches as unknown as Batches
-  forgetCheckpoints(log.segment(0))
+  // As commits were before they named the checkpoint: the field is a zero of the padding.
+  withoutField(log.segment(0), 12)
   const runs = await answers(log, segmentHeaderBytes, third.end + 64)
   expect(runs).toEqual([
     [first.start, second.end - 1, 'LOG_CORRUPT'],
     [third.start, third.end - 1, second.end],
     [third.end, third.end + 63, third.end],
   ])
+})
+
+test('a commit with the checksum of another batch does not count, though every frame before it verifies', async () => {
+  const log = journal(3)
+  const [, second, third] = log.batches as unknown as Batches
+  withoutField(log.segment(0), 8, third.start)
+  expect(await tailOf(log.segment(0))).toBe(second.end)
 })
 
 test('damage in the batch before one that was torn is corruption: it was synced before', async () => {
@@ -260,12 +268,14 @@ test('the content of a recycled segment is never read as that of its successor',
 
 test('a segment that lies under another name, or in another log, is refused', async () => {
   const log = journal(1)
-  const named = memoryDisk(new Map([[`journal/${segmentName(5)}`, log.segment(0)]]))
-  const files = new SegmentFiles(named, 'journal', 0, 'journal', log.grid)
-  await expect(findTail(files, [segmentName(5)])).rejects.toMatchObject({
-    code: 'LOG_CORRUPT',
-    place: { segment: 5 },
-  })
+  for (const index of [1, 5]) {
+    const named = memoryDisk(new Map([[`journal/${segmentName(index)}`, log.segment(0)]]))
+    const files = new SegmentFiles(named, 'journal', 0, 'journal', log.grid)
+    await expect(findTail(files, [segmentName(index)])).rejects.toMatchObject({
+      code: 'LOG_CORRUPT',
+      place: { segment: index },
+    })
+  }
   const other = memoryDisk(new Map([[`journal/${segmentName(0)}`, log.segment(0)]]))
   const otherLog = new SegmentFiles(other, 'journal', 2, 'lane 1 envelopes', log.grid)
   await expect(findTail(otherLog, [segmentName(0)])).rejects.toMatchObject({ code: 'LOG_CORRUPT' })

@@ -16,6 +16,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'journal-not-synced': { hunt: 'random', seed: 1, op: 78 },
   'ticket-joins-sync': { hunt: 'random', seed: 2, op: 45 },
   'segment-name-not-synced': { hunt: 'random', seed: 4, op: 7 },
+  'header-name-not-synced': { hunt: 'torture', seed: 1 },
   'completion-leaves-no-sign': { hunt: 'torture', seed: 13000136 },
   'checksum-without-place': { hunt: 'random', seed: 3, op: 166 },
   'half-batch-counts': { hunt: 'everything', seed: 1, op: 69 },
@@ -90,4 +91,6 @@ export const clues: Readonly<Record<string, Place>> = {
   'freed-with-the-last-batch': { hunt: 'rot', seed: 5, op: 153 },
   'file-goes-with-its-finish': { hunt: 'rot', seed: 9, op: 165 },
   'start-takes-files-at-once': { hunt: 'rot', seed: 33000007, op: 226 },
+  'segment-taken-for-batch': { hunt: 'rot', seed: 404, op: 294 },
+  'lane-goes-with-its-checkpoint': { hunt: 'rot', seed: 233, op: 175 },
 }

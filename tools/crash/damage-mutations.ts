@@ -30,4 +30,18 @@ export const damageMutations: readonly Mutation[] = [
     'await journal.whenDurable(position(tailEnd + 1));',
     '',
   ),
+  one(
+    'segment-taken-for-batch',
+    'a life that has a segment and no batch in it has put none behind the last one',
+    'engine/recollection.js',
+    'checkpoint.life === tail.begunLife',
+    'checkpoint.life === tail.life',
+  ),
+  one(
+    'lane-goes-with-its-checkpoint',
+    'the directory of a lane that the last batch has retired goes when a start has a batch of its own',
+    'engine/open.js',
+    'await journal.whenDurable(position(tail.end + 1));',
+    ';',
+  ),
 ]

@@ -24,6 +24,13 @@ export const logMutations: readonly Mutation[] = [
     'return file;',
   ),
   one(
+    'header-name-not-synced',
+    "the queue's header is durable before the first segment is there",
+    'recovery/queue-header.js',
+    "await disk.rename(unfinishedName, queueHeaderName);\n    await disk.syncDirectory('');",
+    'await disk.rename(unfinishedName, queueHeaderName);',
+  ),
+  one(
     'completion-leaves-no-sign',
     'a start that makes what a copy left out says so until the names are durable',
     'engine/completion.js',
