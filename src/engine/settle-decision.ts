@@ -8,9 +8,10 @@
  * | some | those for some destinations | give these up, replace with the others | all who failed are reported |
  * | some, and others were not even tried | – | hold: recoveries found it again and again without progress | failures are reported | */
 import type { ActiveMessage } from '../active/active-message.js'
+import type { MessageId } from '../base/message-id.js'
 import type { Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
-import type { RetryDecision, RetryPolicy } from '../policy/retry-policy.js'
+import type { RetryDecision, RetryPolicy, RetryState } from '../policy/retry-policy.js'
 import type { Waiters } from './waiters.js'
 
 export type SettleDecision =
@@ -32,8 +33,11 @@ export interface SettleFacts {
 }
 
 /** @throws WaybillError POLICY_INVALID when the policy throws, or its answer is none: whoever settles asks again later */
-export function settleDecision(facts: SettleFacts, policy: RetryPolicy, prng: Prng): SettleDecision {
-  const { message, nowMs, waiters } = facts
+export function settleDecision(
+  { message, nowMs, waiters }: SettleFacts,
+  policy: RetryPolicy,
+  prng: Prng,
+): SettleDecision {
   const { envelope } = message
   if (message.pendingCount > 0) return { kind: 'hold' }
   if (waiters.length === 0) return { kind: 'finish', expired: [] }
@@ -43,7 +47,9 @@ export function settleDecision(facts: SettleFacts, policy: RetryPolicy, prng: Pr
   const expired: Waiters[] = []
   let delayMs = Infinity
   for (const each of waiters) {
-    const decision = decided(facts, each, policy, draws.again())
+    const { transport, nexthop } = each
+    const state = { attempts: envelope.attempts + 1, ageMs, transport, nexthop }
+    const decision = decided(envelope.id, state, policy, draws.again())
     if (decision.kind === 'expire' || (isReport && ageMs >= policy.bounceQueueLifetimeMs)) expired.push(each)
     else delayMs = Math.min(delayMs, decision.delayMs)
   }
@@ -75,19 +81,13 @@ class Draws {
 }
 
 /** A policy may be anybody's. What it does wrong must not end this life, and each later one at the same message. */
-function decided(
-  { message: { envelope }, nowMs }: SettleFacts,
-  { transport, nexthop }: Waiters,
-  policy: RetryPolicy,
-  prng: Prng,
-): RetryDecision {
+function decided(id: MessageId, state: RetryState, policy: RetryPolicy, prng: Prng): RetryDecision {
   try {
-    const ageMs = nowMs - envelope.acceptedAt
-    const decision = policy.decide({ attempts: envelope.attempts + 1, ageMs, transport, nexthop }, prng)
+    const decision = policy.decide(state, prng)
     if (decision.kind === 'expire' || Number.isFinite(decision.delayMs)) return decision
     throw new TypeError(`${String(decision.delayMs)} is no delay`)
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error)
-    throw new WaybillError('POLICY_INVALID', `the retry policy fails: ${words}`, { id: envelope.id }, error)
+    throw new WaybillError('POLICY_INVALID', `the retry policy fails: ${words}`, { id }, error)
   }
 }
