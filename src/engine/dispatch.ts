@@ -10,14 +10,12 @@ import { Ring } from '../base/ring.js'
 import { Attempts } from '../delivery/attempt.js'
 import type { Report } from '../delivery/outcome.js'
 import { isWaybillError } from '../errors.js'
-import { writeDelivery } from '../record/delivery.js'
-import { kinds } from '../record/frame.js'
 import { notesMax, type OutcomeNote } from '../record/outcome-note.js'
 import { Scheduler, type DeferReason, type DestinationSnapshot, type Entry } from '../scheduler/scheduler.js'
 import { requestOf } from './delivery-request.js'
 import type { RecipientEvent } from './events.js'
 import { jobOf, type Job } from './job.js'
-import { deferralBytesMost, hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
+import { appendOutcomes, deferralBytesMost, hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
 import type { Parts } from './parts.js'
 import { RecipientBatches } from './recipient-batches.js'
 
@@ -195,9 +193,7 @@ export class Dispatch {
    * those that only stood in line. */
   #noteAttempt(message: ActiveMessage): void {
     const { journal, options } = this.#parts
-    journal.aim()
-    writeDelivery({ start: message.start, notes: [], finishes: false })
-    journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs())
+    appendOutcomes(journal, message, [], false, options.clock.wallMs())
     message.apply({ kind: 'delivery', notes: [] })
     journal.want()
   }
@@ -240,11 +236,8 @@ export class Dispatch {
     const { journal, options } = this.#parts
     const { message } = job
     const finishes = message.isFinishedBy(notes)
-    if (hasRoom) {
-      journal.aim()
-      writeDelivery({ start: message.start, notes, finishes })
-      journal.appendAlone(kinds.delivery, message.place.lane, this.#running?.wallMs ?? options.clock.wallMs())
-    }
+    if (hasRoom)
+      appendOutcomes(journal, message, notes, finishes, this.#running?.wallMs ?? options.clock.wallMs())
     message.apply({ kind: 'delivery', notes, finishes })
     this.#tell(job, notes, transport, nexthop)
     // In this step: no checkpoint may be captured between the finish and the end of the message.

@@ -120,12 +120,6 @@ export class MessageReader {
 
   /** The same of the recipients at `indexes`, ascending. */
   async addresseesAt(message: FramedMessage, indexes: readonly number[]): Promise<Addressees> {
-    const { recipients, recipientFrames, dsn } = message.envelope
-    if (recipientFrames.length === 0)
-      return {
-        addresses: indexes.map((index) => recipients[index]!),
-        orcpts: indexes.map((index) => dsn?.orcpts[index] ?? ''),
-      }
     const addresses: string[] = []
     const orcpts: string[] = []
     let from = 0

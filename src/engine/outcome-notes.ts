@@ -1,9 +1,12 @@
-/** Outcomes of an entry as notes: one for all that share kind, status and text. */
+/** Outcomes of an entry as notes, one for all that share kind, status and text, and the record of them. */
+import type { ActiveMessage } from '../active/active-message.js'
 import type { Relayed } from '../base/notification.js'
 import { toRanges, type Ranges } from '../base/ranges.js'
 import type { Report } from '../delivery/outcome.js'
 import type { Outcome } from '../delivery/transport.js'
-import { frameBytes } from '../record/frame.js'
+import type { Journal } from '../log/journal.js'
+import { writeDelivery } from '../record/delivery.js'
+import { frameBytes, kinds } from '../record/frame.js'
 import { condensed, notesBytesMost, rangeBytesMost, type OutcomeNote } from '../record/outcome-note.js'
 
 /** Of a delivery's record, without its notes. */
@@ -55,6 +58,19 @@ function grouped(
     }
   })
   return condensed([...groups.values()].map(({ note, indexes }) => ({ ...note, ranges: toRanges(indexes) })))
+}
+
+/** Without a note it says that an attempt has begun. */
+export function appendOutcomes(
+  journal: Journal,
+  { start, place }: ActiveMessage,
+  notes: readonly OutcomeNote[],
+  finishes: boolean,
+  timeMs: number,
+): void {
+  journal.aim()
+  writeDelivery({ start, notes, finishes })
+  journal.appendAlone(kinds.delivery, place.lane, timeMs)
 }
 
 /** Bytes that the outcomes of an entry with so many recipients take in the journal, at the most. */

@@ -7,7 +7,7 @@ import { isWaybillError } from '../errors.js'
 import { JournalReader } from '../log/journal-reader.js'
 import type { Journal } from '../log/journal.js'
 import type { SegmentFiles } from '../log/segment-files.js'
-import { decodeCheckpoint, type Checkpoint } from '../record/checkpoint.js'
+import { decodeCheckpoint, trustedEndIn, type Checkpoint } from '../record/checkpoint.js'
 import type { JournalTail } from '../recovery/journal-tail.js'
 import { journalFiles, laneFiles } from '../recovery/log-files.js'
 import type { QueueHeader } from '../recovery/queue-header.js'
@@ -45,8 +45,7 @@ export async function recollect(
   )
   const facts = {
     suffix: checkpoint.suffix,
-    trustedEnd: (lane: number): Position | undefined =>
-      checkpoint.lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd,
+    trustedEnd: (lane: number): Position | undefined => trustedEndIn(checkpoint, lane),
   }
   const inJournal = checkpoint.lanes.some((lane) => lane.inJournal && lane.lane !== 0)
   const { working, spoolsNamed } = await readSuffix(

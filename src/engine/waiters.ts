@@ -5,21 +5,18 @@
 import type { ActiveMessage } from '../active/active-message.js'
 import { forEachIn } from '../base/ranges.js'
 import { textOf } from '../delivery/outcome.js'
-import { writeDelivery } from '../record/delivery.js'
-import { kinds } from '../record/frame.js'
 import { condensed, type OutcomeNote } from '../record/outcome-note.js'
 import type { QueueEmitter } from './events.js'
 import type { Route } from './options.js'
-import { notesOf, outcomeBytesMost } from './outcome-notes.js'
+import { appendOutcomes, notesOf, outcomeBytesMost } from './outcome-notes.js'
 import type { Parts } from './parts.js'
 import { outcomesOf, type ReportedOutcome } from './reporting.js'
 import { routeOf } from './route.js'
 
 /** Those for one destination. */
 export interface Waiters extends Route {
-  /** Ascending. */
-  readonly indexes: number[]
-  readonly addresses: string[]
+  /** By their indexes, ascending. */
+  readonly addresses: Map<number, string>
 }
 
 /** @throws WaybillError LOG_CORRUPT, DISK_FAILED when the addresses cannot be read */
@@ -27,17 +24,15 @@ export async function waitersOf(
   { reader, options }: Pick<Parts, 'reader' | 'options'>,
   message: ActiveMessage,
 ): Promise<readonly Waiters[]> {
-  if (message.deferredCount === 0) return []
   const indexes = message.indexesIn('deferred')
   const { addresses } = await reader.addresseesAt(message, indexes)
   const byRoute = new Map<string, Waiters>()
   addresses.forEach((address, i) => {
     const { transport, nexthop } = routeNow(options, message, address)
     const key = JSON.stringify([transport, nexthop])
-    const waiters = byRoute.get(key) ?? { transport, nexthop, indexes: [], addresses: [] }
+    const waiters = byRoute.get(key) ?? { transport, nexthop, addresses: new Map<number, string>() }
     byRoute.set(key, waiters)
-    waiters.indexes.push(indexes[i]!)
-    waiters.addresses.push(address)
+    waiters.addresses.set(indexes[i]!, address)
   })
   return [...byRoute.values()]
 }
@@ -72,14 +67,12 @@ export function giveUp(
   message: ActiveMessage,
   expired: readonly Waiters[],
 ): boolean {
-  const notesOfEach = expired.map(({ indexes }) => expiryNotes(message, indexes))
+  const notesOfEach = expired.map(({ addresses }) => expiryNotes(message, [...addresses.keys()]))
   const notes = condensed(notesOfEach.flat())
-  const recipientCount = expired.reduce((count, { indexes }) => count + indexes.length, 0)
+  const recipientCount = expired.reduce((count, { addresses }) => count + addresses.size, 0)
   if (journal.room(outcomeBytesMost(recipientCount), 'accepted mail') !== 'yes') return false
   life.guard(() => {
-    journal.aim()
-    writeDelivery({ start: message.start, notes, finishes: false })
-    journal.appendAlone(kinds.delivery, message.place.lane, options.clock.wallMs())
+    appendOutcomes(journal, message, notes, false, options.clock.wallMs())
     message.apply({ kind: 'delivery', notes })
     expired.forEach((waiters, i) => tell(events, message, waiters, notesOfEach[i]!))
   })
@@ -97,14 +90,13 @@ function expiryNotes(message: ActiveMessage, indexes: readonly number[]): readon
 function tell(
   events: QueueEmitter,
   { envelope: { id, sender } }: ActiveMessage,
-  { transport, nexthop, indexes, addresses }: Waiters,
+  { transport, nexthop, addresses }: Waiters,
   notes: readonly OutcomeNote[],
 ): void {
   if (events.listenerCount('failed') === 0) return
-  const addressOf = new Map(indexes.map((index, i) => [index, addresses[i]!]))
   for (const { status, text, ranges } of notes) {
     const recipients: string[] = []
-    forEachIn(ranges, (index) => recipients.push(addressOf.get(index)!))
+    forEachIn(ranges, (index) => recipients.push(addresses.get(index)!))
     events.emit('failed', { id, sender, recipients, transport, nexthop, status, text })
   }
 }

@@ -26,7 +26,7 @@ export interface Folded {
 /** Sees records with the lane that they name. */
 export interface FoldVisitor {
   readonly start: (lane: number, start: Start) => void
-  readonly replaced: (lane: number, note: Replaced) => void
+  readonly replaced?: (lane: number, note: Replaced) => void
 }
 
 export async function fold(
@@ -70,7 +70,7 @@ export async function fold(
         else if (kind === kinds.finish) working.finish(place, decodeFinish(payload))
         else if (kind === kinds.replaced) {
           const note = decodeReplaced(payload)
-          visitor?.replaced(lane, note)
+          visitor?.replaced?.(lane, note)
           working.replaced(place, lane, timeAt(window, at), note)
         } else if (kind === kinds.envelope) {
           const { data, replaces } = decodeEnvelope(payload)

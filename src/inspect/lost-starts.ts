@@ -4,6 +4,7 @@
  * suffix on, and each of these tells that all starts behind it stand there: an envelope in that part of the journal, a note that names one
  * in a lane, and a start by a runner, who goes in order. So one of which no start is found had its start where nothing verifies. */
 import { position, type Position } from '../base/position.js'
+import { trustedEndIn } from '../record/checkpoint.js'
 import type { WorkingMessage } from '../recovery/working-set.js'
 import { fold, type FoldVisitor } from './fold.js'
 import type { LaneView, Snapshot } from './snapshot.js'
@@ -54,8 +55,7 @@ export class LostStarts {
       },
     }
     const from = wholeFrom(snapshot)
-    const trustedEnd = (lane: number): Position | undefined =>
-      checkpoint?.lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd
+    const trustedEnd = (lane: number): Position | undefined => checkpoint && trustedEndIn(checkpoint, lane)
     const { working } = await fold({ ...journal, end }, { suffix: from, trustedEnd }, ignore, visitor)
     const known = new Set(snapshot.working.map(({ place }) => `${place.lane} ${place.position}`))
     const lost = [...working.messages].filter(({ place }) => !known.has(`${place.lane} ${place.position}`))

@@ -3,7 +3,7 @@
  * segment may be recycled under the reader. Behind the newest checkpoint nothing a snapshot needs is ever removed. */
 import { nowhere, position, type Position } from '../base/position.js'
 import { holdLane, incomingLane, type LaneKind } from '../lane/lane.js'
-import type { Checkpoint } from '../record/checkpoint.js'
+import { trustedEndIn, type Checkpoint } from '../record/checkpoint.js'
 import { lanesDirectory, spoolDirectory } from '../recovery/queue-paths.js'
 import { readMarks } from '../recovery/read-marks.js'
 import type { WorkingMessage, WorkingSet } from '../recovery/working-set.js'
@@ -96,8 +96,7 @@ export async function snapshotOf(
   const report = (finding: Finding): unknown => findings.push(finding)
   const oldest = journal.files.grid.firstOf(journal.indexes[0] ?? 0)
   const suffix = checkpoint?.suffix ?? oldest
-  const trustedEnd = (lane: number): Position | undefined =>
-    checkpoint?.lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd
+  const trustedEnd = (lane: number): Position | undefined => checkpoint && trustedEndIn(checkpoint, lane)
   const started = new Map<number, Set<Position>>()
   const { working, spoolsNamed, isDamaged } = await fold(
     { ...journal, end },
@@ -107,7 +106,6 @@ export async function snapshotOf(
       ? {
           start: (lane, { envelope }) =>
             void started.set(lane, (started.get(lane) ?? new Set()).add(envelope)),
-          replaced: () => undefined,
         }
       : undefined,
   )

@@ -36,6 +36,10 @@ export interface Checkpoint {
   readonly spoolPending: readonly number[]
 }
 
+/** Up to where the envelopes of a lane with logs of its own are believed; undefined for one that the checkpoint does not know. */
+export const trustedEndIn = ({ lanes }: Checkpoint, lane: number): Position | undefined =>
+  lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd
+
 export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
   return encodeFields([
     checkpoint.life,
