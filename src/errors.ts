@@ -87,7 +87,7 @@ const catalogue: Readonly<Record<ErrorCode, SmtpReply>> = {
 
 const ownWarnings = ['TRANSPORT_DEFECT', 'SETTLE_DEFECT', 'MESSAGE_HELD', 'FILE_SYSTEM'] as const
 
-/** What a `warning` is about: engine/events.ts has what those of its own mean. */
+/** What a `warning` is about: engine/life/events.ts has what those of its own mean. */
 export type WarningCode = ErrorCode | (typeof ownWarnings)[number]
 
 /** All of them: what a transport throws may be any of our errors. */

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { countedByEvents, notedByEvents } from '../src/adapters/event-metrics.js'
 import { asked, measured } from '../src/adapters/metrics.js'
 import { WaybillError, type ErrorCode } from '../src/errors.js'
-import { relayMetricNames } from '../tools/commands/serve-metrics.js'
+import { relayMetricNames } from '../tools/commands/serve/metrics.js'
 import { project } from './project.js'
 import { floors } from './tree/floors.js'
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import { endWithReader } from './commands/output.js'
+import { endWithReader } from './commands/text/output.js'
 import { replay, type Trace } from './conformance-replay.js'
 
 function check(path: string): string | undefined {

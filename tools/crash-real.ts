@@ -1,7 +1,7 @@
 /** `npm run crash:real`: the promises on real files, in a real process, against real death. Exits 0 when nothing was wrong; what
  * cannot run here is skipped, and says why. */
 import { parseArgs } from 'node:util'
-import { endWithReader } from './commands/output.js'
+import { endWithReader } from './commands/text/output.js'
 import { diskFull } from './crash-real/full.js'
 import { killLoop } from './crash-real/kill.js'
 import { powerCuts } from './crash-real/power.js'

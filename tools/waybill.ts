@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 /** The command: `waybill COMMAND …`. */
 import { isWaybillError } from '../src/errors.js'
-import { wordsOf } from './commands/called-as.js'
-import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/catalogue.js'
-import { lineOf, parseArguments, UsageError, wayOutOf } from './commands/command.js'
-import { helpOf, overviewOf } from './commands/help-text.js'
-import { print } from './commands/output.js'
-import { queueOfEnvironment } from './commands/queue-path.js'
-import { reloadAtHangup } from './commands/serve-reload.js'
-import { versionText } from './commands/version.js'
+import { wordsOf } from './commands/cli/called-as.js'
+import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/help/catalogue.js'
+import { lineOf, parseArguments, UsageError, wayOutOf } from './commands/cli/command.js'
+import { helpOf, overviewOf } from './commands/help/help-text.js'
+import { print } from './commands/text/output.js'
+import { queueOfEnvironment } from './commands/cli/queue-path.js'
+import { reloadAtHangup } from './commands/serve/reload.js'
+import { versionText } from './commands/help/version.js'
 
 async function main(words: readonly string[]): Promise<number | undefined> {
   const [first] = words

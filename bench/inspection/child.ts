@@ -1,7 +1,7 @@
 /** One command of `waybill` in a process of its own: `child NAME ARGUMENT …`. What it prints is counted; what it took is told as
  * one line of JSON. */
-import { parseArguments, type Arguments, type Command } from '../../tools/commands/command.js'
-import { processSurroundings, type Surroundings } from '../../tools/commands/output.js'
+import { parseArguments, type Arguments, type Command } from '../../tools/commands/cli/command.js'
+import { processSurroundings, type Surroundings } from '../../tools/commands/text/output.js'
 
 export interface Inspection {
   readonly wallMs: number
@@ -14,12 +14,12 @@ export interface Inspection {
 type Runnable = Command & { runIn(args: Arguments, surroundings: Surroundings): Promise<number> }
 
 const commands: Readonly<Record<string, () => Promise<Runnable>>> = {
-  fill: async () => (await import('../../tools/commands/fill.js')).fill,
-  mailq: async () => (await import('../../tools/commands/mailq.js')).mailq,
-  qshape: async () => (await import('../../tools/commands/qshape.js')).qshape,
-  stat: async () => (await import('../../tools/commands/stat.js')).stat,
-  'log stat': async () => (await import('../../tools/commands/log-stat.js')).logStat,
-  'log verify': async () => (await import('../../tools/commands/log-verify.js')).logVerify,
+  fill: async () => (await import('../../tools/commands/fill/fill.js')).fill,
+  mailq: async () => (await import('../../tools/commands/look/mailq.js')).mailq,
+  qshape: async () => (await import('../../tools/commands/look/qshape.js')).qshape,
+  stat: async () => (await import('../../tools/commands/look/stat.js')).stat,
+  'log stat': async () => (await import('../../tools/commands/look/log-stat.js')).logStat,
+  'log verify': async () => (await import('../../tools/commands/look/log-verify.js')).logVerify,
 }
 
 const [name, ...args] = process.argv.slice(2)

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
-import { listenSmtp } from '../../src/relay/smtp-in.js'
+import { listenSmtp } from '../../src/relay/smtp-in/smtp-in.js'
 
 export type ServerName = 'bare' | 'library' | 'relay'
 

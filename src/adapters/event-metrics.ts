@@ -1,6 +1,6 @@
 /** What is counted about a queue as it happens: names, meaning, and the event. Pure, and of no library.
  * Invariant: what `stats` does not count is counted by one event. No label has a domain or an address: codes are the program's own. */
-import type { QueueEvents } from '../engine/events.js'
+import type { QueueEvents } from '../engine/life/events.js'
 import { warningCodes } from '../errors.js'
 import { seconds, type Labels, type Named } from './metrics.js'
 

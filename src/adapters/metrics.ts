@@ -2,8 +2,8 @@
  * event-metrics.ts. Pure, and of no library.
  * Invariant: what `stats` counts is read from there and from nowhere else. Base units, `_total` for what only grows. No label has a
  * domain or an address: lanes are those of the policies. */
-import type { Room } from '../engine/space-watch.js'
-import type { LaneStatistics, QueueStatistics } from '../engine/statistics.js'
+import type { Room } from '../engine/accept/space-watch.js'
+import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
 import { queueNameOf } from '../lane/queue-name.js'
 
 export type Labels = Readonly<Record<string, string>>

@@ -5,9 +5,9 @@
 import { EventEmitter } from 'node:events'
 import type { SentMessageInfo, Transport } from 'nodemailer'
 import { notifyOfWords, retOfWord } from '../base/notification.js'
-import type { SubmissionDsn } from '../engine/submission-dsn.js'
+import type { SubmissionDsn } from '../engine/accept/submission-dsn.js'
 import { isWaybillError, WaybillError } from '../errors.js'
-import type { Queue } from '../queue/queue.js'
+import type { Queue } from '../queue.js'
 
 export interface QueuedMessageInfo extends SentMessageInfo {
   /** Every recipient: a queue takes all of them or none. */

@@ -2,10 +2,10 @@
  * Invariant: a scrape takes one snapshot, and all of its numbers are of it; within one life no counter goes down. A life ends with the
  * process or the queue, and the next one counts from 0, as Prometheus expects of a restart. */
 import { Counter, Gauge, Registry } from 'prom-client'
-import type { Room } from '../engine/space-watch.js'
-import type { QueueStatistics } from '../engine/statistics.js'
+import type { Room } from '../engine/accept/space-watch.js'
+import type { QueueStatistics } from '../admin/select/statistics.js'
 import { isWaybillError, WaybillError } from '../errors.js'
-import type { Queue } from '../queue/queue.js'
+import type { Queue } from '../queue.js'
 import { countedByEvents, notedByEvents, type Counted } from './event-metrics.js'
 import { asked, measured, type Measured, type Reading } from './metrics.js'
 

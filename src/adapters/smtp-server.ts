@@ -8,7 +8,7 @@ import {
   type SmtpHandlerOptions,
   type SmtpHandlers,
   type SubmitPort,
-} from '../relay/smtp-handlers.js'
+} from '../relay/smtp-in/smtp-handlers.js'
 
 const names: OptionNames<SmtpHandlerOptions> = {
   hostname: true,

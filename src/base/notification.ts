@@ -1,6 +1,7 @@
 /** What a sender may ask to be told of, RFC 3461, and the forms that this takes.
  * Invariant: an envelope id and an original recipient are printable ASCII, and so short that they can be passed on in the form
  * that SMTP has for them. */
+import { isInternational } from './mail-address.js'
 
 /** What may become of a recipient, of which the sender is told. */
 export type NotifyWhen = 'success' | 'failure' | 'delay'
@@ -99,3 +100,11 @@ export const fromXtext = (text: string): string | undefined =>
   /^(?:[\x21-\x2a\x2c-\x3c\x3e-\x7e]|\+[0-9A-F]{2})+$/.test(text)
     ? text.replace(/\+([0-9A-F]{2})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)))
     : undefined
+
+/** The address in one. Forms of letters outside ASCII become these; any other stays a form: of a line's end, say. */
+export const addressOfOrcpt = (orcpt: string): string =>
+  orcpt.slice(orcpt.indexOf(';') + 1).replace(/\\x\{([0-9a-f]{2,6})\}/gi, (form, digits: string) => {
+    const code = parseInt(digits, 16)
+    const letter = code > 0x10_ffff ? '' : String.fromCodePoint(code)
+    return isInternational(letter) && /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(letter) ? letter : form
+  })

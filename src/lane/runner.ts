@@ -5,7 +5,7 @@
  *          position            readFrom                 missedEnd
  *   started   │  in the ring      │  to be read from the log   │  handed over from here on
  *
- * Pure: engine/intake.ts reads and starts. */
+ * Pure: engine/start/intake.ts reads and starts. */
 import { nowhere, position, type Position } from '../base/position.js'
 import { Ring } from '../base/ring.js'
 import type { Envelope } from '../record/envelope.js'

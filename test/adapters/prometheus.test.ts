@@ -13,7 +13,7 @@ import {
   type QueueStatistics,
   type Room,
 } from '../../src/index.js'
-import { destinationAt, idleStatistics } from '../admin/fake-queue.js'
+import { destinationAt, idleStatistics } from '../control/fake-queue.js'
 import { openStage } from './stage.js'
 
 type Values = Readonly<Record<string, number>>

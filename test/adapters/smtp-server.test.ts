@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { smtpHandlers, type SmtpHandlerOptions, type SubmitPort } from '../../src/adapters/smtp-server.js'
 import { certificate } from '../relay/certificate.js'
 import { clientOn, rawClient, untilData, type RawClient } from '../relay/raw-client.js'
-import { memoryQueue } from '../relay/smtp-in-fixture.js'
+import { memoryQueue } from '../relay/smtp-in/smtp-in-fixture.js'
 import { openStage } from './stage.js'
 
 /** @returns its port */

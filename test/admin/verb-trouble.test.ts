@@ -1,9 +1,9 @@
 /** Verbs where things go wrong: devices that fail, mail that is damaged, messages that move on. */
 import { expect, test } from 'vitest'
-import type { VerbResult } from '../../src/admin/tally.js'
+import type { VerbResult } from '../../src/admin/verbs/tally.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import type { Fault } from '../../src/sim/faults.js'
-import type { NumberedOperation } from '../../src/sim/sim-disk.js'
+import type { Fault } from '../../src/sim/disk/faults.js'
+import type { NumberedOperation } from '../../src/sim/disk/sim-disk.js'
 import {
   codeOf,
   deferred,

@@ -1,9 +1,9 @@
 /** The verbs on waiting, active and held mail, on both disks, over crashes. */
 import { describe, expect, test } from 'vitest'
-import type { FlushOptions } from '../../src/admin/flush.js'
-import type { NewRoute } from '../../src/admin/reroute.js'
-import type { VerbOptions } from '../../src/admin/tally.js'
-import type { Selector } from '../../src/engine/selector.js'
+import type { FlushOptions } from '../../src/admin/verbs/flush.js'
+import type { NewRoute } from '../../src/admin/verbs/reroute.js'
+import type { VerbOptions } from '../../src/admin/verbs/tally.js'
+import type { Selector } from '../../src/admin/select/selector.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import {
   codeOf,

@@ -7,7 +7,7 @@ import {
   signalOption,
 } from '../../src/base/option-values.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import { smtpTransport } from '../../src/relay/smtp-out.js'
+import { smtpTransport } from '../../src/relay/smtp-out/smtp-out.js'
 
 const text = '25' as unknown as number
 

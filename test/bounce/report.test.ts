@@ -6,7 +6,7 @@ import { composeReport, listedRecipientsMax } from '../../src/bounce/report.js'
 import { isAscii } from '../../src/bounce/safe-text.js'
 import { isMailAddress } from '../../src/base/mail-address.js'
 import type { ReportedRecipient, ReportInput } from '../../src/bounce/report-input.js'
-import { reportNames } from '../../src/sim/model-reports.js'
+import { reportNames } from '../../src/sim/model/model-reports.js'
 import { field, fieldGroups, parseMail, type Entity } from './parse-mail.js'
 
 const original = Buffer.from(

@@ -1,9 +1,9 @@
 /** Tier 1, what senders ask to be told of: a crash at every third operation, and at fewer in one log (with many recipients: many-recipients.test.ts). */
 import { expect, test } from 'vitest'
-import { asking } from '../../src/sim/asking-workloads.js'
-import { QueueLife } from '../../src/sim/queue-life.js'
-import { QueueModel } from '../../src/sim/queue-model.js'
-import { inOneLog } from '../../src/sim/small-workloads.js'
+import { asking } from '../../src/sim/workload/asking-workloads.js'
+import { QueueLife } from '../../src/sim/life/queue-life.js'
+import { QueueModel } from '../../src/sim/model/queue-model.js'
+import { inOneLog } from '../../src/sim/workload/small-workloads.js'
 import { crashEverywhere, lines } from './fixture.js'
 
 for (const [workload, every] of [

@@ -1,11 +1,11 @@
 /** Tier 1 and 2: clocks that are set, callers who give up, and what is left on hold moved together. */
 import { expect, test } from 'vitest'
-import { firstLife } from '../../src/sim/aftermath.js'
-import { QueueModel } from '../../src/sim/queue-model.js'
-import type { QueueLife } from '../../src/sim/queue-life.js'
-import { planOf, randomRun } from '../../src/sim/random-run.js'
-import { clockIsSet, crowdOnHold, givenUp } from '../../src/sim/small-workloads.js'
-import type { Workload } from '../../src/sim/workload.js'
+import { firstLife } from '../../src/sim/life/aftermath.js'
+import { QueueModel } from '../../src/sim/model/queue-model.js'
+import type { QueueLife } from '../../src/sim/life/queue-life.js'
+import { planOf, randomRun } from '../../src/sim/hunt/random-run.js'
+import { clockIsSet, crowdOnHold, givenUp } from '../../src/sim/workload/small-workloads.js'
+import type { Workload } from '../../src/sim/workload/workload.js'
 import { crashEverywhere, lines } from './fixture.js'
 
 const power = { statesMax: 2, exhaustiveUnitsMax: 0, randomStates: 1 }

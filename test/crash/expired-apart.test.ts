@@ -1,6 +1,6 @@
 /** Tier 1: recipients are given up, by their destination, while others of their messages are tried again. */
 import { expect, test } from 'vitest'
-import { expiredApart, inOneLog } from '../../src/sim/small-workloads.js'
+import { expiredApart, inOneLog } from '../../src/sim/workload/small-workloads.js'
 import { crashEverywhere, lines } from './fixture.js'
 
 const power = { statesMax: 3, exhaustiveUnitsMax: 0, randomStates: 1 }

@@ -1,9 +1,9 @@
 /** Tier 1: each call fails once. What was settled survives, in the same boot, after a power loss in the next life, and after a next start of
  * which a call fails, too; what failed is reported. */
 import { expect, test } from 'vitest'
-import { failEach } from '../../src/sim/failing.js'
+import { failEach } from '../../src/sim/hunt/failing.js'
 import { lines } from './fixture.js'
-import { afterwards, carried, everything, inOneLog } from '../../src/sim/small-workloads.js'
+import { afterwards, carried, everything, inOneLog } from '../../src/sim/workload/small-workloads.js'
 
 /** Of the states that failures leave, each so-manieth is started on with failing calls. */
 const againEvery = { EIO: 60, ENOSPC: 40, SHORT: 20, EMFILE: 60 } as const

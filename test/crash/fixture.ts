@@ -1,8 +1,8 @@
 /** Verbs of the crash tests. A finding prints what it takes to see it again. */
-import { describeViolation } from '../../src/sim/violation.js'
-import { exhaust, type ExhaustOptions, type Finding, type HuntResult } from '../../src/sim/exhaustive.js'
-import type { Workload } from '../../src/sim/workload.js'
-import { afterwards } from '../../src/sim/small-workloads.js'
+import { describeViolation } from '../../src/sim/model/violation.js'
+import { exhaust, type ExhaustOptions, type Finding, type HuntResult } from '../../src/sim/hunt/exhaustive.js'
+import type { Workload } from '../../src/sim/workload/workload.js'
+import { afterwards } from '../../src/sim/workload/small-workloads.js'
 
 /** Few states of each crash, so that every crash of a workload is seen within seconds. */
 export const crashEverywhere = (

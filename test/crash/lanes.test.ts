@@ -1,7 +1,7 @@
 /** Tier 1, lanes with logs of their own: a crash at every operation of small workloads. */
 import { expect, test } from 'vitest'
 import { crashEverywhere, lines } from './fixture.js'
-import { carried, crowded, everything, turning } from '../../src/sim/small-workloads.js'
+import { carried, crowded, everything, turning } from '../../src/sim/workload/small-workloads.js'
 
 for (const workload of [everything, carried, turning, crowded])
   test(`whatever crash meets the workload '${workload.name}', every promise is kept`, async () => {

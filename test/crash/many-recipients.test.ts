@@ -1,7 +1,7 @@
 /** Tier 1, messages whose recipients stand in frames of their own: a crash at every fifth operation; where something is asked of most, at fewer. */
 import { expect, test } from 'vitest'
-import { askedOfMany } from '../../src/sim/asking-workloads.js'
-import { manyRecipients } from '../../src/sim/small-workloads.js'
+import { askedOfMany } from '../../src/sim/workload/asking-workloads.js'
+import { manyRecipients } from '../../src/sim/workload/small-workloads.js'
 import { crashEverywhere, lines } from './fixture.js'
 
 for (const [what, workload, every] of [

@@ -2,8 +2,8 @@
  * like `npm run crash -- --narrow`. */
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import type * as RandomRun from '../../src/sim/random-run.js'
-import type * as Torture from '../../src/sim/torture.js'
+import type * as RandomRun from '../../src/sim/hunt/random-run.js'
+import type * as Torture from '../../src/sim/hunt/torture.js'
 import { narrowed } from '../../tools/crash/narrowing.js'
 import { lines } from './fixture.js'
 

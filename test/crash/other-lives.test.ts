@@ -9,7 +9,7 @@ import {
   inOneLog,
   onlyAccepts,
   ordersBetween,
-} from '../../src/sim/small-workloads.js'
+} from '../../src/sim/workload/small-workloads.js'
 
 const power = { statesMax: 2, exhaustiveUnitsMax: 0, randomStates: 1 }
 

@@ -1,7 +1,7 @@
 /** Tier 2 in small: a few seeds of what `npm run crash` does by the thousand, and that a seed is a run. */
 import { expect, test } from 'vitest'
-import { randomRun } from '../../src/sim/random-run.js'
-import { rotRun } from '../../src/sim/rot-run.js'
+import { randomRun } from '../../src/sim/hunt/random-run.js'
+import { rotRun } from '../../src/sim/hunt/rot-run.js'
 import { lines } from './fixture.js'
 
 test('no seed breaks a promise', async () => {

@@ -1,16 +1,16 @@
 /** Bugs of the engine that the crash hunt found, each with the run that showed it. */
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { aftermath, runToEnd } from '../../src/sim/aftermath.js'
-import { copyImage } from '../../src/sim/copy.js'
-import type { CrashState } from '../../src/sim/crash-states.js'
-import { DiskImage } from '../../src/sim/disk-image.js'
-import { exhaust } from '../../src/sim/exhaustive.js'
-import { failEach } from '../../src/sim/failing.js'
-import { crashes } from '../../src/sim/hunt.js'
-import { QueueLife } from '../../src/sim/queue-life.js'
-import { QueueModel } from '../../src/sim/queue-model.js'
-import { randomRun } from '../../src/sim/random-run.js'
+import { aftermath, runToEnd } from '../../src/sim/life/aftermath.js'
+import { copyImage } from '../../src/sim/disk/copy.js'
+import type { CrashState } from '../../src/sim/disk/crash-states.js'
+import { DiskImage } from '../../src/sim/disk/disk-image.js'
+import { exhaust } from '../../src/sim/hunt/exhaustive.js'
+import { failEach } from '../../src/sim/hunt/failing.js'
+import { crashes } from '../../src/sim/hunt/hunt.js'
+import { QueueLife } from '../../src/sim/life/queue-life.js'
+import { QueueModel } from '../../src/sim/model/queue-model.js'
+import { randomRun } from '../../src/sim/hunt/random-run.js'
 import {
   accepting,
   afterwards,
@@ -18,7 +18,7 @@ import {
   changedPolicy,
   everything,
   inOneLog,
-} from '../../src/sim/small-workloads.js'
+} from '../../src/sim/workload/small-workloads.js'
 import { lines } from './fixture.js'
 
 test('an idle queue takes no more checkpoints', async () => {

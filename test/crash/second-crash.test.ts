@@ -1,7 +1,7 @@
 /** Tier 1: a crash, and then another one at every operation of the recovery. */
 import { expect, test } from 'vitest'
 import { crashEverywhere, lines } from './fixture.js'
-import { carried, everything, inOneLog } from '../../src/sim/small-workloads.js'
+import { carried, everything, inOneLog } from '../../src/sim/workload/small-workloads.js'
 
 for (const [workload, secondEvery] of [
   [everything, 101],

@@ -1,9 +1,9 @@
 /** Tier 2 in small: chains of lives in which calls fail, pages are dropped, the disk is full and the clock is set, whichever life it is; by the
  * thousand they are run by `npm run crash -- --torture`. */
 import { expect, test } from 'vitest'
-import { Tally } from '../../src/sim/tally.js'
-import { pieceCountOf, tortureOf } from '../../src/sim/torture-plan.js'
-import { tortureRun } from '../../src/sim/torture.js'
+import { Tally } from '../../src/sim/hunt/tally.js'
+import { pieceCountOf, tortureOf } from '../../src/sim/hunt/torture-plan.js'
+import { tortureRun } from '../../src/sim/hunt/torture.js'
 import { lines } from './fixture.js'
 
 /** What each of these lives through, at least. */

@@ -1,7 +1,7 @@
 /** Tier 1, what operators do: a crash at every operation of workloads that contain every verb, in both layouts. */
 import { expect, test } from 'vitest'
 import { crashEverywhere, lines } from './fixture.js'
-import { inOneLog, operated, redirected } from '../../src/sim/small-workloads.js'
+import { inOneLog, operated, redirected } from '../../src/sim/workload/small-workloads.js'
 
 for (const workload of [operated, redirected, inOneLog(operated)])
   test(`whatever crash meets the workload '${workload.name}', every promise is kept`, async () => {

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import type { Disk } from '../../src/disk/disk.js'
 import { patientDisk } from '../../src/disk/patient-disk.js'
-import type { Fault } from '../../src/sim/faults.js'
-import type { OperationKind } from '../../src/sim/operation.js'
-import { SimDisk } from '../../src/sim/sim-disk.js'
-import { SimWorld } from '../../src/sim/world.js'
+import type { Fault } from '../../src/sim/disk/faults.js'
+import type { OperationKind } from '../../src/sim/disk/operation.js'
+import { SimDisk } from '../../src/sim/disk/sim-disk.js'
+import { SimWorld } from '../../src/sim/world/world.js'
 import { codeOf } from '../engine/stage.js'
 
 interface Staged {

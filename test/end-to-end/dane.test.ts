@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { DeliveryResult } from '../../src/delivery/transport.js'
 import { shown, tlsa, x509 } from '../relay/dane-certificates.js'
-import { mxTransportOf } from '../relay/mx-out-fixture.js'
+import { mxTransportOf } from '../relay/smtp-out/mx-out-fixture.js'
 import { requestOf, someData } from '../relay/request.js'
 import { tlsServer } from '../relay/tls-server.js'
 

@@ -3,10 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { DeliveryRequest, Outcome } from '../../src/delivery/transport.js'
-import type { Queue } from '../../src/queue/queue.js'
+import type { Queue } from '../../src/queue.js'
 import { isWaybillError, WaybillError } from '../../src/errors.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import type { OperationKind } from '../../src/sim/operation.js'
+import type { OperationKind } from '../../src/sim/disk/operation.js'
 import {
   codeOf,
   deferred,

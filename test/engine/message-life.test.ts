@@ -1,7 +1,7 @@
 /** The life of messages through deliveries, retries, reports and crashes, on both disks. */
 import { describe, expect, test } from 'vitest'
 import type { DeliveryRequest, Outcome } from '../../src/delivery/transport.js'
-import type { QueueEvents } from '../../src/engine/events.js'
+import type { QueueEvents } from '../../src/engine/life/events.js'
 import {
   codeOf,
   deferred,
@@ -17,9 +17,9 @@ import {
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { postfixRetry } from '../../src/policy/postfix-retry.js'
 import { zmailerPolicy } from '../../src/policy/zmailer-policy.js'
-import type { Route } from '../../src/engine/options.js'
-import type { ListedMessage } from '../../src/engine/listing.js'
-import type { Selector } from '../../src/engine/selector.js'
+import type { Route } from '../../src/engine/life/options.js'
+import type { ListedMessage } from '../../src/admin/select/listing.js'
+import type { Selector } from '../../src/admin/select/selector.js'
 
 const throwing = (what: unknown): never => {
   throw what

@@ -1,11 +1,11 @@
 /** Mail of which something has rotted, or that meets a mistake of ours: it stands aside, and the rest goes on. */
 import { expect, test, vi } from 'vitest'
 import { composeReport } from '../../src/bounce/report.js'
-import type { Selector } from '../../src/engine/selector.js'
+import type { Selector } from '../../src/admin/select/selector.js'
 import { WaybillError } from '../../src/errors.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import type { Queue } from '../../src/queue/queue.js'
-import type { Fault } from '../../src/sim/faults.js'
+import type { Queue } from '../../src/queue.js'
+import type { Fault } from '../../src/sim/disk/faults.js'
 import {
   codeOf,
   deferred,

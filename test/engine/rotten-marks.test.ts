@@ -1,12 +1,12 @@
 /** The record that says which envelopes of a lane were started out of order has rotted: that lane stands still, whole, and all else goes on. */
 import { expect, test } from 'vitest'
-import type { QueueOptions } from '../../src/engine/options.js'
-import { directoryOf, QueueDirectory } from '../../src/inspect/queue-directory.js'
-import { takeSnapshot } from '../../src/inspect/snapshot.js'
+import type { QueueOptions } from '../../src/engine/life/options.js'
+import { directoryOf, QueueDirectory } from '../../src/inspect/queue/queue-directory.js'
+import { takeSnapshot } from '../../src/inspect/queue/snapshot.js'
 import { segmentName } from '../../src/log/segment.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import type { Queue } from '../../src/queue/queue.js'
-import type { Fault } from '../../src/sim/faults.js'
+import type { Queue } from '../../src/queue.js'
+import type { Fault } from '../../src/sim/disk/faults.js'
 import { codeOf, deferred, delivered, pause, simulated, submission, type Stage } from './stage.js'
 
 const intervalMs = 60_000

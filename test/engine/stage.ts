@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { systemClock, type Clock } from '../../src/base/clock.js'
 import { seededPrng } from '../../src/base/prng.js'
 import type { DeliveryRequest, DeliveryResult, Outcome } from '../../src/delivery/transport.js'
-import { openQueue } from '../../src/queue/open.js'
-import type { QueueOptions } from '../../src/engine/options.js'
-import type { Queue } from '../../src/queue/queue.js'
+import { openQueue } from '../../src/queue.js'
+import type { QueueOptions } from '../../src/engine/life/options.js'
+import type { Queue } from '../../src/queue.js'
 import { isWaybillError } from '../../src/errors.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import { SimDisk, type SimDiskOptions } from '../../src/sim/sim-disk.js'
-import { SimWorld } from '../../src/sim/world.js'
+import { SimDisk, type SimDiskOptions } from '../../src/sim/disk/sim-disk.js'
+import { SimWorld } from '../../src/sim/world/world.js'
 
 /** What a transport answers for one recipient at an attempt. */
 export type Answer = (recipient: string, request: DeliveryRequest) => Outcome

@@ -1,7 +1,7 @@
 /** Runs a reading command in this process, on files in memory. */
-import { parseArguments } from '../../tools/commands/command.js'
-import type { InspectCommand } from '../../tools/commands/inspection.js'
-import type { Surroundings } from '../../tools/commands/output.js'
+import { parseArguments } from '../../tools/commands/cli/command.js'
+import type { InspectCommand } from '../../tools/commands/look/inspection.js'
+import type { Surroundings } from '../../tools/commands/text/output.js'
 import type { Disk } from '../../src/disk/disk.js'
 
 export interface Commanded {

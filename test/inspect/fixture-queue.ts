@@ -1,11 +1,11 @@
 /** A queue with something of everything, as a crash left it: mail that was never tried, being delivered, deferred in two lanes, on hold;
  * delivered and refused recipients; large data in spool files; recipients in frames of their own; several lives. Always the same bytes. */
 import type { DeliveryResult } from '../../src/delivery/transport.js'
-import { openQueue } from '../../src/queue/open.js'
-import type { Queue } from '../../src/queue/queue.js'
+import { openQueue } from '../../src/queue.js'
+import type { Queue } from '../../src/queue.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
-import { SimDisk } from '../../src/sim/sim-disk.js'
-import { SimWorld } from '../../src/sim/world.js'
+import { SimDisk } from '../../src/sim/disk/sim-disk.js'
+import { SimWorld } from '../../src/sim/world/world.js'
 import type { Files } from './memory-disk.js'
 
 export interface Fixture {

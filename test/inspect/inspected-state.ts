@@ -1,12 +1,12 @@
 /** Everything that can be read of a queue, as text: each message with its place, its waiting recipients and the sum of its data. */
 import { crc32 } from '../../src/base/checksum.js'
-import { isDamage } from '../../src/inspect/finding.js'
-import { Messages } from '../../src/inspect/messages.js'
-import { snapshotAt } from '../../src/inspect/past.js'
-import { QueueDirectory } from '../../src/inspect/queue-directory.js'
-import { takeSnapshot, type Snapshot } from '../../src/inspect/snapshot.js'
+import { isDamage } from '../../src/inspect/damage/finding.js'
+import { Messages } from '../../src/inspect/messages/messages.js'
+import { snapshotAt } from '../../src/inspect/records/past.js'
+import { QueueDirectory } from '../../src/inspect/queue/queue-directory.js'
+import { takeSnapshot, type Snapshot } from '../../src/inspect/queue/snapshot.js'
 import { position } from '../../src/base/position.js'
-import { waitingAddresses } from '../../tools/commands/listing-options.js'
+import { waitingAddresses } from '../../tools/commands/look/listing-options.js'
 import { MemoryDisk } from './memory-disk.js'
 import type { Fixture } from './fixture-queue.js'
 

@@ -1,7 +1,7 @@
 /** `waybill log rescue` from a disk in memory. */
 import { expect } from 'vitest'
 import { nodeDisk } from '../../src/disk/node-disk.js'
-import { logRescue } from '../../tools/commands/log-rescue.js'
+import { logRescue } from '../../tools/commands/look/log-rescue.js'
 import { command, type Commanded } from './commanded.js'
 import { MemoryDisk, type Files } from './memory-disk.js'
 

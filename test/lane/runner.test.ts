@@ -26,7 +26,7 @@ class Bench {
     else this.runner.missed(placeOf(i + 1))
   }
 
-  /** As engine/lane-reading.ts does, a few at a time. */
+  /** As engine/start/lane-reading.ts does, a few at a time. */
   read(countMax: number): void {
     if (!this.runner.isBehind) return
     let i = Math.round((this.runner.readFrom - born) / frameLength)

@@ -9,9 +9,9 @@ import { SegmentPool } from '../../src/log/segment-pool.js'
 import { SegmentGrid } from '../../src/log/segment.js'
 import { findTail, type JournalTail } from '../../src/recovery/journal-tail.js'
 import { frameBytes, kindAt, kinds, payloadAt } from '../../src/record/frame.js'
-import type { DiskImage } from '../../src/sim/disk-image.js'
-import { SimDisk } from '../../src/sim/sim-disk.js'
-import { SimWorld } from '../../src/sim/world.js'
+import type { DiskImage } from '../../src/sim/disk/disk-image.js'
+import { SimDisk } from '../../src/sim/disk/sim-disk.js'
+import { SimWorld } from '../../src/sim/world/world.js'
 
 export const segmentBytes: number = 8 * 4096
 export const grid: SegmentGrid = new SegmentGrid(segmentBytes)

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import type { Position } from '../../src/base/position.js'
 import { isWaybillError } from '../../src/errors.js'
 import type { Claim } from '../../src/log/journal-writer.js'
-import { describeOperation } from '../../src/sim/operation.js'
-import { SimDisk, type Sabotage, type SimDiskOptions } from '../../src/sim/sim-disk.js'
-import { SimWorld } from '../../src/sim/world.js'
+import { describeOperation } from '../../src/sim/disk/operation.js'
+import { SimDisk, type Sabotage, type SimDiskOptions } from '../../src/sim/disk/sim-disk.js'
+import { SimWorld } from '../../src/sim/world/world.js'
 import { findPayloads, openWriter, segmentBytes, type OpenWriter } from './fixture.js'
 
 /** Records so long that two or three fit a segment, and some that share a batch. */

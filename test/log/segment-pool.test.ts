@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import type { Disk } from '../../src/disk/disk.js'
 import { reserveSpares } from '../../src/log/segment-pool.js'
 import { formatVersion, decodeSegmentHeader, segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
-import type { DiskImage } from '../../src/sim/disk-image.js'
-import { SimDisk } from '../../src/sim/sim-disk.js'
-import { SimWorld } from '../../src/sim/world.js'
+import type { DiskImage } from '../../src/sim/disk/disk-image.js'
+import { SimDisk } from '../../src/sim/disk/sim-disk.js'
+import { SimWorld } from '../../src/sim/world/world.js'
 import { journalPool, segmentBytes } from './fixture.js'
 
 async function begin(disk: Disk): Promise<void> {

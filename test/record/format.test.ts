@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { position, type Position } from '../../src/base/position.js'
-import { fieldsOf } from '../../src/inspect/records.js'
+import { fieldsOf } from '../../src/inspect/records/records.js'
 import { commitAt } from '../../src/log/commit-frame.js'
 import { GroupCommit } from '../../src/log/group-commit.js'
 import {
@@ -26,7 +26,7 @@ import {
   type Kind,
 } from '../../src/record/frame.js'
 import { crc32 } from '../../src/base/checksum.js'
-import { logDump } from '../../tools/commands/log-dump.js'
+import { logDump } from '../../tools/commands/look/log-dump.js'
 import { command } from '../inspect/commanded.js'
 import { frozenQueue } from '../inspect/frozen-queue.js'
 import { MemoryDisk } from '../inspect/memory-disk.js'

@@ -6,7 +6,7 @@
  * `extendedKeyUsage=emailProtection`; a server's by the issuer with `-sha1`; one with a critical extension that nobody knows, and a server's. */
 import { createHash, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { TlsaData } from '../../src/relay/dns-message.js'
+import type { TlsaData } from '../../src/relay/dns/dns-message.js'
 import { certificate } from './certificate.js'
 import type { Certificate } from './named-certificates.js'
 

@@ -1,10 +1,10 @@
 /** A domain with mail hosts whose TLS is real, in a DNS that proves what it is told to. */
 import type { Answer } from 'dns-packet'
 import type { DeliveryResult, Transport } from '../../src/delivery/transport.js'
-import type { TlsaData } from '../../src/relay/dns-message.js'
-import type { MxTransportOptions } from '../../src/relay/mx-out-options.js'
+import type { TlsaData } from '../../src/relay/dns/dns-message.js'
+import type { MxTransportOptions } from '../../src/relay/smtp-out/mx-out-options.js'
 import { dnsServer, type Entries, type Entry } from './dns-server.js'
-import { mxTransportOf } from './mx-out-fixture.js'
+import { mxTransportOf } from './smtp-out/mx-out-fixture.js'
 import type { Certificate } from './named-certificates.js'
 import { requestOf, someData } from './request.js'
 import { tlsServersAt, type TlsServer } from './tls-server.js'

@@ -3,7 +3,7 @@ import { createSocket, type RemoteInfo } from 'node:dgram'
 import { createServer } from 'node:net'
 import { AUTHENTIC_DATA, TRUNCATED_RESPONSE, decode, encode, type Answer } from 'dns-packet'
 import { onTestFinished } from 'vitest'
-import type { DnsServer } from '../../src/relay/dns-client.js'
+import type { DnsServer } from '../../src/relay/dns/dns-client.js'
 
 export interface Entry {
   readonly answers?: readonly Answer[]

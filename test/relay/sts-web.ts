@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { StsWeb } from '../../src/relay/mta-sts-web.js'
+import type { StsWeb } from '../../src/relay/tls/mta-sts-web.js'
 import { ofMtaSts, roots, type Certificate } from './named-certificates.js'
 
 export type Page = string | ((request: IncomingMessage, response: ServerResponse) => void)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Disk } from '../../src/disk/disk.js'
-import type { Fault } from '../../src/sim/faults.js'
+import type { Fault } from '../../src/sim/disk/faults.js'
 import { contentOf, refusal } from '../disk/fixture.js'
 import { afterPowerLoss, fates, live, sector, writeDurably } from './fixture.js'
 

@@ -1,9 +1,9 @@
 /** Verbs for tests of the simulated disk. */
 import type { Disk } from '../../src/disk/disk.js'
-import type { CrashOptions } from '../../src/sim/crash-states.js'
-import type { DiskImage } from '../../src/sim/disk-image.js'
-import { SimDisk, type SimDiskOptions } from '../../src/sim/sim-disk.js'
-import { SimWorld } from '../../src/sim/world.js'
+import type { CrashOptions } from '../../src/sim/disk/crash-states.js'
+import type { DiskImage } from '../../src/sim/disk/disk-image.js'
+import { SimDisk, type SimDiskOptions } from '../../src/sim/disk/sim-disk.js'
+import { SimWorld } from '../../src/sim/world/world.js'
 
 export interface Lived {
   readonly world: SimWorld

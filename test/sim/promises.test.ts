@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { DiskFile } from '../../src/disk/disk.js'
-import type { DiskImage } from '../../src/sim/disk-image.js'
-import { SimDisk } from '../../src/sim/sim-disk.js'
-import { describeOperation as line } from '../../src/sim/operation.js'
-import { SimWorld } from '../../src/sim/world.js'
+import type { DiskImage } from '../../src/sim/disk/disk-image.js'
+import { SimDisk } from '../../src/sim/disk/sim-disk.js'
+import { describeOperation as line } from '../../src/sim/disk/operation.js'
+import { SimWorld } from '../../src/sim/world/world.js'
 import { writeDurably } from './fixture.js'
 
 type Step =

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { openQueue, type Submission } from '../../src/index.js'
-import { cat } from '../../tools/commands/cat.js'
-import type { InspectCommand } from '../../tools/commands/inspection.js'
-import { mailq } from '../../tools/commands/mailq.js'
+import { cat } from '../../tools/commands/look/cat.js'
+import type { InspectCommand } from '../../tools/commands/look/inspection.js'
+import { mailq } from '../../tools/commands/look/mailq.js'
 import { command } from '../inspect/commanded.js'
 
 /** What commands say of a message of which the second recipient still waits, the first is delivered. */

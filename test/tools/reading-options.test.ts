@@ -1,9 +1,9 @@
 /** Each option of a reading command does what its help says, on the frozen queue. */
 import { expect, test } from 'vitest'
-import { complainOf, type InspectCommand } from '../../tools/commands/inspection.js'
-import { mailq } from '../../tools/commands/mailq.js'
-import { processSurroundings } from '../../tools/commands/output.js'
-import { qshape } from '../../tools/commands/qshape.js'
+import { complainOf, type InspectCommand } from '../../tools/commands/look/inspection.js'
+import { mailq } from '../../tools/commands/look/mailq.js'
+import { processSurroundings } from '../../tools/commands/text/output.js'
+import { qshape } from '../../tools/commands/look/qshape.js'
 import { command, type Commanded } from '../inspect/commanded.js'
 import { frozenQueue } from '../inspect/frozen-queue.js'
 import { MemoryDisk } from '../inspect/memory-disk.js'

@@ -1,7 +1,16 @@
 /** A folder imports lower floors and itself, never a sibling on its own floor; what decides does not touch the system. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { floorViolations, pureFolders, purityViolations, systemViolations } from './floors.js'
-import { sourceOf, sourcesBelow } from './sources.js'
+import {
+  floorViolations,
+  pureFolders,
+  purityViolations,
+  rooms,
+  roomViolations,
+  systemViolations,
+} from './floors.js'
+import { root, sourceOf, sourcesBelow } from './sources.js'
 
 const sources = sourcesBelow('src')
 
@@ -14,6 +23,26 @@ test('the check sees the tree', () => {
 
 test('every import goes to a lower floor or stays in its folder', () => {
   expect(sources.flatMap(floorViolations)).toEqual([])
+})
+
+test('every import inside a folder goes to a room named before, or stays in its room', () => {
+  expect([...sources, ...sourcesBelow('tools')].flatMap(roomViolations)).toEqual([])
+})
+
+test('every room of the floors is there, and no folder of rooms has another', () => {
+  const found = Object.keys(rooms).map((folder) => [
+    folder,
+    readdirSync(join(root, folder), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .filter((name) => `${folder}/${name}` !== 'src/sim/protocol')
+      .sort(),
+  ])
+  const named = Object.entries(rooms).map(([folder, names]) => [
+    folder,
+    names.filter((name) => !name.endsWith('.ts')).sort(),
+  ])
+  expect(found).toEqual(named)
 })
 
 test('only the disk, the relay and named exceptions import modules of the system', () => {
@@ -45,6 +74,12 @@ test.each([
   ['from the errors', 'src/errors.ts', "import { a } from './base/assert.js'"],
 ])('an import that goes %s is found', (_, path, text) => {
   expect(floorViolations(sourceOf(path, text))).toHaveLength(1)
+})
+
+test('an import of a room that stands higher is found, and one of a room below is fine', () => {
+  const text = "import { a } from '../settle/settle.js'\nimport { b } from '../life/life.js'"
+  expect(roomViolations(sourceOf('src/engine/start/x.ts', text))).toHaveLength(1)
+  expect(roomViolations(sourceOf('src/engine/x.ts', "import { a } from './settle/settle.js'"))).toEqual([])
 })
 
 test('an import down, one that stays, and one of the errors are fine', () => {

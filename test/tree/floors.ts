@@ -1,4 +1,5 @@
-/** The floors of the source (a folder imports lower floors and itself) as data, and what breaks them. */
+/** The floors of the source as data, and what breaks them.
+ * Invariant: a folder imports lower floors and itself; a room inside a folder imports the rooms named before it. */
 import { codeOf, type Source } from './sources.js'
 
 export const floors: Readonly<Record<string, number>> = {
@@ -8,6 +9,7 @@ export const floors: Readonly<Record<string, number>> = {
   policy: 1,
   log: 2,
   active: 2,
+  directory: 3,
   lane: 3,
   garbage: 3,
   scheduler: 3,
@@ -18,9 +20,20 @@ export const floors: Readonly<Record<string, number>> = {
   admin: 6,
   inspect: 6,
   relay: 6,
-  queue: 7,
+  'queue.ts': 7,
+  control: 8,
   adapters: 8,
   sim: 8,
+}
+
+/** The rooms of a folder, the lowest first. A file of the folder itself may stand among them; others stand above all. */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  'src/engine': ['message', 'life', 'accept', 'deliver', 'checkpoint', 'start', 'recover', 'settle'],
+  'src/admin': ['select', 'verbs'],
+  'src/inspect': ['damage', 'queue', 'records', 'messages', 'verify', 'figures'],
+  'src/relay': ['listening.ts', 'tables', 'dns', 'tls', 'dkim', 'smtp-in', 'smtp-out', 'maildir'],
+  'src/sim': ['world', 'disk', 'workload', 'model', 'life', 'hunt'],
+  'tools/commands': ['cli', 'text', 'look', 'serve', 'fill', 'operate', 'watch', 'sendmail', 'help'],
 }
 
 /** Folders that decide and do not act: no module of the system, no clock, no chance. */
@@ -47,12 +60,14 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/delivery\/transport\.ts$/, /^node:stream$/],
   [/^src\/engine\//, /^node:(stream|events)$/],
   [/^src\/adapters\/nodemailer\.ts$/, /^node:events$/],
-  [/^src\/(admin|inspect|sim)\//, /^node:(stream|events|path)$/],
-  [/^src\/sim\/state-key\.ts$/, /^node:(crypto|util)$/],
-  [/^src\/admin\/control-(channel|server)\.ts$/, /^node:net$/],
+  [/^src\/(admin|control|directory|inspect|sim)\//, /^node:(stream|events|path)$/],
+  [/^src\/sim\/hunt\/state-key\.ts$/, /^node:(crypto|util)$/],
+  [/^src\/control\/(channel|server)\.ts$/, /^node:net$/],
 ]
 
-const folderOf = (path: string): string => /^src\/([^/]+)\//.exec(path)?.[1] ?? ''
+/** The folder on the floor, or the file that stands there by itself. */
+const folderOf = (path: string): string =>
+  /^src\/([^/]+)\//.exec(path)?.[1] ?? (path === 'src/queue.ts' ? 'queue.ts' : '')
 
 /** Sentences about what breaks the floors. */
 export function floorViolations(source: Source): string[] {
@@ -74,6 +89,23 @@ export function floorViolations(source: Source): string[] {
   })
 }
 
+/** Sentences about imports of rooms that stand higher in the same folder. */
+export function roomViolations({ path, imports }: Source): string[] {
+  return Object.entries(rooms).flatMap(([folder, names]) => {
+    const floorIn = (file: string): number | undefined => {
+      if (!file.startsWith(`${folder}/`)) return undefined
+      const name = file.slice(folder.length + 1).split('/')[0]!
+      const at = names.indexOf(name)
+      return at < 0 ? names.length : at
+    }
+    const floor = floorIn(path)
+    if (floor === undefined) return []
+    return imports
+      .filter((module) => (floorIn(module) ?? -1) > floor)
+      .map((module) => `${path} imports ${module}, from a room that stands higher`)
+  })
+}
+
 /** Sentences about modules of the system that the folder has no business with. */
 export const systemViolations = ({ path, imports }: Source): string[] =>
   imports
@@ -89,6 +121,6 @@ export function purityViolations(source: Source): string[] {
   const { path } = source
   if (ports.includes(path) || /^src\/(relay|disk)\//.test(path)) return []
   // The world runs promise callbacks out by the system's own means.
-  if (path === 'src/sim/world.ts') return []
+  if (path === 'src/sim/world/world.ts') return []
   return [...codeOf(source).matchAll(impure)].map(([word]) => `${path} mentions ${word}`)
 }

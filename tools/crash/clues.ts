@@ -1,7 +1,7 @@
 /** Where the loss of each guarantee was noticed last.
  * Invariant: a clue is a place of a hunt, so that following it first saves the way there and proves no less; one that the engine has
  * outgrown costs the whole hunt again. `npm run crash -- --sabotage --anew` hunts without them and prints this table. */
-import type { HuntName } from '../../src/sim/hunt.js'
+import type { HuntName } from '../../src/sim/hunt/hunt.js'
 
 /** What of a hunt is tried. */
 export interface Place {

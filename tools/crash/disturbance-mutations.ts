@@ -26,14 +26,14 @@ export const disturbanceMutations: readonly Mutation[] = [
   one(
     'too-old-when-set-back',
     'nothing grows old by a clock that is set back',
-    'engine/settle-decision.js',
+    'engine/settle/settle-decision.js',
     'const ageMs = nowMs - envelope.acceptedAt;',
     'const ageMs = Math.abs(nowMs - envelope.acceptedAt);',
   ),
   one(
     'aborted-though-appended',
     'a submission that is aborted when it is appended is accepted',
-    'engine/accept.js',
+    'engine/accept/accept.js',
     '? this.#appendNow(group, data, file)',
     `? Promise.race([
           this.#appendNow(group, data, file),
@@ -43,7 +43,7 @@ export const disturbanceMutations: readonly Mutation[] = [
   one(
     'compacted-into-incoming',
     'what is on hold stays there when it is moved together',
-    'admin/compaction.js',
+    'admin/verbs/compaction.js',
     "const order = { kind: 'move', lane: 'hold', changes: {} };",
     "const order = { kind: 'move', lane: 'incoming', changes: {} };",
   ),

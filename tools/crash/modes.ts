@@ -1,12 +1,12 @@
 /** What a crash hunt hunts by: random runs, each crashed at some of its calls, the same with rot behind each crash, or the chains of lives
  * of a torture.
  * Invariant: all that differs between them stands in this table. */
-import type { Finding, HuntResult } from '../../src/sim/exhaustive.js'
-import { randomRun } from '../../src/sim/random-run.js'
-import { rotRun } from '../../src/sim/rot-run.js'
-import { shrink, shrinkRot, shrinkTorture, type Shrunk } from '../../src/sim/shrink.js'
-import type { Tally } from '../../src/sim/tally.js'
-import { tortureRun } from '../../src/sim/torture.js'
+import type { Finding, HuntResult } from '../../src/sim/hunt/exhaustive.js'
+import { randomRun } from '../../src/sim/hunt/random-run.js'
+import { rotRun } from '../../src/sim/hunt/rot-run.js'
+import { shrink, shrinkRot, shrinkTorture, type Shrunk } from '../../src/sim/hunt/shrink.js'
+import type { Tally } from '../../src/sim/hunt/tally.js'
+import { tortureRun } from '../../src/sim/hunt/torture.js'
 
 export interface HuntedRun {
   readonly seed: number

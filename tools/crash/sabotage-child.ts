@@ -1,6 +1,6 @@
 /** Hunts in a damaged copy of the engine: `node sabotage-child.js <directory of the copy> <places, as JSON>`. Prints what it found. */
 import { pathToFileURL } from 'node:url'
-import type * as HuntModule from '../../src/sim/hunt.js'
+import type * as HuntModule from '../../src/sim/hunt/hunt.js'
 import type { Place } from './clues.js'
 
 const [directory = '', places = ''] = process.argv.slice(2)

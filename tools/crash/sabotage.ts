@@ -2,7 +2,7 @@
  * Invariant: the engine that is tested is the one that was built; the damage is done to a copy, and mended before the next. */
 import { spawn } from 'node:child_process'
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
-import { huntNames } from '../../src/sim/hunt.js'
+import { huntNames } from '../../src/sim/hunt/hunt.js'
 import { clues, type Place } from './clues.js'
 import type { Edit, Mutation } from './mutation.js'
 import { mutations } from './mutations.js'

@@ -1,0 +1,292 @@
+/** Who is in the queue: the active ones from memory, the waiting ones from their lanes, a few at a time.
+ * It is the queue as of the call: what moves meanwhile is listed where it was. */
+import { checkOptionNames } from '../../base/option-names.js'
+import { signalOption } from '../../base/option-values.js'
+import type { MessageId } from '../../base/message-id.js'
+import type { ActiveMessage } from '../../active/active-message.js'
+import type { RequestDsn } from '../../delivery/transport.js'
+import { WaybillError } from '../../errors.js'
+import { holdLane, type Lane, type LaneKind } from '../../lane/lane.js'
+import { requestOfEach } from '../../record/dsn.js'
+import type { Envelope } from '../../record/envelope.js'
+import type { OutcomeNote } from '../../record/outcome-note.js'
+import type { Engine } from '../../engine/engine.js'
+import type { Parts } from '../../engine/life/parts.js'
+import { pinSegments, unpinSegments } from '../../engine/checkpoint/pinning.js'
+import {
+  AddressMatch,
+  checkSelector,
+  needsAddresses,
+  selectsActive,
+  selectsEnvelope,
+  selectsLane,
+  selectsUnread,
+  type Selector,
+} from './selector.js'
+import { Stretch, type WaitingMessage } from '../../engine/start/waiting.js'
+import { checkAllRead, WalkDamage } from './walk-damage.js'
+
+export interface ListedMessage {
+  readonly id: MessageId
+  readonly sender: string
+  /** Those that still wait; of a message with more than 1000 the first of them. */
+  readonly recipients: readonly string[]
+  readonly recipientCount: number
+  /** `retry`: in a lane with an interval, which a selector calls `deferred`. */
+  readonly where: LaneKind | 'active'
+  /** The number of the lane that it waits in or was started from. */
+  readonly lane: number
+  /** Milliseconds since 1970. */
+  readonly acceptedAt: number
+  readonly attempts: number
+  readonly dataBytes: number
+  /** When it is tried again, milliseconds since 1970; 0 for what is active or due at once, Infinity on hold. */
+  readonly dueAt: number
+  /** Why its recipients still wait. */
+  readonly notes: readonly OutcomeNote[]
+  /** What the sender has asked to be told of (RFC 3461), and for each of `recipients`; undefined: nothing, as of most mail. */
+  readonly dsn?: RequestDsn | undefined
+}
+
+/** A message that a selector means, where it is. */
+export type Selected =
+  | { readonly kind: 'active'; readonly message: ActiveMessage }
+  | { readonly kind: 'waiting'; readonly lane: Lane; readonly message: WaitingMessage }
+
+/** Is it on hold, or to be put there again because a recovery did not believe that it was? */
+export const isOnHold = (found: Selected): boolean =>
+  found.kind === 'waiting' ? found.lane.kind === 'hold' : found.message.replacement?.lane === holdLane
+
+export interface Walk {
+  /** What was appended to a lane since the last checkpoint can be read after the next: waits for one. */
+  readonly trust: () => Promise<void>
+  /** Lanes that are looked at. */
+  readonly isAsked?: ((lane: Lane) => boolean) | undefined
+  /** Stops between reads. */
+  readonly signal?: AbortSignal | undefined
+  /** Where who asks notes what he cannot read himself; it is told with the rest. */
+  readonly damage?: WalkDamage
+}
+
+export interface ListOptions {
+  /** Stops it, also while nothing matches: it throws VERB_ABORTED. */
+  readonly signal?: AbortSignal
+}
+
+const recipientsReadMax = 1000
+/** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed, and who asked is told. */
+const waitMs = 10_000
+
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; LOG_CORRUPT, DISK_FAILED and
+ * LIST_INCOMPLETE when all that can be read has been listed */
+export async function* list(
+  parts: Parts,
+  engine: Engine,
+  selector: Selector,
+  options: ListOptions,
+): AsyncGenerator<ListedMessage> {
+  checkOptionNames(options, { signal: true })
+  signalOption(options.signal)
+  const { signal } = options
+  // Until recovery has ended nobody knows what is active.
+  await parts.life.orEnd(engine.whenRecovered())
+  const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
+  const damage = new WalkDamage(parts.life)
+  for await (const batch of selected(parts, selector, { trust, signal, damage }))
+    for (const found of batch) {
+      const { id } = found.message.envelope
+      const listed = await damage.of(id, listedMessage(parts, found))
+      if (listed !== undefined) yield listed
+    }
+  damage.tell()
+  if (selectsUnread(selector)) checkAllRead(parts)
+}
+
+/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due.
+ * @throws WaybillError as `list`; LOG_CORRUPT and DISK_FAILED when all that can be read has been given */
+export async function* selected(
+  parts: Parts,
+  selector: Selector,
+  { trust, isAsked = () => true, signal, damage = new WalkDamage(parts.life) }: Walk,
+): AsyncGenerator<readonly Selected[]> {
+  checkSelector(selector)
+  parts.life.check()
+  checkAborted(signal)
+  const active = selectsActive(selector) ? Array.from(parts.active.messages()) : []
+  // 1. recipients of others are read first  2. it is deferred, and what it was read from is recycled  3. it waits in a lane, and nobody
+  // can tell any more that it was meant
+  const framed = active.filter(({ envelope }) => envelope.recipientFrames.length > 0)
+  for (const message of framed) pinSegments(parts, message)
+  const stretches = Array.from(parts.lanes)
+    .filter((lane) => !lane.isRetired && selectsLane(selector, lane) && isAsked(lane))
+    .map((lane) => new Stretch(parts, lane))
+  try {
+    const now: Selected[] = []
+    for (const message of active)
+      if (await damage.of(message.envelope.id, matchesActive(parts, message, selector)))
+        now.push({ kind: 'active', message })
+    // Together, because they move on: at most twice as many as may be active.
+    if (now.length > 0) yield now
+    // An id is given once.
+    if (now.length > 0 && selector.id !== undefined) return
+    const walk = { parts, selector, trust, signal, damage }
+    for (const stretch of stretches)
+      try {
+        for await (const found of inStretch(stretch, walk)) {
+          yield found
+          if (selector.id !== undefined) return
+        }
+      } catch (error) {
+        // The other lanes go on.
+        damage.meet(error)
+      }
+    damage.tell()
+  } finally {
+    for (const stretch of stretches) stretch.end()
+    for (const message of framed) unpinSegments(parts, message)
+  }
+}
+
+interface LaneWalk extends Pick<Walk, 'trust' | 'signal'> {
+  readonly parts: Parts
+  readonly selector: Selector
+  readonly damage: WalkDamage
+}
+
+/** Those of one lane that match, from its log. */
+async function* inStretch(
+  stretch: Stretch,
+  { parts, selector, trust, signal, damage }: LaneWalk,
+): AsyncGenerator<readonly Selected[]> {
+  const { lane } = stretch
+  for await (const batch of stretch.batches(trust)) {
+    checkAborted(signal)
+    const found: Selected[] = []
+    for (const message of batch)
+      if (await damage.of(message.envelope.id, matchesWaiting(parts, message, selector)))
+        found.push({ kind: 'waiting', lane, message })
+    if (found.length > 0) yield found
+  }
+}
+
+/** @throws WaybillError VERB_ABORTED */
+export function checkAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw verbAborted(signal)
+}
+
+export const verbAborted = ({ reason }: AbortSignal): WaybillError =>
+  new WaybillError('VERB_ABORTED', 'the verb was aborted', {}, reason)
+
+function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<void> {
+  life.run(event)
+  return new Promise((resolve) => {
+    const timer = options.clock.after(waitMs, resolve)
+    const done = (): void => {
+      timer.cancel()
+      resolve()
+    }
+    event.then(done, done)
+  })
+}
+
+const notesOf = (message: ActiveMessage): readonly OutcomeNote[] =>
+  message.deferredCount > 0 ? message.notesOf('deferred') : message.envelope.notes
+
+async function matchesActive(parts: Parts, message: ActiveMessage, selector: Selector): Promise<boolean> {
+  const { envelope } = message
+  const { options } = parts
+  if (!selectsEnvelope(selector, { envelope, notes: notesOf(message) }, options.clock.wallMs())) return false
+  if (!needsAddresses(selector)) return true
+  const match = new AddressMatch(selector, options, envelope)
+  for (let from = 0; from < envelope.recipientCount; from += recipientsReadMax)
+    if (match.add(await waitingAddresses(parts, message, from))) return true
+  return false
+}
+
+async function matchesWaiting(
+  { reader, options, life }: Parts,
+  message: WaitingMessage,
+  selector: Selector,
+): Promise<boolean> {
+  const { envelope } = message
+  if (!selectsEnvelope(selector, { envelope, notes: envelope.notes }, options.clock.wallMs())) return false
+  if (!needsAddresses(selector)) return true
+  const match = new AddressMatch(selector, options, envelope)
+  if (envelope.recipientFrames.length === 0) return match.add(envelope.recipients)
+  for (let from = 0; from < envelope.recipientCount; from += recipientsReadMax)
+    if (match.add(await life.orEnd(reader.recipients(message, from, recipientsReadMax)))) return true
+  return false
+}
+
+const listedMessage = (parts: Parts, found: Selected): Promise<ListedMessage> =>
+  found.kind === 'active'
+    ? activeMessage(parts, found.message)
+    : waitingMessage(parts, found.lane, found.message)
+
+async function waitingMessage(parts: Parts, lane: Lane, message: WaitingMessage): Promise<ListedMessage> {
+  const { envelope, timeMs } = message
+  return {
+    ...factsOf(envelope),
+    ...(await firstRecipients(parts, message, () => true)),
+    recipientCount: envelope.recipientCount,
+    where: lane.kind,
+    lane: lane.number,
+    dueAt: lane.kind === 'incoming' ? 0 : timeMs + lane.intervalMs,
+    notes: envelope.notes,
+  }
+}
+
+async function activeMessage(parts: Parts, message: ActiveMessage): Promise<ListedMessage> {
+  return {
+    ...factsOf(message.envelope),
+    ...(await firstRecipients(parts, message, (index) => isWaiting(message, index))),
+    recipientCount: message.pendingCount + message.deferredCount,
+    where: 'active',
+    lane: message.place.lane,
+    dueAt: 0,
+    notes: notesOf(message),
+  }
+}
+
+/** Of recipients `from` and on, those that still wait, or did when it ended. */
+async function waitingAddresses(
+  { reader, life }: Parts,
+  message: ActiveMessage,
+  from: number,
+): Promise<string[]> {
+  const addresses = await life.orEnd(reader.recipients(message, from, recipientsReadMax))
+  return addresses.filter((_, i) => isWaiting(message, from + i))
+}
+
+const isWaiting = (message: ActiveMessage, index: number): boolean =>
+  ['pending', 'deferred'].includes(message.stateOf(index))
+
+/** Those of the first that wait, with what was asked for them. */
+async function firstRecipients(
+  { reader, life }: Parts,
+  message: ActiveMessage | WaitingMessage,
+  waitsAt: (index: number) => boolean,
+): Promise<Pick<ListedMessage, 'recipients' | 'dsn'>> {
+  const { addresses, orcpts } = await life.orEnd(reader.addressees(message, 0, recipientsReadMax))
+  // As of now, and one answer for both.
+  const isOne = addresses.map((_, index) => waitsAt(index))
+  const recipients = addresses.filter((_, index) => isOne[index])
+  const { dsn } = message.envelope
+  if (dsn === undefined) return { recipients }
+  const asked = requestOfEach(dsn, orcpts).filter((_, index) => isOne[index])
+  return { recipients, dsn: { ret: dsn.ret, envid: dsn.envid || undefined, recipients: asked } }
+}
+
+const factsOf = ({
+  id,
+  sender,
+  acceptedAt,
+  attempts,
+  dataBytes,
+}: Envelope): Pick<ListedMessage, 'id' | 'sender' | 'acceptedAt' | 'attempts' | 'dataBytes'> => ({
+  id,
+  sender,
+  acceptedAt,
+  attempts,
+  dataBytes,
+})

@@ -1,0 +1,147 @@
+/** Which messages an operator means: every member that is given must hold.
+ * Invariant: a member that is there says something. One that is undefined is refused, not left out:
+ *   // 1. delete({ sender: user.address })  2. there is no such user's address  3. all mail is gone */
+import { comparableDomain, comparableDomainOf } from '../../base/mail-address.js'
+import { WaybillError } from '../../errors.js'
+import type { LaneKind } from '../../lane/lane.js'
+import { queueNameOf, type QueueName } from '../../lane/queue-name.js'
+import type { Envelope } from '../../record/envelope.js'
+import type { OutcomeNote } from '../../record/outcome-note.js'
+import type { EngineOptions } from '../../engine/life/options.js'
+import { routeOf } from '../../engine/life/route.js'
+
+export interface Selector {
+  readonly id?: string
+  /** Exactly; '' is the null sender. */
+  readonly sender?: string
+  /** One of the message's recipients that still wait. */
+  readonly recipient?: string
+  /** The domain of one of them; capitals, and a dot at its end, say nothing. */
+  readonly domain?: string
+  /** The route of one of them, now; capitals are the same. */
+  readonly nexthop?: string
+  /** `deferred` is every lane with an interval, a listing's `retry`; a number is that lane. */
+  readonly lane?: QueueName | number
+  /** Accepted more than so many milliseconds ago. */
+  readonly olderThan?: number
+  /** The status of the last outcome of one of them begins with this: '4.4' or '4.4.1'. */
+  readonly lastStatus?: string
+  /** Every message: a verb wants to be told that nothing was forgotten. */
+  readonly all?: true
+}
+
+/** What is known of a message without reading more than its envelope. */
+export interface SelectedFacts {
+  readonly envelope: Envelope
+  /** Why its recipients still wait. */
+  readonly notes: readonly OutcomeNote[]
+}
+
+const texts = ['id', 'sender', 'recipient', 'domain', 'nexthop', 'lastStatus'] as const
+const members: readonly string[] = [...texts, 'lane', 'olderThan', 'all']
+
+/** @throws WaybillError OPTION_INVALID */
+export function checkSelector(selector: Selector): void {
+  if (typeof selector !== 'object' || selector === null)
+    throw new WaybillError('OPTION_INVALID', `a selector has ${members.join(', ')}`, { option: 'selector' })
+  const { lane, olderThan, all } = selector
+  for (const [name, value] of Object.entries(selector)) {
+    const place = { option: `selector.${name}` }
+    if (!members.includes(name))
+      throw new WaybillError('OPTION_INVALID', `a selector has ${members.join(', ')}`, place)
+    if (value === undefined)
+      throw new WaybillError('OPTION_INVALID', 'a member without a value does not mean every message', place)
+  }
+  if (all !== undefined && all !== true)
+    throw new WaybillError('OPTION_INVALID', 'every message is meant by `true`, by nothing else', {
+      option: 'all',
+    })
+  const named = ['incoming', 'active', 'deferred', 'hold']
+  if (lane !== undefined && typeof lane !== 'number' && !named.includes(lane))
+    throw new WaybillError('OPTION_INVALID', `a lane is ${named.join(', ')} or a number`, { option: 'lane' })
+  if (olderThan !== undefined && !(typeof olderThan === 'number' && olderThan >= 0))
+    throw new WaybillError('OPTION_INVALID', 'an age is a number of milliseconds, not negative', {
+      option: 'olderThan',
+    })
+  for (const option of texts)
+    if (selector[option] !== undefined && typeof selector[option] !== 'string')
+      throw new WaybillError('OPTION_INVALID', 'a selector compares texts', { option })
+}
+
+/** Does the selector mean messages of this lane, those being active apart? */
+export const selectsLane = (
+  { lane }: Selector,
+  { number, kind }: { readonly number: number; readonly kind: LaneKind },
+): boolean => lane === undefined || lane === number || lane === queueNameOf(kind)
+
+export const selectsActive = ({ lane }: Selector): boolean => lane === undefined || lane === 'active'
+
+/** Does it mean an active message whatever that is, also one of which nothing is known? */
+export const selectsUnread = (selector: Selector): boolean =>
+  Object.keys(selector).every((name) => name === 'all' || (name === 'lane' && selector.lane === 'active'))
+
+/** All of it but what the addresses decide. */
+export function selectsEnvelope(
+  { id, sender, olderThan, lastStatus }: Selector,
+  { envelope, notes }: SelectedFacts,
+  wallMs: number,
+): boolean {
+  if (id !== undefined && envelope.id !== id) return false
+  if (sender !== undefined && envelope.sender !== sender) return false
+  if (olderThan !== undefined && wallMs - envelope.acceptedAt <= olderThan) return false
+  return lastStatus === undefined || notes.some(({ status }) => status.startsWith(lastStatus))
+}
+
+/** Must addresses be looked at? */
+export const needsAddresses = ({ recipient, domain, nexthop }: Selector): boolean =>
+  recipient !== undefined || domain !== undefined || nexthop !== undefined
+
+/** What the addresses decide, some of them at a time. */
+export class AddressMatch {
+  readonly #selector: Selector
+  readonly #options: Pick<EngineOptions, 'route'>
+  readonly #envelope: Envelope
+  readonly #domain: string | undefined
+  #hasRecipient: boolean
+  #hasDomain: boolean
+  #hasNexthop: boolean
+
+  constructor(selector: Selector, options: Pick<EngineOptions, 'route'>, envelope: Envelope) {
+    this.#selector = selector
+    this.#options = options
+    this.#envelope = envelope
+    this.#domain = selector.domain === undefined ? undefined : comparableDomain(selector.domain)
+    this.#hasRecipient = selector.recipient === undefined
+    this.#hasDomain = this.#domain === undefined
+    this.#hasNexthop = selector.nexthop === undefined
+  }
+
+  /** @returns whether all that is asked for has been seen */
+  add(addresses: readonly string[]): boolean {
+    const { recipient, nexthop } = this.#selector
+    this.#hasRecipient ||= addresses.includes(recipient!)
+    this.#hasDomain ||= addresses.some((address) => comparableDomainOf(address) === this.#domain)
+    this.#hasNexthop ||= addresses.some((address) =>
+      routesTo(this.#options, this.#envelope, address, nexthop!),
+    )
+    return this.#hasRecipient && this.#hasDomain && this.#hasNexthop
+  }
+}
+
+/** As the scheduler has it, to whom they are one destination. */
+export const isSameNexthop = (one: string, other: string): boolean =>
+  comparableDomain(one) === comparableDomain(other)
+
+function routesTo(
+  options: Pick<EngineOptions, 'route'>,
+  envelope: Envelope,
+  address: string,
+  nexthop: string,
+): boolean {
+  try {
+    return isSameNexthop(routeOf(options, envelope, address).nexthop, nexthop)
+  } catch {
+    // An address without a route has no nexthop.
+    return false
+  }
+}

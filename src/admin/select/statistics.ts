@@ -1,0 +1,77 @@
+/** A snapshot of the whole queue, cheap enough to be taken every second. */
+import type { LaneKind } from '../../lane/lane.js'
+import { journalLog } from '../../log/journal-writer.js'
+import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
+import type { Engine } from '../../engine/engine.js'
+import { dataLog, envelopesLog } from '../../directory/log-files.js'
+import type { Parts } from '../../engine/life/parts.js'
+
+export interface LaneStatistics {
+  readonly lane: number
+  readonly kind: LaneKind
+  /** Milliseconds; 0 for incoming, Infinity for hold. */
+  readonly intervalMs: number
+  /** Bytes of its log of envelopes between the runner and the end: what waits. 0 for a lane in the journal. */
+  readonly waitingBytes: number
+  readonly segmentCount: number
+  /** Envelopes started out of order that the runner has not passed. */
+  readonly markCount: number
+  /** Why it stands still, if it does. */
+  readonly damage: string | undefined
+}
+
+export interface QueueStatistics {
+  readonly recovering: boolean
+  readonly activeCount: number
+  /** Messages that were being worked on and that the recovery could not read, each with a `warning` that says where. They are not listed
+   * (a listing of all ends with LIST_INCOMPLETE), and stay until what is whole is rescued to another queue. */
+  readonly damagedCount: number
+  readonly lanes: readonly LaneStatistics[]
+  readonly journal: {
+    /** Segments in use, and spares that are ready. */
+    readonly segmentCount: number
+    readonly spareCount: number
+    readonly diskFull: boolean
+    /** Bytes of the working suffix: what a recovery would read. */
+    readonly suffixBytes: number
+    /** Bytes appended and not yet durable. */
+    readonly stagedBytes: number
+    readonly syncCount: number
+    readonly writtenBytes: number
+    readonly syncLastMs: number
+    readonly syncTotalMs: number
+    readonly checkpointCount: number
+  }
+  readonly destinations: readonly DestinationSnapshot[]
+}
+
+export function statistics({ journal, lanes, active, garbage }: Parts, engine: Engine): QueueStatistics {
+  const { end } = journal
+  return {
+    recovering: engine.isRecovering,
+    activeCount: active.count,
+    damagedCount: active.damagedCount,
+    lanes: [...lanes].map(({ number, kind, intervalMs, logs, runner, marks, damage }) => ({
+      lane: number,
+      kind,
+      intervalMs,
+      waitingBytes: logs === undefined ? 0 : Math.max(0, logs.envelopes.end - runner.position),
+      segmentCount:
+        logs === undefined
+          ? 0
+          : garbage.of(envelopesLog(number)).existingCount + garbage.of(dataLog(number)).existingCount,
+      markCount: marks.count,
+      damage: damage?.message,
+    })),
+    journal: {
+      segmentCount: garbage.of(journalLog).existingCount,
+      spareCount: journal.spares.readyCount,
+      diskFull: journal.spares.diskFull,
+      suffixBytes: end - (active.earliestStart ?? end),
+      stagedBytes: journal.stagedBytes,
+      ...journal.statistics,
+      checkpointCount: engine.checkpointer.count,
+    },
+    destinations: engine.dispatch.destinations(),
+  }
+}

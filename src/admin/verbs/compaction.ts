@@ -1,0 +1,104 @@
+/** `hold`, when most of its bytes are passed over, is compacted: what still waits is appended at its end, so that the segments before it go,
+ * and those of its data.
+ * Invariant: each message is moved as by a verb: its old place marked and its new one vouched for by the same checkpoint, so that
+ * it is never on hold twice, nor not at all. One compaction goes on at a time. */
+import { position } from '../../base/position.js'
+import type { OpenedEngine } from '../../engine/open.js'
+import type { Order } from '../../engine/settle/orders.js'
+import type { Parts } from '../../engine/life/parts.js'
+import { Stretch, trustedEndOf } from '../../engine/start/waiting.js'
+import { isWaybillError } from '../../errors.js'
+import type { Lane } from '../../lane/lane.js'
+import { bytesBeside, decodeEnvelope } from '../../record/envelope.js'
+import { classAt, frameBytes, kindAt, kinds, payloadAt } from '../../record/frame.js'
+import { goThrough } from './pass.js'
+import { Tally } from './tally.js'
+
+/** Less than so many segments, envelopes and data together, are left alone. */
+const segmentsMin = 2
+/** What a message takes beside its data, mostly: a block of its own when it was put on hold alone, because a checkpoint pads. One with
+ * thousands of recipients takes more: the lane knows the largest that was marked in this life. */
+const envelopeBytesUsual = 64 * 1024
+
+const order: Order = { kind: 'move', lane: 'hold', changes: {} }
+const underWay = new WeakMap<OpenedEngine, AbortController>()
+/** Marks that there were when it was looked at last. */
+const marksSeen = new WeakMap<OpenedEngine, number>()
+
+/** Compacts `hold` if that is worth it; nobody need wait. */
+export async function compactHold(opened: OpenedEngine): Promise<void> {
+  if (underWay.has(opened)) return
+  const controller = new AbortController()
+  underWay.set(opened, controller)
+  const { signal } = controller
+  const { life, events } = opened.parts
+  try {
+    const verb = { orderFor: () => order, isAsked: ({ kind }: { kind: string }) => kind === 'hold' }
+    if (await isWorthIt(opened)) await goThrough(opened, { lane: 'hold' }, verb, new Tally({ signal }))
+  } catch (error) {
+    // What is left is for the next time.
+    if (isWaybillError(error, 'VERB_ABORTED')) return void marksSeen.delete(opened)
+    // It tidies up, no more: where it cannot read, the rest of the mail goes on.
+    if (life.isOver || !isWaybillError(error)) throw error
+    events.emit('warning', { code: error.code, message: `hold is not compacted: ${error.message}` })
+  } finally {
+    underWay.delete(opened)
+  }
+}
+
+/** A verb is about to go through `hold`. What is moved before its eyes it has to look for again, as far as it can remember; so a
+ * compaction that is under way stops between two messages. */
+export function giveWay(opened: OpenedEngine): void {
+  underWay.get(opened)?.abort()
+}
+
+/** Less than half of its bytes wait, data included. Looked at only when the marks alone make that possible, and again when there are
+ * twice as many of them: a look reads all that waits. */
+async function isWorthIt(opened: OpenedEngine): Promise<boolean> {
+  const { parts, engine } = opened
+  const { journal, lanes, options } = parts
+  if (!lanes.hold.marks.areKnown) return false
+  const bytes = spanBytes(lanes.hold)
+  if (bytes < segmentsMin * lanes.hold.logs!.envelopes.files.grid.segmentBytes) return false
+  const markCount = lanes.hold.marks.count
+  const usualBytes = envelopeBytesUsual + frameBytes(options.inlineBytesMax)
+  if (2 * markCount * Math.max(usualBytes, lanes.hold.markedBytesMax) < bytes) return false
+  const seenCount = marksSeen.get(opened) ?? 0
+  if (seenCount <= markCount && markCount < 2 * seenCount) return false
+  // It needs room before it makes any: the last of it is for those who delete.
+  if (engine.reclaim.isFull) return false
+  const leftBytes = (await options.disk.space()).freeBytes - journal.grid.segmentBytes
+  if (leftBytes < 0) return false
+  marksSeen.set(opened, markCount)
+  const waitingBytes = await waitingBytesOf(parts)
+  if (waitingBytes * 2 >= bytes) return false
+  if (waitingBytes <= leftBytes) return true
+  marksSeen.delete(opened)
+  return false
+}
+
+/** From the first message that waits to the end, and the data of that. */
+const spanBytes = ({ runner, logs, dataFloor }: Lane): number =>
+  logs!.envelopes.end - runner.position + (logs!.data.end - dataFloor)
+
+async function waitingBytesOf(parts: Parts): Promise<number> {
+  const { hold } = parts.lanes
+  const log = hold.logs!.envelopes
+  const end = trustedEndOf(parts, hold)
+  let waitingBytes = 0
+  const stretch = new Stretch(parts, hold)
+  try {
+    for (let at = hold.runner.position; at < end && !parts.life.isOver;)
+      at = await log.read(at, end, (window, offset, place, bytes) => {
+        const isEnvelope =
+          kindAt(window, offset) === kinds.envelope && classAt(window, offset) === hold.number
+        if (isEnvelope && !hold.marks.has(place))
+          waitingBytes += bytes + bytesBeside(decodeEnvelope(payloadAt(window, offset)))
+        // In pieces, so that others have their turn.
+        return place > position(at + 4 * 1024 * 1024)
+      })
+  } finally {
+    stretch.end()
+  }
+  return waitingBytes
+}

@@ -1,0 +1,197 @@
+/** The walk over the messages that a verb means.
+ * Invariant: a message counts when what was done to it is durable, and once. One that moved while the verb went through the queue is
+ * looked for again; what was done does not depend on where it was met, and what cannot be read ends no pass. */
+import { nowhere } from '../../base/position.js'
+import { ActiveMessage, type EnvelopePlace } from '../../active/active-message.js'
+import { hasManyMarks } from '../../engine/checkpoint/capture.js'
+import { selected, type Selected } from '../select/listing.js'
+import type { OpenedEngine } from '../../engine/open.js'
+import type { Order } from '../../engine/settle/orders.js'
+import { selectsUnread, type Selector } from '../select/selector.js'
+import { WalkDamage } from '../select/walk-damage.js'
+import { isWaybillError } from '../../errors.js'
+import type { Lane } from '../../lane/lane.js'
+import type { Tally, VerbResult } from './tally.js'
+
+export interface Verb {
+  /** What to do with a message, undefined: nothing, it is as it should be. */
+  readonly orderFor: (found: Selected) => Order | undefined
+  /** Lanes that are looked at. */
+  readonly isAsked?: (lane: Lane) => boolean
+}
+
+/** Passes over the queue, for those that moved meanwhile; and how many of those are remembered. */
+const passesMax = 3
+const movedMax = 100_000
+
+/** Goes through the queue and gives the order for each message that is meant. What was done is durable when it settles. */
+export async function goThrough(
+  opened: OpenedEngine,
+  selector: Selector,
+  verb: Verb,
+  tally: Tally,
+): Promise<VerbResult> {
+  const { parts, engine } = opened
+  await engine.whenRecovered()
+  const damage = new WalkDamage(parts.life)
+  try {
+    await passes(opened, selector, verb, { tally, damage })
+    if (selectsUnread(selector)) tally.failedCount += unreadCount(opened, verb)
+    damage.tell()
+  } finally {
+    // Also when it is aborted: what is counted is durable.
+    if (!parts.life.isOver) {
+      await parts.journal.whenDurable(parts.journal.end)
+      await engine.checkpoint()
+    }
+  }
+  return tally.result
+}
+
+/** Messages that recovery could not read, from lanes that are looked at: the verb cannot be carried out on them. */
+function unreadCount({ parts: { active, lanes } }: OpenedEngine, { isAsked = () => true }: Verb): number {
+  let count = 0
+  for (const [, { place }] of active.damaged()) if (isAsked(lanes.get(place.lane))) count++
+  return count
+}
+
+/** What a verb has come to. */
+interface Course {
+  readonly tally: Tally
+  /** Told when it is done for all else. */
+  readonly damage: WalkDamage
+}
+
+async function passes(opened: OpenedEngine, selector: Selector, verb: Verb, course: Course): Promise<void> {
+  const { tally } = course
+  let moved = new Set<string>()
+  for (let pass = 1; pass === 1 || (moved.size > 0 && pass <= passesMax); pass++) {
+    const looked = pass === 1 ? undefined : moved
+    moved = new Set()
+    await new Pass(opened, selector, verb, course, looked, moved).run()
+    // Who is looked for and not there has ended: it stays missed. Who moved again is counted by the next pass.
+    if (pass < passesMax) tally.missedCount -= moved.size
+    tally.missedCount += looked?.size ?? 0
+  }
+}
+
+/** Once through the queue. */
+class Pass {
+  readonly #opened: OpenedEngine
+  readonly #selector: Selector
+  readonly #verb: Verb
+  readonly #tally: Tally
+  readonly #damage: WalkDamage
+  /** Only these, by id, as long as they were not met. */
+  readonly #looked: Set<string> | undefined
+  readonly #moved: Set<string>
+  /** Those that wait for attempts under way. */
+  readonly #active: Promise<void>[] = []
+
+  constructor(
+    opened: OpenedEngine,
+    selector: Selector,
+    verb: Verb,
+    { tally, damage }: Course,
+    looked: Set<string> | undefined,
+    moved: Set<string>,
+  ) {
+    this.#opened = opened
+    this.#selector = selector
+    this.#verb = verb
+    this.#tally = tally
+    this.#damage = damage
+    this.#looked = looked
+    this.#moved = moved
+  }
+
+  async run(): Promise<void> {
+    const { parts, engine } = this.#opened
+    const { journal } = parts
+    try {
+      const trust = (): Promise<void> => engine.checkpoint()
+      const { signal } = this.#tally
+      const walk = { trust, isAsked: this.#verb.isAsked, signal, damage: this.#damage }
+      for await (const batch of selected(parts, this.#selector, walk)) {
+        const done = await Promise.allSettled(batch.map((found) => this.#one(found)))
+        for (const one of done) if (one.status === 'rejected') throw one.reason
+        // So memory is bounded by one batch, and the disk sets the pace.
+        await journal.whenDurable(journal.end)
+        await this.#recordMarks()
+        this.#tally.pause()
+      }
+    } catch (error) {
+      this.#damage.meet(error)
+    } finally {
+      // An attempt may take its time: who has left, or given up, does not wait for it.
+      await this.#tally.orAborted(Promise.all(this.#active))
+    }
+    this.#tally.pause()
+  }
+
+  async #one(found: Selected): Promise<void> {
+    const { id } = found.message.envelope
+    if (this.#looked?.delete(id) === false) return
+    const order = this.#verb.orderFor(found)
+    if (order === undefined) return
+    if (found.kind === 'active') this.#orderActive(found.message, order)
+    else await this.#orderWaiting(found, order)
+  }
+
+  /** The attempts under way are not waited for here. */
+  #orderActive(message: ActiveMessage, order: Order): void {
+    const counted = this.#count(message, this.#opened.engine.order(message, order))
+    // The end of this life may come before they are waited for.
+    counted.catch(() => undefined)
+    this.#active.push(counted)
+  }
+
+  async #orderWaiting({ message }: Selected & { kind: 'waiting' }, order: Order): Promise<void> {
+    const { envelope, place } = message
+    const carried = new ActiveMessage(envelope, place, nowhere, undefined)
+    await this.#count(carried, this.#carryOut(carried, order))
+  }
+
+  /** @returns undefined when it has been started since it was read, and the order is for that */
+  async #carryOut(message: ActiveMessage, order: Order): Promise<boolean | undefined> {
+    const { engine, parts } = this.#opened
+    const { envelope, place } = message
+    try {
+      if (await engine.settle.carryOut(message, order)) return true
+    } catch (error) {
+      if (isWaybillError(error) && !parts.life.isOver && error.code !== 'DISK_FULL')
+        parts.events.emit('warning', { code: error.code, message: error.message, id: envelope.id })
+      throw error
+    }
+    const started = this.#activeAt(place)
+    if (started === undefined) return false
+    this.#orderActive(started, order)
+    return undefined
+  }
+
+  async #count(message: ActiveMessage, carriedOut: Promise<boolean | undefined>): Promise<void> {
+    try {
+      const isCarriedOut = await carriedOut
+      if (isCarriedOut === true) this.#tally.done(message.pendingCount + message.deferredCount)
+      if (isCarriedOut !== false) return
+      this.#tally.missedCount++
+      if (this.#moved.size < movedMax) this.#moved.add(message.envelope.id)
+    } catch (error) {
+      // What one message met is counted; what all meet ends the verb.
+      if (this.#opened.parts.life.isOver || !isWaybillError(error) || error.code === 'DISK_FULL') throw error
+      this.#tally.failedCount++
+    }
+  }
+
+  #activeAt({ lane, position }: EnvelopePlace): ActiveMessage | undefined {
+    for (const message of this.#opened.parts.active.messages())
+      if (message.place.position === position && message.place.lane === lane) return message
+    return undefined
+  }
+
+  /** A checkpoint's marks must fit their lane. */
+  async #recordMarks(): Promise<void> {
+    const { parts, engine } = this.#opened
+    for (const lane of parts.lanes) if (hasManyMarks(parts, lane)) await engine.checkpoint()
+  }
+}

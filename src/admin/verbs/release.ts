@@ -1,0 +1,24 @@
+/** What is on hold is due now, its attempts and its age as they were. */
+import { isOnHold } from '../select/listing.js'
+import type { OpenedEngine } from '../../engine/open.js'
+import type { Order } from '../../engine/settle/orders.js'
+import type { Selector } from '../select/selector.js'
+import type { VerbOptions, VerbResult } from './tally.js'
+import { carryOut } from './verb.js'
+
+const order: Order = { kind: 'move', lane: 'incoming', changes: {} }
+
+export const release = (
+  opened: OpenedEngine,
+  selector: Selector,
+  options: VerbOptions,
+): Promise<VerbResult> =>
+  carryOut(
+    opened,
+    selector,
+    {
+      orderFor: (found) => (isOnHold(found) ? order : undefined),
+      isAsked: (lane) => lane.kind === 'hold',
+    },
+    options,
+  )

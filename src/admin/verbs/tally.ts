@@ -1,0 +1,77 @@
+/** What a verb has done so far, and whether it is to go on. */
+import type { OptionNames } from '../../base/option-names.js'
+import { signalOption } from '../../base/option-values.js'
+import { checkAborted, verbAborted } from '../select/listing.js'
+
+/** Of `hold`, `release`, `requeue`, `delete`, `expire`, `reroute` and `flush`. Each acts on all messages that match as of the call, on one
+ * that is being attempted as soon as the attempt has its outcome. What is done is durable when it settles, and counted; a verb that is
+ * aborted, or ended by a crash, has done a part. Memory is bounded, however many match.
+ * @throws WaybillError by rejection: OPTION_INVALID, also for a selector without a member; VERB_ABORTED; DISK_FULL: make room, or try
+ * again later; QUEUE_CRASHED; LOG_CORRUPT and DISK_FAILED for what cannot be read, when it is done for all else */
+export interface VerbResult {
+  /** Messages that the verb was carried out on. */
+  readonly messageCount: number
+  /** Recipients of theirs that still waited. */
+  readonly recipientCount: number
+  /** Matched, but had ended, or moved on, before the verb reached them. */
+  readonly missedCount: number
+  /** Could not be read: each has had a `warning`. */
+  readonly failedCount: number
+}
+
+export interface VerbOptions {
+  /** Stops between messages, also while none matches: what is done stays done, and messages that are being attempted are not waited for:
+   * what was ordered for them is done when their attempts have ended. */
+  readonly signal?: AbortSignal
+  /** Told now and then how far it has come. */
+  readonly onProgress?: (soFar: VerbResult) => void
+}
+
+export const verbOptionNames: OptionNames<VerbOptions> = { signal: true, onProgress: true }
+
+export class Tally {
+  readonly #options: VerbOptions
+  messageCount = 0
+  recipientCount = 0
+  missedCount = 0
+  failedCount = 0
+
+  /** @throws WaybillError OPTION_INVALID */
+  constructor(options: VerbOptions) {
+    signalOption(options.signal)
+    this.#options = options
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal
+  }
+
+  get result(): VerbResult {
+    const { messageCount, recipientCount, missedCount, failedCount } = this
+    return { messageCount, recipientCount, missedCount, failedCount }
+  }
+
+  done(recipientCount: number): void {
+    this.messageCount++
+    this.recipientCount += recipientCount
+  }
+
+  /** Between messages. @throws WaybillError VERB_ABORTED */
+  pause(): void {
+    const { signal, onProgress } = this.#options
+    onProgress?.(this.result)
+    checkAborted(signal)
+  }
+
+  /** What the work comes to, unless the verb is aborted before. @throws WaybillError VERB_ABORTED by rejection */
+  orAborted<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this.#options
+    if (signal === undefined) return work
+    return new Promise((resolve, reject) => {
+      const abort = (): void => reject(verbAborted(signal))
+      signal.addEventListener('abort', abort)
+      if (signal.aborted) abort()
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    })
+  }
+}

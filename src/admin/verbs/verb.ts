@@ -1,0 +1,34 @@
+/** What all verbs have in common: they are told which messages, and answer how many there were. */
+import { checkOptionNames } from '../../base/option-names.js'
+import type { OpenedEngine } from '../../engine/open.js'
+import { checkSelector, type Selector } from '../select/selector.js'
+import { WaybillError } from '../../errors.js'
+import { compactHold, giveWay } from './compaction.js'
+import { goThrough, type Verb } from './pass.js'
+import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tally.js'
+
+/** @throws WaybillError OPTION_INVALID: who means everything says so */
+export function requireSelection(selector: Selector): void {
+  if (typeof selector !== 'object' || selector === null || Object.keys(selector).length === 0)
+    throw new WaybillError('OPTION_INVALID', 'a verb is told which messages; { all: true } means every one', {
+      option: 'selector',
+    })
+  checkSelector(selector)
+}
+
+/** Carries a verb out, and tidies up behind it. */
+export async function carryOut(
+  opened: OpenedEngine,
+  selector: Selector,
+  verb: Verb,
+  options: VerbOptions,
+): Promise<VerbResult> {
+  requireSelection(selector)
+  checkOptionNames(options, verbOptionNames)
+  const { life, lanes } = opened.parts
+  // One message is found again.
+  if (selector.id === undefined && verb.isAsked?.(lanes.hold) !== false) giveWay(opened)
+  const result = await life.orEnd(goThrough(opened, selector, verb, new Tally(options)))
+  life.run(compactHold(opened))
+  return result
+}

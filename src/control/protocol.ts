@@ -1,0 +1,220 @@
+/** What is said over the control socket: JSON, one object a line. Pure.
+ * A request names its version and what to `do`; its answers are lines tagged by `kind`, of which the last is a `result` or an `error`.
+ * Invariant: what comes from the other side is checked before it is believed, so that a request that reaches the queue has a selector
+ * of known members and types. JSON has no Infinity: where a number may be infinite, `null` stands for it. */
+import { WaybillError, type ErrorCode } from '../errors.js'
+import type { ListedMessage } from '../admin/select/listing.js'
+import { checkSelector, type Selector } from '../admin/select/selector.js'
+import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
+import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+import type { VerbResult } from '../admin/verbs/tally.js'
+
+export const controlVersion = 1
+/** A request is short; a message that is listed may name a thousand recipients and why each of them waits. */
+export const requestBytesMax: number = 64 * 1024
+export const answerBytesMax: number = 16 * 1024 * 1024
+
+export const plainVerbs = ['hold', 'release', 'requeue', 'delete', 'expire'] as const
+export type PlainVerb = (typeof plainVerbs)[number]
+
+export type VerbRequest =
+  | { readonly do: PlainVerb; readonly selector: Selector }
+  | { readonly do: 'flush'; readonly selector: Selector; readonly perSecond?: number | undefined }
+  | {
+      readonly do: 'reroute'
+      readonly selector: Selector
+      readonly nexthop: string
+      readonly transport?: string | undefined
+    }
+
+export type ControlRequest =
+  | VerbRequest
+  | { readonly do: 'list'; readonly selector: Selector }
+  | { readonly do: 'destinations' }
+  | { readonly do: 'resume'; readonly transport: string; readonly name: string }
+  /** What the owner has read from files is read again. */
+  | { readonly do: 'reload' }
+  /** Samples until the client has enough. */
+  | { readonly do: 'watch'; readonly intervalMs: number }
+  /** Ends what the connection is waiting for; it answers with how far it came. */
+  | { readonly do: 'stop' }
+
+/** How a verb ended; `stopped` when it was asked to stop before it had reached every message. */
+export interface VerbOutcome extends VerbResult {
+  readonly stopped: boolean
+}
+
+/** A file that was read again, and taken up. */
+export interface ReloadedFile {
+  /** That names it: `auth`. */
+  readonly option: string
+  readonly path: string
+  /** `3 users` */
+  readonly holds: string
+}
+
+/** What has happened to mail since somebody watches, and how things stand. */
+export interface Sample {
+  /** Monotonic and wall time, milliseconds. */
+  readonly atMs: number
+  readonly wallMs: number
+  /** Messages. */
+  readonly acceptedCount: number
+  /** Recipients. */
+  readonly deliveredCount: number
+  readonly deferredCount: number
+  readonly failedCount: number
+  readonly statistics: Omit<QueueStatistics, 'destinations'>
+  /** All that there are; `destinations` has the first of them, dead ones before those where most waits. */
+  readonly destinationCount: number
+  readonly destinations: readonly WatchedDestination[]
+}
+
+export interface WatchedDestination extends DestinationSnapshot {
+  /** Recipients delivered there since somebody watches. */
+  readonly deliveredCount: number
+}
+
+export type ControlAnswer =
+  | { readonly kind: 'progress'; readonly counts: VerbResult }
+  | { readonly kind: 'message'; readonly message: ListedMessage }
+  | { readonly kind: 'destination'; readonly destination: DestinationSnapshot }
+  | { readonly kind: 'sample'; readonly sample: Sample }
+  | {
+      readonly kind: 'result'
+      readonly outcome?: VerbOutcome
+      readonly resumed?: boolean
+      readonly reloaded?: readonly ReloadedFile[]
+    }
+  | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string }
+
+export const requestLine = (request: ControlRequest): string =>
+  `${JSON.stringify({ waybill: controlVersion, ...request }, nullForInfinity)}\n`
+
+export const answerLine = (answer: ControlAnswer): string => `${JSON.stringify(answer, nullForInfinity)}\n`
+
+const nullForInfinity = (_name: string, value: unknown): unknown => (value === Infinity ? null : value)
+
+/** @throws WaybillError OPTION_INVALID, FORMAT_NEWER */
+export function readRequest(line: string): ControlRequest {
+  const fields = fieldsOf(line)
+  const { waybill: version } = fields
+  if (typeof version === 'number' && version > controlVersion)
+    throw new WaybillError(
+      'FORMAT_NEWER',
+      `the client speaks version ${version} of the control protocol, this relay knows ${controlVersion}`,
+    )
+  if (version !== controlVersion) throw invalid('waybill', `a request names version ${controlVersion}`)
+  const verb = plainVerbs.find((name) => name === fields['do'])
+  if (verb !== undefined) return { do: verb, selector: selectorOf(fields['selector'], 'verb') }
+  switch (fields['do']) {
+    case 'flush':
+      return {
+        do: 'flush',
+        selector: selectorOf(fields['selector'], 'verb'),
+        perSecond: perSecondOf(fields['perSecond']),
+      }
+    case 'reroute':
+      return {
+        do: 'reroute',
+        selector: selectorOf(fields['selector'], 'verb'),
+        nexthop: textOf(fields, 'nexthop'),
+        transport: fields['transport'] === undefined ? undefined : textOf(fields, 'transport'),
+      }
+    case 'list':
+      return { do: 'list', selector: selectorOf(fields['selector'], 'list') }
+    case 'destinations':
+    case 'reload':
+    case 'stop':
+      return { do: fields['do'] }
+    case 'resume':
+      return { do: 'resume', transport: textOf(fields, 'transport'), name: textOf(fields, 'name') }
+    case 'watch':
+      return { do: 'watch', intervalMs: intervalOf(fields['intervalMs']) }
+    default:
+      throw invalid('do', 'there is no such request')
+  }
+}
+
+/** @throws WaybillError QUEUE_CRASHED when it is no answer of a relay */
+export function readAnswer(line: string): ControlAnswer {
+  let fields: unknown
+  try {
+    fields = JSON.parse(line)
+  } catch (cause) {
+    throw new WaybillError('QUEUE_CRASHED', 'what answers at the control socket is no relay', {}, cause)
+  }
+  const answer = fields as ControlAnswer
+  switch (answer?.kind) {
+    case 'message':
+      return { ...answer, message: { ...answer.message, dueAt: answer.message.dueAt ?? Infinity } }
+    case 'sample': {
+      const { sample } = answer
+      const lanes = sample.statistics.lanes.map(withInterval)
+      return { ...answer, sample: { ...sample, statistics: { ...sample.statistics, lanes } } }
+    }
+    case 'progress':
+    case 'destination':
+    case 'result':
+    case 'error':
+      return answer
+    default:
+      throw new WaybillError('QUEUE_CRASHED', 'what answers at the control socket is no relay')
+  }
+}
+
+const withInterval = (lane: LaneStatistics): LaneStatistics => ({
+  ...lane,
+  intervalMs: lane.intervalMs ?? Infinity,
+})
+
+type Fields = Readonly<Record<string, unknown>>
+
+function fieldsOf(line: string): Fields {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch (cause) {
+    throw new WaybillError('OPTION_INVALID', 'a request is one line of JSON', { option: 'request' }, cause)
+  }
+  if (!isObject(value)) throw invalid('request', 'a request is one JSON object')
+  return value
+}
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isCount = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value) && value >= 0
+
+function selectorOf(value: unknown, purpose: 'list' | 'verb'): Selector {
+  if (value === undefined && purpose === 'list') return {}
+  if (!isObject(value)) throw invalid('selector', 'a selector is an object')
+  if (purpose === 'verb' && Object.keys(value).length === 0)
+    throw invalid('selector', 'a verb names its messages, if only by all: true')
+  checkSelector(value)
+  return value
+}
+
+function textOf(fields: Fields, name: string): string {
+  const value = fields[name]
+  if (typeof value !== 'string' || value === '') throw invalid(name, 'a text is wanted')
+  return value
+}
+
+function perSecondOf(value: unknown): number | undefined {
+  if (value === undefined) return undefined
+  if (value === null) return Infinity
+  if (isCount(value) && value !== 0) return value as number
+  throw invalid('perSecond', 'a number above 0 is wanted, or null for all at once')
+}
+
+const watchIntervalMsMin = 100
+const watchIntervalMsMax = 60_000
+
+function intervalOf(value: unknown): number {
+  if (typeof value === 'number' && value >= watchIntervalMsMin && value <= watchIntervalMsMax) return value
+  throw invalid('intervalMs', `milliseconds from ${watchIntervalMsMin} to ${watchIntervalMsMax} are wanted`)
+}
+
+const invalid = (option: string, reason: string): WaybillError =>
+  new WaybillError('OPTION_INVALID', reason, { option })

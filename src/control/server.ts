@@ -1,0 +1,78 @@
+/** The control socket of a queue that runs: whoever may open the queue's files may operate it through `control` in its directory.
+ * Invariant: the socket serves a bounded number of clients, keeps no process alive, and is left behind at the end as after a crash. */
+import { createServer, type Socket } from 'node:net'
+import { systemClock, type Clock } from '../base/clock.js'
+import { checkOptionNames, type OptionNames } from '../base/option-names.js'
+import { integerOption, waitMsMax } from '../base/option-values.js'
+import { bindQueueSocket, controlSocket } from '../disk/queue-socket.js'
+import { ControlChannel } from './channel.js'
+import { answerLine, requestBytesMax } from './protocol.js'
+import { ControlSession, type ControlledQueue, type QueueOwner } from './session.js'
+import { Traffic } from './traffic.js'
+
+export interface ControlOptions extends QueueOwner {
+  /** Clients at once, 1 … 1000; more are told to come again. Default 16. */
+  readonly clientCountMax?: number
+  /** How long a client may leave an answer unread before it is let go, milliseconds, up to a day. Default 30 000. */
+  readonly stallMs?: number
+  /** The socket could not take a client. */
+  readonly onError?: (error: Error) => void
+  readonly clock?: Clock
+}
+
+export interface ControlServer {
+  /** Lets all clients go; to be called when the queue has crashed and the process goes on. */
+  close(): void
+}
+
+const names: OptionNames<ControlOptions> = {
+  onRequest: true,
+  onOutcome: true,
+  onRefusal: true,
+  reload: true,
+  clientCountMax: true,
+  stallMs: true,
+  onError: true,
+  clock: true,
+}
+const clientCountUsual = 16
+const stallMsUsual = 30_000
+
+/** Lets the `waybill` command operate a queue that this process has open. Replaces the socket that an earlier process left.
+ * @param directory of the queue, whose lock the queue holds
+ * @throws WaybillError OPTION_INVALID; DISK_FAILED when the file system has no sockets */
+export async function serveControl(
+  queue: ControlledQueue,
+  directory: string,
+  options: ControlOptions = {},
+): Promise<ControlServer> {
+  checkOptionNames(options, names)
+  const { clock = systemClock, clientCountMax = clientCountUsual, stallMs = stallMsUsual } = options
+  integerOption('clientCountMax', clientCountMax, 1, 1000)
+  integerOption('stallMs', stallMs, 1, waitMsMax)
+  const traffic = new Traffic(queue, clock)
+  const channels = new Set<ControlChannel>()
+  const server = createServer((socket) => void served(socket))
+  server.unref()
+  await bindQueueSocket(server, directory, controlSocket)
+  server.on('error', (error) => options.onError?.(error))
+  return {
+    close: () => {
+      server.close()
+      for (const channel of channels) channel.destroy()
+    },
+  }
+
+  async function served(socket: Socket): Promise<void> {
+    const channel = new ControlChannel(socket, { lineBytesMax: requestBytesMax, clock, stallMs })
+    if (channels.size >= clientCountMax) {
+      const message = `the relay serves ${clientCountMax} control clients already`
+      await channel.send(answerLine({ kind: 'error', code: 'QUEUE_LOCKED', message }))
+      return channel.end()
+    }
+    channels.add(channel)
+    const session = new ControlSession(channel, queue, traffic, clock, options)
+    await session.run()
+    channels.delete(channel)
+  }
+}

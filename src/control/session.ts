@@ -1,0 +1,265 @@
+/** What one client of the control socket asks, one request after the other.
+ * Invariant: when the client leaves, or says `stop`, what it asked for is stopped; the session is over only when that has ended. A
+ * client that says nothing, reads nothing or sends rubbish is let go, and nobody else notices. */
+import { pause, type Clock } from '../base/clock.js'
+import type { QueueEvents } from '../engine/life/events.js'
+import type { ListedMessage, ListOptions } from '../admin/select/listing.js'
+import type { Selector } from '../admin/select/selector.js'
+import type { QueueStatistics } from '../admin/select/statistics.js'
+import { isWaybillError, WaybillError } from '../errors.js'
+import type { ControlChannel } from './channel.js'
+import {
+  answerLine,
+  readRequest,
+  type ControlAnswer,
+  type ControlRequest,
+  type ReloadedFile,
+  type VerbOutcome,
+  type VerbRequest,
+} from './protocol.js'
+import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+import type { Traffic } from './traffic.js'
+import type { VerbOptions, VerbResult } from '../admin/verbs/tally.js'
+
+/** What the control socket uses of a queue. */
+export interface ControlledQueue {
+  list(selector: Selector, options: ListOptions): AsyncIterable<ListedMessage>
+  stats(): QueueStatistics
+  destinations(): readonly DestinationSnapshot[]
+  resume(transport: string, name: string): boolean
+  on<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown
+  off<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown
+  hold(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  release(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  requeue(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  delete(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  expire(selector: Selector, options?: VerbOptions): Promise<VerbResult>
+  flush(selector: Selector, options?: VerbOptions & { readonly perSecond?: number }): Promise<VerbResult>
+  reroute(
+    selector: Selector,
+    to: { readonly transport?: string; readonly nexthop: string },
+    options?: VerbOptions,
+  ): Promise<VerbResult>
+}
+
+/** Who wants to know what is done. */
+export interface SessionWitness {
+  /** A request is being carried out: of a verb, as soon as it has come to a message. Who is refused before that has `onRefusal` alone. */
+  readonly onRequest?: (request: ControlRequest) => void
+  /** A verb has ended. */
+  readonly onOutcome?: (request: VerbRequest, outcome: VerbOutcome) => void
+  /** A request ended with an error. */
+  readonly onRefusal?: (request: ControlRequest, error: WaybillError) => void
+}
+
+/** Who has the queue open. */
+export interface QueueOwner extends SessionWitness {
+  /** Reads the files again that it is run with, and takes up all or nothing of them; unless told there are none.
+   * @throws WaybillError OPTION_INVALID */
+  readonly reload?: () => Promise<readonly ReloadedFile[]>
+}
+
+/** How long a client may take to ask. */
+const requestWaitMs = 10_000
+/** Progress is not told more often. */
+const progressMs = 100
+
+const nothingDone: VerbResult = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
+
+export class ControlSession {
+  readonly #channel: ControlChannel
+  readonly #queue: ControlledQueue
+  readonly #traffic: Traffic
+  readonly #clock: Clock
+  readonly #owner: QueueOwner
+
+  constructor(
+    channel: ControlChannel,
+    queue: ControlledQueue,
+    traffic: Traffic,
+    clock: Clock,
+    owner: QueueOwner,
+  ) {
+    this.#channel = channel
+    this.#queue = queue
+    this.#traffic = traffic
+    this.#clock = clock
+    this.#owner = owner
+  }
+
+  /** Settles when the client has left and nothing is done for it any more. */
+  async run(): Promise<void> {
+    let upcoming = this.#channel.next()
+    for (;;) {
+      const silence = this.#clock.after(requestWaitMs, () => this.#channel.destroy())
+      const line = await upcoming
+      silence.cancel()
+      if (line === undefined) return this.#leave()
+      upcoming = this.#channel.next()
+      const request = await this.#understood(line)
+      if (request === undefined) return this.#channel.end()
+      // Said too late: what it was to stop has ended.
+      if (request.do === 'stop') continue
+      const stop = new AbortController()
+      void upcoming.then((next) => {
+        if (next === undefined || isStop(next)) stop.abort()
+      })
+      try {
+        await this.#perform(request, stop.signal)
+      } catch (error) {
+        if (!isWaybillError(error)) throw error
+        this.#owner.onRefusal?.(request, error)
+        await this.#fail(error)
+      }
+    }
+  }
+
+  async #leave(): Promise<void> {
+    const { error } = this.#channel
+    if (isWaybillError(error)) await this.#fail(error)
+    this.#channel.end()
+  }
+
+  /** @returns undefined when there is no sense in it; the client has been told */
+  async #understood(line: string): Promise<ControlRequest | undefined> {
+    try {
+      return readRequest(line)
+    } catch (error) {
+      if (!isWaybillError(error)) throw error
+      await this.#fail(error)
+      return undefined
+    }
+  }
+
+  async #perform(request: ControlRequest, stop: AbortSignal): Promise<void> {
+    if (!isVerb(request)) this.#owner.onRequest?.(request)
+    switch (request.do) {
+      case 'list':
+        for await (const message of this.#queue.list(request.selector, { signal: stop })) {
+          if (stop.aborted) break
+          await this.#answer({ kind: 'message', message })
+        }
+        return this.#answer({ kind: 'result' })
+      case 'destinations':
+        for (const destination of this.#queue.destinations()) {
+          if (stop.aborted) break
+          await this.#answer({ kind: 'destination', destination })
+        }
+        return this.#answer({ kind: 'result' })
+      case 'resume':
+        return this.#answer({
+          kind: 'result',
+          resumed: this.#queue.resume(request.transport, request.name),
+        })
+      case 'reload':
+        return this.#answer({ kind: 'result', reloaded: (await this.#owner.reload?.()) ?? [] })
+      case 'watch':
+        return this.#watch(request.intervalMs, stop)
+      case 'stop':
+        return
+      case 'hold':
+      case 'release':
+      case 'requeue':
+      case 'delete':
+      case 'expire':
+      case 'flush':
+      case 'reroute':
+        return this.#verb(request, stop)
+    }
+  }
+
+  async #verb(request: VerbRequest, stop: AbortSignal): Promise<void> {
+    let soFar = nothingDone
+    let toldAt = -Infinity
+    let hasBegun = false
+    const begin = (): void => {
+      if (!hasBegun) this.#owner.onRequest?.(request)
+      hasBegun = true
+    }
+    const onProgress = (counts: VerbResult): void => {
+      begin()
+      soFar = counts
+      const nowMs = this.#clock.monotonicMs()
+      // Who does not read misses it: the next counts are as good.
+      if (nowMs - toldAt < progressMs || this.#channel.isFull) return
+      toldAt = nowMs
+      void this.#answer({ kind: 'progress', counts })
+    }
+    const end = (outcome: VerbOutcome): Promise<void> => {
+      begin()
+      this.#owner.onOutcome?.(request, outcome)
+      return this.#answer({ kind: 'result', outcome })
+    }
+    try {
+      const counts = await carriedOut(this.#queue, request, { signal: stop, onProgress })
+      await end({ ...counts, stopped: false })
+    } catch (error) {
+      if (isWaybillError(error, 'VERB_ABORTED')) return end({ ...soFar, stopped: true })
+      // Damage ends it when it is done for all else.
+      if (hasBegun) await this.#answer({ kind: 'progress', counts: soFar })
+      throw error
+    }
+  }
+
+  async #watch(intervalMs: number, stop: AbortSignal): Promise<void> {
+    const leave = this.#traffic.watch()
+    try {
+      while (!stop.aborted) {
+        await this.#answer({ kind: 'sample', sample: this.#traffic.sample() })
+        await pause(this.#clock, intervalMs, stop)
+      }
+    } finally {
+      leave()
+    }
+    await this.#answer({ kind: 'result' })
+  }
+
+  #answer(answer: ControlAnswer): Promise<void> {
+    return this.#channel.send(answerLine(answer))
+  }
+
+  #fail({ code, message }: WaybillError): Promise<void> {
+    return this.#answer({ kind: 'error', code, message })
+  }
+}
+
+const isVerb = (request: ControlRequest): request is VerbRequest =>
+  'selector' in request && request.do !== 'list'
+
+/** The verb, by its name. */
+export function carriedOut(
+  queue: ControlledQueue,
+  request: VerbRequest,
+  options: VerbOptions,
+): Promise<VerbResult> {
+  const { selector } = request
+  switch (request.do) {
+    case 'flush': {
+      const { perSecond } = request
+      return queue.flush(selector, { ...options, ...(perSecond === undefined ? undefined : { perSecond }) })
+    }
+    case 'reroute': {
+      const { nexthop, transport } = request
+      return queue.reroute(
+        selector,
+        { nexthop, ...(transport === undefined ? undefined : { transport }) },
+        options,
+      )
+    }
+    case 'hold':
+    case 'release':
+    case 'requeue':
+    case 'delete':
+    case 'expire':
+      return queue[request.do](selector, options)
+  }
+}
+
+function isStop(line: string): boolean {
+  try {
+    return readRequest(line).do === 'stop'
+  } catch {
+    // It is answered when its turn comes.
+    return false
+  }
+}

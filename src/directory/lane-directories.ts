@@ -1,0 +1,89 @@
+/** The directories of lanes with logs of their own: `lanes/<number>/envelopes` and `lanes/<number>/data`.
+ * Invariant: a directory's name is durable before a log is written in it; and what the last batch retires goes when there is one behind it:
+ *    // 1. a checkpoint without the lane durable, killed  2. restart removes its directory, killed before its first batch is durable  3. rot in
+ *    // that of the checkpoint  4. the one before counts, and names a lane that is not there: no later life opens */
+import { WaybillError } from '../errors.js'
+import type { Disk } from '../disk/disk.js'
+import type { Checkpoint } from '../record/checkpoint.js'
+import { dataDirectory, envelopesDirectory, laneDirectory, lanesDirectory } from './paths.js'
+import type { Completion } from './incomplete.js'
+
+const numberPattern = /^[0-9]+$/
+
+/** What stands in the directory of lanes when a life begins. */
+export interface LaneDirectories {
+  readonly names: readonly string[]
+  /** Of lanes that a checkpoint, this one or an earlier one, has retired: they stay until there is a batch behind it. */
+  readonly spared: readonly string[]
+}
+
+/** @param mayCutCheckpoint there is no batch behind that of the checkpoint */
+export async function laneDirectories(
+  disk: Disk,
+  { lanes, laneNext }: Checkpoint,
+  mayCutCheckpoint: boolean,
+): Promise<LaneDirectories> {
+  const names = await disk.list(lanesDirectory)
+  const isRetired = (name: string): boolean =>
+    numberPattern.test(name) && Number(name) < laneNext && !lanes.some(({ lane }) => lane === Number(name))
+  return { names, spared: mayCutCheckpoint ? names.filter(isRetired) : [] }
+}
+
+/** Makes directories for the lanes that are new, and removes those that no checkpoint names: they were made after it, or
+ * retired by it. A new lane's directory is made again even if it is there, because an earlier life may have made it and
+ * failed to sync its name.
+ * @param known lanes of the checkpoint, @param added lanes that it does not have
+ * @param completion of the queue, which ends */
+export async function arrangeLaneDirectories(
+  disk: Disk,
+  known: readonly number[],
+  added: readonly number[],
+  { names, spared }: LaneDirectories,
+  completion: Completion,
+): Promise<void> {
+  let changed = false
+  for (const name of names) {
+    if (!numberPattern.test(name))
+      throw new WaybillError('NOT_A_QUEUE', 'this is no lane', { path: `${lanesDirectory}/${name}` })
+    if (known.includes(Number(name)) || spared.includes(name)) continue
+    changed = true
+    await removeLaneDirectory(disk, `${lanesDirectory}/${name}`)
+  }
+  const lacking: number[] = []
+  for (const lane of known) if (await isLacking(disk, names, lane)) lacking.push(lane)
+  if (lacking.length > 0) await completion.begin()
+  for (const lane of [...added, ...lacking]) {
+    changed = true
+    await makeLaneDirectory(disk, lane)
+  }
+  if (changed) await disk.syncDirectory(lanesDirectory)
+  await completion.end()
+}
+
+/** Removes what was spared. */
+export async function removeLanes(disk: Disk, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  for (const name of names) await removeLaneDirectory(disk, `${lanesDirectory}/${name}`)
+  await disk.syncDirectory(lanesDirectory)
+}
+
+const partsOf = [envelopesDirectory, dataDirectory]
+
+/** An empty directory may not have come along with a copy of the queue. */
+const isLacking = async (disk: Disk, names: readonly string[], lane: number): Promise<boolean> =>
+  !names.includes(String(lane)) || (await disk.list(laneDirectory(lane))).length < partsOf.length
+
+/** What is there of it stays. */
+async function makeLaneDirectory(disk: Disk, lane: number): Promise<void> {
+  await disk.makeDirectory(laneDirectory(lane))
+  for (const partOf of partsOf) await disk.makeDirectory(partOf(lane))
+  await disk.syncDirectory(laneDirectory(lane))
+}
+
+async function removeLaneDirectory(disk: Disk, path: string): Promise<void> {
+  for (const part of await disk.list(path)) {
+    for (const file of await disk.list(`${path}/${part}`)) await disk.unlink(`${path}/${part}/${file}`)
+    await disk.removeDirectory(`${path}/${part}`)
+  }
+  await disk.removeDirectory(path)
+}

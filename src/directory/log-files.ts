@@ -1,0 +1,38 @@
+/** The logs of a queue, for reading: where their segments lie, the number in their headers (FORMAT.md §1), and what errors call them. */
+import type { Disk } from '../disk/disk.js'
+import { journalDirectory } from '../log/journal.js'
+import { journalLog } from '../log/journal-writer.js'
+import { SegmentFiles } from '../log/segment-files.js'
+import { SegmentGrid } from '../log/segment.js'
+import type { QueueHeader } from './header.js'
+import { dataDirectory, envelopesDirectory } from './paths.js'
+
+/** The two logs of a lane that has logs of its own. */
+export type LanePart = 'envelopes' | 'data'
+
+export interface LaneFiles {
+  readonly directory: string
+  readonly log: number
+  readonly files: SegmentFiles
+}
+
+/** Numbers of a lane's logs. */
+export const envelopesLog = (lane: number): number => 2 * lane
+export const dataLog = (lane: number): number => 2 * lane + 1
+
+export const journalFiles = (disk: Disk, { segmentBytes }: Pick<QueueHeader, 'segmentBytes'>): SegmentFiles =>
+  new SegmentFiles(disk, journalDirectory, journalLog, 'journal', new SegmentGrid(segmentBytes))
+
+export function laneFiles(
+  disk: Disk,
+  { laneSegmentBytes }: Pick<QueueHeader, 'laneSegmentBytes'>,
+  lane: number,
+  part: LanePart,
+): LaneFiles {
+  const [directory, log] =
+    part === 'envelopes'
+      ? [envelopesDirectory(lane), envelopesLog(lane)]
+      : [dataDirectory(lane), dataLog(lane)]
+  const grid = new SegmentGrid(laneSegmentBytes)
+  return { directory, log, files: new SegmentFiles(disk, directory, log, `lane ${lane} ${part}`, grid) }
+}

@@ -1,0 +1,64 @@
+/** A directory becomes a queue: its directories, then the header that says so.
+ * Invariant: what a making left behind that never got as far as a durable batch is taken away and made again, every name of it, for the
+ * names may be in the page cache only, and no later sync brings a name to the disk that the kernel calls clean:
+ *    // 1. queue.json renamed, sync of the directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no queue
+ *    // 1. journal/ made, sync of the directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no journal */
+import type { Disk } from '../disk/disk.js'
+import { removeEmptyDirectory } from '../disk/remove-empty-directory.js'
+import { WaybillError } from '../errors.js'
+import { journalDirectory } from '../log/journal.js'
+import { formatVersion, segmentIndexOf } from '../log/segment.js'
+import { writeQueueHeader, type QueueHeader } from './header.js'
+import { lanesDirectory, spoolDirectory } from './paths.js'
+
+const directories = [journalDirectory, lanesDirectory, spoolDirectory]
+
+/** What is there of it is empty: readQueueHeader and unmakeQueue have seen to that. */
+export async function makeQueue(
+  disk: Disk,
+  segmentBytes: number,
+  laneSegmentBytes: number,
+): Promise<QueueHeader> {
+  const names = await disk.list('')
+  for (const directory of directories) await makeAnew(disk, directory, names)
+  await disk.syncDirectory('')
+  const header = { format: formatVersion, segmentBytes, laneSegmentBytes }
+  await writeQueueHeader(disk, header, names)
+  return header
+}
+
+/** Empties a queue in which no batch was ever durable. Its header stays until the new one replaces it: without one, it would not open when a
+ * power loss has brought back what was taken away.
+ * @throws WaybillError LOG_CORRUPT when there are signs that it was used, so that its journal must be missing */
+export async function unmakeQueue(disk: Disk): Promise<void> {
+  const hasSegment = (await disk.list(journalDirectory)).some((name) => segmentIndexOf(name) !== undefined)
+  const spools = await disk.list(spoolDirectory)
+  if (!hasSegment && spools.length > 0) throw journalMissing(`${spoolDirectory}/${spools[0]}`)
+  const lanes = await disk.list(lanesDirectory)
+  for (const lane of lanes) {
+    for (const part of await disk.list(`${lanesDirectory}/${lane}`)) {
+      const path = `${lanesDirectory}/${lane}/${part}`
+      const [name] = await disk.list(path)
+      if (name !== undefined) throw journalMissing(`${path}/${name}`)
+      await disk.removeDirectory(path)
+    }
+    await disk.removeDirectory(`${lanesDirectory}/${lane}`)
+  }
+  const there = await disk.list('')
+  // 1. spool file unlinked  2. segments unlinked  3. power loss takes the first only: a spool file without a journal, which does not open.
+  // So the spool is empty for certain before the journal is.
+  for (const directory of [spoolDirectory, journalDirectory]) {
+    for (const name of await disk.list(directory)) await disk.unlink(`${directory}/${name}`)
+    await makeAnew(disk, directory, there)
+    await disk.syncDirectory('')
+  }
+}
+
+/** Makes a directory that is empty, or is not there. @param names of the queue's directory */
+async function makeAnew(disk: Disk, directory: string, names: readonly string[]): Promise<void> {
+  if (names.includes(directory)) await removeEmptyDirectory(disk, directory)
+  await disk.makeDirectory(directory)
+}
+
+const journalMissing = (path: string): WaybillError =>
+  new WaybillError('LOG_CORRUPT', 'the journal is missing, but the queue was used', { log: 'journal', path })

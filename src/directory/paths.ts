@@ -1,0 +1,22 @@
+/** Where the parts of a queue lie in its directory; header.ts and log/journal.ts name the header and the journal. */
+
+export const lanesDirectory = 'lanes'
+export const laneDirectory = (lane: number): string => `${lanesDirectory}/${lane}`
+export const envelopesDirectory = (lane: number): string => `${laneDirectory(lane)}/envelopes`
+export const dataDirectory = (lane: number): string => `${laneDirectory(lane)}/data`
+
+export const spoolDirectory = 'spool'
+export const spoolPath = (number: number): string =>
+  `${spoolDirectory}/${number.toString(16).padStart(12, '0')}.mail`
+
+const spoolNamePattern = /^([0-9a-f]{12,14})\.mail$/
+
+/** No life comes so far, and what it would give behind this is exact still: a file above it is somebody else's. */
+const spoolNumberMax = 2 ** 52
+
+/** @param name of a file in the spool directory @returns undefined for one that no life has made */
+export function spoolNumberOf(name: string): number | undefined {
+  const digits = spoolNamePattern.exec(name)?.[1]
+  const number = digits === undefined ? Infinity : Number.parseInt(digits, 16)
+  return number <= spoolNumberMax ? number : undefined
+}

@@ -1,0 +1,291 @@
+/** From `submit` to durable: one group in the journal, one shared sync.
+ * Invariant: a submission settles only when its whole group is durable; one that is refused or cut off leaves nothing that a
+ * later life would deliver, except that a crash may keep what was appended and not yet acknowledged. */
+import type { Readable } from 'node:stream'
+import { crc32 } from '../../base/checksum.js'
+import { MessageIds } from '../../base/message-id.js'
+import { onAbort } from '../../base/on-abort.js'
+import { position, type Position } from '../../base/position.js'
+import { isWaybillError, WaybillError } from '../../errors.js'
+import { incomingLane } from '../../lane/lane.js'
+import { untouched, type Envelope } from '../../record/envelope.js'
+import { frameBytes, payloadBytesMax } from '../../record/frame.js'
+import { notesBytesMost } from '../../record/outcome-note.js'
+import {
+  appendGroup,
+  messageGroup,
+  reportEnvelopeBytes,
+  type MessageGroup,
+} from '../message/message-group.js'
+import type { Parts } from '../life/parts.js'
+import { PlainMail } from './plain-mail.js'
+import { RoomTurns } from './room-turns.js'
+import { SpaceWatch } from './space-watch.js'
+import type { SpoolFile } from '../message/spool.js'
+import {
+  aborted,
+  checkAborted,
+  checkEnvelope,
+  checkRef,
+  DataCheck,
+  ownPiece,
+  type CheckedEnvelope,
+  type Submission,
+} from './submission.js'
+import { Tickets, type Accepted } from './tickets.js'
+
+/** Bytes appended and not durable beyond which submissions wait: about what the disk takes in a few syncs. */
+const stagedBytesMax = 32 * 1024 * 1024
+
+/** By which a message may grow, its notes apart, and what stands beside it: a route, the record that starts it, a checkpoint of more lanes. */
+const growthBytesMax = 4096
+
+export class Accept {
+  readonly #parts: Parts
+  readonly #ids: MessageIds
+  readonly #tickets: Tickets
+  readonly space: SpaceWatch
+  /** Streams that are being read. */
+  readonly #streams = new Set<Readable>()
+  readonly #turns = new RoomTurns()
+  readonly #plain: PlainMail
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#plain = new PlainMail(parts)
+    this.#ids = new MessageIds(parts.options.prng)
+    this.space = new SpaceWatch(parts, () => this.roomChanged())
+    this.#tickets = new Tickets(parts.events)
+  }
+
+  /** Settles when the message is durable.
+   * @throws WaybillError for what is wrong with the submission, DISK_FULL, DISK_FAILED, QUEUE_CRASHED */
+  submit(submission: Submission): Promise<Accepted> {
+    const { options, life } = this.#parts
+    try {
+      life.check()
+      const envelope = checkEnvelope(submission, options)
+      const { data } = submission
+      if (typeof data === 'string') return this.#submitBytes(submission, envelope, Buffer.from(data))
+      if (Buffer.isBuffer(data)) return this.#submitBytes(submission, envelope, data)
+      if (isReadable(data)) return this.#submitStream(submission, envelope, data)
+      const group = this.#group(envelope, { kind: 'ref', ref: checkRef(data) }, 0, 0)
+      return this.#append(submission, group, undefined, undefined)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** The journal is durable up to here: tickets settle, in order. */
+  durable(end: Position): void {
+    this.#tickets.settle(end)
+    this.space.look()
+    this.roomChanged()
+  }
+
+  /** Room may have come for those who wait for it. */
+  roomChanged(): void {
+    this.#turns.look()
+  }
+
+  /** The end of this life. */
+  fail(error: unknown): void {
+    this.#tickets.fail(error)
+    for (const stream of this.#streams) stream.destroy(this.#parts.life.reason)
+    this.roomChanged()
+  }
+
+  #submitBytes(submission: Submission, envelope: CheckedEnvelope, data: Buffer): Promise<Accepted> {
+    const { options, life } = this.#parts
+    const check = new DataCheck(options.dataBytesMax)
+    check.add(data)
+    check.end()
+    const isSmall = data.length <= options.inlineBytesMax
+    const roomBytes = isSmall ? this.#plain.roomBytes(envelope, data) : 0
+    if (roomBytes > 0 && this.#isReady()) {
+      const appended = this.#plain.append(this.#ids, envelope, data, roomBytes)
+      return this.#ticket(this.#parts.journal.end, appended)
+    }
+    // A copy: the submission may wait, for room or for its file; the caller has its buffer for itself again.
+    const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
+    if (!isSmall) return life.orEnd(this.#submitPieces(submission, envelope, [kept]))
+    const group = this.#group(envelope, kept, kept.length, crc32(kept))
+    return this.#append(submission, group, kept, undefined)
+  }
+
+  async #submitStream(
+    submission: Submission,
+    envelope: CheckedEnvelope,
+    stream: Readable,
+  ): Promise<Accepted> {
+    const { options } = this.#parts
+    const { signal } = submission
+    if (stream.readableEnded || stream.destroyed)
+      throw new WaybillError('DATA_INCOMPLETE', 'the stream is over already', {}, stream.errored ?? undefined)
+    const check = new DataCheck(options.dataBytesMax)
+    const deaf = onAbort(signal, () => void stream.destroy(aborted(signal)))
+    const leave = (): void => {
+      this.#streams.delete(stream)
+      deaf()
+    }
+    this.#streams.add(stream)
+    const checked = async function* (): AsyncGenerator<Buffer> {
+      for await (const piece of stream as AsyncIterable<unknown>) {
+        const bytes = ownPiece(piece)
+        check.add(bytes)
+        yield bytes
+      }
+      // Nobody listens any more to a stream that does not destroy itself: an error would end the process.
+      leave()
+      check.end()
+      if (stream.readableAborted || stream.errored !== null)
+        throw new WaybillError('DATA_INCOMPLETE', 'the data ended before its end', {}, stream.errored)
+    }
+    const start: Buffer[] = []
+    const pieces = checked()
+    try {
+      while (check.bytes <= options.inlineBytesMax) {
+        const { value, done } = await pieces.next()
+        if (done === true) {
+          const data = Buffer.concat(start)
+          const group = this.#group(envelope, data, data.length, crc32(data))
+          return await this.#append(submission, group, data, undefined)
+        }
+        start.push(value)
+      }
+      return await this.#parts.life.orEnd(this.#submitPieces(submission, envelope, chain(start, pieces)))
+    } catch (error) {
+      leave()
+      stream.destroy()
+      if (isWaybillError(error)) throw error
+      throw new WaybillError('DATA_INCOMPLETE', 'the data could not be read to its end', {}, error)
+    }
+  }
+
+  /** Large data: into a file of its own, durable before the envelope is appended. At the end of this life a call may hang with its device. */
+  async #submitPieces(
+    submission: Submission,
+    envelope: CheckedEnvelope,
+    pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+  ): Promise<Accepted> {
+    const { spool, life } = this.#parts
+    const file = await spool.createInTurn()
+    try {
+      let bytes = 0
+      let checksum = 0
+      for await (const piece of pieces) {
+        checkAborted(submission.signal)
+        await file.write(piece)
+        checksum = crc32(piece, checksum)
+        bytes += piece.length
+      }
+      await file.finish()
+      life.check()
+      const group = this.#group(envelope, { kind: 'spool', number: file.number }, bytes, checksum)
+      return await this.#append(submission, group, undefined, file)
+    } catch (error) {
+      if (!life.isOver && spool.isPending(file.number)) await file.abort()
+      throw error
+    }
+  }
+
+  #group(
+    { sender, recipients, smtputf8, dsn }: CheckedEnvelope,
+    data: Parameters<typeof messageGroup>[2],
+    dataBytes: number,
+    checksum: number,
+  ): MessageGroup {
+    const acceptedAt = this.#parts.options.clock.wallMs()
+    const group = messageGroup(
+      {
+        id: this.#ids.next(acceptedAt),
+        sender,
+        acceptedAt,
+        smtputf8,
+        dataBytes,
+        checksum,
+        ...untouched,
+        dsn,
+      },
+      recipients,
+      data,
+    )
+    this.#checkFits(group)
+    return group
+  }
+
+  /** Every group that this message may ever need must fit: its envelope in a lane, with an outcome for each recipient; the record
+   * that carries all of them; a report with the record that names whom it reports, which in the journal, where any life or operator may
+   * move it, is the message itself, with an outcome for each recipient. The data of a report finds another place.
+   * @throws WaybillError MESSAGE_TOO_LARGE */
+  #checkFits({ envelope, bytes, parts }: MessageGroup): void {
+    const { journal, lanes, options } = this.#parts
+    const notesBytes = notesBytesMost(envelope.recipientCount)
+    const dataFrameBytes = envelope.data.kind === 'before' ? frameBytes(parts[0]!.payload.length) : 0
+    const reportBytes = frameBytes(options.inlineBytesMax) + reportEnvelopeBytes
+    const besideBytes = reportEnvelopeBytes + growthBytesMax
+    journal.checkFits(notesBytes + Math.max(bytes + besideBytes, reportBytes))
+    lanes.checkFits(bytes - dataFrameBytes + notesBytes)
+    if (notesBytes + reportEnvelopeBytes > payloadBytesMax)
+      throw new WaybillError('MESSAGE_TOO_LARGE', `${envelope.recipientCount} recipients do not fit a record`)
+  }
+
+  /** Neither who waits already, nor the disk, nor what is staged stands in the way. */
+  #isReady(): boolean {
+    return this.#turns.isFree && this.#parts.journal.stagedBytes <= stagedBytesMax && !this.space.isShort
+  }
+
+  /** @param data kept for the runner, when it is in memory anyway */
+  #append(
+    { signal }: Submission,
+    group: MessageGroup,
+    data: Buffer | undefined,
+    file: SpoolFile | undefined,
+  ): Promise<Accepted> {
+    checkAborted(signal)
+    const append = (): Promise<Accepted> | undefined =>
+      this.#hasRoom(group) ? this.#appendNow(group, data, file) : undefined
+    return (this.#turns.isFree ? append() : undefined) ?? this.#turns.wait(append, signal)
+  }
+
+  /** Is there room? false: it is worth waiting for. @throws WaybillError DISK_FULL, QUEUE_CRASHED */
+  #hasRoom({ bytes }: MessageGroup): boolean {
+    const { journal, life } = this.#parts
+    life.check()
+    const room = journal.room(bytes, 'new mail')
+    if (room === 'no' || (this.space.isShort && !this.space.isAwaited))
+      throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
+    return !this.space.isShort && room === 'yes' && journal.stagedBytes <= stagedBytesMax
+  }
+
+  #appendNow(group: MessageGroup, data: Buffer | undefined, file: SpoolFile | undefined): Promise<Accepted> {
+    const { journal, lanes, spool, options } = this.#parts
+    const timeMs = options.clock.wallMs()
+    journal.open(group.bytes)
+    const at = appendGroup(journal, group, incomingLane, timeMs)
+    if (file !== undefined) spool.appended(file.number)
+    lanes.incoming.runner.handOver({
+      position: at,
+      bytes: group.envelopeBytes,
+      timeMs,
+      envelope: group.envelope,
+      data,
+      seenAtMs: 0,
+    })
+    return this.#ticket(position(at + group.envelopeBytes), group.envelope)
+  }
+
+  /** Settles when the journal is durable up to `end`. */
+  #ticket(end: Position, envelope: Envelope): Promise<Accepted> {
+    this.#parts.journal.want()
+    return this.#tickets.wait(end, envelope)
+  }
+}
+
+const isReadable = (data: unknown): data is Readable =>
+  typeof data === 'object' && data !== null && typeof (data as Readable).pipe === 'function'
+
+async function* chain(start: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* start
+  yield* rest
+}

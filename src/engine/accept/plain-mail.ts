@@ -1,0 +1,88 @@
+/** Mail as most of it comes: a few recipients, its data in memory, room for it now, nothing asked (RFC 3461). It is written where it stands in the batch, which
+ * saves 1 µs a message.
+ * Invariant: the bytes are those that message-group.ts makes of the same submission. */
+import { nowhere } from '../../base/position.js'
+import type { MessageIds } from '../../base/message-id.js'
+import { incomingLane } from '../../lane/lane.js'
+import { writeEnvelope, type Envelope } from '../../record/envelope.js'
+import { frameBytes, kinds, payloadBytesMax } from '../../record/frame.js'
+import { notesBytesMost } from '../../record/outcome-note.js'
+import { payload } from '../../record/payload-writer.js'
+import type { Parts } from '../life/parts.js'
+import type { CheckedEnvelope } from './submission.js'
+
+/** More than an address and the head of its field take in an envelope, and more than all other fields. */
+const addressFieldBytesMax = 520
+const otherFieldsBytesMax = 256
+
+/** Mail that asks for less than this part of a segment fits in every way, whatever becomes of it: in a lane with all outcomes, in a
+ * record that carries them, beside a report. */
+const part = 8
+const recipientsMax = 100
+
+/** A buffer that holds this much more is not kept for the sake of the message in it. */
+const pinnedBytesMax = 8192
+
+const none: readonly never[] = []
+
+export class PlainMail {
+  readonly #parts: Pick<Parts, 'journal' | 'lanes' | 'options'>
+  readonly #bytesMax: number
+
+  constructor(parts: Pick<Parts, 'journal' | 'lanes' | 'options'>) {
+    const { journal, lanes } = parts
+    this.#parts = parts
+    const laneSegmentBytes = lanes.hold.logs?.envelopes.files.grid.segmentBytes ?? 0
+    this.#bytesMax = Math.min(journal.grid.segmentBytes, laneSegmentBytes, payloadBytesMax) / part
+  }
+
+  /** Bytes that it takes at the most, if there is room for them now, with more to spare than its exact size could matter; else 0. */
+  roomBytes({ recipients, dsn }: CheckedEnvelope, data: Buffer): number {
+    const count = recipients.length
+    if (count > recipientsMax || dsn !== undefined) return 0
+    const bytes = frameBytes(data.length) + (count + 1) * addressFieldBytesMax + otherFieldsBytesMax
+    if (bytes + notesBytesMost(count) > this.#bytesMax) return 0
+    return this.#parts.journal.room(bytes, 'new mail') === 'yes' ? bytes : 0
+  }
+
+  /** Appends it, and hands it to the runner. The data comes first: its checksum, of what stands in the batch, is in the envelope. */
+  append(
+    ids: MessageIds,
+    { sender, recipients, smtputf8 }: CheckedEnvelope,
+    data: Buffer,
+    roomBytes: number,
+  ): Envelope {
+    const { journal, lanes, options } = this.#parts
+    const timeMs = options.clock.wallMs()
+    journal.open(roomBytes)
+    const checksum = journal.appendData(incomingLane, timeMs, data)
+    const envelope: Envelope = {
+      id: ids.next(timeMs),
+      sender,
+      acceptedAt: timeMs,
+      attempts: 0,
+      smtputf8,
+      recipientCount: recipients.length,
+      recipients,
+      recipientFrames: none,
+      data: { kind: 'before', distanceBytes: frameBytes(data.length) },
+      dataBytes: data.length,
+      checksum,
+      replaces: nowhere,
+      notes: none,
+      warnings: 0,
+      reported: none,
+      route: undefined,
+      requeues: 0,
+      dsn: undefined,
+    }
+    journal.aim()
+    writeEnvelope(envelope)
+    const bytes = frameBytes(payload.bytes)
+    const at = journal.appendWritten(kinds.envelope, incomingLane, timeMs)
+    // Not a copy: whoever reads it looks at the checksum, and at the log when the caller has used its buffer for something else.
+    const kept = data.buffer.byteLength - data.length <= pinnedBytesMax ? data : undefined
+    lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data: kept, seenAtMs: 0 })
+    return envelope
+  }
+}

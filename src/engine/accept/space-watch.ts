@@ -1,0 +1,98 @@
+/** Is the disk short of room? New mail is refused below a floor, so that what was accepted can still be deferred: replacements and
+ * large reports need room that the journal's reserve does not give.
+ * Invariant: the answer is at most about a second old while mail comes in, and none that refuses mail is older, unless the disk lets it wait. Nobody
+ * waits for it but mail that an old one would refuse, that not for long, and nobody looks at the clock for it but once a sync. */
+import type { DiskSpace } from '../../disk/disk.js'
+import type { Parts } from '../life/parts.js'
+
+const askedEveryMs = 1000
+/** Mail waits for an answer no longer than this; then what the last one said holds. */
+const answerWaitMs = 10_000
+/** Files that must still be possible: segments, and the data of large messages. */
+const freeFilesMin = 100
+
+/** Room on the disk. */
+export interface Room {
+  readonly freeBytes: number
+  readonly freeFiles: number
+  /** So little that new mail is refused. */
+  readonly isShort: boolean
+}
+
+export const roomOf = ({ freeBytes, freeFiles }: DiskSpace, freeBytesMin: number): Room => ({
+  freeBytes,
+  freeFiles,
+  isShort: freeBytes < freeBytesMin || freeFiles < freeFilesMin,
+})
+
+export class SpaceWatch {
+  readonly #parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal'>
+  /** Who waits for an answer looks again. */
+  readonly #onChange: () => void
+  #answeredAtMs = -Infinity
+  #isAsked = false
+  /** What is being asked may be answered with what was before. */
+  #isOutdated = false
+  #isOverdue = false
+  #isShort = false
+
+  constructor(parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal'>, onChange: () => void) {
+    this.#parts = parts
+    this.#onChange = onChange
+  }
+
+  /** The disk is short of room, as far as is known. */
+  get isShort(): boolean {
+    // Only mail that becomes durable looks anew: where none does, whoever asks.
+    if (this.#isShort || this.#answeredAtMs === -Infinity) this.look()
+    return this.#isShort
+  }
+
+  /** An answer is under way, and worth waiting for. */
+  get isAwaited(): boolean {
+    return this.#isAsked && !this.#isOverdue
+  }
+
+  /** Asks, if the last answer is old. One question at a time: a disk that is silent holds the thread of each. */
+  look(): void {
+    if (this.#isAsked) return
+    if (this.#parts.options.clock.monotonicMs() - this.#answeredAtMs < askedEveryMs) return
+    this.#isAsked = true
+    this.#parts.life.run(this.#ask())
+  }
+
+  /** Segments have taken room, or given it back, without any mail:
+   *    // 1. there is room at the start  2. the reserve of spares is made of it  3. nobody is warned, and the first message is refused */
+  renew(): void {
+    if (this.#parts.life.isOver) return
+    this.#isOutdated = this.#isAsked
+    this.#answeredAtMs = -Infinity
+    this.look()
+  }
+
+  async #ask(): Promise<void> {
+    const { options, life, events, journal } = this.#parts
+    const { disk, clock, freeBytesMin } = options
+    // While there is room nobody waits.
+    const overdue = this.#isShort ? clock.after(answerWaitMs, () => this.#giveUp()) : undefined
+    const { isShort } = roomOf(await disk.space(), freeBytesMin)
+    overdue?.cancel()
+    const message = 'the disk is short of room: no new mail is accepted until there is more'
+    if (isShort && !this.#isShort && !life.isOver) events.emit('warning', { code: 'DISK_FULL', message })
+    this.#isShort = isShort
+    // 1. a burst of mail leaves spares  2. something else takes the rest of the disk  3. the queue is empty, holds the room, and refuses mail for ever
+    if (isShort && !life.isOver) life.run(journal.shrink())
+    // From when it comes:
+    //    // 1. an answer takes a second  2. who waited for it is told, and finds it old  3. he asks again, and so on for ever
+    this.#answeredAtMs = clock.monotonicMs()
+    this.#isAsked = false
+    this.#isOverdue = false
+    if (this.#isOutdated) this.renew()
+    this.#onChange()
+  }
+
+  #giveUp(): void {
+    this.#isOverdue = true
+    this.#onChange()
+  }
+}

@@ -1,0 +1,196 @@
+/** What may be submitted. Checked before anything is read or written; each refusal has its own code and the SMTP reply for it. */
+import type { Readable } from 'node:stream'
+import { addressKind } from '../../base/mail-address.js'
+import { isRecordText, signalOption } from '../../base/option-values.js'
+import { WaybillError } from '../../errors.js'
+import type { EnvelopeDsn } from '../../record/dsn.js'
+import type { EngineOptions } from '../life/options.js'
+import { checkedDsn, type AskedRecipient, type SubmissionDsn } from './submission-dsn.js'
+
+/** Other members than these are left alone, unlike among options: whoever has messages of his own kind hands them over as they are. */
+export interface Submission {
+  /** '' is the null sender: nothing is ever reported to it. */
+  readonly sender: string
+  /** At least one, each as an address, or with what is asked of him (RFC 3461); the same address twice is one recipient, as he is named
+   * last. */
+  readonly recipients: readonly (string | AskedRecipient)[]
+  /** The message as it is to be delivered, lines of at most 998 octets ending in CRLF or LF, without NUL; or a name under which the
+   * transports find it, 1 … 4096 bytes. */
+  readonly data: Buffer | string | Readable | { readonly ref: string }
+  /** Addresses or headers need SMTPUTF8. Set by itself when an address does. */
+  readonly smtputf8?: boolean | undefined
+  /** What is asked for the message as a whole (RFC 3461). Default: failures and delays are told, with the header. */
+  readonly dsn?: SubmissionDsn | undefined
+  /** Aborts until the message is appended; after that it is accepted. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface CheckedEnvelope {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly smtputf8: boolean
+  readonly dsn: EnvelopeDsn | undefined
+}
+
+const refBytesMax = 4096
+/** RFC 5321 §4.5.3.1.6: 1000 octets with CRLF. */
+const lineBytesMax = 998
+const lineFeed = 10
+const carriageReturn = 13
+
+/** @throws WaybillError SUBMIT_ABORTED */
+export function checkAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw aborted(signal)
+}
+
+export const aborted = (signal: AbortSignal | undefined): WaybillError =>
+  new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal?.reason)
+
+/** @throws WaybillError OPTION_INVALID, ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, SUBMIT_ABORTED */
+export function checkEnvelope(submission: Submission, limits: EngineOptions): CheckedEnvelope {
+  if (typeof submission !== 'object' || submission === null)
+    throw new WaybillError('OPTION_INVALID', 'a submission is an object { sender, recipients, data }')
+  const { sender, recipients, signal } = submission
+  signalOption(signal)
+  checkAborted(signal)
+  const senderKind = typeof sender !== 'string' ? undefined : sender === '' ? 'ascii' : addressKind(sender)
+  if (senderKind === undefined)
+    throw new WaybillError('ADDRESS_INVALID', 'the sender is no address', { option: 'sender' })
+  if (!Array.isArray(recipients) || recipients.length === 0)
+    throw new WaybillError('RECIPIENTS_EMPTY', 'a message has a list of at least one recipient')
+  if (recipients.length > limits.recipientCountMax)
+    throw new WaybillError(
+      'RECIPIENTS_TOO_MANY',
+      `${recipients.length} recipients, at most ${limits.recipientCountMax} are accepted`,
+    )
+  let smtputf8 = submission.smtputf8 === true || senderKind === 'international'
+  let isAsked = submission.dsn !== undefined
+  // A list of our own: who submitted it may use his for the next message while this one waits. It does not grow: V8 gives a list that is
+  // pushed to room for 17, and this one is kept.
+  const addresses: unknown[] = [...(recipients as readonly unknown[])]
+  for (let i = 0; i < addresses.length; i++) {
+    const address = addressOf(addresses[i])
+    const kind = typeof address === 'string' ? addressKind(address) : undefined
+    if (kind === undefined)
+      throw new WaybillError('ADDRESS_INVALID', 'a recipient is no address', {
+        // What a query was parsed into may have no words for itself.
+        recipient: typeof address === 'string' ? address.slice(0, 100) : typeof address,
+      })
+    if (kind === 'international') smtputf8 = true
+    if (address === addresses[i]) continue
+    isAsked = true
+    addresses[i] = address
+  }
+  const checked = addresses as readonly string[]
+  if (isAsked) return { sender, smtputf8, ...askedOf(checked, submission) }
+  const distinct = checked.length === 1 ? checked : [...new Set(checked)]
+  return { sender, recipients: distinct, smtputf8, dsn: undefined }
+}
+
+/** @returns what may be an address */
+const addressOf = (recipient: unknown): unknown =>
+  typeof recipient === 'object' && recipient !== null && 'address' in recipient
+    ? recipient.address
+    : recipient
+
+/** @throws WaybillError OPTION_INVALID */
+function askedOf(
+  addresses: readonly string[],
+  { recipients, dsn }: Submission,
+): Pick<CheckedEnvelope, 'recipients' | 'dsn'> {
+  const last = new Map<string, AskedRecipient | undefined>()
+  addresses.forEach((address, i) => {
+    const recipient = recipients[i]
+    last.set(address, typeof recipient === 'object' ? recipient : undefined)
+  })
+  const distinct = [...last.keys()]
+  return { recipients: distinct, dsn: checkedDsn(dsn, { addresses: distinct, asked: [...last.values()] }) }
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function checkRef(data: unknown): string {
+  if (typeof data !== 'object' || data === null || !('ref' in data))
+    throw new WaybillError('OPTION_INVALID', 'data is a string, a Buffer, a Readable or { ref }', {
+      option: 'data',
+    })
+  const { ref } = data
+  if (!isRecordText(ref, refBytesMax))
+    throw new WaybillError('OPTION_INVALID', `a reference is a text of 1 to ${refBytesMax} bytes`, {
+      option: 'data.ref',
+    })
+  return ref
+}
+
+/** A piece of a stream, as bytes of our own.
+ *    // 1. a source reads ahead into the buffer that it has given  2. the disk writes that meanwhile  3. settled is what nobody submitted, or
+ *    // what its checksum does not fit
+ * @throws TypeError */
+export function ownPiece(piece: unknown): Buffer {
+  if (typeof piece === 'string') return Buffer.from(piece)
+  if (piece instanceof Uint8Array) return Buffer.from(piece)
+  throw new TypeError('a piece of the data is neither text nor bytes')
+}
+
+/** Refuses what SMTP cannot carry, piece by piece.
+ * @throws WaybillError MESSAGE_TOO_LARGE, NUL_IN_DATA, LINE_TOO_LONG */
+export class DataCheck {
+  readonly #bytesMax: number
+  #bytes = 0
+  /** Of the line that is not ended yet, its CR included. */
+  #lineBytes = 0
+  #lastByte = 0
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(piece: Buffer): void {
+    const before = this.#bytes
+    this.#bytes += piece.length
+    if (this.#bytes > this.#bytesMax)
+      throw new WaybillError('MESSAGE_TOO_LARGE', `the message is larger than ${this.#bytesMax} bytes`)
+    const nul = piece.indexOf(0)
+    if (nul >= 0)
+      throw new WaybillError('NUL_IN_DATA', 'the message has a NUL', { offsetBytes: before + nul })
+    if (piece.length === 0) return
+    this.#checkLines(piece, before)
+    this.#lastByte = piece[piece.length - 1]!
+  }
+
+  /** The data ends here. @throws WaybillError LINE_TOO_LONG */
+  end(): void {
+    const isCut = this.#lastByte === carriageReturn
+    if (this.#lineBytes - (isCut ? 1 : 0) > lineBytesMax)
+      throw new WaybillError('LINE_TOO_LONG', `the last line is longer than ${lineBytesMax} octets`, {
+        offsetBytes: this.#bytes - this.#lineBytes,
+      })
+  }
+
+  /** Jumps to the last line end within what one line may have, so that a thousand bytes cost one search. */
+  #checkLines(piece: Buffer, before: number): void {
+    let at = 0
+    // A line end may stand one byte behind the bound, if a CR stands on it.
+    while (this.#lineBytes + piece.length - at > lineBytesMax + 1) {
+      const reach = at + lineBytesMax + 1 - this.#lineBytes
+      const end = reach < at ? -1 : piece.lastIndexOf(lineFeed, reach)
+      if (end < at || (end === reach && this.#isLong(piece, at, end)))
+        throw new WaybillError('LINE_TOO_LONG', `a line is longer than ${lineBytesMax} octets`, {
+          offsetBytes: before + at - this.#lineBytes,
+        })
+      this.#lineBytes = 0
+      at = end + 1
+    }
+    const last = piece.lastIndexOf(lineFeed)
+    this.#lineBytes = last < at ? this.#lineBytes + piece.length - at : piece.length - last - 1
+  }
+
+  /** The line end at `end` stands just behind the bound: is what it ends one line, without a CR? */
+  #isLong(piece: Buffer, at: number, end: number): boolean {
+    if (end > at && piece.lastIndexOf(lineFeed, end - 1) >= at) return false
+    return (end > 0 ? piece[end - 1] : this.#lastByte) !== carriageReturn
+  }
+}

@@ -1,0 +1,50 @@
+/** Those who wait until what they submitted is durable, in the order of their ends.
+ * Invariant: each ticket settles once: when everything before its end is durable, or with the error that ended this life. */
+import type { MessageId } from '../../base/message-id.js'
+import type { Position } from '../../base/position.js'
+import { Ring } from '../../base/ring.js'
+import type { Envelope } from '../../record/envelope.js'
+import type { QueueEmitter } from '../life/events.js'
+
+export interface Accepted {
+  readonly id: MessageId
+}
+
+interface Ticket {
+  readonly end: Position
+  readonly envelope: Envelope
+  readonly resolve: (accepted: Accepted) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Tickets {
+  readonly #events: QueueEmitter
+  readonly #waiting = new Ring<Ticket>()
+
+  constructor(events: QueueEmitter) {
+    this.#events = events
+  }
+
+  /** @param end of what was appended last */
+  wait(end: Position, envelope: Envelope): Promise<Accepted> {
+    return new Promise((resolve, reject) => this.#waiting.push({ end, envelope, resolve, reject }))
+  }
+
+  /** The journal is durable up to here. */
+  settle(end: Position): void {
+    const listening = this.#events.listenerCount('accepted') > 0
+    for (let ticket = this.#waiting.peek(); ticket !== undefined && ticket.end <= end;) {
+      this.#waiting.shift()
+      const { id, sender, recipientCount, dataBytes } = ticket.envelope
+      ticket.resolve({ id })
+      if (listening) this.#events.emit('accepted', { id, sender, recipientCount, dataBytes })
+      ticket = this.#waiting.peek()
+    }
+  }
+
+  /** The end of this life. */
+  fail(error: unknown): void {
+    for (let ticket = this.#waiting.shift(); ticket !== undefined; ticket = this.#waiting.shift())
+      ticket.reject(error)
+  }
+}

@@ -1,0 +1,63 @@
+/** A start that takes the place of an earlier one and carries everything known, so that recovery need not read further back: at the
+ * end of a recovery for all that it found, and later for what stays active for too long. */
+import type { ActiveMessage } from '../../active/active-message.js'
+import type { DamagedMessage } from '../../active/active-set.js'
+import type { Position } from '../../base/position.js'
+import type { Claim } from '../../log/journal-writer.js'
+import { frameBytes, kinds } from '../../record/frame.js'
+import { encodeStart } from '../../record/start.js'
+import { marksBytesInJournal } from './capture.js'
+import type { Parts } from '../life/parts.js'
+
+type Carrying = Pick<Parts, 'journal' | 'lanes' | 'options'>
+
+/** Appends the new start, if there is room for it and for as much that is to follow. Returns its position. It names the lane that the message is from:
+ *    // 1. carried  2. the lane, which no policy names, leaves the table  3. restart: the start names a lane that is not there, for ever */
+export function appendCarrying(
+  { journal, lanes, options }: Carrying,
+  { place, carried }: DamagedMessage,
+  claim: Claim,
+  followingBytes: number = 0,
+): Position | undefined {
+  const payload = encodeStart({
+    envelope: place.position,
+    envelopeBytes: place.bytes,
+    outOfOrder: place.outOfOrder,
+    carried,
+  })
+  const bytes = frameBytes(payload.length)
+  if (journal.room(bytes + followingBytes, claim) !== 'yes') return undefined
+  journal.open(bytes)
+  const start = journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
+  lanes.get(place.lane).namedAt = start
+  return start
+}
+
+export const carryingOf = (message: ActiveMessage): DamagedMessage => ({
+  place: message.place,
+  carried: message.carried(),
+})
+
+/** Gives what was started before `bound` a new start, as far as there is room that the marks of the capture do not need. */
+export function carryOld(parts: Parts, bound: number): void {
+  const { active } = parts
+  const marksBytes = marksBytesInJournal(parts)
+  for (const message of active.messages()) {
+    if (message.start >= bound) break
+    const start = appendCarrying(parts, carryingOf(message), 'accepted mail', marksBytes)
+    if (start === undefined) return
+    active.restart(message, start)
+  }
+  for (const [old, message] of active.damaged()) {
+    if (old >= bound) break
+    const start = appendCarrying(
+      parts,
+      { ...message, carried: { ...message.carried, start: old } },
+      'accepted mail',
+      marksBytes,
+    )
+    if (start === undefined) return
+    active.removeDamaged(old)
+    active.addDamaged(start, message)
+  }
+}

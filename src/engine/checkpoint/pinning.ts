@@ -1,0 +1,60 @@
+/** Which segments an active message pins: those of its envelope and of its data. */
+import { nowhere, type Position } from '../../base/position.js'
+import type { ActiveMessage, EnvelopePlace } from '../../active/active-message.js'
+import type { SegmentPins } from '../../garbage/pins.js'
+import { journalLog } from '../../log/journal-writer.js'
+import { dataLog, envelopesLog } from '../../directory/log-files.js'
+import type { Parts } from '../life/parts.js'
+
+type Pinned = Pick<Parts, 'journal' | 'lanes' | 'garbage'>
+
+export function pinSegments(parts: Pinned, message: ActiveMessage): void {
+  eachSegment(parts, message, pin)
+}
+
+/** It has given up what it pinned, as of the next capture. */
+export function unpinSegments(parts: Pinned, message: ActiveMessage): void {
+  eachSegment(parts, message, release)
+}
+
+const pin = (pins: SegmentPins, index: number): void => pins.pin(index)
+const release = (pins: SegmentPins, index: number): void => pins.release(index)
+
+/** Where its data is, is not known: nothing of the lane's data goes while it is there. */
+export function pinDamaged({ journal, lanes, garbage }: Pinned, { lane, position: at }: EnvelopePlace): void {
+  const { logs } = lanes.get(lane)
+  const log = logs === undefined ? journalLog : envelopesLog(lane)
+  const { grid } = logs?.envelopes.files ?? journal
+  garbage.of(log).pin(grid.indexOf(at))
+  lanes.get(lane).isDataHeld = true
+}
+
+/** It can be read after all, and is no longer among the damaged. */
+export function unpinDamaged(
+  { journal, lanes, garbage, active }: Pinned & Pick<Parts, 'active'>,
+  { lane, position: at }: EnvelopePlace,
+): void {
+  const { logs } = lanes.get(lane)
+  const { grid } = logs?.envelopes.files ?? journal
+  garbage.of(logs === undefined ? journalLog : envelopesLog(lane)).release(grid.indexOf(at))
+  lanes.get(lane).isDataHeld = [...active.damaged()].some(([, { place }]) => place.lane === lane)
+}
+
+function eachSegment(
+  { journal, lanes, garbage }: Pinned,
+  { place, envelope }: ActiveMessage,
+  visit: (pins: SegmentPins, index: number) => void,
+): void {
+  const { logs } = lanes.get(place.lane)
+  if (logs === undefined) {
+    visit(garbage.of(journalLog), journal.grid.indexOf(place.position))
+    return
+  }
+  visit(garbage.of(envelopesLog(place.lane)), logs.envelopes.files.grid.indexOf(place.position))
+  const data = dataPosition(envelope.data)
+  if (data !== nowhere) visit(garbage.of(dataLog(place.lane)), logs.data.files.grid.indexOf(data))
+}
+
+/** Where in the lane's log of data it stands, or `nowhere`. */
+export const dataPosition = (data: ActiveMessage['envelope']['data'] | undefined): Position =>
+  data?.kind === 'lane' ? data.position : nowhere

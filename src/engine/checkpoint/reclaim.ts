@@ -1,0 +1,141 @@
+/** Recycles what a durable checkpoint made garbage, and tries again where a full disk left no room. */
+import type { Timer } from '../../base/clock.js'
+import { isWaybillError } from '../../errors.js'
+import { journalLog } from '../../log/journal-writer.js'
+import type { Captured } from './capture.js'
+import { dataLog, envelopesLog } from '../../directory/log-files.js'
+import { laneDirectory } from '../../directory/paths.js'
+import type { Lane } from '../../lane/lane.js'
+import type { LaneLog } from '../../log/lane-log.js'
+import type { Parts } from '../life/parts.js'
+
+/** While the disk is full, room is tried for this often. */
+const retryMs = 1000
+
+interface LaneGarbage {
+  readonly log: LaneLog
+  readonly number: number
+  readonly indexes: readonly number[]
+}
+
+export interface GarbageSegments {
+  readonly ofJournal: readonly number[]
+  readonly ofLanes: readonly LaneGarbage[]
+  readonly retired: readonly Lane[]
+}
+
+export const isNothing = ({ ofJournal, ofLanes, retired }: GarbageSegments): boolean =>
+  ofJournal.length === 0 && retired.length === 0 && ofLanes.every(({ indexes }) => indexes.length === 0)
+
+export class Reclaim {
+  readonly #parts: Parts
+  readonly #waiting: (() => void)[] = []
+  #retry: Timer | undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Waits until there may be room. Whoever waits looks again himself, in the step in which he appends. */
+  async roomChange(): Promise<void> {
+    await new Promise<void>((look) => this.#waiting.push(look))
+    this.#parts.life.check()
+  }
+
+  /** A recovery or a checkpoint waits for room, and the disk is full. */
+  get isWaitedFor(): boolean {
+    return this.#waiting.length > 0 && this.isFull
+  }
+
+  /** Room may have come. While the disk is full it is tried for again and again. */
+  roomChanged(): void {
+    for (const look of this.#waiting.splice(0)) look()
+    if (this.isFull) this.retry()
+  }
+
+  /** The disk is full somewhere: room is tried for after a while. */
+  retry(): void {
+    const { journal, lanes, life, options } = this.#parts
+    if (this.#retry !== undefined || life.isOver) return
+    this.#retry = options.clock.after(retryMs, () => {
+      this.#retry = undefined
+      life.run(journal.refill())
+      for (const { logs, isRetired } of lanes) {
+        // Its directories go with it.
+        if (isRetired) continue
+        if (logs?.envelopes.diskFull === true) logs.envelopes.extend()
+        if (logs?.data.diskFull === true) logs.data.extend()
+      }
+    })
+  }
+
+  /** The last attempt to make room somewhere met a full disk. */
+  get isFull(): boolean {
+    const { journal, lanes } = this.#parts
+    if (journal.spares.diskFull) return true
+    return [...lanes].some(({ logs }) => logs?.envelopes.diskFull === true || logs?.data.diskFull === true)
+  }
+
+  /** What a checkpoint that is durable no longer needs. It is nobody's from now on, and has to be let go. */
+  confirm({ checkpoint, pins, journalFloor, retired }: Captured): GarbageSegments {
+    const { journal, lanes, garbage } = this.#parts
+    const confirmed = (log: number, floor: number): readonly number[] =>
+      garbage.of(log).confirm(pins.get(log) ?? [], floor)
+    const ofJournal = confirmed(journalLog, journal.grid.indexOf(journalFloor))
+    const ofLanes: LaneGarbage[] = []
+    for (const { lane, runner, dataFloor } of checkpoint.lanes) {
+      const { logs, isDataHeld } = lanes.get(lane)
+      if (logs === undefined) continue
+      const { envelopes, data } = logs
+      const dataFloorIndex = isDataHeld ? 0 : data.files.grid.indexOf(dataFloor)
+      for (const [log, number, floor] of [
+        [envelopes, envelopesLog(lane), envelopes.files.grid.indexOf(runner)],
+        [data, dataLog(lane), dataFloorIndex],
+      ] as const)
+        ofLanes.push({ log, number, indexes: confirmed(number, floor) })
+    }
+    return { ofJournal, ofLanes, retired }
+  }
+
+  /** Lets it go. */
+  async reclaim({ ofJournal, ofLanes, retired }: GarbageSegments): Promise<void> {
+    await this.#parts.journal.forget(ofJournal)
+    for (const { log, number, indexes } of ofLanes)
+      for (const index of indexes)
+        await log.forget(index).catch((error: unknown) => {
+          ignoreFullDisk(error)
+          // It is garbage for the next checkpoint, too.
+          this.#parts.garbage.of(number).add(index)
+        })
+    for (const lane of retired)
+      // No checkpoint names it any more: the next start takes away what there is of it.
+      await this.#remove(lane).catch(ignoreFullDisk)
+  }
+
+  stop(): void {
+    this.#retry?.cancel()
+    this.roomChanged()
+  }
+
+  /** The lane left the table: its number is never given again. */
+  async #remove(lane: Lane): Promise<void> {
+    const { lanes, garbage, options } = this.#parts
+    lanes.remove(lane)
+    if (lane.logs === undefined) return
+    await lane.logs.envelopes.close()
+    await lane.logs.data.close()
+    for (const index of garbage.of(envelopesLog(lane.number)).confirm([], Infinity))
+      await lane.logs.envelopes.forget(index)
+    for (const index of garbage.of(dataLog(lane.number)).confirm([], Infinity))
+      await lane.logs.data.forget(index)
+    garbage.drop(envelopesLog(lane.number))
+    garbage.drop(dataLog(lane.number))
+    for (const name of ['envelopes', 'data'])
+      await options.disk.removeDirectory(`${laneDirectory(lane.number)}/${name}`)
+    await options.disk.removeDirectory(laneDirectory(lane.number))
+  }
+}
+
+function ignoreFullDisk(error: unknown): void {
+  if (!isWaybillError(error, 'DISK_FULL')) throw error
+}

@@ -1,0 +1,294 @@
+/** Active messages and the scheduler: recipients go in with their routes, entries come out, outcomes are recorded.
+ * Invariant: an outcome is appended before the scheduler hears of it and before the message can settle. A success asks for a
+ * prompt sync, because a duplicate after a crash depends on it; nothing waits for it. An attempt begins only where there is room in the
+ * journal for what becomes of it, which is kept while it is under way: on a full disk, too, what it has done is durable. Who is put off
+ * without an attempt is recorded only where that takes no room from those. */
+import type { ActiveMessage } from '../../active/active-message.js'
+import type { Timer } from '../../base/clock.js'
+import { toRanges } from '../../base/ranges.js'
+import { Ring } from '../../base/ring.js'
+import { Attempts } from '../../delivery/attempt.js'
+import type { Report } from '../../delivery/outcome.js'
+import { isWaybillError } from '../../errors.js'
+import { notesMax, type OutcomeNote } from '../../record/outcome-note.js'
+import {
+  Scheduler,
+  type DeferReason,
+  type DestinationSnapshot,
+  type Entry,
+} from '../../scheduler/scheduler.js'
+import { requestOf } from './delivery-request.js'
+import type { RecipientEvent } from '../life/events.js'
+import { jobOf, type Job } from './job.js'
+import { appendOutcomes, deferralBytesMost, hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
+import type { Parts } from '../life/parts.js'
+import { RecipientBatches } from './recipient-batches.js'
+
+/** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each time, which costs ten times as much. */
+const settled: Promise<void> = Promise.resolve()
+
+export class Dispatch {
+  readonly #parts: Parts
+  readonly #onSettled: (message: ActiveMessage) => void
+  readonly #scheduler: Scheduler<Job>
+  readonly #batches: RecipientBatches
+  readonly #attempts = new Map<string, Attempts<Entry<Job>>>()
+  /** Those who got their last outcome while the scheduler was at work, in this order: so they wait in their lanes, and so their data is read. */
+  readonly #ready = new Ring<ActiveMessage>()
+  /** Attempts that have no outcome yet. */
+  #underWay = 0
+  /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
+  #running: { readonly wallMs: number; readonly monotonicMs: number } | undefined
+  /** Destinations that somebody wants back. */
+  readonly #toResume: { readonly transport: string; readonly name: string }[] = []
+  #soon = false
+  #timer: Timer | undefined
+  #timerAt = Infinity
+
+  /** @param onSettled no recipient of the message waits for an attempt any more */
+  constructor(parts: Parts, onSettled: (message: ActiveMessage) => void) {
+    const { options } = parts
+    this.#parts = parts
+    this.#onSettled = onSettled
+    this.#batches = new RecipientBatches(parts, {
+      supplied: (job, batch) => {
+        this.#scheduler.supply(job, batch, options.clock.monotonicMs())
+        this.wake()
+      },
+      unroutable: (job, index, text) => this.#deferred(job, [index], { status: '4.3.5', text }),
+    })
+    this.#scheduler = new Scheduler(
+      // Recovery may bring back twice as many as may be active.
+      { ...options.scheduler, qmgrMessageActiveLimit: 2 * options.activeCountMax },
+      {
+        read: (job, _firstIndex, countMax) => this.#batches.read(job, countMax),
+        deferred: (job, recipients, reason) => this.#deferred(job, recipients, reason),
+        done: (job) => this.#done(job),
+        onFeedback: (event) => parts.events.emit('feedback', event),
+      },
+    )
+    for (const [name, transport] of Object.entries(options.transports))
+      this.#attempts.set(
+        name,
+        new Attempts(
+          transport,
+          options.clock,
+          (entry, report) => parts.life.guard(() => this.#report(entry, report)),
+          options.attempt,
+        ),
+      )
+  }
+
+  /** Attempts that may bring about an end. */
+  get underWayCount(): number {
+    return this.#underWay
+  }
+
+  /** Another message may become active: the scheduler has room for it, and the journal for what becomes of it. */
+  get hasRoom(): boolean {
+    return this.#scheduler.hasRoom && this.#canRecord()
+  }
+
+  /** Destinations in use, dead or suspended; `untilMs` by the wall clock. */
+  destinations(): readonly DestinationSnapshot[] {
+    const { clock } = this.#parts.options
+    const offsetMs = clock.wallMs() - clock.monotonicMs()
+    return [...this.#scheduler.destinations()].map((destination) => {
+      const { state } = destination
+      return state.kind === 'ready'
+        ? destination
+        : { ...destination, state: { ...state, untilMs: Math.round(state.untilMs + offsetMs) } }
+    })
+  }
+
+  /** Revives a dead destination, or ends a suspension, behind this step: it may be a listener's, and the scheduler in the middle of its own.
+   *    // 1. recipients get a destination that rests  2. one of another is deferred  3. who hears of it resumes the first, which nobody
+   *    // uses yet, so it is forgotten  4. the next message makes it anew: two windows for one site
+   * @returns false when there is nothing to resume */
+  resume(transport: string, name: string): boolean {
+    if (!this.#scheduler.isResting(transport, name)) return false
+    this.#toResume.push({ transport, name })
+    this.wake()
+    return true
+  }
+
+  /** A message became active.
+   * @param nowMs by the monotonic clock, here and below: neither order nor timers of the scheduler may follow a clock that is set */
+  admit(message: ActiveMessage, nowMs: number = this.#parts.options.clock.monotonicMs()): void {
+    if (message.pendingCount === 0) {
+      this.#ready.push(message)
+    } else {
+      const job = jobOf(message)
+      message.job = job
+      this.#scheduler.admit(job, nowMs, nowMs)
+    }
+    this.wake()
+  }
+
+  /** No attempt on it begins any more. When those under way have their outcomes it is settled, soon if there are none.
+   * @returns false when the scheduler does not have it */
+  withdraw({ job }: ActiveMessage): boolean {
+    if (job === undefined) return false
+    this.#scheduler.withdraw(job as Job)
+    this.wake()
+    return true
+  }
+
+  /** Something can be selected, soon. */
+  wake(): void {
+    if (this.#soon) return
+    this.#soon = true
+    void settled.then(this.#runSoon)
+  }
+
+  readonly #runSoon = (): void => {
+    this.#soon = false
+    this.#parts.life.guard(() => this.#run())
+  }
+
+  /** The end of this life: transports are told, nothing is recorded any more. */
+  abandon(): void {
+    this.#timer?.cancel()
+    const defects: string[] = []
+    for (const [name, attempts] of this.#attempts) {
+      try {
+        attempts.abandon()
+      } catch (error) {
+        // A transport that cannot be closed must not keep the queue's own descriptors and lock.
+        defects.push(`transport ${name} did not close: ${String(error)}`)
+      }
+    }
+    for (const message of defects) this.#parts.events.emit('warning', { code: 'TRANSPORT_DEFECT', message })
+  }
+
+  #run(): void {
+    const { clock } = this.#parts.options
+    const nowMs = clock.monotonicMs()
+    this.#running = { wallMs: clock.wallMs(), monotonicMs: nowMs }
+    for (const { transport, name } of this.#toResume) this.#scheduler.resume(transport, name, nowMs)
+    this.#toResume.length = 0
+    this.#scheduler.tick(nowMs)
+    while (this.#canRecord() && !this.#parts.life.isOver) {
+      const entry = this.#scheduler.next(nowMs)
+      if (entry === undefined) break
+      this.#begin(entry)
+    }
+    this.#running = undefined
+    for (let message = this.#ready.shift(); message !== undefined; message = this.#ready.shift())
+      this.#onSettled(message)
+    this.#wakeAt(this.#scheduler.wakeAtMs, nowMs)
+  }
+
+  /** Attempts begin only while there is room for what becomes of one more, whatever that is. */
+  #canRecord(): boolean {
+    const { journal } = this.#parts
+    const bytes = Math.min(outcomeBytesMost(notesMax), journal.grid.segmentBytes / 4)
+    return journal.room(bytes, 'accepted mail') === 'yes'
+  }
+
+  #begin(entry: Entry<Job>): void {
+    const { message } = entry.message
+    if (message.recoveries > 0 && !message.isAttempted) this.#noteAttempt(message)
+    this.#underWay++
+    this.#parts.journal.kept.keep(outcomeBytesMost(entry.recipients.length))
+    this.#attempts.get(entry.transport)!.begin(entry, requestOf(entry, this.#parts.reader))
+  }
+
+  /** A message that was found by a recovery may be what ends lives: that it is tried is recorded, so that it can be told from
+   * those that only stood in line. */
+  #noteAttempt(message: ActiveMessage): void {
+    const { journal, options } = this.#parts
+    appendOutcomes(journal, message, [], false, options.clock.wallMs())
+    message.apply({ kind: 'delivery', notes: [] })
+    journal.want()
+  }
+
+  #report(entry: Entry<Job>, report: Report): void {
+    const { options, events } = this.#parts
+    this.#underWay--
+    this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
+    const { message } = entry.message
+    const notes = notesOf(entry.recipients, report, message.tellsSuccess)
+    const isDelivered = hasKind(notes, 'delivered')
+    this.#record(entry.message, notes, entry.transport, entry.nexthop)
+    if (isDelivered) this.#parts.journal.want()
+    if (report.defect !== undefined)
+      events.emit('warning', {
+        code: isWaybillError(report.defect) ? report.defect.code : 'TRANSPORT_DEFECT',
+        message: `transport ${entry.transport}: ${report.defect.message}`,
+        id: message.envelope.id,
+      })
+    const isDeferred = hasKind(notes, 'deferred')
+    this.#scheduler.report(
+      entry,
+      report.site !== undefined ? 'site' : isDeferred ? 'defer' : 'ok',
+      this.#running?.monotonicMs ?? options.clock.monotonicMs(),
+      report.site === undefined ? undefined : { status: report.site.status, text: report.site.reason },
+    )
+    this.wake()
+  }
+
+  /** Without an attempt, so no room is kept for it. Where there is none, nothing is recorded: a later life finds out the same.
+   *    // 1. the disk is full; a site dies for which thousands wait  2. their records take the room of an attempt elsewhere  3. it delivers,
+   *    // and its record enters a segment that is never made  4. crash: the mail goes out again */
+  #deferred(job: Job, recipients: readonly number[], { status, text }: DeferReason): void {
+    const room = this.#parts.journal.room(deferralBytesMost(recipients.length), 'accepted mail')
+    const notes: OutcomeNote[] = [{ kind: 'deferred', status, text, ranges: toRanges([...recipients]) }]
+    this.#record(job, notes, '', '', room === 'yes')
+  }
+
+  #record(job: Job, notes: readonly OutcomeNote[], transport: string, nexthop: string, hasRoom = true): void {
+    const { journal, options } = this.#parts
+    const { message } = job
+    const finishes = message.isFinishedBy(notes)
+    if (hasRoom)
+      appendOutcomes(journal, message, notes, finishes, this.#running?.wallMs ?? options.clock.wallMs())
+    message.apply({ kind: 'delivery', notes, finishes })
+    this.#tell(job, notes, transport, nexthop)
+    // In this step: no checkpoint may be captured between the finish and the end of the message.
+    if (finishes) this.#onSettled(message)
+    else if (message.pendingCount === 0) this.#ready.push(message)
+  }
+
+  #tell(
+    { message, addresses, orcpts }: Job,
+    notes: readonly OutcomeNote[],
+    transport: string,
+    nexthop: string,
+  ): void {
+    const { events } = this.#parts
+    for (const { kind, status, text, ranges } of notes) {
+      if (events.listenerCount(kind) === 0 && addresses === undefined) continue
+      const { id, sender, recipients } = message.envelope
+      const named: string[] = []
+      for (let i = 0; i < ranges.length; i += 2)
+        for (let index = ranges[i]!; index <= ranges[i + 1]!; index++) {
+          named.push(addresses?.get(index) ?? recipients[index]!)
+          addresses?.delete(index)
+          orcpts?.delete(index)
+        }
+      const event: RecipientEvent = { id, sender, recipients: named, transport, nexthop, status, text }
+      events.emit(kind, event)
+    }
+  }
+
+  /** The scheduler has done with it. Recipients that wait still were withdrawn: else the last outcome has made it ready. */
+  #done({ message }: Job): void {
+    message.job = undefined
+    if (message.pendingCount > 0) this.#ready.push(message)
+  }
+
+  /** One timer, for when the scheduler wants to be asked again. */
+  #wakeAt(atMs: number, nowMs: number): void {
+    if (atMs >= this.#timerAt && this.#timer !== undefined) return
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#timerAt = atMs
+    if (atMs === Infinity) return
+    this.#timer = this.#parts.options.clock.after(Math.max(1, atMs - nowMs), () => {
+      this.#timer = undefined
+      this.#timerAt = Infinity
+      this.wake()
+    })
+  }
+}

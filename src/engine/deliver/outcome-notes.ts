@@ -1,0 +1,90 @@
+/** Outcomes of an entry as notes, one for all that share kind, status and text, and the record of them. */
+import type { ActiveMessage } from '../../active/active-message.js'
+import type { Relayed } from '../../base/notification.js'
+import { toRanges, type Ranges } from '../../base/ranges.js'
+import type { Report } from '../../delivery/outcome.js'
+import type { Outcome } from '../../delivery/transport.js'
+import type { Journal } from '../../log/journal.js'
+import { writeDelivery } from '../../record/delivery.js'
+import { frameBytes, kinds } from '../../record/frame.js'
+import { condensed, notesBytesMost, rangeBytesMost, type OutcomeNote } from '../../record/outcome-note.js'
+
+/** Of a delivery's record, without its notes. */
+const besideNotesBytes = 32
+
+const deliveredTo = (ranges: Ranges): OutcomeNote => ({ kind: 'delivered', status: '', text: '', ranges })
+
+/** What becomes of most messages: shared, because a note is never changed. */
+const firstDelivered: readonly OutcomeNote[] = [deliveredTo([0, 0])]
+
+/** @param recipients of the entry, in its order: that of the outcomes, @param tellsSuccess it matters where deliveries went */
+export function notesOf(
+  recipients: readonly number[],
+  { outcomes }: Pick<Report, 'outcomes'>,
+  tellsSuccess: boolean,
+): readonly OutcomeNote[] {
+  const first = outcomes[0]
+  if (tellsSuccess) return grouped(recipients, outcomes, relayedOf)
+  if (outcomes.length === 1 && first!.kind === 'delivered' && first!.response === undefined)
+    return recipients[0] === 0 ? firstDelivered : [deliveredTo(toRanges([recipients[0]!]))]
+  if (first !== undefined && outcomes.every((outcome) => outcome === first)) {
+    const ranges = toRanges(recipients.slice())
+    return first.kind === 'delivered'
+      ? [{ kind: 'delivered', status: '', text: first.response ?? '', ranges }]
+      : [{ kind: first.kind, status: first.status, text: first.reason, ranges }]
+  }
+  return grouped(recipients, outcomes, undefined)
+}
+
+/** @param relayedBy undefined: nobody wants to know where deliveries went */
+function grouped(
+  recipients: readonly number[],
+  outcomes: readonly Outcome[],
+  relayedBy: typeof relayedOf | undefined,
+): readonly OutcomeNote[] {
+  const groups = new Map<string, { readonly note: Omit<OutcomeNote, 'ranges'>; indexes: number[] }>()
+  recipients.forEach((index, i) => {
+    const outcome = outcomes[i]!
+    const { kind } = outcome
+    const status = kind === 'delivered' ? '' : outcome.status
+    const text = kind === 'delivered' ? (outcome.response ?? '') : outcome.reason
+    const relayed = relayedBy?.(outcome)
+    const key = `${kind} ${relayed ?? ''} ${status} ${text}`
+    const group = groups.get(key)
+    if (group !== undefined) group.indexes.push(index)
+    else {
+      const note = { kind, status, text }
+      groups.set(key, { note: relayed === undefined ? note : { ...note, relayed }, indexes: [index] })
+    }
+  })
+  return condensed([...groups.values()].map(({ note, indexes }) => ({ ...note, ranges: toRanges(indexes) })))
+}
+
+/** Without a note it says that an attempt has begun. */
+export function appendOutcomes(
+  journal: Journal,
+  { start, place }: ActiveMessage,
+  notes: readonly OutcomeNote[],
+  finishes: boolean,
+  timeMs: number,
+): void {
+  journal.aim()
+  writeDelivery({ start, notes, finishes })
+  journal.appendAlone(kinds.delivery, place.lane, timeMs)
+}
+
+/** Bytes that the outcomes of an entry with so many recipients take in the journal, at the most. */
+export const outcomeBytesMost = (recipientCount: number): number =>
+  frameBytes(notesBytesMost(recipientCount) + besideNotesBytes)
+
+/** The same where one thing became of all. */
+export const deferralBytesMost = (recipientCount: number): number =>
+  outcomeBytesMost(1) + rangeBytesMost * recipientCount
+
+export function hasKind(notes: readonly OutcomeNote[], kind: OutcomeNote['kind']): boolean {
+  for (const note of notes) if (note.kind === kind) return true
+  return false
+}
+
+const relayedOf = (outcome: Outcome): Relayed | undefined =>
+  outcome.kind === 'delivered' ? outcome.relayed : undefined

@@ -1,0 +1,110 @@
+/** The recipients of active messages, routed and in batches, as the scheduler asks for them.
+ * Invariant: every recipient that waits comes in exactly one batch, or is deferred because it has no route. Those of a large message
+ * are read from its frames when they are needed, and forgotten with their outcome. */
+import { textOf, textOfThrown } from '../../delivery/outcome.js'
+import { isWaybillError } from '../../errors.js'
+import type { RecipientBatch, SchedulerRecipient } from '../../scheduler/scheduler.js'
+import type { Job } from './job.js'
+import type { Parts } from '../life/parts.js'
+import { routeOf } from '../life/route.js'
+import { lookAgainMs, tellTrouble } from '../life/trouble.js'
+
+export interface BatchOutlet {
+  /** The batch that `read` could not give at once. */
+  supplied(job: Job, batch: RecipientBatch): void
+  /** No route: the recipient is deferred. */
+  unroutable(job: Job, index: number, reason: string): void
+}
+
+const nobody: RecipientBatch = { recipients: [], complete: true, unreadCount: 0 }
+
+export class RecipientBatches {
+  readonly #parts: Parts
+  readonly #outlet: BatchOutlet
+
+  constructor(parts: Parts, outlet: BatchOutlet) {
+    this.#parts = parts
+    this.#outlet = outlet
+  }
+
+  /** The next recipients, routed. Those of a large message are read from its frames first, and supplied later. */
+  read(job: Job, countMax: number): RecipientBatch | undefined {
+    if (job.addresses !== undefined) {
+      this.#parts.life.run(this.#supplyOrWait(job, countMax))
+      return undefined
+    }
+    if (job.message.envelope.recipientCount === 1) return this.#only(job)
+    const { recipients } = job.message.envelope
+    let batch = this.#batch(job, countMax, (index) => recipients[index]!)
+    while (batch.recipients.length === 0 && !batch.complete)
+      batch = this.#batch(job, countMax, (index) => recipients[index]!)
+    return batch
+  }
+
+  /** Most messages have one recipient. */
+  #only(job: Job): RecipientBatch {
+    job.given = 1
+    const recipient = this.#route(job, 0, job.message.envelope.recipients[0]!)
+    return recipient === undefined ? nobody : { recipients: [recipient], complete: true, unreadCount: 0 }
+  }
+
+  /** Recipients that cannot be read now are tried again; the rest of the mail goes on. */
+  async #supplyOrWait(job: Job, countMax: number): Promise<void> {
+    const { life, options } = this.#parts
+    if (isWithdrawn(job)) return
+    try {
+      await this.#supply(job, countMax)
+    } catch (error) {
+      if (life.isOver || !isWaybillError(error)) throw error
+      tellTrouble(this.#parts, job.message.envelope.id, error)
+      options.clock.after(lookAgainMs(error), () => life.run(this.#supplyOrWait(job, countMax)))
+    }
+  }
+
+  async #supply(job: Job, countMax: number): Promise<void> {
+    const { reader, life } = this.#parts
+    const { message, indexes, given } = job
+    const total = indexes?.length ?? message.envelope.recipientCount
+    const last = Math.min(total, given + countMax) - 1
+    const from = indexes?.[given] ?? given
+    const count = (indexes?.[last] ?? last) - from + 1
+    const { addresses, orcpts } = await reader.addressees(message, from, count)
+    if (life.isOver || isWithdrawn(job)) return
+    const batch = this.#batch(job, last - given + 1, (index) => addresses[index - from]!)
+    if (batch.recipients.length === 0 && !batch.complete) return this.#supply(job, countMax)
+    for (const { index, address } of batch.recipients) {
+      job.addresses!.set(index, address)
+      job.orcpts?.set(index, orcpts[index - from]!)
+    }
+    this.#outlet.supplied(job, batch)
+  }
+
+  #batch(job: Job, countMax: number, addressOf: (index: number) => string): RecipientBatch {
+    const total = job.indexes?.length ?? job.message.envelope.recipientCount
+    const recipients: SchedulerRecipient[] = []
+    const end = Math.min(total, job.given + countMax)
+    for (; job.given < end; job.given++) {
+      const index = job.indexes?.[job.given] ?? job.given
+      const recipient = this.#route(job, index, addressOf(index))
+      if (recipient !== undefined) recipients.push(recipient)
+    }
+    return { recipients, complete: end === total, unreadCount: total - end }
+  }
+
+  /** Asks where a recipient goes; one that has no route is deferred. */
+  #route(job: Job, index: number, address: string): SchedulerRecipient | undefined {
+    const { options } = this.#parts
+    try {
+      const { transport, nexthop } = routeOf(options, job.message.envelope, address)
+      if (!Object.hasOwn(options.transports, transport))
+        throw new TypeError(`there is no transport '${transport}'`)
+      return { index, address, transport, nexthop }
+    } catch (error) {
+      this.#outlet.unroutable(job, index, textOf(`no route: ${textOfThrown(error)}`))
+      return undefined
+    }
+  }
+}
+
+/** The message was taken out while its recipients were read, and may have ended since. */
+const isWithdrawn = (job: Job): boolean => job.message.job !== job

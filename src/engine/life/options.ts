@@ -1,0 +1,287 @@
+/** What `openQueue` can be told. Every number has a unit, a default and bounds, checked here and nowhere else. */
+import { systemClock, type Clock } from '../../base/clock.js'
+import { checkOptionNames, type OptionNames } from '../../base/option-names.js'
+import { integerOption, methodsOption } from '../../base/option-values.js'
+import { systemPrng, type Prng } from '../../base/prng.js'
+import { isReportingMta } from '../../bounce/report.js'
+import { checkedDeadlineMs, type AttemptOptions } from '../../delivery/attempt.js'
+import type { Transport } from '../../delivery/transport.js'
+import type { Disk } from '../../disk/disk.js'
+import { WaybillError } from '../../errors.js'
+import type { Layout } from '../../lane/lane-plan.js'
+import { blockBytes } from '../../log/segment.js'
+import { postfixRetry } from '../../policy/postfix-retry.js'
+import type { RetryPolicy } from '../../policy/retry-policy.js'
+import { checkedParameters } from '../../scheduler/parameter-bounds.js'
+import type { SchedulerOptions } from '../../scheduler/scheduler.js'
+
+export interface Route {
+  /** A name in `transports`. */
+  readonly transport: string
+  /** What the transport should connect to, and the scheduler's destination: what goes to one name shares a window of deliveries at once, and
+   * rests together when the site is in trouble. A domain, mostly; where one server takes all mail, its name. */
+  readonly nexthop: string
+}
+
+export interface QueueOptions {
+  /** By name; `route` chooses among them. */
+  readonly transports: Readonly<Record<string, Transport>>
+  /** Asked anew at every attempt, once per recipient; it answers at once. What it throws, and what is no route, defers the recipient. */
+  readonly route: (recipient: string) => Route
+  /** When to try again and when to give up. Default: `postfixRetry()`. */
+  readonly retry?: RetryPolicy
+  /** The scheduler's parameters, under their Postfix names, times in SECONDS: `defaultDestinationRateDelay` for all transports,
+   * `transports: { smtp: { destinationRateDelay } }` for one, where each says what it means. The limit of active messages is `activeCountMax`. */
+  readonly scheduler?: Omit<SchedulerOptions, 'qmgrMessageActiveLimit'>
+  /** false: mail is only accepted; deliveries are left to the life that opens the queue next. Default true. */
+  readonly deliver?: boolean
+  /** When an attempt without an answer is given up. */
+  readonly attempt?: AttemptOptions
+  /** Reports name this host: a name as in EHLO. Default 'localhost'. */
+  readonly reportingMta?: string
+  /** Whom reports to a sender go to when he is an alias: of these addresses the first 16, when there is none himself. Asked when a report is
+   * written; it answers at once. What it throws, and an answer that is no list, is a `warning` with OPTION_INVALID: it is asked again later,
+   * and no report is lost. Default: none. */
+  readonly reportRecipients?: (sender: string) => readonly string[]
+  /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
+  readonly dataBytesMax?: number
+  /** Data up to this stands in the log, beyond it in a file of its own; bytes, 0 … an eighth of a segment. Default 128 KiB. */
+  readonly inlineBytesMax?: number
+  /** Recipients of one message, 1 … 1 000 000. Default 100 000. */
+  readonly recipientCountMax?: number
+  /** Active messages, 1 … 1 000 000. Default 20 000. */
+  readonly activeCountMax?: number
+  /** Bytes of a journal segment, a multiple of 4096, 32 KiB … 2 GiB; fixed when the queue is created. Default 64 MiB. */
+  readonly segmentBytes?: number
+  /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is created. Default 16 MiB. */
+  readonly laneSegmentBytes?: number
+  /** New mail is refused while the file system has less than this free, bytes, up to 2⁵⁰. Default: one journal segment. 0 = no floor. */
+  readonly freeBytesMin?: number
+  /** `lanes` (default), or `single`: one log for everything. May change from life to life. */
+  readonly layout?: Layout
+  /** The working suffix that recovery has to read is kept below this, bytes, 4096 … 1 TiB. Default 64 MiB. */
+  readonly suffixBytesMax?: number
+  /** Time between checkpoints while there is activity, milliseconds, 1 … 3 600 000. Default 2000. */
+  readonly checkpointIntervalMs?: number
+  /** A message that so many recoveries in a row found without progress is put on hold, up to 1 000 000. Default 10; 0 = never. */
+  readonly fruitlessRecoveriesMax?: number
+  readonly clock?: Clock
+  readonly prng?: Prng
+  /** The disk to live on, in place of the directory: for simulations. */
+  readonly disk?: Disk
+}
+
+export interface EngineOptions extends Required<Omit<QueueOptions, 'disk'>> {
+  readonly disk: Disk
+}
+
+const names: OptionNames<QueueOptions> = {
+  transports: true,
+  route: true,
+  retry: true,
+  scheduler: true,
+  deliver: true,
+  attempt: true,
+  reportingMta: true,
+  reportRecipients: true,
+  dataBytesMax: true,
+  inlineBytesMax: true,
+  recipientCountMax: true,
+  activeCountMax: true,
+  segmentBytes: true,
+  laneSegmentBytes: true,
+  freeBytesMin: true,
+  layout: true,
+  suffixBytesMax: true,
+  checkpointIntervalMs: true,
+  fruitlessRecoveriesMax: true,
+  clock: true,
+  prng: true,
+  disk: true,
+}
+
+const clockMethods: OptionNames<Clock> = { wallMs: true, monotonicMs: true, after: true, soon: true }
+const diskMethods: OptionNames<Disk> = {
+  list: true,
+  makeDirectory: true,
+  removeDirectory: true,
+  open: true,
+  rename: true,
+  unlink: true,
+  syncDirectory: true,
+  stat: true,
+  space: true,
+  lock: true,
+  abandon: true,
+}
+
+const mebibyte = 1024 * 1024
+
+/** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
+export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
+  if (typeof given?.route !== 'function' || typeof given.transports !== 'object' || given.transports === null)
+    throw new WaybillError('OPTION_INVALID', '`transports` and `route` say where mail goes; both are needed')
+  if (given.transports instanceof Map)
+    throw new WaybillError('OPTION_INVALID', 'transports are members of an object, by name; a Map has none', {
+      option: 'transports',
+    })
+  checkOptionNames(given, names)
+  checkOptionNames(given.attempt ?? {}, { deadlineMs: true }, 'attempt')
+  checkedDeadlineMs(given.attempt ?? {})
+  for (const [name, transport] of Object.entries(given.transports))
+    if (typeof transport?.deliver !== 'function')
+      throw new WaybillError('OPTION_INVALID', `the transport has no deliver()`, {
+        option: `transports.${name}`,
+      })
+  const segmentBytes = blocks('segmentBytes', given.segmentBytes ?? 64 * mebibyte, 8, 2 ** 31)
+  const laneSegmentBytes = blocks(
+    'laneSegmentBytes',
+    given.laneSegmentBytes ?? 16 * mebibyte,
+    8,
+    16 * mebibyte,
+  )
+  const inlineMost = inlineBytesMost({ segmentBytes, laneSegmentBytes })
+  return {
+    transports: given.transports,
+    route: given.route,
+    retry: checkPolicy(given.retry ?? postfixRetry()),
+    scheduler: checkScheduler(given.scheduler ?? {}, given.transports),
+    deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
+    attempt: given.attempt ?? {},
+    reportingMta: checkHost(given.reportingMta ?? 'localhost'),
+    reportRecipients: checkFunction('reportRecipients', given.reportRecipients ?? nobodyElse),
+    dataBytesMax: integerOption('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
+    inlineBytesMax: integerOption(
+      'inlineBytesMax',
+      given.inlineBytesMax ?? Math.min(128 * 1024, inlineMost),
+      0,
+      inlineMost,
+    ),
+    recipientCountMax: integerOption('recipientCountMax', given.recipientCountMax ?? 100_000, 1, 1_000_000),
+    activeCountMax: integerOption('activeCountMax', given.activeCountMax ?? 20_000, 1, 1_000_000),
+    segmentBytes,
+    laneSegmentBytes,
+    freeBytesMin: integerOption('freeBytesMin', given.freeBytesMin ?? segmentBytes, 0, 2 ** 50),
+    layout: oneOf('layout', given.layout ?? 'lanes', ['lanes', 'single']),
+    suffixBytesMax: integerOption(
+      'suffixBytesMax',
+      given.suffixBytesMax ?? 64 * mebibyte,
+      blockBytes,
+      2 ** 40,
+    ),
+    checkpointIntervalMs: integerOption(
+      'checkpointIntervalMs',
+      given.checkpointIntervalMs ?? 2000,
+      1,
+      3_600_000,
+    ),
+    fruitlessRecoveriesMax: integerOption(
+      'fruitlessRecoveriesMax',
+      given.fruitlessRecoveriesMax ?? 10,
+      0,
+      1_000_000,
+    ),
+    clock:
+      given.clock === undefined
+        ? systemClock
+        : wholeMilliseconds(methodsOption('clock', given.clock, clockMethods)),
+    prng: methodsOption('prng', given.prng ?? systemPrng(), { uint32: true }),
+    disk: methodsOption('disk', disk, diskMethods),
+  }
+}
+
+/** Lanes and checkpoints are made of these: what a policy of somebody else's answers is checked before anything is written. */
+function checkPolicy(policy: RetryPolicy): RetryPolicy {
+  const { intervalsMs, bounceQueueLifetimeMs, delayWarningAgesMs } = policy
+  if (!Array.isArray(intervalsMs) || intervalsMs.length === 0)
+    throw new WaybillError('OPTION_INVALID', 'a policy has at least one interval', {
+      option: 'retry.intervalsMs',
+    })
+  for (const intervalMs of intervalsMs as readonly number[])
+    integerOption('retry.intervalsMs', intervalMs, 1, 2 ** 40)
+  if (new Set(intervalsMs).size !== intervalsMs.length)
+    throw new WaybillError('OPTION_INVALID', 'an interval is named twice', { option: 'retry.intervalsMs' })
+  if (typeof policy.decide !== 'function')
+    throw new WaybillError('OPTION_INVALID', 'a policy has decide()', { option: 'retry.decide' })
+  if (!(bounceQueueLifetimeMs >= 0))
+    throw new WaybillError('OPTION_INVALID', `${bounceQueueLifetimeMs} is no age in milliseconds`, {
+      option: 'retry.bounceQueueLifetimeMs',
+    })
+  if (!Array.isArray(delayWarningAgesMs) || !delayWarningAgesMs.every((ageMs) => ageMs >= 0))
+    throw new WaybillError('OPTION_INVALID', 'a policy has a list of ages in milliseconds, [] for none', {
+      option: 'retry.delayWarningAgesMs',
+    })
+  return policy
+}
+
+/** A transport that there is not would end each life at its first entry, and limits under its name would limit nothing. */
+function checkScheduler(
+  scheduler: NonNullable<QueueOptions['scheduler']>,
+  transports: QueueOptions['transports'],
+): NonNullable<QueueOptions['scheduler']> {
+  const { retryTransport } = checkedParameters(scheduler)
+  if ('qmgrMessageActiveLimit' in scheduler)
+    throw new WaybillError('OPTION_INVALID', 'the limit of active messages is `activeCountMax`', {
+      option: 'scheduler.qmgrMessageActiveLimit',
+    })
+  const named = Object.keys(scheduler.transports ?? {}).map((name) => ({
+    name,
+    option: `transports.${name}`,
+  }))
+  if (retryTransport !== '') named.push({ name: retryTransport, option: 'retryTransport' })
+  for (const { name, option } of named)
+    if (!Object.hasOwn(transports, name))
+      throw new WaybillError('OPTION_INVALID', `there is no transport '${name}'`, {
+        option: `scheduler.${option}`,
+      })
+  return scheduler
+}
+
+const nobodyElse = (): readonly string[] => []
+
+function checkFunction<T>(option: string, value: T): T {
+  if (typeof value !== 'function') throw new WaybillError('OPTION_INVALID', 'expected a function', { option })
+  return value
+}
+
+function checkHost(host: string): string {
+  if (!isReportingMta(host))
+    throw new WaybillError('OPTION_INVALID', `'${host}' is no host name or address literal`, {
+      option: 'reportingMta',
+    })
+  return host
+}
+
+/** The last millisecond that a frame's header can say. */
+const wallMsMost = 2 ** 48 - 1
+
+/** Records hold non-negative integers, whatever a clock of somebody else's says; one that says nothing stands at the beginning.
+ *    // 1. a clock before 1970  2. mail settled  3. restart: its envelope is not one that can be read */
+const wholeMilliseconds = (clock: Clock): Clock => ({
+  wallMs: () => {
+    const wallMs = Math.floor(clock.wallMs())
+    return wallMs >= 0 ? Math.min(wallMs, wallMsMost) : 0
+  },
+  monotonicMs: () => clock.monotonicMs(),
+  after: (delayMs, callback) => clock.after(delayMs, callback),
+  soon: (callback) => clock.soon(callback),
+})
+
+/** Data that may stand in the log, at the most: a message and the report on it must fit a segment together. */
+export const inlineBytesMost = (sizes: {
+  readonly segmentBytes: number
+  readonly laneSegmentBytes: number
+}): number => Math.floor(Math.min(sizes.segmentBytes, sizes.laneSegmentBytes) / 8)
+
+function blocks(option: string, value: number, leastBlocks: number, most: number): number {
+  integerOption(option, value, leastBlocks * blockBytes, most)
+  if (value % blockBytes !== 0)
+    throw new WaybillError('OPTION_INVALID', `${value} is not a multiple of ${blockBytes}`, { option })
+  return value
+}
+
+function oneOf<T extends string | boolean>(option: string, value: T, values: readonly T[]): T {
+  if (!values.includes(value))
+    throw new WaybillError('OPTION_INVALID', `'${String(value)}' is none of ${values.join(', ')}`, { option })
+  return value
+}

@@ -1,0 +1,22 @@
+/** What the engine's own parts share: the ports, and the state of this life. Wired once, in open.ts. */
+import type { ActiveSet } from '../../active/active-set.js'
+import type { Garbage } from '../../garbage/garbage.js'
+import type { Lanes } from '../../lane/lanes.js'
+import type { Journal } from '../../log/journal.js'
+import type { QueueEmitter } from './events.js'
+import type { Life } from './life.js'
+import type { MessageReader } from '../message/message-reader.js'
+import type { EngineOptions } from './options.js'
+import type { Spool } from '../message/spool.js'
+
+export interface Parts {
+  readonly options: EngineOptions
+  readonly life: Life
+  readonly events: QueueEmitter
+  readonly journal: Journal
+  readonly lanes: Lanes
+  readonly active: ActiveSet
+  readonly garbage: Garbage
+  readonly spool: Spool
+  readonly reader: MessageReader
+}

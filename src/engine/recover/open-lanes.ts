@@ -1,0 +1,98 @@
+/** The lanes of this life: their logs cut at the checkpointed ends, those of new intervals made. */
+import { assert } from '../../base/assert.js'
+import type { Position } from '../../base/position.js'
+import type { Garbage } from '../../garbage/garbage.js'
+import { holdLane, incomingLane, Lane, type LaneLogs } from '../../lane/lane.js'
+import { planLanes } from '../../lane/lane-plan.js'
+import { Lanes } from '../../lane/lanes.js'
+import { LaneLog } from '../../log/lane-log.js'
+import type { Checkpoint, LanePositions } from '../../record/checkpoint.js'
+import { laneFiles, type LanePart } from '../../directory/log-files.js'
+import type { QueueHeader } from '../../directory/header.js'
+import type { Completion } from '../../directory/incomplete.js'
+import { arrangeLaneDirectories, type LaneDirectories } from '../../directory/lane-directories.js'
+import type { EngineOptions } from '../life/options.js'
+
+export interface LaneCallbacks {
+  readonly onRoom: () => void
+  readonly onFull: () => void
+  readonly onFailure: (error: unknown) => void
+}
+
+/** @param tailEnd where the journal ended, @param firstPosition where it goes on
+ * @throws WaybillError LANES_TOO_MANY, LOG_CORRUPT, DISK_FAILED */
+export async function openLanes(
+  options: EngineOptions,
+  header: QueueHeader,
+  completion: Completion,
+  life: number,
+  checkpoint: Checkpoint,
+  tailEnd: Position,
+  firstPosition: Position,
+  directories: LaneDirectories,
+  garbage: Garbage,
+  callbacks: LaneCallbacks,
+): Promise<Lanes> {
+  // A life that delivers nothing asks no policy: it leaves the lanes as they are.
+  const intervalsMs = options.deliver ? options.retry.intervalsMs : []
+  const plan = planLanes(checkpoint.lanes, checkpoint.laneNext, intervalsMs, options.layout, firstPosition)
+  const numbersOf = (positions: readonly LanePositions[]): number[] =>
+    positions.filter((lane) => !lane.inJournal).map((lane) => lane.lane)
+  const known = numbersOf(checkpoint.lanes)
+  const added = numbersOf(plan.lanes).filter((lane) => !known.includes(lane))
+  await arrangeLaneDirectories(options.disk, known, added, directories, completion)
+  // Side by side: what earlier lives made ahead is unlinked, which takes a millisecond a lane.
+  const open = async (positions: LanePositions): Promise<Lane> => {
+    const { lane: number, inJournal } = positions
+    const logs = inJournal ? undefined : await openLogs(options, header, life, positions, garbage, callbacks)
+    const isRetry = number !== incomingLane && number !== holdLane
+    const lane = new Lane({
+      number,
+      intervalMs: number === holdLane ? Infinity : positions.intervalMs,
+      logs,
+      runner: positions.runner,
+      trustedEnd: positions.envelopesEnd,
+      dataFloor: positions.dataFloor,
+      lastMarks: positions.marks,
+      wanted:
+        !isRetry ||
+        !options.deliver ||
+        (intervalsMs.includes(positions.intervalMs) && inJournal === (options.layout === 'single')),
+    })
+    // What its log holds for it is read, not handed over, up to the end of the life before.
+    const end = inJournal ? tailEnd : positions.envelopesEnd
+    if (end > positions.runner) lane.runner.missed(end)
+    return lane
+  }
+  return new Lanes(await Promise.all(plan.lanes.map(open)), plan.laneNext)
+}
+
+async function openLogs(
+  options: EngineOptions,
+  header: QueueHeader,
+  life: number,
+  positions: LanePositions,
+  garbage: Garbage,
+  callbacks: LaneCallbacks,
+): Promise<LaneLogs> {
+  const { lane, envelopesEnd, dataEnd } = positions
+  assert(!positions.inJournal, 'a lane in the journal has no logs')
+  const { disk, prng } = options
+  const open = async (part: LanePart, end: Position): Promise<LaneLog> => {
+    const place = laneFiles(disk, header, lane, part)
+    const pins = garbage.of(place.log)
+    const opened = new LaneLog({
+      ...place,
+      disk,
+      life,
+      prng,
+      end,
+      onSegment: (index) => pins.add(index),
+      ...callbacks,
+    })
+    await opened.recover()
+    return opened
+  }
+  const [envelopes, data] = await Promise.all([open('envelopes', envelopesEnd), open('data', dataEnd)])
+  return { envelopes, data }
+}

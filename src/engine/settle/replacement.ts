@@ -1,0 +1,103 @@
+/** What is left of a message, as an envelope for the lane of its next attempt. */
+import type { ActiveMessage, RecipientState } from '../../active/active-message.js'
+import { nowhere } from '../../base/position.js'
+import { forEachIn, toRanges } from '../../base/ranges.js'
+import { notifyNotes, type EnvelopeDsn } from '../../record/dsn.js'
+import type { DataPlace, EnvelopeRoute } from '../../record/envelope.js'
+import { condensed, type OutcomeNote } from '../../record/outcome-note.js'
+import type { EnvelopeFacts } from '../message/message-group.js'
+import type { MessageReader } from '../message/message-reader.js'
+
+export interface Remainder {
+  /** Indexes in the old envelope, ascending. */
+  readonly indexes: readonly number[]
+  readonly recipients: readonly string[]
+  /** Why they remain, by their new indexes. */
+  readonly notes: readonly OutcomeNote[]
+  /** What was asked for them. */
+  readonly dsn: EnvelopeDsn | undefined
+}
+
+/** The recipients that have no final outcome. */
+export async function remainderOf(message: ActiveMessage, reader: MessageReader): Promise<Remainder> {
+  const indexes = [...message.indexesIn('pending'), ...message.indexesIn('deferred')].sort((a, b) => a - b)
+  const { addresses: recipients, orcpts } = await reader.addresseesAt(message, indexes)
+  const renumbered = new Map(indexes.map((index, i) => [index, i]))
+  const notes: OutcomeNote[] = []
+  const keep = ({ kind, status, text, ranges }: OutcomeNote, ofState: RecipientState): void => {
+    const left: number[] = []
+    forEachIn(ranges, (index) => {
+      if (message.stateOf(index) === ofState) left.push(renumbered.get(index)!)
+    })
+    if (left.length > 0) notes.push({ kind, status, text, ranges: toRanges(left) })
+  }
+  // Of those that were not attempted again the reasons of the attempt before stay.
+  for (const note of message.envelope.notes) keep(note, 'pending')
+  for (const note of message.notesOf('deferred')) keep(note, 'deferred')
+  const { dsn: all } = message.envelope
+  const dsn = all === undefined ? undefined : remainingDsn(message, all, indexes, orcpts)
+  return { indexes, recipients, notes: condensed(notes), dsn }
+}
+
+function remainingDsn(
+  message: ActiveMessage,
+  dsn: EnvelopeDsn,
+  indexes: readonly number[],
+  orcpts: readonly string[],
+): EnvelopeDsn {
+  return {
+    ret: dsn.ret,
+    envid: dsn.envid,
+    notify: notifyNotes(Uint8Array.from(indexes, (index) => message.askedOf(index))),
+    orcpts: orcpts.every((orcpt) => orcpt === '') ? [] : orcpts,
+  }
+}
+
+/** What an operator changes of a message when he moves it. */
+export interface EnvelopeChanges {
+  /** It counts as accepted now, with no attempt made and no route set. */
+  readonly isNew?: true
+  /** Goes there from now on. */
+  readonly route?: EnvelopeRoute
+}
+
+/** Reports of a message that was made new more often could have the id of an earlier one. */
+const requeuesMax = 999
+
+/** @param warnings delay warnings that the sender will have had */
+export function replacementFacts(
+  message: ActiveMessage,
+  { notes, dsn }: Pick<Remainder, 'notes' | 'dsn'>,
+  warnings: number,
+  changes: EnvelopeChanges,
+  nowMs: number,
+): EnvelopeFacts {
+  const { envelope } = message
+  const { isNew = false } = changes
+  // One literal: objects put together from others cost as much as all else that a retry does with its envelope.
+  return {
+    id: envelope.id,
+    sender: envelope.sender,
+    smtputf8: envelope.smtputf8,
+    dataBytes: envelope.dataBytes,
+    checksum: envelope.checksum,
+    replaces: nowhere,
+    reported: [],
+    acceptedAt: isNew ? nowMs : envelope.acceptedAt,
+    // The number of an attempt is that of its report: one that may have been reported is counted.
+    attempts: isNew ? 0 : envelope.attempts + (message.hasOutcome || message.isReportedOn ? 1 : 0),
+    notes: isNew ? [] : notes,
+    warnings: isNew ? 0 : warnings,
+    route: isNew ? undefined : (changes.route ?? envelope.route),
+    requeues: isNew ? Math.min(envelope.requeues + 1, requeuesMax) : envelope.requeues,
+    dsn,
+  }
+}
+
+/** Data that does not move with the envelope: its file, or the reference. */
+export const fixedData = (
+  message: ActiveMessage,
+): Exclude<DataPlace, { kind: 'before' | 'lane' }> | undefined => {
+  const { data } = message.envelope
+  return data.kind === 'spool' || data.kind === 'ref' ? data : undefined
+}

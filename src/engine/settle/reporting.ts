@@ -1,0 +1,177 @@
+/** Reports to the sender: what has failed for good, or is late, or what he wanted to be told of. A report is an ordinary message from the null sender; it stands in
+ * one group with the record that says whom it names, so none is lost and none is written twice. */
+import { reportId } from '../../base/message-id.js'
+import { crc32 } from '../../base/checksum.js'
+import { isInternational, isMailAddress } from '../../base/mail-address.js'
+import { nowhere } from '../../base/position.js'
+import { forEachIn } from '../../base/ranges.js'
+import type { ActiveMessage } from '../../active/active-message.js'
+import { headerBytesMax } from '../../bounce/original-header.js'
+import { composeReport } from '../../bounce/report.js'
+import { reportDecision } from '../../bounce/report-decision.js'
+import { tellsOf, type ReportedRecipient } from '../../bounce/report-input.js'
+import { isWaybillError, WaybillError } from '../../errors.js'
+import { untouched } from '../../record/envelope.js'
+import type { OutcomeNote } from '../../record/outcome-note.js'
+import type { EngineOptions } from '../life/options.js'
+import { messageGroup, type MessageGroup } from '../message/message-group.js'
+import type { Parts } from '../life/parts.js'
+import { waits } from '../start/waiting.js'
+
+export interface Report {
+  readonly group: MessageGroup
+  /** What it is for: of recipients that are late it may name others that have failed, and of both some that have been reached. */
+  readonly action: 'failed' | 'delayed' | 'delivered'
+  /** Its data's file, when it is large. */
+  readonly spool: number | undefined
+}
+
+export interface ReportedOutcome {
+  readonly index: number
+  readonly action: ReportedRecipient['action']
+  readonly status: string
+  readonly text: string
+}
+
+/** The report, ready to be appended; undefined where the sender is not told.
+ * @param besideBytes what stands in one group with it: where both do not fit a segment, its data has a file of its own */
+export async function report(
+  parts: Parts,
+  message: ActiveMessage,
+  outcomes: readonly ReportedOutcome[],
+  besideBytes: () => number = nothing,
+): Promise<Report | undefined> {
+  const { options } = parts
+  const { envelope } = message
+  if (reportDecision(envelope.sender, outcomes.length).kind === 'silent') return undefined
+  const nowMs = options.clock.wallMs()
+  // The number of the attempt; of the next one, when the last one is reported on and an operator ends it before that.
+  const attempt = envelope.attempts + (message.isReportedOn ? 2 : 1)
+  const id = reportId(envelope.id, attempt, envelope.requeues)
+  const data = await composeReport({
+    id,
+    originalId: envelope.id,
+    originalSender: envelope.sender,
+    recipients: await reported(parts, message, outcomes),
+    acceptedAtMs: envelope.acceptedAt,
+    nowMs,
+    reportingMta: options.reportingMta,
+    data: await original(parts, message),
+    dataBytes: envelope.dataBytes,
+    smtputf8: envelope.smtputf8,
+    envid: envelope.dsn?.envid || undefined,
+    returnsFull: envelope.dsn?.ret === 'full',
+  })
+  const action = (['delayed', 'failed'] as const).find((one) => tellsOf(outcomes, one)) ?? 'delivered'
+  const recipients = recipientsOf(options, envelope.sender)
+  const facts = {
+    id,
+    sender: '',
+    acceptedAt: nowMs,
+    // His address stands in the header, whoever gets it.
+    smtputf8: [envelope.sender, ...recipients].some(isInternational),
+    dataBytes: data.length,
+    checksum: crc32(data),
+    ...untouched,
+  }
+  if (data.length <= options.inlineBytesMax) {
+    const group = messageGroup(facts, recipients, data)
+    if (group.bytes + besideBytes() <= parts.journal.groupBytesMost)
+      return { group, action, spool: undefined }
+  }
+  const number = await keep(parts, data)
+  return { group: messageGroup(facts, recipients, { kind: 'spool', number }), action, spool: number }
+}
+
+const nothing = (): number => 0
+
+/** Of a report: a message that is accepted has its room beforehand (accept.ts), its report has it in the smallest segments by being small. */
+const recipientCountMax = 16
+/** Octets of their addresses. */
+const recipientBytesMax = 3072
+
+/** At least one: whoever he stands for, a report is not lost for it. */
+function recipientsOf(options: EngineOptions, sender: string): readonly string[] {
+  const recipients = new Set<string>()
+  let bytes = 0
+  for (const recipient of standsFor(options, sender)) {
+    if (recipients.size === recipientCountMax) break
+    if (typeof recipient !== 'string' || !isMailAddress(recipient) || recipients.has(recipient)) continue
+    bytes += Buffer.byteLength(recipient)
+    if (bytes <= recipientBytesMax) recipients.add(recipient)
+  }
+  return recipients.size === 0 ? [sender] : [...recipients]
+}
+
+/** @throws WaybillError OPTION_INVALID when the embedder's function throws, or answers no list: it is asked again later */
+function standsFor({ reportRecipients }: EngineOptions, sender: string): readonly unknown[] {
+  try {
+    const answer: unknown = reportRecipients(sender)
+    if (Array.isArray(answer)) return answer
+    throw new TypeError('it answers a list of addresses, and at once')
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error)
+    const place = { option: 'reportRecipients' }
+    throw new WaybillError('OPTION_INVALID', `whom a report goes to is not told: ${words}`, place, error)
+  }
+}
+
+/** A large report, in a file of its own. */
+async function keep({ spool, life }: Parts, data: Buffer): Promise<number> {
+  const file = await spool.create()
+  try {
+    await file.write(data)
+    await file.finish()
+  } catch (error) {
+    if (!life.isOver) await file.abort()
+    throw error
+  }
+  return file.number
+}
+
+/** The notes of some recipients as outcomes to report. */
+export function outcomesOf(
+  notes: readonly OutcomeNote[],
+  indexes: readonly number[],
+  as: (note: OutcomeNote) => Omit<ReportedOutcome, 'index'>,
+): ReportedOutcome[] {
+  const noteOf = new Map<number, OutcomeNote>()
+  for (const note of notes) forEachIn(note.ranges, (index) => noteOf.set(index, note))
+  return indexes.map((index) => ({ index, ...as(noteOf.get(index) ?? unknownOutcome) }))
+}
+
+/** Texts may have been given up to keep a record small; kinds never. */
+const unknownOutcome: OutcomeNote = { kind: 'failed', status: '', text: '', ranges: [] }
+
+async function reported(
+  { reader }: Parts,
+  message: ActiveMessage,
+  outcomes: readonly ReportedOutcome[],
+): Promise<ReportedRecipient[]> {
+  // Ascending, as they are read: failures and what expired come one after the other.
+  const sorted = [...outcomes].sort((a, b) => a.index - b.index)
+  const indexes = sorted.map(({ index }) => index)
+  const { addresses, orcpts } = await reader.addresseesAt(message, indexes)
+  return sorted.map(({ action, status, text }, i) => ({
+    address: addresses[i]!,
+    action,
+    status,
+    reason: text,
+    orcpt: orcpts[i] || undefined,
+  }))
+}
+
+/** The beginning of the original, for its header. A report goes out without it when it is a reference, or cannot be read. */
+async function original(parts: Parts, message: ActiveMessage): Promise<Buffer | undefined> {
+  const { reader, events, life } = parts
+  if (message.envelope.data.kind === 'ref') return undefined
+  try {
+    return await reader.beginning(message, headerBytesMax)
+  } catch (error) {
+    // Another verb has ended it where it waits, and its data is gone: that is no damage.
+    const isOvertaken = message.start === nowhere && !waits(parts, message.place)
+    if (life.isOver || isOvertaken || !isWaybillError(error)) throw error
+    events.emit('warning', { code: error.code, message: error.message, id: message.envelope.id })
+    return undefined
+  }
+}

@@ -1,0 +1,93 @@
+/** What is done with a message when none of its recipients waits for an attempt: a decision over what is known, no more.
+ *
+ * | deferred recipients | too old | | |
+ * |---|---|---|---|
+ * | none | – | finish | failures are reported |
+ * | some | no | replace, in the lane of the next interval | failures are reported, a delay perhaps |
+ * | some | yes | finish | failures and the deferred ones are reported |
+ * | some | those for some destinations | give these up, replace with the others | all who failed are reported |
+ * | some, and others were not even tried | – | hold: recoveries found it again and again without progress | failures are reported | */
+import type { ActiveMessage } from '../../active/active-message.js'
+import type { MessageId } from '../../base/message-id.js'
+import type { Prng } from '../../base/prng.js'
+import { WaybillError } from '../../errors.js'
+import type { RetryDecision, RetryPolicy, RetryState } from '../../policy/retry-policy.js'
+import type { Waiters } from './waiters.js'
+
+export type SettleDecision =
+  | { readonly kind: 'finish'; readonly expired: readonly number[] }
+  | {
+      readonly kind: 'replace'
+      readonly delayMs: number
+      readonly warns: boolean
+      /** Those who are given up, though others of the message are tried again. */
+      readonly expired: readonly Waiters[]
+    }
+  | { readonly kind: 'hold' }
+
+export interface SettleFacts {
+  readonly message: ActiveMessage
+  readonly nowMs: number
+  /** All recipients that are deferred. */
+  readonly waiters: readonly Waiters[]
+}
+
+/** @throws WaybillError POLICY_INVALID when the policy throws, or its answer is none: whoever settles asks again later */
+export function settleDecision(
+  { message, nowMs, waiters }: SettleFacts,
+  policy: RetryPolicy,
+  prng: Prng,
+): SettleDecision {
+  const { envelope } = message
+  if (message.pendingCount > 0) return { kind: 'hold' }
+  if (waiters.length === 0) return { kind: 'finish', expired: [] }
+  const ageMs = nowMs - envelope.acceptedAt
+  const isReport = envelope.sender === ''
+  const draws = new Draws(prng)
+  const expired: Waiters[] = []
+  let delayMs = Infinity
+  for (const each of waiters) {
+    const { transport, nexthop } = each
+    const state = { attempts: envelope.attempts + 1, ageMs, transport, nexthop }
+    const decision = decided(envelope.id, state, policy, draws.again())
+    if (decision.kind === 'expire' || (isReport && ageMs >= policy.bounceQueueLifetimeMs)) expired.push(each)
+    else delayMs = Math.min(delayMs, decision.delayMs)
+  }
+  if (expired.length === waiters.length) return { kind: 'finish', expired: message.indexesIn('deferred') }
+  const warningAgeMs = policy.delayWarningAgesMs[message.warnings]
+  return {
+    kind: 'replace',
+    delayMs,
+    warns: !isReport && warningAgeMs !== undefined && ageMs >= warningAgeMs,
+    expired,
+  }
+}
+
+/** A message waits for the shortest of several delays. By chances of their own that were shorter than what was wanted, and the more so
+ * the more destinations it has: they have the same. */
+class Draws {
+  readonly #prng: Prng
+  readonly #drawn: number[] = []
+
+  constructor(prng: Prng) {
+    this.#prng = prng
+  }
+
+  /** From the first draw on. */
+  again(): Prng {
+    let next = 0
+    return { uint32: () => (this.#drawn[next++] ??= this.#prng.uint32()) }
+  }
+}
+
+/** A policy may be anybody's. What it does wrong must not end this life, and each later one at the same message. */
+function decided(id: MessageId, state: RetryState, policy: RetryPolicy, prng: Prng): RetryDecision {
+  try {
+    const decision = policy.decide(state, prng)
+    if (decision.kind === 'expire' || Number.isFinite(decision.delayMs)) return decision
+    throw new TypeError(`${String(decision.delayMs)} is no delay`)
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error)
+    throw new WaybillError('POLICY_INVALID', `the retry policy fails: ${words}`, { id }, error)
+  }
+}

@@ -1,0 +1,189 @@
+/** The end of an attempt: what is left to do with a message is decided, by the policy or by what an operator has ordered, and seen
+ * through. Invariant: until its end is appended a message stays active, and what cannot be done now is done later. */
+import type { Timer } from '../../base/clock.js'
+import { Ring } from '../../base/ring.js'
+import type { ActiveMessage } from '../../active/active-message.js'
+import { isWaybillError } from '../../errors.js'
+import type { Composing, EndResult, IsStill } from './composing.js'
+import type { Order, Orders } from './orders.js'
+import type { Parts } from '../life/parts.js'
+import { settleDecision } from './settle-decision.js'
+import { lookAgainMs, tellTrouble } from '../life/trouble.js'
+import { giveUp, waitersOf } from './waiters.js'
+import { waits } from '../start/waiting.js'
+
+/** Messages being settled at once that need reading or composing. */
+const workersMax = 64
+export interface SettleCallbacks {
+  /** An order for it could not be carried out: it is taken up again. */
+  readonly goOn: (message: ActiveMessage) => void
+  /** It stands aside: another may be active in its place. */
+  readonly onAside: () => void
+}
+
+export class Settle {
+  readonly #parts: Parts
+  readonly #composing: Composing
+  readonly #orders: Orders
+  readonly #queue = new Ring<ActiveMessage>()
+  /** Those for whom there is no room. */
+  readonly #parked: ActiveMessage[] = []
+  /** Those that could not be read or composed stand aside. */
+  readonly #aside = new Map<ActiveMessage, Timer>()
+  readonly #callbacks: SettleCallbacks
+  #workers = 0
+  /** How often room may have come. */
+  #roomChangeCount = 0
+
+  constructor(parts: Parts, composing: Composing, orders: Orders, callbacks: SettleCallbacks) {
+    this.#parts = parts
+    this.#composing = composing
+    this.#orders = orders
+    this.#callbacks = callbacks
+  }
+
+  /** Active messages that wait until they are looked at again. */
+  get asideCount(): number {
+    return this.#aside.size
+  }
+
+  /** No recipient waits for an attempt, or none is to be attempted. */
+  settle(message: ActiveMessage): void {
+    const done = message.deliveredCount === message.envelope.recipientCount
+    if (done && message.replacement === undefined && !message.tellsSuccess) {
+      this.#composing.finishDelivered(message)
+      this.#orders.ended(message, false)
+      return
+    }
+    this.#queue.push(message)
+    this.#work()
+  }
+
+  /** An order has come for a message that is being settled: it need not wait for what the message waited for. */
+  reconsider(message: ActiveMessage): void {
+    this.#aside.get(message)?.cancel()
+    if (this.#aside.delete(message)) this.settle(message)
+    else this.roomChanged()
+  }
+
+  /** Room may have come. */
+  roomChanged(): void {
+    this.#roomChangeCount++
+    this.#composing.roomChanged()
+    if (this.#parked.length === 0 || this.#parts.life.isOver) return
+    for (const message of this.#parked.splice(0)) this.#queue.push(message)
+    this.#work()
+  }
+
+  /** Carries out an order on a message that waits in a lane, where it was read: it is started and ended in one step.
+   * @returns false when it does not wait there any more */
+  async carryOut(message: ActiveMessage, order: Order): Promise<boolean> {
+    const isStill = (): boolean => waits(this.#parts, message.place)
+    while (isStill()) {
+      const result = await this.#obey(message, order, isStill).catch((error: unknown) => {
+        // What moves on may take along what was to be read.
+        if (this.#parts.life.isOver || !isWaybillError(error) || isStill()) throw error
+        return 'overtaken'
+      })
+      if (result !== 'no room') return result === 'done'
+      await this.#composing.roomChange()
+    }
+    return false
+  }
+
+  #work(): void {
+    const { life } = this.#parts
+    while (this.#workers < workersMax && this.#queue.length > 0) {
+      this.#workers++
+      life.run(
+        this.#settle(this.#queue.shift()!).finally(() => {
+          this.#workers--
+          if (!life.isOver) this.#work()
+        }),
+      )
+    }
+  }
+
+  /** What cannot be read or composed now is tried again. */
+  async #settle(message: ActiveMessage): Promise<void> {
+    const { life } = this.#parts
+    let order = this.#orders.of(message)
+    const isStill = (): boolean => this.#orders.of(message) === order
+    try {
+      for (;;) {
+        const changeCount = this.#roomChangeCount
+        const result =
+          order === undefined
+            ? await this.#decide(message, isStill)
+            : await this.#obey(message, order, isStill)
+        if (result === 'done') return this.#orders.ended(message, isCarriedOut(order, message))
+        // An order that came meanwhile may need no room, and room may have come.
+        if (result === 'no room' && isStill() && changeCount === this.#roomChangeCount)
+          return void this.#parked.push(message)
+        order = this.#orders.of(message)
+      }
+    } catch (error) {
+      if (life.isOver) throw error
+      tellTrouble(this.#parts, message.envelope.id, error)
+      // Nor what could not be read.
+      if (!isStill()) return this.settle(message)
+      if (order === undefined) return this.#standAside(message, lookAgainMs(error))
+      this.#orders.failed(message, error)
+      this.#callbacks.goOn(message)
+    }
+  }
+
+  #standAside(message: ActiveMessage, forMs: number): void {
+    const { life, options } = this.#parts
+    const timer = options.clock.after(forMs, () => {
+      this.#aside.delete(message)
+      if (!life.isOver) this.settle(message)
+    })
+    this.#aside.set(message, timer)
+    this.#callbacks.onAside()
+  }
+
+  async #decide(message: ActiveMessage, isStill: IsStill): Promise<EndResult> {
+    const { lanes, options } = this.#parts
+    const { replacement } = message
+    if (replacement !== undefined) {
+      const lane = lanes.has(replacement.lane) ? lanes.get(replacement.lane) : lanes.forDelay(0)
+      return this.#composing.move(message, { lane, timeMs: replacement.timeMs }, isStill)
+    }
+    const nowMs = options.clock.wallMs()
+    const waiters = await waitersOf(this.#parts, message)
+    if (!isStill()) return 'overtaken'
+    const decision = settleDecision({ message, nowMs, waiters }, options.retry, options.prng)
+    switch (decision.kind) {
+      case 'finish':
+        return this.#composing.finish(message, decision.expired, isStill)
+      case 'replace': {
+        const { delayMs, warns, expired } = decision
+        if (expired.length > 0 && !giveUp(this.#parts, message, expired)) return 'no room'
+        return this.#composing.move(message, { lane: lanes.forDelay(delayMs), warns }, isStill)
+      }
+      case 'hold':
+        return this.#composing.move(message, { lane: lanes.hold }, isStill)
+    }
+  }
+
+  async #obey(message: ActiveMessage, order: Order, isStill: IsStill): Promise<EndResult> {
+    const left = [...message.indexesIn('pending'), ...message.indexesIn('deferred')]
+    // Its attempts have ended it: what is left is to say so.
+    if (left.length === 0 && order.kind === 'move') return this.#decide(message, isStill)
+    switch (order.kind) {
+      case 'delete':
+        return this.#composing.drop(message, isStill)
+      case 'expire':
+        return this.#composing.finish(message, left, isStill)
+      case 'move': {
+        const { lane, changes } = order
+        return this.#composing.move(message, { lane: this.#parts.lanes[lane], changes }, isStill)
+      }
+    }
+  }
+}
+
+/** What its attempts have ended was not put on hold, nor made due. */
+const isCarriedOut = (order: Order | undefined, { pendingCount, deferredCount }: ActiveMessage): boolean =>
+  order !== undefined && (order.kind === 'delete' || pendingCount + deferredCount > 0)

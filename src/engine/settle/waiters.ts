@@ -1,0 +1,102 @@
+/** Recipients that wait for another attempt, by where they go: what the retry policy is asked about, and who is given up while
+ * others of the message are tried again.
+ * Invariant: who is given up has failed by a record of its own before the replacement that leaves him out is composed; so a crash
+ * between the two, and a replacement that is not believed, find him failed. */
+import type { ActiveMessage } from '../../active/active-message.js'
+import { forEachIn } from '../../base/ranges.js'
+import { textOf } from '../../delivery/outcome.js'
+import { condensed, type OutcomeNote } from '../../record/outcome-note.js'
+import type { QueueEmitter } from '../life/events.js'
+import type { Route } from '../life/options.js'
+import { appendOutcomes, notesOf, outcomeBytesMost } from '../deliver/outcome-notes.js'
+import type { Parts } from '../life/parts.js'
+import { outcomesOf, type ReportedOutcome } from './reporting.js'
+import { routeOf } from '../life/route.js'
+
+/** Those for one destination. */
+export interface Waiters extends Route {
+  /** By their indexes, ascending. */
+  readonly addresses: Map<number, string>
+}
+
+/** @throws WaybillError LOG_CORRUPT, DISK_FAILED when the addresses cannot be read */
+export async function waitersOf(
+  { reader, options }: Pick<Parts, 'reader' | 'options'>,
+  message: ActiveMessage,
+): Promise<readonly Waiters[]> {
+  const indexes = message.indexesIn('deferred')
+  const { addresses } = await reader.addresseesAt(message, indexes)
+  const byRoute = new Map<string, Waiters>()
+  addresses.forEach((address, i) => {
+    const { transport, nexthop } = routeNow(options, message, address)
+    const key = JSON.stringify([transport, nexthop])
+    const waiters = byRoute.get(key) ?? { transport, nexthop, addresses: new Map<number, string>() }
+    byRoute.set(key, waiters)
+    waiters.addresses.set(indexes[i]!, address)
+  })
+  return [...byRoute.values()]
+}
+
+function routeNow(options: Parts['options'], { envelope }: ActiveMessage, address: string): Route {
+  try {
+    return routeOf(options, envelope, address)
+  } catch {
+    // The recipient was deferred because it has no route: its outcome says so.
+    return { transport: '', nexthop: '' }
+  }
+}
+
+/** Why recipients wait: of one, the last. */
+export const reasonsOf = (message: ActiveMessage): readonly OutcomeNote[] => [
+  ...message.envelope.notes,
+  ...message.notesOf('deferred'),
+]
+
+/** What becomes of recipients that are given up. */
+export const expiriesOf = (message: ActiveMessage, indexes: readonly number[]): ReportedOutcome[] =>
+  outcomesOf(reasonsOf(message), indexes, ({ text }) => ({
+    action: 'failed',
+    status: '5.4.7',
+    text: `delivery time expired${text === '' ? '' : `; the last attempt: ${text}`}`,
+  }))
+
+/** Each of them fails, in one record and one step.
+ * @returns false, and nothing is done, while there is no room for it */
+export function giveUp(
+  { journal, options, life, events }: Pick<Parts, 'journal' | 'options' | 'life' | 'events'>,
+  message: ActiveMessage,
+  expired: readonly Waiters[],
+): boolean {
+  const notesOfEach = expired.map(({ addresses }) => expiryNotes(message, [...addresses.keys()]))
+  const notes = condensed(notesOfEach.flat())
+  const recipientCount = expired.reduce((count, { addresses }) => count + addresses.size, 0)
+  if (journal.room(outcomeBytesMost(recipientCount), 'accepted mail') !== 'yes') return false
+  life.guard(() => {
+    appendOutcomes(journal, message, notes, false, options.clock.wallMs())
+    message.apply({ kind: 'delivery', notes })
+    expired.forEach((waiters, i) => tell(events, message, waiters, notesOfEach[i]!))
+  })
+  life.check()
+  return true
+}
+
+function expiryNotes(message: ActiveMessage, indexes: readonly number[]): readonly OutcomeNote[] {
+  const outcomes = expiriesOf(message, indexes).map(
+    ({ status, text }) => ({ kind: 'failed', status, reason: textOf(text) }) as const,
+  )
+  return notesOf(indexes, { outcomes }, false)
+}
+
+function tell(
+  events: QueueEmitter,
+  { envelope: { id, sender } }: ActiveMessage,
+  { transport, nexthop, addresses }: Waiters,
+  notes: readonly OutcomeNote[],
+): void {
+  if (events.listenerCount('failed') === 0) return
+  for (const { status, text, ranges } of notes) {
+    const recipients: string[] = []
+    forEachIn(ranges, (index) => recipients.push(addresses.get(index)!))
+    events.emit('failed', { id, sender, recipients, transport, nexthop, status, text })
+  }
+}

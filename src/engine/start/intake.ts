@@ -1,0 +1,265 @@
+/** Brings messages from the lanes into the active set, incoming and deferred in turn, as long as there is room.
+ * Invariant: a message becomes active in the step in which its start is appended, and its lane's position moves in the same
+ * step; nothing that its lane's log does not vouch for is started. */
+import { Ring } from '../../base/ring.js'
+import { ActiveMessage, type EnvelopePlace } from '../../active/active-message.js'
+import type { Timer } from '../../base/clock.js'
+import type { Position } from '../../base/position.js'
+import type { Lane } from '../../lane/lane.js'
+import type { Candidate } from '../../lane/runner.js'
+import { kinds } from '../../record/frame.js'
+import { writeStart } from '../../record/start.js'
+import { canMark } from '../checkpoint/capture.js'
+import { diskFull } from '../life/trouble.js'
+import { dataPosition, pinSegments } from '../checkpoint/pinning.js'
+import { LaneReading } from './lane-reading.js'
+import type { Parts } from '../life/parts.js'
+import { trustedEndOf, waits, type WaitingMessage } from './waiting.js'
+
+/** Messages started in one turn of the event loop. */
+const startsPerTurnMax = 1000
+
+export interface IntakeOptions {
+  /** Is there room for another active message? */
+  readonly hasRoom: () => boolean
+  /** Nobody waits for it: the disk is full, and nothing is under way that could make some. */
+  readonly isHopeless: () => boolean
+  /** Nothing is left to do now with the active messages there are. */
+  readonly isAtRest: () => boolean
+  /** The message is active, as of now by the monotonic clock. */
+  readonly onStart: (message: ActiveMessage, nowMs: number) => void
+}
+
+/** The clocks, looked at once for all that starts in one step. */
+interface Step {
+  readonly wallMs: number
+  readonly monotonicMs: number
+}
+
+interface Wanted {
+  readonly lane: Lane
+  readonly message: WaitingMessage
+  readonly signal: AbortSignal | undefined
+  readonly resolve: (isStarted: boolean) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Intake {
+  readonly #parts: Parts
+  readonly #options: IntakeOptions
+  readonly #reading: LaneReading
+  /** The lanes but `incoming` in the order of their turns. */
+  readonly #turns = new Ring<Lane>()
+  /** Those that have nothing to start, in this step. */
+  readonly #idle = new Ring<Lane>()
+  #incomingIsIdle = false
+  #incomingIsNext = true
+  /** Messages that need not wait until they are due. */
+  readonly #wanted = new Ring<Wanted>()
+  /** Those who wait until nothing is left to do now. */
+  readonly #untilIdle: (() => void)[] = []
+  #running = false
+  #soon = false
+  #timer: Timer | undefined
+  #timerAt = Infinity
+
+  constructor(parts: Parts, options: IntakeOptions) {
+    this.#parts = parts
+    this.#options = options
+    this.#reading = new LaneReading(parts, () => this.wake())
+  }
+
+  /** Recovery has ended: runners go. In a life that delivers nothing they only pass what is marked, as that of `hold` does always. */
+  run(): void {
+    this.#running = true
+    for (const lane of this.#parts.lanes) if (lane.kind !== 'incoming') this.#turns.push(lane)
+    this.wake()
+  }
+
+  /** Something changed: mail is durable, a lane is trusted further, room came, time passed. */
+  wake(): void {
+    if (!this.#running || this.#soon || this.#parts.life.isOver) return
+    this.#soon = true
+    this.#parts.options.clock.soon(() => {
+      this.#soon = false
+      this.#parts.life.guard(() => this.startDue())
+    })
+  }
+
+  /** Starts what is due, in turns. */
+  startDue(): void {
+    if (!this.#running) return
+    const hasEnded = this.#startInTurns()
+    for (let lane = this.#idle.shift(); lane !== undefined; lane = this.#idle.shift()) this.#turns.push(lane)
+    this.#incomingIsIdle = false
+    if (!hasEnded) return
+    this.#wakeWhenDue()
+    if (this.#untilIdle.length > 0 && this.#isIdle()) for (const settle of this.#untilIdle.splice(0)) settle()
+  }
+
+  /** Settles when nothing is due, active or being read; never, when this life ends before that. */
+  idle(): Promise<void> {
+    this.wake()
+    return new Promise((resolve) => this.#untilIdle.push(resolve))
+  }
+
+  /** Asked when what is in memory and due has been started: what is left is not durable yet, or not read. */
+  #isIdle(): boolean {
+    const { lanes, options } = this.#parts
+    const { runner, damage } = lanes.incoming
+    const standsStill = !options.deliver || damage !== undefined
+    const isEmpty = runner.readAheadCount === 0 && !runner.isBehind
+    return this.#options.isAtRest() && !this.#reading.isUnderWay && (isEmpty || standsStill)
+  }
+
+  /** A lane that had nothing to start is not asked again: nothing comes to be due in one step.
+   * @returns false when there is no room for more, or the turn of the event loop has been long enough */
+  #startInTurns(): boolean {
+    const { clock } = this.#parts.options
+    const step: Step = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }
+    let started = 0
+    while (this.#turns.length > 0 || !this.#incomingIsIdle || this.#wanted.length > 0) {
+      if (!this.#options.hasRoom()) {
+        if (this.#options.isHopeless()) this.#refuseWanted()
+        return false
+      }
+      // Those who were asked for go before the lanes: a verb asks for a few at a time.
+      let wasStarted = this.#startWanted(step)
+      if (!wasStarted) {
+        const lane = this.#nextLane()
+        if (lane === undefined) break
+        wasStarted = this.#startNext(lane, step)
+        this.#turnEnded(lane, wasStarted)
+      }
+      if (wasStarted && ++started >= startsPerTurnMax) {
+        this.wake()
+        return false
+      }
+    }
+    return true
+  }
+
+  /** New mail has every second turn, however many lanes are due: neither new nor deferred mail keeps the other waiting. */
+  #nextLane(): Lane | undefined {
+    const isIncomings = !this.#incomingIsIdle && (this.#incomingIsNext || this.#turns.length === 0)
+    return isIncomings ? this.#parts.lanes.incoming : this.#turns.shift()
+  }
+
+  #turnEnded(lane: Lane, wasStarted: boolean): void {
+    const isIncoming = lane.kind === 'incoming'
+    if (isIncoming) this.#incomingIsIdle = !wasStarted
+    else (wasStarted ? this.#turns : this.#idle).push(lane)
+    if (wasStarted) this.#incomingIsNext = !isIncoming
+  }
+
+  #startNext(lane: Lane, step: Step): boolean {
+    this.#reading.readAhead(lane)
+    const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
+    if (candidate === undefined || !this.#parts.options.deliver) return false
+    if (lane.intervalMs > 0 && lane.waitMs(candidate, step.wallMs, step.monotonicMs) > 0) return false
+    this.#start(lane, candidate, step)
+    return true
+  }
+
+  /** Starts a message where it waits, before its time, when there is room: it is marked.
+   * @param signal when it is aborted before there is room, nothing is started
+   * @returns false when it does not wait there any more, or nobody wants it
+   * @throws WaybillError DISK_FULL by rejection */
+  startEarly(lane: Lane, message: WaitingMessage, signal: AbortSignal | undefined): Promise<boolean> {
+    this.wake()
+    return new Promise((resolve, reject) => this.#wanted.push({ lane, message, signal, resolve, reject }))
+  }
+
+  #refuseWanted(): void {
+    for (let left = this.#wanted.shift(); left !== undefined; left = this.#wanted.shift())
+      left.reject(diskFull('an order'))
+  }
+
+  #startWanted(step: Step): boolean {
+    const wanted = this.#firstWanted()
+    if (wanted === undefined) return false
+    const { lane, message, resolve, reject } = wanted
+    if (!canMark(this.#parts, lane)) {
+      if (lane.logs?.envelopes.diskFull === true) {
+        this.#wanted.shift()
+        reject(diskFull('an order'))
+      }
+      return false
+    }
+    this.#wanted.shift()
+    const { envelope, place } = message
+    if (waits(this.#parts, place)) {
+      const at = this.#appendStart(lane, place, step)
+      lane.marks.add(place.position)
+      this.#activate(new ActiveMessage(envelope, place, at, undefined), undefined, step)
+      resolve(true)
+    } else resolve(false)
+    return true
+  }
+
+  /** Who has gone away wants nothing. */
+  #firstWanted(): Wanted | undefined {
+    for (let wanted = this.#wanted.peek(); wanted !== undefined; wanted = this.#wanted.peek()) {
+      if (wanted.signal?.aborted !== true) return wanted
+      this.#wanted.shift()
+      wanted.resolve(false)
+    }
+    return undefined
+  }
+
+  #start(lane: Lane, { envelope, position, bytes, data }: Candidate, step: Step): void {
+    const place = { lane: lane.number, position, bytes, outOfOrder: false }
+    const at = this.#appendStart(lane, place, step)
+    lane.runner.take()
+    const dataAt = dataPosition(envelope.data)
+    if (dataAt > lane.dataFloor) lane.dataFloor = dataAt
+    this.#activate(new ActiveMessage(envelope, place, at, undefined), data, step)
+  }
+
+  #appendStart(lane: Lane, { position, bytes, outOfOrder }: EnvelopePlace, { wallMs }: Step): Position {
+    const { journal } = this.#parts
+    journal.aim()
+    writeStart({ envelope: position, envelopeBytes: bytes, outOfOrder, carried: undefined })
+    lane.namedAt = journal.appendAlone(kinds.start, lane.number, wallMs)
+    return lane.namedAt
+  }
+
+  #activate(message: ActiveMessage, data: Buffer | undefined, { monotonicMs }: Step): void {
+    const { active } = this.#parts
+    active.add(message)
+    active.keepData(message, data)
+    pinSegments(this.#parts, message)
+    this.#options.onStart(message, monotonicMs)
+  }
+
+  /** One timer, for the lane that is due first. */
+  #wakeWhenDue(): void {
+    const { clock, deliver } = this.#parts.options
+    if (!deliver) return
+    const monotonicMs = clock.monotonicMs()
+    let waitMs = Infinity
+    for (const lane of this.#parts.lanes) {
+      if (lane.kind !== 'retry') continue
+      const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
+      if (candidate !== undefined)
+        waitMs = Math.min(waitMs, lane.waitMs(candidate, clock.wallMs(), monotonicMs))
+    }
+    if (waitMs === Infinity) return
+    const at = monotonicMs + waitMs
+    if (this.#timer !== undefined && this.#timerAt <= at) return
+    this.#timer?.cancel()
+    this.#timerAt = at
+    this.#timer = clock.after(Math.max(1, Math.ceil(waitMs)), () => {
+      this.#timer = undefined
+      this.#timerAt = Infinity
+      this.wake()
+    })
+  }
+
+  /** The end of this life. */
+  stop(): void {
+    this.#running = false
+    this.#timer?.cancel()
+    for (let left = this.#wanted.shift(); left !== undefined; left = this.#wanted.shift()) left.resolve(false)
+  }
+}

@@ -1,0 +1,39 @@
+/** Messages that a damaged queue shows in more than one place: where damage took the record that says that a message has moved on, or was
+ * started, its old envelope looks alive beside the one that replaced it. Which is the newer is told by the envelopes themselves.
+ * All ids are compared, 16 bytes each; of those that may be there twice the messages are kept. */
+import { Messages } from './messages.js'
+import type { QueueDirectory } from '../queue/queue-directory.js'
+import type { QueuedMessage } from './queued-message.js'
+import { SeenIds } from './seen-ids.js'
+import type { Snapshot } from '../queue/snapshot.js'
+
+/** By id, the newest first; ids that are in one place are left out. */
+export async function copiesIn(
+  directory: QueueDirectory,
+  snapshot: Snapshot,
+): Promise<ReadonlyMap<string, readonly QueuedMessage[]>> {
+  const copies = new Map<string, QueuedMessage[]>()
+  if (snapshot.findings.length === 0) return copies
+  const all = (): AsyncGenerator<readonly QueuedMessage[]> =>
+    new Messages(directory, snapshot, { report: () => undefined }).batches()
+  const seen = new SeenIds()
+  for await (const batch of all())
+    for (const { envelope } of batch) if (seen.add(envelope.id)) copies.set(envelope.id, [])
+  for await (const batch of all()) for (const message of batch) copies.get(message.envelope.id)?.push(message)
+  for (const [id, found] of copies)
+    if (found.length < 2) copies.delete(id)
+    else found.sort(newestFirst)
+  return copies
+}
+
+/** A verb that moves a message makes no attempt: then what waits is what the other became. */
+function newestFirst(one: QueuedMessage, other: QueuedMessage): number {
+  const { requeues, attempts } = one.envelope
+  return (
+    other.envelope.requeues - requeues ||
+    other.envelope.attempts - attempts ||
+    Number(isWaiting(other)) - Number(isWaiting(one))
+  )
+}
+
+const isWaiting = ({ active, uncertain }: QueuedMessage): boolean => active === undefined && !uncertain

@@ -1,0 +1,214 @@
+/** All messages of a snapshot, some hundreds at a time: those being worked on, then each lane from its runner to its end.
+ * Invariant: what a running relay has moved since the snapshot and whose place is recycled is left out, not reported: it is gone, not
+ * damaged. What does not verify at a second look, and lies behind the newest runner, is reported and read over. */
+import { ActiveMessage } from '../../active/active-message.js'
+import { position, type Position } from '../../base/position.js'
+import { queueNameOf } from '../../lane/queue-name.js'
+import { decodeEnvelope, type Envelope } from '../../record/envelope.js'
+import { classAt, kindAt, kinds, payloadAt, timeAt } from '../../record/frame.js'
+import { readMarks } from '../../recovery/read-marks.js'
+import type { WorkingMessage } from '../../recovery/working-set.js'
+import { damageAt, findingOf, isDamage, type Finding, type Report } from '../damage/finding.js'
+import { LostStarts } from './lost-starts.js'
+import { MessageContent } from './message-content.js'
+import { Presence } from '../queue/presence.js'
+import { directoryOf, type QueueDirectory } from '../queue/queue-directory.js'
+import { selectsLane, type QueuedMessage, type Selection } from './queued-message.js'
+import type { LaneView, Snapshot } from '../queue/snapshot.js'
+import { readSurviving, type Gap } from '../damage/surviving-frames.js'
+
+const batchCountMax = 1024
+/** How often one place is read again before it counts as damaged. */
+const looksMax = 3
+
+export interface MessagesOptions {
+  readonly report: Report
+  readonly lane?: Selection['lane']
+  /** How far reading has come, in bytes of all that is to be read. */
+  readonly onProgress?: (doneBytes: number, allBytes: number) => void
+}
+
+export class Messages {
+  readonly content: MessageContent
+  readonly presence: Presence
+  readonly #directory: QueueDirectory
+  readonly #snapshot: Snapshot
+  readonly #options: MessagesOptions
+  #doneBytes = 0
+  #allBytes = 0
+
+  /** @param snapshot that of now: an earlier one may name what is recycled since */
+  constructor(directory: QueueDirectory, snapshot: Snapshot, options: MessagesOptions) {
+    this.#directory = directory
+    this.#snapshot = snapshot
+    this.#options = options
+    this.content = new MessageContent(directory)
+    this.presence = new Presence(directory, snapshot)
+  }
+
+  async *batches(): AsyncGenerator<readonly QueuedMessage[]> {
+    const { lanes, working } = this.#snapshot
+    const wanted = lanes.filter((lane) => selectsLane(this.#options.lane, queueNameOf(lane.kind), lane.lane))
+    this.#allBytes = wanted.reduce((sum, { runner, end }) => sum + Math.max(0, end - runner), 0)
+    yield* this.#workings(working, false)
+    const lost = this.#snapshot.isDamaged ? await LostStarts.of(this.#snapshot) : undefined
+    if (lost !== undefined) yield* this.#workings(lost.working, true)
+    for (const lane of wanted) {
+      if (lost !== undefined) yield* this.#lost(lane, lost)
+      yield* this.#waiting(lane)
+    }
+  }
+
+  async *#workings(
+    working: readonly WorkingMessage[],
+    uncertain: boolean,
+  ): AsyncGenerator<readonly QueuedMessage[]> {
+    for (let from = 0; from < working.length; from += batchCountMax) {
+      const batch: QueuedMessage[] = []
+      for (const message of working.slice(from, from + batchCountMax)) {
+        const found = await this.#working(message, uncertain)
+        if (found !== undefined && selectsLane(this.#options.lane, found.where, found.lane)) batch.push(found)
+      }
+      if (batch.length > 0) yield batch
+    }
+  }
+
+  async #working(working: WorkingMessage, uncertain: boolean): Promise<QueuedMessage | undefined> {
+    const { place } = working
+    const log = this.#snapshot.lanes.find(({ lane }) => lane === place.lane)?.log ?? `${place.lane}/envelopes`
+    try {
+      const envelope = await this.content.envelope(log, place)
+      const active = new ActiveMessage(envelope, place, working.start, working.carried)
+      for (const record of working.records) active.apply(record)
+      const located = { envelope, log, lane: place.lane, at: place.position, uncertain }
+      return activeMessage(active, located, this.#snapshot)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      // What ended long ago may have no place any more.
+      if (uncertain || !(await this.presence.isThere(place.lane, place.position))) return undefined
+      const files = this.#directory.log(log)
+      this.#options.report(
+        findingOf(error, files.placeOf(place.position), 'a message that was being worked on'),
+      )
+      return undefined
+    }
+  }
+
+  async *#waiting(view: LaneView): AsyncGenerator<readonly QueuedMessage[]> {
+    yield* this.#stretch(view, view.runner, view.end, (at) => !view.marks.has(at), false)
+  }
+
+  /** Envelopes of which no start is known, though they do not wait: damage has taken it. */
+  async *#lost(view: LaneView, lost: LostStarts): AsyncGenerator<readonly QueuedMessage[]> {
+    const from = lost.from(view)
+    const marked = new Set(view.marks)
+    try {
+      for (const mark of await readMarks(this.content.log(view.log), view.marksRecord, from)) marked.add(mark)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+    }
+    const end = [...marked].some((mark) => mark >= view.runner) ? view.end : view.runner
+    yield* this.#stretch(view, from, end, (at) => lost.has(view, at, marked.has(at)), true)
+  }
+
+  async *#stretch(
+    view: LaneView,
+    from: Position,
+    end: Position,
+    isWanted: (at: Position) => boolean,
+    uncertain: boolean,
+  ): AsyncGenerator<readonly QueuedMessage[]> {
+    const files = this.#directory.log(view.log)
+    const { grid } = files
+    const endOf = view.inJournal
+      ? this.#snapshot.journal.endOf
+      : async (index: number): Promise<Position> => grid.at(index, grid.segmentBytes)
+    const base = this.#doneBytes
+    let at = from
+    let looks = 0
+    while (at < end) {
+      const batch: QueuedMessage[] = []
+      const findings: Finding[] = []
+      at = await readSurviving(files, {
+        from: at,
+        end,
+        endOf,
+        visit: (window, windowAt, place) => {
+          if (kindAt(window, windowAt) !== kinds.envelope || classAt(window, windowAt) !== view.lane)
+            return false
+          if (!isWanted(place)) return false
+          try {
+            const envelope = decodeEnvelope(payloadAt(window, windowAt))
+            batch.push(
+              waitingMessage(envelope, view, place, timeAt(window, windowAt), uncertain || view.isGuessed),
+            )
+          } catch (error) {
+            if (!isDamage(error)) throw error
+            findings.push(findingOf(error, files.placeOf(place), 'a message'))
+          }
+          return batch.length >= batchCountMax
+        },
+        onGap: async (gap) => {
+          if (uncertain) return gap.to
+          await files.forget(grid.indexOf(gap.from))
+          const runner = (await this.presence.runnerOf(view.lane)) ?? end
+          if (runner > gap.from) return position(Math.min(runner, end))
+          if (++looks < looksMax && !(await this.presence.isStill())) return gap.from
+          looks = 0
+          findings.push(laneDamage(view, gap, files))
+          return gap.to
+        },
+      })
+      for (const finding of findings) this.#options.report(finding)
+      this.#doneBytes = base + (uncertain ? 0 : at - from)
+      this.#options.onProgress?.(this.#doneBytes, this.#allBytes)
+      if (batch.length > 0) yield batch
+    }
+    for (const index of await this.#directory.segments(directoryOf(view.log))) await files.forget(index)
+  }
+}
+
+const laneDamage = (view: LaneView, gap: Gap, files: Parameters<typeof damageAt>[0]): Finding =>
+  damageAt(files, gap.from, gap.to - gap.from, gap.reason, `mail that waits in lane ${view.lane}`)
+
+function waitingMessage(
+  envelope: Envelope,
+  view: LaneView,
+  at: Position,
+  timeMs: number,
+  uncertain: boolean,
+): QueuedMessage {
+  return {
+    envelope,
+    log: view.log,
+    lane: view.lane,
+    at,
+    where: queueNameOf(view.kind),
+    dueAt: view.kind === 'incoming' ? 0 : timeMs + view.intervalMs,
+    waiting: undefined,
+    waitingCount: envelope.recipientCount,
+    notes: envelope.notes,
+    active: undefined,
+    uncertain,
+  }
+}
+
+/** One whose replacement no checkpoint vouches for waits in the lane of that already, as far as anybody outside can tell. */
+function activeMessage(
+  active: ActiveMessage,
+  located: Pick<QueuedMessage, 'envelope' | 'log' | 'lane' | 'at' | 'uncertain'>,
+  { lanes }: Snapshot,
+): QueuedMessage {
+  const { replacement, pendingCount, deferredCount } = active
+  const target = replacement === undefined ? undefined : lanes.find(({ lane }) => lane === replacement.lane)
+  const waiting = [...active.indexesIn('pending'), ...active.indexesIn('deferred')].sort((a, b) => a - b)
+  return {
+    ...located,
+    where: target === undefined ? 'active' : queueNameOf(target.kind),
+    dueAt: target === undefined ? 0 : replacement!.timeMs + target.intervalMs,
+    waiting,
+    waitingCount: pendingCount + deferredCount,
+    notes: deferredCount > 0 ? active.notesOf('deferred') : located.envelope.notes,
+    active,
+  }
+}

@@ -1,0 +1,195 @@
+/** A queue's directory as it lies there: how large its segments are, and readers for each of its logs.
+ * Invariant: sizes come from segment headers, which have checksums, before they come from queue.json, which has none; so a queue whose
+ * queue.json is damaged or gone can still be read. */
+import type { Disk } from '../../disk/disk.js'
+import { isWaybillError, WaybillError } from '../../errors.js'
+import { journalDirectory } from '../../log/journal.js'
+import type { SegmentFiles } from '../../log/segment-files.js'
+import { decodeSegmentHeader, formatVersion, segmentHeaderBytes, segmentIndexOf } from '../../log/segment.js'
+import { journalFiles, laneFiles, type LanePart } from '../../directory/log-files.js'
+import { queueHeaderName, readQueueHeader, type QueueHeader } from '../../directory/header.js'
+import { lanesDirectory } from '../../directory/paths.js'
+import { isDamage, isMissing, lostNothing, reasonOf, refusalFinding, type Report } from '../damage/finding.js'
+import { readOnly } from './read-only-disk.js'
+import { aroundRefusals } from '../damage/refused-blocks.js'
+import type { LaneView } from './snapshot.js'
+
+/** Which log a reader reads: the journal, or one of a lane's two. */
+export type LogName = 'journal' | `${number}/envelopes` | `${number}/data`
+
+/** Of its segments. */
+export const directoryOf = (name: LogName): string =>
+  name === 'journal' ? journalDirectory : `${lanesDirectory}/${name}`
+
+export interface LogPlace {
+  readonly name: LogName
+  readonly directory: string
+}
+
+const laneSegmentBytesUsual = 16 * 1024 * 1024
+/** Segments of one log that are asked for their size before it counts as unknown. */
+const headersReadMax = 64
+
+export class QueueDirectory {
+  /** As the engine has it: what it refuses of a file ends the reading of that. */
+  readonly disk: Disk
+  readonly header: QueueHeader
+  readonly #around: Disk
+
+  private constructor(disk: Disk, around: Disk, header: QueueHeader) {
+    this.disk = disk
+    this.#around = around
+    this.header = header
+  }
+
+  /** @param report is told what is wrong with queue.json, and from then on what the disk refuses of the logs
+   * @returns undefined when there is no queue
+   * @throws WaybillError FORMAT_NEWER, NOT_A_QUEUE, DISK_FAILED */
+  static async open(writable: Disk, report: Report): Promise<QueueDirectory | undefined> {
+    const readable = readOnly(writable)
+    const disk: Disk = { ...readable, list: (path) => namesIn(readable, path, report) }
+    const around = aroundRefusals(disk, (refused) => report(refusalFinding(refused)))
+    let header: QueueHeader | undefined
+    let trouble: Error | undefined
+    try {
+      header = await readQueueHeader(around)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      trouble = error
+    }
+    const journal = await sizeIn(readable, journalDirectory)
+    const lanes = await laneSize(disk, readable)
+    if (journal === undefined || !('segmentBytes' in journal)) {
+      trouble ??= journal?.newer
+      if (trouble !== undefined) throw trouble
+      return header === undefined ? undefined : new QueueDirectory(disk, around, header)
+    }
+    const { segmentBytes } = journal
+    const laneSegmentBytes = lanes !== undefined && 'segmentBytes' in lanes ? lanes.segmentBytes : undefined
+    const found: QueueHeader = {
+      format: header?.format ?? formatVersion,
+      segmentBytes,
+      laneSegmentBytes: laneSegmentBytes ?? header?.laneSegmentBytes ?? laneSegmentBytesUsual,
+    }
+    judge(header, found, trouble, report)
+    return new QueueDirectory(disk, around, found)
+  }
+
+  /** A reader without any open file. Of what the disk refuses of a segment nothing verifies; the rest of it is read. */
+  log(name: LogName): SegmentFiles {
+    if (name === 'journal') return journalFiles(this.#around, this.header)
+    const [lane, part] = name.split('/') as [string, LanePart]
+    return laneFiles(this.#around, this.header, Number(lane), part).files
+  }
+
+  /** The journal as a start reads it, which is refused when a block is. */
+  journalOfStart(): SegmentFiles {
+    return journalFiles(this.disk, this.header)
+  }
+
+  /** All logs that have a directory, and those of lanes that should have. */
+  async logs(lanes: readonly Pick<LaneView, 'lane' | 'inJournal'>[] = []): Promise<LogPlace[]> {
+    const found: LogPlace[] = [{ name: 'journal', directory: journalDirectory }]
+    const names = await this.disk.list(lanesDirectory)
+    const there = names.filter((name) => /^[0-9]{1,5}$/.test(name)).map(Number)
+    const known = lanes.filter(({ inJournal }) => !inJournal).map(({ lane }) => lane)
+    for (const lane of [...new Set([...there, ...known])].sort((a, b) => a - b))
+      for (const part of ['envelopes', 'data'] as const)
+        found.push({ name: `${lane}/${part}`, directory: directoryOf(`${lane}/${part}`) })
+    return found
+  }
+
+  /** Indexes of the segments in a log's directory, ascending. */
+  async segments(directory: string): Promise<number[]> {
+    return (await this.disk.list(directory)).map(segmentIndexOf).filter((index) => index !== undefined)
+  }
+
+  /** Length of a file, bytes; undefined when it is not there. */
+  async size(path: string): Promise<number | undefined> {
+    try {
+      const file = await this.disk.open(path, 'read')
+      try {
+        return await file.size()
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      if (isWaybillError(error, 'DISK_FAILED')) return undefined
+      throw error
+    }
+  }
+}
+
+/** What queue.json says beside what the segments say. */
+function judge(
+  header: QueueHeader | undefined,
+  found: QueueHeader,
+  trouble: Error | undefined,
+  report: Report,
+): void {
+  const reason =
+    trouble !== undefined
+      ? reasonOf(trouble)
+      : header === undefined
+        ? 'the queue header is missing'
+        : header.format !== found.format ||
+            header.segmentBytes !== found.segmentBytes ||
+            header.laneSegmentBytes !== found.laneSegmentBytes
+          ? 'the queue header does not say what the segment headers say'
+          : undefined
+  if (reason !== undefined) report({ log: queueHeaderName, bytes: 0, reason, lost: lostNothing })
+}
+
+/** What lies where a directory should be, or is refused, holds nothing: that is told. */
+async function namesIn(disk: Disk, path: string, report: Report): Promise<string[]> {
+  try {
+    return await disk.list(path)
+  } catch (error) {
+    if (path === '' || !isMissing(error)) throw error
+    report({
+      log: path,
+      bytes: 0,
+      reason: reasonOf(error),
+      lost: 'what lies in it, and the queue does not open',
+    })
+    return []
+  }
+}
+
+/** What the segments of a directory say of their size, if one of them is of a format that we know. */
+type SaidSize = { readonly segmentBytes: number } | { readonly newer: WaybillError } | undefined
+
+async function laneSize(disk: Disk, readable: Disk): Promise<SaidSize> {
+  let said: SaidSize
+  for (const lane of await disk.list(lanesDirectory))
+    for (const part of ['envelopes', 'data']) {
+      said = (await sizeIn(readable, `${lanesDirectory}/${lane}/${part}`)) ?? said
+      if (said !== undefined && 'segmentBytes' in said) return said
+    }
+  return said
+}
+
+/** By the first valid header. */
+async function sizeIn(disk: Disk, directory: string): Promise<SaidSize> {
+  let left = headersReadMax
+  let said: SaidSize
+  for (const name of await disk.list(directory).catch(() => [])) {
+    if (segmentIndexOf(name) === undefined || left-- === 0) continue
+    const path = `${directory}/${name}`
+    try {
+      const file = await disk.open(path, 'read')
+      try {
+        const block = Buffer.alloc(segmentHeaderBytes)
+        await file.read(block, 0)
+        return { segmentBytes: decodeSegmentHeader(block, { path }).segmentBytes }
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      // A later version may have gone on in this queue: those before are of ours.
+      if (isWaybillError(error, 'FORMAT_NEWER')) said ??= { newer: error }
+      else if (!isWaybillError(error, 'LOG_CORRUPT') && !isWaybillError(error, 'DISK_FAILED')) throw error
+    }
+  }
+  return said
+}

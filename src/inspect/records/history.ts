@@ -1,0 +1,94 @@
+/** Everything that is still on disk about one message: its envelopes in all logs, and what the journal says of its starts.
+ * A message is known by its id in envelopes only; a start names the envelope's place, all else names the start. */
+import type { Position } from '../../base/position.js'
+import { isWaybillError } from '../../errors.js'
+import { decodeDelivery } from '../../record/delivery.js'
+import { decodeEnvelope } from '../../record/envelope.js'
+import { decodeFinish } from '../../record/finish.js'
+import { decodeReplaced } from '../../record/replaced.js'
+import { decodeStart } from '../../record/start.js'
+import { findingOf, type Report } from '../damage/finding.js'
+import { readLog } from './log-reader.js'
+import type { QueueDirectory } from '../queue/queue-directory.js'
+import type { LoggedRecord } from './records.js'
+import type { Snapshot } from '../queue/snapshot.js'
+
+/** Records kept at the most: a message has a handful for each attempt. */
+export const historyCountMax = 100_000
+
+/** In order of time, those of one time in the order in which they can have come about. */
+export async function historyOf(
+  directory: QueueDirectory,
+  snapshot: Snapshot,
+  id: string,
+  report: Report,
+  onProgress?: (readBytes: number) => void,
+): Promise<readonly LoggedRecord[]> {
+  const found: LoggedRecord[] = []
+  const add = (record: LoggedRecord): void => {
+    if (found.length < historyCountMax) found.push(record)
+  }
+  const idBytes = Buffer.from(id)
+  const places = new Set<string>()
+  const starts = new Set<Position>()
+  const isOurs = (record: LoggedRecord): boolean => {
+    const { kind, payload, lane, log, position } = record
+    switch (kind) {
+      case 'envelope': {
+        if (!payload.includes(idBytes)) return false
+        const { id: own } = decodeEnvelope(payload)
+        // A report on it has its id and a number.
+        if (own !== id && !own.startsWith(`${id}-`)) return false
+        if (own === id) places.add(`${log === 'journal' ? 'journal' : lane} ${position}`)
+        return true
+      }
+      case 'start': {
+        const { envelope, carried } = decodeStart(payload)
+        const inJournal = snapshot.lanes.find((view) => view.lane === lane)?.inJournal ?? lane === 0
+        if (
+          !places.has(`${inJournal ? 'journal' : lane} ${envelope}`) &&
+          !(carried && starts.has(carried.start))
+        )
+          return false
+        starts.add(position as Position)
+        return true
+      }
+      case 'delivery':
+        return starts.has(decodeDelivery(payload).start)
+      case 'finish':
+        return starts.has(decodeFinish(payload).start)
+      case 'replaced':
+        return starts.has(decodeReplaced(payload).start)
+      case 'data':
+      case 'recipients':
+      case 'marks':
+      case 'checkpoint':
+      case 'commit':
+      case 'pad':
+        return false
+    }
+  }
+  const logs = await directory.logs(snapshot.lanes)
+  // Lanes first: the journal's starts name places in them.
+  const ordered = [
+    ...logs.filter(({ name }) => name.endsWith('/envelopes')),
+    ...logs.filter(({ name }) => name === 'journal'),
+  ]
+  for (const { name } of ordered)
+    for await (const batch of readLog(directory, snapshot, { name }, report, onProgress))
+      for (const record of batch)
+        try {
+          if (isOurs(record)) add(record)
+        } catch (error) {
+          if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+          report(
+            findingOf(
+              error,
+              { log: record.log, segment: record.segment, offsetBytes: record.offset },
+              'a record',
+            ),
+          )
+        }
+  const order = (record: LoggedRecord): number => (record.log === 'journal' ? 1 : 0)
+  return found.sort((a, b) => a.timeMs - b.timeMs || order(b) - order(a) || a.position - b.position)
+}

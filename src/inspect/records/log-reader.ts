@@ -1,0 +1,153 @@
+/** Every record of a log that is still on disk and may be believed, oldest first, over damage.
+ * Beside a running relay, a segment that goes while it is read is left out: it is gone, not damaged. */
+import { nowhere, position, type Position } from '../../base/position.js'
+import type { PositionVisitor, SegmentFiles } from '../../log/segment-files.js'
+import { classAt, kindAt, kindName, payloadAt, timeAt } from '../../record/frame.js'
+import { damageAt, type Finding, type Report } from '../damage/finding.js'
+import { Presence } from '../queue/presence.js'
+import { directoryOf, type LogName, type QueueDirectory } from '../queue/queue-directory.js'
+import type { LoggedRecord } from './records.js'
+import { indexesOf } from '../damage/segment-trouble.js'
+import { floorOf, type Snapshot } from '../queue/snapshot.js'
+import { readSurviving } from '../damage/surviving-frames.js'
+
+const batchCountMax = 512
+const batchBytesMax = 4 * 1024 * 1024
+
+export interface LogRange {
+  readonly name: LogName
+  /** Default: the oldest segment on disk. */
+  readonly from?: Position | undefined
+  /** Default: what may be believed. */
+  readonly to?: Position | undefined
+}
+
+/** How far a log may be believed; `nowhere` for one that no checkpoint knows. */
+export function endOfLog(name: LogName, { journal, lanes }: Snapshot): Position {
+  if (name === 'journal') return journal.end
+  const [lane, part] = name.split('/')
+  const view = lanes.find(({ lane: number, inJournal }) => number === Number(lane) && !inJournal)
+  return view === undefined ? nowhere : part === 'data' ? view.dataEnd : view.end
+}
+
+/** Behind this everything is needed; before it only what an active message holds. */
+export function floorOfLog(name: LogName, snapshot: Snapshot): Position {
+  if (name === 'journal') return floorOf(snapshot)
+  const [lane, part] = name.split('/')
+  const view = snapshot.lanes.find(({ lane: number }) => number === Number(lane))
+  return view === undefined ? nowhere : part === 'data' ? view.dataFloor : view.checkpointRunner
+}
+
+export async function* readLog(
+  directory: QueueDirectory,
+  snapshot: Snapshot,
+  range: LogRange,
+  report: Report,
+  onProgress?: (readBytes: number) => void,
+): AsyncGenerator<readonly LoggedRecord[]> {
+  for await (const segment of segmentsOf(directory, snapshot, range)) {
+    const { name, index, files, end } = segment
+    let at = segment.from
+    while (at < end) {
+      const batch: LoggedRecord[] = []
+      let bytesLeft = batchBytesMax
+      const before = at
+      at = await readSegment(segment, at, report, (window, windowAt, place, bytes) => {
+        batch.push({
+          log: name,
+          position: place,
+          segment: index,
+          offset: files.grid.offsetOf(place),
+          bytes,
+          kind: kindName(kindAt(window, windowAt))!,
+          lane: classAt(window, windowAt),
+          timeMs: timeAt(window, windowAt),
+          payload: Buffer.from(payloadAt(window, windowAt)),
+        })
+        bytesLeft -= bytes
+        return batch.length >= batchCountMax || bytesLeft <= 0
+      })
+      onProgress?.(at - before)
+      if (batch.length > 0) yield batch
+    }
+  }
+}
+
+/** The same for those who keep nothing of what they see. @param visit does not stop it */
+export async function walkLog(
+  directory: QueueDirectory,
+  snapshot: Snapshot,
+  range: LogRange,
+  report: Report,
+  visit: (kind: number, bytes: number) => void,
+  onProgress?: (readBytes: number) => void,
+): Promise<void> {
+  for await (const segment of segmentsOf(directory, snapshot, range)) {
+    const { from } = segment
+    const at = await readSegment(segment, from, report, (window, windowAt, _place, bytes) =>
+      visit(kindAt(window, windowAt), bytes),
+    )
+    onProgress?.(at - from)
+  }
+}
+
+/** What is to be read of one segment. */
+interface SegmentRange {
+  readonly name: LogName
+  readonly index: number
+  readonly from: Position
+  readonly end: Position
+  readonly files: SegmentFiles
+  readonly presence: Presence
+}
+
+/** Those that are there, and those that should be. */
+async function* segmentsOf(
+  directory: QueueDirectory,
+  snapshot: Snapshot,
+  { name, from, to }: LogRange,
+): AsyncGenerator<SegmentRange> {
+  const files = directory.log(name)
+  const { grid } = files
+  const presence = new Presence(directory, snapshot)
+  const logEnd = endOfLog(name, snapshot)
+  const end = position(Math.min(to ?? Infinity, logEnd))
+  const there = await directory.segments(directoryOf(name))
+  const needed = indexesOf(files, position(Math.max(from ?? 0, floorOfLog(name, snapshot))), end)
+  for (const index of [...new Set([...there, ...needed])].sort((a, b) => a - b)) {
+    const first = position(Math.max(from ?? 0, grid.firstOf(index)))
+    const contentEnd =
+      // Also of the last segment that is asked for: a life may have left it before it was full.
+      name === 'journal' && grid.at(index + 1, 0) < logEnd
+        ? await snapshot.journal.endOf(index)
+        : grid.at(index, grid.segmentBytes)
+    const segmentEnd = position(Math.min(end, contentEnd))
+    if (first < segmentEnd) yield { name, index, from: first, end: segmentEnd, files, presence }
+    await files.forget(index)
+    await files.forget(index + 1)
+  }
+}
+
+async function readSegment(
+  { name, end, files, presence }: SegmentRange,
+  from: Position,
+  report: Report,
+  visit: PositionVisitor,
+): Promise<Position> {
+  const findings: Finding[] = []
+  const at = await readSurviving(files, {
+    from,
+    end,
+    endOf: async () => end,
+    visit,
+    onGap: async (gap) => {
+      const floor = floorOfLog(name, await presence.now())
+      const needed = position(Math.max(gap.from, floor))
+      if (needed < gap.to)
+        findings.push(damageAt(files, needed, gap.to - needed, gap.reason, 'the records in it'))
+      return gap.to
+    },
+  })
+  for (const finding of findings) report(finding)
+  return at
+}

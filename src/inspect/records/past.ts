@@ -1,0 +1,87 @@
+/** The queue as it was at an earlier position of the journal: the newest checkpoint before it, and the journal from there.
+ * What was recycled since cannot be told any more: lanes are listed as far as their logs are still there. */
+import { position, type Position } from '../../base/position.js'
+import { decodeCheckpoint, type Checkpoint } from '../../record/checkpoint.js'
+import { kindAt, kinds, payloadAt } from '../../record/frame.js'
+import { readSurviving } from '../damage/surviving-frames.js'
+import type { Finding } from '../damage/finding.js'
+import type { JournalView } from '../queue/journal-view.js'
+import { floorOfLog } from './log-reader.js'
+import type { LogName, QueueDirectory } from '../queue/queue-directory.js'
+import { snapshotOf, takeSnapshot, type Snapshot } from '../queue/snapshot.js'
+
+export type Past =
+  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
+  /** The journal does not reach back so far, or not yet so far. */
+  | { readonly kind: 'gone'; readonly oldest: Position; readonly newest: Position }
+
+export async function snapshotAt(
+  directory: QueueDirectory,
+  { journal }: Snapshot,
+  at: Position,
+): Promise<Past> {
+  const { grid } = journal.files
+  if (at > journal.end || journal.indexes.length === 0) return goneFrom(journal)
+  const { checkpoint, end } = await checkpointBefore(journal, at)
+  const suffix = checkpoint?.suffix
+  // A life's first segment repeats the checkpoint of the life before; before the very first there is none, and nothing to miss.
+  if (suffix === undefined || !journal.indexes.includes(grid.indexOf(suffix))) return goneFrom(journal)
+  const snapshot = await snapshotOf(directory, journal, checkpoint, end, false)
+  if (snapshot.findings.length === 0) return { kind: 'snapshot', snapshot }
+  const { journal: later } = await takeSnapshot(directory)
+  // Recycled while it was read.
+  if (!later.indexes.includes(grid.indexOf(suffix))) return goneFrom(later)
+  return { kind: 'snapshot', snapshot }
+}
+
+const goneFrom = ({ files, indexes: [oldest], end }: JournalView): Past => ({
+  kind: 'gone',
+  oldest: position(oldest === undefined ? 0 : files.grid.firstOf(oldest)),
+  newest: end,
+})
+
+/** Each segment begins with a copy of the newest checkpoint, so at most one segment is read.
+ * @returns with the end of the last record before the position */
+async function checkpointBefore(
+  { files, endOf, newest, end: journalEnd }: JournalView,
+  at: Position,
+): Promise<{ readonly checkpoint: Checkpoint | undefined; readonly end: Position }> {
+  const { grid } = files
+  const index = grid.indexOf(position(Math.max(0, at - 1)))
+  const contentEnd = index === newest ? journalEnd : await endOf(index)
+  let checkpoint: Checkpoint | undefined
+  let end = grid.firstOf(index)
+  await readSurviving(files, {
+    from: end,
+    end: contentEnd,
+    endOf: async () => contentEnd,
+    onGap: ({ to }) => to,
+    visit: (window, windowAt, place, bytes) => {
+      if (place + bytes > at) return true
+      end = position(place + bytes)
+      if (kindAt(window, windowAt) === kinds.checkpoint)
+        checkpoint = decodeCheckpoint(payloadAt(window, windowAt))
+      return false
+    },
+  })
+  return { checkpoint, end }
+}
+
+/** What was read of then and does not verify: is it still needed, so that it is damaged, or was it recycled since? */
+export function isStillNeeded(
+  { log, segment, offsetBytes }: Finding,
+  directory: QueueDirectory,
+  now: Snapshot,
+): boolean {
+  const [, lane, part] = /^lane (\d+) (envelopes|data)$/.exec(log) ?? []
+  const name: LogName = lane === undefined ? 'journal' : `${Number(lane)}/${part as 'envelopes' | 'data'}`
+  if (segment === undefined || (lane === undefined && log !== 'journal')) return true
+  const { grid } = directory.log(name)
+  const isFile = offsetBytes === undefined || offsetBytes === 0
+  const until = isFile ? grid.at(segment + 1, 0) : grid.at(segment, offsetBytes)
+  if (until >= floorOfLog(name, now)) return true
+  return now.working.some(({ place }) => {
+    const isHere = now.lanes.find((view) => view.lane === place.lane)?.log === name
+    return isHere && (isFile ? grid.indexOf(place.position) === segment : place.position === until)
+  })
+}

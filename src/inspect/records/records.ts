@@ -1,0 +1,53 @@
+/** Any frame as plain fields, under the names of FORMAT.md. */
+import { decodeCommit } from '../../log/commit-frame.js'
+import { decodeCheckpoint } from '../../record/checkpoint.js'
+import { decodeDelivery } from '../../record/delivery.js'
+import { decodeEnvelope } from '../../record/envelope.js'
+import { decodeFinish } from '../../record/finish.js'
+import type { KindName } from '../../record/frame.js'
+import { decodeMarks } from '../../record/marks.js'
+import { decodeOrcpts, decodeRecipients } from '../../record/recipients.js'
+import { decodeReplaced } from '../../record/replaced.js'
+import { decodeStart } from '../../record/start.js'
+
+/** One record of a log, at its place. */
+export interface LoggedRecord {
+  /** `journal`, `2/envelopes`, … */
+  readonly log: string
+  readonly position: number
+  readonly segment: number
+  readonly offset: number
+  readonly bytes: number
+  readonly kind: KindName
+  readonly lane: number
+  readonly timeMs: number
+  readonly payload: Buffer
+}
+
+/** @throws WaybillError LOG_CORRUPT when the payload is not what its kind says */
+export function fieldsOf(kind: KindName, payload: Buffer): Readonly<Record<string, unknown>> {
+  switch (kind) {
+    case 'envelope':
+      return { ...decodeEnvelope(payload) }
+    case 'data':
+      return { dataBytes: payload.length }
+    case 'recipients':
+      return { recipients: decodeRecipients(payload), orcpts: decodeOrcpts(payload) }
+    case 'start':
+      return { ...decodeStart(payload) }
+    case 'delivery':
+      return { ...decodeDelivery(payload) }
+    case 'finish':
+      return { ...decodeFinish(payload) }
+    case 'replaced':
+      return { ...decodeReplaced(payload) }
+    case 'marks':
+      return { ...decodeMarks(payload) }
+    case 'checkpoint':
+      return { ...decodeCheckpoint(payload) }
+    case 'commit':
+      return { ...decodeCommit(payload) }
+    case 'pad':
+      return {}
+  }
+}

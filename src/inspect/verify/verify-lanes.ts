@@ -1,0 +1,92 @@
+/** The logs of the lanes, as far as they may be believed: their directories and files, and every frame in them. */
+import type { Position } from '../../base/position.js'
+import type { SegmentFiles } from '../../log/segment-files.js'
+import { segmentHeaderBytes, segmentIndexOf } from '../../log/segment.js'
+import { lanesDirectory } from '../../directory/paths.js'
+import { isSame, lostNothing, type Finding, type Report } from '../damage/finding.js'
+import { walkLog, type LogRange } from '../records/log-reader.js'
+import { directoryOf, type LogName, type QueueDirectory } from '../queue/queue-directory.js'
+import { indexesOf, segmentTrouble } from '../damage/segment-trouble.js'
+import { takeSnapshot, type LaneView, type Snapshot } from '../queue/snapshot.js'
+
+const lostWithFile = 'mail of the lane, and the queue does not open'
+
+/** Reports what two looks in a row see. */
+async function confirmed(
+  directory: QueueDirectory,
+  report: Report,
+  look: (directory: QueueDirectory, snapshot: Snapshot) => Promise<Finding[]>,
+): Promise<void> {
+  const first = await look(directory, await takeSnapshot(directory))
+  if (first.length === 0) return
+  const second = await look(directory, await takeSnapshot(directory))
+  for (const finding of second) if (first.some((other) => isSame(finding, other))) report(finding)
+}
+
+/** What a start would refuse about lanes. */
+async function laneTroubles(directory: QueueDirectory, { lanes }: Snapshot): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const name of await directory.disk.list(lanesDirectory))
+    if (!/^[0-9]+$/.test(name))
+      findings.push({
+        log: `${lanesDirectory}/${name}`,
+        bytes: 0,
+        reason: 'this is no lane',
+        lost: lostNothing,
+      })
+  for (const lane of lanes) {
+    if (lane.inJournal) continue
+    for (const [name, floor, end] of logsOf(lane)) {
+      const files = directory.log(name)
+      for (const file of await directory.disk.list(directoryOf(name)))
+        if (segmentIndexOf(file) === undefined)
+          findings.push({
+            log: `${directoryOf(name)}/${file}`,
+            bytes: 0,
+            reason: 'the file is no segment',
+            lost: lostNothing,
+          })
+      for (const index of indexesOf(files, openedFrom(files, floor, end), end)) {
+        const finding = await segmentTrouble(files, index, end, lostWithFile)
+        if (finding !== undefined) findings.push(finding)
+      }
+    }
+  }
+  return findings
+}
+
+/** A start opens the segment in which a log ends, also when nothing waits in it. */
+function openedFrom({ grid }: SegmentFiles, floor: Position, end: Position): Position {
+  const lastBase = grid.at(grid.indexOf(end), 0)
+  return grid.offsetOf(end) > segmentHeaderBytes && lastBase < floor ? lastBase : floor
+}
+
+/** Of each of its logs: from where it is needed, and to where it may be believed. */
+const logsOf = ({
+  lane,
+  checkpointRunner,
+  end,
+  dataFloor,
+  dataEnd,
+}: LaneView): [LogName, Position, Position][] => [
+  [`${lane}/envelopes`, checkpointRunner, end],
+  [`${lane}/data`, dataFloor, dataEnd],
+]
+
+/** Every frame of the lanes' logs that no message leads to: data that waits for its segment to become garbage, envelopes that were
+ * started since the checkpoint, padding. */
+export async function verifyLanes(
+  directory: QueueDirectory,
+  snapshot: Snapshot,
+  report: Report,
+): Promise<void> {
+  await confirmed(directory, report, laneTroubles)
+  for (const { lane, inJournal, checkpointRunner, runner, dataFloor } of snapshot.lanes) {
+    if (inJournal) continue
+    const ranges: LogRange[] = [
+      { name: `${lane}/envelopes`, from: checkpointRunner, to: runner },
+      { name: `${lane}/data`, from: dataFloor },
+    ]
+    for (const range of ranges) await walkLog(directory, snapshot, range, report, () => undefined)
+  }
+}

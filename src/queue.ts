@@ -1,0 +1,177 @@
+/** A thin face over the parts: what an embedder holds in the hand. */
+import { deleteMessages } from './admin/verbs/delete.js'
+import { expire } from './admin/verbs/expire.js'
+import { flush, type FlushOptions } from './admin/verbs/flush.js'
+import { hold } from './admin/verbs/hold.js'
+import { release } from './admin/verbs/release.js'
+import { requeue } from './admin/verbs/requeue.js'
+import { reroute, type NewRoute } from './admin/verbs/reroute.js'
+import type { VerbOptions, VerbResult } from './admin/verbs/tally.js'
+import type { Accepted } from './engine/accept/tickets.js'
+import type { Engine } from './engine/engine.js'
+import type { Listener, QueueEvents } from './engine/life/events.js'
+import { list, type ListedMessage, type ListOptions } from './admin/select/listing.js'
+import type { QueueOptions } from './engine/life/options.js'
+import { openEngine, type OpenedEngine } from './engine/open.js'
+import type { Parts } from './engine/life/parts.js'
+import type { Selector } from './admin/select/selector.js'
+import { roomOf, type Room } from './engine/accept/space-watch.js'
+import { statistics, type QueueStatistics } from './admin/select/statistics.js'
+import type { Submission } from './engine/accept/submission.js'
+import type { DestinationSnapshot } from './scheduler/scheduler.js'
+
+/** What `submit` refuses more of: as the options say. */
+export interface QueueLimits {
+  /** Bytes of a message. */
+  readonly dataBytesMax: number
+  /** Of one message. */
+  readonly recipientCountMax: number
+}
+
+export class Queue {
+  readonly #opened: OpenedEngine
+  readonly #parts: Parts
+  readonly #engine: Engine
+
+  /** Made by `openQueue`. */
+  constructor(opened: OpenedEngine) {
+    this.#opened = opened
+    this.#parts = opened.parts
+    this.#engine = opened.engine
+  }
+
+  /** Accepts a message. When it settles, the message is durable: it survives the death of the process and of the machine.
+   * @throws WaybillError by rejection: ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, MESSAGE_TOO_LARGE, LINE_TOO_LONG,
+   * NUL_IN_DATA, DATA_INCOMPLETE, SUBMIT_ABORTED, OPTION_INVALID: nothing was accepted; DISK_FULL: try again later;
+   * DISK_FAILED, QUEUE_CRASHED: it may or may not be there after the next start */
+  submit(submission: Submission): Promise<Accepted> {
+    return this.#engine.accept.submit(submission)
+  }
+
+  /** Messages that match, as of now: active ones first, then lane by lane in the order in which they are due. Memory is bounded;
+   * segments that it has yet to read are kept until it ends.
+   * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FULL while a recovery waits for room, QUEUE_CRASHED; LOG_CORRUPT,
+   * DISK_FAILED and LIST_INCOMPLETE for what cannot be read, when all else has been listed */
+  list(selector: Selector = {}, options: ListOptions = {}): AsyncIterable<ListedMessage> {
+    return list(this.#parts, this.#engine, selector, options)
+  }
+
+  /** No attempts until released. What was on hold before is not counted.
+   * @throws WaybillError by rejection, those of VerbResult */
+  hold(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return hold(this.#opened, selector, options)
+  }
+
+  /** What is on hold is due now, with its attempts and its age as they were.
+   * @throws WaybillError by rejection, those of VerbResult */
+  release(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return release(this.#opened, selector, options)
+  }
+
+  /** As if it had just been accepted: due now, no attempt made, no route set, its lifetime from now. Its id stays.
+   * @throws WaybillError by rejection, those of VerbResult */
+  requeue(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return requeue(this.#opened, selector, options)
+  }
+
+  /** Gone, and nobody is told.
+   * @throws WaybillError by rejection, those of VerbResult */
+  delete(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return deleteMessages(this.#opened, selector, options)
+  }
+
+  /** Ends as if it had grown too old: recipients that still wait are reported to the sender.
+   * @throws WaybillError by rejection, those of VerbResult */
+  expire(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
+    return expire(this.#opened, selector, options)
+  }
+
+  /** From now on goes where it is told, and is due now; on hold it stays there.
+   * @throws WaybillError by rejection, those of VerbResult */
+  reroute(selector: Selector, route: NewRoute, options: VerbOptions = {}): Promise<VerbResult> {
+    return reroute(this.#opened, selector, route, options)
+  }
+
+  /** Attempts what is deferred now, so many messages a second, and revives the destinations concerned. It settles when the last one is
+   * started; a life that delivers nothing leaves them due for the next.
+   * @throws WaybillError by rejection, those of VerbResult */
+  flush(selector: Selector, options: FlushOptions = {}): Promise<VerbResult> {
+    return flush(this.#opened, selector, options)
+  }
+
+  /** Settles when nothing is left to do now: all mail accepted by then has had its attempts, and their outcomes are durable. What waits
+   * for its next attempt, is on hold or cannot be read stays. New mail postpones it.
+   * @throws WaybillError QUEUE_CRASHED by rejection */
+  idle(): Promise<void> {
+    return this.#engine.idle()
+  }
+
+  /** Of this moment, from memory: cheap enough for every second. */
+  stats(): QueueStatistics {
+    return statistics(this.#parts, this.#engine)
+  }
+
+  /** Asks the disk, now.
+   * @throws WaybillError by rejection: DISK_FAILED, QUEUE_CRASHED */
+  async room(): Promise<Room> {
+    const { life, options } = this.#parts
+    life.check()
+    return roomOf(await life.orEnd(options.disk.space()), options.freeBytesMin)
+  }
+
+  /** This life is over: by `crash()`, or because the device or an invariant failed. */
+  get isCrashed(): boolean {
+    return this.#parts.life.isOver
+  }
+
+  /** Destinations in use, dead or suspended: window, deliveries under way, entries that wait, until when, why. */
+  destinations(): readonly DestinationSnapshot[] {
+    return this.#engine.dispatch.destinations()
+  }
+
+  /** Revives a dead destination, or ends its suspension, behind this step.
+   * @param name of the snapshot, @returns false when there is nothing to resume */
+  resume(transport: string, name: string): boolean {
+    return this.#engine.dispatch.resume(transport, name)
+  }
+
+  get limits(): QueueLimits {
+    const { dataBytesMax, recipientCountMax } = this.#parts.options
+    return { dataBytesMax, recipientCountMax }
+  }
+
+  /** The only way to stop, beside the end of the process: drops timers, descriptors and the lock, and writes nothing. */
+  crash(): void {
+    this.#parts.life.end(undefined)
+  }
+
+  /** Listeners run in the queue's turn; what they throw ends this life.
+   * @throws WaybillError OPTION_INVALID when there is no such event, here and below */
+  on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
+    this.#parts.events.on(event, listener)
+    return this
+  }
+
+  once<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
+    this.#parts.events.once(event, listener)
+    return this
+  }
+
+  off<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
+    this.#parts.events.off(event, listener)
+    return this
+  }
+
+  /** `await using queue = …`: the same as `crash()`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.crash()
+  }
+}
+
+/** Opens the queue in a directory, which is made if it is not there. Settles as soon as mail can be submitted; deliveries
+ * go on when the event `recovered` tells. There is no close: `crash()` or the end of the process ends it.
+ * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT,
+ * LANES_TOO_MANY, DISK_FULL, DISK_FAILED */
+export async function openQueue(directory: string, options: QueueOptions): Promise<Queue> {
+  return new Queue(await openEngine(directory, options))
+}

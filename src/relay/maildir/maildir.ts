@@ -1,0 +1,225 @@
+/** Local delivery: a Maildir for each recipient, `DIRECTORY/<address>/{tmp,new,cur}`.
+ * Invariant: a message is in `new` whole or not at all, and durable before it counts as delivered: written to `tmp`, synced, renamed,
+ * the directory synced. Its name is made of the time of acceptance and the message's id, so that an attempt repeated after a
+ * crash (the file renamed, the outcome not durable) puts the same bytes under the same name instead of a second copy.
+ * 1. delivered  2. a reader moves it to `cur`  3. crash before the outcome is durable: so a repeated attempt looks into `cur` first.
+ * One that is still in `new` is written over, for no later sync brings a name to the disk that the kernel calls clean:
+ * 1. renamed, the sync of `new` fails  2. the next attempt finds it there, and syncs with success  3. delivered  4. power loss: it is gone. */
+import { open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { assert } from '../../base/assert.js'
+import { systemClock, type Clock } from '../../base/clock.js'
+import { checkOptionNames } from '../../base/option-names.js'
+import { errnoOf } from '../../disk/failure.js'
+import { madeDirectory } from '../../disk/made-directory.js'
+import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../../delivery/transport.js'
+import { WaybillError } from '../../errors.js'
+import { areDelimiters, delimitersWanted, splitAddress } from '../tables/address-extension.js'
+import { addressOfOrcpt } from '../../base/notification.js'
+import { mailboxName } from './mailbox-name.js'
+
+/** Mailboxes written at the same time for one message. */
+const writesMax = 8
+/** Mailboxes that are remembered to be there. */
+const madeMailboxesMax = 10_000
+/** Data over this is written as a stream, bytes. */
+const streamedBytesMin = 1 << 20
+
+/** How far the wall clock may step back without hiding that a message is older than this process. */
+const clockStepMs = 5000
+
+export interface MaildirOptions {
+  /** Where the mailboxes are; made when it is not there. */
+  readonly directory: string
+  /** Last part of file names; the machine's name unless told. */
+  readonly hostname?: string
+  /** What may stand before an extension: mail for `ada+lists@example.com` is for the mailbox of `ada@example.com` unless it has one of its
+   * own. Some of + - _ = . and their like; none unless told. @see Postfix recipient_delimiter */
+  readonly recipientDelimiter?: string
+  readonly clock?: Clock
+}
+
+/** Nobody but this transport may write a name of its form. Data is kept as accepted: with the CRLF of SMTP, readers take both.
+ * @throws WaybillError OPTION_INVALID */
+export function maildirTransport(options: MaildirOptions): Transport {
+  checkOptionNames(options, { directory: true, hostname: true, recipientDelimiter: true, clock: true })
+  if (typeof options.directory !== 'string' || options.directory === '')
+    throw new WaybillError('OPTION_INVALID', 'mailboxes are made in a directory', { option: 'directory' })
+  const { recipientDelimiter = '' } = options
+  if (options.recipientDelimiter !== undefined && !areDelimiters(recipientDelimiter))
+    throw new WaybillError('OPTION_INVALID', `expected ${delimitersWanted}`, { option: 'recipientDelimiter' })
+  const host = (options.hostname ?? hostname()).replace(/[^\w.-]/g, '-') || 'localhost'
+  /** Whoever delivers to a mailbox waits until its own name is durable. */
+  const made = new Map<string, Promise<void>>()
+  let root: Promise<void> | undefined
+  const openedAtMs = (options.clock ?? systemClock).wallMs()
+  /** Files being written: an attempt that was given up may still be at it. */
+  const underWay = new Set<string>()
+
+  /** An earlier attempt may have put the message there: one of this life, or of a life before this one. */
+  const mayRepeat = ({ attempts, acceptedAt }: DeliveryRequest): boolean =>
+    attempts > 0 || acceptedAt <= openedAtMs + clockStepMs
+
+  async function deliver(request: DeliveryRequest): Promise<DeliveryResult> {
+    const data = request.dataBytes > streamedBytesMin ? undefined : await request.data()
+    if (data !== undefined && !Buffer.isBuffer(data)) {
+      return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
+    }
+    const file = `${Math.floor(request.acceptedAt / 1000)}.${request.id.replace(/[^\w-]/g, '-')}.${host}`
+    // Two spellings of one address are one mailbox, and one copy, and so are two extensions.
+    const fields = new Map<string, string>()
+    const names = await Promise.all(request.recipients.map(mailboxOf))
+    for (const [i, name] of names.entries())
+      fields.set(name, (fields.get(name) ?? '') + recipientFields(request, i))
+    const outcomes = new Map<string, Outcome>()
+    const left = [...fields]
+    const worker = async (): Promise<void> => {
+      for (let next = left.pop(); next !== undefined; next = left.pop()) {
+        outcomes.set(next[0], await put(next[0], file, request, next[1], data))
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(writesMax, left.length) }, worker))
+    return names.map((name) => {
+      const outcome = outcomes.get(name)
+      assert(outcome !== undefined, 'every mailbox was written to')
+      return outcome
+    })
+  }
+
+  /** Its own, where somebody has made one, or the one without the extension. */
+  async function mailboxOf(recipient: string): Promise<string> {
+    const own = mailboxName(recipient)
+    const bare = splitAddress(recipient, recipientDelimiter)?.bare
+    if (bare === undefined) return own
+    return stat(join(options.directory, own)).then(
+      () => own,
+      // Where the device refuses to say, nothing can be written either.
+      (error: unknown) => (errnoOf(error) === 'ENOENT' ? mailboxName(bare) : own),
+    )
+  }
+
+  async function put(
+    mailbox: string,
+    file: string,
+    request: DeliveryRequest,
+    fields: string,
+    data: Buffer | undefined,
+  ): Promise<Outcome> {
+    const directory = join(options.directory, mailbox)
+    const temporary = join(directory, 'tmp', file)
+    const target = join(directory, 'new', file)
+    const response = `maildir ${mailbox}/new/${file}`
+    if (underWay.has(temporary)) {
+      return { kind: 'deferred', status: '4.3.0', reason: 'an earlier attempt is still writing' }
+    }
+    underWay.add(temporary)
+    try {
+      await madeMailbox(mailbox)
+      if (mayRepeat(request) && (await isTaken(directory, file))) return { kind: 'delivered', response }
+      const header = Buffer.from(`Return-Path: <${request.sender}>\r\n${fields}`)
+      await write(temporary, header, data ?? request)
+      await rename(temporary, target)
+      await syncDirectory(join(directory, 'new'))
+      return { kind: 'delivered', response }
+    } catch (error) {
+      // Perhaps somebody removed the mailbox under us: the next attempt makes it again.
+      made.delete(mailbox)
+      root = undefined
+      await unlink(temporary).catch(() => undefined)
+      return outcomeOf(error)
+    } finally {
+      underWay.delete(temporary)
+    }
+  }
+
+  function madeMailbox(mailbox: string): Promise<void> {
+    let mailboxMade = made.get(mailbox)
+    if (mailboxMade === undefined) {
+      if (made.size >= madeMailboxesMax) made.clear()
+      root ??= makeRoot(options.directory)
+      mailboxMade = root.then(() => makeMailbox(options.directory, mailbox))
+      made.set(mailbox, mailboxMade)
+    }
+    return mailboxMade
+  }
+
+  return { deliver }
+}
+
+/** To whom it was sent, where that is known and another (an alias, ORCPT), and whose mailbox it is. @see Postfix virtual(8) */
+function recipientFields({ recipients, dsn }: DeliveryRequest, index: number): string {
+  const recipient = recipients[index]!
+  const orcpt = dsn?.recipients[index]?.orcpt
+  const original = orcpt === undefined ? recipient : addressOfOrcpt(orcpt)
+  return `${original === recipient ? '' : `X-Original-To: ${original}\r\n`}Delivered-To: ${recipient}\r\n`
+}
+
+/** Names made by an earlier life may not be durable yet, so each life syncs them once, whoever made them. */
+async function makeRoot(directory: string): Promise<void> {
+  const root = resolve(directory)
+  await madeDirectory(root, 0o755)
+  for (let path = root; path !== dirname(path); path = dirname(path)) {
+    await syncDirectory(dirname(path)).catch((error: unknown) => {
+      // A parent that we may not read was not made by us.
+      if (errnoOf(error) !== 'EACCES') throw error
+    })
+  }
+}
+
+async function makeMailbox(root: string, mailbox: string): Promise<void> {
+  for (const name of ['tmp', 'new', 'cur']) {
+    await madeDirectory(join(root, mailbox, name), 0o700)
+  }
+  await syncDirectory(join(root, mailbox))
+  await syncDirectory(root)
+}
+
+/** Delivered by an attempt whose outcome was lost, and taken by a reader, who appends its flags to the name, and syncs nothing:
+ *    // 1. renamed, killed before the sync  2. a reader moves it  3. found in `cur`, and recorded  4. power loss: it is in `tmp` again */
+async function isTaken(directory: string, file: string): Promise<boolean> {
+  const taken = await readdir(join(directory, 'cur'))
+  if (!taken.some((name) => name === file || name.startsWith(`${file}:`))) return false
+  await syncDirectory(join(directory, 'cur'))
+  return true
+}
+
+async function write(path: string, header: Buffer, data: Buffer | DeliveryRequest): Promise<void> {
+  const handle = await open(path, 'w', 0o600)
+  try {
+    if (Buffer.isBuffer(data)) await writeAll(handle, Buffer.concat([header, data]))
+    else {
+      await writeAll(handle, header)
+      for await (const chunk of data.stream()) await writeAll(handle, chunk as Buffer)
+    }
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
+  let doneBytes = 0
+  while (doneBytes < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, doneBytes, bytes.length - doneBytes)
+    doneBytes += bytesWritten
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Nothing about a disk is the recipient's fault: it is tried again.
+ * @throws what is not the system's error: corrupt data, a bug */
+function outcomeOf(error: unknown): Outcome {
+  const errno = errnoOf(error)
+  if (errno === undefined) throw error
+  const status = errno === 'ENOSPC' ? '4.3.1' : errno === 'EDQUOT' ? '4.2.2' : '4.3.0'
+  return { kind: 'deferred', status, reason: (error as Error).message }
+}

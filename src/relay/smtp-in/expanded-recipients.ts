@@ -1,0 +1,93 @@
+/** Recipients as clients name them → as the queue gets them.
+ * Invariant: who was told 250 at RCPT gets what the aliases said then, whatever they say at the data; all of it fits one message, and each
+ * address is in it once. */
+import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
+import { notifyBits, notifyOf, type Notify } from '../../base/notification.js'
+import type { AskedRecipient } from '../../engine/accept/submission-dsn.js'
+import { addressKey } from '../tables/address-pattern.js'
+import { expanded, type Aliases, type Expansion } from '../tables/aliases.js'
+import { orcptOfAddress } from './dsn-parameters.js'
+import { ReplyError } from './reply-error.js'
+
+type Recipient = string | AskedRecipient
+
+/** What the recipients of a message have become so far. */
+interface Taken {
+  /** Of address-pattern.ts. */
+  readonly keys: Set<string>
+  /** Of all that were looked for, the same one as often as he was found. */
+  count: number
+}
+
+/** As many times the recipients that a message may have are looked for before it is full:
+ *    // 1. a line for a domain names a thousand  2. a stranger names a thousand users there, in fifty sessions  3. fifty million are kept, and
+ *    // to find them took a minute in which nobody else was heard */
+const repeatedMax = 10
+
+export class ExpandedRecipients {
+  readonly #became = new WeakMap<SMTPServerAddress, Expansion>()
+  readonly #taken = new WeakMap<SMTPServerSession['envelope'], Taken>()
+
+  /** Of a RCPT that is right. @param plain its address as the queue would have it, @param countMax recipients of one message
+   * @returns why he is refused */
+  take(
+    named: SMTPServerAddress,
+    plain: string,
+    { envelope }: Pick<SMTPServerSession, 'envelope'>,
+    { aliases, countMax }: { readonly aliases: Aliases; readonly countMax: number },
+  ): ReplyError | null {
+    const taken = this.#taken.get(envelope) ?? { keys: new Set(), count: 0 }
+    this.#taken.set(envelope, taken)
+    if (taken.count >= repeatedMax * countMax) return full()
+    const became = expanded(aliases, plain)
+    if (became === undefined || became.size > countMax)
+      return new ReplyError({ code: 451, enhanced: '4.6.0' }, 'alias expansion error')
+    taken.count += became.size
+    const keys = [...became.keys()].filter((key) => !taken.keys.has(key))
+    if (taken.keys.size + keys.length > countMax) return full()
+    for (const key of keys) taken.keys.add(key)
+    this.#became.set(named, became)
+    return null
+  }
+
+  /** @param named as `rcptTo`, as the queue would have them */
+  of(rcptTo: readonly SMTPServerAddress[], named: readonly Recipient[]): Recipient[] {
+    const recipients = new Map<string, Recipient>()
+    for (const [i, recipient] of named.entries())
+      for (const [key, one] of each(recipient, this.#became.get(rcptTo[i]!))) {
+        const other = recipients.get(key)
+        recipients.set(key, other === undefined ? one : both(other, one))
+      }
+    return [...recipients.values()]
+  }
+}
+
+/** As to one more of those whom he names himself: the client sends him another message. */
+const full = (): ReplyError => new ReplyError({ code: 452, enhanced: '4.5.3' }, 'too many recipients')
+
+const addressOf = (recipient: Recipient): string =>
+  typeof recipient === 'string' ? recipient : recipient.address
+
+/** What was asked goes with each, and the address that the client has named: RFC 3461 §4.2; Postfix's original recipient. */
+function* each(named: Recipient, became: Expansion | undefined): Generator<[key: string, one: Recipient]> {
+  const original = addressOf(named)
+  const key = addressKey(original)
+  if (became === undefined || (became.size === 1 && became.has(key))) return yield [key, named]
+  const { notify, orcpt = orcptOfAddress(original) } = typeof named === 'string' ? {} : named
+  for (const [key, address] of became) yield [key, { address, notify, orcpt }]
+}
+
+/** Two of whom the client has named became one: he is told what he has asked of either. */
+function both(one: Recipient, other: Recipient): Recipient {
+  const first = typeof one === 'string' ? { address: one } : one
+  const second = typeof other === 'string' ? { address: other } : other
+  if (first.notify === 'never') return second
+  if (second.notify === 'never') return first
+  const notify = union(first.notify, second.notify)
+  return typeof one === 'string' && notify === undefined ? one : { ...first, notify }
+}
+
+const union = (one: Notify | undefined, other: Notify | undefined): Notify | undefined =>
+  one === other ? one : notifyOf(bitsOf(one) | bitsOf(other))
+
+const bitsOf = (notify: Notify = ['failure', 'delay']): number => notifyBits(notify)!

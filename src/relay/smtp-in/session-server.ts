@@ -1,0 +1,133 @@
+/** smtp-server with several ports before the same sessions, some of which begin with TLS.
+ * Invariant: limits are for all ports together, and a client counts from the moment he connects: during a handshake as well. */
+import { randomBytes } from 'node:crypto'
+import { createServer, type Server, type Socket } from 'node:net'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { WaybillError } from '../../errors.js'
+import { listening, type Bound } from '../listening.js'
+import { requestMsOf, Session, type CourtesyTo } from './smtp-session.js'
+
+export interface Place {
+  readonly host: string
+  /** 0 takes any free one. */
+  readonly port: number
+  /** The handshake comes before the greeting, as on port 465 (RFC 8314 §3); wants a certificate. */
+  readonly implicitTls?: boolean
+}
+
+/** PEM. */
+export interface Certificate {
+  /** With those between it and a root. */
+  readonly cert: string
+  readonly key: string
+}
+
+/** Session ids: smtp-server asks for random bytes each time, at 2 % of a session. */
+const idBits = 80
+let lastId = BigInt(`0x${randomBytes(idBits / 8).toString('hex')}`)
+
+function nextId(): string {
+  lastId = BigInt.asUintN(idBits, lastId + 1n)
+  return lastId.toString(32).padStart(idBits / 5, '0')
+}
+
+/** Of the time for a request, how much passes between two looks, at most so many milliseconds. */
+const lookShare = 1 / 10
+const lookMsMost = 10_000
+
+export class SessionServer extends SMTPServer {
+  readonly #courtesyTo: CourtesyTo
+  readonly #sessions = new Set<Session>()
+  /** By what a handler is told of it. */
+  readonly #sessionOf = new WeakMap<object, Session>()
+  readonly #servers: Server[] = []
+  /** One for all sessions. */
+  readonly #looks: NodeJS.Timeout
+
+  constructor(options: SMTPServerOptions, courtesyTo: CourtesyTo) {
+    super(options)
+    this.#courtesyTo = courtesyTo
+    const onData = this.onData.bind(this)
+    this.onData = (source, told, done) => {
+      const decided = this.#undecided(told, done)
+      onData(source, told, (error, text) => {
+        if (!error) this.#sessionOf.get(told)?.forgive()
+        decided(error, text)
+      })
+    }
+    const onAuth = this.onAuth.bind(this)
+    this.onAuth = (auth, told, done) => onAuth(auth, told, this.#undecided(told, done))
+    let lookedAt = performance.now()
+    const look = (): void => {
+      const passedMs = performance.now() - lookedAt
+      lookedAt += passedMs
+      const isBusy = this.#sessions.size * 2 > (options.maxClients ?? Infinity)
+      for (const session of this.#sessions) session.look(passedMs, isBusy)
+    }
+    this.#looks = setInterval(look, Math.min(lookMsMost, requestMsOf(this) * lookShare)).unref()
+  }
+
+  /** Until the handler calls what this returns. */
+  #undecided<Decision extends unknown[]>(
+    told: object,
+    done: (...decision: Decision) => void,
+  ): (...decision: Decision) => void {
+    const session = this.#sessionOf.get(told)
+    session?.setUndecided(true)
+    return (...decision) => {
+      session?.setUndecided(false)
+      done(...decision)
+    }
+  }
+
+  /** Resolves when it answers there. All places have the same limits, together.
+   * @throws the system's error when the port cannot be had */
+  async listenAt({ host, port, implicitTls = false }: Place): Promise<Bound> {
+    // 1. a client sends its message and ends its side, as `nc -N` does  2. Node ends ours  3. the message is durable, and 250 cannot be written
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.connect(socket, {}, implicitTls))
+    const bound = await listening(server, host, port)
+    server.on('error', (error) => this._onError(error))
+    this.#servers.push(server)
+    return bound
+  }
+
+  override connect(socket: Socket, options: SMTPConnectionOptions, implicitTls = false): void {
+    const known = { id: nextId(), ...options }
+    const session = new Session(this, socket, known, this.#courtesyTo, this.#sessions, implicitTls)
+    this.connections.add(session)
+    this.#sessionOf.set(session.session, session)
+    session.on('error', (error: Error) => this._onError(error))
+    session.on('connect', (info: Parameters<SMTPServer['_onClientConnect']>[0]) =>
+      this._onClientConnect(info),
+    )
+    session.init()
+  }
+
+  /** Handshakes from now on show it. Where it is none all is as before: smtp-server drops the old one before it looks at the new one.
+   * @throws WaybillError OPTION_INVALID */
+  renewCertificate(renewed: Certificate): void {
+    const { secureContext, options } = this
+    const { cert, key } = options
+    try {
+      this.updateSecureContext({ cert: renewed.cert, key: renewed.key })
+    } catch (error) {
+      Object.assign(options, { cert, key })
+      this.secureContext = secureContext
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new WaybillError(
+        'OPTION_INVALID',
+        `no certificate and its key: ${reason}`,
+        { option: 'tls' },
+        error,
+      )
+    }
+  }
+
+  /** Drops every session as it stands. */
+  abandon(): void {
+    clearInterval(this.#looks)
+    for (const server of this.#servers) server.close()
+    for (const session of this.#sessions) session._socket.destroy()
+  }
+}

@@ -1,0 +1,91 @@
+/** The data of one message as it comes in.
+ * Invariant: nothing is handed on as complete before the final dot was read; a client that vanishes makes a rejection, or an error
+ * in the stream that was handed on. Memory is bounded: up to `inlineBytesMax` is collected in one buffer, what is longer is
+ * handed on as a stream that holds the client back, and what is too long is read to its end and thrown away. */
+import { Readable } from 'node:stream'
+import { WaybillError } from '../../errors.js'
+
+export interface DataLimits {
+  /** Collected in memory, bytes. */
+  readonly inlineBytesMax: number
+  /** Accepted at all, bytes. */
+  readonly sizeBytesMax: number
+}
+
+/** Pieces that are held as they came. Of data whose lines begin with dots smtp-server makes a piece of each line:
+ *    // 1. a client sends 128 KiB of `..` and waits  2. it holds 4 MB, a hundred bytes for each piece  3. so do 500 clients */
+const pieceCountMax = 256
+
+/** @param prefix stands before the client's data
+ * @returns a buffer with everything, or a stream that fails when the client vanishes or says too much
+ * @throws WaybillError SUBMIT_ABORTED, MESSAGE_TOO_LARGE */
+export function collected(source: Readable, prefix: Buffer, limits: DataLimits): Promise<Buffer | Readable> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = [prefix]
+    let dataBytes = 0
+    let tooLarge = false
+    let body: Readable | undefined
+
+    source.on('data', (chunk: Buffer) => {
+      dataBytes += chunk.length
+      if (tooLarge) return
+      if (dataBytes > limits.sizeBytesMax) {
+        tooLarge = true
+        chunks = []
+        body?.destroy(tooLargeError(limits))
+      } else if (body !== undefined) {
+        if (!body.destroyed && !body.push(chunk)) source.pause()
+      } else {
+        chunks.push(chunk)
+        if (chunks.length > pieceCountMax) chunks = [Buffer.concat(chunks)]
+        if (dataBytes > limits.inlineBytesMax) {
+          body = bodyOf(source)
+          for (const part of chunks) body.push(part)
+          chunks = []
+          resolve(body)
+        }
+      }
+    })
+    let isOver = false
+    source.on('end', () => {
+      isOver = true
+      if (body !== undefined) body.push(null)
+      else if (tooLarge) reject(tooLargeError(limits))
+      else resolve(Buffer.concat(chunks))
+    })
+    const vanished = (): void => {
+      if (isOver) return
+      isOver = true
+      const error = new WaybillError(
+        'SUBMIT_ABORTED',
+        'the client vanished before the final dot',
+        {},
+        source.errored ?? undefined,
+      )
+      if (body !== undefined) body.destroy(error)
+      else reject(error)
+    }
+    source.on('error', vanished)
+    // Smtp-server has an error for who listens to it; what an embedder puts before us may just be closed, or be so already.
+    source.on('close', vanished)
+    if (source.destroyed || source.readableEnded) vanished()
+  })
+}
+
+/** Reads on when more is wanted, and to the end when nothing is: the reply comes after the final dot. */
+function bodyOf(source: Readable): Readable {
+  const body = new Readable({
+    read: () => {
+      source.resume()
+    },
+    destroy: (error, done) => {
+      source.resume()
+      done(error)
+    },
+  })
+  // Whoever reads it is told as well; until somebody does, a client that vanishes must not stop the process.
+  return body.on('error', () => {})
+}
+
+const tooLargeError = (limits: DataLimits): WaybillError =>
+  new WaybillError('MESSAGE_TOO_LARGE', `the message is longer than ${limits.sizeBytesMax} bytes`)

@@ -1,0 +1,267 @@
+/** What a session means for a queue: handlers that any smtp-server takes, ours and an embedder's.
+ * Invariant: `250` to the data is sent only after the queue's `submit` settled, which means durable. Everything else is an error
+ * reply, 4yz unless the message itself is at fault, or silence when the client has gone; then nothing is left of the message.
+ * A client that goes while it waits for the reply may find its message accepted: SMTP has no way to take it back. */
+import { hostname as machineName } from 'node:os'
+import type { Readable } from 'node:stream'
+import { domainToASCII, domainToUnicode } from 'node:url'
+import type {
+  SMTPServerAddress,
+  SMTPServerDataStream,
+  SMTPServerError,
+  SMTPServerOptions as SessionOptions,
+  SMTPServerSession,
+} from 'smtp-server'
+import { systemClock, type Clock } from '../../base/clock.js'
+import { isInternational, isMailAddress } from '../../base/mail-address.js'
+import { hostOption, integerOption } from '../../base/option-values.js'
+import type { AskedRecipient, SubmissionDsn } from '../../engine/accept/submission-dsn.js'
+import { isWaybillError, WaybillError } from '../../errors.js'
+import type { ExpandedRecipients } from './expanded-recipients.js'
+import { recipientDsn, recipientDsnParameters, senderDsn, senderDsnParameters } from './dsn-parameters.js'
+import { hopCount, receivedBytesMax, receivedHeader } from './received.js'
+import { ReplyError } from './reply-error.js'
+import { collected } from './smtp-data.js'
+
+/** Who brings mail, as a log names him. */
+export interface Client {
+  readonly address: string
+  /** As he says he is called. */
+  readonly helo: string
+  /** As he has logged in, when he has. */
+  readonly user?: string
+}
+
+export const clientOf = ({ remoteAddress, hostNameAppearsAs, user }: SMTPServerSession): Client => ({
+  address: remoteAddress,
+  helo: hostNameAppearsAs,
+  // What an embedder's own login leaves there may be anything.
+  ...(typeof user === 'string' ? { user } : undefined),
+})
+
+/** As much of a queue as a server needs. */
+export interface SubmitPort {
+  /** @param client for who stands between a server and the queue */
+  submit(
+    submission: {
+      sender: string
+      recipients: readonly (string | AskedRecipient)[]
+      data: Buffer | Readable
+      smtputf8: boolean
+      dsn: SubmissionDsn | undefined
+    },
+    client: Client,
+  ): Promise<{ id: string }>
+  readonly limits: { readonly dataBytesMax: number; readonly recipientCountMax: number }
+}
+
+export interface SmtpHandlerOptions {
+  /** What we call ourselves; the machine's name unless told. */
+  readonly hostname?: string
+  /** Largest message, bytes; the queue's limit unless told. */
+  readonly sizeBytesMax?: number
+  /** Recipients of one message, 1000 unless told; the others get 452 and are sent in a message of their own. */
+  readonly recipientCountMax?: number
+  /** Whether a Received field is written above the data; yes unless told. Without it loops are not found by our own field. */
+  readonly received?: boolean
+  /** Received fields in a message that is taken for looping, 1 … 1000, 50 unless told. */
+  readonly hopCountMax?: number
+  /** Whether clients may ask what they are told of, RFC 3461; yes unless told. Without it they hear of failures and delays. */
+  readonly dsn?: boolean
+  readonly clock?: Clock
+  /** Errors that no client hears of. */
+  readonly onError?: (error: Error) => void
+}
+
+type Handler<K extends 'onMailFrom' | 'onRcptTo' | 'onData'> = NonNullable<SessionOptions[K]>
+
+/** Options of smtp-server, by its names. */
+export interface SmtpHandlers {
+  /** Largest message, bytes: what EHLO tells, and MAIL with a larger SIZE is refused for. */
+  readonly size: number
+  readonly maxRecipients: number
+  readonly hideDSN: boolean
+  readonly hideREQUIRETLS: true
+  readonly onMailFrom: Handler<'onMailFrom'>
+  readonly onRcptTo: Handler<'onRcptTo'>
+  readonly onData: Handler<'onData'>
+}
+
+/** Data over this goes to the queue as a stream, bytes. */
+const inlineBytesMax = 128 << 10
+
+/** Each can be used alone: what they refuse, the queue refuses at the data. Replies bring their own enhanced code.
+ * @param recipients what becomes of those whom a client has named; nothing unless told
+ * @throws WaybillError OPTION_INVALID */
+export function smtpHandlers(
+  queue: SubmitPort,
+  options: SmtpHandlerOptions = {},
+  recipients?: Pick<ExpandedRecipients, 'of'>,
+): SmtpHandlers {
+  const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
+  hostOption('hostname', hostname)
+  const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? 50, 1, 1000)
+  const headerBytes = received ? receivedBytesMax : 0
+  const ofMail = dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
+  const ofRcpt = dsn ? recipientDsnParameters : []
+  const sizeBytesMax = Math.min(options.sizeBytesMax ?? Infinity, queue.limits.dataBytesMax - headerBytes)
+  if (!(sizeBytesMax >= 1)) {
+    throw new WaybillError('OPTION_INVALID', 'no room for a message', { option: 'sizeBytesMax' })
+  }
+  const recipientCountMax = options.recipientCountMax ?? 1000
+  // To smtp-server 0 means that there is no limit.
+  if (!(recipientCountMax >= 1))
+    throw new WaybillError('OPTION_INVALID', 'no room for a recipient', { option: 'recipientCountMax' })
+  const onError = options.onError ?? ((): void => {})
+
+  const headerOf = (session: SMTPServerSession): Buffer => {
+    if (!received) return Buffer.alloc(0)
+    const { rcptTo } = session.envelope
+    return receivedHeader({
+      helo: session.hostNameAppearsAs,
+      address: session.remoteAddress,
+      hostname,
+      protocol: session.transmissionType,
+      sessionId: `${session.id}.${session.transaction}`,
+      recipient: rcptTo.length === 1 ? plainAddress(rcptTo[0]?.address ?? '', hostname) : undefined,
+      atMs: clock.wallMs(),
+    })
+  }
+
+  async function accepted(source: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
+    const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
+    const data = await collected(source, headerOf(session), { inlineBytesMax, sizeBytesMax })
+    const head = Buffer.isBuffer(data) ? data : ((data.read() as Buffer | null) ?? Buffer.alloc(0))
+    if (head !== data) (data as Readable).unshift(head)
+    const refusal = hopCount(head) > hopCountMax ? loopError() : promiseError(session)
+    if (refusal !== undefined) {
+      if (data !== head) (data as Readable).destroy()
+      throw refusal
+    }
+    const smtputf8 = smtpUtf8 === true
+    const recipientOf = ({ address, args }: SMTPServerAddress): string | AskedRecipient => {
+      const asked = dsn ? recipientDsn(args, smtputf8) : undefined
+      const plain = plainAddress(address, hostname)
+      return asked === undefined ? plain : { address: plain, ...asked }
+    }
+    const named = rcptTo.map(recipientOf)
+    try {
+      const submission = {
+        sender: mailFrom === false ? '' : plainAddress(mailFrom.address, hostname),
+        recipients: recipients?.of(rcptTo, named) ?? named,
+        data,
+        smtputf8,
+        dsn: dsn && mailFrom !== false ? senderDsn(mailFrom.args) : undefined,
+      }
+      const { id } = await queue.submit(submission, clientOf(session))
+      return `2.0.0 queued as ${id}`
+    } catch (error) {
+      // What the queue did not read has to be read all the same: the reply comes after the final dot.
+      if (data !== head) (data as Readable).destroy()
+      throw error
+    }
+  }
+
+  return {
+    size: sizeBytesMax,
+    maxRecipients: Math.min(recipientCountMax, queue.limits.recipientCountMax),
+    hideDSN: !dsn,
+    hideREQUIRETLS: true,
+    onMailFrom: ({ address, args }, session, done) => {
+      const refusal =
+        promiseError(session) ??
+        parameterError(args, ofMail) ??
+        addressError(address, session, '5.1.7') ??
+        thrownBy(() => senderDsn(args))
+      // Smtp-server remembers both of a MAIL that was refused.
+      session.envelope.requireTLS = false
+      if (refusal !== null) session.envelope.smtpUtf8 = false
+      done(refusal)
+    },
+    onRcptTo: ({ address, args }, session, done) =>
+      done(
+        parameterError(args, ofRcpt) ??
+          addressError(address, session, '5.1.3') ??
+          thrownBy(() => recipientDsn(args, session.envelope.smtpUtf8 === true)),
+      ),
+    onData: (source, session, done) => {
+      accepted(source, session).then(
+        (text) => done(null, text),
+        (error: unknown) => done(answerOf(error, onError)),
+      )
+    },
+  }
+}
+
+/** smtp-server turns a domain's xn-- form into letters, which only SMTPUTF8 servers take: with an ASCII name before it, it is turned
+ * back. Behind other names it has the one spelling that the DNS has for it: `ü@example。com` would have a Maildir that nobody reads.
+ * `postmaster` alone (RFC 5321 §4.5.1) is ours. */
+export function plainAddress(address: string, hostname: string): string {
+  if (address === '') return address
+  const at = address.lastIndexOf('@')
+  if (at < 0) return `${address}@${hostname}`
+  if (isPlain(address)) return address
+  const domain = (isPlain(address.slice(0, at)) ? domainToASCII : domainToUnicode)(address.slice(at + 1))
+  return domain === '' ? address : address.slice(0, at + 1) + domain
+}
+
+const isPlain = (text: string): boolean => !isInternational(text)
+
+const loopError = (): ReplyError =>
+  new ReplyError({ code: 554, enhanced: '5.4.6' }, 'the message has passed too many relays: a loop')
+
+/** RFC 8689 §4.3: who asks for TLS on the whole way is not told 250 by a queue that forgets it. */
+const promiseError = (session: SMTPServerSession): ReplyError | undefined =>
+  session.envelope.requireTLS === true
+    ? new ReplyError({ code: 550, enhanced: '5.7.30' }, 'REQUIRETLS is not supported')
+    : undefined
+
+/** Of MAIL: RFC 1870, 6152, 6531, 8689 (which has an answer of its own); who has logged in elsewhere is nothing to us, RFC 4954 §5. */
+const senderParameters: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8', 'REQUIRETLS', 'AUTH']
+
+/** RFC 5321 §4.1.1.11: what is asked for and not done is no 250. Smtp-server passes over what it does not know.
+ *    // 1. a list sends with NOTIFY=NEVER, which nobody offered  2. it is told 250  3. it gets reports all the same */
+function parameterError(args: SMTPServerAddress['args'], known: readonly string[]): ReplyError | undefined {
+  const name = Object.keys(args || {}).find((name) => !known.includes(name))
+  return name === undefined
+    ? undefined
+    : new ReplyError({ code: 555, enhanced: '5.5.4' }, `unsupported parameter: ${name.slice(0, 100)}`)
+}
+
+function thrownBy(check: () => unknown): ReplyError | null {
+  try {
+    check()
+    return null
+  } catch (error) {
+    if (error instanceof ReplyError) return error
+    throw error
+  }
+}
+
+/** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8.
+ * @param enhanced for an address that is none */
+function addressError(address: string, session: SMTPServerSession, enhanced: string): SMTPServerError | null {
+  const plain = plainAddress(address, 'localhost')
+  // Octets that are no UTF-8 come as this: the mail would be for another address, and the same for all of them.
+  if (plain !== '' && (plain.includes('\ufffd') || !isMailAddress(plain)))
+    return new ReplyError({ code: 501, enhanced }, 'bad address syntax')
+  if (session.envelope.smtpUtf8 === true || isPlain(plain)) return null
+  return new ReplyError({ code: 553, enhanced: '5.6.7' }, 'this address needs SMTPUTF8')
+}
+
+/** What the client is told. Trouble of ours is named by its code only: texts hold paths. */
+function answerOf(error: unknown, onError: (error: Error) => void): SMTPServerError {
+  if (error instanceof ReplyError) return error
+  if (!isWaybillError(error)) {
+    onError(error instanceof Error ? error : new Error(String(error)))
+    return new ReplyError({ code: 451, enhanced: '4.3.0' }, 'local error, try again later')
+  }
+  const { code, enhanced } = error.reply
+  if (code >= 500) return new ReplyError({ code: code === 501 ? 554 : code, enhanced }, error.message)
+  // Nobody hears it, but it is told as refused: no trouble of ours.
+  if (error.code === 'SUBMIT_ABORTED') return new ReplyError(error.reply, error.message)
+  // Of a full disk clients hear, one after the other; the queue has warned of it once.
+  if (error.code !== 'DISK_FULL') onError(error)
+  const text = error.code === 'DISK_FULL' ? 'insufficient system storage' : 'local error'
+  return new ReplyError(error.reply, `${text}, try again later`)
+}

@@ -1,0 +1,239 @@
+/** SMTP in: a server that hands mail to a queue.
+ * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks and for who has logged in, and takes from everyone
+ * what is for the relay domains and the aliases: whoever else connects gets `554 5.7.1` for each recipient. */
+import { hostname as machineName } from 'node:os'
+import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
+import { WaybillError } from '../../errors.js'
+import { lineFor, type Aliases } from '../tables/aliases.js'
+import { clientNetwork } from './client-network.js'
+import type { Bound } from '../listening.js'
+import { ExpandedRecipients } from './expanded-recipients.js'
+import { Logins } from './logins.js'
+import {
+  clientOf,
+  plainAddress,
+  smtpHandlers,
+  type Client,
+  type SmtpHandlerOptions,
+  type SubmitPort,
+} from './smtp-handlers.js'
+import { ReplyError } from './reply-error.js'
+import { standingBy } from '../tables/recipient-standing.js'
+import type { RelayDomains } from '../tables/relay-domains.js'
+import { refusalOf, type RefusedRecipients } from '../tables/route-verdict.js'
+import { SessionServer, type Certificate, type Place } from './session-server.js'
+import type { Ends } from './smtp-session.js'
+import { loopbackNetworks, trustedNetworks } from './trusted-networks.js'
+import { nameLengthMax, type Users } from '../tables/users.js'
+
+/** A client was told no. */
+export interface Refusal {
+  readonly client: Client
+  readonly sender: string | undefined
+  /** The recipient that was refused; undefined: the sender, or the whole message. */
+  readonly recipient: string | undefined
+  /** The name that he wanted to log in as, its beginning; undefined: he did not. */
+  readonly login: string | undefined
+  /** What the client was told, its enhanced code first. */
+  readonly reply: string
+}
+
+/** What clients are shown and asked for; it may change while the server listens. */
+export interface ClientTables {
+  /** TLS is offered only with one. */
+  readonly tls?: Certificate
+  /** Who may log in, over TLS only, and is trusted then wherever he comes; AUTH is offered only with them. */
+  readonly users?: Users
+  /** Whose mail is taken from everyone, and for whom there is an address that nobody may send to: `550 5.1.1`.
+   * @see Postfix relay_domains, relay_recipient_maps, smtpd_reject_unlisted_recipient */
+  readonly relayDomains?: RelayDomains
+  /** Who gets mail for whom, whoever sends it; who has a line here may be written to by everyone. @see Postfix virtual_alias_maps */
+  readonly aliases?: Aliases
+  /** Whose mail is not taken, whoever sends it: `550`, with what is said of him. Not asked about who has a line in `aliases`. */
+  readonly refused?: RefusedRecipients
+}
+
+export interface SmtpListener {
+  /** In the order of the places that were asked for. */
+  readonly ports: readonly Bound[]
+  /** All or nothing: handshakes from now on show this certificate, passwords from now on are checked with these users, recipients
+   * with these domains and aliases. Open sessions go on as they are, and who has logged in stays so. What is not named stays; what the server began
+   * without does not come.
+   * @throws WaybillError OPTION_INVALID when it is no certificate and its key */
+  readonly takeUp: (tables: ClientTables) => Promise<void>
+  /** Drops the ports and every connection. */
+  readonly close: () => void
+}
+
+export interface SmtpServerOptions extends SmtpHandlerOptions, ClientTables {
+  /** At least one. */
+  readonly places: readonly Place[]
+  /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks, and from who has logged in, for anywhere.
+   * With `relayDomains` both do so, and take from everyone what is for these; what is for `aliases` both always do. */
+  readonly purpose: 'local' | 'relay'
+  /** Addresses or networks; this machine unless told: loopback, and who connects from the address that he connects to. */
+  readonly trust?: readonly string[]
+  /** Milliseconds that strangers wait for the greeting, 100 unless told; trusted clients never do. */
+  readonly greetDelayMs?: number
+  /** Sessions at once of trusted clients and of who has logged in, and as many of all others together; 500 unless told, more get 421. One that
+   * has left counts until it is decided what becomes of its message. */
+  readonly sessionsMax?: number
+  /** Sessions at once of one address that is not trusted, of IPv6 one /64; 50 unless told, more get 421.
+   * @see Postfix smtpd_client_connection_count_limit */
+  readonly sessionsPerClientMax?: number
+  /** Milliseconds without a byte from the client, 300 000 unless told (RFC 5321 §4.5.3.2.7). For strangers, and for all when half of the
+   * places are taken, also for a whole request, as client-pace.ts has it. */
+  readonly idleTimeoutMs?: number
+  /** What a sender, a recipient or a message was refused for; not what smtp-server refuses on its own, such as a SIZE too large. */
+  readonly onRefusal?: (refusal: Refusal) => void
+}
+
+/** Commands of sendmail's early days, to which smtp-server has answers. */
+const jokes = ['WIZ', 'SHELL', 'KILL']
+
+const wrongLogin = (): ReplyError =>
+  new ReplyError({ code: 535, enhanced: '5.7.8' }, 'wrong name or password')
+const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0' }, 'try again later')
+
+/** Resolves when the server answers. Who waits for a reply when it is closed gets none.
+ * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
+export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
+  const { hostname = machineName(), places, purpose, tls, users } = options
+  let { relayDomains, aliases, refused } = options
+  // Smtp-server has one of its own, whose key everybody can read.
+  if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
+    throw new WaybillError('OPTION_INVALID', 'TLS wants a certificate', { option: 'tls' })
+  const isListed = trustedNetworks(options.trust ?? loopbackNetworks)
+  // 1. it listens on an address of the network  2. `sendmail` here connects to it, and comes from it  3. cron's mail is refused for good
+  const isTrusted = ({ remoteAddress, localAddress }: Ends): boolean =>
+    isListed(remoteAddress) ||
+    (options.trust === undefined && remoteAddress === localAddress && remoteAddress !== '')
+  const greetDelayMs = options.greetDelayMs ?? 100
+  const onError = options.onError ?? ((): void => {})
+  const recipients = aliases === undefined ? undefined : new ExpandedRecipients()
+  const handlers = smtpHandlers(queue, { ...options, hostname }, recipients)
+  const logins = new Logins(users ?? new Map())
+
+  const recipientRefusal = (session: SMTPServerSession, recipient: string): ReplyError | undefined => {
+    const usual = ({ local: 'listed', relay: 'elsewhere' } as const)[purpose]
+    // Without a domain he is here by the relay domains; where there are none, by a line for him at our name.
+    const known = relayDomains === undefined ? plainAddress(recipient, hostname) : recipient
+    const standing = standingBy({ relayDomains, aliases }, known, usual)
+    if (standing === 'unknown') return new ReplyError({ code: 550, enhanced: '5.1.1' }, 'unknown user')
+    if (standing !== 'listed' && !isTrusted(session) && typeof session.user !== 'string')
+      return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')
+    return routeRefusal(recipient)
+  }
+
+  const routeRefusal = (named: string): ReplyError | undefined => {
+    if (refused === undefined || refused.lines.size === 0) return undefined
+    const recipient = plainAddress(named, hostname)
+    const said = refusalOf(refused, recipient)
+    if (said === undefined || (aliases !== undefined && lineFor(aliases, recipient) !== undefined))
+      return undefined
+    return new ReplyError({ code: 550, enhanced: said.status }, said.text)
+  }
+
+  const taken = (recipient: SMTPServerAddress, session: SMTPServerSession): ReplyError | null => {
+    if (aliases === undefined || recipients === undefined) return null
+    const plain = plainAddress(recipient.address, hostname)
+    return recipients.take(recipient, plain, session, { aliases, countMax: handlers.maxRecipients })
+  }
+
+  /** Tells of what is refused. */
+  const telling =
+    <Rest extends unknown[]>(
+      session: SMTPServerSession,
+      { recipient, login }: Partial<Pick<Refusal, 'recipient' | 'login'>>,
+      done: (error?: Error | null, ...rest: Rest) => void,
+    ) =>
+    (error?: Error | null, ...rest: Rest): void => {
+      if (error) {
+        const { mailFrom } = session.envelope
+        options.onRefusal?.({
+          client: clientOf(session),
+          sender: mailFrom === false ? undefined : mailFrom.address,
+          recipient,
+          login,
+          reply: error.message,
+        })
+      }
+      done(error, ...rest)
+    }
+
+  const server = new SessionServer(
+    {
+      ...tls,
+      ...handlers,
+      name: hostname,
+      banner: 'Waybill',
+      heloResponse: '%s',
+      rejectOversized: true,
+      maxClients: options.sessionsMax ?? 500,
+      socketTimeout: options.idleTimeoutMs ?? 300_000,
+      disabledCommands: [
+        ...jokes,
+        ...(users === undefined ? ['AUTH'] : []),
+        ...(tls === undefined ? ['STARTTLS'] : []),
+      ],
+      authMethods: ['PLAIN', 'LOGIN'],
+      authOptional: true,
+      hideENHANCEDSTATUSCODES: false,
+      disableReverseLookup: true,
+      logger: false,
+      onConnect: (_session, done) => done(),
+      onAuth: ({ username = '', authzid = '', password }, session, done) => {
+        const told = telling(session, { login: username.slice(0, nameLengthMax) }, done)
+        // Nobody sends in the name of another.
+        const isItself = authzid === '' || authzid === username
+        logins.isRight(username, password ?? '', clientNetwork(session.remoteAddress)).then(
+          (isRight) => {
+            if (isRight === undefined) told(busyLogin())
+            else if (isRight && isItself) told(null, { user: username })
+            else told(wrongLogin())
+          },
+          (error: unknown) => {
+            onError(error instanceof Error ? error : new Error(String(error)))
+            told(busyLogin())
+          },
+        )
+      },
+      onMailFrom: (sender, session, done) => handlers.onMailFrom(sender, session, telling(session, {}, done)),
+      onRcptTo: (recipient, session, done) => {
+        const told = telling(session, { recipient: recipient.address }, done)
+        const refusal = recipientRefusal(session, recipient.address)
+        if (refusal === undefined)
+          handlers.onRcptTo(recipient, session, (error) => told(error ?? taken(recipient, session)))
+        else told(refusal)
+      },
+      onData: (source, session, done) => handlers.onData(source, session, telling(session, {}, done)),
+    },
+    (ends) =>
+      isTrusted(ends)
+        ? { greetDelayMs: 0, sessionsMax: Infinity }
+        : { greetDelayMs, sessionsMax: options.sessionsPerClientMax ?? 50 },
+  )
+  let lastError: Error | undefined
+  server.on('error', (error) => {
+    // A handshake that failed is told twice.
+    if (error !== lastError) onError(error)
+    lastError = error
+  })
+  const close = (): void => server.abandon()
+  const takeUp = (tables: ClientTables): void => {
+    // The one that may be refused comes first.
+    if (tables.tls !== undefined) server.renewCertificate(tables.tls)
+    if (tables.users !== undefined) logins.renew(tables.users)
+    if (relayDomains !== undefined) relayDomains = tables.relayDomains ?? relayDomains
+    if (aliases !== undefined) aliases = tables.aliases ?? aliases
+    if (refused !== undefined) refused = tables.refused ?? refused
+  }
+  const ports: Bound[] = []
+  try {
+    for (const place of places) ports.push(await server.listenAt(place))
+  } catch (error) {
+    close()
+    throw error
+  }
+  return { ports, takeUp: async (tables) => takeUp(tables), close }
+}

@@ -1,0 +1,235 @@
+/** Sessions with servers: opened, encrypted or not, kept for the next message.
+ * Invariant: a session belongs to one attempt at a time, and is given back only when the server waits for MAIL. Nobody holds a place in
+ * the pool while waiting for another. What the server at one place has come to is nothing to any other place, and what was opened under one
+ * demand for TLS is nothing to mail under another: sessions, and plaintext because TLS failed, are kept by place and demand.
+ *
+ * Opportunistic TLS falls back to plaintext as Postfix's `may` does: a handshake that fails defers the first attempt, lest a passing
+ * trouble downgrades anything; a server whose TLS is broken for good gets the mail without it from the second one on. */
+import { Socket } from 'node:net'
+import { assert } from '../../base/assert.js'
+import { systemClock, type Clock } from '../../base/clock.js'
+import type { SiteTrouble } from '../../delivery/transport.js'
+import { CheckedClient } from './checked-client.js'
+import type { ClientError } from './client-error.js'
+import { ConnectionPool } from './connection-pool.js'
+import { SmtpClient } from './smtp-client.js'
+import type { SmtpTransportOptions } from './smtp-out-options.js'
+import { siteOfError } from './smtp-outcome.js'
+import { isRefusal } from './smtp-reply.js'
+import { familiesOf, sourceAddressesOf, sourcesFor, type SourceAddresses } from '../dns/source-addresses.js'
+import type { TlsDemand } from '../tls/tls-policy.js'
+import { demandKey, termsOf, type TlsTerms } from './tls-terms.js'
+import type { Transaction } from './transaction.js'
+
+/** Where a server is. */
+export interface Place {
+  /** As an operator reads it, and as the pool knows it: without a space. */
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  /** Whom TLS asks for where `host` is an address that a name led to. */
+  readonly servername?: string
+  /** It was looked for: what it answers says from whom it is. The nexthop names any other. */
+  readonly isFound?: true
+  /** What is asked of TLS there; undefined: what the transport's options say. */
+  readonly tls?: TlsDemand
+  /** A connection, which is not made to host and port; when there is none to be had, why, if that is known. */
+  readonly connect?: () => Promise<Socket | ClientError | undefined>
+}
+
+export interface Session {
+  readonly client: SmtpClient
+  readonly place: Place
+}
+
+export interface SessionOptions extends Omit<SmtpTransportOptions, 'host' | 'port'> {
+  /** The servers speak LMTP. */
+  readonly lmtp?: true
+}
+
+/** Longest reply that is read, bytes: those to recipients are held until the transaction has ended. */
+const replyBytesMax = 64 << 10
+
+/** What the pool knows its connections by. No name, and no key of a demand, has a space. */
+const keyOf = ({ name, tls }: Place): string => (tls === undefined ? name : `${name} ${demandKey(tls)}`)
+
+/** The same of plaintext connections because TLS failed. */
+const plaintextTo = (place: Place): string => `${keyOf(place)} plaintext`
+
+const abandoned = (): ClientError =>
+  Object.assign(new Error('the attempt was abandoned'), { code: 'ECONNECTION' })
+
+const unanswered = (): ClientError => Object.assign(new Error('nobody answers'), { code: 'ESOCKET' })
+
+const noSourceFor = (sources: SourceAddresses): ClientError =>
+  Object.assign(new Error(`servers are reached over ${familiesOf(sources)} alone`), { code: 'ESOCKET' })
+
+/** No server has said a word. */
+const isUnanswered = ({ code, command, response }: ClientError): boolean =>
+  command === 'CONN' && code !== 'ETLS' && response === undefined
+
+export const siteOfAbandoned = (): SiteTrouble => siteOfError(abandoned())
+
+export class OutSessions {
+  readonly #options: SessionOptions
+  readonly #silenceTimeoutMs: number
+  readonly #clock: Clock
+  readonly #sources: SourceAddresses
+  #pool: ConnectionPool
+
+  constructor(options: SessionOptions) {
+    const { clock = systemClock, silenceTimeoutMs = 300_000 } = options
+    this.#options = options
+    this.#silenceTimeoutMs = silenceTimeoutMs
+    this.#clock = clock
+    this.#sources = sourceAddressesOf(options.sourceAddresses)
+    this.#pool = this.#newPool()
+  }
+
+  /** One that waits at the first of these places where one does. A first attempt does not begin in the plaintext that another message
+   * fell back to. */
+  idle(places: readonly Place[], attempts: number): Session | undefined {
+    for (const place of places) {
+      const client =
+        this.#pool.takeIdle(keyOf(place)) ??
+        (attempts > 0 ? this.#pool.takeIdle(plaintextTo(place)) : undefined)
+      if (client !== undefined) return { client, place }
+    }
+    return undefined
+  }
+
+  /** A session for this attempt alone. */
+  async opened(place: Place, attempts: number, signal: AbortSignal): Promise<Session | SiteTrouble> {
+    const { tls } = place
+    if (tls?.level === 'unmet')
+      return { kind: 'site', status: '4.7.5', reason: `${place.name}: ${tls.reason}` }
+    const terms = termsOf(tls, this.#options)
+    const first = await this.#reached(place, terms, terms.way, signal)
+    if (first instanceof SmtpClient) return { client: first, place }
+    if (!terms.fallsBack || attempts === 0 || first.code !== 'ETLS') return siteOfError(first, place.name)
+    const second = await this.#reached(place, terms, 'none', signal)
+    if (second instanceof SmtpClient) return { client: second, place }
+    return siteOfError(second, `${place.name}: ${first.message}; without TLS`)
+  }
+
+  /** Its transaction is over, or there was none. */
+  keep({ client, place }: Session): void {
+    this.#pool.keep(client.isFallback ? plaintextTo(place) : keyOf(place), client)
+  }
+
+  /** A session that goes on is given back; one that was refused something has to leave the transaction first. */
+  async returned(session: Session, transaction: Transaction): Promise<void> {
+    const { client } = session
+    const { error } = transaction
+    // 1. an answer in the middle of the data  2. kept  3. the next message's MAIL is a line of this one's data
+    if (transaction.isCut) client.close()
+    else if (error === undefined) this.keep(session)
+    // What is no answer to a message is one to something else.
+    else if (!isRefusal(error.response ?? '')) client.close()
+    else if (await this.#cleared(client)) this.keep(session)
+    else client.close()
+  }
+
+  /** Drops every connection. An attempt that begins later belongs to another life, and has a pool of its own:
+   *    // 1. the queue crashes  2. its owner opens it again, with the same transport  3. a pool that stays closed puts off all mail, for
+   *    // five days, and then it is returned */
+  close(): void {
+    this.#pool.close()
+    this.#pool = this.#newPool()
+  }
+
+  #newPool(): ConnectionPool {
+    const { connectionReuse, connectionsMax = 200 } = this.#options
+    const { idleMs = 2000, messagesMax = 1000 } = connectionReuse ?? {}
+    return new ConnectionPool({ idleMs, messagesMax, connectionsMax }, this.#clock)
+  }
+
+  /** From one of the addresses that servers are reached from; from the other, where nobody has answered. A connection of the place's own has none. */
+  async #reached(
+    place: Place,
+    terms: TlsTerms,
+    way: TlsTerms['way'],
+    signal: AbortSignal,
+  ): Promise<SmtpClient | ClientError> {
+    let trouble = noSourceFor(this.#sources)
+    const sources = place.connect === undefined ? sourcesFor(this.#sources, place.host) : [undefined]
+    for (const source of sources) {
+      const answer = await this.#connected(place, terms, way, source, signal)
+      if (answer instanceof SmtpClient || !isUnanswered(answer)) return answer
+      trouble = answer
+    }
+    return trouble
+  }
+
+  /** Takes one place in the pool, and gives it back if there is no session. */
+  async #connected(
+    place: Place,
+    terms: TlsTerms,
+    way: TlsTerms['way'],
+    source: string | undefined,
+    signal: AbortSignal,
+  ): Promise<SmtpClient | ClientError> {
+    const options = this.#options
+    const pool = this.#pool
+    const free = await pool.place(keyOf(place))
+    if (free !== undefined) return free
+    const made = signal.aborted ? undefined : await place.connect?.()
+    const connection = made instanceof Socket ? made : undefined
+    if (signal.aborted || (place.connect !== undefined && connection?.destroyed !== false)) {
+      connection?.destroy()
+      pool.cancel()
+      if (signal.aborted) return abandoned()
+      return made instanceof Error ? made : unanswered()
+    }
+    const { host, port, servername } = place
+    const clientOptions = {
+      host,
+      port,
+      ...(connection === undefined ? undefined : { connection }),
+      ...(source === undefined ? undefined : { localAddress: source }),
+      ...(servername === undefined ? undefined : { servername }),
+      ...(options.hostname === undefined ? undefined : { name: options.hostname }),
+      ...(options.lmtp === undefined ? undefined : { lmtp: true }),
+      secure: way === 'implicit',
+      requireTLS: way === 'required',
+      ignoreTLS: way === 'none',
+      opportunisticTLS: way === 'opportunistic',
+      tls: terms.tlsOptions,
+      connectionTimeout: options.connectTimeoutMs ?? 30_000,
+      greetingTimeout: options.greetingTimeoutMs ?? 300_000,
+      socketTimeout: this.#silenceTimeoutMs,
+      socketCloseTimeout: 0,
+      maxResponseSize: replyBytesMax,
+    }
+    const { check } = terms
+    const client =
+      check === undefined ? new SmtpClient(clientOptions) : new CheckedClient(clientOptions, check)
+    client.isFallback = way !== terms.way
+    pool.add(client)
+    const close = (): void => client.close()
+    signal.addEventListener('abort', close, { once: true })
+    const { auth } = options
+    let error = await client.open()
+    const mayBePlain = way === 'none' || way === 'opportunistic'
+    assert(error !== undefined || client.secure || mayBePlain, 'a session that has to be encrypted is')
+    const isChecked = !(client instanceof CheckedClient) || client.isChecked
+    assert(error !== undefined || isChecked, 'whom TLS led to was looked at where that was asked')
+    if (error === undefined && auth !== undefined) error = await client.authenticate(auth.user, auth.pass)
+    signal.removeEventListener('abort', close)
+    if (error === undefined) return client
+    client.close()
+    // A client that was closed before it was opened knows nothing of it.
+    connection?.destroy()
+    return error
+  }
+
+  /** No attempt with its deadline watches over it any more: an answer that never ends would hold the place for ever. */
+  async #cleared(client: SmtpClient): Promise<boolean> {
+    const timer = this.#clock.after(this.#silenceTimeoutMs, () => client.close())
+    const cleared = client.clear()
+    this.#pool.clearing(client)
+    const isClear = await cleared
+    timer.cancel()
+    return isClear
+  }
+}

@@ -1,0 +1,161 @@
+/** What SMTP out can be told. Every number has a unit, a default and bounds, and is checked here: milliseconds up to a day, counts up to
+ * a million; and so is what could send mail unencrypted or astray. */
+import type { ConnectionOptions } from 'node:tls'
+import type { Clock } from '../../base/clock.js'
+import { checkOptionNames } from '../../base/option-names.js'
+import { hostOption, integerOption, waitMsMax } from '../../base/option-values.js'
+import { WaybillError } from '../../errors.js'
+import type { DkimKey } from '../dkim/dkim-keys.js'
+import type { DkimSigns } from '../dkim/dkim-signer.js'
+import { sourceAddressesOf } from '../dns/source-addresses.js'
+import {
+  allowsPlaintext,
+  isVerifying,
+  tlsPoliciesOf,
+  type TlsLevel,
+  type TlsPolicies,
+  type TlsPolicyLine,
+} from '../tls/tls-policy.js'
+
+/** More of anything than there can be. */
+export const countMax = 1_000_000
+
+export const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as const
+
+export interface SmtpTransportOptions {
+  /** Server for all mail; without it, mail goes to the nexthop, `host` or `host:port` or `[address]:port`. */
+  readonly host?: string
+  /** 25 unless told (465 with implicit TLS). */
+  readonly port?: number
+  /** What we call ourselves in EHLO; the machine's name unless told. */
+  readonly hostname?: string
+  /** `opportunistic` (unless told): encrypted if the server offers it and does not refuse it then, whoever it is; a handshake that fails
+   * defers a message's first attempt, and sends it in plaintext at each later one, unless `tlsOptions` ask for a certificate that verifies.
+   * A plaintext connection made so is used again by such attempts alone. `required`: STARTTLS with a certificate that verifies. `implicit`:
+   * the same from the first byte. Neither ever falls back. `none`: never encrypted.
+   * @see Postfix TLS_README, security level "may" */
+  readonly tls?: (typeof tlsWays)[number]
+  /** More for `tls.connect`. */
+  readonly tlsOptions?: ConnectionOptions
+  /** Another word than `tls` for some destinations, which are known by the nexthop, or by `host` and `port` when there is one. With implicit TLS
+   * a line says what the certificate has to be. Nobody's unless told.
+   * @see Postfix smtp_tls_policy_maps */
+  readonly tlsPolicy?: readonly TlsPolicyLine[]
+  /** Only with verified TLS, `required` or `implicit`, and by `tlsPolicy` `verify` or `secure`. */
+  readonly auth?: { readonly user: string; readonly pass: string }
+  /** Milliseconds until there is a connection, with implicit TLS its handshake too; 30 000 unless told. */
+  readonly connectTimeoutMs?: number
+  /** Milliseconds for the greeting, and as many for a handshake behind STARTTLS; 300 000 unless told. RFC 5321 §4.5.3.2.1
+   * @see Postfix smtp_helo_timeout, smtp_starttls_timeout */
+  readonly greetingTimeoutMs?: number
+  /** Milliseconds without a byte before the connection is given up, 300 000 unless told; twice as many for the answer to the message. */
+  readonly silenceTimeoutMs?: number
+  readonly connectionReuse?: {
+    /** Milliseconds that an unused connection is kept, 2000 unless told; 0 uses none again. */
+    readonly idleMs?: number
+    /** Messages over one connection, 1000 unless told. */
+    readonly messagesMax?: number
+  }
+  /** Open connections, 200 unless told; an attempt waits for a place. The scheduler's limits are meant to be lower. */
+  readonly connectionsMax?: number
+  /** From which addresses of this machine servers are reached: one of IPv4, one of IPv6, or one of each; `0.0.0.0` and `::` are any of their
+   * family. A family of which none is here is not used: mail for a server that has no address of the other one waits, with 4.4.4. Of a server
+   * that is named, IPv6 is tried first. The system's choice unless told.
+   * @see Postfix smtp_bind_address, smtp_bind_address6, inet_protocols */
+  readonly sourceAddresses?: readonly string[]
+  /** Signs mail as it leaves (DKIM, RFC 6376), anew at every attempt: what the queue holds stays as it was submitted. By the domain of the one
+   * address in its From field, or the nearest domain above that has a key: one RSA key and one Ed25519 key a domain, both of which sign. Mail
+   * without such an author leaves without a signature. Nothing is signed unless told. */
+  readonly dkim?: readonly DkimKey[]
+  /** Whether an attempt for these recipients is signed; every one unless told. For who takes mail from strangers: it should leave as it came,
+   * whoever it says that it is from. */
+  readonly dkimSigns?: DkimSigns
+  readonly clock?: Clock
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function checkSmtpOptions(options: SmtpTransportOptions): void {
+  checkOptionNames(options, {
+    host: true,
+    port: true,
+    hostname: true,
+    tls: true,
+    tlsOptions: true,
+    tlsPolicy: true,
+    auth: true,
+    connectTimeoutMs: true,
+    greetingTimeoutMs: true,
+    silenceTimeoutMs: true,
+    connectionReuse: true,
+    connectionsMax: true,
+    sourceAddresses: true,
+    dkim: true,
+    dkimSigns: true,
+    clock: true,
+  })
+  checkConnectionOptions(options, tlsWays)
+  const { host, tls, auth } = options
+  // Nodemailer takes '' for a host that was not told, and this machine instead.
+  if (host !== undefined) hostOption('host', host)
+  if (auth !== undefined && tls !== 'required' && tls !== 'implicit')
+    throw new WaybillError(
+      'OPTION_INVALID',
+      'credentials travel only over TLS that is required or implicit',
+      { option: 'auth' },
+    )
+  if (auth !== undefined && (!isWord(auth.user) || !isWord(auth.pass)))
+    throw new WaybillError('OPTION_INVALID', 'credentials are a user and a pass', { option: 'auth' })
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function serverPoliciesOf({ tls, auth, tlsPolicy = [] }: SmtpTransportOptions): TlsPolicies {
+  const policies = tlsPoliciesOf(tlsPolicy, false)
+  for (const [index, { level }] of tlsPolicy.entries()) {
+    const refusal = serverLevelRefusal(level, tls, auth)
+    if (refusal !== undefined)
+      throw new WaybillError('OPTION_INVALID', refusal, { option: `tlsPolicy[${index}]` })
+  }
+  return policies
+}
+
+/** @returns why there is no such level for a server that is talked to so */
+export function serverLevelRefusal(
+  level: TlsLevel,
+  tls: SmtpTransportOptions['tls'],
+  auth: SmtpTransportOptions['auth'],
+): string | undefined {
+  if (auth !== undefined && !isVerifying(level))
+    return `credentials travel only over TLS that verifies: verify or secure, not ${level}`
+  return tls === 'implicit' && allowsPlaintext(level)
+    ? `TLS that is implicit is always there: encrypt, verify or secure, not ${level}`
+    : undefined
+}
+
+const isWord = (value: unknown): boolean => typeof value === 'string' && value !== ''
+
+/** What is the same wherever the servers are, but for `dkim`, which is read by who signs, and `tlsPolicy`. @param ways for `tls`
+ * @throws WaybillError OPTION_INVALID */
+export function checkConnectionOptions(
+  options: Omit<SmtpTransportOptions, 'host' | 'auth'>,
+  ways: readonly NonNullable<SmtpTransportOptions['tls']>[],
+): void {
+  const { tls = 'opportunistic', tlsOptions = {}, port, hostname, connectionReuse = {} } = options
+  checkOptionNames(connectionReuse, { idleMs: true, messagesMax: true }, 'connectionReuse')
+  if (!ways.includes(tls))
+    throw new WaybillError('OPTION_INVALID', `'${String(tls)}' is none of ${ways.join(', ')}`, {
+      option: 'tls',
+    })
+  if (typeof tlsOptions !== 'object' || tlsOptions === null)
+    throw new WaybillError('OPTION_INVALID', 'expected an object of options for tls.connect', {
+      option: 'tlsOptions',
+    })
+  integerOption('port', port ?? 1, 1, 65_535)
+  if (hostname !== undefined) hostOption('hostname', hostname)
+  const { idleMs = 0, messagesMax = 1 } = connectionReuse
+  integerOption('connectionReuse.idleMs', idleMs, 0, waitMsMax)
+  integerOption('connectionReuse.messagesMax', messagesMax, 1, countMax)
+  for (const option of ['connectTimeoutMs', 'greetingTimeoutMs', 'silenceTimeoutMs'] as const)
+    integerOption(option, options[option] ?? 1, 1, waitMsMax)
+  integerOption('connectionsMax', options.connectionsMax ?? 1, 1, countMax)
+  sourceAddressesOf(options.sourceAddresses)
+}

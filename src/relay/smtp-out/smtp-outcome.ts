@@ -1,0 +1,101 @@
+/** What a transaction means for each of its recipients. Pure.
+ * Invariant: a reply to a recipient counts for that recipient, also if the connection broke afterwards. When the end of the data
+ * was sent and no reply came, nobody knows whether the server took the message: status 4.4.2, which nothing else here has. */
+import type { DeliveryResult, Outcome, SiteTrouble } from '../../delivery/transport.js'
+import type { ClientError } from './client-error.js'
+import { isClosing, outcomeOfReply, siteOfReply } from './smtp-reply.js'
+import type { Transaction } from './transaction.js'
+
+export function resultOf(transaction: Transaction, recipients: readonly string[]): DeliveryResult {
+  const rest = outcomeOfRest(transaction)
+  // Behind a MAIL that was refused, pipelined recipients hear 503, which says nothing about them.
+  const { refusals, replies, error } = transaction
+  const said = [...refusals, ...replies]
+  if (said.length === 0 || error?.command === 'MAIL FROM') return rest
+  // 1. 421, and no more, to one recipient  2. the server stays, and takes the message for the others
+  if (rest.kind !== 'delivered' && !said.some(isOwn)) return rest
+  const refused = new Map<string, Outcome>()
+  for (const { recipient, response } of refusals) {
+    if (recipient !== undefined) refused.set(recipient, outcomeOfReply(response ?? '', 'recipient'))
+  }
+  // An address that stands in the envelope twice, accepted once, gets one copy: it is delivered.
+  for (const recipient of transaction.accepted) refused.delete(recipient)
+  const others: Outcome =
+    rest.kind === 'site' ? { kind: 'deferred', status: rest.status, reason: rest.reason } : rest
+  const answered = new Map<string, Outcome>()
+  for (const { recipient, response } of replies)
+    if (answered.get(recipient)?.kind !== 'delivered')
+      answered.set(recipient, outcomeOfReply(response, 'data'))
+  const outcomeOf = (recipient: string): Outcome =>
+    refused.get(recipient) ?? answered.get(recipient) ?? others
+  return recipients.map((recipient) => outcomeOf(recipient.trim()))
+}
+
+/** A server that goes away says nothing of the recipient whose turn it was. RFC 5321 §3.8 */
+const isOwn = ({ response }: { readonly response?: string | undefined }): boolean =>
+  !isClosing(response ?? '')
+
+/** For all recipients that were not refused by themselves. */
+function outcomeOfRest({ error, response, dotSent, isCut }: Transaction): Outcome | SiteTrouble {
+  if (error === undefined) {
+    // It cannot have taken what it has not had.
+    if (isCut)
+      return {
+        kind: 'site',
+        status: '4.5.0',
+        reason: `an answer before the end of the data: ${response ?? ''}`,
+      }
+    return isClosing(response ?? '') ? siteOfReply(response ?? '') : outcomeOfReply(response ?? '', 'data')
+  }
+  if (dotSent && error.response === undefined) {
+    return {
+      kind: 'site',
+      status: '4.4.2',
+      reason: `${detailOf(error)} after the end of the data was sent: the message may have been delivered`,
+    }
+  }
+  if (error.response !== undefined) {
+    if (isClosing(error.response) || error.command === 'CONN') return siteOfReply(error.response)
+    return outcomeOfReply(error.response, error.command === 'MAIL FROM' ? 'mail' : 'data')
+  }
+  // What nodemailer found out before it sent anything.
+  if (error.code === 'EMESSAGE') return { kind: 'failed', status: '5.3.4', reason: error.message }
+  if (error.code === 'EENVELOPE') return { kind: 'failed', status: '5.1.7', reason: error.message }
+  return siteOfError(error)
+}
+
+/** A server that wants TLS says so of a session that has to do without, not of its message. RFC 3207 §4; X.7.10 is RFC 5248's. */
+export function siteOfPlaintext(
+  { isFallback, refusedTls }: { readonly isFallback: boolean; readonly refusedTls: boolean },
+  { error }: Transaction,
+): SiteTrouble | undefined {
+  if (!isFallback && !refusedTls) return undefined
+  const response = error?.response ?? ''
+  if (!/^5(30|\d\d[ -]5\.7\.10)\b/.test(response)) return undefined
+  const why = refusedTls ? 'STARTTLS was refused' : 'the TLS handshake failed'
+  return { kind: 'site', status: '4.7.5', reason: `${why}; without TLS: ${response}` }
+}
+
+/** @param target host and port, as far as known. */
+export function siteOfError(error: ClientError, target = ''): SiteTrouble {
+  const reason = target === '' ? detailOf(error) : `${target}: ${detailOf(error)}`
+  const status = statusByCode[error.code ?? '']
+  if (error.response === undefined) return { kind: 'site', status: status ?? '4.4.0', reason }
+  // Whatever the server calls it: there is no TLS. @see Postfix smtp_proto.c
+  if (error.code === 'ETLS') return { kind: 'site', status: '4.7.4', reason }
+  return { ...siteOfReply(error.response, error.code === 'EAUTH' ? status : undefined), reason }
+}
+
+const statusByCode: Readonly<Record<string, string>> = {
+  EDNS: '4.4.3',
+  ESOCKET: '4.4.1',
+  ETIMEDOUT: '4.4.1',
+  ETLS: '4.7.5',
+  EAUTH: '4.7.8',
+  EPROTOCOL: '4.5.0',
+}
+
+const detailOf = (error: ClientError): string =>
+  error.originalCode === undefined || error.message.includes(error.originalCode)
+    ? error.message
+    : `${error.message} (${error.originalCode})`

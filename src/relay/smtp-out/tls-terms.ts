@@ -1,0 +1,74 @@
+/** What TLS is asked of one server, and how a session with it is opened then.
+ * Invariant: different demands have different keys, so that a session that was opened under one never serves another; and but for `may`, and
+ * what the transport does without a demand, nothing here ever does without TLS that was asked for. */
+import { createHash } from 'node:crypto'
+import type { ConnectionOptions } from 'node:tls'
+import { systemClock } from '../../base/clock.js'
+import { verifying } from '../tls/certificate-name.js'
+import type { PeerCheck } from './checked-client.js'
+import { shownBy, strangerIn, type DanePeer } from '../tls/dane-check.js'
+import type { SmtpTransportOptions } from './smtp-out-options.js'
+import type { TlsDemand } from '../tls/tls-policy.js'
+import { recordText } from '../tls/tlsa-record.js'
+
+export interface TlsTerms {
+  readonly way: NonNullable<SmtpTransportOptions['tls']>
+  readonly tlsOptions: ConnectionOptions
+  /** To plaintext, when a handshake fails. Who asks for a certificate that verifies does not mean plaintext instead. */
+  readonly fallsBack: boolean
+  /** A handshake that was right is not enough. */
+  readonly check?: PeerCheck
+}
+
+/** A word without spaces. */
+export function demandKey(demand: TlsDemand): string {
+  if (demand.level === 'verified')
+    return `verified${demand.isAltName === true ? '-alt' : ''}=${demand.names.join(',')}`
+  return demand.level === 'dane' ? `dane=${danePeerKey(demand.peer)}` : demand.level
+}
+
+/** In whatever order the DNS has the records. */
+function danePeerKey({ owner, records, names }: DanePeer): string {
+  const text = [owner, names.join(','), ...records.map(recordText).sort()].join(' ')
+  return createHash('sha256').update(text).digest('base64')
+}
+
+/** @param demand undefined: as the options say. They say in any case whether TLS is implicit, and which roots are trusted */
+export function termsOf(
+  demand: Exclude<TlsDemand, { level: 'unmet' }> | undefined,
+  {
+    tls = 'opportunistic',
+    tlsOptions = {},
+    clock = systemClock,
+  }: Pick<SmtpTransportOptions, 'tls' | 'tlsOptions' | 'clock'>,
+): TlsTerms {
+  const mandatory = { way: tls === 'implicit' ? tls : 'required', fallsBack: false } as const
+  switch (demand?.level) {
+    case undefined:
+      return usualTerms(tls, tlsOptions)
+    case 'none':
+      return usualTerms('none', tlsOptions)
+    case 'may':
+      return usualTerms('opportunistic', tlsOptions)
+    case 'encrypt':
+      return { ...mandatory, tlsOptions: { rejectUnauthorized: false, ...tlsOptions } }
+    case 'dane':
+      return {
+        ...mandatory,
+        // No root counts, and so it is not Node that looks.
+        tlsOptions: { ...tlsOptions, rejectUnauthorized: false },
+        check: (socket) =>
+          // Of a session that goes on from one before nobody shows his certificates.
+          socket.isSessionReused()
+            ? 'a session was used again'
+            : strangerIn(shownBy(socket), demand.peer, clock.wallMs()),
+      }
+    case 'verified':
+      return { ...mandatory, tlsOptions: { ...tlsOptions, ...verifying(demand) } }
+  }
+}
+
+function usualTerms(way: TlsTerms['way'], given: ConnectionOptions): TlsTerms {
+  const tlsOptions = { rejectUnauthorized: way !== 'opportunistic', ...given }
+  return { way, tlsOptions, fallsBack: way === 'opportunistic' && tlsOptions.rejectUnauthorized === false }
+}

@@ -1,0 +1,37 @@
+/** What tables have for addresses: `user@example.net`, `example.net`, or `.example.net` (what is below it). Pure.
+ * Invariant: capitals are the same, and so are a name and its form in the DNS. Of an address the domain behind the last @ decides. */
+import { domainOf, isMailAddress } from '../../base/mail-address.js'
+import { asciiName, isHostName } from './mail-destination.js'
+
+/** @returns a key of `addressKeys`; undefined for what is no pattern */
+export function patternKey(pattern: string): string | undefined {
+  const at = pattern.lastIndexOf('@')
+  const dot = pattern.startsWith('.') ? '.' : ''
+  const domain = asciiName(pattern.slice(at < 0 ? dot.length : at + 1))
+  if (!isHostName(domain) && !isLiteral(domain)) return undefined
+  if (at < 0) return dot + domain
+  return isMailAddress(pattern) ? `${pattern.slice(0, at).toLowerCase()}@${domain}` : undefined
+}
+
+const isLiteral = (domain: string): boolean => /^\[(?:ipv6:[\da-f:.]+|[\d.]+)\]$/.test(domain)
+
+/** Of the patterns that an address has, the narrowest first: itself, its domain, and what it is below. */
+export function addressKeys(address: string): [self: string, domain: string, ...above: string[]] {
+  return [addressKey(address), ...domainKeys(asciiName(domainOf(address)))]
+}
+
+/** The address itself. A domain that the DNS has no name for is not the same as another one:
+ *    // 1. a message is for the same user at two such  2. both are known by what is before the @  3. of the second nobody hears again */
+export const addressKey = (address: string): string =>
+  `${localPartOf(address).toLowerCase()}@${asciiName(domainOf(address)) || domainOf(address)}`
+
+/** As it is written. */
+export const localPartOf = (address: string): string => address.slice(0, address.lastIndexOf('@'))
+
+/** The same of a domain. @param domain from `asciiName` */
+export function domainKeys(domain: string): [domain: string, ...above: string[]] {
+  const above: string[] = []
+  for (let dot = domain.indexOf('.'); dot >= 0; dot = domain.indexOf('.', dot + 1))
+    above.push(domain.slice(dot))
+  return [domain, ...above]
+}

@@ -1,0 +1,24 @@
+/** The lines of a table in a file: blank ones and those that begin with `#` say nothing. Pure.
+ * Invariant: an error names the line. */
+import { WaybillError, type Place } from '../../errors.js'
+
+/** Characters; a path may have as many. What reads a line may take the square of its length: a file that is none of ours holds a relay that
+ * runs for minutes. */
+const lineLengthMax = 4096
+
+export interface TableLine {
+  readonly text: string
+  /** For its errors. */
+  readonly place: Place
+}
+
+/** @param option that names the file @param path of the file
+ * @throws WaybillError OPTION_INVALID */
+export function* tableLines(text: string, option: string, path: string): Generator<TableLine> {
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const place = { option, path, line: index + 1 }
+    if (line.length > lineLengthMax)
+      throw new WaybillError('OPTION_INVALID', `the line is longer than ${lineLengthMax} characters`, place)
+    if (!/^\s*(?:#|$)/.test(line)) yield { text: line, place }
+  }
+}

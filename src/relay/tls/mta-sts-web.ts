@@ -1,0 +1,67 @@
+/** A domain's MTA-STS policy, as its web server has it (RFC 8461 §3.3).
+ * Invariant: what is returned is what `mta-sts.DOMAIN` says itself, over TLS with a certificate that verifies for that name among its
+ * alternative ones, as text/plain, whole, and no longer than 64 KiB: nobody else is asked, whatever it says. Every request ends with its signal.
+ *
+ * Addresses come from who asks: Node would ask the system for them, on the threads that write the queue's files (mx-out.ts). */
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { verifying } from './certificate-name.js'
+
+export interface StsWeb {
+  /** 443 unless told. */
+  readonly port?: number
+  /** Roots in PEM; the usual ones unless told. */
+  readonly ca?: readonly string[]
+}
+
+const policyBytesMax = 64 << 10
+
+/** @returns undefined when there is none to be had */
+export function policyText(
+  domain: string,
+  lookup: LookupFunction,
+  signal: AbortSignal,
+  { port = 443, ca }: StsWeb = {},
+): Promise<string | undefined> {
+  const host = `mta-sts.${domain}`
+  return new Promise((resolve) => {
+    const nothing = (): void => resolve(undefined)
+    // What has come already is handed over all the same, and its end, too.
+    const giveUp = (): void => {
+      nothing()
+      request.destroy()
+    }
+    const request = get(
+      {
+        host,
+        port,
+        path: '/.well-known/mta-sts.txt',
+        lookup,
+        signal,
+        // A connection of its own, which ends with it.
+        agent: false,
+        headers: { accept: 'text/plain' },
+        ...verifying({ names: [host], isAltName: true }),
+        ...(ca === undefined ? undefined : { ca: [...ca] }),
+      },
+      (response) => {
+        const chunks: Buffer[] = []
+        let bytes = 0
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length
+          if (bytes <= policyBytesMax) chunks.push(chunk)
+          else giveUp()
+        })
+        response.on('end', () => resolve(Buffer.concat(chunks).toString()))
+        response.on('error', nothing)
+        if (!isPolicy(response)) giveUp()
+      },
+    )
+    request.on('error', nothing)
+    request.on('close', nothing)
+  })
+}
+
+const isPolicy = ({ statusCode, headers }: IncomingMessage): boolean =>
+  statusCode === 200 && headers['content-type']?.split(';', 1)[0]!.trim().toLowerCase() === 'text/plain'

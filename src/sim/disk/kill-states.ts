@@ -1,0 +1,67 @@
+/** The images that the death of a process may leave.
+ * Invariant: the kernel lives on. All that it was told is there, what is not durable is still not durable, what it
+ * wrongly calls clean stays so; of the calls under way any may have happened, and of one write a part. */
+import { seededPrng } from '../../base/prng.js'
+import { copyImage } from './copy.js'
+import type { CrashState } from './crash-states.js'
+import { Refusal, type DiskImage } from './disk-image.js'
+import { describeOperation, perform, type ChangingOperation } from './operation.js'
+import { survivorSets } from './survivors.js'
+
+const killBounds = { exhaustiveUnitsMax: 3, randomStates: 4, statesMax: 16 }
+
+/** @param underWay calls that were issued and have not answered, in the order in which they were issued */
+export function killStates(
+  original: DiskImage,
+  underWay: readonly ChangingOperation[],
+  seed: number,
+): Generator<CrashState> {
+  // Buffers of calls under way belong to a process that goes on until the states are asked for.
+  const captured = underWay.map((operation) =>
+    'bytes' in operation ? { ...operation, bytes: Buffer.from(operation.bytes) } : operation,
+  )
+  const moment = copyImage(original)
+  const operations = captured.map((operation) =>
+    'file' in operation ? { ...operation, file: moment.fileOf(operation.file) } : operation,
+  )
+  return statesOf(moment.image, operations, seed)
+}
+
+function* statesOf(
+  moment: DiskImage,
+  operations: readonly ChangingOperation[],
+  seed: number,
+): Generator<CrashState> {
+  const writes = Array.from(operations.keys()).filter((index) => 'bytes' in (operations[index] ?? {}))
+  const sets = survivorSets(
+    operations.map(() => []),
+    writes,
+    killBounds,
+    seededPrng(seed),
+  )
+  for (const { kept, garbage: torn } of sets) {
+    const { image, fileOf } = copyImage(moment)
+    const done: string[] = []
+    for (const [index, operation] of operations.entries()) {
+      if (!kept[index] && index !== torn) continue
+      const part = index === torn ? halfOf(operation) : operation
+      done.push(describeOperation(part))
+      try {
+        perform(image, part, 'file' in part ? fileOf(part.file) : undefined)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+      }
+    }
+    yield {
+      image,
+      describe: () =>
+        `process killed; of ${operations.length} calls under way happened: ${done.join(', ') || 'none'}`,
+    }
+  }
+}
+
+/** The kernel copies page by page, and stops between two when the process is killed. */
+function halfOf(operation: ChangingOperation): ChangingOperation {
+  if (!('bytes' in operation)) return operation
+  return { ...operation, kind: 'write', bytes: operation.bytes.subarray(0, operation.bytes.length >>> 1) }
+}

@@ -1,0 +1,164 @@
+/** The hunts by name, each a bounded search that stops at the first broken promise. */
+import { askedOfMany, asking } from '../workload/asking-workloads.js'
+import { exhaust, type ExhaustOptions, type HuntResult } from './exhaustive.js'
+import { failEach } from './failing.js'
+import { randomRun } from './random-run.js'
+import { rotRun } from './rot-run.js'
+import {
+  accepting,
+  afterwards,
+  carried,
+  changedPolicy,
+  clockIsSet,
+  crowdOnHold,
+  crowded,
+  everything,
+  expiredApart,
+  givenUp,
+  inOneLog,
+  manyRecipients,
+  onlyAccepts,
+  operated,
+  ordersBetween,
+  redirected,
+  turning,
+} from '../workload/small-workloads.js'
+import { tortureRun } from './torture.js'
+import type { Workload } from '../workload/workload.js'
+
+export const huntNames = [
+  'random',
+  'rot',
+  'failing',
+  'torture',
+  'everything',
+  'carried',
+  'turning',
+  'crowded',
+  'operated',
+  'redirected',
+  'accepting',
+  'accepting between',
+  'many recipients',
+  'asking',
+  'asked of many',
+  'changed',
+  'clock is set',
+  'given up',
+  'expired apart',
+  'crowd on hold',
+  'one log',
+  'second crash',
+] as const
+export type HuntName = (typeof huntNames)[number]
+
+/** Seeds of a random hunt, of one for rot, and of a torture. */
+const randomSeeds = 120
+const rotSeeds = 40
+const tortureSeeds = 100
+
+/** @param op only what comes before this operation, of this seed: where a finding says that it was. Default: all of the hunt */
+export async function hunt(name: HuntName, seed: number, op?: number): Promise<HuntResult> {
+  const only = op === undefined ? {} : { op }
+  const crashesOf = (workload: Workload, options: Partial<ExhaustOptions> = {}): Promise<HuntResult> =>
+    crashes(workload, seed, { ...options, ...only })
+  switch (name) {
+    case 'everything':
+      return crashesOf(everything)
+    case 'carried':
+      return crashesOf(carried)
+    case 'turning':
+      return crashesOf(turning)
+    case 'crowded':
+      return crashesOf(crowded)
+    case 'operated':
+      return crashesOf(operated)
+    case 'redirected':
+      return crashesOf(redirected)
+    case 'accepting':
+      return crashesOf(accepting)
+    case 'accepting between':
+      return crashesOf(carried, { after: onlyAccepts(carried), orders: ordersBetween })
+    case 'many recipients':
+      return crashesOf(manyRecipients)
+    case 'asking':
+      return crashesOf(asking)
+    case 'asked of many':
+      return crashesOf(askedOfMany)
+    case 'changed':
+      return crashesOf(inOneLog(carried), { after: changedPolicy(carried) })
+    case 'clock is set':
+      return crashesOf(clockIsSet)
+    case 'given up':
+      return crashesOf(givenUp)
+    case 'expired apart':
+      return crashesOf(expiredApart)
+    case 'crowd on hold':
+      return crashesOf(crowdOnHold, { every: 13, power: { statesMax: 2, randomStates: 1 } })
+    case 'one log':
+      return crashesOf(inOneLog(everything))
+    case 'second crash':
+      return crashesOf(everything, { secondEvery: 11, secondStatesMax: 2, kills: false })
+    case 'failing':
+      return failEach(everything, {
+        seed,
+        order: 'fifo',
+        errno: 'EIO',
+        effect: 'all',
+        powerEvery: 11,
+        untilFirst: true,
+        ...only,
+      })
+    case 'random':
+      return op === undefined
+        ? series(seed, randomSeeds, (next) => randomRun({ seed: next, untilFirst: true }))
+        : randomRun({ seed, op, untilFirst: true })
+    case 'rot':
+      return op === undefined
+        ? series(seed, rotSeeds, (next) => rotRun({ seed: next, untilFirst: true }))
+        : rotRun({ seed, op, untilFirst: true })
+    case 'torture':
+      return series(seed, tortureSeeds, (next) => tortureRun({ seed: next }))
+  }
+}
+
+/** A crash before each operation of a workload, up to the first broken promise. */
+export const crashes = (
+  workload: Workload,
+  seed: number,
+  options: Partial<ExhaustOptions> = {},
+): Promise<HuntResult> =>
+  exhaust(workload, {
+    seed,
+    order: 'fifo',
+    power: { statesMax: 8, exhaustiveUnitsMax: 3, randomStates: 2 },
+    kills: true,
+    secondEvery: 0,
+    secondStatesMax: 0,
+    more: afterwards,
+    untilFirst: true,
+    ...options,
+  })
+
+/** Seed after seed, up to the first broken promise. */
+async function series(
+  seed: number,
+  count: number,
+  run: (seed: number) => Promise<HuntResult>,
+): Promise<HuntResult> {
+  const sum: HuntResult = {
+    operationCount: 0,
+    crashCount: 0,
+    duplicateCount: 0,
+    recoveredCount: 0,
+    findings: [],
+  }
+  for (let next = seed; next < seed + count && sum.findings.length === 0; next++) {
+    const result = await run(next)
+    sum.crashCount += result.crashCount
+    sum.duplicateCount += result.duplicateCount
+    sum.recoveredCount += result.recoveredCount
+    sum.findings.push(...result.findings)
+  }
+  return sum
+}

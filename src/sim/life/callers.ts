@@ -1,0 +1,163 @@
+/** Those who call a queue: their submissions and orders, when they give up, and what they are told.
+ * Invariant: what is asked is told to the model before the queue hears of it, and an answer in the step in which it comes. */
+import type { VerbResult } from '../../admin/verbs/tally.js'
+import type { Selector } from '../../admin/select/selector.js'
+import { isWaybillError } from '../../errors.js'
+import type { Queue } from '../../queue.js'
+import { submitted } from '../workload/asked.js'
+import { carryOut, selectorOf } from '../workload/carry-out.js'
+import { codeOf, textOf } from './error-text.js'
+import type { Told } from '../model/order-book.js'
+import type { Moment, Moments } from '../world/moment.js'
+import type { QueueModel } from '../model/queue-model.js'
+import { contentOf, handedOver } from '../workload/submission-form.js'
+import type { Step, VerbStep } from '../workload/workload.js'
+import type { SimWorld } from '../world/world.js'
+
+/** Of the life of a queue, what it takes to call it. */
+export interface Callable {
+  readonly model: QueueModel
+  readonly world: SimWorld
+  readonly moments: Moments
+  readonly queue: Queue | undefined
+  readonly ended: object | undefined
+  readonly mayCrash: boolean
+  mayAnswer(error: unknown): boolean
+}
+
+export class Callers {
+  readonly #life: Callable
+  #unanswered = 0
+  #aborted = 0
+  /** Submissions that were made, and orders. */
+  submittedCount = 0
+  orderedCount = 0
+
+  constructor(life: Callable) {
+    this.#life = life
+  }
+
+  /** Submissions and orders that nobody has answered. */
+  get unansweredCount(): number {
+    return this.#unanswered
+  }
+
+  /** Those that were told that they had been aborted. */
+  get abortedCount(): number {
+    return this.#aborted
+  }
+
+  /** Plans the steps: each is submitted, or ordered, when its time has come. */
+  plan(steps: readonly Step[], verbs: readonly VerbStep[] = []): void {
+    const { clock } = this.#life.world
+    for (const verb of verbs) clock.after(verb.atMs, () => this.#orderLater(verb))
+    for (const step of steps)
+      if (step.atMs === 0) this.submit(step)
+      else clock.after(step.atMs, () => this.submit(step))
+  }
+
+  submit(step: Step): void {
+    const { queue, ended, model, world } = this.#life
+    if (queue === undefined || ended !== undefined) return
+    const { sender, recipients, form } = step
+    const signal = this.#signalOf(step.abort)
+    model.asked(sender, recipients, contentOf(step), world.clock.wallMs())
+    this.#unanswered++
+    this.submittedCount++
+    queue.submit({ ...submitted(step), data: handedOver(step, world.clock), signal }).then(
+      ({ id }) => {
+        this.#unanswered--
+        model.settled(sender, id)
+        if (form === 'cut') model.violate('O5', `${sender} was cut off and is accepted`)
+      },
+      (error: unknown) => {
+        this.#unanswered--
+        // A failed device and the end of a life leave it open whether the message is there.
+        if (!isOpen(error)) model.refused(sender)
+        const isCut = form === 'cut' && (isOpen(error) || isWaybillError(error, 'DATA_INCOMPLETE'))
+        const isAborted = signal?.aborted === true && isWaybillError(error, 'SUBMIT_ABORTED')
+        if (isAborted) this.#aborted++
+        else if (!isCut && !this.#life.mayAnswer(error))
+          model.violate('O8', `${sender} is refused: ${textOf(error)}`)
+      },
+    )
+  }
+
+  order(step: VerbStep): void {
+    const { queue, ended, model, world } = this.#life
+    const { verb, sender, by } = step
+    if (queue === undefined || ended !== undefined) return
+    const wallMs = world.clock.wallMs()
+    if (by === 'all') {
+      this.#obey(queue, step, { all: true }, model.orders.givenForMany(verb, undefined, wallMs))
+      return
+    }
+    // A verb looks at the queue when recovery has ended: what is submitted meanwhile may be meant or not.
+    const meant = model.meant(sender)
+    if (meant === undefined) return
+    const selector = selectorOf(step, meant)
+    const told =
+      by === 'domain'
+        ? model.orders.givenForMany(verb, selector.nexthop, wallMs)
+        : model.orders.given(sender, verb, wallMs)
+    this.#obey(queue, step, selector, told)
+  }
+
+  /** What may be on hold goes on. @returns false when there can be nothing */
+  releaseAll(): boolean {
+    const { queue, ended, model } = this.#life
+    if (queue === undefined || ended !== undefined || !model.mayHold) return false
+    this.order({ atMs: 0, verb: 'release', sender: '', by: 'all' })
+    return true
+  }
+
+  #orderLater(step: VerbStep): void {
+    if (step.afterCalls === undefined) this.order(step)
+    else this.#life.moments.at({ calls: step.afterCalls }, () => this.order(step))
+  }
+
+  #obey(queue: Queue, { verb, abort }: VerbStep, selector: Selector, told: (answer: Told) => void): void {
+    const { model } = this.#life
+    const signal = this.#signalOf(abort)
+    let soFar = 0
+    const onProgress = ({ messageCount }: VerbResult): void => {
+      if (messageCount < soFar)
+        model.violate('O5', `${verb} counted ${soFar} messages, and then ${messageCount}`)
+      soFar = messageCount
+    }
+    this.#unanswered++
+    this.orderedCount++
+    carryOut(queue, verb, selector, { onProgress, ...(signal === undefined ? {} : { signal }) }).then(
+      ({ messageCount, missedCount, failedCount }) => {
+        this.#unanswered--
+        if (failedCount > 0 && !this.#life.mayCrash)
+          model.violate('O8', `a verb could not read ${failedCount} messages`)
+        if (messageCount < soFar)
+          model.violate('O5', `${verb} counted ${soFar} messages, and then ${messageCount}`)
+        // A message that a failing device did not show to recovery is met by no verb, and waits.
+        const isWhole = missedCount === 0 && failedCount === 0 && !this.#life.mayCrash
+        told({ messageCount, isWhole, isAborted: false })
+      },
+      (error: unknown) => {
+        this.#unanswered--
+        // It has done a part: what it had counted, and perhaps what it was about to.
+        if (isWaybillError(error, 'VERB_ABORTED') && signal?.aborted === true) {
+          this.#aborted++
+          told({ messageCount: soFar, isWhole: false, isAborted: true })
+        } else if (!isOpen(error) && !this.#life.mayAnswer(error))
+          model.violate('O8', `a verb is refused: ${textOf(error)}`, { code: codeOf(error) })
+      },
+    )
+  }
+
+  #signalOf(abort: Moment | undefined): AbortSignal | undefined {
+    if (abort === undefined) return undefined
+    const controller = new AbortController()
+    this.#life.moments.at(abort, () => controller.abort())
+    return controller.signal
+  }
+}
+
+/** Nobody knows what has been done. */
+const isOpen = (error: unknown): boolean =>
+  isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')

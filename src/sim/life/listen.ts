@@ -1,0 +1,64 @@
+/** What a queue says, told to the model in the moment in which it is said.
+ * Invariant: what a queue may not say in this life is a broken promise. */
+import { incomingLane } from '../../lane/lane.js'
+import type { Queue } from '../../queue.js'
+import { codeOf, textOf } from './error-text.js'
+import type { Notice } from './notice.js'
+import type { QueueModel } from '../model/queue-model.js'
+import type { SimWorld } from '../world/world.js'
+import { leastWaitMs, type Workload } from '../workload/workload.js'
+
+/** Of the life of a queue, what it takes to understand it. */
+export interface Heard {
+  readonly model: QueueModel
+  readonly world: SimWorld
+  readonly appendedBytes: number
+  readonly mayCrash: boolean
+  readonly isShortOfRoom: boolean
+  readonly notices: Notice[]
+  readonly wentTo: Map<string, number>
+  recovered: boolean
+  recoveredCount: number
+  end(error: unknown): void
+}
+
+export function listen(life: Heard, queue: Queue, workload: Workload): void {
+  const { model, world } = life
+  for (const kind of ['delivered', 'failed', 'deferred'] as const)
+    queue.on(kind, (outcome) => {
+      const attempts = model.attemptsOf(outcome.id)
+      model.recorded(kind, outcome, {
+        appendedBytes: life.appendedBytes,
+        nowMs: world.nowMs,
+        notBeforeMs: attempts === undefined ? 0 : world.clock.wallMs() + leastWaitMs(workload, attempts) - 1,
+        attempts: attempts === undefined ? 0 : attempts + 1,
+      })
+    })
+  queue.on('expired', (expired) => model.met(expired))
+  queue.on('finished', ({ id }) =>
+    model.finished(id, life.appendedBytes, workload.lifetimeMs, world.clock.wallMs()),
+  )
+  queue.on('requeued', ({ id, lane }) => life.wentTo.set(model.nameOf(id), lane))
+  queue.on('reported', ({ id, report }) => {
+    life.wentTo.set(report, incomingLane)
+    model.reported(id, report, life.appendedBytes, world.clock.wallMs())
+  })
+  queue.on('recovered', ({ messageCount, cutBytes }) => {
+    if (cutBytes > 0) life.notices.push({ kind: 'cut', bytes: cutBytes })
+    life.recovered = true
+    life.recoveredCount = messageCount
+  })
+  queue.on('warning', ({ code, message, id }) => {
+    const about = id === undefined ? {} : { message: model.nameOf(id) }
+    life.notices.push({ kind: 'warning', code, text: message, ...about })
+    if (code === 'MESSAGE_HELD' && id !== undefined && workload.setup.fruitlessRecoveriesMax !== undefined)
+      model.heldByQueue(id)
+    else if (code !== 'FILE_SYSTEM' && !life.mayCrash && !(life.isShortOfRoom && code === 'DISK_FULL'))
+      model.violate('O8', `warning ${code}: ${message}`, { code, ...about })
+  })
+  queue.on('crashed', ({ error }) => {
+    life.end(error)
+    if (error !== undefined && !life.mayCrash)
+      model.violate('O8', `the queue crashed by itself: ${textOf(error)}`, { code: codeOf(error) })
+  })
+}

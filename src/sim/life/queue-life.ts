@@ -1,0 +1,266 @@
+/** One life of a real queue on a simulated disk, watched by a model.
+ * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
+import { domainOf } from '../../base/mail-address.js'
+import type { Route } from '../../engine/life/options.js'
+import { openQueue } from '../../queue.js'
+import type { Queue } from '../../queue.js'
+import { isWaybillError } from '../../errors.js'
+import { Callers } from './callers.js'
+import type { DiskImage } from '../disk/disk-image.js'
+import { codeOf, textOf } from './error-text.js'
+import type { Fault } from '../disk/faults.js'
+import type { Listed } from '../model/model-listing.js'
+import { listen } from './listen.js'
+import { Moments } from '../world/moment.js'
+import type { Notice } from './notice.js'
+import type { QueueModel } from '../model/queue-model.js'
+import { ScriptedTransport } from './scripted-transport.js'
+import { SimDisk, type NumberedOperation } from '../disk/sim-disk.js'
+import { Troubles, type Phase } from './trouble.js'
+import {
+  delivers,
+  longestWaitMs,
+  retryOf,
+  unroutableDomain,
+  type Step,
+  type VerbStep,
+  type Workload,
+} from '../workload/workload.js'
+import { SimWorld } from '../world/world.js'
+import type { EventOrder } from '../world/event-queue.js'
+
+export interface LifeOptions {
+  readonly seed: number
+  readonly order: EventOrder
+  readonly workload: Workload
+  readonly model: QueueModel
+  readonly image?: DiskImage
+  /** Wall time at which it begins, milliseconds since 1970. */
+  readonly wallStartMs?: number
+  readonly faults?: readonly Fault[]
+  /** Counted from when the queue is open: while it recovers, and later. */
+  readonly laterFaults?: readonly Fault[]
+  /** Told of each call of the disk that is about to take effect. */
+  readonly onOperation?: (life: QueueLife, call: NumberedOperation) => void
+  /** A crash of the engine is no surprise, even before the device has failed. */
+  readonly mayCrash?: boolean
+  /** No transport answers before `openGate`. */
+  readonly gated?: boolean
+}
+
+/** Events that the longest life of a test needs, and then some. */
+const eventsMax = 300_000
+
+export class QueueLife {
+  readonly world: SimWorld
+  readonly disk: SimDisk
+  readonly model: QueueModel
+  readonly transport: ScriptedTransport
+  readonly callers: Callers
+  readonly moments: Moments
+  queue: Queue | undefined
+  /** Why the queue ended by itself, if it did. */
+  ended: { readonly error: unknown } | undefined
+  /** Wall time at which it ended. */
+  endedAtMs = 0
+  /** What it said of damage, in order. */
+  readonly notices: Notice[] = []
+  /** The lanes to which messages went in it, by name. */
+  readonly wentTo: Map<string, number> = new Map()
+  /** Its recovery has come to an end. */
+  recovered = false
+  recoveredCount = 0
+  readonly trouble: Troubles
+  #openGate: () => void = () => undefined
+  readonly #options: LifeOptions
+
+  constructor(options: LifeOptions) {
+    const { seed, order, model, image, wallStartMs, faults, workload } = options
+    this.#options = options
+    this.model = model
+    model.beginLife({
+      delivers: delivers(workload),
+      waitMsMax: waitMsMaxOf(options),
+      isInOrder: order === 'fifo' && !mayFail(options),
+      isShortOfRoom: workload.shortage !== undefined,
+    })
+    this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
+    this.moments = new Moments(this.world)
+    this.callers = new Callers(this)
+    this.trouble = new Troubles(this)
+    this.disk = new SimDisk(this.world, {
+      ...(image === undefined ? {} : { image }),
+      ...(faults === undefined ? {} : { faults }),
+      observer: {
+        before: (call) => this.#before(call),
+        fails: (operation, fault) => this.trouble.failed(operation, fault),
+      },
+    })
+    this.disk.image.leave(Infinity)
+    const gate =
+      options.gated === true ? new Promise<void>((resolve) => (this.#openGate = resolve)) : undefined
+    this.transport = new ScriptedTransport({
+      world: this.world,
+      model,
+      prng: this.world.fork(),
+      answerMs: workload.answerMs,
+      onAttempt: () => this.noteDurable(),
+      ...(gate === undefined ? {} : { gate }),
+    })
+  }
+
+  /** Opens the queue. Resolves with false when it does not open: that the model was told, unless the device may fail. */
+  async open(): Promise<boolean> {
+    const { workload } = this.#options
+    const { world } = this
+    this.trouble.plan(workload)
+    try {
+      const queue = await world.settle(
+        openQueue('queue', {
+          ...workload.setup,
+          retry: retryOf(workload),
+          disk: this.disk,
+          clock: world.clock,
+          prng: world.fork(),
+          transports: { scripted: this.transport },
+          route: routeOf,
+        }),
+        { eventsMax },
+      )
+      this.queue = queue
+      listen(this, queue, workload)
+      this.disk.arm(this.#options.laterFaults ?? [])
+      return true
+    } catch (error) {
+      if (world.stopped) return false
+      this.end(error)
+      if (!this.mayAnswer(error))
+        this.model.violate('O8', `the queue does not open: ${textOf(error)}`, { code: codeOf(error) })
+      return false
+    }
+  }
+
+  /** Plans the steps: each is submitted, or ordered, when its time has come. */
+  plan(steps: readonly Step[], verbs: readonly VerbStep[] = []): void {
+    this.callers.plan(steps, verbs)
+  }
+
+  submit(step: Step): void {
+    this.callers.submit(step)
+  }
+
+  get phase(): Phase {
+    if (this.queue === undefined) return 'opening'
+    return this.recovered ? 'running' : 'recovering'
+  }
+
+  /** Spare segments that the queue counts. */
+  get spareCount(): number {
+    return this.queue?.stats().journal.spareCount ?? 0
+  }
+
+  get mayCrash(): boolean {
+    return this.trouble.hasFailed || this.#options.mayCrash === true
+  }
+
+  get isShortOfRoom(): boolean {
+    return this.#options.workload.shortage !== undefined
+  }
+
+  /** Is this an error that nobody need be surprised at? */
+  mayAnswer(error: unknown): boolean {
+    return this.mayCrash || (this.isShortOfRoom && isWaybillError(error, 'DISK_FULL'))
+  }
+
+  openGate(): void {
+    this.#openGate()
+  }
+
+  /** Lets everything happen up to an instant of this life, milliseconds. */
+  async run(untilMs: number): Promise<void> {
+    await this.world.run({ untilMs, eventsMax })
+  }
+
+  /** Lets recovery end, and what is due be started; no time passes. */
+  async settleDown(): Promise<void> {
+    await this.world.run({ untilMs: this.world.nowMs, eventsMax })
+  }
+
+  /** Shows the model what is in the queue. */
+  async list(): Promise<void> {
+    const { queue, world } = this
+    if (queue === undefined || this.ended !== undefined || this.mayCrash) return
+    // Its checkpoint vouches for what waits, so that the runners may go on; what is listed must not move.
+    await this.#checkpoint(queue)
+    const listing = async (): Promise<Listed[]> => {
+      const all: Listed[] = []
+      for await (const listed of queue.list({})) all.push(listed)
+      return all
+    }
+    try {
+      const all = await world.settle(listing(), { eventsMax, untilMs: world.nowMs })
+      // A message that a failing device does not show is not listed, and there.
+      if (!this.mayCrash) this.model.observed(all)
+    } catch (error) {
+      if (!world.stopped && !this.mayCrash)
+        this.model.violate('O8', `the queue cannot be listed: ${textOf(error)}`, { code: codeOf(error) })
+    }
+  }
+
+  /** A verb that finds nothing ends with a checkpoint. */
+  async #checkpoint(queue: Queue): Promise<void> {
+    const { world } = this
+    const nothing = queue.release({ id: 'none' })
+    nothing.catch(() => undefined)
+    await this.settleDown()
+    if (!world.stopped && this.ended === undefined)
+      await world.settle(nothing, { eventsMax }).catch(() => undefined)
+    await this.settleDown()
+  }
+
+  /** Bytes that the engine has appended to its journal in this life, and how many of them it says are durable. */
+  get appendedBytes(): number {
+    const journal = this.queue?.stats().journal
+    return journal === undefined ? 0 : journal.writtenBytes + journal.stagedBytes
+  }
+
+  /** What is durable by now is told to the model, before anybody looks at it. */
+  noteDurable(): void {
+    if (this.queue !== undefined && this.ended === undefined)
+      this.model.durable(this.queue.stats().journal.writtenBytes)
+  }
+
+  /** It has ended by itself. */
+  end(error: unknown): void {
+    this.ended = { error }
+    this.notices.push({ kind: 'ended', code: codeOf(error), text: textOf(error) })
+    this.endedAtMs = this.world.clock.wallMs()
+  }
+
+  #before(call: NumberedOperation): void {
+    this.moments.beforeCall()
+    const { onOperation } = this.#options
+    if (onOperation === undefined) return
+    this.noteDurable()
+    onOperation(this, call)
+  }
+}
+
+function routeOf(recipient: string): Route {
+  const nexthop = domainOf(recipient)
+  if (nexthop === unroutableDomain) throw new Error('nobody knows the way')
+  return { transport: 'scripted', nexthop }
+}
+
+const mayFail = ({ faults = [], laterFaults = [], workload, mayCrash }: LifeOptions): boolean =>
+  mayCrash === true || faults.length + laterFaults.length > 0 || (workload.drops ?? []).length > 0
+
+/** What a retry may wait for beside its interval: a checkpoint, the attempts of others, and room among the active. */
+const otherWaitsMsMax = 30_000
+
+/** While a call is under way, time stands still only where calls take effect in order; a device that fails is asked again later. */
+function waitMsMaxOf(options: LifeOptions): number {
+  const { order, workload } = options
+  if (order !== 'fifo' || workload.shortage !== undefined || mayFail(options)) return Infinity
+  return longestWaitMs(workload) + otherWaitsMsMax
+}

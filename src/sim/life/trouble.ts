@@ -1,0 +1,78 @@
+/** What happens to the machine in a life: calls that fail, pages that the kernel drops, a disk without room, a clock that is set.
+ * Invariant: what is noted here happened; what was only planned is not. */
+import type { Fault } from '../disk/faults.js'
+import type { Moments } from '../world/moment.js'
+import type { Operation } from '../disk/operation.js'
+import type { QueueModel } from '../model/queue-model.js'
+import type { SimDisk } from '../disk/sim-disk.js'
+import type { Shortage, WallStep, Workload } from '../workload/workload.js'
+import type { SimWorld } from '../world/world.js'
+
+export type Phase = 'opening' | 'recovering' | 'running'
+
+export interface FailedCall {
+  readonly operation: Operation
+  readonly fault: Fault
+  readonly phase: Phase
+}
+
+export type Trouble = 'pages dropped' | 'no room' | 'room again' | 'clock set'
+
+/** Of the life of a queue, what it takes to trouble it. */
+export interface Troubled {
+  readonly model: QueueModel
+  readonly world: SimWorld
+  readonly moments: Moments
+  readonly disk: SimDisk
+  readonly phase: Phase
+}
+
+export class Troubles {
+  readonly failedCalls: FailedCall[] = []
+  readonly others: Trouble[] = []
+  readonly #life: Troubled
+
+  constructor(life: Troubled) {
+    this.#life = life
+  }
+
+  /** The device has failed, or shows something else than before. */
+  get hasFailed(): boolean {
+    return this.failedCalls.length > 0 || this.others.includes('pages dropped')
+  }
+
+  plan({ wallSteps = [], drops = [], shortage, lifetimeMs }: Workload): void {
+    const { moments } = this.#life
+    for (const step of wallSteps) moments.at(step.at, () => this.#stepWall(step, lifetimeMs))
+    for (const drop of drops) moments.at(drop, () => this.#drop())
+    if (shortage !== undefined) moments.at(shortage.from, () => this.#fallShort(shortage))
+  }
+
+  /** A call meets a fault. */
+  failed(operation: Operation, fault: Fault): void {
+    this.failedCalls.push({ operation, fault, phase: this.#life.phase })
+  }
+
+  #drop(): void {
+    if (this.#life.disk.image.dropClean()) this.others.push('pages dropped')
+  }
+
+  #fallShort({ roomBytes, forMs }: Shortage): void {
+    const { disk, world, model } = this.#life
+    disk.image.leave(roomBytes)
+    this.others.push('no room')
+    if (forMs === Infinity) return
+    world.clock.after(forMs, () => {
+      disk.image.leave(Infinity)
+      model.roomCame()
+      this.others.push('room again')
+    })
+  }
+
+  #stepWall({ byMs }: WallStep, lifetimeMs: number): void {
+    const { model, world } = this.#life
+    model.clockStepped(byMs, world.clock.wallMs(), lifetimeMs)
+    world.clock.stepWall(byMs)
+    this.others.push('clock set')
+  }
+}

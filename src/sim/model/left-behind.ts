@@ -1,0 +1,47 @@
+/** O7: what a drained queue may leave on the disk, by name: the segment in which the last checkpoint was captured, the one that is
+ * written, the one prepared ahead, counted spares,
+ * and nothing else. */
+import type { DiskImage } from '../disk/disk-image.js'
+import type { Violation } from './violation.js'
+
+const journalSegmentsMax = 3
+const laneSegmentsMax = 2
+
+/** What nobody needs, in words. @param spareCount spares that the queue counts */
+export function leftBehind(image: DiskImage, spareCount: number): string[] {
+  const counts = new Map<string, number>()
+  const foreign: string[] = []
+  for (const path of image.files()) {
+    const group = groupOf(path)
+    if (group === undefined) foreign.push(path)
+    else counts.set(group, (counts.get(group) ?? 0) + 1)
+  }
+  const found = foreign.map(oneLeft)
+  for (const [group, count] of counts) {
+    const most = group === 'spares' ? spareCount : group === 'journal' ? journalSegmentsMax : laneSegmentsMax
+    if (count > most) found.push(`${count} files of ${group} are left, ${most} are needed`)
+  }
+  return found
+}
+
+const oneLeft = (path: string): string => `${path} is left behind`
+
+/** Spool files that were unlinked and are back when the power goes, and harm nobody: the sync of their directory failed, the kernel calls it
+ * clean, and the device never saw it. */
+export function mayComeBack(image: DiskImage): ReadonlySet<string> {
+  const spool = image.find('spool')
+  if (spool?.kind !== 'directory') return new Set()
+  const gone = spool.pending.filter(({ clean, node }) => clean && node === undefined)
+  return new Set(gone.map(({ name }) => oneLeft(`spool/${name}`)))
+}
+
+/** @param mayBeLeft of `mayComeBack` */
+export const isOfOneLeft = ({ oracle, text }: Violation, mayBeLeft: ReadonlySet<string>): boolean =>
+  oracle === 'O7' && mayBeLeft.has(text)
+
+function groupOf(path: string): string | undefined {
+  if (path === 'lock' || path === 'queue.json') return path
+  if (/^journal\/spare-[0-9]+$/.test(path)) return 'spares'
+  if (/^journal\/[0-9a-f]{12}\.log$/.test(path)) return 'journal'
+  return /^(lanes\/[0-9]+\/(?:envelopes|data))\/[0-9a-f]{12}\.log$/.exec(path)?.[1]
+}

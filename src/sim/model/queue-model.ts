@@ -1,0 +1,299 @@
+/** The queue as those outside see it: what was promised, what happened, and what may therefore still happen. It knows nothing
+ * of logs, segments, lanes or checkpoints.
+ * Invariant: a fact becomes durable here only as pending-facts.ts says, or when a recovery was seen to believe it.
+ *
+ * What a crash may change: an outcome that was not durable may be forgotten, so its recipient may be attempted once more; a
+ * submission that was not settled may be there or not. Nothing else. */
+import type { Meant } from '../workload/carry-out.js'
+import { judgeAttempt, judgeHaste, judgeWait, noteOutcome, type Attempt } from './model-attempt.js'
+import { judgeData } from './model-data.js'
+import { judgeListing, type Listed } from './model-listing.js'
+import { copyMessage, newMessage, wasDeferred, type ModelMessage, type ReportNames } from './model-message.js'
+import { isOrdered, movesTime } from './model-orders.js'
+import { judgeEnd } from './model-end.js'
+import { anyLife, type LifeFacts } from './model-life.js'
+import { OrderBook } from './order-book.js'
+import { believe, factOf, PendingFacts } from './pending-facts.js'
+import { SteadyTime } from './steady-time.js'
+import { ofMessage, type Violate, type Violation } from './violation.js'
+
+/** Violations of one run that are kept: the first says what is wrong, but where damage excuses many, one that it does not may be the last. */
+const violationsMax = 1000
+
+export class QueueModel {
+  readonly violations: Violation[] = []
+  /** Attempts of recipients that had been delivered, in an earlier life that forgot. */
+  duplicateCount = 0
+  life = 0
+  readonly #messages = new Map<string, ModelMessage>()
+  readonly #names = new Map<string, string>()
+  #pending = new PendingFacts()
+  #steady = new SteadyTime()
+  #life: LifeFacts = anyLife
+
+  /** The same knowledge, to go on from in another branch. */
+  copy(): QueueModel {
+    const copy = new QueueModel()
+    for (const [name, message] of this.#messages) copy.#messages.set(name, copyMessage(message))
+    for (const [id, name] of this.#names) copy.#names.set(id, name)
+    copy.#pending = this.#pending.copy()
+    copy.#steady = this.#steady.copy()
+    copy.#life = this.#life
+    copy.violations.push(...this.violations)
+    copy.duplicateCount = this.duplicateCount
+    copy.life = this.life
+    return copy
+  }
+
+  /** All that it judges by. */
+  get known(): unknown {
+    return [this.#messages, this.#names, [...this.#pending], this.#steady.at(0), this.#life, this.life]
+  }
+
+  readonly violate: Violate = (oracle, text, about) => {
+    if (this.violations.length < violationsMax) this.violations.push({ oracle, text, ...about })
+  }
+
+  readonly orders: OrderBook = new OrderBook(
+    this.#messages,
+    (name, verb) => {
+      if (movesTime(verb)) this.#pending.withoutWait(name)
+    },
+    this.violate,
+  )
+
+  /** A life begins: what was under way and what was not durable is forgotten, perhaps. */
+  beginLife(facts: LifeFacts): void {
+    this.life++
+    this.#life = facts
+    this.orders.forget()
+    this.#pending.forget()
+    for (const message of this.#messages.values()) {
+      message.attempts = undefined
+      for (const recipient of message.recipients.values()) recipient.inFlight = false
+    }
+  }
+
+  /** The disk has room again: outcomes that waited for it are still to be written, and attempts may begin. */
+  roomCame(): void {
+    this.#life = { ...this.#life, isInOrder: false }
+  }
+
+  /** The wall clock is set, in a life or between two.
+   * @param wallMs before, @param lifetimeMs age at which a message may be given up */
+  clockStepped(byMs: number, wallMs: number, lifetimeMs: number): void {
+    this.#steady.stepped(byMs)
+    for (const message of this.#messages.values()) {
+      if (wallMs - message.askedAtMs >= lifetimeMs) message.wasOld = true
+      // What is not accepted yet, or may be made new, may be so by the new time.
+      const isOpen = message.state === 'asked' || message.mayBeNew
+      if (isOpen) message.askedAtMs = Math.min(message.askedAtMs, wallMs + byMs)
+    }
+  }
+
+  /** @param sender the message's name: used once in a run */
+  asked(sender: string, recipients: readonly string[], data: Buffer, askedAtMs: number): void {
+    this.#add(
+      newMessage(
+        { name: sender, sender, data, askedInLife: this.life, askedAtMs, about: undefined },
+        recipients,
+      ),
+    )
+  }
+
+  settled(sender: string, id: string): void {
+    const message = this.#messages.get(sender)!
+    const other = this.#names.get(id)
+    if (other !== undefined && other !== sender) this.violate('O5', `${sender} has the id of ${other}, ${id}`)
+    this.#names.set(id, sender)
+    message.id = id
+    message.state = 'settled'
+  }
+
+  /** What can be said of a message to mean it; undefined: nobody asked for it. */
+  meant(name: string): Meant | undefined {
+    const message = this.#messages.get(name)
+    return message && { id: message.id, recipients: message.recipients.keys() }
+  }
+
+  /** Something may be on hold. */
+  get mayHold(): boolean {
+    for (const { mayBeHeld, finishedDurably } of this.#messages.values())
+      if (mayBeHeld && !finishedDurably) return true
+    return false
+  }
+
+  /** The name of a message that the queue speaks of. */
+  readonly nameOf = (id: string): string => this.#names.get(id) ?? id
+
+  /** The message, or the one that it is about, and all reports about that. */
+  familyOf(name: string): string[] {
+    const first = this.#messages.get(name)?.about ?? name
+    return [first, ...[...this.#messages.values()].flatMap((one) => (one.about === first ? one.name : []))]
+  }
+
+  /** Attempts that a message had before its last one, as far as it is known. */
+  attemptsOf(id: string): number | undefined {
+    return this.#messages.get(this.#names.get(id) ?? '')?.attempts
+  }
+
+  /** The queue says that it put a message on hold that stopped life after life. */
+  heldByQueue(id: string): void {
+    const message = this.#messages.get(this.#names.get(id) ?? '')
+    if (message !== undefined) message.mayBeHeld = true
+  }
+
+  refused(sender: string): void {
+    this.#messages.get(sender)!.state = 'refused'
+  }
+
+  /** The transport is asked. */
+  attempted(attempt: Attempt): void {
+    const message = this.#messageOf(attempt)
+    if (message === undefined) return
+    const { delivers, waitMsMax, isInOrder, isShortOfRoom } = this.#life
+    const violate = ofMessage(this.violate, message.name)
+    if (!delivers) violate('O5', `${message.name} is attempted in a life that only accepts`)
+    judgeWait(message, attempt, { life: this.life, waitMsMax }, violate)
+    // Where there is no room for outcomes, no more are brought about.
+    if (isInOrder && isShortOfRoom) this.#judgeHaste(attempt.nowMs)
+    message.attempts = attempt.attempts
+    const steadyMs = this.#steady.at(attempt.wallMs)
+    this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs }, violate)
+  }
+
+  /** The transport has answered: the other side has the message, or never wants it. */
+  answered(id: string, address: string, delivered: boolean): void {
+    const recipient = this.#messages.get(this.#names.get(id) ?? '')?.recipients.get(address)
+    if (recipient !== undefined && delivered) recipient.deliveryCount++
+  }
+
+  /** The data that a transport read. */
+  data(id: string, data: Buffer, named: ReportNames | undefined): void {
+    const message = this.#messages.get(this.#names.get(id) ?? '')
+    if (message !== undefined) judgeData(message, data, named, this.violate)
+  }
+
+  /** The engine says that it has recorded an outcome.
+   * @param nowMs monotonic, @param notBeforeMs wall time of the next attempt, of a deferral; 0: at any time */
+  recorded(
+    kind: 'delivered' | 'failed' | 'deferred',
+    { id, sender, recipients }: Omit<Listed, 'recipientCount'>,
+    facts: {
+      readonly appendedBytes: number
+      readonly nowMs: number
+      readonly notBeforeMs: number
+      readonly attempts: number
+    },
+  ): void {
+    const message = this.#messageOf({ id, sender })
+    if (message === undefined) return
+    const { name } = message
+    // One without a route is acted on without an attempt.
+    if (message.state === 'asked' && message.askedInLife !== this.life) message.state = 'settled'
+    noteOutcome(message, kind, recipients, { life: this.life, nowMs: facts.nowMs })
+    const { appendedBytes } = facts
+    // An order that is being carried out may take the wait and the count away.
+    const isMoving = message.orders.some(({ verb }) => movesTime(verb))
+    const notBeforeMs = isMoving || facts.notBeforeMs === 0 ? 0 : this.#steady.at(facts.notBeforeMs)
+    const attempts = isMoving ? 0 : facts.attempts
+    this.#pending.push({ kind, appendedBytes, name, recipients, notBeforeMs, attempts })
+  }
+
+  /** The queue speaks of it, before it tells anything by its id alone. */
+  met(message: { readonly id: string; readonly sender: string }): void {
+    this.#messageOf(message)
+  }
+
+  /** @param lifetimeMs age at which it may be given up, @param wallMs now */
+  finished(id: string, appendedBytes: number, lifetimeMs: number, wallMs: number): void {
+    const name = this.#names.get(id) ?? id
+    const message = this.#messages.get(name)
+    if (message === undefined) return
+    message.finished = true
+    message.finishedInLife = this.life
+    const isOld = message.wasOld || wallMs - message.askedAtMs >= lifetimeMs
+    message.expired =
+      (isOld && (message.about === undefined || wasDeferred(message))) || isOrdered(message, 'expire')
+    message.deleted = isOrdered(message, 'delete')
+    this.#pending.push(factOf('finished', appendedBytes, name))
+  }
+
+  /** A report was written: it is a submission of the queue's own. */
+  reported(id: string, report: string, appendedBytes: number, askedAtMs: number): void {
+    const about = this.#messages.get(this.#names.get(id) ?? '')
+    if (about === undefined) return
+    const known = this.#messages.get(report)
+    if (known?.state === 'settled')
+      this.violate('O5', `the report ${report} was durable and is written again`, { message: report })
+    // It has waited since it was composed, for room or for its file, and nobody knows how long; the clock may have been set back meanwhile.
+    const isAtOnce = this.#life.isInOrder && !this.#life.isShortOfRoom
+    const facts = { name: report, sender: '', data: undefined, askedInLife: this.life, about: about.name }
+    const since = { askedAtMs: isAtOnce ? askedAtMs : Math.min(askedAtMs, about.askedAtMs) }
+    const message = newMessage({ ...facts, ...since }, [about.sender])
+    message.id = report
+    this.#add(message)
+    this.#names.set(report, report)
+    this.#pending.push(factOf('reported', appendedBytes, report))
+  }
+
+  /** So many bytes of this life are durable, as the engine says. */
+  durable(writtenBytes: number): void {
+    for (const fact of this.#pending.takeDurable(writtenBytes)) {
+      const message = this.#messages.get(fact.name)
+      if (message !== undefined) believe(message, fact)
+    }
+  }
+
+  /** A crash: a success asks for a prompt sync, if there is room for it. */
+  crashed(nowMs: number): void {
+    if (this.#life.isInOrder && !this.#life.isShortOfRoom) this.#judgeHaste(nowMs)
+  }
+
+  #judgeHaste(nowMs: number): void {
+    for (const fact of this.#pending)
+      judgeHaste(this.#messages.get(fact.name)!, fact, this.life, nowMs, this.violate)
+  }
+
+  /** What a listing shows before anything else has happened in this life. From here on this is certain: a later crash
+   * brings nothing back that is not here, and takes nothing of it. */
+  observed(listing: readonly Listed[]): void {
+    const seen = new Map<string, Listed>()
+    for (const listed of listing) {
+      const message = this.#messageOf(listed)
+      if (message === undefined) continue
+      if (seen.has(message.name)) this.violate('O5', `${message.name} is in the queue twice`)
+      seen.set(message.name, listed)
+    }
+    for (const message of this.#messages.values())
+      judgeListing(message, seen.get(message.name), this.life, ofMessage(this.violate, message.name))
+  }
+
+  /** Nothing is left to happen: everything that was promised has come to its end. @param warningCountMax a sender gets, of a message */
+  drained(warningCountMax: number): void {
+    for (const message of this.#messages.values())
+      judgeEnd(message, this.#messages.values(), warningCountMax, ofMessage(this.violate, message.name))
+  }
+
+  #add(message: ModelMessage): void {
+    this.#messages.set(message.name, message)
+    this.orders.came(message)
+  }
+
+  /** The message that the queue speaks of, by its id, or by its sender while its id was told to nobody. */
+  #messageOf({ id, sender }: { readonly id: string; readonly sender: string }): ModelMessage | undefined {
+    const known = this.#messages.get(this.#names.get(id) ?? '')
+    if (known !== undefined) {
+      if (known.sender !== sender) this.violate('O5', `${known.name} has the sender ${sender}`)
+      return known
+    }
+    const asked = this.#messages.get(sender)
+    if (sender === '' || asked === undefined || asked.id !== undefined) {
+      this.violate('O5', `the message ${id} from ${sender} was never submitted`)
+      return undefined
+    }
+    asked.id = id
+    this.#names.set(id, sender)
+    return asked
+  }
+}

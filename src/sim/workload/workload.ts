@@ -1,0 +1,168 @@
+/** What is done to a queue in a run, as data: who submits what and when, and how the queue is set up.
+ * Invariant: the sender names the message: it is used once in a run, so that model and transport can tell messages apart
+ * before anybody knows an id. */
+import type { QueueOptions } from '../../engine/life/options.js'
+import { fixedRetry } from '../../policy/fixed-retry.js'
+import type { Moment } from '../world/moment.js'
+
+export interface Step {
+  /** Milliseconds since the beginning of the life. */
+  readonly atMs: number
+  readonly sender: string
+  /** Each says what happens to it (script.ts); the domain is its destination. */
+  readonly recipients: readonly string[]
+  readonly dataBytes: number
+  /** How the data is handed over; default 'bytes'. */
+  readonly form?: Form
+  /** When it is aborted, counted from the call. Default: never. */
+  readonly abort?: Moment
+}
+
+/** `paced`: a stream that comes a piece at a time, as from a network; `cut`: one that ends with an error. */
+export type Form = 'bytes' | 'text' | 'stream' | 'paced' | 'cut' | 'reference'
+
+export type VerbName = 'hold' | 'release' | 'requeue' | 'delete' | 'expire' | 'reroute' | 'flush'
+
+/** An operator's order for a message, or for many. */
+export interface VerbStep {
+  /** Milliseconds since the beginning of the life. */
+  readonly atMs: number
+  readonly verb: VerbName
+  /** Of the message. */
+  readonly sender: string
+  /** What is said of the message, besides its sender or instead of him; default 'sender'. `domain`: every message for the domain of its last
+   * recipient is meant; `all`: every message. */
+  readonly by?: Said
+  /** And so many calls of the disk after that instant. Default: at once. */
+  readonly afterCalls?: number
+  /** When it is aborted, counted from the call. Default: never. */
+  readonly abort?: Moment
+}
+
+/** The wall clock is set, forward or back, at a moment of the life. */
+export interface WallStep {
+  readonly at: Moment
+  readonly byMs: number
+}
+
+/** The disk has so little left, from a moment of the life on and for so long. */
+export interface Shortage {
+  readonly from: Moment
+  readonly roomBytes: number
+  /** Infinity: as long as the life lasts. */
+  readonly forMs: number
+}
+
+export type Said = 'sender' | 'id' | 'recipient' | 'nexthop' | 'lane' | 'domain' | 'all'
+
+/** No route leads there. */
+export const unroutableDomain = 'nowhere.test'
+
+/** Who is still deferred there after two attempts is given up. */
+export const impatientDomain = 'impatient.test'
+const impatientAttempts = 2
+
+/** Where a message goes that is rerouted. */
+export const otherNexthop = 'other.test'
+
+export type Setup = Partial<
+  Pick<
+    QueueOptions,
+    | 'segmentBytes'
+    | 'laneSegmentBytes'
+    | 'inlineBytesMax'
+    | 'suffixBytesMax'
+    | 'activeCountMax'
+    | 'checkpointIntervalMs'
+    | 'layout'
+    | 'deliver'
+    | 'fruitlessRecoveriesMax'
+    | 'attempt'
+    | 'scheduler'
+  >
+>
+
+export interface Workload {
+  readonly name: string
+  readonly steps: readonly Step[]
+  readonly verbs?: readonly VerbStep[]
+  readonly setup: Setup
+  /** The intervals of the lanes, milliseconds: the n-th attempt is followed by the n-th. */
+  readonly intervalsMs: readonly number[]
+  /** Those of other lives of the run, when their policies differ. */
+  readonly otherIntervalsMs?: readonly (readonly number[])[]
+  /** Ages at which the sender is told that a message is late, milliseconds. Default: none. */
+  readonly warningAgesMs?: readonly number[]
+  readonly lifetimeMs: number
+  /** What happens to the wall clock of a life. Default: nothing. */
+  readonly wallSteps?: readonly WallStep[]
+  /** Default: the disk has more room than anybody needs. */
+  readonly shortage?: Shortage | undefined
+  /** When the kernel drops from its memory what it calls clean. Default: never. */
+  readonly drops?: readonly Moment[]
+  /** The longest that a transport takes, milliseconds; 0: it answers at once. */
+  readonly answerMs: number
+}
+
+export const kibibyte = 1024
+
+export const smallSegments: Pick<Required<Setup>, 'segmentBytes' | 'laneSegmentBytes'> = {
+  segmentBytes: 32 * kibibyte,
+  laneSegmentBytes: 32 * kibibyte,
+}
+
+export const smallSetup: Setup = {
+  ...smallSegments,
+  inlineBytesMax: 2 * kibibyte,
+  suffixBytesMax: 8 * kibibyte,
+  checkpointIntervalMs: 700,
+  attempt: { deadlineMs: 60_000 },
+}
+
+export const retryOf = ({
+  intervalsMs,
+  lifetimeMs,
+  warningAgesMs = [],
+}: Workload): NonNullable<QueueOptions['retry']> => {
+  const policy = fixedRetry(intervalsMs, lifetimeMs)
+  return {
+    ...policy,
+    delayWarningAgesMs: warningAgesMs,
+    decide: (state, prng) =>
+      state.nexthop === impatientDomain && state.attempts >= impatientAttempts
+        ? { kind: 'expire' }
+        : policy.decide(state, prng),
+  }
+}
+
+/** The shortest wait after so many attempts and one, whichever life decides about it. */
+export const leastWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload, attempts: number): number =>
+  Math.min(...[intervalsMs, ...otherIntervalsMs].map((each) => each[Math.min(attempts, each.length - 1)]!))
+
+/** The longest of them, whichever life decides. */
+export const longestWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload): number =>
+  Math.max(...[intervalsMs, ...otherIntervalsMs].flat())
+
+/** Does a life that is set up like this attempt anything? */
+export const delivers = ({ setup }: Workload): boolean => setup.deliver !== false
+
+/** There is never room in such a life, once there is none. */
+export const isShortForGood = ({ shortage }: Workload): boolean => shortage?.forMs === Infinity
+
+/** Can mail come to its end in such a life? It is attempted, and there is room at last. */
+export const canEnd = (workload: Workload): boolean => delivers(workload) && !isShortForGood(workload)
+
+/** The same, for a life in which it can. */
+export const toItsEnd = (workload: Workload): Workload => ({
+  ...workload,
+  shortage: undefined,
+  setup: { ...workload.setup, deliver: true },
+})
+
+/** The data of a message: text that says whose it is, in lines. */
+export function dataOf({ sender, dataBytes }: Step): Buffer {
+  const line = `Subject: ${sender}\r\n\r\n`
+  const body = `${sender} `.repeat(3).trimEnd() + '\r\n'
+  const text = line + body.repeat(Math.max(1, Math.ceil((dataBytes - line.length) / body.length)))
+  return Buffer.from(text.slice(0, Math.max(line.length, dataBytes)))
+}

@@ -1,0 +1,145 @@
+/** A queue that does what a test tells it, for the control socket to work on. */
+import { EventEmitter } from 'node:events'
+import type { ListOptions } from '../../src/admin/select/listing.js'
+import type { ListedMessage, QueueEvents, QueueStatistics, Selector } from '../../src/index.js'
+import type { ControlledQueue } from '../../src/control/session.js'
+import type { VerbOptions, VerbResult } from '../../src/admin/verbs/tally.js'
+import type { DestinationSnapshot } from '../../src/scheduler/scheduler.js'
+
+export const nothing: VerbResult = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
+export const counted = (messageCount: number): VerbResult => ({
+  ...nothing,
+  messageCount,
+  recipientCount: 2 * messageCount,
+})
+
+export interface Call {
+  readonly verb: string
+  readonly selector: Selector
+  readonly more: unknown
+  readonly options: VerbOptions
+}
+
+export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQueue {
+  readonly calls: Call[] = []
+  /** What verbs answer. */
+  answer: (call: Call) => Promise<VerbResult> = () => Promise.resolve(counted(1))
+  listed: (options: ListOptions) => AsyncIterable<ListedMessage> = async function* () {}
+  known: readonly DestinationSnapshot[] = []
+
+  readonly hold = (selector: Selector, options: VerbOptions = {}): Promise<VerbResult> =>
+    this.#called('hold', selector, options)
+  readonly release = (selector: Selector, options: VerbOptions = {}): Promise<VerbResult> =>
+    this.#called('release', selector, options)
+  readonly requeue = (selector: Selector, options: VerbOptions = {}): Promise<VerbResult> =>
+    this.#called('requeue', selector, options)
+  readonly delete = (selector: Selector, options: VerbOptions = {}): Promise<VerbResult> =>
+    this.#called('delete', selector, options)
+  readonly expire = (selector: Selector, options: VerbOptions = {}): Promise<VerbResult> =>
+    this.#called('expire', selector, options)
+
+  flush(selector: Selector, options: VerbOptions & { perSecond?: number } = {}): Promise<VerbResult> {
+    return this.#called('flush', selector, options, options.perSecond)
+  }
+
+  reroute(
+    selector: Selector,
+    to: { transport?: string; nexthop: string },
+    options: VerbOptions = {},
+  ): Promise<VerbResult> {
+    return this.#called('reroute', selector, options, to)
+  }
+
+  list(selector: Selector = {}, options: ListOptions = {}): AsyncIterable<ListedMessage> {
+    this.calls.push({ verb: 'list', selector, more: undefined, options })
+    return this.listed(options)
+  }
+
+  stats(): QueueStatistics {
+    return { ...idleStatistics, destinations: this.known }
+  }
+
+  destinations(): readonly DestinationSnapshot[] {
+    return this.known
+  }
+
+  resume(transport: string, name: string): boolean {
+    return this.known.some((one) => one.transport === transport && one.name === name)
+  }
+
+  #called(verb: string, selector: Selector, options: VerbOptions, more?: unknown): Promise<VerbResult> {
+    const call = { verb, selector, more, options }
+    this.calls.push(call)
+    return this.answer(call)
+  }
+}
+
+export const idleStatistics: QueueStatistics = {
+  recovering: false,
+  activeCount: 0,
+  damagedCount: 0,
+  lanes: [
+    {
+      lane: 0,
+      kind: 'incoming',
+      intervalMs: 0,
+      waitingBytes: 0,
+      segmentCount: 0,
+      markCount: 0,
+      damage: undefined,
+    },
+    {
+      lane: 1,
+      kind: 'hold',
+      intervalMs: Infinity,
+      waitingBytes: 4096,
+      segmentCount: 2,
+      markCount: 0,
+      damage: undefined,
+    },
+  ],
+  journal: {
+    segmentCount: 2,
+    spareCount: 2,
+    diskFull: false,
+    suffixBytes: 0,
+    stagedBytes: 0,
+    syncCount: 7,
+    writtenBytes: 70_000,
+    syncLastMs: 0.5,
+    syncTotalMs: 3.5,
+    checkpointCount: 1,
+  },
+  destinations: [],
+}
+
+export const listedMessage = (id: string, more: Partial<ListedMessage> = {}): ListedMessage => ({
+  id: id as ListedMessage['id'],
+  sender: 'ada@example.org',
+  recipients: ['grace@example.net'],
+  recipientCount: 1,
+  where: 'retry',
+  lane: 2,
+  acceptedAt: 1_763_000_000_000,
+  attempts: 1,
+  dataBytes: 1000,
+  dueAt: 1_763_000_300_000,
+  notes: [],
+  ...more,
+})
+
+export const destinationAt = (
+  nexthop: string,
+  more: Partial<DestinationSnapshot> = {},
+): DestinationSnapshot => ({
+  transport: 'out',
+  nexthop,
+  name: nexthop,
+  window: 5,
+  busy: 0,
+  todo: 0,
+  state: { kind: 'ready' },
+  recovery: 'none',
+  rate: 0,
+  ...more,
+})

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { position } from '../../../src/base/position.js'
+import { Outliving } from '../../../src/engine/checkpoint/outliving.js'
+
+function outlivingAt(end: number) {
+  const journal = { durableEnd: position(end) }
+  const state = { isFull: false }
+  const outliving = new Outliving(journal, () => state.isFull)
+  const gone: string[] = []
+  const wait = (name: string): void => void outliving.oneMore().then(() => gone.push(name))
+  const durable = async (to: number): Promise<string[]> => {
+    journal.durableEnd = position(to)
+    outliving.look()
+    await Promise.resolve()
+    return [...gone]
+  }
+  return { outliving, state, wait, durable }
+}
+
+test('each waits for the batch behind the one that was the last when it came', async () => {
+  const { wait, durable } = outlivingAt(100)
+  wait('one')
+  wait('two')
+  expect(await durable(100)).toEqual([])
+  expect(await durable(200)).toEqual(['one', 'two'])
+  wait('three')
+  expect(await durable(200)).toEqual(['one', 'two'])
+  expect(await durable(300)).toEqual(['one', 'two', 'three'])
+})
+
+test('where the disk is full nobody waits, who came before or comes now', async () => {
+  const { wait, durable, state } = outlivingAt(100)
+  wait('before')
+  expect(await durable(100)).toEqual([])
+  state.isFull = true
+  wait('meanwhile')
+  expect(await durable(100)).toEqual(['before', 'meanwhile'])
+  state.isFull = false
+  wait('behind')
+  expect(await durable(100)).toEqual(['before', 'meanwhile'])
+})
+
+test('a hundred thousand that ended in one batch go without holding up anybody', () => {
+  const { outliving, state } = outlivingAt(100)
+  for (let i = 0; i < 100_000; i++) void outliving.oneMore()
+  state.isFull = true
+  const startedAt = performance.now()
+  outliving.look()
+  expect(performance.now() - startedAt).toBeLessThan(2000)
+})

@@ -1,0 +1,46 @@
+/** Who is in a network that may relay. */
+import { expect, test } from 'vitest'
+import { loopbackNetworks, trustedNetworks } from '../../../src/relay/smtp-in/trusted-networks.js'
+
+const isTrusted = trustedNetworks([
+  '192.0.2.0/25',
+  '198.51.100.7',
+  '2001:db8:0:1::/64',
+  '2001:DB8::7',
+  '10.0.0.0/8',
+])
+
+test.each<[string, boolean]>([
+  ['192.0.2.127', true],
+  ['192.0.2.128', false],
+  ['::ffff:192.0.2.1', true],
+  ['::FFFF:192.0.2.128', false],
+  ['198.51.100.7', true],
+  ['198.51.100.6', false],
+  ['10.255.0.1', true],
+  ['11.0.0.1', false],
+  ['2001:db8:0:1:ffff::9', true],
+  ['2001:db8:0:2::1', false],
+  ['2001:db8::7', true],
+  ['2001:db8::8', false],
+  ['::1', false],
+  ['127.0.0.1', false],
+  ['', false],
+  ['example.net', false],
+])('%s may relay: %s', (address, is) => {
+  expect(isTrusted(address)).toBe(is)
+  // Asked again, with another between.
+  isTrusted('192.0.2.1')
+  expect(isTrusted(address)).toBe(is)
+})
+
+test('a network of all addresses is one, and one of all of IPv4 has none of IPv6', () => {
+  expect(trustedNetworks(['::/0'])('2001:db8::1')).toBe(true)
+  expect(trustedNetworks(['0.0.0.0/0'])('2001:db8::1')).toBe(false)
+})
+
+test('this machine is what loops back', () => {
+  const isHere = trustedNetworks(loopbackNetworks)
+  expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].map(isHere)).toEqual([true, true, true, true])
+  expect(['128.0.0.1', '::2', '192.0.2.1'].map(isHere)).toEqual([false, false, false])
+})

@@ -1,0 +1,53 @@
+/** The model takes for broken only what is. */
+import { expect, test } from 'vitest'
+import { anyLife } from '../../../src/sim/model/model-life.js'
+import { QueueModel } from '../../../src/sim/model/queue-model.js'
+
+const sender = 'm0@sender.test'
+const address = 'defer1@a.test'
+const attempt = { id: 'M0', sender, recipients: [address], nexthop: 'a.test', wallMs: 0, nowMs: 0 }
+
+test('a deferral without an attempt, behind a requeue, counts no attempts of before', () => {
+  const model = new QueueModel()
+  model.beginLife(anyLife)
+  model.asked(sender, [address], Buffer.alloc(0), 0)
+  model.settled(sender, 'M0')
+  model.attempted({ ...attempt, attempts: 1 })
+  expect(model.attemptsOf('M0')).toBe(1)
+  const told = model.orders.given(sender, 'requeue', 0)
+  told({ messageCount: 1, isWhole: true, isAborted: false })
+  expect(model.attemptsOf('M0')).toBe(undefined)
+})
+
+test('a message that was settled and had not ended must be listed', () => {
+  const model = new QueueModel()
+  model.beginLife(anyLife)
+  model.asked(sender, [address], Buffer.alloc(0), 0)
+  model.settled(sender, 'M0')
+  model.observed([])
+  expect(model.violations).toEqual([
+    { oracle: 'O1', message: sender, text: `${sender} was settled and is not listed` },
+  ])
+})
+
+test.each([
+  ['not durably', false, []],
+  ['durably', true, [`${address} of ${sender} was delivered durably and is attempted again`]],
+])(
+  'a delivery that an earlier life recorded %s, and that is put off without an attempt and made again, breaks a promise only if it was durable',
+  (_, isDurable, texts) => {
+    const model = new QueueModel()
+    const one = { id: 'M0', sender, recipients: [address] }
+    const facts = { appendedBytes: 10, nowMs: 0, notBeforeMs: 0, attempts: 0 }
+    model.beginLife(anyLife)
+    model.asked(sender, [address], Buffer.alloc(0), 0)
+    model.settled(sender, 'M0')
+    model.attempted({ ...attempt, attempts: 0 })
+    model.recorded('delivered', one, facts)
+    if (isDurable) model.durable(10)
+    model.beginLife(anyLife)
+    model.recorded('deferred', one, facts)
+    model.attempted({ ...attempt, attempts: 0 })
+    expect(model.violations.map(({ text }) => text)).toEqual(texts)
+  },
+)

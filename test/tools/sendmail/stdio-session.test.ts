@@ -1,0 +1,49 @@
+/** The end of the input of `sendmail -bs`, before servers that hear it and others. */
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { PassThrough, Readable } from 'node:stream'
+import { expect, onTestFinished, test } from 'vitest'
+import { sessionOver } from '../../../tools/commands/sendmail/stdio-session.js'
+import { listen, memoryQueue } from '../../relay/smtp-in/smtp-in-fixture.js'
+
+const untilData = 'EHLO me\r\nMAIL FROM:<a@example.org>\r\nRCPT TO:<b@example.net>\r\nDATA\r\n'
+
+/** @returns what the server has said, and what it took, milliseconds */
+async function session(
+  port: number,
+  input: string,
+  hearsEnd: boolean,
+): Promise<{ said: string; tookMs: number }> {
+  const output = new PassThrough()
+  const socket: Socket = connect(port, '127.0.0.1')
+  const beganMs = performance.now()
+  await sessionOver(socket, Readable.from([input]), output, hearsEnd)
+  return { said: String(output.read()), tookMs: performance.now() - beganMs }
+}
+
+test('a message that was not ended is none, and nothing is waited for', async () => {
+  const queue = memoryQueue()
+  const { port } = await listen(queue)
+  const { said, tookMs } = await session(port, `${untilData}half of it`, true)
+  expect(tookMs).toBeLessThan(5000)
+  expect(said).toMatch(/\r\n354 [^\r]*\r\n$/)
+  expect(queue.kept).toEqual([])
+})
+
+test('a message that was ended is answered, however late', async () => {
+  const queue = memoryQueue(() => new Promise((resolve) => setTimeout(resolve, 300)))
+  const { port } = await listen(queue)
+  const { said } = await session(port, `${untilData}x\r\n.\r\n`, true)
+  expect(said).toMatch(/\r\n250 2\.0\.0 queued as q1\r\n221 /)
+})
+
+test('a server that takes the end of our side for that of its own is waited for', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.write('220 x\r\n')
+    socket.once('data', () => setTimeout(() => socket.end('250 late\r\n'), 300))
+  })
+  onTestFinished(() => void server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  expect((await session(port, `${untilData}x\r\n.\r\n`, false)).said).toContain('250 late')
+})

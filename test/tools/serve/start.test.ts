@@ -1,0 +1,171 @@
+/** A relay that cannot start: it says why, and leaves nothing behind. */
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { RelayProcess, waybillPath } from '../../end-to-end/relay-process.js'
+import { rawClient, untilData } from '../../relay/raw-client.js'
+import { withAddresses } from '../../../tools/commands/serve/places.js'
+import { runProgram, runWaybill } from '../command-process.js'
+
+let directory: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-start-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+})
+
+/** Of another process. @returns `HOST:PORT` */
+async function takenPort(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test.each([
+  [
+    '--listen',
+    ['--listen', 'TAKEN'],
+    'EADDRINUSE: another process listens there, or a place named before it',
+  ],
+  [
+    '--metrics',
+    ['--metrics', 'TAKEN', '--listen', '127.0.0.1:0'],
+    'EADDRINUSE: another process listens there',
+  ],
+  ['--listen', ['--listen', '192.0.2.1:2525'], 'EADDRNOTAVAIL: this machine does not have that address'],
+  ['--listen', ['--listen', 'nowhere.invalid:2525'], 'no such host'],
+  [
+    '--source-address',
+    ['--direct', '--source-address', '192.0.2.1', '--listen', '127.0.0.1:0'],
+    'EADDRNOTAVAIL: this machine does not have that address',
+  ],
+])('a port for %s that cannot be had is named, and nothing was made: %s', async (option, words, reason) => {
+  const taken = await takenPort()
+  const args = words.map((word) => (word === 'TAKEN' ? taken : word))
+  const place = args[args.indexOf(option) + 1]!
+  const { exitCode, stdout, stderr } = await runWaybill(['serve', ...args], { directory })
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+  expect(stderr).toMatch(/^waybill: [^\n]*\n$/)
+  expect(stderr).toContain(`${option} ${place}: `)
+  expect(stderr).toContain(reason)
+  expect(await readdir(directory)).toEqual([])
+})
+
+test('a name is listened on at all of its addresses, each once and in the order that the system has them', async () => {
+  const places = [
+    { host: '192.0.2.9', port: 25 },
+    { host: 'mail.test', port: 25 },
+    { host: 'mail.test', port: 465, implicitTls: true },
+  ]
+  const addressesOf = async (name: string): Promise<string[]> =>
+    name === 'mail.test' ? ['192.0.2.1', '2001:db8::1', '192.0.2.1'] : []
+  expect(await withAddresses(places, addressesOf)).toEqual([
+    { host: '192.0.2.9', port: 25 },
+    { host: '192.0.2.1', port: 25 },
+    { host: '2001:db8::1', port: 25 },
+    { host: '192.0.2.1', port: 465, implicitTls: true },
+    { host: '2001:db8::1', port: 465, implicitTls: true },
+  ])
+})
+
+test('localhost is what this machine has of it, and the relay answers there', async () => {
+  const relay = new RelayProcess([
+    '--queue',
+    join(directory, 'queue'),
+    '--maildir',
+    join(directory, 'maildir'),
+  ])
+  relay.endpoint = { host: 'localhost', port: 0 }
+  onTestFinished(() => relay.kill())
+  await relay.start()
+  expect(['127.0.0.1', '::1']).toContain(relay.endpoint.host)
+})
+
+test('one port for mail and for numbers is taken when it is asked for twice', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  const args = ['serve', '--listen', `127.0.0.1:${port}`, '--metrics', `127.0.0.1:${port}`]
+  expect(await runWaybill(args, { directory })).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringContaining(`--metrics 127.0.0.1:${port}: EADDRINUSE`) as string,
+  })
+  expect(await readdir(directory)).toEqual([])
+})
+
+test.each([
+  [['--hostname', 'a b'], "--hostname wants a host name or an address literal, not 'a b'"],
+  [['--relay', ''], "--relay wants HOST:PORT, not ''"],
+  [['--listen', ''], "--listen wants HOST:PORT, not ''"],
+  [['--greet-delay', '2h'], '--greet-delay is at most 10m'],
+  [['--idle-timeout', '2d'], '--idle-timeout is longer than 0 and at most 1d'],
+  [['--maildir', 'file'], '--maildir: file is no directory'],
+])('%j is a usage error, and nothing was made', async (args, reason) => {
+  await writeFile(join(directory, 'file'), '')
+  // Whatever it does listen on, nobody else does.
+  const listen = args.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
+  const ended = await runProgram(
+    'timeout',
+    ['10', process.execPath, waybillPath, 'serve', ...listen, ...args],
+    {
+      directory,
+    },
+  )
+  expect(ended).toMatchObject({ exitCode: 2, stdout: '' })
+  expect(ended.stderr).toContain(reason)
+  expect(await readdir(directory)).toEqual(['file'])
+})
+
+test('a directory that cannot be made is told at once, with the reason', async () => {
+  const args = [waybillPath, 'serve', '--listen', '127.0.0.1:0', '--queue', '/proc/none/queue']
+  expect(await runProgram('timeout', ['10', process.execPath, ...args], { directory })).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^waybill: ENOENT: [^\n]*'\/proc\/none'\n$/) as string,
+  })
+})
+
+const isRoot = process.getuid?.() === 0
+
+/** @returns a file system of its own */
+async function smallDisk(size: string): Promise<string> {
+  const path = join(directory, 'disk')
+  await mkdir(path)
+  const mounted = await runProgram('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path], {
+    directory,
+  })
+  expect(mounted).toMatchObject({ exitCode: 0 })
+  onTestFinished(async () => void (await runProgram('umount', ['--lazy', path], { directory })))
+  return path
+}
+
+test.skipIf(!isRoot)('a disk without room for a queue: it says how much it takes', async () => {
+  const args = ['serve', '--listen', '127.0.0.1:0', '--queue', join(await smallDisk('40M'), 'queue')]
+  const { exitCode, stderr } = await runWaybill(args, { directory })
+  expect(exitCode).toBe(1)
+  expect(stderr).toMatch(/^waybill: DISK_FULL: .*\n?$/m)
+  expect(stderr).toContain('a queue takes 256 MiB')
+})
+
+test.skipIf(!isRoot)(
+  'a disk on which no mail can be taken is warned of, at the start and at each refusal',
+  async () => {
+    const queue = join(await smallDisk('150M'), 'queue')
+    const maildir = join(directory, 'maildir')
+    const args = ['--queue', queue, '--maildir', maildir, '--log-level', 'warn']
+    const relay = new RelayProcess(args, {}, { makesQueue: true })
+    onTestFinished(() => relay.kill())
+    await relay.start()
+    await expect.poll(() => relay.log).toContain('short of room')
+    const client = await rawClient(relay.endpoint.port)
+    onTestFinished(() => client.destroy())
+    await untilData(client)
+    expect(await client.say('x\r\n.')).toMatch(/^452 4\.3\.1 /)
+    await expect.poll(() => relay.log).toContain('insufficient system storage')
+    expect(relay.log.split('short of room')).toHaveLength(2)
+  },
+)

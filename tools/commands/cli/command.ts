@@ -1,0 +1,108 @@
+/** What a subcommand is, and how it reads its arguments.
+ * Invariant: help and parser are made of the same table, so that neither names an option that the other does not know. */
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { isWaybillError } from '../../../src/errors.js'
+
+/** One option of a command. Without `value` it is a switch. */
+export interface Option {
+  readonly short?: string
+  /** What stands for its value in the help, `DIR`. */
+  readonly value?: string
+  /** Its value stands in the same word, or there is none: `-q`, `-qIID`. */
+  readonly isValueAttached?: true
+  /** All values that it may have, for completion. */
+  readonly words?: readonly string[]
+  readonly many?: boolean
+  readonly help: string
+}
+
+export interface Command {
+  /** The line in the list of commands. */
+  readonly summary: string
+  /** What follows the command's name in its usage line. */
+  readonly synopsis: string
+  readonly options: Readonly<Record<string, Option>>
+  /** It takes what is no option: ids, names, a file. */
+  readonly operands?: true
+  /** More for its help, below the options. */
+  readonly notes?: string
+  /** Exit code of a wrong call; 2 unless told. */
+  readonly usageExitCode?: number
+  /** @returns the exit code; undefined leaves the process to what it started */
+  run(args: Arguments): Promise<number | undefined>
+}
+
+export interface Arguments {
+  /** The last value that was given. */
+  one(option: string): string | undefined
+  all(option: string): readonly string[]
+  isSet(option: string): boolean
+  readonly rest: readonly string[]
+}
+
+/** A call that cannot be understood; its message is for the person who made it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** `-f`, `--queue`. */
+export const flagOf = (option: string): string => (option.length === 1 ? `-${option}` : `--${option}`)
+
+/** @throws UsageError */
+export function parseArguments(command: Command, args: readonly string[]): Arguments {
+  const options: NonNullable<ParseArgsConfig['options']> = {}
+  for (const [name, { short, value }] of Object.entries(command.options)) {
+    const type = value === undefined ? 'boolean' : 'string'
+    options[name] = { type, multiple: true, ...(short === undefined ? undefined : { short }) }
+  }
+  const { values, positionals } = parsed({
+    args: withAttached(command, args),
+    options,
+    allowPositionals: true,
+    strict: true,
+  })
+  if (command.operands === undefined && positionals.length > 0)
+    throw new UsageError(`what is '${positionals[0] ?? ''}' for?`)
+  const given = (name: string): readonly unknown[] => (values[name] as readonly unknown[] | undefined) ?? []
+  const all = (name: string): readonly string[] => given(name).map(String)
+  for (const [name, { many = false, value }] of Object.entries(command.options)) {
+    if (value !== undefined && !many && given(name).length > 1)
+      throw new UsageError(`${flagOf(name)} is given twice`)
+  }
+  return { one: (name) => all(name).at(-1), all, isSet: (name) => given(name).length > 0, rest: positionals }
+}
+
+/** `-qIID` as `--q=IID`: else a value that is not there would be the next word. */
+function withAttached({ options }: Command, args: readonly string[]): string[] {
+  const flags = Object.keys(options).filter((name) => options[name]!.isValueAttached === true)
+  const end = args.includes('--') ? args.indexOf('--') : args.length
+  return args.map((word, i) => {
+    const flag = i < end ? flags.find((name) => word.startsWith(`-${name}`)) : undefined
+    return flag === undefined ? word : `--${flag}=${word.slice(2)}`
+  })
+}
+
+function parsed(config: ParseArgsConfig): ReturnType<typeof parseArgs> {
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error)
+    throw new UsageError(text.replace(/\. To specify a positional.*/s, ''))
+  }
+}
+
+/** One line for a person: `QUEUE_LOCKED: another process has it (path …)`. */
+export function lineOf(error: unknown): string {
+  if (isWaybillError(error)) return `${error.code}: ${error.message}`
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** For who meets damage, as a line of its own: nothing is repaired in place. '' when it is none. @param queue its directory */
+export function wayOutOf(error: unknown, queue: string): string {
+  if (!isWaybillError(error)) return ''
+  if (error.code === 'QUEUE_CRASHED') return wayOutOf(error.cause, queue)
+  return error.code === 'LOG_CORRUPT' ? wayOutOfDamage(queue) : ''
+}
+
+export const wayOutOfDamage = (queue: string): string =>
+  `waybill: \`waybill log verify --queue ${queue}\` shows the damage, \`waybill log rescue ${queue} --to NEW\` copies what is whole to a new queue\n`

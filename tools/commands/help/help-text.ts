@@ -1,0 +1,42 @@
+/** Help for people. Pure. */
+import type { LoadedGroup } from './catalogue.js'
+import { flagOf, type Command } from '../cli/command.js'
+
+export function overviewOf(groups: readonly LoadedGroup[]): string {
+  const names = groups.flatMap(({ commands }) => commands.map(({ name }) => name))
+  const width = Math.max(...names.map((name) => name.length)) + 2
+  return [
+    'usage: waybill COMMAND [OPTION …]',
+    ...groups.flatMap(({ title, commands }) => [
+      '',
+      `${title}:`,
+      ...commands.map(({ name, command }) => `  ${name.padEnd(width)}${command.summary}`),
+    ]),
+    '',
+    '`waybill help COMMAND` tells more; `waybill --version` which one this is.',
+    '',
+  ].join('\n')
+}
+
+/** `-n, --name VALUE`, `-q[WHAT]`. */
+export function optionNames(
+  long: string,
+  { short, value, isValueAttached }: Command['options'][string],
+): string {
+  const names = short === undefined || short === long ? flagOf(long) : `-${short}, ${flagOf(long)}`
+  return value === undefined ? names : isValueAttached === true ? `${names}[${value}]` : `${names} ${value}`
+}
+
+export function helpOf(name: string, command: Command): string {
+  const lines = Object.entries(command.options).map(([long, option]): [string, string] => [
+    `  ${optionNames(long, option)}`,
+    option.help,
+  ])
+  const width = Math.max(...lines.map(([left]) => left.length)) + 2
+  const table = lines.map(
+    ([left, help]) => left.padEnd(width) + help.replaceAll('\n', `\n${' '.repeat(width)}`),
+  )
+  const notes = command.notes === undefined ? [] : [command.notes]
+  const parts = [`usage: waybill ${name} ${command.synopsis}`, command.summary, table.join('\n'), ...notes]
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}

@@ -1,0 +1,110 @@
+/** The options that choose among messages, the same for every listing; queued-message.ts of src/inspect chooses. */
+import { comparableDomain } from '../../../src/base/mail-address.js'
+import type { RequestDsn } from '../../../src/delivery/transport.js'
+import { findingOf, type Report } from '../../../src/inspect/damage/finding.js'
+import type { MessageContent } from '../../../src/inspect/messages/message-content.js'
+import type { Messages } from '../../../src/inspect/messages/messages.js'
+import type { QueuedMessage, Selection } from '../../../src/inspect/messages/queued-message.js'
+import type { Arguments, Option } from '../cli/command.js'
+import { UsageError } from '../cli/command.js'
+import { parseDurationOption } from '../cli/values.js'
+
+export const selectionOptions: Readonly<Record<string, Option>> = {
+  lane: { value: 'LANE', help: 'incoming, active, deferred, hold, or the number of a lane' },
+  domain: { value: 'DOMAIN', help: 'of a recipient that still waits' },
+  sender: { value: 'ADDRESS', help: 'exactly; `<>` is the null sender' },
+  recipient: { value: 'ADDRESS', help: 'one that still waits' },
+  'older-than': { value: 'TIME', help: 'accepted more than so long ago, 90m or 2d' },
+}
+
+/** @throws UsageError */
+export function selectionOf(args: Arguments, nowMs: number): Selection {
+  const older = args.one('older-than')
+  const domain = textOf(args, 'domain')
+  return {
+    lane: laneOf(args.one('lane')),
+    sender: senderOf(args),
+    recipient: textOf(args, 'recipient'),
+    domain: domain === undefined ? undefined : comparableDomain(domain),
+    acceptedUntil: older === undefined ? undefined : nowMs - parseDurationOption('older-than', older),
+  }
+}
+
+/** An empty text is a variable of a script that was not set.
+ * @throws UsageError */
+export function textOf(args: Arguments, option: string): string | undefined {
+  const text = args.one(option)
+  if (text === '') throw new UsageError(`--${option} is given nothing`)
+  return text
+}
+
+/** '' is the null sender. @throws UsageError */
+export function senderOf(args: Arguments): string | undefined {
+  const text = textOf(args, 'sender')
+  return text === '<>' ? '' : text
+}
+
+/** @throws UsageError */
+export function laneOf(text: string | undefined): Selection['lane'] {
+  switch (text) {
+    case undefined:
+    case 'incoming':
+    case 'active':
+    case 'deferred':
+    case 'hold':
+      return text
+    default:
+      if (/^\d{1,5}$/.test(text)) return Number(text)
+      throw new UsageError(`'${text}' is no lane: incoming, active, deferred, hold, or a number`)
+  }
+}
+
+/** Without a wait, when they stand in the envelope itself. */
+export function addressesIn({ envelope, waiting }: QueuedMessage): readonly string[] | undefined {
+  if (envelope.recipientFrames.length > 0) return undefined
+  return waiting === undefined
+    ? envelope.recipients
+    : waiting.map((index) => envelope.recipients[index] ?? '?')
+}
+
+export async function waitingAddresses(
+  message: QueuedMessage,
+  content: MessageContent,
+): Promise<readonly string[]> {
+  const all = await content.recipients(message, 0, message.envelope.recipientCount)
+  return message.waiting === undefined ? all : message.waiting.map((index) => all[index] ?? '?')
+}
+
+type Reading = Pick<Messages, 'content' | 'presence'>
+
+/** Those that wait. What cannot be read is reported, unless a relay has moved the message meanwhile.
+ * @returns undefined when they cannot be read */
+export const readableAddresses = (
+  message: QueuedMessage,
+  messages: Reading,
+  report: Report,
+): Promise<readonly string[] | undefined> =>
+  readable(message, messages, report, (content) => waitingAddresses(message, content))
+
+/** What the sender asked to be told of, as `readableAddresses`. @returns undefined also when it is nothing */
+export const readableDsn = (
+  message: QueuedMessage,
+  messages: Reading,
+  report: Report,
+): Promise<RequestDsn | undefined> => readable(message, messages, report, (content) => content.dsn(message))
+
+async function readable<T>(
+  message: QueuedMessage,
+  { content, presence }: Reading,
+  report: Report,
+  read: (content: MessageContent) => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await read(content)
+  } catch (error) {
+    const place = content.log(message.log).placeOf(message.at)
+    const finding = findingOf(error, place, `recipients of ${message.envelope.id}`)
+    if (await presence.isThere(message.lane, message.at)) report(finding)
+    return undefined
+  }
+}

@@ -1,0 +1,78 @@
+/** `waybill log at POSITION`: the queue as it was when the journal ended there. */
+import { countText } from '../../../src/base/count-text.js'
+import { position } from '../../../src/base/position.js'
+import type { Finding } from '../../../src/inspect/damage/finding.js'
+import { Messages } from '../../../src/inspect/messages/messages.js'
+import { isStillNeeded, snapshotAt } from '../../../src/inspect/records/past.js'
+import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
+import { UsageError } from '../cli/command.js'
+import {
+  complainOf,
+  exits,
+  inspectCommand,
+  jsonOption,
+  type InspectCommand,
+  type Inspected,
+} from './inspection.js'
+import { jsonOf, listingRule, textOf } from './mailq.js'
+import { addressesIn, readableAddresses, readableDsn } from './listing-options.js'
+
+export const logAt: InspectCommand = inspectCommand(
+  {
+    summary: 'lists the queue as it was at a position of the journal',
+    synopsis: '[--queue DIR] [--json] POSITION',
+    operands: true,
+    options: jsonOption,
+    notes:
+      'Positions are those of `log dump`. What was recycled since is left out. A position that the journal\n' +
+      'does not reach any more, or not yet, ends it with 1.',
+  },
+  show,
+)
+
+async function show(inspected: Inspected): Promise<number> {
+  const { directory, args, out, report, surroundings } = inspected
+  const [text, ...more] = args.rest
+  if (text === undefined || more.length > 0 || !/^\d{1,15}$/.test(text))
+    throw new UsageError('a position of the journal is wanted')
+  const now = await takeSnapshot(directory)
+  for (const finding of now.findings) report(finding)
+  const past = await snapshotAt(directory, now, position(Number(text)))
+  if (past.kind === 'gone') {
+    complainOf(inspected)
+    surroundings.complain(
+      `waybill log at: position ${text} cannot be told: the journal on disk reaches from ${past.oldest} to ${past.newest}\n`,
+    )
+    return exits.wrong
+  }
+  let goneCount = 0
+  const newest = past.snapshot.findings.length > 0 ? await takeSnapshot(directory) : now
+  // What lay there then may be recycled by now: that is no damage.
+  const judge = (finding: Finding): void => {
+    if (isStillNeeded(finding, directory, newest)) report(finding)
+    else goneCount++
+  }
+  for (const finding of past.snapshot.findings) judge(finding)
+  const messages = new Messages(directory, past.snapshot, { report: judge })
+  let count = 0
+  let activeCount = 0
+  for await (const batch of messages.batches())
+    for (const message of batch) {
+      const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, judge)) ?? []
+      if (args.isSet('json'))
+        out.json(jsonOf(message, addresses, await readableDsn(message, messages, judge)))
+      else out.text((count === 0 ? listingRule : '\n') + textOf(message, addresses))
+      count++
+      if (message.active !== undefined) activeCount++
+      if (out.isFull) await out.flush()
+    }
+  if (!args.isSet('json')) out.line(`\n-- ${countText(count, 'message')} at position ${text}.`)
+  await out.flush()
+  complainOf(inspected)
+  const left = past.snapshot.working.length - activeCount + goneCount
+  if (left > 0)
+    surroundings.complain(
+      `waybill log at: ${countText(left, 'message or stretch', 'messages or stretches')} of then recycled since\n`,
+    )
+  return exits.fine
+}

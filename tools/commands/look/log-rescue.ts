@@ -1,0 +1,219 @@
+/** `waybill log rescue DIR --to DIR`: everything that still verifies, into a new queue.
+ * Invariant: the source is only read. Mail goes into the new queue by its front door, so each message is durable there when it is counted;
+ * where damage took an outcome, the recipient counts as waiting: mail may come twice, but none is left behind that can be read. No message
+ * is saved twice, and what was on hold stays there. */
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { assert } from '../../../src/base/assert.js'
+import { countText, nounText } from '../../../src/base/count-text.js'
+import type { Disk } from '../../../src/disk/disk.js'
+import { isWaybillError, openQueue, type Queue, type WaybillError } from '../../../src/index.js'
+import { copiesIn } from '../../../src/inspect/messages/copies.js'
+import { findingOf, isDamage } from '../../../src/inspect/damage/finding.js'
+import { Messages } from '../../../src/inspect/messages/messages.js'
+import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
+import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
+import { lineOf, UsageError } from '../cli/command.js'
+import {
+  exits,
+  inspectCommand,
+  jsonOption,
+  sentenceOf,
+  type InspectCommand,
+  type Inspected,
+} from './inspection.js'
+import { printable } from '../text/shown-text.js'
+
+/** Submissions under way at once: their data is in memory. */
+const submittersMax = 32
+
+export const logRescue: InspectCommand = inspectCommand(
+  {
+    summary: 'copies all mail that still verifies into a new queue',
+    synopsis: '[--json] DIR --to DIR',
+    operands: true,
+    options: { ...jsonOption, to: { value: 'DIR', help: 'the new queue; empty, or not there yet' } },
+    notes:
+      'Messages keep sender, waiting recipients, what was asked of these (DSN) and data, and are held if they were; they get new\n' +
+      'ids, and their age counts from now. Recipients that failed before their sender was told are tried again; of a success that he\n' +
+      'was to be told of he hears no more. Stop the relay first: what it delivers meanwhile would be delivered again.\n' +
+      'What could not be saved is told message by message; one whose envelope is damaged has no name any more and is told as\n' +
+      'damage, with its place.',
+    positionalQueue: true,
+  },
+  rescue,
+)
+
+interface Tally {
+  saved: number
+  recipients: number
+  uncertain: number
+  readonly lost: string[]
+}
+
+/** Lines about single messages. */
+const lostShownMax = 1000
+
+async function rescue(inspected: Inspected): Promise<number> {
+  const { directory, path, args, out, report, findings, progress, surroundings } = inspected
+  const to = args.one('to')
+  if (to === undefined) throw new UsageError('--to says where the new queue goes')
+  if (`${await placeOf(to)}/`.startsWith(`${await placeOf(path)}/`))
+    throw new UsageError(`${to} is inside the old queue, which is only read`)
+  const disk = surroundings.openDisk(to)
+  const there = (await namesIn(disk, to)).filter((name) => name !== 'lock')
+  if (there.length > 0) throw new UsageError(`${to} is not empty: there is ${there[0] ?? ''}`)
+  const snapshot = await takeSnapshot(directory)
+  for (const finding of snapshot.findings) report(finding)
+  const messages = new Messages(directory, snapshot, {
+    report,
+    onProgress: (done, all) => progress.show(done, all),
+  })
+  const copies = await copiesIn(directory, snapshot)
+  const tally: Tally = { saved: 0, recipients: 0, uncertain: 0, lost: [] }
+  const { segmentBytes, laneSegmentBytes } = directory.header
+  const queue = await openQueue(to, {
+    // What fitted there fits here.
+    segmentBytes,
+    laneSegmentBytes,
+    transports: {},
+    route: () => ({ transport: 'none', nexthop: 'none' }),
+    deliver: false,
+    dataBytesMax: 2 ** 31,
+    recipientCountMax: 1_000_000,
+    disk,
+  })
+  const saveAll = async (from: Messages, isHeld: boolean): Promise<void> => {
+    for await (const batch of from.batches()) {
+      const left = batch.filter(({ where }) => (where === 'hold') === isHeld).reverse()
+      const save = async (): Promise<void> => {
+        for (let message = left.pop(); message !== undefined; message = left.pop())
+          await saveMessage(message, copies, messages, queue, tally, report)
+      }
+      await Promise.all(Array.from({ length: submittersMax }, save))
+    }
+  }
+  try {
+    // First, while they are the only ones: so they are held again all at once. What does not verify is told by the second reading.
+    await saveAll(new Messages(directory, snapshot, { report: () => undefined, lane: 'hold' }), true)
+    if (tally.saved > 0) {
+      const { messageCount } = await queue.hold({ all: true })
+      assert(messageCount === tally.saved, 'what was on hold is on hold again')
+    }
+    await saveAll(messages, false)
+  } finally {
+    queue.crash()
+  }
+  progress.end()
+  const { saved, recipients, uncertain, lost } = tally
+  const outcomesLost = snapshot.isDamaged || snapshot.findings.some(({ log }) => log === 'journal')
+  const { cutBytes } = snapshot.journal
+  if (args.isSet('json')) {
+    for (const { log, segment, offsetBytes, bytes, reason, lost: what } of findings)
+      out.json({ damage: { log, segment, offset: offsetBytes, bytes, reason, lost: what } })
+    for (const line of lost) out.json({ lost: line })
+    out.json({
+      saved,
+      recipients,
+      uncertain,
+      lost: lost.length,
+      damages: findings.length,
+      outcomes_lost: outcomesLost,
+      torn_tail_bytes: cutBytes,
+    })
+  } else {
+    for (const finding of findings) out.line(`damage: ${sentenceOf(finding)}`)
+    for (const line of lost.slice(0, lostShownMax)) out.line(`not saved: ${printable(line)}`)
+    if (lost.length > lostShownMax) out.line(`not saved: ${lost.length - lostShownMax} more`)
+    out.line(
+      `${countText(saved, 'message')} with ${countText(recipients, 'recipient')} saved from ${path} into ${to}`,
+    )
+    if (uncertain > 0)
+      out.line(`${uncertain} of them may have been delivered before: the record that would say so is damaged`)
+    if (outcomesLost)
+      out.line(
+        'the journal is damaged: what it told there of deliveries is lost, and mail that was delivered may be among this',
+      )
+    if (cutBytes > 0)
+      out.line(
+        `torn tail: ${cutBytes} ${nounText(cutBytes, 'byte')} of a batch that was never settled, left out; normal after a crash`,
+      )
+  }
+  return lost.length > 0 ? exits.wrong : exits.fine
+}
+
+/** Where a path leads, behind all links; what is not there yet leads nowhere else. */
+async function placeOf(path: string): Promise<string> {
+  const whole = resolve(path)
+  const parent = dirname(whole)
+  try {
+    return await realpath(whole)
+  } catch {
+    return parent === whole ? whole : join(await placeOf(parent), basename(whole))
+  }
+}
+
+/** @throws UsageError when it is no directory: the old queue is not to be blamed for that */
+async function namesIn(disk: Disk, to: string): Promise<string[]> {
+  try {
+    return await disk.list('')
+  } catch (error) {
+    if (!isWaybillError(error, 'DISK_FAILED') || error.place.errno !== 'ENOTDIR') throw error
+    throw new UsageError(`${to} is no directory`)
+  }
+}
+
+/** Of one that damage shows in several places the newest that can be read, when its turn comes. */
+async function saveMessage(
+  message: QueuedMessage,
+  copies: ReadonlyMap<string, readonly QueuedMessage[]>,
+  messages: Messages,
+  queue: Queue,
+  tally: Tally,
+  report: Inspected['report'],
+): Promise<void> {
+  const { id, sender } = message.envelope
+  const who = `${id} from <${sender}>`
+  const candidates = copies.get(id) ?? [message]
+  const [newest] = candidates
+  if (newest!.lane !== message.lane || newest!.at !== message.at) return
+  let trouble: WaybillError | undefined
+  for (const candidate of candidates)
+    try {
+      return await saveCopy(candidate, messages, queue, tally)
+    } catch (error) {
+      if (!isWaybillError(error)) throw error
+      if (isDamage(error)) report(findingOf(error, { log: candidate.log }, `message ${who}`))
+      trouble ??= error
+    }
+  tally.lost.push(`${who}: ${lineOf(trouble)}`)
+}
+
+/** @throws WaybillError when it cannot be read, or not be stored */
+async function saveCopy(
+  message: QueuedMessage,
+  messages: Messages,
+  queue: Queue,
+  tally: Tally,
+): Promise<void> {
+  const { envelope, active, waiting } = message
+  const { sender, smtputf8 } = envelope
+  const all = await messages.content.recipients(message, 0, envelope.recipientCount)
+  // Those that failed and of whom the sender was not told are tried again: so he will be.
+  const untold = sender === '' ? [] : (active?.unreportedFailures() ?? [])
+  const indexes = [...(waiting ?? all.keys()), ...untold]
+  // All of them have their outcome, and only the record that ends the message is missing.
+  if (indexes.length === 0) return
+  const dsn = await messages.content.dsn(message)
+  const recipients = indexes.map((index) => ({ address: all[index] ?? '?', ...dsn?.recipients[index] }))
+  const data = (await messages.content.data(message)) ?? refOf(message)
+  const ofAll = dsn && { id: dsn.envid, return: dsn.ret }
+  await queue.submit({ sender, recipients, data, smtputf8, dsn: ofAll })
+  tally.saved++
+  tally.recipients += recipients.length
+  if (message.uncertain) tally.uncertain++
+}
+
+const refOf = ({ envelope: { data } }: QueuedMessage): { ref: string } => ({
+  ref: data.kind === 'ref' ? data.ref : '',
+})

@@ -1,0 +1,113 @@
+/** `waybill qshape`: how old the mail is, by domain, in the form of Postfix's qshape. */
+import { comparableDomainOf } from '../../../src/base/mail-address.js'
+import { AgeTable, type AgeRow } from '../../../src/inspect/figures/age-table.js'
+import { Messages } from '../../../src/inspect/messages/messages.js'
+import {
+  selectsLane,
+  type QueuedMessage,
+  type Selection,
+} from '../../../src/inspect/messages/queued-message.js'
+import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
+import { UsageError } from '../cli/command.js'
+import {
+  complainOf,
+  exits,
+  inspectCommand,
+  jsonOption,
+  type InspectCommand,
+  type Inspected,
+} from './inspection.js'
+import { printable } from '../text/shown-text.js'
+import { addressesIn, laneOf, readableAddresses } from './listing-options.js'
+import { parseCount, parseDurationOption } from '../cli/values.js'
+
+export const qshape: InspectCommand = inspectCommand(
+  {
+    summary: 'shows how old the mail is, by domain',
+    synopsis: '[--queue DIR] [--json] [-s] [-b N] [-t TIME] [-l] [-n N] [-w N] [LANE …]',
+    operands: true,
+    options: {
+      ...jsonOption,
+      s: { short: 's', help: 'by the domain of the sender: counts messages; else by that of each recipient' },
+      b: { short: 'b', value: 'N', help: 'number of buckets (10)' },
+      t: { short: 't', value: 'TIME', help: 'age at which the first bucket ends (5m)' },
+      l: { short: 'l', help: 'buckets of one size, instead of each twice as long as the one before' },
+      n: { short: 'n', value: 'N', help: 'show so many domains (all; 20 on a terminal)' },
+      w: { short: 'w', value: 'N', help: 'columns (80)' },
+    },
+    notes:
+      'LANE is incoming, active, deferred, hold, or the number of a lane; without one, incoming and active are shown.\n' +
+      'T is the total, each further column the mail younger than so many minutes.',
+  },
+  show,
+)
+
+const domainWidthMin = 18
+
+async function show(inspected: Inspected): Promise<number> {
+  const { directory, args, out, report, progress, surroundings } = inspected
+  const wanted: readonly Selection['lane'][] =
+    args.rest.length > 0 ? args.rest.map(laneOf) : ['incoming', 'active']
+  const bucketCount = parseCount('b', args.one('b') ?? '10', 2)
+  if (bucketCount > 60) throw new UsageError('-b is at most 60')
+  const firstMs = parseDurationOption('t', args.one('t') ?? '5m')
+  if (firstMs <= 0) throw new UsageError('-t is longer than nothing')
+  const shownMax = args.isSet('n')
+    ? parseCount('n', args.one('n') ?? '', 1)
+    : surroundings.isTerminal
+      ? 20
+      : Infinity
+  const width = parseCount('w', args.one('w') ?? '80', 1)
+  const bySender = args.isSet('s')
+  const ages = new AgeTable(bucketCount, firstMs, args.isSet('l'))
+  const nowMs = surroundings.nowMs()
+  const snapshot = await takeSnapshot(directory)
+  for (const finding of snapshot.findings) report(finding)
+  const messages = new Messages(directory, snapshot, {
+    report,
+    lane: wanted.length === 1 ? wanted[0] : undefined,
+    onProgress: (done, all) => progress.show(done, all),
+  })
+  const isWanted = ({ where, lane }: QueuedMessage): boolean =>
+    wanted.some((lanes) => selectsLane(lanes, where, lane))
+  for await (const batch of messages.batches())
+    for (const message of batch) {
+      if (!isWanted(message)) continue
+      const { envelope } = message
+      const ageMs = nowMs - envelope.acceptedAt
+      if (bySender) {
+        ages.add(envelope.sender === '' ? 'MAILER-DAEMON' : comparableDomainOf(envelope.sender), ageMs)
+        continue
+      }
+      const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, report))
+      for (const address of addresses ?? []) ages.add(comparableDomainOf(address), ageMs)
+    }
+  progress.end()
+  const rows = [ages.total, ...ages.domains.slice(0, shownMax)]
+  if (args.isSet('json'))
+    for (const { domain, total, buckets } of rows)
+      out.json({ domain, total, ages: Object.fromEntries(ages.heads.map((head, i) => [head, buckets[i]])) })
+  else out.text(textOf(ages.heads, rows, width))
+  await out.flush()
+  complainOf(inspected)
+  return exits.fine
+}
+
+/** Counts to the right, each column as wide as its total needs; of a domain that is too long the end is shown, behind a `+`. */
+function textOf(heads: readonly string[], rows: readonly AgeRow[], width: number): string {
+  const total = rows[0]!
+  const names = ['T', ...heads]
+  const widths = [total.total, ...total.buckets].map(
+    (count, i) => Math.max(2, String(count).length, names[i]!.length) + 1,
+  )
+  const domainWidth = Math.max(domainWidthMin, width - widths.reduce((sum, columns) => sum + columns, 0))
+  const line = (domain: string, cells: readonly (string | number)[]): string => {
+    const name =
+      domain.length > domainWidth ? `+${domain.slice(1 - domainWidth)}` : domain.padStart(domainWidth)
+    return `${name}${cells.map((cell, i) => String(cell).padStart(widths[i]!)).join('')}\n`
+  }
+  return (
+    line('', names) +
+    rows.map(({ domain, total: sum, buckets }) => line(printable(domain), [sum, ...buckets])).join('')
+  )
+}

@@ -1,0 +1,125 @@
+/** `waybill stat`: how many messages wait, where, how long, and what a start would have to read. */
+import { Messages } from '../../../src/inspect/messages/messages.js'
+import { queueNameOf, type QueueName } from '../../../src/lane/queue-name.js'
+import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
+import {
+  complainOf,
+  exits,
+  inspectCommand,
+  jsonOption,
+  type InspectCommand,
+  type Inspected,
+} from './inspection.js'
+import { bytesText, durationText } from '../text/shown-text.js'
+import { table, type Cell } from '../text/table.js'
+
+export const stat: InspectCommand = inspectCommand(
+  {
+    summary: 'counts the queue: messages by lane, their age, when they are due',
+    synopsis: '[--queue DIR] [--json]',
+    options: jsonOption,
+  },
+  show,
+)
+
+interface Row {
+  readonly where: QueueName
+  readonly lane: number
+  readonly intervalMs: number
+  count: number
+  recipientCount: number
+  dataBytes: number
+  oldestAt: number
+  nextDueAt: number
+}
+
+async function show(inspected: Inspected): Promise<number> {
+  const { directory, args, out, report, progress, surroundings } = inspected
+  const snapshot = await takeSnapshot(directory)
+  for (const finding of snapshot.findings) report(finding)
+  const rows = new Map<string, Row>()
+  const rowOf = (where: QueueName, lane: number): Row => {
+    const key = where === 'active' ? where : `${where} ${lane}`
+    const known = rows.get(key)
+    if (known !== undefined) return known
+    const intervalMs =
+      where === 'active' ? 0 : (snapshot.lanes.find((view) => view.lane === lane)?.intervalMs ?? 0)
+    const row: Row = {
+      where,
+      lane,
+      intervalMs,
+      count: 0,
+      recipientCount: 0,
+      dataBytes: 0,
+      oldestAt: Infinity,
+      nextDueAt: Infinity,
+    }
+    rows.set(key, row)
+    return row
+  }
+  for (const { kind, lane } of snapshot.lanes) rowOf(queueNameOf(kind), lane)
+  rowOf('active', -1)
+  const messages = new Messages(directory, snapshot, {
+    report,
+    onProgress: (done, all) => progress.show(done, all),
+  })
+  for await (const batch of messages.batches())
+    for (const { where, lane, envelope, waitingCount, dueAt, active } of batch) {
+      // One whose replacement is not vouched for waits in the lane of that.
+      const row = rowOf(where, where === 'active' ? -1 : (active?.replacement?.lane ?? lane))
+      row.count++
+      row.recipientCount += waitingCount
+      row.dataBytes += envelope.dataBytes
+      row.oldestAt = Math.min(row.oldestAt, envelope.acceptedAt)
+      row.nextDueAt = Math.min(row.nextDueAt, dueAt)
+    }
+  progress.end()
+  const nowMs = surroundings.nowMs()
+  const sorted = [...rows.values()].sort((a, b) => order(a) - order(b))
+  const suffixBytes = Math.max(0, snapshot.end - snapshot.suffix)
+  if (args.isSet('json')) {
+    for (const row of sorted)
+      out.json({
+        queue_name: row.where,
+        lane: row.where === 'active' ? null : row.lane,
+        interval_ms: row.intervalMs === Infinity ? null : row.intervalMs,
+        messages: row.count,
+        recipients: row.recipientCount,
+        data_bytes: row.dataBytes,
+        oldest_time: row.oldestAt === Infinity ? null : Math.floor(row.oldestAt / 1000),
+        next_due_time: row.nextDueAt === Infinity ? null : Math.floor(row.nextDueAt / 1000),
+      })
+    out.json({ life: snapshot.checkpoint?.life ?? 1, journal_end: snapshot.end, suffix_bytes: suffixBytes })
+  } else {
+    out.line(
+      table(
+        ['queue', 'lane', 'interval', 'messages', 'recipients', 'data', 'oldest', 'next due'],
+        sorted.map((row): Cell[] => [
+          row.where,
+          row.where === 'active' ? '' : String(row.lane),
+          row.where !== 'deferred' ? '' : durationText(row.intervalMs),
+          row.count,
+          row.recipientCount,
+          bytesText(row.dataBytes),
+          row.oldestAt === Infinity ? '' : durationText(nowMs - row.oldestAt),
+          row.where !== 'deferred' || row.count === 0
+            ? ''
+            : row.nextDueAt <= nowMs
+              ? 'now'
+              : durationText(row.nextDueAt - nowMs),
+        ]),
+      ),
+    )
+    out.line('')
+    out.line(
+      `life ${snapshot.checkpoint?.life ?? 1}, journal to ${snapshot.end}; a start would read ${bytesText(suffixBytes)} of it`,
+    )
+  }
+  await out.flush()
+  complainOf(inspected)
+  return exits.fine
+}
+
+const queueOrder: readonly QueueName[] = ['incoming', 'active', 'deferred', 'hold']
+const order = ({ where, intervalMs }: Row): number =>
+  queueOrder.indexOf(where) * 1e12 + (intervalMs === Infinity ? 0 : intervalMs)

@@ -1,0 +1,31 @@
+/** `waybill flush`. */
+import { UsageError } from '../cli/command.js'
+import type { OperatingCommand } from './operating.js'
+import { parseCount } from '../cli/values.js'
+import { verbCommand } from './verb-command.js'
+
+export const flush: OperatingCommand = verbCommand({
+  name: 'flush',
+  summary: 'attempts deferred messages now, so many a second',
+  done: 'flushed',
+  synopsis: ' [--rate N | --at-once]',
+  options: {
+    rate: { value: 'N', help: 'messages a second (100)' },
+    'at-once': { help: 'as fast as there is room; after an outage this is a flood' },
+  },
+  notes:
+    'Destinations that were given up on for a while get another chance. A flush ends when the last message is started, not\n' +
+    'when it is delivered. Without a relay nothing is attempted: what is flushed is the first to be attempted by the next one.',
+  request: (args) => {
+    if (args.isSet('rate') && args.isSet('at-once')) throw new UsageError('--rate or --at-once, not both')
+    const rate = args.one('rate')
+    const perSecond = args.isSet('at-once')
+      ? Infinity
+      : rate === undefined
+        ? undefined
+        : parseCount('rate', rate, 1)
+    return (selector) => ({ do: 'flush', selector, perSecond })
+  },
+  affects: ({ where }) => where === 'retry',
+  why: 'it is not deferred',
+})

@@ -1,0 +1,65 @@
+/** A queue that nobody else has open, under its lock, as the one who carries out what is asked of it.
+ * Invariant: nothing is delivered, and what a verb did is durable when it answers. */
+import { hostname as machineName } from 'node:os'
+import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'
+import { carriedOut } from '../../../src/control/session.js'
+import type { VerbOptions, VerbResult } from '../../../src/admin/verbs/tally.js'
+import { isWaybillError } from '../../../src/errors.js'
+import type { ListedMessage, Queue, Selector } from '../../../src/index.js'
+import { openQueue } from '../../../src/queue.js'
+import { lineOf } from '../cli/command.js'
+import { routeWithoutRelay } from './inspected-queue.js'
+import type { Operator } from './operator.js'
+import type { Surroundings } from '../text/output.js'
+import { actAsOwner } from '../cli/queue-owner.js'
+
+const nothingDone: VerbResult = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
+
+export class OwnQueue implements Operator {
+  readonly isRelay = false
+  readonly #queue: Queue
+
+  private constructor(queue: Queue) {
+    this.#queue = queue
+  }
+
+  static async open(path: string, { complain }: Surroundings): Promise<OwnQueue> {
+    await actAsOwner(path)
+    const queue = await openQueue(path, {
+      deliver: false,
+      transports: {},
+      route: routeWithoutRelay,
+      reportingMta: machineName(),
+    })
+    queue.on('warning', ({ message, id }) =>
+      complain(`warning: ${id === undefined ? '' : `${id}: `}${message}\n`),
+    )
+    queue.on('crashed', ({ error }) => {
+      if (error !== undefined) complain(`waybill: the queue has crashed: ${lineOf(error)}\n`)
+    })
+    return new OwnQueue(queue)
+  }
+
+  async verb(request: VerbRequest, { signal, onProgress }: VerbOptions): Promise<VerbOutcome> {
+    let soFar = nothingDone
+    const told = (counts: VerbResult): void => {
+      soFar = counts
+      onProgress?.(counts)
+    }
+    const options = { onProgress: told, ...(signal === undefined ? undefined : { signal }) }
+    try {
+      return { ...(await carriedOut(this.#queue, request, options)), stopped: false }
+    } catch (error) {
+      if (!isWaybillError(error, 'VERB_ABORTED')) throw error
+      return { ...soFar, stopped: true }
+    }
+  }
+
+  list(selector: Selector): AsyncIterable<ListedMessage> {
+    return this.#queue.list(selector)
+  }
+
+  close(): void {
+    this.#queue.crash()
+  }
+}

@@ -1,0 +1,38 @@
+/** `waybill reload`: the relay reads its files again. It is what SIGHUP does, and here one sees what was wrong. */
+import { exits, jsonOption } from '../look/inspection.js'
+import { printable } from '../text/shown-text.js'
+import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating.js'
+
+export const reload: OperatingCommand = operatingCommand(
+  'reload',
+  {
+    summary:
+      'has the relay read its files again: certificate, users, domains, aliases, routes, keys, TLS policy, its own password',
+    synopsis: '[--queue DIR] [--json]',
+    options: jsonOption,
+    notes:
+      'The files of --tls-cert and --tls-key, --auth, --relay-domains, --aliases, --routes, --dkim, --tls-policy and --relay-auth\n' +
+      'are read again, as SIGHUP does. If something is wrong with one of them all stays as it was. Open sessions go on. What\n' +
+      'stands on the command line of `waybill serve` itself, or in its --config, takes a restart, and so does a\n' +
+      'transport that --routes did not name at the start.',
+  },
+  () => undefined,
+  operate,
+)
+
+async function operate(operating: Operating): Promise<number> {
+  const { args, out } = operating
+  const relay = await relayOf(operating)
+  if (relay === undefined) return exits.wrong
+  try {
+    const files = await relay.reload()
+    for (const file of files) {
+      if (args.isSet('json')) out.json(file)
+      else out.line(printable(`--${file.option} ${file.path}: ${file.holds}`))
+    }
+    if (files.length === 0 && !args.isSet('json')) out.line('the relay was given no files')
+    return exits.fine
+  } finally {
+    relay.close()
+  }
+}

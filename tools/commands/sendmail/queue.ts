@@ -1,0 +1,35 @@
+/** What a sendmail does beside taking mail: `-bp` lists the queue, `-q` has what is deferred attempted, `-bi` makes a table of aliases anew.
+ * Invariant: it is the command of ours that does the same, told with the exit codes of sysexits.h. */
+import { parseArguments, UsageError } from '../cli/command.js'
+import { flush } from '../operate/flush.js'
+import { exits } from '../look/inspection.js'
+import { mailq } from '../look/mailq.js'
+import { processSurroundings } from '../text/output.js'
+import { sysexits } from '../text/sysexits.js'
+
+/** -bp */
+export async function listQueue(path: string): Promise<number> {
+  return sysexitOf(await mailq.run(parseArguments(mailq, ['--queue', path])), sysexits.io)
+}
+
+/** -q, -qIID, -qRDOMAIN. @param tells how many there were, else nothing: cron calls it
+ * @throws UsageError */
+export async function flushQueue(path: string, what: string, tells: boolean): Promise<number> {
+  const args = parseArguments(flush, ['--queue', path, ...selectionOf(what)])
+  const surroundings = processSurroundings()
+  return sysexitOf(
+    await flush.runIn(args, tells ? surroundings : { ...surroundings, write: async () => undefined }),
+    sysexits.tryAgain,
+  )
+}
+
+function selectionOf(what: string): readonly string[] {
+  if (what === '') return ['--all']
+  const value = what.slice(1)
+  if (what.startsWith('I') && value !== '') return ['--id', value]
+  if (what.startsWith('R') && value !== '') return ['--domain', value]
+  throw new UsageError(`-q${what}: there are -q, -qIID and -qRDOMAIN; the daemon is \`waybill serve\``)
+}
+
+const sysexitOf = (exitCode: number | undefined, wrong: number): number =>
+  exitCode === exits.fine ? sysexits.ok : exitCode === exits.noQueue ? sysexits.config : wrong

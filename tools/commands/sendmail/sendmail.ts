@@ -1,0 +1,276 @@
+/** `waybill sendmail`: a message from standard input into a queue.
+ * Invariant: it exits with 0 only when the message is durable in a queue for every recipient; 75 asks to be called again. With `--smtp` the message goes to that server. Otherwise into the directory: by SMTP to the relay that
+ * has it open, or, when nobody has, by opening it; then it lies there until `waybill serve` starts. */
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+import { hostname as machineName, userInfo } from 'node:os'
+import { countText } from '../../../src/base/count-text.js'
+import { isMailAddress } from '../../../src/base/mail-address.js'
+import type { DeliveryResult, Queue } from '../../../src/index.js'
+import { lineOf, UsageError, type Arguments, type Command, type Option } from '../cli/command.js'
+import { messageOf, recipientsOf, unixLines } from './message.js'
+import { namingHint, queueHelp, queuePathOf, queueVariable } from '../cli/queue-path.js'
+import { askedBy } from './dsn.js'
+import { connectRelay } from '../cli/relay-socket.js'
+import { connected, sessionOver, sessionWith } from './stdio-session.js'
+import { isUnreachable, mayBeQueue, overSmtp, withQueue, type Mail } from './submitting.js'
+import { sysexitOfError, sysexitOfResult, sysexits } from '../text/sysexits.js'
+import { formatEndpoint, parseBytes, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
+
+const modes = ['m', 's', 'p', 'i'] as const
+
+/** What others who call a sendmail pass, and what makes no difference here. */
+const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
+  [
+    ['B', 'TYPE', 'ignored: bytes are kept as they are'],
+    ['A', 'MODE', 'ignored'],
+    ['C', 'FILE', 'ignored'],
+    ['O', 'OPTION', 'ignored'],
+    ['X', 'FILE', 'ignored'],
+    ['p', 'PROTOCOL', 'ignored'],
+    ['e', 'MODE', 'ignored: errors are told by the exit code'],
+    ['h', 'HOPS', 'ignored'],
+    ['L', 'TAG', 'ignored'],
+    ['n', undefined, 'ignored: aliases are for the relay to look up'],
+    ['m', undefined, 'ignored'],
+    ['U', undefined, 'ignored'],
+    ['c', undefined, 'ignored'],
+    ['x', undefined, 'ignored'],
+    ['G', undefined, 'ignored'],
+  ].map(([name, value, help]) => [
+    name,
+    { short: name, help, many: true, ...(value === undefined ? undefined : { value }) },
+  ]),
+) as Readonly<Record<string, Option>>
+
+export const sendmail: Command = {
+  summary: 'submits a message from standard input',
+  synopsis:
+    '[-f SENDER] [-F NAME] [-t] [-i] [-v] [-bs | -bp | -q] [--queue DIR | --smtp HOST:PORT] [OPTION …] [RECIPIENT …]',
+  operands: true,
+  options: {
+    f: {
+      short: 'f',
+      value: 'SENDER',
+      many: true,
+      help: 'envelope sender; `<>` is the null sender; the last one counts (you)',
+    },
+    F: { short: 'F', value: 'NAME', many: true, help: 'your name, for a message without a From field' },
+    t: { short: 't', help: 'send to the addresses of To, Cc and Bcc as well; Bcc is removed' },
+    i: { short: 'i', help: 'a line with a single dot does not end the message (also -oi)' },
+    origin: {
+      value: 'DOMAIN',
+      help: "where addresses are that have no domain, of the header too\n(what /etc/mailname says, or the machine's name)",
+    },
+    queue: { value: 'DIR', help: queueHelp },
+    create: { help: 'make the queue where there is none, which is an error without it' },
+    smtp: { value: 'HOST:PORT', help: 'submit to this server instead' },
+    'size-limit': { value: 'BYTES', help: 'largest message (50M)' },
+    b: {
+      short: 'b',
+      value: 'MODE',
+      words: modes,
+      help: '-bm, what it does unless told; -bs speaks SMTP on standard input and output; -bp lists the queue, as mailq;\n-bi does nothing: aliases are read by `waybill reload`',
+    },
+    q: {
+      short: 'q',
+      value: 'WHAT',
+      isValueAttached: true,
+      help: 'attempt deferred mail now, as `waybill flush` does: all of it, or one message (-qIID), or what goes to a domain\n(-qRDOMAIN)',
+    },
+    v: { short: 'v', help: 'tell on standard error what became of the message' },
+    r: { short: 'r', value: 'SENDER', many: true, help: 'the same as -f' },
+    N: {
+      short: 'N',
+      value: 'WHEN',
+      many: true,
+      help: 'what you are told of: never, or some of failure, delay, success\n(failure,delay)',
+    },
+    R: { short: 'R', value: 'full|hdrs', many: true, help: 'what a failure returns (hdrs)' },
+    V: { short: 'V', value: 'ID', many: true, help: 'what reports call the message' },
+    o: { short: 'o', value: 'OPTION', many: true, help: 'ignored, but for -oi' },
+    ...ignoredOptions,
+  },
+  notes:
+    'Exit codes are those of sysexits.h: 0 durable in the queue, 64 usage, 65 data, 75 try again, 78 no such queue, …\n' +
+    `Called through a link named sendmail, it is about the queue /var/lib/waybill/queue unless told, or $${queueVariable}.`,
+  usageExitCode: sysexits.usage,
+  run,
+}
+
+interface Settings {
+  readonly queue: string
+  readonly creates: boolean
+  readonly smtp: Endpoint | undefined
+  readonly sizeBytesMax: number
+  /** With -v, on standard error. */
+  readonly tell: (text: string) => void
+}
+
+async function run(args: Arguments): Promise<number> {
+  if (args.isSet('queue') && args.isSet('smtp')) throw new UsageError('--queue or --smtp, not both')
+  if (args.isSet('f') && args.isSet('r')) throw new UsageError('-f and -r are the same')
+  const mode = parseWord('b', args.one('b') ?? 'm', modes)
+  const flushed = args.one('q')
+  // 1. `sendmail root -q`, a message behind it  2. the queue is flushed, nobody reads the message  3. who has sent it is told 0
+  if ((mode !== 'm' || flushed !== undefined) && (args.rest.length > 0 || args.isSet('t')))
+    throw new UsageError('recipients are for a message: -bs, -bp, -bi and -q take none')
+  if ((mode === 'p' || flushed !== undefined) && args.isSet('smtp'))
+    throw new UsageError('a queue is listed and flushed where it is, not over --smtp')
+  const smtpText = args.one('smtp')
+  const settings: Settings = {
+    queue: queuePathOf(args),
+    creates: args.isSet('create'),
+    smtp: smtpText === undefined ? undefined : parseEndpoint('smtp', smtpText, '127.0.0.1', 25),
+    sizeBytesMax: parseBytes('size-limit', args.one('size-limit') ?? '50M'),
+    tell: args.isSet('v') ? complain : () => undefined,
+  }
+  try {
+    if (mode === 'i') return sysexits.ok
+    if (mode === 's') return await session(settings)
+    if (mode === 'm' && flushed === undefined) return await submission(args, settings)
+    const { flushQueue, listQueue } = await import('./queue.js')
+    return mode === 'p'
+      ? await listQueue(settings.queue)
+      : await flushQueue(settings.queue, flushed ?? '', args.isSet('v'))
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    return failed(sysexitOfError(error), lineOf(error))
+  }
+}
+
+async function submission(args: Arguments, settings: Settings): Promise<number> {
+  const origin = await originOf(args)
+  const qualified = (address: string): string => (address.includes('@') ? address : `${address}@${origin}`)
+  const given = (args.one('f') ?? args.one('r'))?.replace(/^<(.*)>$/, '$1') ?? userName()
+  const sender = given === '' ? '' : qualified(given)
+  const { sizeBytesMax } = settings
+  const input = await standardInput(sizeBytesMax)
+  if (input === undefined) return failed(sysexits.data, `the message is longer than ${sizeBytesMax} bytes`)
+  const lines = unixLines(input, !args.isSet('i') && !args.all('o').includes('i'))
+  const recipients = [
+    ...new Set([...args.rest, ...(args.isSet('t') ? recipientsOf(lines, origin) : [])].map(qualified)),
+  ]
+  if (recipients.length === 0) return failed(sysexits.usage, 'no recipients')
+  const unique = `${Date.now().toString(36)}.${randomBytes(8).toString('hex')}`
+  const authorship = { sender, origin, hostname: machineName(), unique, now: new Date(), name: args.one('F') }
+  const data = messageOf(lines, authorship)
+  return handedOver({ sender, recipients, data, dsn: askedBy(args, complain) }, settings)
+}
+
+/** @throws UsageError */
+async function originOf(args: Arguments): Promise<string> {
+  const given = args.one('origin')
+  if (given !== undefined && !isMailAddress(`x@${given}`))
+    throw new UsageError(`--origin wants a domain, not '${given}'`)
+  const mailname = await readFile('/etc/mailname', 'utf8').catch(() => '')
+  return given ?? (isMailAddress(`x@${mailname.trim()}`) ? mailname.trim() : machineName())
+}
+
+/** @throws UsageError in a container whose user stands in no file */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    throw new UsageError('this user has no name: say -f SENDER')
+  }
+}
+
+/** @returns undefined when there is more than `bytesMax` */
+async function standardInput(bytesMax: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > bytesMax) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+async function handedOver(mail: Mail, settings: Settings): Promise<number> {
+  const { queue: directory, smtp, sizeBytesMax, tell } = settings
+  if (smtp !== undefined) return judged(await overSmtp(mail, smtp), mail, formatEndpoint(smtp), tell)
+  if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
+  return withQueue(
+    directory,
+    sizeBytesMax,
+    async (queue) => {
+      const { id } = await queue.submit(mail)
+      tell(
+        `${id} lies in ${directory} for ${countText(mail.recipients.length, 'recipient')}, until a relay starts`,
+      )
+      return sysexits.ok
+    },
+    async (relay) => {
+      let first: Socket | undefined = relay
+      const connect = async (): Promise<Socket | undefined> => {
+        const connection = first ?? (await connectRelay(directory))
+        first = undefined
+        return connection
+      }
+      const result = await overSmtp(mail, { connect })
+      return isUnreachable(result) ? undefined : judged(result, mail, `the relay of ${directory}`, tell)
+    },
+  )
+}
+
+/** Says what a server refused, and whom. @returns the exit code, for the worst of the outcomes */
+function judged(
+  result: DeliveryResult,
+  { recipients }: Mail,
+  server: string,
+  tell: Settings['tell'],
+): number {
+  const outcomes = 'kind' in result ? [result] : result
+  for (const [i, outcome] of outcomes.entries()) {
+    if (outcome.kind === 'delivered') continue
+    const { status, reason } = outcome
+    // What a server has said mostly has its status.
+    const said = reason.includes(status) ? reason : `${status} ${reason}`
+    complain('kind' in result ? said : `${recipients[i]}: ${said}`)
+  }
+  const exitCode = sysexitOfResult(result)
+  if (exitCode === sysexits.ok) tell(`taken by ${server}${answerOf(result)}`)
+  return exitCode
+}
+
+/** Where the server says under which id. */
+function answerOf(result: DeliveryResult): string {
+  const [outcome] = 'kind' in result ? [result] : result
+  return outcome?.kind === 'delivered' && outcome.response !== undefined ? `: ${outcome.response}` : ''
+}
+
+/** -bs */
+async function session(settings: Settings): Promise<number> {
+  const { queue: directory, smtp, sizeBytesMax } = settings
+  const { stdin, stdout } = process
+  const over = async (connection: Socket, hearsEnd = true): Promise<number> => {
+    await sessionOver(connection, stdin, stdout, hearsEnd)
+    return sysexits.ok
+  }
+  if (smtp !== undefined) {
+    const connection = await connected(smtp)
+    if (connection !== undefined) return over(connection, false)
+    return failed(sysexits.tryAgain, `nobody answers at ${formatEndpoint(smtp)}`)
+  }
+  if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
+  const withOwn = async (queue: Queue): Promise<number> => {
+    await sessionWith(queue, sizeBytesMax, stdin, stdout)
+    return sysexits.ok
+  }
+  return withQueue(directory, sizeBytesMax, withOwn, over)
+}
+
+const isQueueFor = async ({ queue, creates }: Settings): Promise<boolean> => creates || mayBeQueue(queue)
+
+const noQueue = (path: string): string =>
+  `no queue at ${path}: there is none; \`waybill serve\` makes one, --create does it here${namingHint(path)}`
+
+function failed(exitCode: number, reason: string): number {
+  complain(reason)
+  return exitCode
+}
+
+const complain = (reason: string): boolean => process.stderr.write(`waybill sendmail: ${reason}\n`)

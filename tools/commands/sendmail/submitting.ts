@@ -1,0 +1,141 @@
+/** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when there is none, by opening it.
+ * Invariant: one process has the queue open; one that is just leaving it, or is no relay, is waited for. The relay is asked first, over its
+ * socket in the directory: who may not open the queue gives it the message so, and the engine, which takes longer to load than the rest to
+ * run, is not loaded beside it. */
+import { access } from 'node:fs/promises'
+import { hostname as machineName } from 'node:os'
+import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errnoOf } from '../../../src/disk/failure.js'
+import { madeDirectory } from '../../../src/disk/made-directory.js'
+import { listeningSocket } from '../../../src/disk/queue-socket.js'
+import { isWaybillError, WaybillError } from '../../../src/errors.js'
+import type { DeliveryResult, Outcome, Queue, SiteTrouble, SubmissionDsn } from '../../../src/index.js'
+import { queueHeaderName } from '../../../src/directory/header.js'
+import { actAsOwner } from '../cli/queue-owner.js'
+import { connectRelay } from '../cli/relay-socket.js'
+import type { Endpoint } from '../cli/values.js'
+
+export interface Mail {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly data: Buffer
+  /** What is asked, for all recipients. */
+  readonly dsn: SubmissionDsn
+}
+
+/** Where mail is given away: over TCP, or to the relay of this machine. */
+type Server = Endpoint | { readonly connect: () => Promise<Socket | undefined> }
+
+/** How long a directory that another process is just leaving is waited for, milliseconds. */
+const lockedWaitMs = 5000
+const lockedLookMs = 100
+
+/** Delivers it as a relay would, in one attempt. Recipients beyond those that the server takes at once get a message of their own: who is
+ * told to call again would send it to the others twice. */
+export async function overSmtp(mail: Mail, server: Server): Promise<DeliveryResult> {
+  const result = await inOneTransaction(mail, server)
+  if ('kind' in result) return result
+  const left = mail.recipients.filter((_, i) => isOneTooMany(result[i]!))
+  if (left.length === 0 || !result.some(({ kind }) => kind === 'delivered')) return result
+  const next = await overSmtp({ ...mail, recipients: left }, server)
+  const others = 'kind' in next ? left.map(() => outcomeOf(next)) : [...next]
+  return result.map((outcome) => (isOneTooMany(outcome) ? others.shift()! : outcome))
+}
+
+const isOneTooMany = (outcome: Outcome): boolean => outcome.kind === 'deferred' && outcome.status === '4.5.3'
+
+/** Of one recipient, when others have theirs already. */
+const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
+  result.kind === 'site' ? { ...result, kind: 'deferred' } : result
+
+async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryResult> {
+  const { localTransport, smtpTransport } = await import('../../../src/relay/smtp-out/smtp-out.js')
+  const options = { hostname: machineName(), connectionReuse: { idleMs: 0 } }
+  // Nobody stands between here and this machine's relay, a certificate that has gone bad is no reason to wait, and it greets at once or hangs.
+  const transport =
+    'host' in server
+      ? smtpTransport({ ...server, ...options })
+      : localTransport(server.connect, { ...options, tls: 'none', greetingTimeoutMs: 30_000 })
+  const { data, dsn } = mail
+  const request = {
+    ...mail,
+    id: '',
+    attempts: 0,
+    nexthop: 'localhost',
+    acceptedAt: Date.now(),
+    dataBytes: data.length,
+    smtputf8: false,
+    dsn: isNothing(dsn)
+      ? undefined
+      : { ret: dsn.return, envid: dsn.id, recipients: mail.recipients.map(() => ({ notify: dsn.notify })) },
+    data: () => Promise.resolve(data),
+    stream: () => Readable.from([data]),
+  }
+  return transport.deliver(request, new AbortController().signal)
+}
+
+const isNothing = ({ id, return: ret, notify }: SubmissionDsn): boolean =>
+  id === undefined && ret === undefined && notify === undefined
+
+/** Nobody could be reached, so that nothing was sent. */
+export const isUnreachable = (result: DeliveryResult): boolean =>
+  'kind' in result && result.kind === 'site' && result.status === '4.4.1'
+
+/** Is there a queue, or something that this user may not look at? Into a directory that is only named wrongly no mail goes:
+ *    // 1. cron's wrapper says --queue /var/lib/waybil/queue  2. a queue is made there, and cron is told 0  3. no relay ever reads it */
+export const mayBeQueue = (directory: string): Promise<boolean> =>
+  access(join(directory, queueHeaderName)).then(
+    () => true,
+    (error: unknown) => !['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? ''),
+  )
+
+/** Asks the relay that has the queue open, or opens it.
+ * @param atRelay with a connection to it; returns undefined when it cannot be reached after all: it may just be leaving
+ * @throws WaybillError QUEUE_LOCKED when neither is possible for some seconds; what `openQueue` throws */
+export async function withQueue<T>(
+  directory: string,
+  dataBytesMax: number,
+  withOwn: (queue: Queue) => Promise<T>,
+  atRelay: (relay: Socket) => Promise<T | undefined>,
+): Promise<T> {
+  for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
+    const relay = await connectRelay(directory)
+    const result = relay === undefined ? undefined : await atRelay(relay)
+    if (result !== undefined) return result
+    try {
+      await actAsOwner(directory)
+      await madeDirectory(directory)
+      const { openQueue } = await import('../../../src/queue.js')
+      const queue = await openQueue(directory, {
+        deliver: false,
+        transports: {},
+        route: () => ({ transport: 'none', nexthop: 'none' }),
+        dataBytesMax,
+      })
+      try {
+        return await withOwn(queue)
+      } finally {
+        queue.crash()
+      }
+    } catch (error) {
+      const isForeign = isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EACCES'
+      if (!isForeign && !isWaybillError(error, 'QUEUE_LOCKED')) throw error
+      if (isForeign && !(await hadRelay(directory))) throw error
+      if (performance.now() - startedAt <= lockedWaitMs) continue
+      if (!isForeign) throw error
+      throw new WaybillError('QUEUE_LOCKED', 'the queue is another user’s, and no relay answers for it', {
+        path: directory,
+      })
+    }
+  }
+}
+
+/** One has run there, and left its socket behind. */
+const hadRelay = (directory: string): Promise<boolean> =>
+  access(join(directory, listeningSocket.name)).then(
+    () => true,
+    () => false,
+  )

@@ -1,0 +1,345 @@
+/** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, some of it or all, and when it is tried again.
+ * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says otherwise is none. */
+import { comparableDomainOf } from '../../../src/base/mail-address.js'
+import { isWaybillError, WaybillError } from '../../../src/errors.js'
+import {
+  fixedRetry,
+  postfixRetry,
+  type DeliveryRequest,
+  type DeliveryResult,
+  type Route,
+  type Transport,
+} from '../../../src/index.js'
+import { expanded } from '../../../src/relay/tables/aliases.js'
+import { lmtpTransport } from '../../../src/relay/smtp-out/lmtp-out.js'
+import { nexthopParts, readDestination } from '../../../src/relay/tables/mail-destination.js'
+import { maildirTransport } from '../../../src/relay/maildir/maildir.js'
+import { MtaSts } from '../../../src/relay/tls/mta-sts.js'
+import { mxTransport } from '../../../src/relay/smtp-out/mx-out.js'
+import { mxTlsWays } from '../../../src/relay/smtp-out/mx-out-options.js'
+import { mayBeOfStrangers, type OwnMail } from '../../../src/relay/tables/recipient-standing.js'
+import { smtpTransport } from '../../../src/relay/smtp-out/smtp-out.js'
+import { sourceAddressesOf } from '../../../src/relay/dns/source-addresses.js'
+import {
+  countMax,
+  serverLevelRefusal,
+  tlsWays,
+  type SmtpTransportOptions,
+} from '../../../src/relay/smtp-out/smtp-out-options.js'
+import { isVerdict, verdictOutcome, type Verdict } from '../../../src/relay/tables/route-verdict.js'
+import { isDane, isVerifying, type TlsPolicyLine } from '../../../src/relay/tls/tls-policy.js'
+import { flagOf, UsageError, type Arguments } from '../cli/command.js'
+import { daneOf } from './dane.js'
+import {
+  noRoutes,
+  routesIn,
+  transportLmtp,
+  transportLocal,
+  transportUsual,
+  type RouteTable,
+} from './route-table.js'
+import type { Tables } from './tables.js'
+import { delimitersOf, fileTextOf } from './secrets.js'
+import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
+import {
+  formatEndpoint,
+  parseDurationOption,
+  parseDurations,
+  parseWord,
+  parseYes,
+  type Endpoint,
+} from '../cli/values.js'
+
+/** Mailboxes are here when nothing else is said. */
+export const maildirUsual = './var/maildir'
+
+type Tls = (typeof tlsWays)[number]
+
+interface Surroundings {
+  readonly relay: Endpoint | undefined
+  readonly direct: boolean
+  /** Where it listens itself: addresses, by which a mail host is known to be this one. */
+  readonly places: readonly Endpoint[]
+  readonly hostname: string
+  /** Attempts at once, of all transports together, as the scheduler has it. */
+  readonly processLimit: number
+  /** Asked at every attempt; what strangers may have sent is not signed. */
+  readonly ownMail?: () => OwnMail
+  /** What is known of domains stays so when tables are read again. */
+  readonly mtaSts?: MtaSts
+}
+
+/** Of the ways one is chosen, and what belongs to a way goes with it. @throws UsageError */
+export function checkWays(args: Arguments): void {
+  const [way, other] = ['relay', 'direct'].filter((name) => args.isSet(name))
+  if (way !== undefined && other !== undefined)
+    throw new UsageError(`${flagOf(way)} or ${flagOf(other)}, not both`)
+  if (way !== undefined && args.isSet('maildir') && !args.isSet('routes'))
+    throw new UsageError(
+      `${flagOf(way)} or --maildir, or both with --routes, where lines PATTERN maildir: say which mail stays`,
+    )
+  if (way === undefined)
+    for (const name of ['relay-tls', 'tls-policy', 'routes', 'dkim', 'source-address'])
+      if (args.isSet(name))
+        throw new UsageError(`${flagOf(name)} is for mail that goes to servers: --relay or --direct`)
+  const lookups = ['aliases', 'relay-domains', 'routes', 'maildir']
+  if (args.isSet('recipient-delimiter') && way !== undefined && !lookups.some((name) => args.isSet(name)))
+    throw new UsageError(
+      '--recipient-delimiter is for addresses that are looked up: --aliases, --relay-domains, --routes or --maildir',
+    )
+  for (const name of ['mta-sts', 'dane', 'dane-server'])
+    if (way !== 'direct' && args.isSet(name))
+      throw new UsageError(`${flagOf(name)} is for mail that goes to the servers of each domain: --direct`)
+}
+
+/** @throws UsageError */
+export const mtaStsOf = (args: Arguments): { mtaSts?: MtaSts } =>
+  parseYes('mta-sts', args.one('mta-sts') ?? 'no') ? { mtaSts: new MtaSts(sourcesOf(args)) } : {}
+
+/** From where servers are reached. @throws UsageError */
+export function sourcesOf(args: Arguments): Pick<SmtpTransportOptions, 'sourceAddresses'> {
+  const sourceAddresses = args.all('source-address')
+  if (sourceAddresses.length === 0) return {}
+  try {
+    sourceAddressesOf(sourceAddresses)
+  } catch (error) {
+    throw isWaybillError(error) ? new UsageError(`--source-address: ${error.message}`) : error
+  }
+  return { sourceAddresses }
+}
+
+/** Whether the transport is another one when files have changed. */
+export const isMadeOfFiles = (args: Arguments): boolean =>
+  ['dkim', 'relay-auth', 'tls-policy'].some((name) => args.isSet(name))
+
+/** Of mail that goes to servers. */
+export interface Outgoing {
+  readonly usual: Transport
+  readonly lmtp: Transport
+}
+
+/** By name. @param outgoing of all but the one to Maildirs, and those that lead nowhere */
+export function transportsOf(
+  args: Arguments,
+  names: readonly string[],
+  outgoing: Outgoing,
+  hostname: string,
+): Record<string, Transport> {
+  const transportBy = (name: string): Transport => {
+    if (name === transportLocal) return localTransportOf(args, hostname)
+    if (name === transportLmtp) return outgoing.lmtp
+    return isVerdict(name) ? verdictTransport(name) : outgoing.usual
+  }
+  return Object.fromEntries(names.map((name) => [name, transportBy(name)]))
+}
+
+const verdictTransport = (verdict: Verdict): Transport => ({
+  deliver: ({ nexthop }) => verdictOutcome(verdict, nexthop),
+})
+
+/** To all mailboxes. */
+function localTransportOf(args: Arguments, hostname: string): Transport {
+  const delimiters = delimitersOf(args)
+  return maildirTransport({
+    directory: args.one('maildir') ?? maildirUsual,
+    hostname,
+    ...(delimiters === '' ? undefined : { recipientDelimiter: delimiters }),
+  })
+}
+
+/** How many there may be, and from where, with servers of any kind. */
+const connectionsOf = (
+  args: Arguments,
+  processLimit: number,
+): Pick<SmtpTransportOptions, 'connectionsMax' | 'sourceAddresses'> => ({
+  // As many may wait to be used again as are busy.
+  connectionsMax: Math.min(2 * processLimit, countMax),
+  ...sourcesOf(args),
+})
+
+/** @param tables what files say */
+export const outgoingOf = async (
+  args: Arguments,
+  surroundings: Surroundings,
+  { credentials, dkim, tlsPolicy }: Pick<Tables, 'credentials' | 'dkim' | 'tlsPolicy'>,
+): Promise<Outgoing> => ({
+  usual: await transportOf(args, surroundings, credentials, dkim.keys, tlsPolicy),
+  lmtp: lmtpTransportOf(args, surroundings, tlsPolicy),
+})
+
+/** What the table says of servers is for these, too; DANE is for mail hosts. */
+function lmtpTransportOf(
+  args: Arguments,
+  { hostname, processLimit }: Surroundings,
+  { lines }: TlsPolicyTable,
+): Transport {
+  const tlsPolicy = lines.filter(({ destination, level }) => destination.startsWith('[') && !isDane(level))
+  return lmtpTransport({ hostname, tlsPolicy, ...connectionsOf(args, processLimit) })
+}
+
+/** Of all mail for which no line of the table names Maildirs, or LMTP. */
+export async function transportOf(
+  args: Arguments,
+  { relay, direct, places, hostname, processLimit, ownMail, mtaSts }: Surroundings,
+  auth: SmtpTransportOptions['auth'],
+  keys?: SmtpTransportOptions['dkim'],
+  policy: TlsPolicyTable = noTlsPolicy,
+): Promise<Transport> {
+  const connections = connectionsOf(args, processLimit)
+  const dkimSigns = (recipients: readonly string[]): boolean =>
+    !mayBeOfStrangers(ownMail?.() ?? {}, recipients, hostname)
+  const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }
+  const tlsPolicy = policy.lines
+  if (direct) {
+    const tls = parseWord('relay-tls', args.one('relay-tls') ?? 'opportunistic', mxTlsWays)
+    return mxTransport({
+      hostname,
+      tls,
+      tlsPolicy,
+      mtaSts: mtaSts ?? false,
+      ...daneOf(args),
+      ...connections,
+      ...dkim,
+      listeners: places,
+    })
+  }
+  if (relay === undefined) return localTransportOf(args, hostname)
+  const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
+  const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
+  // Without a host of their own they go to the nexthop.
+  const toRelay = smtpTransport({
+    hostname,
+    tls,
+    tlsPolicy: policyOfRelay(policy, relay, tls, auth),
+    ...connections,
+    ...dkim,
+    ...(auth === undefined ? undefined : { auth }),
+  })
+  const elsewhere = smtpTransport({
+    hostname,
+    tls: tlsElsewhere(args, tls),
+    tlsPolicy,
+    ...connections,
+    ...dkim,
+  })
+  const isRelay = (nexthop: string): boolean => {
+    const parts = nexthopParts(nexthop, 25)
+    return parts?.text.toLowerCase() === relay.host.toLowerCase() && parts.port === relay.port
+  }
+  return {
+    deliver: (request, signal) => (isRelay(request.nexthop) ? toRelay : elsewhere).deliver(request, signal),
+    letsGoOfSignal: true,
+    close: () => {
+      toRelay.close?.()
+      elsewhere.close?.()
+    },
+  }
+}
+
+/** What is asked for is asked of all servers, but for the relay's port; what the password alone asks for is asked of who hears it. */
+function tlsElsewhere(args: Arguments, tls: Tls): Tls {
+  if (!args.isSet('relay-tls')) return 'opportunistic'
+  return tls === 'implicit' ? 'required' : tls
+}
+
+/** Its line, when it has one and that will do. @throws WaybillError OPTION_INVALID with path and line */
+function policyOfRelay(
+  policy: TlsPolicyTable,
+  relay: Endpoint,
+  tls: Tls,
+  auth: SmtpTransportOptions['auth'],
+): readonly TlsPolicyLine[] {
+  const server = readDestination(`[${relay.host}]`, relay.port)
+  const line = server && policy.find(server)
+  if (line === undefined) return []
+  const refusal = serverLevelRefusal(line.level, tls, auth)
+  if (refusal !== undefined) throw new WaybillError('OPTION_INVALID', `the relay: ${refusal}`, line.place)
+  const { level, match } = line
+  return [{ destination: `[${relay.host}]`, level, ...(isVerifying(level) ? { match } : undefined) }]
+}
+
+/** @returns what the file of `--tls-policy` says @throws UsageError, WaybillError OPTION_INVALID */
+export async function tlsPolicyOf(args: Arguments): Promise<TlsPolicyTable> {
+  const path = args.one('tls-policy')
+  return path === undefined
+    ? noTlsPolicy
+    : tlsPolicyIn(await fileTextOf('tls-policy', path), path, args.isSet('direct'))
+}
+
+/** @returns what the file of `--routes` says @throws UsageError, WaybillError OPTION_INVALID */
+export async function routesOf(args: Arguments): Promise<RouteTable> {
+  const path = args.one('routes')
+  if (path === undefined) return noRoutes
+  const ways = {
+    findsMailHosts: args.isSet('direct'),
+    hasMaildirs: args.isSet('maildir'),
+    delimiters: delimitersOf(args),
+  }
+  return routesIn(await fileTextOf('routes', path), path, ways)
+}
+
+/** A relay is one destination. All other mail is grouped by domain, that for Maildirs, too. What the table names goes before both.
+ * @param routes asked for each recipient, so that it may be another table the next time */
+export function routeOf(
+  relay: Endpoint | undefined,
+  routes: () => RouteTable = () => noRoutes,
+): (recipient: string) => Route {
+  const nexthopUsual = relay === undefined ? comparableDomainOf : (): string => formatEndpoint(relay)
+  return (recipient) => {
+    const { transport, nexthop } = routes().find(recipient) ?? { transport: '', nexthop: '' }
+    if (transport === transportLocal) return { transport, nexthop: comparableDomainOf(recipient) }
+    return { transport: transport || transportUsual, nexthop: nexthop || nexthopUsual(recipient) }
+  }
+}
+
+/** The table of aliases is for the relay's own reports, too. @see Postfix: what bounce(8) sends passes through cleanup(8) */
+export const reportRecipientsOf = ({ aliases }: OwnMail, sender: string): readonly string[] => [
+  ...((aliases && expanded(aliases, sender))?.values() ?? []),
+]
+
+/** @throws UsageError */
+export function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
+  const lifetimeText = args.one('lifetime')
+  const lifetimeMs = lifetimeText === undefined ? undefined : parseDurationOption('lifetime', lifetimeText)
+  const times = args.one('retry')
+  if (times !== undefined) return fixedRetry(parseDurations('retry', times), lifetimeMs)
+  return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
+}
+
+/** A transport in whose place another may come: attempts that have begun end with the one that they began with. */
+export class ReplaceableTransport implements Transport {
+  #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult {
+    return this.#transport.deliver(request, signal)
+  }
+
+  /** The one before keeps its connections until its attempts have ended, and a little longer. */
+  replace(by: Transport): void {
+    this.#transport = by
+  }
+
+  close(): void {
+    this.#transport.close?.()
+  }
+}
+
+/** The same of all. */
+export class ReplaceableOutgoing implements Outgoing {
+  readonly usual: ReplaceableTransport
+  readonly lmtp: ReplaceableTransport
+
+  constructor({ usual, lmtp }: Outgoing) {
+    this.usual = new ReplaceableTransport(usual)
+    this.lmtp = new ReplaceableTransport(lmtp)
+  }
+
+  replace({ usual, lmtp }: Outgoing): void {
+    this.usual.replace(usual)
+    this.lmtp.replace(lmtp)
+  }
+}

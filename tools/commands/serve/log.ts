@@ -1,0 +1,58 @@
+/** What the relay's log says of mail, who brought it, what became of it, whom it was refused to; and of what operators asked.
+ * Invariant: a message that was settled has a line `accepted` with its client, and one `finished` when nothing of it is left; reports are
+ * named by `reported` instead. What is refused to an operator has one line. */
+import type { Logger } from 'pino'
+import type { ControlOptions, Queue } from '../../../src/index.js'
+import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.js'
+import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
+
+/** A level that is not logged costs nothing: its listeners are not there. */
+export function logEvents(queue: Queue, log: Logger): void {
+  queue.on('warning', (event) => log.warn(event))
+  if (!log.isLevelEnabled('info')) return
+  queue.on('recovered', (event) => log.info(event, 'recovered'))
+  queue.on('delivered', (event) => log.info(event, 'delivered'))
+  queue.on('deferred', (event) => log.info(event, 'deferred'))
+  queue.on('failed', (event) => log.info(event, 'failed'))
+  queue.on('expired', (event) => log.info(event, 'expired'))
+  queue.on('reported', (event) => log.info(event, 'reported'))
+  queue.on('finished', (event) => log.info(event, 'finished'))
+  queue.on('feedback', (event) => log.info(event, 'feedback'))
+}
+
+/** The queue, whose log says who brought a message. */
+export function withLoggedClients(queue: Queue, log: Logger): SubmitPort {
+  const sizes = new Map<string, number>()
+  // All mail comes through here, and is told of before its `submit` settles.
+  queue.on('accepted', ({ id, dataBytes }) => sizes.set(id, dataBytes))
+  return {
+    limits: queue.limits,
+    submit: async (submission, client) => {
+      const { sender, recipients } = submission
+      const { id } = await queue.submit(submission)
+      const dataBytes = sizes.get(id)
+      sizes.delete(id)
+      log.info({ id, client, sender, recipientCount: recipients.length, dataBytes }, 'accepted')
+      return { id }
+    },
+  }
+}
+
+/** Of the control socket. A reload tells by itself what it came to. */
+export const controlWitness = (
+  log: Logger,
+): Required<Pick<ControlOptions, 'onRequest' | 'onOutcome' | 'onRefusal'>> => ({
+  onRequest: (request) => {
+    if (request.do !== 'reload') log.info({ control: request }, 'asked over the control socket')
+  },
+  onOutcome: (request, outcome) => log.info({ control: request, outcome }, 'carried out'),
+  onRefusal: (request, error) => {
+    if (request.do !== 'reload') log.warn({ control: request, err: error }, 'not carried out')
+  },
+})
+
+/** Of the SMTP server. What a full disk refuses, or a table that makes too many of one, is the operator's trouble, not the client's. */
+export const clientWitness = (log: Logger): SmtpFrontCallbacks => ({
+  onError: (error) => log.warn({ err: error }, 'a client could not be served'),
+  onRefusal: (refusal) => log[/^4\.(?:3\.1|6\.0) /.test(refusal.reply) ? 'warn' : 'info'](refusal, 'refused'),
+})

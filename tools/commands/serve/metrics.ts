@@ -1,0 +1,93 @@
+/** `waybill serve --metrics`: the queue's numbers and the process's own, in one registry, at every address of one place. */
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { seconds } from '../../../src/adapters/metrics.js'
+import type { Queue } from '../../../src/index.js'
+import type { Listener } from '../../../src/relay/listening.js'
+import { listenMetrics, type MetricsSource } from '../../../src/relay/metrics-listener.js'
+import type { Certificate } from '../../../src/relay/smtp-in/session-server.js'
+import type { LastReload } from './reload.js'
+import { expiryMsOf } from './secrets.js'
+import { formatEndpoint, type Endpoint } from '../cli/values.js'
+
+const certificateExpiryName = 'waybill_certificate_expiry_timestamp_seconds'
+const reloadSuccessName = 'waybill_config_last_reload_successful'
+const reloadSuccessTimeName = 'waybill_config_last_reload_success_timestamp_seconds'
+
+/** Of a relay, beside those of its queue. */
+export const relayMetricNames: readonly string[] = [
+  certificateExpiryName,
+  reloadSuccessName,
+  reloadSuccessTimeName,
+]
+
+type Registered = (
+  queue: Queue,
+  certificate: () => Certificate | undefined,
+  lastReload: () => LastReload,
+) => Registry
+
+/** Who does not ask for numbers does not pay for them: the library is loaded only here. */
+export async function loadMetrics(): Promise<Registered> {
+  const [{ prometheus }, { collectDefaultMetrics, Gauge }] = await Promise.all([
+    import('../../../src/adapters/prometheus.js'),
+    import('prom-client'),
+  ])
+  return (queue, certificate, lastReload) => {
+    const registry = prometheus(queue)
+    const gauge = (name: string, help: string, read: () => number): void =>
+      void new Gauge({
+        registers: [registry],
+        name,
+        help,
+        collect() {
+          this.set(read())
+        },
+      })
+    if (certificate() !== undefined)
+      gauge(
+        certificateExpiryName,
+        'When the certificate expires that clients are shown, seconds since 1970.',
+        () => seconds(expiryMsOf(certificate()!)),
+      )
+    gauge(
+      reloadSuccessName,
+      '1 when the files were right that were read last, at the start or at a reload; 0: all is as it was before.',
+      () => (lastReload().isSuccessful ? 1 : 0),
+    )
+    gauge(reloadSuccessTimeName, 'When the files were read that are used, seconds since 1970.', () =>
+      seconds(lastReload().successAtMs),
+    )
+    collectDefaultMetrics({ register: registry })
+    return registry
+  }
+}
+
+/** Says where it answers: at all of the endpoints, or at none.
+ * @throws the system's error when a port cannot be had */
+export async function answerForMetrics(
+  queue: Pick<Queue, 'isCrashed'>,
+  registry: Registry,
+  endpoints: readonly Endpoint[],
+  log: Logger,
+): Promise<Listener[]> {
+  const source: MetricsSource = {
+    contentType: registry.contentType,
+    metrics: () => registry.metrics(),
+    isAlive: () => !queue.isCrashed,
+  }
+  const onError = (error: unknown): void => log.warn({ err: error }, 'the metrics cannot be read')
+  const listeners: Listener[] = []
+  try {
+    for (const endpoint of endpoints) listeners.push(await listenMetrics(source, { ...endpoint, onError }))
+  } catch (error) {
+    for (const listener of listeners) listener.close()
+    throw error
+  }
+  for (const listener of listeners) {
+    const text = formatEndpoint(listener)
+    log.info({ metrics: text }, 'metrics')
+    process.stdout.write(`metrics on http://${text}/metrics\n`)
+  }
+  return listeners
+}

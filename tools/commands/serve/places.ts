@@ -1,0 +1,121 @@
+/** The places that `serve` is given, looked at before anything is made, and told when they answer.
+ * Invariant: a trial leaves nothing behind, and its error names the option. A host that is a name is all of its addresses, as for Postfix and
+ * nginx. Between the trial of a port and the real thing another process may take it: then the queue is there already, and the system's error
+ * is told. */
+import { lookup } from 'node:dns/promises'
+import { stat } from 'node:fs/promises'
+import { createServer, isIP, type Server } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { Logger } from 'pino'
+import { listening } from '../../../src/relay/listening.js'
+import type { Place } from '../../../src/relay/smtp-in/session-server.js'
+import { lineOf, UsageError } from '../cli/command.js'
+import { answerForRelay } from '../cli/relay-socket.js'
+import { formatEndpoint, type Endpoint } from '../cli/values.js'
+
+const reasons: Readonly<Record<string, string>> = {
+  // Of `0.0.0.0:25` and `[::]:25` the system refuses the second.
+  EADDRINUSE: 'another process listens there, or a place named before it ([::] is all of IPv4, too)',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  EACCES: 'this user may not; ports below 1024 need CAP_NET_BIND_SERVICE',
+  ENOTFOUND: 'no such host',
+}
+
+/** @throws UsageError when something else than a directory is there */
+export async function checkDirectory(option: string, path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined)
+  if (found !== undefined && !found.isDirectory())
+    throw new UsageError(`--${option}: ${path} is no directory`)
+}
+
+type AddressesOf = (name: string) => Promise<readonly string[]>
+
+/** @param addressesOf asks the system
+ * @returns them with addresses for names, in their order @throws Error with the option, the place, and the system's code */
+export async function withAddresses(
+  places: readonly Place[],
+  addressesOf: AddressesOf = addressesHere,
+): Promise<Place[]> {
+  const all: Place[] = []
+  for (const place of places) all.push(...(await atAddresses(optionOf(place), place, addressesOf)))
+  return all
+}
+
+/** A place at each address of its host, as `withAddresses`. */
+export async function atAddresses<T extends Endpoint>(
+  option: string,
+  place: T,
+  addressesOf: AddressesOf = addressesHere,
+): Promise<T[]> {
+  if (isIP(place.host) !== 0) return [place]
+  const addresses = await addressesOf(place.host).catch((error: unknown) => {
+    throw refusalOf(option, place, error)
+  })
+  return Array.from(new Set(addresses), (host) => ({ ...place, host }))
+}
+
+/** Those of a kind that this machine has: in containers `localhost` is often ::1, too, and there is no IPv6. */
+async function addressesHere(name: string): Promise<readonly string[]> {
+  const kinds = new Set(Object.values(networkInterfaces()).flatMap((own) => own?.map(({ family }) => family)))
+  const found = await lookup(name, { all: true })
+  const here = found.filter(({ family }) => kinds.has(`IPv${family}` as 'IPv4' | 'IPv6'))
+  return (here.length === 0 ? found : here).map(({ address }) => address)
+}
+
+/** The option that named it. */
+export const optionOf = ({ implicitTls }: Place): string => (implicitTls === true ? 'listen-tls' : 'listen')
+
+/** All at once, so that two that are the same are found. @param ports each with the option that names it
+ * @throws Error with the option, the place, and the system's code */
+export async function tryPorts(
+  ports: readonly { readonly option: string; readonly endpoint: Endpoint }[],
+): Promise<void> {
+  const servers: Server[] = []
+  try {
+    for (const { option, endpoint } of ports) {
+      const server = createServer((socket) => socket.destroy())
+      await listening(server, endpoint.host, endpoint.port).catch((error: unknown) => {
+        throw refusalOf(option, endpoint, error)
+      })
+      servers.push(server)
+    }
+  } finally {
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  }
+}
+
+function refusalOf(option: string, endpoint: Endpoint, cause: unknown): Error {
+  const place = endpoint.port === 0 ? endpoint.host : formatEndpoint(endpoint)
+  return new Error(`--${option} ${place}: ${reasonOf(cause)}`, { cause })
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const reason = reasons[code]
+  return reason === undefined ? lineOf(error) : `${code}: ${reason}`
+}
+
+/** Answers for `sendmail`, and tells the log and who has started it where it answers. @param places that were asked for, in the order of the ports */
+export async function tellPlaces(
+  queue: string,
+  places: readonly Place[],
+  ports: readonly Endpoint[],
+  log: Logger,
+): Promise<void> {
+  // Without it mail by SMTP goes its way all the same: a file system that has no sockets is no reason to stop.
+  await answerForRelay(queue, reachable(ports[0]!)).catch((error: unknown) =>
+    log.warn({ err: error }, 'sendmail does not reach this relay, but by --smtp'),
+  )
+  for (const [index, port] of ports.entries()) {
+    const endpoint = formatEndpoint(port)
+    const tls = places[index]?.implicitTls === true
+    log.info({ queue, listen: endpoint, ...(tls ? { tls } : undefined) }, 'listening')
+    process.stdout.write(`listening on ${endpoint}${tls ? ' with TLS' : ''}\n`)
+  }
+}
+
+/** An address that a client on this machine can connect to. */
+const reachable = ({ host, port }: Endpoint): Endpoint => ({
+  host: host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host,
+  port,
+})

@@ -1,0 +1,137 @@
+/** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line is `PATTERN NAME:NEXTHOP`. Pure.
+ * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
+import { WaybillError, type Route } from '../../../src/index.js'
+import type { Place } from '../../../src/errors.js'
+import { patternKey } from '../../../src/relay/tables/address-pattern.js'
+import { lmtpServer } from '../../../src/relay/smtp-out/lmtp-out.js'
+import { readDestination } from '../../../src/relay/tables/mail-destination.js'
+import {
+  isVerdict,
+  narrowestLine,
+  verdictOf,
+  verdicts,
+  type RefusedRecipients,
+} from '../../../src/relay/tables/route-verdict.js'
+import { tableLines } from '../../../src/relay/tables/table-lines.js'
+
+export interface RouteTable {
+  /** Names of transports, without the usual one, and where each stands first. */
+  readonly transports: ReadonlyMap<string, Place>
+  readonly lineCount: number
+  /** What lines with `error:` say of whom. */
+  readonly refused: RefusedRecipients
+  /** Of what it returns '' is as without the table. */
+  find(recipient: string): Route | undefined
+}
+
+/** The transport of all mail for which no line names one. */
+export const transportUsual = 'out'
+/** Of mail that stays here, where there are Maildirs: a line `PATTERN maildir:`. */
+export const transportLocal = 'maildir'
+/** Of mail for who keeps mailboxes: a line `PATTERN lmtp:SERVER`. */
+export const transportLmtp = 'lmtp'
+
+/** Where mail may go. */
+export interface RouteWays {
+  /** For a nexthop that is a domain; otherwise it has to be a server. */
+  readonly findsMailHosts: boolean
+  /** Then their transport is there, whether a line names it or not: one may come. */
+  readonly hasMaildirs: boolean
+  /** Of address-extension.ts; none unless told. */
+  readonly delimiters?: string
+}
+
+/** What stands before a parameter's name, and so may be none of a transport. */
+const prefixes: ReadonlySet<string> = new Set(['default', 'initial'])
+
+/** In a table of Postfix's they are no servers. */
+const foreign: ReadonlySet<string> = new Set('bsmtp ifmail local maildrop mailman uucp virtual'.split(' '))
+
+export const noRoutes: RouteTable = {
+  transports: new Map(),
+  lineCount: 0,
+  refused: { lines: new Map(), delimiters: '' },
+  find: () => undefined,
+}
+
+/** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`; capitals are the same.
+ * @throws WaybillError OPTION_INVALID with path and line */
+export function routesIn(text: string, path: string, ways: RouteWays): RouteTable {
+  const lines = new Map<string, Route>()
+  const transports = new Map<string, Place>()
+  if (ways.hasMaildirs) transports.set(transportLocal, { option: 'maildir' })
+  for (const name of [transportLmtp, ...verdicts]) transports.set(name, { option: 'routes' })
+  for (const { text: line, place } of tableLines(text, 'routes', path)) {
+    const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
+    const [, pattern = '', transport = '', nexthop = ''] =
+      /^\s*(\S+)\s+(error|retry|discard):(.*)$/.exec(line) ??
+      /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ??
+      []
+    if (pattern === '')
+      throw bad('a route is a line PATTERN NAME:NEXTHOP, of which NAME and NEXTHOP may be left out')
+    const key = pattern === '*' ? pattern : patternKey(pattern)
+    if (key === undefined) throw bad(`${pattern} is no domain, no address and not *`)
+    if (lines.has(key)) throw bad(`${pattern} has a line above`)
+    if (transport !== '' && (!/^[a-z][a-z\d]*$/.test(transport) || prefixes.has(transport)))
+      throw bad(`${transport} is no name for a transport: small letters and digits, not 'default'`)
+    if (foreign.has(transport))
+      throw bad(
+        `${transport} is not here: mail goes to SMTP servers, by ${transportLmtp}: to LMTP servers, by ${transportLocal}: to Maildirs`,
+      )
+    if (transport === transportLocal && !ways.hasMaildirs)
+      throw bad(`${transport} is not here without --maildir, which says where the Maildirs are`)
+    if (isVerdict(transport)) {
+      const said = verdictOf(transport, nexthop)
+      if (typeof said === 'string') throw bad(said)
+      lines.set(key, { transport, nexthop: `${said.status} ${said.text}`.trim() })
+      continue
+    }
+    const refusal =
+      nexthop === '' && transport !== transportLmtp ? undefined : nexthopRefusal(nexthop, transport, ways)
+    if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
+    lines.set(key, { transport, nexthop })
+    if (transport !== '' && transport !== transportUsual && !transports.has(transport))
+      transports.set(transport, place)
+  }
+  const { delimiters = '' } = ways
+  return {
+    transports,
+    lineCount: lines.size,
+    refused: { lines: refusedIn(lines), delimiters },
+    find: (recipient) => narrowestLine(lines, recipient, delimiters),
+  }
+}
+
+/**   // 1. a line is `example.net mailhub:25`, as hosts are written elsewhere  2. to a transport `mailhub` the server is `25`, and no name
+ *    // ends in a number  3. the system takes it for the address 0.0.0.25, and mail waits for five days */
+function nexthopRefusal(
+  nexthop: string,
+  transport: string,
+  { findsMailHosts }: RouteWays,
+): string | undefined {
+  if (transport === transportLocal) return 'a Maildir has none'
+  if (transport === transportLmtp)
+    return isServer(lmtpServer(nexthop)) ? undefined : 'that is unix:/PATH, or [HOST], or [HOST]:PORT'
+  const destination = readDestination(nexthop, 25)
+  if (destination === undefined || !isServer(destination))
+    return 'that is a domain, or a host or address in brackets, each also with :PORT'
+  if (destination.kind === 'domain' && !findsMailHosts)
+    return 'mail hosts of a domain are looked for with --direct; a server stands in brackets'
+  return undefined
+}
+
+const isServer = (server: ReturnType<typeof lmtpServer>): boolean =>
+  server !== undefined && !('name' in server && /(?:^|\.)\d+$/.test(server.name))
+
+/** Of most tables nothing, whatever their size. */
+function refusedIn(lines: ReadonlyMap<string, Route>): RefusedRecipients['lines'] {
+  const refused: Map<string, Refused> = new Map()
+  if (![...lines.values()].some(({ transport }) => transport === 'error')) return refused
+  for (const [key, { transport, nexthop }] of lines) {
+    const said = transport === 'error' ? verdictOf(transport, nexthop) : undefined
+    refused.set(key, typeof said === 'string' ? undefined : said)
+  }
+  return refused
+}
+
+type Refused = ReturnType<RefusedRecipients['lines']['get']>

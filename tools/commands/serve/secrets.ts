@@ -1,0 +1,99 @@
+/** Files that `serve` reads before it opens anything, and again at each reload: what it shows to clients, who of them may log in, whose mail
+ * it takes from everyone, who gets mail for whom, and what it says to the relay.
+ * Invariant: a password is never an argument, where every user of the machine could read it. */
+import { X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
+import { aliasesIn, type Aliases } from '../../../src/relay/tables/aliases.js'
+import type { Certificate } from '../../../src/relay/smtp-in/session-server.js'
+import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
+import { relayDomainsIn, type RelayDomains } from '../../../src/relay/tables/relay-domains.js'
+import { usersIn, type Users } from '../../../src/relay/tables/users.js'
+import { flagOf, lineOf, UsageError, type Arguments } from '../cli/command.js'
+import { givenFile } from '../text/given-file.js'
+import { parseDelimiters } from '../cli/values.js'
+
+/** @returns the first line of the file that `--relay-auth` names @throws UsageError */
+export async function credentialsOf(args: Arguments): Promise<SmtpTransportOptions['auth']> {
+  const path = args.one('relay-auth')
+  if (path === undefined) return undefined
+  if (!args.isSet('relay')) throw new UsageError('--relay-auth is for a server that --relay names')
+  const text = await fileTextOf('relay-auth', path)
+  const match = /^([^:\r\n]+):([^\r\n]+)(?:\r?\n)?$/.exec(text)
+  if (match === null)
+    throw new UsageError(`--relay-auth wants a file with one line USER:PASSWORD, not ${path}`)
+  const [, user = '', pass = ''] = match
+  return { user, pass }
+}
+
+/** @returns what `--tls-cert` and `--tls-key` name, when it is one pair @throws UsageError */
+export async function certificateOf(args: Arguments): Promise<Certificate | undefined> {
+  const certPath = args.one('tls-cert')
+  const keyPath = args.one('tls-key')
+  if (certPath === undefined && keyPath === undefined) return undefined
+  if (certPath === undefined || keyPath === undefined)
+    throw new UsageError('--tls-cert and --tls-key belong together')
+  const certificate = {
+    cert: await fileTextOf('tls-cert', certPath),
+    key: await fileTextOf('tls-key', keyPath),
+  }
+  try {
+    createSecureContext(certificate)
+    // To a secure context an empty text is one that was not given: no handshake would succeed.
+    if (certificate.key === '') throw new Error(`${keyPath} is empty`)
+    expiryMsOf(certificate)
+  } catch (error) {
+    throw new UsageError(
+      `--tls-cert ${certPath} and --tls-key ${keyPath}: no certificate and its key: ${lineOf(error)}`,
+    )
+  }
+  return certificate
+}
+
+/** Of the first one, which is the server's own, milliseconds since 1970. @throws Error when it is none, or its time is none */
+export function expiryMsOf({ cert }: Certificate): number {
+  const { validTo } = new X509Certificate(cert)
+  const expiryMs = Date.parse(validTo)
+  // OpenSSL takes such a certificate for one.
+  if (Number.isNaN(expiryMs)) throw new Error(`it ends at no time: ${validTo}`)
+  return expiryMs
+}
+
+/** @returns those whom the file of `--auth` names @throws UsageError, WaybillError OPTION_INVALID */
+export async function usersOf(args: Arguments): Promise<Users | undefined> {
+  const path = args.one('auth')
+  if (path === undefined) return undefined
+  if (!args.isSet('tls-cert'))
+    throw new UsageError('--auth wants --tls-cert and --tls-key: passwords are taken over TLS only')
+  return usersIn(await fileTextOf('auth', path), path)
+}
+
+/** @returns what the file of `--relay-domains` says @throws UsageError, WaybillError OPTION_INVALID */
+export async function relayDomainsOf(args: Arguments): Promise<RelayDomains | undefined> {
+  const path = args.one('relay-domains')
+  return path === undefined
+    ? undefined
+    : relayDomainsIn(await fileTextOf('relay-domains', path), path, delimitersOf(args))
+}
+
+/** @returns what the file of `--aliases` says @throws UsageError, WaybillError OPTION_INVALID */
+export async function aliasesOf(args: Arguments): Promise<Aliases | undefined> {
+  const path = args.one('aliases')
+  return path === undefined
+    ? undefined
+    : aliasesIn(await fileTextOf('aliases', path), path, delimitersOf(args))
+}
+
+/** What may stand before an extension; '' when addresses have none. @throws UsageError */
+export function delimitersOf(args: Arguments): string {
+  const text = args.one('recipient-delimiter')
+  return text === undefined ? '' : parseDelimiters('recipient-delimiter', text)
+}
+
+/** Without the mark with which some editors begin a file: it would be part of the first name. */
+export async function fileTextOf(option: string, path: string): Promise<string> {
+  try {
+    return (await givenFile(path)).toString().replace(/^\ufeff/, '')
+  } catch (error) {
+    throw new UsageError(`${flagOf(option)}: ${lineOf(error)}`)
+  }
+}

@@ -1,0 +1,338 @@
+/** `waybill serve`: a queue with SMTP before it and SMTP or Maildirs behind it.
+ * Invariant: it stops by crashing. SIGTERM, SIGINT and SIGKILL are the same event, nothing is written for any of them; when the queue
+ * itself crashes, the process ends with an error, and who started it starts it again. */
+import { hostname as machineName } from 'node:os'
+import { pino } from 'pino'
+import { isReportingMta } from '../../../src/bounce/report.js'
+import { madeDirectory } from '../../../src/disk/made-directory.js'
+import { isWaybillError, openQueue, serveControl } from '../../../src/index.js'
+import type { Listener } from '../../../src/relay/listening.js'
+import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
+import { isVerdict } from '../../../src/relay/tables/route-verdict.js'
+import type { Place } from '../../../src/relay/smtp-in/session-server.js'
+import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
+import { listenSmtp, type SmtpListener } from '../../../src/relay/smtp-in/smtp-in.js'
+import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
+import { UsageError, type Arguments, type Command } from '../cli/command.js'
+import { descriptorSink, LogLines } from './log-lines.js'
+import { queueHelp, queuePathOf } from '../cli/queue-path.js'
+import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
+import {
+  checkWays,
+  isMadeOfFiles,
+  maildirUsual,
+  mtaStsOf,
+  outgoingOf,
+  ReplaceableOutgoing,
+  reportRecipientsOf,
+  retryOf,
+  routeOf,
+  sourcesOf,
+  transportsOf,
+} from './delivery.js'
+import { withConfig } from './config.js'
+import { tellProofs } from './dane.js'
+import { clientWitness, controlWitness, logEvents, withLoggedClients } from './log.js'
+import { answerForMetrics, loadMetrics } from './metrics.js'
+import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
+import { reloads } from './reload.js'
+import { hasThreadOf, placesOf, serverOf } from './server.js'
+import { reloaded, tablesOf, tellTables, transportNamesOf } from './tables.js'
+import { parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
+
+const roomNeeded =
+  'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+export const serve: Command = {
+  summary:
+    'takes mail by SMTP, keeps it through any crash, delivers it to a relay, to every domain, or to Maildirs',
+  synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --direct | --maildir DIR] [OPTION …]',
+  options: {
+    queue: { value: 'DIR', help: queueHelp },
+    listen: {
+      value: 'HOST:PORT',
+      many: true,
+      help: 'where to take mail (127.0.0.1:2525), may be repeated; a name is all of its addresses; port 0 takes any free one',
+    },
+    'listen-tls': {
+      value: 'HOST:PORT',
+      many: true,
+      help: 'the same where the session begins with TLS, as on port 465 (nowhere)',
+    },
+    relay: { value: 'HOST:PORT', help: 'deliver everything to this server' },
+    direct: { help: 'deliver to the mail hosts of each domain, as the DNS has them (MX), on port 25' },
+    'relay-tls': {
+      value: 'HOW',
+      words: tlsWays,
+      help: 'none, opportunistic (usual), required (usual with --relay-auth) or implicit;\nother servers (--routes, reroute): as it is said here, but required for implicit; opportunistic (usual);\nopportunistic sends in plaintext, from the second attempt on,\nto a server whose TLS is broken; with --direct one of the first two',
+    },
+    'tls-policy': {
+      value: 'FILE',
+      help: 'TLS by destination, instead of --relay-tls: lines DESTINATION LEVEL [match=NAME:NAME…], such as\n`example.net secure` (--direct) and `[mail.example.net]:587 verify`; levels as in Postfix: none, may,\nencrypt, verify, secure; with --direct dane, dane-only',
+    },
+    'mta-sts': {
+      value: 'yes|no',
+      help: 'ask each domain, in the DNS and over HTTPS, which mail hosts with which TLS are its own (MTA-STS),\nand put mail off rather than deliver to others; --tls-policy goes before it; with --direct (no)',
+    },
+    dane: {
+      value: 'yes|no',
+      help: 'look for TLSA records of mail hosts (DANE), and put mail off rather than deliver to a host that is not the one\nthat they name; --tls-policy goes before it, and it before --mta-sts; wants a resolver on this machine that\nvalidates (DNSSEC), or --dane-server; with --direct (no)',
+    },
+    'dane-server': {
+      value: 'ADDRESS[:PORT]',
+      many: true,
+      help: 'the resolver that is asked and believed for DANE, over a path where nobody else can write; may be repeated\n(those of /etc/resolv.conf that are on this machine)',
+    },
+    'source-address': {
+      value: 'ADDRESS',
+      many: true,
+      help: 'the address of this machine from which servers are reached, one of IPv4, of IPv6, or each: a family without one is\nnot used, and 0.0.0.0 is IPv4 alone, from any; with --relay or --direct (both, from any)',
+    },
+    'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
+    routes: {
+      value: 'FILE',
+      help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`, by LMTP:\n`example.org lmtp:unix:/run/dovecot/lmtp`, or nowhere:\n`example.com error:5.1.2 TEXT` returns it, `retry:` puts it off, `discard:` drops it',
+    },
+    dkim: {
+      value: 'FILE',
+      help: 'sign what goes to servers (DKIM), by the domain in From:, which is a line DOMAIN SELECTOR KEYFILE\nin FILE; `waybill dkim-key` makes a key',
+    },
+    maildir: {
+      value: 'DIR',
+      help: 'deliver to DIR/<address>, each a Maildir (./var/maildir); with --relay or --direct, mail for which\na line PATTERN maildir: of --routes says so',
+    },
+    trust: {
+      value: 'NETWORK',
+      many: true,
+      help: 'clients that may relay: address or network, may be repeated\n(this machine; sendmail needs it among those that are named)',
+    },
+    'relay-domains': {
+      value: 'FILE',
+      help: 'mail for these is taken from everyone: lines `example.com`, `.example.com` (what is below it) and\n`user@example.com`; a domain with lines for users alone has no others, for nobody',
+    },
+    aliases: {
+      value: 'FILE',
+      help: 'who gets mail for whom, whoever sends it: lines `info@example.com ada@example.com, bob@example.net` and\n`@old.example @new.example` (all others there); everyone may write to these',
+    },
+    'recipient-delimiter': {
+      value: 'CHARS',
+      help: 'what may stand before an extension, such as `+`: ada+lists@example.com is as ada@example.com to tables, and to\n--maildir, unless it has a line, or a Maildir, of its own (nothing)',
+    },
+    'tls-cert': {
+      value: 'FILE',
+      help: 'offer TLS with this certificate, PEM, with those between it and a root',
+    },
+    'tls-key': { value: 'FILE', help: 'its key, PEM' },
+    auth: {
+      value: 'FILE',
+      help: 'clients that log in as one of the users in FILE may relay too, from wherever they come; over TLS\nonly. A user is a line NAME:HASH, which `waybill password NAME` prints',
+    },
+    hostname: { value: 'NAME', help: "what it calls itself (the machine's name)" },
+    retry: {
+      value: 'TIMES',
+      help: "intervals between attempts, 1s,2s,5s; the last is repeated\n(Postfix's: 5m to 4000s)",
+    },
+    o: {
+      short: 'o',
+      value: 'NAME=VALUE',
+      many: true,
+      help: "a parameter of Postfix's scheduler, may be repeated, such as\ndefault_destination_concurrency_limit=5, default_destination_rate_delay=1s;\na transport of --routes has its own, by its name instead of `default`",
+    },
+    lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
+    'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
+    sessions: {
+      value: 'N',
+      help: 'trusted clients, and who has logged in, at once, and as many others (500)',
+    },
+    'sessions-per-client': { value: 'N', help: 'of one address that is not trusted, of IPv6 one /64 (50)' },
+    'idle-timeout': {
+      value: 'TIME',
+      help: 'a client that is silent for so long is let go (5m); when it is not trusted, or half of the\nsessions are taken, also one that needs so long for a command, or for data at under 500 B/s',
+    },
+    'greet-delay': {
+      value: 'TIME',
+      help: 'how long clients that are not trusted wait for the greeting (100ms)',
+    },
+    'smtp-thread': {
+      value: 'yes|no',
+      help: 'take mail on a thread of its own (yes, where there is more than one processor)',
+    },
+    dsn: { value: 'yes|no', help: 'let clients ask what they are told of (DSN), success too (yes)' },
+    received: { value: 'yes|no', help: 'write a Received field above each message (yes)' },
+    metrics: {
+      value: 'HOST:PORT',
+      help: 'answer GET /metrics (for Prometheus) and /healthz there, without a password;\n127.0.0.1 when there is only a port; a name is all of its addresses; port 0 takes any free one (nowhere)',
+    },
+    config: {
+      value: 'FILE',
+      help: 'options from the lines of FILE, without dashes, such as `listen 0.0.0.0:25`, `direct`, and\n`default_destination_rate_delay = 1s` (-o); paths there are from where it is; the command line goes before it',
+    },
+    'log-level': { value: 'LEVEL', words: levels, help: `${levels.join(', ')} (info)` },
+  },
+  notes:
+    'It prints `listening on HOST:PORT` for each port when it answers, and logs to standard error as JSON.\n' +
+    'With --metrics it prints `metrics on http://HOST:PORT/metrics` for each of its addresses before that.\n' +
+    'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
+    'Without --relay and --direct nothing leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
+    'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
+    '--relay-domains or --aliases names.\n' +
+    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes,\n' +
+    '--dkim, --tls-policy and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no\n' +
+    'option, that of --config neither, and no transport of --routes that was not there.',
+  run,
+}
+
+interface Settings {
+  readonly queue: string
+  readonly places: readonly Place[]
+  readonly hostname: string
+  readonly relay: Endpoint | undefined
+  readonly direct: boolean
+  readonly metrics: readonly Endpoint[]
+}
+
+async function run(words: Arguments): Promise<number | undefined> {
+  const args = await withConfig(serve, words)
+  try {
+    return await runWith(args)
+  } catch (error) {
+    throw args.placed(error)
+  }
+}
+
+/** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
+async function runWith(args: Arguments): Promise<number | undefined> {
+  checkWays(args)
+  const relayText = args.one('relay')
+  const metricsText = args.one('metrics')
+  const settings: Settings = {
+    queue: queuePathOf(args),
+    places: await withAddresses(placesOf(args)),
+    hostname: args.one('hostname') ?? machineName(),
+    relay:
+      relayText === undefined
+        ? undefined
+        : parseEndpoint('relay', relayText, '127.0.0.1', args.one('relay-tls') === 'implicit' ? 465 : 25),
+    direct: args.isSet('direct'),
+    metrics:
+      metricsText === undefined
+        ? []
+        : await atAddresses('metrics', parseEndpoint('metrics', metricsText, '127.0.0.1')),
+  }
+  if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
+  if (!isReportingMta(settings.hostname))
+    throw new UsageError(`--hostname wants a host name or an address literal, not '${settings.hostname}'`)
+  await checkDirectory('queue', settings.queue)
+  if (args.isSet('maildir') || (settings.relay === undefined && !settings.direct))
+    await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
+  let tables = await tablesOf(args)
+  const transportNames = transportNamesOf(tables)
+  const scheduler = schedulerParameters(args.all('o'), transportNames)
+  const surroundings = {
+    ...settings,
+    processLimit: processLimitOf(
+      scheduler,
+      transportNames.filter((name) => !isVerdict(name)),
+    ),
+    ownMail: () => tables.clients,
+    ...mtaStsOf(args),
+  }
+  const outgoing = await outgoingOf(args, surroundings, tables)
+  const replaceable = isMadeOfFiles(args) ? new ReplaceableOutgoing(outgoing) : undefined
+  const retry = retryOf(args)
+  const server = serverOf(args, {
+    ...settings,
+    purpose: settings.relay === undefined && !settings.direct ? 'local' : 'relay',
+  })
+  const hasThread = hasThreadOf(args)
+  const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
+
+  const watch = settings.metrics.length === 0 ? undefined : await loadMetrics()
+  await tryPorts([
+    ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
+    ...settings.metrics.map((endpoint) => ({ option: 'metrics', endpoint })),
+    ...(sourcesOf(args).sourceAddresses ?? []).map((host) => ({
+      option: 'source-address',
+      endpoint: { host, port: 0 },
+    })),
+  ])
+
+  await madeDirectory(settings.queue)
+  const queue = await openQueue(settings.queue, {
+    transports: transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname),
+    route: routeOf(settings.relay, () => tables.routes),
+    retry,
+    scheduler,
+    dataBytesMax: server.sizeBytesMax + receivedBytesMax,
+    reportingMta: settings.hostname,
+    reportRecipients: (sender) => reportRecipientsOf(tables.clients, sender),
+  }).catch((error: unknown) => {
+    if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
+    throw error
+  })
+  // In this turn: what happens before it is not counted.
+  const registry = watch?.(
+    queue,
+    () => tables.clients.tls,
+    () => reloads.last,
+  )
+  // SIGKILL takes the last lines with it.
+  const lines = new LogLines(descriptorSink(2))
+  process.on('exit', () => lines.flushNow())
+  // What is told there stands in the log as well.
+  process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
+  const log = pino({ level, base: null }, lines)
+  logEvents(queue, log)
+  if (settings.direct && !/[.:]/.test(settings.hostname))
+    log.warn(
+      { hostname: settings.hostname },
+      'mail from a host without a domain is refused by many: --hostname names it',
+    )
+  tellTables(args, tables, log, 'read')
+  void tellProofs(args, tables.tlsPolicy, log)
+  queue.on('crashed', ({ error }) => {
+    if (error === undefined) return
+    log.fatal({ err: error }, 'the queue has crashed')
+    process.exit(1)
+  })
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      queue.crash()
+      process.exit(0)
+    })
+  }
+  // Without it mail goes its way all the same: a file system that has no sockets is no reason to stop.
+  await serveControl(queue, settings.queue, {
+    ...controlWitness(log),
+    onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
+    reload: () => reloads.ask(),
+  }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
+  const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
+  let metrics: readonly Listener[] = []
+  const answer = async (): Promise<SmtpListener> => {
+    if (registry !== undefined) metrics = await answerForMetrics(queue, registry, settings.metrics, log)
+    const options = { ...server, ...tables.clients }
+    return await (hasThread
+      ? listenSmtpOnThread(entry, options, clientWitness(log))
+      : listenSmtp(entry, { ...options, ...clientWitness(log) }))
+  }
+  const listener = await answer().catch((error: unknown) => {
+    for (const listening of metrics) listening.close()
+    queue.crash()
+    throw error
+  })
+  await tellPlaces(settings.queue, settings.places, listener.ports, log)
+  reloads.begin(() =>
+    reloaded(args, transportNames, log, async (next) => {
+      const renewed = replaceable === undefined ? undefined : await outgoingOf(args, surroundings, next)
+      await listener.takeUp(next.clients)
+      // From here on nothing can be refused.
+      tables = next
+      if (renewed !== undefined) replaceable?.replace(renewed)
+      void tellProofs(args, next.tlsPolicy, log)
+    }),
+  )
+  return undefined
+}

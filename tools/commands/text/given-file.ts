@@ -1,0 +1,52 @@
+/** A file that an option names, read whole.
+ * Invariant: it ends, soon and with bounded memory, whatever is there: a relay that reads its files again has its mail meanwhile, and the next
+ * reload waits for this one.
+ *    // 1. a table is replaced by a FIFO, which nobody writes  2. to open it holds a thread of Node's pool for ever  3. so does every reload */
+import { constants } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errnoOf } from '../../../src/disk/failure.js'
+
+/** Some hundred thousand lines of a table. */
+export const givenBytesMax: number = 16 * 1024 * 1024
+/** For who writes it meanwhile, as in `--relay-auth <(pass show relay)`, milliseconds. */
+const waitMsUsual = 30_000
+const lookMs = 20
+
+const pieceBytes = 64 * 1024
+
+/** @throws Error of the system, or with what is wrong */
+export async function givenFile(path: string, waitMs: number = waitMsUsual): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const isPipe = (await file.stat()).isFIFO()
+    const pieces: Buffer[] = []
+    let bytes = 0
+    for (const startedAt = performance.now(); performance.now() - startedAt < waitMs;) {
+      const piece = await pieceOf(file)
+      // A pipe is at its end, too, while nobody has begun to write.
+      if (piece === undefined || (isPipe && piece.length + bytes === 0)) {
+        await sleep(lookMs)
+        continue
+      }
+      if (piece.length === 0) return Buffer.concat(pieces)
+      bytes += piece.length
+      if (bytes > givenBytesMax) throw new Error(`${path} is longer than ${givenBytesMax} bytes`)
+      pieces.push(piece)
+    }
+    throw new Error(`${path} has not come to its end within ${waitMs / 1000} s`)
+  } finally {
+    await file.close()
+  }
+}
+
+/** @returns undefined when there is nothing yet */
+async function pieceOf(file: FileHandle): Promise<Buffer | undefined> {
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(pieceBytes))
+    return buffer.subarray(0, bytesRead)
+  } catch (error) {
+    if (errnoOf(error) === 'EAGAIN') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,92 @@
+/** `waybill destinations`: where mail goes now, and how well that works. Only the relay knows. */
+import type { DestinationSnapshot } from '../../../src/index.js'
+import { exits, jsonOption } from '../look/inspection.js'
+import { durationText, printable } from '../text/shown-text.js'
+import { operatingCommand, relayOf, type Operating, type OperatingCommand } from '../operate/operating.js'
+import { table, type Cell } from '../text/table.js'
+
+export const destinations: OperatingCommand = operatingCommand(
+  'destinations',
+  {
+    summary: 'shows where mail goes now: windows, what waits, what is dead and until when',
+    synopsis: '[--queue DIR] [--json] [--dead]',
+    options: {
+      ...jsonOption,
+      dead: { help: 'only those that are dead or suspended' },
+    },
+    notes:
+      'Only a relay that runs has destinations. Window: deliveries at once that it may have; busy: that it has; waiting:\n' +
+      'entries, each a message with some of its recipients; rate: deliveries that count against its limit.',
+  },
+  () => undefined,
+  show,
+)
+
+async function show(operating: Operating): Promise<number> {
+  const { args, out, surroundings } = operating
+  const relay = await relayOf(operating)
+  if (relay === undefined) return exits.wrong
+  try {
+    const found: DestinationSnapshot[] = []
+    for await (const destination of relay.destinations()) {
+      if (args.isSet('dead') && destination.state.kind === 'ready') continue
+      if (args.isSet('json')) out.json(jsonOf(destination))
+      else found.push(destination)
+      if (out.isFull) await out.flush()
+    }
+    if (!args.isSet('json')) out.line(textOf(found, surroundings.nowMs()))
+    return exits.fine
+  } finally {
+    relay.close()
+  }
+}
+
+const jsonOf = ({
+  transport,
+  nexthop,
+  name,
+  window,
+  busy,
+  todo,
+  state,
+  recovery,
+  rate,
+}: DestinationSnapshot): object => ({
+  transport,
+  nexthop,
+  destination: name,
+  state: state.kind,
+  ...(state.kind === 'ready' ? undefined : { until_time: Math.floor(state.untilMs / 1000) }),
+  ...(state.kind === 'dead' ? { reason: `${state.reason.status} ${state.reason.text}` } : undefined),
+  window,
+  busy,
+  waiting: todo,
+  recovery,
+  rate,
+})
+
+/** `dead, 4m`; a living one that comes back from the dead says how. */
+export function stateText({ state, recovery }: DestinationSnapshot, nowMs: number): string {
+  if (state.kind === 'ready') return recovery === 'none' ? 'ready' : recovery
+  return `${state.kind}, ${durationText(state.untilMs - nowMs)}`
+}
+
+export const reasonText = ({ state }: DestinationSnapshot): string =>
+  state.kind === 'dead' ? printable(`${state.reason.status} ${state.reason.text}`) : ''
+
+function textOf(found: readonly DestinationSnapshot[], nowMs: number): string {
+  if (found.length === 0) return 'no destinations'
+  return table(
+    ['transport', 'destination', 'state', 'window', 'busy', 'waiting', 'rate', 'reason'],
+    found.map((destination): Cell[] => [
+      destination.transport,
+      printable(destination.name),
+      stateText(destination, nowMs),
+      destination.window,
+      destination.busy,
+      destination.todo,
+      destination.rate,
+      reasonText(destination),
+    ]),
+  )
+}

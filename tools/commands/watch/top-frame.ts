@@ -1,0 +1,247 @@
+/** What `waybill top` shows, made of two samples. Pure: the same samples, counts and size make the same lines.
+ * Invariant: a frame has at most `rows` lines of at most `columns` characters, and what comes from a remote site cannot leave its line. */
+import type { Sample, WatchedDestination } from '../../../src/control/protocol.js'
+import { countText, digitsText } from '../../../src/base/count-text.js'
+import type { LaneStatistics } from '../../../src/index.js'
+import { queueNameOf } from '../../../src/lane/queue-name.js'
+import { reasonText, stateText } from './destinations.js'
+import type { LaneCounts } from './lane-counts.js'
+import { bytesText, durationText, printable, shortTime } from '../text/shown-text.js'
+import { table, type Cell } from '../text/table.js'
+
+export interface TopView {
+  /** Its path. */
+  readonly queue: string
+  readonly now: Sample
+  /** Of the same life; undefined: there are no rates yet. */
+  readonly before: Sample | undefined
+  readonly counts: LaneCounts | undefined
+}
+
+export type LineStyle = 'title' | 'plain' | 'head' | 'trouble'
+
+export interface FrameLine {
+  readonly text: string
+  readonly style: LineStyle
+}
+
+/** Infinity: as much as there is. */
+export interface FrameSize {
+  readonly columns: number
+  readonly rows: number
+}
+
+/** Where the time ends, on a wide terminal. */
+const titleColumns = 100
+
+export function topFrame(view: TopView, { columns, rows }: FrameSize): FrameLine[] {
+  const { queue, now } = view
+  const time = shortTime(now.wallMs)
+  const title = `waybill top  ${printable(queue)}`
+  const lines: FrameLine[] = [
+    { text: `${title.padEnd(Math.min(columns, titleColumns) - time.length - 1)} ${time}`, style: 'title' },
+    ...troublesOf(now).map((text): FrameLine => ({ text, style: 'trouble' })),
+    ...trafficOf(view),
+    ...journalOf(view),
+    ...lanesOf(view),
+    ...destinationsOf(view),
+  ]
+  return lines.slice(0, rows).map(({ text, style }) => ({ text: clipped(text, columns), style }))
+}
+
+const clipped = (text: string, columns: number): string =>
+  text.length <= columns ? text : `${text.slice(0, Math.max(0, columns - 1))}…`
+
+/** Samples of one life follow one another; of another one, counts begin anew. */
+export const isSameLife = (before: Sample, now: Sample): boolean =>
+  now.atMs > before.atMs &&
+  now.acceptedCount >= before.acceptedCount &&
+  now.deliveredCount >= before.deliveredCount &&
+  now.statistics.journal.syncCount >= before.statistics.journal.syncCount
+
+/** Events a second between two samples. */
+export function perSecond(
+  { now, before }: Pick<TopView, 'now' | 'before'>,
+  count: (of: Sample) => number,
+): number | undefined {
+  if (before === undefined) return undefined
+  return ((count(now) - count(before)) * 1000) / (now.atMs - before.atMs)
+}
+
+/** Mean length of the syncs between two samples, milliseconds; undefined: there was none. */
+export function syncMeanMs({ now, before }: Pick<TopView, 'now' | 'before'>): number | undefined {
+  if (before === undefined) return undefined
+  const { syncCount, syncTotalMs } = now.statistics.journal
+  const count = syncCount - before.statistics.journal.syncCount
+  return count <= 0 ? undefined : (syncTotalMs - before.statistics.journal.syncTotalMs) / count
+}
+
+function troublesOf({ statistics }: Sample): string[] {
+  const { recovering, journal, lanes, damagedCount } = statistics
+  return [
+    ...(recovering
+      ? ['recovering: what was being worked on is taken up again, nothing is attempted yet']
+      : []),
+    ...(journal.diskFull ? ['no room on the disk: new mail is refused'] : []),
+    ...(damagedCount > 0
+      ? [`damage: ${countText(damagedCount, 'message')} cannot be read; \`waybill log verify\` shows it`]
+      : []),
+    ...lanes.flatMap(({ lane, damage }) =>
+      damage === undefined ? [] : [`lane ${lane} stands still: ${printable(damage)}`],
+    ),
+  ]
+}
+
+const numberText = (value: number): string => {
+  const [whole = '', fraction] = value.toFixed(value < 100 ? 1 : 0).split('.')
+  const grouped = digitsText(Number(whole))
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`
+}
+
+const rateText = (rate: number | undefined): string => (rate === undefined ? '–' : `${numberText(rate)}/s`)
+const msText = (ms: number | undefined): string => (ms === undefined ? '–' : `${ms.toFixed(2)} ms`)
+
+function trafficOf(view: TopView): FrameLine[] {
+  const rates: [string, (of: Sample) => number][] = [
+    ['accepted', (of) => of.acceptedCount],
+    ['delivered', (of) => of.deliveredCount],
+    ['deferred', (of) => of.deferredCount],
+    ['failed', (of) => of.failedCount],
+  ]
+  const cells = rates.map(([name, count]) => `${name} ${rateText(perSecond(view, count)).padStart(9)}`)
+  return [
+    {
+      text: `${cells.join('   ')}   active ${numberText(view.now.statistics.activeCount).replace(/\.0$/, '')}`,
+      style: 'plain',
+    },
+  ]
+}
+
+function journalOf(view: TopView): FrameLine[] {
+  const { journal } = view.now.statistics
+  const written = perSecond(view, (of) => of.statistics.journal.writtenBytes)
+  const syncs = perSecond(view, (of) => of.statistics.journal.syncCount)
+  return [
+    {
+      text: `syncs ${rateText(syncs)}   ${msText(syncMeanMs(view))} each, last ${msText(journal.syncLastMs)}   written ${written === undefined ? '–' : `${bytesText(Math.round(written))}/s`}`,
+      style: 'plain',
+    },
+    {
+      text: `journal ${countText(journal.segmentCount, 'segment')}, ${journal.spareCount} spare   suffix ${bytesText(journal.suffixBytes)}   not yet durable ${bytesText(journal.stagedBytes)}   checkpoints ${journal.checkpointCount}`,
+      style: 'plain',
+    },
+  ]
+}
+
+function lanesOf({ now, counts }: TopView): FrameLine[] {
+  const rows = [...now.statistics.lanes].sort(byInterval).map((lane): Cell[] => {
+    const known =
+      counts === undefined ? undefined : (counts.byLane.get(lane.lane) ?? { count: 0, dataBytes: 0 })
+    return [
+      queueNameOf(lane.kind),
+      String(lane.lane),
+      lane.kind === 'retry' ? durationText(lane.intervalMs) : '',
+      known === undefined ? '–' : known.count,
+      known === undefined ? '–' : bytesText(known.dataBytes),
+      lane.kind === 'incoming' && lane.waitingBytes === 0 ? '' : bytesText(lane.waitingBytes),
+      lane.markCount,
+    ]
+  })
+  const [head = '', ...body] = toRight(
+    ['queue', 'lane', 'interval', 'messages', 'data', 'envelopes', 'marks'],
+    ['interval', 'messages', 'data', 'envelopes'],
+    rows,
+  )
+  const counted =
+    counts === undefined ? 'counting …' : `counted ${durationText(now.wallMs - counts.atMs)} ago`
+  return [
+    ...captioned(`lanes, ${counted}`),
+    { text: head, style: 'head' },
+    ...body.map((text): FrameLine => ({ text, style: 'plain' })),
+  ]
+}
+
+/** Lines of a table in which texts of the named columns stand to the right, like numbers. */
+function toRight(heads: readonly string[], columns: readonly string[], rows: readonly Cell[][]): string[] {
+  const widths = heads.map((head, i) =>
+    Math.max(head.length, ...rows.map((row) => (typeof row[i] === 'string' ? row[i].length : 0))),
+  )
+  const padded = rows.map((row) =>
+    row.map((cell, i) =>
+      typeof cell === 'string' && columns.includes(heads[i]!) ? cell.padStart(widths[i]!) : cell,
+    ),
+  )
+  const padHead = (head: string, i: number): string =>
+    columns.includes(head) ? head.padStart(widths[i]!) : head
+  return table(heads.map(padHead), padded).split('\n')
+}
+
+const captioned = (text: string): FrameLine[] => [
+  { text: '', style: 'plain' },
+  { text, style: 'plain' },
+]
+
+const byInterval = (a: LaneStatistics, b: LaneStatistics): number =>
+  a.intervalMs === b.intervalMs ? a.lane - b.lane : a.intervalMs - b.intervalMs
+
+interface Paced {
+  readonly destination: WatchedDestination
+  readonly rate: number | undefined
+  /** Milliseconds until what waits has been delivered at this rate; Infinity: never. */
+  readonly drainMs: number | undefined
+}
+
+/** The slowest first: those that deliver nothing although mail waits, then by how long what waits will take. */
+export function slowest({ now, before }: Pick<TopView, 'now' | 'before'>): Paced[] {
+  const earlier = new Map(before?.destinations.map((one) => [keyOf(one), one.deliveredCount]))
+  const seconds = before === undefined ? undefined : (now.atMs - before.atMs) / 1000
+  return now.destinations
+    .map((destination): Paced => {
+      if (seconds === undefined) return { destination, rate: undefined, drainMs: undefined }
+      const rate = (destination.deliveredCount - (earlier.get(keyOf(destination)) ?? 0)) / seconds
+      const left = destination.todo + destination.busy
+      return { destination, rate, drainMs: left === 0 ? 0 : (left * 1000) / rate }
+    })
+    .sort(
+      (a, b) =>
+        Number(a.destination.state.kind === 'ready') - Number(b.destination.state.kind === 'ready') ||
+        compare(b.drainMs ?? 0, a.drainMs ?? 0) ||
+        b.destination.todo + b.destination.busy - (a.destination.todo + a.destination.busy),
+    )
+}
+
+const drainText = (drainMs: number | undefined): string =>
+  drainMs === undefined || drainMs === Infinity ? '–' : drainMs === 0 ? '' : durationText(drainMs)
+
+const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
+const keyOf = ({ transport, name }: WatchedDestination): string => `${transport} ${name}`
+
+function destinationsOf(view: TopView): FrameLine[] {
+  const found = slowest(view)
+  const { destinationCount, wallMs } = view.now
+  if (found.length === 0) return captioned('no destinations')
+  const [head = '', ...body] = toRight(
+    ['destination', 'state', 'window', 'busy', 'waiting', 'delivered', 'done in', 'reason'],
+    ['delivered', 'done in'],
+    found.map(({ destination, rate, drainMs }): Cell[] => [
+      printable(destination.name),
+      stateText(destination, wallMs),
+      destination.window,
+      destination.busy,
+      destination.todo,
+      rateText(rate),
+      drainText(drainMs),
+      reasonText(destination),
+    ]),
+  )
+  const more = destinationCount - found.length
+  return [
+    ...captioned(`destinations, ${destinationCount}, the slowest first`),
+    { text: head, style: 'head' },
+    ...body.map((text, i): FrameLine => {
+      const isReady = found[i]?.destination.state.kind === 'ready'
+      return { text, style: isReady ? 'plain' : 'trouble' }
+    }),
+    ...(more > 0 ? [{ text: `and ${more} more`, style: 'plain' } as const] : []),
+  ]
+}
