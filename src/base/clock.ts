@@ -1,5 +1,6 @@
 /** Time as an argument: the engine never asks the system, so that a simulated run is one number.
  * Wall time stamps records and may step; monotonic time measures waiting and never goes back. */
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 
 export interface Timer {
   /** The callback will not run any more. Harmless when it has. */
@@ -31,10 +32,15 @@ export function pause(clock: Clock, durationMs: number, signal: AbortSignal | un
   })
 }
 
+/** Timers and clocks are taken when this module is loaded, so that fake timers do not stop a queue.
+ * A test that holds the time of a queue passes a clock (`openQueue({ clock })`). */
+const { now: wallNow } = Date
+const monotonicNow = performance.now.bind(performance)
+
 /** The system's clock. Its timers keep the process alive: what waits for one is work to do, and a queue with nothing to do has none. */
 export const systemClock: Clock = {
-  wallMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  wallMs: () => wallNow(),
+  monotonicMs: () => monotonicNow(),
   after: (delayMs, callback) => {
     // Node runs a longer timer at once (its delay is a signed 32-bit number).
     const timer = setTimeout(callback, Math.min(delayMs, 0x7fffffff))

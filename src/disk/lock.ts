@@ -14,6 +14,7 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
+import { isMainThread } from 'node:worker_threads'
 import { WaybillError } from '../errors.js'
 import { diskFailure } from './failure.js'
 import { fileSystemWarnings } from './file-system.js'
@@ -63,8 +64,9 @@ export async function takeLock(path: string, tryLock: TryLock = tryAnyLock): Pro
   }
 }
 
+/** In a worker thread fs-ext would end the process: it answers on the event loop of the main thread. */
 async function tryAnyLock(descriptor: number): Promise<boolean> {
-  const binding = loadBinding()
+  const binding = isMainThread ? loadBinding() : undefined
   return binding === undefined ? flockByProgram(descriptor) : flockByBinding(binding, descriptor)
 }
 
@@ -108,8 +110,10 @@ export function flockByProgram(descriptor: number, program = 'flock'): Promise<b
 const unavailable = (reason: string, cause?: unknown): WaybillError =>
   new WaybillError(
     'LOCK_UNAVAILABLE',
-    `the queue directory cannot be locked: ${reason}; run 'npm rebuild fs-ext' (newer npm asks for ` +
-      `its install script to be approved first), or install flock of util-linux`,
+    isMainThread
+      ? `the queue directory cannot be locked: ${reason}; run 'npm rebuild fs-ext' (newer npm asks for ` +
+          `its install script to be approved first), or install flock of util-linux`
+      : `the queue directory cannot be locked: ${reason}; a worker thread needs flock of util-linux`,
     {},
     cause,
   )

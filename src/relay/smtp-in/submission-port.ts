@@ -9,6 +9,7 @@
  *       │ ◀───────────────────────────────────── │ answers: n …
  *       │ begin n ─▶  ◀─ more n  piece n ─▶  ◀─ more n  end n ─▶ │ */
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
 import type { Client, SubmitPort } from './smtp-handlers.js'
 

@@ -3,6 +3,7 @@
  * an event. Nodemailer takes our envelope object and notes each recipient's reply in it, so that what was answered before the
  * connection broke is not lost with it. */
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
 import type { RequestDsn } from '../../delivery/transport.js'
 import { handshakeFailed, lost, startTlsRefused, type ClientError } from './client-error.js'
