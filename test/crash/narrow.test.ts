@@ -13,8 +13,8 @@ const imported = async <M>(file: string): Promise<M> =>
   (await import(pathToFileURL(`${copy}/src/sim/${file}`).href)) as M
 
 test('no promise is broken where every window cuts and every bound is met', async () => {
-  const { randomRun } = await imported<typeof RandomRun>('random-run.js')
-  const { tortureRun } = await imported<typeof Torture>('torture.js')
+  const { randomRun } = await imported<typeof RandomRun>('hunt/random-run.js')
+  const { tortureRun } = await imported<typeof Torture>('hunt/torture.js')
   for (let seed = 1; seed <= 6; seed++) {
     expect(lines((await randomRun({ seed })).findings)).toEqual([])
     expect(lines((await tortureRun({ seed })).findings)).toEqual([])
