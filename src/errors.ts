@@ -85,7 +85,14 @@ const catalogue: Readonly<Record<ErrorCode, SmtpReply>> = {
   DISK_FAILED: { code: 451, enhanced: '4.3.0' },
 }
 
-const ownWarnings = ['TRANSPORT_DEFECT', 'SETTLE_DEFECT', 'MESSAGE_HELD', 'FILE_SYSTEM'] as const
+const ownWarnings = [
+  'TRANSPORT_DEFECT',
+  'SETTLE_DEFECT',
+  'MESSAGE_HELD',
+  'FILE_SYSTEM',
+  'DELIVERIES_HELD',
+  'DELIVERIES_RESUMED',
+] as const
 
 /** What a `warning` is about: engine/life/events.ts has what those of its own mean. */
 export type WarningCode = ErrorCode | (typeof ownWarnings)[number]

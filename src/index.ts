@@ -5,7 +5,7 @@ export type { Notify, NotifyWhen, RecipientDsn, Relayed, Ret } from './base/noti
 export type { MessageId } from './base/message-id.js'
 export type { Prng } from './base/prng.js'
 export type { AttemptOptions } from './delivery/attempt.js'
-export type { Disk } from './disk/disk.js'
+export type { Disk, DiskTraits, LockReport } from './disk/disk.js'
 export type { Layout } from './lane/lane-plan.js'
 export type { QueueName } from './lane/queue-name.js'
 export { serveControl, type ControlOptions, type ControlServer } from './control/server.js'

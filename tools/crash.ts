@@ -4,11 +4,12 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { countText } from '../src/base/count-text.js'
+import { diskModes, type DiskModeName } from '../src/sim/disk/disk-mode.js'
 import type { Finding } from '../src/sim/hunt/exhaustive.js'
 import { Tally } from '../src/sim/hunt/tally.js'
 import { describeViolation } from '../src/sim/model/violation.js'
 import { endWithReader } from './commands/text/output.js'
-import { modes } from './crash/modes.js'
+import { modes, type HuntedRun } from './crash/modes.js'
 import { narrowed } from './crash/narrowing.js'
 import { sabotage } from './crash/sabotage.js'
 
@@ -17,6 +18,7 @@ npm run crash -- --seed S [--op N] [--only 0,2]      one run again; only the cra
 npm run crash -- --rot …                             the same, with a bit turned over in what each crash left
 npm run crash -- --torture [--seeds N] [--from S]    the same of chains of lives in which calls fail, too; says how much of what was met
 npm run crash -- --torture --seed S [--only 0,2]     one chain again; only these pieces
+npm run crash -- --disk KIND …                       any of these on "fresh segments" (neither filled nor used again) or a "store" (atomic calls)
 npm run crash -- --narrow …                          any of these in a copy of the build whose windows and bounds are small
 npm run crash -- --sabotage [--name X] [--json]      takes guarantees away, one at a time; each must be noticed
 npm run crash -- --sabotage --anew                   the same by whole hunts; prints the clues for the next time`
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     name: { type: 'string' },
     torture: { type: 'boolean', default: false },
     rot: { type: 'boolean', default: false },
+    disk: { type: 'string' },
     narrow: { type: 'boolean', default: false },
     sabotage: { type: 'boolean', default: false },
     anew: { type: 'boolean', default: false },
@@ -42,6 +45,7 @@ const { values } = parseArgs({
 const dist = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 /** This is the copy. */
 const isNarrow = dist.endsWith('/narrow')
+const disk = diskOf(values.disk)
 const mode = values.torture ? modes.torture : values.rot ? modes.rot : modes.random
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -56,13 +60,20 @@ else if (values.sabotage) process.exitCode = await runSabotage()
 else if (values.seed !== undefined) process.exitCode = await replay(Number(values.seed))
 else process.exitCode = await series(Number(values.from), Number(values.seeds))
 
+function diskOf(kind: string | undefined): Pick<HuntedRun, 'disk'> {
+  if (kind === undefined) return {}
+  const name = (Object.keys(diskModes) as DiskModeName[]).find((known) => known === kind)
+  if (name === undefined) throw new Error(`--disk is one of ${Object.keys(diskModes).join(', ')}`)
+  return { disk: name }
+}
+
 async function series(from: number, count: number): Promise<number> {
   const sum = { seeds: 0, crashes: 0, operations: 0, recovered: 0, duplicates: 0, violations: 0 }
   const startedAt = performance.now()
   const failing: Finding[] = []
   let met: Tally | undefined
   for (let seed = from; seed < from + count; seed++) {
-    const result = await mode.run({ seed })
+    const result = await mode.run({ seed, ...disk })
     if (result.met !== undefined) (met ??= new Tally()).addAll(result.met)
     sum.seeds++
     sum.crashes += result.crashCount
@@ -97,8 +108,8 @@ async function series(from: number, count: number): Promise<number> {
 }
 
 async function show(finding: Finding): Promise<void> {
-  const { finding: small, only } = await mode.shrink(finding)
-  const replayWith = `${mode.replay(small)}${only === undefined ? '' : ` --only ${only.join(',')}`}`
+  const { finding: small, only } = await mode.shrink(finding, disk.disk)
+  const replayWith = `${values.disk === undefined ? '' : `--disk '${values.disk}' `}${mode.replay(small)}${only === undefined ? '' : ` --only ${only.join(',')}`}`
   say(
     `${describeViolation(small)}\n    ${small.where}\n    npm run crash -- ${isNarrow ? '--narrow ' : ''}${replayWith}`,
   )
@@ -108,6 +119,7 @@ async function replay(seed: number): Promise<number> {
   const only = values.only?.split(',').map(Number)
   const result = await mode.run({
     seed,
+    ...disk,
     ...(only === undefined ? {} : { only }),
     ...(values.op === undefined || values.op === '0' ? {} : { op: Number(values.op) }),
   })

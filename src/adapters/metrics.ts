@@ -151,6 +151,24 @@ export const measured: readonly Measured[] = [
     read: ({ journal }) => seconds(journal.syncLastMs),
   },
   {
+    kind: 'gauge',
+    name: 'waybill_journal_sync_under_way_seconds',
+    help: 'How long the synced write that is under way has taken until now; 0 when there is none.',
+    read: ({ journal }) => seconds(journal.syncUnderWayMs),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_deliveries_held',
+    help: '1 while no delivery begins, because the disk does not answer a synced write.',
+    read: ({ deliveries }) => yes(deliveries.isHeld),
+  },
+  {
+    kind: 'counter',
+    name: 'waybill_deliveries_held_seconds_total',
+    help: 'Time in which no delivery began, because the disk did not answer a synced write.',
+    read: ({ deliveries }) => seconds(deliveries.heldMs),
+  },
+  {
     kind: 'counter',
     name: 'waybill_checkpoints_total',
     help: 'Checkpoints.',

@@ -33,7 +33,7 @@ export const isRecordText = (value: unknown, bytesMax: number): value is string 
 
 /** What is called later, from the middle of something else: all that is called is there.
  * @throws WaybillError OPTION_INVALID, which names the option and what it lacks */
-export function methodsOption<T extends object>(option: string, value: T, names: OptionNames<T>): T {
+export function methodsOption<T extends object>(option: string, value: T, names: Partial<OptionNames<T>>): T {
   const methods = Object.keys(names) as (keyof T & string)[]
   const lacking = methods.filter((name) => typeof (value as Partial<T> | null)?.[name] !== 'function')
   if (lacking.length > 0)

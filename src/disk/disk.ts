@@ -12,6 +12,7 @@
  * 4. Calls on one file may be under way together; the engine orders those that matter by awaiting them.
  * 5. A call that needs a descriptor and finds none has done nothing, and says so: `place.errno` is EMFILE or ENFILE, and `place.operation`
  *    is `open`, of a directory that was to be synced too, or `list`. */
+import type { WaybillError } from '../errors.js'
 
 /** `create`: must not exist. `synced`: exists, and a write resolves when its bytes are durable (O_DSYNC). */
 export type OpenMode = 'read' | 'write' | 'create' | 'synced'
@@ -44,13 +45,30 @@ export interface FileStatus {
   readonly nameCount: number
 }
 
+/** What is worth doing on a disk. Of a file system both are true. */
+export interface DiskTraits {
+  /** A new segment is filled with zeroes, so that a write into it needs no room and changes no
+   * metadata. Else a full disk is met by a synced write, which ends the life. */
+  readonly fillsAhead: boolean
+  /** A segment that nobody needs becomes a spare. Else it is unlinked, and spares are made anew. */
+  readonly reuses: boolean
+}
+
+export const fileSystemTraits: DiskTraits = { fillsAhead: true, reuses: true }
+
 export interface LockReport {
   /** Sentences for the operator: what about this file system cannot be relied on. */
   readonly warnings: readonly string[]
+  /** Is it proven now that this process is the owner? Asked before each attempt. Absent: always. */
+  readonly isProven?: () => boolean
+  /** Calls `tell` once, when ownership is proven again. Asked for while it is not. */
+  readonly onProven?: (tell: () => void) => void
 }
 
 /** Paths are relative to the queue's directory, with `/` between names; `''` is the directory itself. */
 export interface Disk {
+  /** Default: those of a file system. */
+  readonly traits?: DiskTraits
   /** Names in a directory, sorted; empty when there is no such directory. */
   list(directory: string): Promise<string[]>
   /** Creates the directory if it is not there; its parent must be. */
@@ -64,8 +82,11 @@ export interface Disk {
   /** Of a file, without opening it. */
   stat(path: string): Promise<FileStatus>
   space(): Promise<DiskSpace>
-  /** One owner at a time, until `abandon` or the death of the process. @throws WaybillError QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM */
-  lock(path: string): Promise<LockReport>
+  /** One owner at a time, until `abandon` or the death of the process.
+   * @param onLost this process is the owner no more, and its life ends. Called at most once; a file
+   * system never does
+   * @throws WaybillError QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM */
+  lock(path: string, onLost?: (error: WaybillError) => void): Promise<LockReport>
   /** The end of this life: drops all descriptors and the lock, writes nothing; calls under way reject or never settle.
    * They may still happen, and the lock is held until they have: the next owner waits for that or is told QUEUE_LOCKED. */
   abandon(): void

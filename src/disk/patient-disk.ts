@@ -31,6 +31,7 @@ export function patientDisk(disk: Disk, clock: Clock, onWait: (error: WaybillErr
       }
   }
   return {
+    ...(disk.traits === undefined ? undefined : { traits: disk.traits }),
     list: (directory) => patiently(() => disk.list(directory)),
     open: (path, mode) => patiently(() => disk.open(path, mode)),
     syncDirectory: (path) => patiently(() => disk.syncDirectory(path)),
@@ -40,7 +41,7 @@ export function patientDisk(disk: Disk, clock: Clock, onWait: (error: WaybillErr
     unlink: (path) => disk.unlink(path),
     stat: (path) => disk.stat(path),
     space: () => disk.space(),
-    lock: (path) => disk.lock(path),
+    lock: (path, onLost) => disk.lock(path, onLost),
     abandon: () => disk.abandon(),
   }
 }

@@ -111,6 +111,7 @@ export class Engine {
   /** The journal is durable up to `end`. */
   durable(end: Position): void {
     this.accept.durable(end)
+    this.dispatch.gate.look()
     this.#outliving.look()
     // A turn later: what those who were told now submit goes to the disk first, and deliveries are recorded while it does.
     this.#parts.options.clock.soon(() => this.intake.wake())

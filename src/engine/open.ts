@@ -23,6 +23,7 @@ import { MessageReader } from './message/message-reader.js'
 import { makeQueue, unmakeQueue } from '../directory/make-queue.js'
 import { openJournal } from './recover/open-journal.js'
 import { openLanes } from './recover/open-lanes.js'
+import { Ownership } from './life/ownership.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './life/options.js'
 import type { Parts } from './life/parts.js'
 import { recollectFirst, withoutSpools } from './recover/recollection.js'
@@ -47,11 +48,12 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
   const checked = engineOptions(options, disk)
   try {
     await disk.makeDirectory('')
-    const { warnings } = await disk.lock(queueLockName)
+    const ownership = new Ownership()
+    ownership.taken(await disk.lock(queueLockName, ownership.lost))
     const found = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(found.header))
-    const opened = await open({ ...checked, inlineBytesMax }, disk, found)
-    for (const message of warnings)
+    const opened = await open({ ...checked, inlineBytesMax }, disk, ownership, found)
+    for (const message of ownership.warnings)
       // Later, so that who awaits the queue can listen first.
       checked.clock.soon(() => opened.parts.events.emit('warning', { code: 'FILE_SYSTEM', message }))
     return opened
@@ -62,9 +64,14 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
 }
 
 /** Opens, unless the life ends meanwhile: nobody listens yet, and calls that were under way may never settle. */
-function open(options: EngineOptions, disk: Disk, found: FoundQueue): Promise<OpenedEngine> {
+function open(
+  options: EngineOptions,
+  disk: Disk,
+  ownership: Ownership,
+  found: FoundQueue,
+): Promise<OpenedEngine> {
   return new Promise((resolve, reject) => {
-    begin(options, disk, found, reject).then(resolve, reject)
+    begin(options, disk, ownership, found, reject).then(resolve, reject)
   })
 }
 
@@ -72,6 +79,7 @@ function open(options: EngineOptions, disk: Disk, found: FoundQueue): Promise<Op
 async function begin(
   given: EngineOptions,
   disk: Disk,
+  ownership: Ownership,
   { header, tail, completion }: FoundQueue,
   onFailure: (error: unknown) => void,
 ): Promise<OpenedEngine> {
@@ -98,6 +106,7 @@ async function begin(
       else onFailure(error)
     }
   })
+  ownership.begin(life.end)
   const callbacks = {
     onRoom: () => engine?.roomChanged(),
     onFull: () => engine?.full(),
@@ -132,7 +141,18 @@ async function begin(
     { checkpoint: () => life.orEnd(laterCheckpoint(engine!)), onFailure: life.end },
   )
   const reader = new MessageReader(journal, lanes, spool)
-  const parts = { options, life, events, journal, lanes, active: new ActiveSet(), garbage, spool, reader }
+  const parts = {
+    options,
+    life,
+    ownership,
+    events,
+    journal,
+    lanes,
+    active: new ActiveSet(),
+    garbage,
+    spool,
+    reader,
+  }
   const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }
   engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))
   life.check()

@@ -3,9 +3,10 @@
 import type { Position } from '../base/position.js'
 import { frameBytes, type Kind } from '../record/frame.js'
 import { payload } from '../record/payload-writer.js'
+import type { Claim } from './claim.js'
 import { JournalReader } from './journal-reader.js'
 import type { KeptRoom } from './kept-room.js'
-import type { Claim, JournalWriter, SyncStatistics } from './journal-writer.js'
+import type { JournalWriter, SyncStatistics } from './journal-writer.js'
 import type { Frame, PositionVisitor, SegmentFiles } from './segment-files.js'
 import type { SegmentPool } from './segment-pool.js'
 import type { SegmentGrid } from './segment.js'
@@ -110,6 +111,11 @@ export class Journal {
   /** Bytes appended and not yet durable. */
   get stagedBytes(): number {
     return this.#writer.stagedBytes
+  }
+
+  /** Since when the batch in flight is on its way to the disk, by the monotonic clock. */
+  get inFlightSinceMs(): number | undefined {
+    return this.#writer.inFlightSinceMs
   }
 
   get statistics(): Readonly<SyncStatistics> {

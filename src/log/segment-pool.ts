@@ -6,7 +6,7 @@
  * 2. A garbage segment becomes a spare by a rename, or goes where a full disk refuses that; it is used only after a sync of the directory
  *    that calls it a spare.
  * 3. Spares are zero-filled once, at full length: a full disk is met here, where a refusal is possible, and a write to a
- *    segment changes no file metadata.
+ *    segment changes no file metadata. A disk whose traits say so is neither filled ahead nor are its segments used again.
  * 4. `reserve` of the spares belong to mail already accepted, and the last one to the end of a recovery.
  * 5. A name that a full disk refuses may have been given all the same. It is tried for again, by nothing but the same rename, and the
  *    directory says whether it is there: the writer never has a file that no start would find.
@@ -15,7 +15,7 @@
  *    // the last only: spare-3 and spare-5 are one file  3. mail in what was spare-3  4. what was spare-5 is written over it
  * 7. What a full disk does not let go is tried for again, and used for nothing: it may have gone. The next start takes over what it finds. */
 import { assert } from '../base/assert.js'
-import type { Disk, DiskFile } from '../disk/disk.js'
+import { fileSystemTraits, type Disk, type DiskFile, type DiskTraits } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
 import { encodeSegmentHeader, segmentName } from './segment.js'
@@ -176,8 +176,8 @@ export class SegmentPool {
     const names = [...spares]
     for (const index of indexes) {
       const path = this.#path(segmentName(index))
-      const isRoom = this.#ready.length + names.length < spareCountMax
-      if (!isRoom || (await disk.stat(path)).nameCount > 1) this.#unwanted.add(path)
+      const isWanted = this.#traits.reuses && this.#ready.length + names.length < spareCountMax
+      if (!isWanted || (await disk.stat(path)).nameCount > 1) this.#unwanted.add(path)
       else {
         const name = `spare-${this.#spareNext++}`
         try {
@@ -233,9 +233,8 @@ export class SegmentPool {
     const { disk, segmentBytes } = this.#options
     const file = await disk.open(path, 'create')
     try {
-      const zeroes = Buffer.alloc(Math.min(fillChunkBytes, segmentBytes))
-      for (let at = 0; at < segmentBytes; at += zeroes.length)
-        await file.write(zeroes.subarray(0, Math.min(zeroes.length, segmentBytes - at)), at)
+      if (this.#traits.fillsAhead) await writeZeroes(file, segmentBytes)
+      else await file.truncate(segmentBytes)
       await file.sync()
     } finally {
       await file.close()
@@ -258,7 +257,17 @@ export class SegmentPool {
       this.#waiting.shift()!(this.#ready.shift()!)
   }
 
+  get #traits(): DiskTraits {
+    return this.#options.disk.traits ?? fileSystemTraits
+  }
+
   #path(name: string): string {
     return `${this.#options.directory}/${name}`
   }
+}
+
+async function writeZeroes(file: DiskFile, lengthBytes: number): Promise<void> {
+  const zeroes = Buffer.alloc(Math.min(fillChunkBytes, lengthBytes))
+  for (let at = 0; at < lengthBytes; at += zeroes.length)
+    await file.write(zeroes.subarray(0, Math.min(zeroes.length, lengthBytes - at)), at)
 }

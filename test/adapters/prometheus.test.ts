@@ -159,8 +159,17 @@ test('each number of the journal is told by its own name', async () => {
     syncLastMs: 1700,
     syncTotalMs: 18_000,
     checkpointCount: 19,
+    syncUnderWayMs: 2200,
   }
-  queue.statistics = { ...idleStatistics, recovering: true, activeCount: 20, damagedCount: 21, journal }
+  const deliveries = { isHeld: true, heldMs: 2300 }
+  queue.statistics = {
+    ...idleStatistics,
+    recovering: true,
+    activeCount: 20,
+    damagedCount: 21,
+    journal,
+    deliveries,
+  }
   expect(await scrape(watch(queue))).toMatchObject({
     waybill_journal_segments: 11,
     waybill_journal_spare_segments: 12,
@@ -175,6 +184,9 @@ test('each number of the journal is told by its own name', async () => {
     waybill_recovering: 1,
     waybill_active_messages: 20,
     waybill_damaged_messages: 21,
+    waybill_journal_sync_under_way_seconds: 2.2,
+    waybill_deliveries_held: 1,
+    waybill_deliveries_held_seconds_total: 2.3,
   })
 })
 

@@ -109,7 +109,9 @@ export const idleStatistics: QueueStatistics = {
     syncLastMs: 0.5,
     syncTotalMs: 3.5,
     checkpointCount: 1,
+    syncUnderWayMs: 0,
   },
+  deliveries: { isHeld: false, heldMs: 0 },
   destinations: [],
 }
 

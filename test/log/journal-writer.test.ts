@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Position } from '../../src/base/position.js'
 import { isWaybillError } from '../../src/errors.js'
-import type { Claim } from '../../src/log/journal-writer.js'
+import type { Claim } from '../../src/log/claim.js'
 import { describeOperation } from '../../src/sim/disk/operation.js'
 import { SimDisk, type Sabotage, type SimDiskOptions } from '../../src/sim/disk/sim-disk.js'
 import { SimWorld } from '../../src/sim/world/world.js'

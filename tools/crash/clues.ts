@@ -85,6 +85,8 @@ export const clues: Readonly<Record<string, Place>> = {
   'too-old-when-set-back': { hunt: 'clock is set', seed: 1 },
   'aborted-though-appended': { hunt: 'given up', seed: 1 },
   'compacted-into-incoming': { hunt: 'crowd on hold', seed: 1, op: 260 },
+  'attempted-while-the-disk-hangs': { hunt: 'disk hangs', seed: 1 },
+  'attempted-without-proof': { hunt: 'disk hangs', seed: 1 },
   'rewrite-fails-unheard': { hunt: 'torture', seed: 31 },
   'unread-is-forgotten': { hunt: 'torture', seed: 5188 },
   'damage-stops-all-lanes': { hunt: 'rot', seed: 6, op: 96 },

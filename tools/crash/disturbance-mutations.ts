@@ -1,4 +1,5 @@
-/** Guarantees that hold when the wall clock is set, when callers give up, and when what is left on hold is moved together. */
+/** Guarantees that hold when the wall clock is set, when callers give up, when what is left on hold is
+ * moved together, and when the disk hangs. */
 import { one, type Mutation } from './mutation.js'
 
 export const disturbanceMutations: readonly Mutation[] = [
@@ -46,5 +47,19 @@ export const disturbanceMutations: readonly Mutation[] = [
     'admin/verbs/compaction.js',
     "const order = { kind: 'move', lane: 'hold', changes: {} };",
     "const order = { kind: 'move', lane: 'incoming', changes: {} };",
+  ),
+  one(
+    'attempted-while-the-disk-hangs',
+    'no attempt begins while a synced write has been under way for longer than proofMs',
+    'engine/deliver/gate.js',
+    '- sinceMs <= options.proofMs',
+    '- sinceMs <= Infinity',
+  ),
+  one(
+    'attempted-without-proof',
+    'no attempt begins while it is not proven that the life owns the queue',
+    'engine/deliver/gate.js',
+    'this.#isInTime && this.#parts.ownership.isProven',
+    'this.#isInTime',
   ),
 ]

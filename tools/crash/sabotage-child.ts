@@ -4,7 +4,7 @@ import type * as HuntModule from '../../src/sim/hunt/hunt.js'
 import type { Place } from './clues.js'
 
 const [directory = '', places = ''] = process.argv.slice(2)
-const { hunt } = (await import(pathToFileURL(`${directory}/sim/hunt.js`).href)) as typeof HuntModule
+const { hunt } = (await import(pathToFileURL(`${directory}/sim/hunt/hunt.js`).href)) as typeof HuntModule
 let crashCount = 0
 const say = (found: object): void => {
   process.stdout.write(`${JSON.stringify(found)}\n`)

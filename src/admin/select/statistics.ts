@@ -41,12 +41,18 @@ export interface QueueStatistics {
     readonly syncLastMs: number
     readonly syncTotalMs: number
     readonly checkpointCount: number
+    /** How long the synced write that is under way has taken until now; 0 when there is none. */
+    readonly syncUnderWayMs: number
   }
+  /** No delivery begins now, and how long that was so in this life, milliseconds: `proofMs`. */
+  readonly deliveries: { readonly isHeld: boolean; readonly heldMs: number }
   readonly destinations: readonly DestinationSnapshot[]
 }
 
-export function statistics({ journal, lanes, active, garbage }: Parts, engine: Engine): QueueStatistics {
-  const { end } = journal
+export function statistics(parts: Parts, engine: Engine): QueueStatistics {
+  const { journal, lanes, active, garbage, options } = parts
+  const { end, inFlightSinceMs } = journal
+  const { gate } = engine.dispatch
   return {
     recovering: engine.isRecovering,
     activeCount: active.count,
@@ -71,7 +77,9 @@ export function statistics({ journal, lanes, active, garbage }: Parts, engine: E
       stagedBytes: journal.stagedBytes,
       ...journal.statistics,
       checkpointCount: engine.checkpointer.count,
+      syncUnderWayMs: inFlightSinceMs === undefined ? 0 : options.clock.monotonicMs() - inFlightSinceMs,
     },
+    deliveries: { isHeld: gate.isHolding, heldMs: gate.heldMs },
     destinations: engine.dispatch.destinations(),
   }
 }

@@ -3,7 +3,7 @@
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { DamagedMessage } from '../../active/active-set.js'
 import type { Position } from '../../base/position.js'
-import type { Claim } from '../../log/journal-writer.js'
+import type { Claim } from '../../log/claim.js'
 import { frameBytes, kinds } from '../../record/frame.js'
 import { encodeStart } from '../../record/start.js'
 import { marksBytesInJournal } from './capture.js'

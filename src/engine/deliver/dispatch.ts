@@ -1,8 +1,9 @@
 /** Active messages and the scheduler: recipients go in with their routes, entries come out, outcomes are recorded.
- * Invariant: an outcome is appended before the scheduler hears of it and before the message can settle. A success asks for a
- * prompt sync, because a duplicate after a crash depends on it; nothing waits for it. An attempt begins only where there is room in the
- * journal for what becomes of it, which is kept while it is under way: on a full disk, too, what it has done is durable. Who is put off
- * without an attempt is recorded only where that takes no room from those. */
+ * Invariant: an outcome is appended before the scheduler hears of it and before the message can
+ * settle. A success asks for a prompt sync, because a duplicate after a crash depends on it; nothing
+ * waits for it. An attempt begins only while gate.ts lets it, and where the journal has room for its
+ * outcome; that room is kept until the attempt ends, so a full disk loses no outcome. What is
+ * deferred without an attempt is recorded only where that takes no room from attempts. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
 import { toRanges } from '../../base/ranges.js'
@@ -18,6 +19,7 @@ import {
   type Entry,
 } from '../../scheduler/scheduler.js'
 import { requestOf } from './delivery-request.js'
+import { Gate } from './gate.js'
 import type { RecipientEvent } from '../life/events.js'
 import { jobOf, type Job } from './job.js'
 import { appendOutcomes, deferralBytesMost, hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
@@ -28,6 +30,7 @@ import { RecipientBatches } from './recipient-batches.js'
 const settled: Promise<void> = Promise.resolve()
 
 export class Dispatch {
+  readonly gate: Gate
   readonly #parts: Parts
   readonly #onSettled: (message: ActiveMessage) => void
   readonly #scheduler: Scheduler<Job>
@@ -50,6 +53,7 @@ export class Dispatch {
     const { options } = parts
     this.#parts = parts
     this.#onSettled = onSettled
+    this.gate = new Gate(parts, () => this.wake())
     this.#batches = new RecipientBatches(parts, {
       supplied: (job, batch) => {
         this.#scheduler.supply(job, batch, options.clock.monotonicMs())
@@ -168,7 +172,7 @@ export class Dispatch {
     for (const { transport, name } of this.#toResume) this.#scheduler.resume(transport, name, nowMs)
     this.#toResume.length = 0
     this.#scheduler.tick(nowMs)
-    while (this.#canRecord() && !this.#parts.life.isOver) {
+    while (this.gate.isOpen && this.#canRecord() && !this.#parts.life.isOver) {
       const entry = this.#scheduler.next(nowMs)
       if (entry === undefined) break
       this.#begin(entry)

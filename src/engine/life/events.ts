@@ -54,7 +54,8 @@ export interface QueueEvents {
   /** A step of a destination's concurrency, when the scheduler's `destinationConcurrencyFeedbackDebug` is on. */
   feedback: [FeedbackEvent]
   /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or TRANSPORT_DEFECT (a mistake in a transport's program),
-   * SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`) or FILE_SYSTEM (no place for a queue). */
+   * SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`), FILE_SYSTEM (no place for a queue),
+   * DELIVERIES_HELD (the disk hangs: `proofMs`) or DELIVERIES_RESUMED (it has answered). */
   warning: [{ readonly code: WarningCode; readonly message: string; readonly id?: MessageId }]
   /** The end of this life: by `crash()` without an error, or because the device or an invariant failed. The last event. */
   crashed: [{ readonly error: unknown }]

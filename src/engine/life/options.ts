@@ -1,7 +1,7 @@
 /** What `openQueue` can be told. Every number has a unit, a default and bounds, checked here and nowhere else. */
 import { systemClock, type Clock } from '../../base/clock.js'
 import { checkOptionNames, type OptionNames } from '../../base/option-names.js'
-import { integerOption, methodsOption } from '../../base/option-values.js'
+import { integerOption, methodsOption, waitMsMax } from '../../base/option-values.js'
 import { systemPrng, type Prng } from '../../base/prng.js'
 import { isReportingMta } from '../../bounce/report.js'
 import { checkedDeadlineMs, type AttemptOptions } from '../../delivery/attempt.js'
@@ -65,6 +65,9 @@ export interface QueueOptions {
   readonly checkpointIntervalMs?: number
   /** A message that so many recoveries in a row found without progress is put on hold, up to 1 000 000. Default 10; 0 = never. */
   readonly fruitlessRecoveriesMax?: number
+  /** No attempt begins while a synced write has waited for the disk for longer, milliseconds, 1 …
+   * 86 400 000: it bounds what a crash of a disk that hangs repeats. Default 2000. */
+  readonly proofMs?: number
   readonly clock?: Clock
   readonly prng?: Prng
   /** The disk to live on, in place of the directory: for simulations. */
@@ -95,13 +98,14 @@ const names: OptionNames<QueueOptions> = {
   suffixBytesMax: true,
   checkpointIntervalMs: true,
   fruitlessRecoveriesMax: true,
+  proofMs: true,
   clock: true,
   prng: true,
   disk: true,
 }
 
 const clockMethods: OptionNames<Clock> = { wallMs: true, monotonicMs: true, after: true, soon: true }
-const diskMethods: OptionNames<Disk> = {
+const diskMethods: OptionNames<Omit<Disk, 'traits'>> = {
   list: true,
   makeDirectory: true,
   removeDirectory: true,
@@ -181,6 +185,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
       0,
       1_000_000,
     ),
+    proofMs: integerOption('proofMs', given.proofMs ?? 2000, 1, waitMsMax),
     clock:
       given.clock === undefined
         ? systemClock

@@ -1,10 +1,12 @@
 /** The images that the death of a process may leave.
  * Invariant: the kernel lives on. All that it was told is there, what is not durable is still not durable, what it
- * wrongly calls clean stays so; of the calls under way any may have happened, and of one write a part. */
+ * wrongly calls clean stays so; of the calls under way any may have happened, and of one write a part.
+ * An atomic disk is left in no other states by a loss of power: each call has happened, or has not. */
 import { seededPrng } from '../../base/prng.js'
 import { copyImage } from './copy.js'
 import type { CrashState } from './crash-states.js'
 import { Refusal, type DiskImage } from './disk-image.js'
+import { makeDurable } from './disk-mode.js'
 import { describeOperation, perform, type ChangingOperation } from './operation.js'
 import { survivorSets } from './survivors.js'
 
@@ -15,6 +17,7 @@ export function killStates(
   original: DiskImage,
   underWay: readonly ChangingOperation[],
   seed: number,
+  isAtomic: boolean = false,
 ): Generator<CrashState> {
   // Buffers of calls under way belong to a process that goes on until the states are asked for.
   const captured = underWay.map((operation) =>
@@ -24,15 +27,18 @@ export function killStates(
   const operations = captured.map((operation) =>
     'file' in operation ? { ...operation, file: moment.fileOf(operation.file) } : operation,
   )
-  return statesOf(moment.image, operations, seed)
+  return statesOf(moment.image, operations, seed, isAtomic)
 }
 
 function* statesOf(
   moment: DiskImage,
   operations: readonly ChangingOperation[],
   seed: number,
+  isAtomic: boolean,
 ): Generator<CrashState> {
-  const writes = Array.from(operations.keys()).filter((index) => 'bytes' in (operations[index] ?? {}))
+  const writes = isAtomic
+    ? []
+    : Array.from(operations.keys()).filter((index) => 'bytes' in (operations[index] ?? {}))
   const sets = survivorSets(
     operations.map(() => []),
     writes,
@@ -47,7 +53,9 @@ function* statesOf(
       const part = index === torn ? halfOf(operation) : operation
       done.push(describeOperation(part))
       try {
-        perform(image, part, 'file' in part ? fileOf(part.file) : undefined)
+        const own = 'file' in part ? { ...part, file: fileOf(part.file) } : part
+        perform(image, own)
+        if (isAtomic) makeDurable(image, own)
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
       }

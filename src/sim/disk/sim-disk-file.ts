@@ -3,7 +3,7 @@
 import { assert } from '../../base/assert.js'
 import type { DiskFile, OpenMode } from '../../disk/disk.js'
 import { Refusal, type DiskImage } from './disk-image.js'
-import { perform, type ChangingOperation, type Operation } from './operation.js'
+import type { ChangingOperation, Operation } from './operation.js'
 import type { SimFile } from './sim-file.js'
 
 /** What an open file asks of its disk. */
@@ -11,6 +11,8 @@ export interface FileCalls {
   readonly image: DiskImage
   /** Issues a call; `effect` runs at the moment the world chooses. */
   call<T>(operation: Operation, effect: () => T): Promise<T>
+  /** Makes a change in this moment. @throws Refusal */
+  perform(operation: ChangingOperation): void
   /** The last change that a sync covers which was issued after change `seq`. */
   coveredSeq(seq: number): number
   /** False when a test has taken that guarantee away. */
@@ -68,7 +70,7 @@ export class SimDiskFile implements DiskFile {
   #change(operation: ChangingOperation): Promise<void> {
     return this.#disk.call(operation, () => {
       if (this.#mode === 'read') throw new Refusal('EBADF')
-      perform(this.#disk.image, operation)
+      this.#disk.perform(operation)
     })
   }
 

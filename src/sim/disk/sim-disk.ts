@@ -8,6 +8,7 @@ import { abandonedFailure, diskFailure } from '../../disk/failure.js'
 import { WaybillError } from '../../errors.js'
 import { crashStates, type CrashOptions, type CrashState } from './crash-states.js'
 import { DiskImage, Refusal, type DeviceSize } from './disk-image.js'
+import { diskModes, makeDurable, type DiskMode, type DiskModeName } from './disk-mode.js'
 import { FaultPlan, type Fault } from './faults.js'
 import { killStates } from './kill-states.js'
 import {
@@ -20,6 +21,7 @@ import {
 } from './operation.js'
 import { refuseInPart } from './refuse.js'
 import { SimDiskFile, type FileCalls } from './sim-disk-file.js'
+import { SimLease } from './sim-lease.js'
 import type { SimWorld } from '../world/world.js'
 
 /** A guarantee that the device does not keep, to see whether a test notices. */
@@ -47,20 +49,27 @@ export interface SimDiskOptions {
   readonly faults?: readonly Fault[]
   readonly observer?: DiskObserver
   readonly sabotage?: readonly Sabotage[]
+  /** Default: a file system. */
+  readonly mode?: DiskModeName
 }
 
 export class SimDisk implements Disk {
   readonly image: DiskImage
+  readonly traits: DiskMode
+  readonly lease: SimLease = new SimLease()
   readonly #world: SimWorld
   readonly #prng: Prng
   readonly #faults = new FaultPlan()
   readonly #observer: DiskObserver
   readonly #sabotage: ReadonlySet<Sabotage>
-  readonly #underWay = new Set<Operation>()
+  /** When each was issued, by the world's clock. */
+  readonly #underWay = new Map<Operation, number>()
   readonly #open = new Set<SimDiskFile>()
   readonly #fileCalls: FileCalls
   #abandoned = false
   #callCount = 0
+  /** Until then no call that makes something durable takes effect. */
+  #hangsUntilMs = 0
 
   constructor(world: SimWorld, options: SimDiskOptions = {}) {
     this.#world = world
@@ -70,9 +79,11 @@ export class SimDisk implements Disk {
     this.arm(options.faults ?? [])
     this.#observer = options.observer ?? {}
     this.#sabotage = new Set(options.sabotage)
+    this.traits = diskModes[options.mode ?? 'file system']
     this.#fileCalls = {
       image: this.image,
       call: (operation, effect) => this.#call(operation, effect),
+      perform: (operation) => this.#perform(operation),
       coveredSeq: (seq) => this.#coveredSeq(seq),
       syncs: !this.#sabotage.has('sync does nothing'),
       forget: (open) => this.#forget(open),
@@ -89,14 +100,30 @@ export class SimDisk implements Disk {
     return this.#callCount
   }
 
+  /** For so long no call that makes something durable takes effect, milliseconds. */
+  hang(forMs: number): void {
+    this.#hangsUntilMs = this.#world.nowMs + forMs
+  }
+
+  /** How long the oldest synced write of a batch has been under way, milliseconds; 0: there is none. */
+  get syncedWriteMs(): number {
+    let oldestMs = 0
+    for (const [operation, issuedAtMs] of this.#underWay)
+      if (operation.kind === 'writeSynced' && operation.position > 0)
+        oldestMs = Math.max(oldestMs, this.#world.nowMs - issuedAtMs)
+    return oldestMs
+  }
+
   /** What a power loss now may leave. Captured now, made as they are taken. */
   crashStates(options: CrashOptions = {}): Generator<CrashState> {
+    if (this.traits.isAtomic)
+      return killStates(this.image, this.#changesUnderWay(), options.seed ?? this.#callCount, true)
     return crashStates(this.image, this.#changesUnderWay(), { seed: this.#callCount, ...options })
   }
 
   /** What the death of the process now may leave: the kernel, its caches and its lies live on. */
   killStates(): Generator<CrashState> {
-    return killStates(this.image, this.#changesUnderWay(), this.#callCount)
+    return killStates(this.image, this.#changesUnderWay(), this.#callCount, this.traits.isAtomic)
   }
 
   list(directory: string): Promise<string[]> {
@@ -117,7 +144,7 @@ export class SimDisk implements Disk {
   open(path: string, mode: OpenMode): Promise<DiskFile> {
     const operation: Operation = { kind: mode === 'create' ? 'create' : 'open', path }
     return this.#call(operation, () => {
-      if (operation.kind === 'create') perform(this.image, operation)
+      if (operation.kind === 'create') this.#perform(operation)
       const file = this.image.file(path)
       this.image.openCounts.set(file, (this.image.openCounts.get(file) ?? 0) + 1)
       const synced = mode === 'synced' && !this.#sabotage.has('synced writes are not synced')
@@ -154,13 +181,13 @@ export class SimDisk implements Disk {
     return this.#call({ kind: 'space', path: '' }, () => this.image.space())
   }
 
-  lock(path: string): Promise<LockReport> {
+  lock(path: string, onLost?: (error: WaybillError) => void): Promise<LockReport> {
     return this.#call({ kind: 'lock', path }, () => {
       if (this.image.lockHolder !== undefined && this.image.lockHolder !== this)
         throw new WaybillError('QUEUE_LOCKED', 'another life runs this queue', { path })
       if (this.image.find(path) === undefined) this.image.create(path)
       this.image.lockHolder = this
-      return { warnings: [] }
+      return this.lease.begin(onLost)
     })
   }
 
@@ -171,7 +198,7 @@ export class SimDisk implements Disk {
     for (const operation of this.#changesUnderWay()) {
       if (this.#world.order === 'fifo' || below(this.#prng, 2) === 0) continue
       try {
-        perform(this.image, operation)
+        this.#perform(operation)
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
       }
@@ -182,15 +209,24 @@ export class SimDisk implements Disk {
   }
 
   #change(operation: ChangingOperation): Promise<void> {
-    return this.#call(operation, () => perform(this.image, operation))
+    return this.#call(operation, () => this.#perform(operation))
+  }
+
+  #perform(operation: ChangingOperation): void {
+    perform(this.image, operation)
+    if (this.traits.isAtomic) makeDurable(this.image, operation)
   }
 
   #call<T>(operation: Operation, effect: () => T): Promise<T> {
     if (this.#abandoned) return Promise.reject(abandonedFailure(operation.kind, operation.path))
-    this.#underWay.add(operation)
+    this.#underWay.set(operation, this.#world.nowMs)
     return new Promise<T>((resolve, reject) => {
-      this.#world.enqueue(() => {
+      const happen = (): void => {
         if (this.#abandoned) return
+        if (this.#hangsUntilMs > this.#world.nowMs && makesDurable(operation)) {
+          this.#world.at(this.#hangsUntilMs, happen)
+          return
+        }
         const call = { n: this.#callCount + 1, operation }
         this.#observer.before?.(call)
         // Stopped or abandoned by the observer: the call stays under way for ever.
@@ -201,7 +237,8 @@ export class SimDisk implements Disk {
         this.#observer.after?.(call, outcome.error)
         if (outcome.error !== undefined) reject(outcome.error)
         else resolve(outcome.value as T)
-      }, makesDurable(operation))
+      }
+      this.#world.enqueue(happen, makesDurable(operation))
     })
   }
 
@@ -223,7 +260,8 @@ export class SimDisk implements Disk {
     try {
       if (fault === undefined) return { value: effect() }
       this.#observer.fails?.(operation, fault)
-      refuseInPart(this.image, operation, fault, this.#world.order === 'fifo' ? undefined : this.#prng)
+      if (this.traits.isAtomic) this.#refuseAtomically(operation, fault)
+      else refuseInPart(this.image, operation, fault, this.#world.order === 'fifo' ? undefined : this.#prng)
       return { error: failureOf(operation, fault.errno === 'SHORT' ? undefined : fault.errno) }
     } catch (error) {
       if (error instanceof WaybillError) return { error }
@@ -232,8 +270,13 @@ export class SimDisk implements Disk {
     }
   }
 
+  /** A call that fails has happened as a whole, or not at all. */
+  #refuseAtomically(operation: Operation, { errno, effect }: Fault): void {
+    if (errno !== 'EMFILE' && effect === 'all' && isChanging(operation)) this.#perform(operation)
+  }
+
   #changesUnderWay(): ChangingOperation[] {
-    return Array.from(this.#underWay).filter(isChanging)
+    return Array.from(this.#underWay.keys()).filter(isChanging)
   }
 }
 

@@ -23,6 +23,7 @@ import {
   redirected,
   turning,
 } from '../workload/small-workloads.js'
+import { diskHangs, onDisk } from '../workload/machine-workloads.js'
 import { tortureRun } from './torture.js'
 import type { Workload } from '../workload/workload.js'
 
@@ -47,6 +48,9 @@ export const huntNames = [
   'given up',
   'expired apart',
   'crowd on hold',
+  'disk hangs',
+  'fresh segments',
+  'store',
   'one log',
   'second crash',
 ] as const
@@ -95,6 +99,12 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
       return crashesOf(expiredApart)
     case 'crowd on hold':
       return crashesOf(crowdOnHold, { every: 13, power: { statesMax: 2, randomStates: 1 } })
+    case 'disk hangs':
+      return crashesOf(diskHangs)
+    case 'fresh segments':
+      return crashesOf(onDisk(carried, 'fresh segments'))
+    case 'store':
+      return crashesOf(onDisk(carried, 'store'))
     case 'one log':
       return crashesOf(inOneLog(everything))
     case 'second crash':

@@ -16,6 +16,7 @@ import {
   type Disturbance,
   type LaterLife,
 } from '../workload/disturbance.js'
+import type { DiskModeName } from '../disk/disk-mode.js'
 import type { EventOrder } from '../world/event-queue.js'
 import type { HuntResult } from './exhaustive.js'
 import { QueueModel } from '../model/queue-model.js'
@@ -32,6 +33,8 @@ export interface RandomOptions {
   readonly only?: readonly number[]
   /** Stop at the first violation. */
   readonly untilFirst?: boolean
+  /** What the queue lives on. Default: a file system. */
+  readonly disk?: DiskModeName
 }
 
 /** Two runs of three. */
@@ -66,8 +69,9 @@ export interface RandomPlan {
 
 /** What a seed stands for. */
 export function planOf(options: RandomOptions): RandomPlan {
-  const { seed, only } = options
-  const plan = askedPlan(seed, isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed))
+  const { seed, only, disk } = options
+  const drawn = askedPlan(seed, isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed))
+  const plan = disk === undefined ? drawn : { ...drawn, workload: { ...drawn.workload, disk } }
   if (only === undefined) return plan
   const steps = plan.workload.steps.filter((_, index) => only.includes(index))
   return { ...plan, workload: { ...plan.workload, steps } }

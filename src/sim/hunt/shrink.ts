@@ -1,5 +1,6 @@
 /** Makes a failing seed small: fewer pieces, as long as a promise is still broken.
  * Invariant: what is left still fails, and can be replayed by its numbers alone. */
+import type { DiskModeName } from '../disk/disk-mode.js'
 import type { Finding, HuntResult } from './exhaustive.js'
 import { planOf, randomRun } from './random-run.js'
 import { pieceCountOf, tortureOf } from './torture-plan.js'
@@ -16,20 +17,25 @@ export interface Shrunk {
 const partsMax = 12
 
 /** @param finding of `randomRun({ seed })` */
-export const shrink = (finding: Finding): Promise<Shrunk> =>
+export const shrink = (finding: Finding, disk?: DiskModeName): Promise<Shrunk> =>
   shrinkBy(finding, planOf({ seed: finding.seed }).workload.steps.length, (only) =>
-    randomRun({ seed: finding.seed, only, untilFirst: true }),
+    randomRun({ seed: finding.seed, only, untilFirst: true, ...on(disk) }),
   )
 
 /** @param finding of `rotRun({ seed })` */
-export const shrinkRot = (finding: Finding): Promise<Shrunk> =>
+export const shrinkRot = (finding: Finding, disk?: DiskModeName): Promise<Shrunk> =>
   shrinkBy(finding, planOf({ seed: finding.seed }).workload.steps.length, (only) =>
-    rotRun({ seed: finding.seed, only, untilFirst: true }),
+    rotRun({ seed: finding.seed, only, untilFirst: true, ...on(disk) }),
   )
 
 /** @param finding of `tortureRun({ seed })` */
-export const shrinkTorture = (finding: Finding): Promise<Shrunk> =>
-  shrinkBy(finding, pieceCountOf(tortureOf(finding.seed)), (only) => tortureRun({ seed: finding.seed, only }))
+export const shrinkTorture = (finding: Finding, disk?: DiskModeName): Promise<Shrunk> =>
+  shrinkBy(finding, pieceCountOf(tortureOf(finding.seed)), (only) =>
+    tortureRun({ seed: finding.seed, only, ...on(disk) }),
+  )
+
+const on = (disk: DiskModeName | undefined): { readonly disk?: DiskModeName } =>
+  disk === undefined ? {} : { disk }
 
 async function shrinkBy(
   finding: Finding,

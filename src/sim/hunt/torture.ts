@@ -10,6 +10,7 @@ import { DiskImage } from '../disk/disk-image.js'
 import type { HuntResult } from './exhaustive.js'
 import { endsLife } from './failing.js'
 import { isOfOneLeft, mayComeBack } from '../model/left-behind.js'
+import type { DiskModeName } from '../disk/disk-mode.js'
 import { describeOperation } from '../disk/operation.js'
 import type { QueueLife } from '../life/queue-life.js'
 import { QueueModel } from '../model/queue-model.js'
@@ -21,6 +22,8 @@ export interface TortureOptions {
   readonly seed: number
   /** Only these pieces, by their numbers: what shrinking leaves. */
   readonly only?: readonly number[]
+  /** What the queue lives on. Default: a file system. */
+  readonly disk?: DiskModeName
 }
 
 export interface TortureResult extends HuntResult {
@@ -38,8 +41,10 @@ interface Start {
 
 const bornMs = 1_800_000_000_000
 
-export async function tortureRun({ seed, only }: TortureOptions): Promise<TortureResult> {
-  const lives = tortureOf(seed, only)
+export async function tortureRun({ seed, only, disk }: TortureOptions): Promise<TortureResult> {
+  const drawn = tortureOf(seed, only)
+  const lives =
+    disk === undefined ? drawn : drawn.map((life) => ({ ...life, workload: { ...life.workload, disk } }))
   const met = new Tally()
   const result = { operationCount: 0, crashCount: 0, duplicateCount: 0, recoveredCount: 0, findings: [], met }
   let model = new QueueModel()

@@ -15,6 +15,7 @@ export interface Heard {
   readonly appendedBytes: number
   readonly mayCrash: boolean
   readonly isShortOfRoom: boolean
+  readonly mayHold: boolean
   readonly notices: Notice[]
   readonly wentTo: Map<string, number>
   recovered: boolean
@@ -53,7 +54,9 @@ export function listen(life: Heard, queue: Queue, workload: Workload): void {
     life.notices.push({ kind: 'warning', code, text: message, ...about })
     if (code === 'MESSAGE_HELD' && id !== undefined && workload.setup.fruitlessRecoveriesMax !== undefined)
       model.heldByQueue(id)
-    else if (code !== 'FILE_SYSTEM' && !life.mayCrash && !(life.isShortOfRoom && code === 'DISK_FULL'))
+    else if (code === 'DELIVERIES_HELD' || code === 'DELIVERIES_RESUMED') {
+      if (!life.mayHold) model.violate('O8', `warning ${code}: ${message}`, { code })
+    } else if (code !== 'FILE_SYSTEM' && !life.mayCrash && !(life.isShortOfRoom && code === 'DISK_FULL'))
       model.violate('O8', `warning ${code}: ${message}`, { code, ...about })
   })
   queue.on('crashed', ({ error }) => {

@@ -48,6 +48,9 @@ export interface LifeOptions {
   readonly gated?: boolean
 }
 
+/** Of a queue that is not told otherwise. */
+const proofMsUsual = 2000
+
 /** Events that the longest life of a test needs, and then some. */
 const eventsMax = 300_000
 
@@ -81,8 +84,9 @@ export class QueueLife {
     model.beginLife({
       delivers: delivers(workload),
       waitMsMax: waitMsMaxOf(options),
-      isInOrder: order === 'fifo' && !mayFail(options),
+      isInOrder: order === 'fifo' && !mayFail(options) && !mayHang(workload),
       isShortOfRoom: workload.shortage !== undefined,
+      proofMs: workload.setup.proofMs ?? proofMsUsual,
     })
     this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
     this.moments = new Moments(this.world)
@@ -95,6 +99,7 @@ export class QueueLife {
         before: (call) => this.#before(call),
         fails: (operation, fault) => this.trouble.failed(operation, fault),
       },
+      ...(workload.disk === undefined ? {} : { mode: workload.disk }),
     })
     this.disk.image.leave(Infinity)
     const gate =
@@ -105,6 +110,7 @@ export class QueueLife {
       prng: this.world.fork(),
       answerMs: workload.answerMs,
       onAttempt: () => this.noteDurable(),
+      proof: () => ({ syncedWriteMs: this.disk.syncedWriteMs, isProven: this.disk.lease.isProven }),
       ...(gate === undefined ? {} : { gate }),
     })
   }
@@ -165,6 +171,11 @@ export class QueueLife {
 
   get isShortOfRoom(): boolean {
     return this.#options.workload.shortage !== undefined
+  }
+
+  /** Deliveries may be held: the disk hangs, or time passes while a call is under way. */
+  get mayHold(): boolean {
+    return this.#options.order !== 'fifo' || mayHang(this.#options.workload)
   }
 
   /** Is this an error that nobody need be surprised at? */
@@ -255,12 +266,16 @@ function routeOf(recipient: string): Route {
 const mayFail = ({ faults = [], laterFaults = [], workload, mayCrash }: LifeOptions): boolean =>
   mayCrash === true || faults.length + laterFaults.length > 0 || (workload.drops ?? []).length > 0
 
+/** Deliveries are held for a while. */
+const mayHang = ({ hangs = [], doubts = [] }: Workload): boolean => hangs.length + doubts.length > 0
+
 /** What a retry may wait for beside its interval: a checkpoint, the attempts of others, and room among the active. */
 const otherWaitsMsMax = 30_000
 
 /** While a call is under way, time stands still only where calls take effect in order; a device that fails is asked again later. */
 function waitMsMaxOf(options: LifeOptions): number {
   const { order, workload } = options
-  if (order !== 'fifo' || workload.shortage !== undefined || mayFail(options)) return Infinity
+  if (order !== 'fifo' || workload.shortage !== undefined || mayFail(options) || mayHang(workload))
+    return Infinity
   return longestWaitMs(workload) + otherWaitsMsMax
 }

@@ -3,6 +3,7 @@
  * and that of a report always. */
 import { below, type Prng } from '../../base/prng.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../../delivery/transport.js'
+import type { Attempt } from '../model/model-attempt.js'
 import type { QueueModel } from '../model/queue-model.js'
 import { isAsAsked, relayedOf } from '../workload/asked.js'
 import { reportNames } from '../model/model-reports.js'
@@ -17,6 +18,8 @@ export interface ScriptedOptions {
   readonly answerMs: number
   /** Told before each attempt is told to the model. */
   readonly onAttempt: () => void
+  /** What the disk says of this moment. */
+  readonly proof: () => Pick<Attempt, 'syncedWriteMs' | 'isProven'>
   /** Nothing is answered before this settles. */
   readonly gate?: Promise<void>
 }
@@ -29,11 +32,12 @@ export class ScriptedTransport implements Transport {
   }
 
   deliver(request: DeliveryRequest, _signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult {
-    const { world, model, prng, gate, answerMs, onAttempt } = this.#options
+    const { world, model, prng, gate, answerMs, onAttempt, proof } = this.#options
     const { id, sender, recipients, attempts, nexthop } = request
     onAttempt()
     const wallMs = world.clock.wallMs()
-    model.attempted({ id, sender, recipients, attempts, nexthop, wallMs, nowMs: world.nowMs })
+    const { nowMs } = world
+    model.attempted({ id, sender, recipients, attempts, nexthop, wallMs, nowMs, ...proof() })
     if (!isAsAsked(request)) model.violate('O1', `what ${sender} asked is not what a transport is told`)
     if (gate === undefined && answerMs === 0 && sender !== '' && below(prng, 2) === 0)
       return this.#answer(request)

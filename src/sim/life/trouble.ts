@@ -5,7 +5,7 @@ import type { Moments } from '../world/moment.js'
 import type { Operation } from '../disk/operation.js'
 import type { QueueModel } from '../model/queue-model.js'
 import type { SimDisk } from '../disk/sim-disk.js'
-import type { Shortage, WallStep, Workload } from '../workload/workload.js'
+import type { Shortage, Spell, WallStep, Workload } from '../workload/workload.js'
 import type { SimWorld } from '../world/world.js'
 
 export type Phase = 'opening' | 'recovering' | 'running'
@@ -16,7 +16,7 @@ export interface FailedCall {
   readonly phase: Phase
 }
 
-export type Trouble = 'pages dropped' | 'no room' | 'room again' | 'clock set'
+export type Trouble = 'pages dropped' | 'no room' | 'room again' | 'clock set' | 'disk hung' | 'in doubt'
 
 /** Of the life of a queue, what it takes to trouble it. */
 export interface Troubled {
@@ -41,11 +41,15 @@ export class Troubles {
     return this.failedCalls.length > 0 || this.others.includes('pages dropped')
   }
 
-  plan({ wallSteps = [], drops = [], shortage, lifetimeMs }: Workload): void {
+  plan({ wallSteps = [], drops = [], hangs = [], doubts = [], shortage, lifetimeMs }: Workload): void {
     const { moments } = this.#life
+    for (const hang of hangs) moments.at(hang.from, () => this.#hang(hang))
+    for (const doubt of doubts) moments.at(doubt.from, () => this.#doubt(doubt))
     for (const step of wallSteps) moments.at(step.at, () => this.#stepWall(step, lifetimeMs))
     for (const drop of drops) moments.at(drop, () => this.#drop())
-    if (shortage !== undefined) moments.at(shortage.from, () => this.#fallShort(shortage))
+    // A synced write that finds no room ends the life where no segment is filled ahead.
+    if (shortage !== undefined && this.#life.disk.traits.fillsAhead)
+      moments.at(shortage.from, () => this.#fallShort(shortage))
   }
 
   /** A call meets a fault. */
@@ -55,6 +59,18 @@ export class Troubles {
 
   #drop(): void {
     if (this.#life.disk.image.dropClean()) this.others.push('pages dropped')
+  }
+
+  #hang({ forMs }: Spell): void {
+    this.#life.disk.hang(forMs)
+    this.others.push('disk hung')
+  }
+
+  #doubt({ forMs }: Spell): void {
+    const { disk, world } = this.#life
+    disk.lease.prove(false)
+    this.others.push('in doubt')
+    world.clock.after(forMs, () => disk.lease.prove(true))
   }
 
   #fallShort({ roomBytes, forMs }: Shortage): void {

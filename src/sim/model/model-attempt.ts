@@ -13,18 +13,25 @@ export interface Attempt {
   readonly wallMs: number
   /** Monotonic. */
   readonly nowMs: number
+  /** How long the oldest synced write has been under way, milliseconds. */
+  readonly syncedWriteMs: number
+  /** It is proven that the life owns the queue. */
+  readonly isProven: boolean
 }
 
 /** When it is: the life, and its instant. */
 interface Now {
   readonly life: number
   readonly steadyMs: number
+  /** No attempt begins while a synced write has been under way for longer, milliseconds. */
+  readonly proofMs: number
 }
 
 /** @returns recipients who had been delivered, in an earlier life that forgot */
 export function judgeAttempt(message: ModelMessage, attempt: Attempt, now: Now, violate: Violate): number {
   const { name } = message
-  const { life } = now
+  const { life, proofMs } = now
+  judgeProof(attempt, proofMs, violate)
   if (message.state === 'refused') violate('O5', `${name} was refused and is attempted`)
   if (message.state === 'gone') violate('O5', `${name} was not there after a recovery and is back`)
   if (message.state === 'asked' && message.askedInLife === life)
@@ -75,6 +82,13 @@ function judgeRecipient(
       'O6',
       `${address} of ${name} is attempted ${recipient.notBeforeMs - steadyMs} ms before its retry is due`,
     )
+}
+
+/** An attempt begins only where its outcome can be durable soon, and where the queue is this life's. */
+function judgeProof({ sender, syncedWriteMs, isProven }: Attempt, proofMs: number, violate: Violate): void {
+  if (syncedWriteMs > proofMs)
+    violate('O3', `${sender} is attempted while a synced write has hung for ${syncedWriteMs} ms`)
+  if (!isProven) violate('O3', `${sender} is attempted while it is not proven who owns the queue`)
 }
 
 /** Mail waits no longer than its interval by the monotonic clock, wherever the wall clock goes, while it is not on hold. */

@@ -9,6 +9,8 @@ export interface LifeFacts {
   readonly isInOrder: boolean
   /** What is appended may wait for room. */
   readonly isShortOfRoom: boolean
+  /** No attempt begins while a synced write has been under way for longer, milliseconds. */
+  readonly proofMs: number
 }
 
 /** Of which nothing is known. */
@@ -17,4 +19,5 @@ export const anyLife: LifeFacts = {
   waitMsMax: Infinity,
   isInOrder: false,
   isShortOfRoom: false,
+  proofMs: Infinity,
 }

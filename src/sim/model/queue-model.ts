@@ -151,7 +151,7 @@ export class QueueModel {
   attempted(attempt: Attempt): void {
     const message = this.#messageOf(attempt)
     if (message === undefined) return
-    const { delivers, waitMsMax, isInOrder, isShortOfRoom } = this.#life
+    const { delivers, waitMsMax, isInOrder, isShortOfRoom, proofMs } = this.#life
     const violate = ofMessage(this.violate, message.name)
     if (!delivers) violate('O5', `${message.name} is attempted in a life that only accepts`)
     judgeWait(message, attempt, { life: this.life, waitMsMax }, violate)
@@ -159,7 +159,7 @@ export class QueueModel {
     if (isInOrder && isShortOfRoom) this.#judgeHaste(attempt.nowMs)
     message.attempts = attempt.attempts
     const steadyMs = this.#steady.at(attempt.wallMs)
-    this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs }, violate)
+    this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs, proofMs }, violate)
   }
 
   /** The transport has answered: the other side has the message, or never wants it. */

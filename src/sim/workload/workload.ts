@@ -3,6 +3,7 @@
  * before anybody knows an id. */
 import type { QueueOptions } from '../../engine/life/options.js'
 import { fixedRetry } from '../../policy/fixed-retry.js'
+import type { DiskModeName } from '../disk/disk-mode.js'
 import type { Moment } from '../world/moment.js'
 
 export interface Step {
@@ -53,6 +54,12 @@ export interface Shortage {
   readonly forMs: number
 }
 
+/** From a moment of the life on, and for so long. */
+export interface Spell {
+  readonly from: Moment
+  readonly forMs: number
+}
+
 export type Said = 'sender' | 'id' | 'recipient' | 'nexthop' | 'lane' | 'domain' | 'all'
 
 /** No route leads there. */
@@ -78,6 +85,7 @@ export type Setup = Partial<
     | 'deliver'
     | 'fruitlessRecoveriesMax'
     | 'attempt'
+    | 'proofMs'
     | 'scheduler'
   >
 >
@@ -100,6 +108,12 @@ export interface Workload {
   readonly shortage?: Shortage | undefined
   /** When the kernel drops from its memory what it calls clean. Default: never. */
   readonly drops?: readonly Moment[]
+  /** When calls that make something durable hang. Default: never. */
+  readonly hangs?: readonly Spell[]
+  /** When it is not proven that the life owns the queue. Default: never. */
+  readonly doubts?: readonly Spell[]
+  /** Default: a file system. */
+  readonly disk?: DiskModeName
   /** The longest that a transport takes, milliseconds; 0: it answers at once. */
   readonly answerMs: number
 }

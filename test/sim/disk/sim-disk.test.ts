@@ -14,6 +14,16 @@ for (const seed of [1, 2, 3]) {
     }
   })
 }
+diskContract('simulated store', async () => {
+  const world = new SimWorld({ seed: 4 })
+  const disk = new SimDisk(world, { mode: 'store' })
+  return {
+    disk,
+    reopen: () => new SimDisk(world, { image: disk.image, mode: 'store' }),
+    settle: (promise) => world.settle(promise),
+    remove: async () => disk.abandon(),
+  }
+})
 diskContract('simulated disk, in order', async () => {
   const world = new SimWorld({ seed: 0, order: 'fifo' })
   const disk = new SimDisk(world)

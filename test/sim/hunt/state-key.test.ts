@@ -106,6 +106,8 @@ test('whatever the model learns has a key of its own, and a copy has that of its
         nexthop: 'a',
         wallMs: 6,
         nowMs: 6,
+        syncedWriteMs: 0,
+        isProven: true,
       }),
     (of) => of.answered('id', 'r@a', true),
     (of) =>

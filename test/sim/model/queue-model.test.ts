@@ -5,7 +5,17 @@ import { QueueModel } from '../../../src/sim/model/queue-model.js'
 
 const sender = 'm0@sender.test'
 const address = 'defer1@a.test'
-const attempt = { id: 'M0', sender, recipients: [address], nexthop: 'a.test', wallMs: 0, nowMs: 0 }
+const attempt = {
+  id: 'M0',
+  sender,
+  recipients: [address],
+  nexthop: 'a.test',
+  attempts: 0,
+  wallMs: 0,
+  nowMs: 0,
+  syncedWriteMs: 0,
+  isProven: true,
+}
 
 test('a deferral without an attempt, behind a requeue, counts no attempts of before', () => {
   const model = new QueueModel()
@@ -51,3 +61,18 @@ test.each([
     expect(model.violations.map(({ text }) => text)).toEqual(texts)
   },
 )
+
+test('an attempt while a synced write hangs, or in a queue of another life, breaks a promise', () => {
+  const model = new QueueModel()
+  model.beginLife({ ...anyLife, proofMs: 2000 })
+  model.asked(sender, [address], Buffer.alloc(0), 0)
+  model.settled(sender, 'M0')
+  model.attempted({ ...attempt, syncedWriteMs: 2000 })
+  model.recorded('deferred', attempt, { appendedBytes: 1, nowMs: 0, notBeforeMs: 0, attempts: 1 })
+  expect(model.violations).toEqual([])
+  model.attempted({ ...attempt, attempts: 1, syncedWriteMs: 2001, isProven: false })
+  expect(model.violations.map(({ oracle, text }) => `${oracle} ${text}`)).toEqual([
+    `O3 ${sender} is attempted while a synced write has hung for 2001 ms`,
+    `O3 ${sender} is attempted while it is not proven who owns the queue`,
+  ])
+})

@@ -103,6 +103,7 @@ test.each([
   [['--listen', ''], "--listen wants HOST:PORT, not ''"],
   [['--greet-delay', '2h'], '--greet-delay is at most 10m'],
   [['--idle-timeout', '2d'], '--idle-timeout is longer than 0 and at most 1d'],
+  [['--proof', '0s'], '--proof is from 1ms to 1d'],
   [['--maildir', 'file'], '--maildir: file is no directory'],
 ])('%j is a usage error, and nothing was made', async (args, reason) => {
   await writeFile(join(directory, 'file'), '')

@@ -3,6 +3,7 @@
  * itself crashes, the process ends with an error, and who started it starts it again. */
 import { hostname as machineName } from 'node:os'
 import { pino } from 'pino'
+import { waitMsMax } from '../../../src/base/option-values.js'
 import { isReportingMta } from '../../../src/bounce/report.js'
 import { madeDirectory } from '../../../src/disk/made-directory.js'
 import { isWaybillError, openQueue, serveControl } from '../../../src/index.js'
@@ -38,7 +39,7 @@ import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddres
 import { reloads } from './reload.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
 import { reloaded, tablesOf, tellTables, transportNamesOf } from './tables.js'
-import { parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
+import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
 const roomNeeded =
   'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
@@ -141,6 +142,10 @@ export const serve: Command = {
       help: "a parameter of Postfix's scheduler, may be repeated, such as\ndefault_destination_concurrency_limit=5, default_destination_rate_delay=1s;\na transport of --routes has its own, by its name instead of `default`",
     },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
+    proof: {
+      value: 'TIME',
+      help: 'no delivery begins while the disk has not answered a synced write for so long (2s)',
+    },
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
     sessions: {
       value: 'N',
@@ -202,6 +207,13 @@ async function run(words: Arguments): Promise<number | undefined> {
   }
 }
 
+/** @throws UsageError */
+function proofMsOf(args: Arguments): number {
+  const proofMs = parseDurationOption('proof', args.one('proof') ?? '2s')
+  if (proofMs < 1 || proofMs > waitMsMax) throw new UsageError('--proof is from 1ms to 1d')
+  return proofMs
+}
+
 /** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
 async function runWith(args: Arguments): Promise<number | undefined> {
   checkWays(args)
@@ -247,6 +259,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     purpose: settings.relay === undefined && !settings.direct ? 'local' : 'relay',
   })
   const hasThread = hasThreadOf(args)
+  const proofMs = proofMsOf(args)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
   const watch = settings.metrics.length === 0 ? undefined : await loadMetrics()
@@ -265,6 +278,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     route: routeOf(settings.relay, () => tables.routes),
     retry,
     scheduler,
+    proofMs,
     dataBytesMax: server.sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
     reportRecipients: (sender) => reportRecipientsOf(tables.clients, sender),

@@ -1,0 +1,50 @@
+/** Tier 1: a disk that hangs, and disks of other kinds than a file system; a crash at every n-th operation. */
+import { expect, test } from 'vitest'
+import { firstLife } from '../../src/sim/life/aftermath.js'
+import { QueueModel } from '../../src/sim/model/queue-model.js'
+import { diskHangs, onDisk } from '../../src/sim/workload/machine-workloads.js'
+import { carried, everything } from '../../src/sim/workload/small-workloads.js'
+import { randomRun } from '../../src/sim/hunt/random-run.js'
+import { tortureRun } from '../../src/sim/hunt/torture.js'
+import { crashEverywhere, lines } from './fixture.js'
+
+const power = { statesMax: 2, exhaustiveUnitsMax: 0, randomStates: 1 }
+
+for (const order of ['fifo', 'seeded'] as const)
+  test(`a crash while the disk hangs breaks no promise (${order})`, async () => {
+    const result = await crashEverywhere(diskHangs, { seed: 1, order, power, every: 3 })
+    expect(lines(result.findings)).toEqual([])
+    expect(result.recoveredCount).toBeGreaterThan(0)
+  })
+
+test('deliveries are held while the disk hangs and while the lock is in doubt, and resumed behind both', async () => {
+  const life = await firstLife({ seed: 1, order: 'fifo', workload: diskHangs, model: new QueueModel() })
+  expect(life.model.violations).toEqual([])
+  expect(life.trouble.others).toEqual(['disk hung', 'in doubt'])
+  const codes = life.notices.map((notice) => (notice.kind === 'warning' ? notice.code : notice.kind))
+  expect(codes).toEqual(['DELIVERIES_HELD', 'DELIVERIES_RESUMED', 'DELIVERIES_HELD', 'DELIVERIES_RESUMED'])
+})
+
+for (const disk of ['fresh segments', 'store'] as const) {
+  for (const workload of [everything, carried])
+    test(`whatever crash meets the workload '${workload.name}' on ${disk}, every promise is kept`, async () => {
+      const result = await crashEverywhere(onDisk(workload, disk), {
+        seed: 1,
+        order: 'fifo',
+        power,
+        every: 3,
+      })
+      expect(lines(result.findings)).toEqual([])
+      expect(result.recoveredCount).toBeGreaterThan(0)
+    })
+
+  test(`no seed breaks a promise on ${disk}, and no segment is used again`, async () => {
+    for (let seed = 1000; seed < 1005; seed++)
+      expect(lines((await randomRun({ seed, disk })).findings)).toEqual([])
+    for (let seed = 1; seed <= 5; seed++) {
+      const { findings, met } = await tortureRun({ seed, disk })
+      expect(lines(findings)).toEqual([])
+      expect(met.of('segments recycled')).toBe(0)
+    }
+  })
+}
