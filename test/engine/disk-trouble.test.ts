@@ -112,7 +112,9 @@ test.each([
       expect(code).toBe('accepted')
       ids.push((await large).id)
       await pause(stage, 5000)
-      expect(stage.warnings).toEqual(['DISK_FAILED'])
+      // A batch that waits for its segment holds deliveries meanwhile.
+      const isHeld = (code: string): boolean => /^DELIVERIES_(HELD|RESUMED)$/.test(code)
+      expect(stage.warnings.filter((warning) => !isHeld(warning))).toEqual(['DISK_FAILED'])
       expect(stage.crashes).toEqual([])
       await stage.open(patient)
       await stage.until('recovery has put off again what it found', () => {

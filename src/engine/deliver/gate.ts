@@ -77,7 +77,7 @@ export class Gate {
     this.#isTold = true
     const reason = this.#isInTime
       ? 'it is not proven that this process owns the queue'
-      : `the disk has not answered a synced write for ${inSeconds(options.clock.monotonicMs() - journal.inFlightSinceMs!)} s`
+      : `the journal has waited for the disk for ${inSeconds(options.clock.monotonicMs() - journal.inFlightSinceMs!)} s`
     this.#tell('DELIVERIES_HELD', `${reason}: no delivery begins until then`)
   }
 
