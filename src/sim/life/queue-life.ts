@@ -173,9 +173,10 @@ export class QueueLife {
     return this.#options.workload.shortage !== undefined
   }
 
-  /** Deliveries may be held: the disk hangs, or time passes while a call is under way. */
+  /** Deliveries may be held: the journal waits for room or for the disk, or the lock is in doubt. */
   get mayHold(): boolean {
-    return this.#options.order !== 'fifo' || mayHang(this.#options.workload)
+    const { order, workload } = this.#options
+    return order !== 'fifo' || mayHang(workload) || this.isShortOfRoom || this.mayCrash
   }
 
   /** Is this an error that nobody need be surprised at? */
