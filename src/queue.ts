@@ -8,6 +8,7 @@ import { requeue } from './admin/verbs/requeue.js'
 import { reroute, type NewRoute } from './admin/verbs/reroute.js'
 import type { VerbOptions, VerbResult } from './admin/verbs/tally.js'
 import type { Accepted } from './engine/accept/tickets.js'
+import { drain, type DrainOptions, type DrainResult } from './engine/deliver/drain.js'
 import type { Engine } from './engine/engine.js'
 import type { Listener, QueueEvents } from './engine/life/events.js'
 import { list, type ListedMessage, type ListOptions } from './admin/select/listing.js'
@@ -100,10 +101,18 @@ export class Queue {
   }
 
   /** Settles when nothing is left to do now: all mail accepted by then has had its attempts, and their outcomes are durable. What waits
-   * for its next attempt, is on hold or cannot be read stays. New mail postpones it.
+   * for its next attempt, is on hold or cannot be read stays. New mail postpones it. In a life that is drained it settles when `drain` does.
    * @throws WaybillError QUEUE_CRASHED by rejection */
   idle(): Promise<void> {
-    return this.#engine.idle()
+    return this.#engine.dispatch.gate.isClosed ? this.drain().then(() => undefined) : this.#engine.idle()
+  }
+
+  /** Stops gently: no delivery begins any more in this life, and it settles when those under way have
+   * ended, durably, or when the signal is aborted. Mail is accepted all the while, for the next life.
+   * Nothing is written for it, and nothing undoes it: `crash()` follows.
+   * @throws WaybillError by rejection: OPTION_INVALID, QUEUE_CRASHED */
+  drain(options: DrainOptions = {}): Promise<DrainResult> {
+    return drain(this.#parts, this.#engine.dispatch, options)
   }
 
   /** Of this moment, from memory: cheap enough for every second. */
@@ -140,7 +149,8 @@ export class Queue {
     return { dataBytesMax, recipientCountMax }
   }
 
-  /** The only way to stop, beside the end of the process: drops timers, descriptors and the lock, and writes nothing. */
+  /** The only way to stop, beside the end of the process: drops timers, descriptors and the lock, and writes nothing. Attempts under way
+   * are cut off, and repeated by the next life: `drain` waits for them. */
   crash(): void {
     this.#parts.life.end(undefined)
   }

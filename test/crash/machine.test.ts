@@ -1,9 +1,11 @@
-/** Tier 1: a disk that hangs, and disks of other kinds than a file system; a crash at every n-th operation. */
+/** Tier 1: a disk that hangs, a life that is drained, and disks of other kinds than a file
+ * system; a crash at every n-th operation. */
 import { expect, test } from 'vitest'
-import { firstLife } from '../../src/sim/life/aftermath.js'
+import { aftermath, firstLife } from '../../src/sim/life/aftermath.js'
 import { QueueModel } from '../../src/sim/model/queue-model.js'
-import { diskHangs, onDisk } from '../../src/sim/workload/machine-workloads.js'
+import { diskHangs, drained, onDisk } from '../../src/sim/workload/machine-workloads.js'
 import { carried, everything } from '../../src/sim/workload/small-workloads.js'
+import { toItsEnd } from '../../src/sim/workload/workload.js'
 import { randomRun } from '../../src/sim/hunt/random-run.js'
 import { tortureRun } from '../../src/sim/hunt/torture.js'
 import { crashEverywhere, lines } from './fixture.js'
@@ -23,6 +25,34 @@ test('deliveries are held while the disk hangs and while the lock is in doubt, a
   expect(life.trouble.others).toEqual(['disk hung', 'in doubt'])
   const codes = life.notices.map((notice) => (notice.kind === 'warning' ? notice.code : notice.kind))
   expect(codes).toEqual(['DELIVERIES_HELD', 'DELIVERIES_RESUMED', 'DELIVERIES_HELD', 'DELIVERIES_RESUMED'])
+})
+
+for (const order of ['fifo', 'seeded'] as const)
+  test(`a crash while a life is drained, or behind it, breaks no promise (${order})`, async () => {
+    const result = await crashEverywhere(drained, { seed: 1, order, power, every: 2 })
+    expect(lines(result.findings)).toEqual([])
+    expect(result.recoveredCount).toBeGreaterThan(0)
+  })
+
+test('a life that is drained leaves mail to the next one, and no delivery that it would repeat', async () => {
+  const model = new QueueModel()
+  const life = await firstLife({ seed: 1, order: 'fifo', workload: drained, model })
+  expect(model.violations).toEqual([])
+  expect(life.queue!.stats().activeCount).toBeGreaterThan(0)
+  life.queue!.crash()
+  for (const { image } of life.disk.crashStates({ statesMax: 1 })) {
+    const wallMs = life.world.clock.wallMs() + 1
+    const next = await aftermath({
+      seed: 2,
+      order: 'fifo',
+      workload: toItsEnd(drained),
+      model,
+      image,
+      wallMs,
+    })
+    expect(next.model.violations).toEqual([])
+    expect(next.model.duplicateCount).toBe(0)
+  }
 })
 
 for (const disk of ['fresh segments', 'store'] as const) {

@@ -1,5 +1,5 @@
 /** Guarantees that hold when the wall clock is set, when callers give up, when what is left on hold is
- * moved together, and when the disk hangs. */
+ * moved together, when the disk hangs, and when a life is drained. */
 import { one, type Mutation } from './mutation.js'
 
 export const disturbanceMutations: readonly Mutation[] = [
@@ -61,5 +61,26 @@ export const disturbanceMutations: readonly Mutation[] = [
     'engine/deliver/gate.js',
     'this.#isInTime && this.#parts.ownership.isProven',
     'this.#isInTime',
+  ),
+  one(
+    'attempted-while-drained',
+    'no attempt begins in a life that is being drained',
+    'engine/deliver/drain.js',
+    'dispatch.gate.close();',
+    ';',
+  ),
+  one(
+    'drained-while-under-way',
+    'a life is drained when no attempt is under way',
+    'engine/deliver/drain.js',
+    'await dispatch.whenStill();',
+    ';',
+  ),
+  one(
+    'drained-before-durable',
+    'a life is drained when its outcomes are durable',
+    'engine/deliver/drain.js',
+    'await journal.whenDurable(journal.end);',
+    ';',
   ),
 ]

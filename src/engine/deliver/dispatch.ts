@@ -20,11 +20,11 @@ import {
 } from '../../scheduler/scheduler.js'
 import { requestOf } from './delivery-request.js'
 import { Gate } from './gate.js'
-import type { RecipientEvent } from '../life/events.js'
 import { jobOf, type Job } from './job.js'
 import { appendOutcomes, deferralBytesMost, hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
 import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
+import { tellOutcomes } from './recipient-events.js'
 
 /** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each time, which costs ten times as much. */
 const settled: Promise<void> = Promise.resolve()
@@ -40,6 +40,8 @@ export class Dispatch {
   readonly #ready = new Ring<ActiveMessage>()
   /** Attempts that have no outcome yet. */
   #underWay = 0
+  /** They are told when there are none. */
+  readonly #untilStill: (() => void)[] = []
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
   #running: { readonly wallMs: number; readonly monotonicMs: number } | undefined
   /** Destinations that somebody wants back. */
@@ -86,6 +88,11 @@ export class Dispatch {
   /** Attempts that may bring about an end. */
   get underWayCount(): number {
     return this.#underWay
+  }
+
+  /** Settles when no attempt is under way; never, when this life ends before that. */
+  async whenStill(): Promise<void> {
+    if (this.#underWay > 0) await new Promise<void>((resolve) => this.#untilStill.push(resolve))
   }
 
   /** Another message may become active: the scheduler has room for it, and the journal for what becomes of it. */
@@ -230,6 +237,7 @@ export class Dispatch {
       report.site === undefined ? undefined : { status: report.site.status, text: report.site.reason },
     )
     this.wake()
+    if (this.#underWay === 0) for (const tell of this.#untilStill.splice(0)) tell()
   }
 
   /** Without an attempt, so no room is kept for it. Where there is none, nothing is recorded: a later life finds out the same.
@@ -248,32 +256,10 @@ export class Dispatch {
     if (hasRoom)
       appendOutcomes(journal, message, notes, finishes, this.#running?.wallMs ?? options.clock.wallMs())
     message.apply({ kind: 'delivery', notes, finishes })
-    this.#tell(job, notes, transport, nexthop)
+    tellOutcomes(this.#parts.events, job, notes, transport, nexthop)
     // In this step: no checkpoint may be captured between the finish and the end of the message.
     if (finishes) this.#onSettled(message)
     else if (message.pendingCount === 0) this.#ready.push(message)
-  }
-
-  #tell(
-    { message, addresses, orcpts }: Job,
-    notes: readonly OutcomeNote[],
-    transport: string,
-    nexthop: string,
-  ): void {
-    const { events } = this.#parts
-    for (const { kind, status, text, ranges } of notes) {
-      if (events.listenerCount(kind) === 0 && addresses === undefined) continue
-      const { id, sender, recipients } = message.envelope
-      const named: string[] = []
-      for (let i = 0; i < ranges.length; i += 2)
-        for (let index = ranges[i]!; index <= ranges[i + 1]!; index++) {
-          named.push(addresses?.get(index) ?? recipients[index]!)
-          addresses?.delete(index)
-          orcpts?.delete(index)
-        }
-      const event: RecipientEvent = { id, sender, recipients: named, transport, nexthop, status, text }
-      events.emit(kind, event)
-    }
   }
 
   /** The scheduler has done with it. Recipients that wait still were withdrawn: else the last outcome has made it ready. */

@@ -1,7 +1,7 @@
 /** Decides whether attempts may begin, by how soon their outcomes can be durable.
  * Invariant: no attempt begins while a batch of the journal has been in flight for longer than
- * `proofMs`, nor while it is not proven that this process owns the queue. An entry that may not begin
- * stays with the scheduler, which hears of no failure.
+ * `proofMs`, nor while it is not proven that this process owns the queue, nor once it was closed. An
+ * entry that may not begin stays with the scheduler, which hears of no failure.
  * Why: a bound on what a crash repeats.
  *   1. The disk hangs in a synced write, and deliveries go on.
  *   2. Their records wait behind that write, for as long as it hangs.
@@ -16,6 +16,7 @@ export class Gate {
   /** Milliseconds, without those since it was shut last. */
   #shutMs = 0
   #isTold = false
+  #isClosed = false
 
   /** @param onOpen attempts may begin again */
   constructor(parts: Parts, onOpen: () => void) {
@@ -25,9 +26,19 @@ export class Gate {
 
   /** May an attempt begin now? */
   get isOpen(): boolean {
+    if (this.#isClosed) return false
     const isOpen = this.#isInTime && this.#parts.ownership.isProven
     if (!isOpen && this.#shutSinceMs === undefined) this.#shut()
     return isOpen
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** No attempt begins any more in this life. */
+  close(): void {
+    this.#isClosed = true
   }
 
   /** How long attempts were held in this life, milliseconds. */

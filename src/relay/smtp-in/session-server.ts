@@ -124,10 +124,15 @@ export class SessionServer extends SMTPServer {
     }
   }
 
+  /** Takes no new session; those that there are go on. */
+  closePorts(): void {
+    for (const server of this.#servers) server.close()
+  }
+
   /** Drops every session as it stands. */
   abandon(): void {
     clearInterval(this.#looks)
-    for (const server of this.#servers) server.close()
+    this.closePorts()
     for (const session of this.#sessions) session._socket.destroy()
   }
 }

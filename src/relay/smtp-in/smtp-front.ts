@@ -25,6 +25,11 @@ export interface TablesOrder {
   readonly answerTo: MessagePort
 }
 
+/** Drops the ports. */
+export interface PortsOrder {
+  readonly kind: 'close ports'
+}
+
 /** What the thread says on its own account; all else is about submissions. */
 export type ThreadNews =
   | { readonly kind: 'listening'; readonly ports: SmtpListener['ports'] }
@@ -62,12 +67,16 @@ export async function listenSmtpOnThread(
     answers.close()
     if (error !== undefined) throw errorOf(error)
   }
+  const closePorts = (): void => {
+    const portsOrder: PortsOrder = { kind: 'close ports' }
+    thread.postMessage(portsOrder)
+  }
   answerSubmissions(thread, queue)
   return new Promise((resolve, reject) => {
     thread.on('message', (news: ThreadNews) => {
       if (news.kind === 'trouble') onError(errorOf(news.error))
       else if (news.kind === 'refusal') onRefusal(news.refusal)
-      else if (news.kind === 'listening') resolve({ ports: news.ports, takeUp, close })
+      else if (news.kind === 'listening') resolve({ ports: news.ports, takeUp, closePorts, close })
       else if (news.kind === 'refused') {
         close()
         reject(errorOf(news.error))

@@ -61,6 +61,8 @@ export interface SmtpListener {
    * without does not come.
    * @throws WaybillError OPTION_INVALID when it is no certificate and its key */
   readonly takeUp: (tables: ClientTables) => Promise<void>
+  /** Drops the ports; sessions go on. */
+  readonly closePorts: () => void
   /** Drops the ports and every connection. */
   readonly close: () => void
 }
@@ -235,5 +237,5 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     close()
     throw error
   }
-  return { ports, takeUp: async (tables) => takeUp(tables), close }
+  return { ports, takeUp: async (tables) => takeUp(tables), closePorts: () => server.closePorts(), close }
 }

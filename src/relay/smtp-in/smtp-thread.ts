@@ -1,6 +1,6 @@
 /** The thread of smtp-front.ts: the server of smtp-in.ts, before a port behind which the queue is. */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { TablesOrder, ThreadNews, ThreadOrder } from './smtp-front.js'
+import type { PortsOrder, TablesOrder, ThreadNews, ThreadOrder } from './smtp-front.js'
 import { listenSmtp } from './smtp-in.js'
 import { portError, queueBehind, type FromQueue } from './submission-port.js'
 
@@ -14,7 +14,8 @@ try {
     onError: (error) => tell({ kind: 'trouble', error: portError(error) }),
     onRefusal: (refusal) => tell({ kind: 'refusal', refusal }),
   })
-  port.on('message', (order: TablesOrder | FromQueue) => {
+  port.on('message', (order: TablesOrder | PortsOrder | FromQueue) => {
+    if (order.kind === 'close ports') listener.closePorts()
     if (order.kind !== 'tables') return
     const { tables, answerTo } = order
     listener.takeUp(tables).then(

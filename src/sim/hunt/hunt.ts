@@ -23,7 +23,7 @@ import {
   redirected,
   turning,
 } from '../workload/small-workloads.js'
-import { diskHangs, onDisk } from '../workload/machine-workloads.js'
+import { diskHangs, drained, onDisk } from '../workload/machine-workloads.js'
 import { tortureRun } from './torture.js'
 import type { Workload } from '../workload/workload.js'
 
@@ -49,6 +49,7 @@ export const huntNames = [
   'expired apart',
   'crowd on hold',
   'disk hangs',
+  'drained',
   'fresh segments',
   'store',
   'one log',
@@ -101,6 +102,8 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
       return crashesOf(crowdOnHold, { every: 13, power: { statesMax: 2, randomStates: 1 } })
     case 'disk hangs':
       return crashesOf(diskHangs)
+    case 'drained':
+      return crashesOf(drained)
     case 'fresh segments':
       return crashesOf(onDisk(carried, 'fresh segments'))
     case 'store':

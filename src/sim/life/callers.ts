@@ -22,6 +22,7 @@ export interface Callable {
   readonly queue: Queue | undefined
   readonly ended: object | undefined
   readonly mayCrash: boolean
+  noteDurable(): void
   mayAnswer(error: unknown): boolean
 }
 
@@ -101,6 +102,26 @@ export class Callers {
         ? model.orders.givenForMany(verb, selector.nexthop, wallMs)
         : model.orders.given(sender, verb, wallMs)
     this.#obey(queue, step, selector, told)
+  }
+
+  /** The life is drained: no attempt begins from here on, and when it has, none is under way or could be forgotten. */
+  drain(): void {
+    const { queue, ended, model } = this.#life
+    if (queue === undefined || ended !== undefined) return
+    model.drains()
+    this.#unanswered++
+    queue.drain().then(
+      ({ isDrained }) => {
+        this.#unanswered--
+        this.#life.noteDurable()
+        model.stands(isDrained)
+      },
+      (error: unknown) => {
+        this.#unanswered--
+        if (!isOpen(error) && !this.#life.mayAnswer(error))
+          model.violate('O8', `the queue is not drained: ${textOf(error)}`, { code: codeOf(error) })
+      },
+    )
   }
 
   /** What may be on hold goes on. @returns false when there can be nothing */

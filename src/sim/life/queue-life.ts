@@ -87,6 +87,7 @@ export class QueueLife {
       isInOrder: order === 'fifo' && !mayFail(options) && !mayHang(workload),
       isShortOfRoom: workload.shortage !== undefined,
       proofMs: workload.setup.proofMs ?? proofMsUsual,
+      isDraining: false,
     })
     this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
     this.moments = new Moments(this.world)

@@ -1,5 +1,6 @@
 /** What happens to the machine in a life: calls that fail, pages that the kernel drops, a disk without room, a clock that is set.
  * Invariant: what is noted here happened; what was only planned is not. */
+import type { Callers } from './callers.js'
 import type { Fault } from '../disk/faults.js'
 import type { Moments } from '../world/moment.js'
 import type { Operation } from '../disk/operation.js'
@@ -24,6 +25,7 @@ export interface Troubled {
   readonly world: SimWorld
   readonly moments: Moments
   readonly disk: SimDisk
+  readonly callers: Pick<Callers, 'drain'>
   readonly phase: Phase
 }
 
@@ -41,8 +43,9 @@ export class Troubles {
     return this.failedCalls.length > 0 || this.others.includes('pages dropped')
   }
 
-  plan({ wallSteps = [], drops = [], hangs = [], doubts = [], shortage, lifetimeMs }: Workload): void {
+  plan({ wallSteps = [], drops = [], hangs = [], doubts = [], shortage, drain, lifetimeMs }: Workload): void {
     const { moments } = this.#life
+    if (drain !== undefined) moments.at(drain, () => this.#life.callers.drain())
     for (const hang of hangs) moments.at(hang.from, () => this.#hang(hang))
     for (const doubt of doubts) moments.at(doubt.from, () => this.#doubt(doubt))
     for (const step of wallSteps) moments.at(step.at, () => this.#stepWall(step, lifetimeMs))

@@ -23,15 +23,12 @@ export interface Attempt {
 interface Now {
   readonly life: number
   readonly steadyMs: number
-  /** No attempt begins while a synced write has been under way for longer, milliseconds. */
-  readonly proofMs: number
 }
 
 /** @returns recipients who had been delivered, in an earlier life that forgot */
 export function judgeAttempt(message: ModelMessage, attempt: Attempt, now: Now, violate: Violate): number {
   const { name } = message
-  const { life, proofMs } = now
-  judgeProof(attempt, proofMs, violate)
+  const { life } = now
   if (message.state === 'refused') violate('O5', `${name} was refused and is attempted`)
   if (message.state === 'gone') violate('O5', `${name} was not there after a recovery and is back`)
   if (message.state === 'asked' && message.askedInLife === life)
@@ -82,13 +79,6 @@ function judgeRecipient(
       'O6',
       `${address} of ${name} is attempted ${recipient.notBeforeMs - steadyMs} ms before its retry is due`,
     )
-}
-
-/** An attempt begins only where its outcome can be durable soon, and where the queue is this life's. */
-function judgeProof({ sender, syncedWriteMs, isProven }: Attempt, proofMs: number, violate: Violate): void {
-  if (syncedWriteMs > proofMs)
-    violate('O3', `${sender} is attempted while a synced write has hung for ${syncedWriteMs} ms`)
-  if (!isProven) violate('O3', `${sender} is attempted while it is not proven who owns the queue`)
 }
 
 /** Mail waits no longer than its interval by the monotonic clock, wherever the wall clock goes, while it is not on hold. */

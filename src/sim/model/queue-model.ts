@@ -1,5 +1,4 @@
-/** The queue as those outside see it: what was promised, what happened, and what may therefore still happen. It knows nothing
- * of logs, segments, lanes or checkpoints.
+/** The queue as it looks from outside: what was promised, what happened, and what may still happen.
  * Invariant: a fact becomes durable here only as pending-facts.ts says, or when a recovery was seen to believe it.
  *
  * What a crash may change: an outcome that was not durable may be forgotten, so its recipient may be attempted once more; a
@@ -11,14 +10,11 @@ import { judgeListing, type Listed } from './model-listing.js'
 import { copyMessage, newMessage, wasDeferred, type ModelMessage, type ReportNames } from './model-message.js'
 import { isOrdered, movesTime } from './model-orders.js'
 import { judgeEnd } from './model-end.js'
-import { anyLife, type LifeFacts } from './model-life.js'
+import { anyLife, judgeBegin, judgeStanding, type LifeFacts } from './model-life.js'
 import { OrderBook } from './order-book.js'
-import { believe, factOf, PendingFacts } from './pending-facts.js'
+import { believe, factOf, PendingFacts, type Fact } from './pending-facts.js'
 import { SteadyTime } from './steady-time.js'
-import { ofMessage, type Violate, type Violation } from './violation.js'
-
-/** Violations of one run that are kept: the first says what is wrong, but where damage excuses many, one that it does not may be the last. */
-const violationsMax = 1000
+import { ofMessage, violationsMax, type Violate, type Violation } from './violation.js'
 
 export class QueueModel {
   readonly violations: Violation[] = []
@@ -151,15 +147,25 @@ export class QueueModel {
   attempted(attempt: Attempt): void {
     const message = this.#messageOf(attempt)
     if (message === undefined) return
-    const { delivers, waitMsMax, isInOrder, isShortOfRoom, proofMs } = this.#life
+    const { waitMsMax, isInOrder, isShortOfRoom } = this.#life
     const violate = ofMessage(this.violate, message.name)
-    if (!delivers) violate('O5', `${message.name} is attempted in a life that only accepts`)
+    judgeBegin(message.name, attempt, this.#life, violate)
     judgeWait(message, attempt, { life: this.life, waitMsMax }, violate)
     // Where there is no room for outcomes, no more are brought about.
     if (isInOrder && isShortOfRoom) this.#judgeHaste(attempt.nowMs)
     message.attempts = attempt.attempts
     const steadyMs = this.#steady.at(attempt.wallMs)
-    this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs, proofMs }, violate)
+    this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs }, violate)
+  }
+
+  /** From here on no attempt begins in this life. */
+  drains(): void {
+    this.#life = { ...this.#life, isDraining: true }
+  }
+
+  /** It is said to be drained: no attempt is under way, and no crash takes an outcome back. */
+  stands(isDrained: boolean): void {
+    judgeStanding(isDrained, this.#messages.values(), this.#pending, this.violate)
   }
 
   /** The transport has answered: the other side has the message, or never wants it. */
@@ -179,12 +185,7 @@ export class QueueModel {
   recorded(
     kind: 'delivered' | 'failed' | 'deferred',
     { id, sender, recipients }: Omit<Listed, 'recipientCount'>,
-    facts: {
-      readonly appendedBytes: number
-      readonly nowMs: number
-      readonly notBeforeMs: number
-      readonly attempts: number
-    },
+    facts: Pick<Fact, 'appendedBytes' | 'notBeforeMs' | 'attempts'> & { readonly nowMs: number },
   ): void {
     const message = this.#messageOf({ id, sender })
     if (message === undefined) return

@@ -28,3 +28,7 @@ export const ofMessage =
   (violate: Violate, message: string): Violate =>
   (oracle, text) =>
     violate(oracle, text, { message })
+
+/** Violations of one run that are kept. The first says what is wrong; where damage excuses many, one
+ * that it does not excuse may be the last. */
+export const violationsMax = 1000

@@ -25,3 +25,19 @@ export const onDisk = (workload: Workload, disk: DiskModeName): Workload => ({
   name: `${workload.name}, ${disk}`,
   disk,
 })
+
+/** A queue that is drained while one delivery follows another, some fail, and mail comes in. */
+export const drained: Workload = {
+  name: 'drained',
+  setup: { ...smallSetup, checkpointIntervalMs: 500, scheduler: { defaultDestinationConcurrencyLimit: 2 } },
+  intervalsMs: [1000, 2000],
+  lifetimeMs: 90_000,
+  answerMs: 300,
+  steps: Array.from({ length: 14 }, (_, m) => ({
+    atMs: m < 10 ? 0 : 250 + 60 * m,
+    sender: `m${m}@sender.test`,
+    recipients: [`${['ok', 'ok', 'defer1', 'fail0'][m % 4]}-${m}@${m % 2 === 0 ? 'a' : 'b'}.test`],
+    dataBytes: m === 5 ? 3000 : 200,
+  })),
+  drain: { calls: 100 },
+}

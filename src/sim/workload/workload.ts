@@ -112,6 +112,8 @@ export interface Workload {
   readonly hangs?: readonly Spell[]
   /** When it is not proven that the life owns the queue. Default: never. */
   readonly doubts?: readonly Spell[]
+  /** When it is drained; whoever lives then only accepts. Default: never. */
+  readonly drain?: Moment | undefined
   /** Default: a file system. */
   readonly disk?: DiskModeName
   /** The longest that a transport takes, milliseconds; 0: it answers at once. */
@@ -163,13 +165,15 @@ export const delivers = ({ setup }: Workload): boolean => setup.deliver !== fals
 /** There is never room in such a life, once there is none. */
 export const isShortForGood = ({ shortage }: Workload): boolean => shortage?.forMs === Infinity
 
-/** Can mail come to its end in such a life? It is attempted, and there is room at last. */
-export const canEnd = (workload: Workload): boolean => delivers(workload) && !isShortForGood(workload)
+/** Can mail come to its end in such a life? It is attempted to the end, and there is room at last. */
+export const canEnd = (workload: Workload): boolean =>
+  delivers(workload) && !isShortForGood(workload) && workload.drain === undefined
 
 /** The same, for a life in which it can. */
 export const toItsEnd = (workload: Workload): Workload => ({
   ...workload,
   shortage: undefined,
+  drain: undefined,
   setup: { ...workload.setup, deliver: true },
 })
 

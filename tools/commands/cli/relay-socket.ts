@@ -13,12 +13,14 @@ const clientCountMax = 500
 /** How long a client may leave the end of its session unread, milliseconds. */
 const unreadMs = 30_000
 
-/** @param port which this process answers as long as it lives @throws WaybillError DISK_FAILED, DISK_FULL */
-export async function answerForRelay(directory: string, port: Endpoint): Promise<void> {
+/** @param port which this process answers as long as it lives
+ * @returns takes no new client; sessions go on @throws WaybillError DISK_FAILED, DISK_FULL */
+export async function answerForRelay(directory: string, port: Endpoint): Promise<() => void> {
   const server = createServer({ allowHalfOpen: true }, (client) => passOn(client, port))
   server.maxConnections = clientCountMax
   server.unref()
   await bindQueueSocket(server, directory, listeningSocket)
+  return () => void server.close()
 }
 
 function passOn(client: Socket, { host, port }: Endpoint): void {

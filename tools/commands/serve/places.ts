@@ -95,23 +95,27 @@ function reasonOf(error: unknown): string {
   return reason === undefined ? lineOf(error) : `${code}: ${reason}`
 }
 
-/** Answers for `sendmail`, and tells the log and who has started it where it answers. @param places that were asked for, in the order of the ports */
+/** Answers for `sendmail`, and tells the log and who has started it where it answers.
+ * @param places that were asked for, in the order of the ports
+ * @returns stops answering for `sendmail` */
 export async function tellPlaces(
   queue: string,
   places: readonly Place[],
   ports: readonly Endpoint[],
   log: Logger,
-): Promise<void> {
+): Promise<() => void> {
   // Without it mail by SMTP goes its way all the same: a file system that has no sockets is no reason to stop.
-  await answerForRelay(queue, reachable(ports[0]!)).catch((error: unknown) =>
-    log.warn({ err: error }, 'sendmail does not reach this relay, but by --smtp'),
-  )
+  const stop = await answerForRelay(queue, reachable(ports[0]!)).catch((error: unknown) => {
+    log.warn({ err: error }, 'sendmail does not reach this relay, but by --smtp')
+    return () => undefined
+  })
   for (const [index, port] of ports.entries()) {
     const endpoint = formatEndpoint(port)
     const tls = places[index]?.implicitTls === true
     log.info({ queue, listen: endpoint, ...(tls ? { tls } : undefined) }, 'listening')
     process.stdout.write(`listening on ${endpoint}${tls ? ' with TLS' : ''}\n`)
   }
+  return stop
 }
 
 /** An address that a client on this machine can connect to. */

@@ -1,6 +1,7 @@
 /** `waybill serve`: a queue with SMTP before it and SMTP or Maildirs behind it.
- * Invariant: it stops by crashing. SIGTERM, SIGINT and SIGKILL are the same event, nothing is written for any of them; when the queue
- * itself crashes, the process ends with an error, and who started it starts it again. */
+ * Invariant: it stops by crashing, and nothing is written for it; SIGTERM and SIGINT have it wait for
+ * deliveries under way first (stopping.ts). When the queue itself crashes, the process ends with an
+ * error, and its supervisor starts it again. */
 import { hostname as machineName } from 'node:os'
 import { pino } from 'pino'
 import { waitMsMax } from '../../../src/base/option-values.js'
@@ -37,6 +38,7 @@ import { clientWitness, controlWitness, logEvents, withLoggedClients } from './l
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'
+import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
 import { reloaded, tablesOf, tellTables, transportNamesOf } from './tables.js'
 import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
@@ -145,6 +147,10 @@ export const serve: Command = {
     proof: {
       value: 'TIME',
       help: 'no delivery begins while the disk has not answered a synced write for so long (2s)',
+    },
+    'stop-timeout': {
+      value: 'TIME',
+      help: 'how long SIGTERM and SIGINT wait for deliveries under way, at most; a second one ends it at once (10s)',
     },
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
     sessions: {
@@ -260,6 +266,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   })
   const hasThread = hasThreadOf(args)
   const proofMs = proofMsOf(args)
+  const stopTimeoutMs = stopTimeoutMsOf(args)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
   const watch = settings.metrics.length === 0 ? undefined : await loadMetrics()
@@ -311,12 +318,8 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     log.fatal({ err: error }, 'the queue has crashed')
     process.exit(1)
   })
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      queue.crash()
-      process.exit(0)
-    })
-  }
+  const stopping = new Stopping(queue, log, stopTimeoutMs)
+  stopping.begin()
   // Without it mail goes its way all the same: a file system that has no sockets is no reason to stop.
   await serveControl(queue, settings.queue, {
     ...controlWitness(log),
@@ -337,7 +340,11 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     queue.crash()
     throw error
   })
-  await tellPlaces(settings.queue, settings.places, listener.ports, log)
+  stopping.beforeThat(() => {
+    listener.closePorts()
+    for (const listening of metrics) listening.close()
+  })
+  stopping.beforeThat(await tellPlaces(settings.queue, settings.places, listener.ports, log))
   reloads.begin(() =>
     reloaded(args, transportNames, log, async (next) => {
       const renewed = replaceable === undefined ? undefined : await outgoingOf(args, surroundings, next)

@@ -1,0 +1,54 @@
+/** Drains a life: no attempt begins, and those under way get the time to end.
+ * Invariant: a life that is drained has no attempt under way and no outcome that is not durable, so a
+ * crash behind it repeats no delivery. Draining writes nothing of its own. */
+import { signalOption } from '../../base/option-values.js'
+import { onAbort } from '../../base/on-abort.js'
+import type { Parts } from '../life/parts.js'
+import type { Dispatch } from './dispatch.js'
+
+export interface DrainOptions {
+  /** When it is aborted, the drain settles as things stand. */
+  readonly signal?: AbortSignal
+}
+
+export interface DrainResult {
+  /** All attempts have ended, and their outcomes are durable. */
+  readonly isDrained: boolean
+  /** Attempts that have not ended: the next life makes them again. */
+  readonly underWayCount: number
+}
+
+/** @throws WaybillError OPTION_INVALID, QUEUE_CRASHED by rejection */
+export async function drain(
+  { journal, life }: Pick<Parts, 'journal' | 'life'>,
+  dispatch: Pick<Dispatch, 'gate' | 'whenStill' | 'underWayCount'>,
+  { signal }: DrainOptions,
+): Promise<DrainResult> {
+  signalOption(signal)
+  life.check()
+  dispatch.gate.close()
+  const still = async (): Promise<boolean> => {
+    await dispatch.whenStill()
+    await journal.whenDurable(journal.end)
+    return true
+  }
+  const isDrained = await life.orEnd(unlessAborted(still(), signal))
+  return { isDrained, underWayCount: dispatch.underWayCount }
+}
+
+/** What the work comes to, or false when the signal is aborted before. */
+async function unlessAborted(work: Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
+  if (signal?.aborted === true) {
+    work.catch(() => undefined)
+    return false
+  }
+  let stopWaiting = (): void => undefined
+  const aborted = new Promise<boolean>((resolve) => {
+    stopWaiting = onAbort(signal, () => resolve(false))
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    stopWaiting()
+  }
+}

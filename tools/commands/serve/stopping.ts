@@ -1,0 +1,70 @@
+/** How SIGTERM and SIGINT end the relay.
+ * Invariant: it stops by a crash, as always, and nothing is written for it. Before that its ports are
+ * closed, no delivery begins, and those under way get `--stop-timeout` to end, so that the next start
+ * does not make them again. A second signal crashes it at once. */
+import type { Logger } from 'pino'
+import { waitMsMax } from '../../../src/base/option-values.js'
+import type { Queue } from '../../../src/index.js'
+import { UsageError, type Arguments } from '../cli/command.js'
+import { parseDurationOption } from '../cli/values.js'
+
+/** @throws UsageError */
+export function stopTimeoutMsOf(args: Arguments): number {
+  const timeoutMs = parseDurationOption('stop-timeout', args.one('stop-timeout') ?? '10s')
+  if (timeoutMs > waitMsMax) throw new UsageError('--stop-timeout is at most 1d')
+  return timeoutMs
+}
+
+export class Stopping {
+  readonly #queue: Pick<Queue, 'drain' | 'crash'>
+  readonly #log: Logger
+  readonly #timeoutMs: number
+  readonly #closers: (() => void)[] = []
+  #isStopping = false
+
+  constructor(queue: Pick<Queue, 'drain' | 'crash'>, log: Logger, timeoutMs: number) {
+    this.#queue = queue
+    this.#log = log
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** From now on the signals are heard. */
+  begin(): void {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(signal))
+  }
+
+  /** @param close a port that is closed first; at once, when the relay is stopping already */
+  beforeThat(close: () => void): void {
+    if (this.#isStopping) close()
+    else this.#closers.push(close)
+  }
+
+  #stop(signal: string): void {
+    if (this.#isStopping || this.#timeoutMs === 0) {
+      this.#log.info({ signal }, 'ended at once')
+      return this.#end()
+    }
+    this.#isStopping = true
+    this.#log.info({ signal }, 'stopping: the ports are closed, and no delivery begins')
+    for (const close of this.#closers) close()
+    void this.#drain().then(() => this.#end())
+  }
+
+  async #drain(): Promise<void> {
+    const abort = new AbortController()
+    const timer = setTimeout(() => abort.abort(), this.#timeoutMs)
+    const { isDrained, underWayCount } = await this.#queue.drain({ signal: abort.signal })
+    clearTimeout(timer)
+    if (isDrained) this.#log.info('stopped: no delivery was under way')
+    else
+      this.#log.warn(
+        { underWayCount },
+        'stopped before its deliveries had ended: the next start repeats them',
+      )
+  }
+
+  #end(): void {
+    this.#queue.crash()
+    process.exit(0)
+  }
+}
