@@ -3,7 +3,7 @@
  * same state as living through it. A recipient leaves `pending` once in the life of a start; who is given up leaves `deferred` for
  * `failed`, and has one note all the same, as whoever makes room for them counts on. */
 import { assert } from '../base/assert.js'
-import type { Position } from '../base/position.js'
+import { nowhere, type Position } from '../base/position.js'
 import { tells, type NotifyWhen } from '../base/notification.js'
 import { countIn, forEachIn, toRanges, type Ranges } from '../base/ranges.js'
 import { askedOfEach, asksFor } from '../record/dsn.js'
@@ -35,8 +35,10 @@ export class ActiveMessage {
   start: Position
   /** The data, while it is cheap to keep. */
   data: Buffer | undefined
-  /** Recoveries in a row that found no progress. */
+  /** Recoveries in a row that found it attempted and without progress; 0 when there has been some. */
   recoveries: number
+  /** Where the journal says that this life has attempted it; `nowhere`: it does not say so. */
+  attemptNote: Position = nowhere
   /** What the scheduler knows it by, while it has it. */
   job: object | undefined = undefined
   /** Neighbours in the set of active messages, which alone changes them. */
@@ -74,6 +76,7 @@ export class ActiveMessage {
     switch (record.kind) {
       case 'delivery':
         this.#attempted = true
+        if (record.notes.length > 0) this.recoveries = 0
         this.#finished = record.finishes === true
         this.#applyNotes(record.notes)
         break
@@ -133,11 +136,6 @@ export class ActiveMessage {
       delivered += countIn(ranges)
     }
     return delivered === this.envelope.recipientCount
-  }
-
-  /** An attempt was recorded since the start, with or without an outcome. */
-  get isAttempted(): boolean {
-    return this.#attempted
   }
 
   /** An attempt was recorded since the envelope was written, or an outcome. */

@@ -111,7 +111,7 @@ export class Engine {
   /** The journal is durable up to `end`. */
   durable(end: Position): void {
     this.accept.durable(end)
-    this.dispatch.gate.look()
+    this.dispatch.durable()
     this.#outliving.look()
     // A turn later: what those who were told now submit goes to the disk first, and deliveries are recorded while it does.
     this.#parts.options.clock.soon(() => this.intake.wake())
@@ -280,7 +280,7 @@ export class Engine {
         id: message.envelope.id,
       })
     if (message.replacement !== undefined || isPoison) this.settle.settle(message)
-    else this.dispatch.admit(message)
+    else this.dispatch.admitAgain(message)
   }
 
   #isPoison({ recoveries }: ActiveMessage): boolean {

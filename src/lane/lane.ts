@@ -28,6 +28,8 @@ export interface LaneOptions {
   readonly trustedEnd: Position
   readonly dataFloor: Position
   readonly lastMarks: Position
+  /** Where this life found its end. */
+  readonly inheritedEnd: Position
   /** A policy names its interval; else it is only drained. */
   readonly wanted: boolean
 }
@@ -39,6 +41,8 @@ export class Lane {
   readonly runner: Runner
   readonly marks: Marks
   readonly wanted: boolean
+  /** What stands before it was appended by earlier lives. */
+  readonly inheritedEnd: Position
   trustedEnd: Position
   /** The first data that an envelope which is not started can have. */
   dataFloor: Position
@@ -64,6 +68,7 @@ export class Lane {
     this.marks = new Marks(options.lastMarks)
     this.runner = new Runner(options.runner, this.marks)
     this.wanted = options.wanted
+    this.inheritedEnd = options.inheritedEnd
     this.trustedEnd = options.trustedEnd
     this.dataFloor = options.dataFloor
     this.namedAt = options.runner

@@ -198,7 +198,7 @@ test('of what was before its start a message knows recoveries and outcomes, and 
   expect(message.isReportedOn).toBe(true)
   message.apply({ kind: 'delivery', notes: [{ kind: 'failed', status: '5.1.1', text: '', ranges: [1, 1] }] })
   const again = restarted(message)
-  expect([again.isAttempted, again.hasOutcome, again.isReportedOn]).toEqual([false, true, true])
+  expect([message.recoveries, again.hasOutcome, again.isReportedOn]).toEqual([0, true, true])
 })
 
 test('of a recipient for whom nothing is to be told no failure is reported', () => {

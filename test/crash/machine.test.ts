@@ -1,11 +1,12 @@
-/** Tier 1: a disk that hangs, a life that is drained, and disks of other kinds than a file
- * system; a crash at every n-th operation. */
+/** Tier 1: a disk that hangs, a life that is drained, a message that ends its
+ * process, and disks of other kinds than a file system; a crash at every n-th operation. */
 import { expect, test } from 'vitest'
 import { aftermath, firstLife } from '../../src/sim/life/aftermath.js'
 import { QueueModel } from '../../src/sim/model/queue-model.js'
 import { diskHangs, drained, onDisk } from '../../src/sim/workload/machine-workloads.js'
 import { carried, everything } from '../../src/sim/workload/small-workloads.js'
 import { toItsEnd } from '../../src/sim/workload/workload.js'
+import { fatalRun } from '../../src/sim/hunt/fatal.js'
 import { randomRun } from '../../src/sim/hunt/random-run.js'
 import { tortureRun } from '../../src/sim/hunt/torture.js'
 import { crashEverywhere, lines } from './fixture.js'
@@ -52,6 +53,15 @@ test('a life that is drained leaves mail to the next one, and no delivery that i
     })
     expect(next.model.violations).toEqual([])
     expect(next.model.duplicateCount).toBe(0)
+  }
+})
+
+test('a message that ends each process is put on hold alone after the lives that the option says', async () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const { findings, crashCount } = await fatalRun({ seed })
+    expect(lines(findings)).toEqual([])
+    // Three recoveries found it, the fourth puts it on hold; the first of these lives had accepted it.
+    expect(crashCount).toBe(5)
   }
 })
 

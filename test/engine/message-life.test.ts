@@ -512,18 +512,20 @@ test('a message that recoveries find again and again without progress is put on 
       for (let life = 0; life < 9 && places.at(-1) !== 'hold'; life++) {
         await stage.open(never)
         await stage.until('recovery ends', () => !stage.queue.stats().recovering)
-        await new Promise<void>((resolve) => stage.clock.after(1000, resolve))
+        // The second recovery in a row makes it wait for its turn.
+        await new Promise<void>((resolve) => stage.clock.after(2500, resolve))
         places.push((await listed(stage)).map(({ where }) => where).join())
       }
       expect(places.slice(0, 3)).toEqual(['active', 'active', 'active'])
       expect(places.at(-1)).toBe('hold')
+      // The first start may be lost with its life, which does not count then.
+      expect(places.length).toBeLessThanOrEqual(5)
       const [held] = await listed(stage)
       expect(held).toMatchObject({ id, where: 'hold', dueAt: Infinity })
       await stage.open()
       await new Promise<void>((resolve) => stage.clock.after(5000, resolve))
       expect((await listed(stage)).map(({ where }) => where)).toEqual(['hold'])
       expect(stage.attempts).toEqual([])
-      // A seed in which no timer overtakes the first start: what is not durable yet is incoming for the next life.
     },
     { seed: 1 },
   )

@@ -14,6 +14,7 @@ const laneOf = (number: number, intervalMs: number, wanted = true): Lane =>
     trustedEnd: position(4096),
     dataFloor: position(4096),
     lastMarks: nowhere,
+    inheritedEnd: position(0),
     wanted,
   })
 

@@ -1,5 +1,5 @@
 /** Guarantees that hold when the wall clock is set, when callers give up, when what is left on hold is
- * moved together, when the disk hangs, and when a life is drained. */
+ * moved together, when the disk hangs, when a life is drained, and when a message ends each process. */
 import { one, type Mutation } from './mutation.js'
 
 export const disturbanceMutations: readonly Mutation[] = [
@@ -82,5 +82,26 @@ export const disturbanceMutations: readonly Mutation[] = [
     'engine/deliver/drain.js',
     'await journal.whenDurable(journal.end);',
     ';',
+  ),
+  one(
+    'attempted-before-its-start-is-durable',
+    'the first attempt on a message of an earlier life waits until its start is durable',
+    'engine/deliver/caution.js',
+    'if (at < journal.durableEnd)',
+    'if (true)',
+  ),
+  one(
+    'attempts-not-counted-at-once',
+    'the first attempt on a message that a recovery found waits until its note is durable',
+    'engine/deliver/caution.js',
+    'return message.attemptNote;',
+    'return nowhere;',
+  ),
+  one(
+    'suspects-attempted-together',
+    'messages that recoveries found again and again are attempted one at a time',
+    'engine/deliver/suspects.js',
+    'if (message.recoveries < Math.min(',
+    'if (true || message.recoveries < Math.min(',
   ),
 ]

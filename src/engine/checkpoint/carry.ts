@@ -2,7 +2,7 @@
  * end of a recovery for all that it found, and later for what stays active for too long. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { DamagedMessage } from '../../active/active-set.js'
-import type { Position } from '../../base/position.js'
+import { nowhere, type Position } from '../../base/position.js'
 import type { Claim } from '../../log/claim.js'
 import { frameBytes, kinds } from '../../record/frame.js'
 import { encodeStart } from '../../record/start.js'
@@ -38,13 +38,21 @@ export const carryingOf = (message: ActiveMessage): DamagedMessage => ({
   carried: message.carried(),
 })
 
+/** What a recovery would count now: this life among those that attempted it without progress. */
+function carryingNow(message: ActiveMessage): DamagedMessage {
+  const { place, carried } = carryingOf(message)
+  const { recoveries, attemptNote } = message
+  const isCounted = recoveries > 0 && attemptNote !== nowhere
+  return { place, carried: { ...carried, recoveries: isCounted ? recoveries + 1 : recoveries } }
+}
+
 /** Gives what was started before `bound` a new start, as far as there is room that the marks of the capture do not need. */
 export function carryOld(parts: Parts, bound: number): void {
   const { active } = parts
   const marksBytes = marksBytesInJournal(parts)
   for (const message of active.messages()) {
     if (message.start >= bound) break
-    const start = appendCarrying(parts, carryingOf(message), 'accepted mail', marksBytes)
+    const start = appendCarrying(parts, carryingNow(message), 'accepted mail', marksBytes)
     if (start === undefined) return
     active.restart(message, start)
   }

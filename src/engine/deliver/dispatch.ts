@@ -18,6 +18,7 @@ import {
   type DestinationSnapshot,
   type Entry,
 } from '../../scheduler/scheduler.js'
+import { Caution } from './caution.js'
 import { requestOf } from './delivery-request.js'
 import { Gate } from './gate.js'
 import { jobOf, type Job } from './job.js'
@@ -25,12 +26,15 @@ import { appendOutcomes, deferralBytesMost, hasKind, notesOf, outcomeBytesMost }
 import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
 import { tellOutcomes } from './recipient-events.js'
+import { Suspects } from './suspects.js'
 
 /** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each time, which costs ten times as much. */
 const settled: Promise<void> = Promise.resolve()
 
 export class Dispatch {
   readonly gate: Gate
+  readonly #caution: Caution
+  readonly #suspects: Suspects
   readonly #parts: Parts
   readonly #onSettled: (message: ActiveMessage) => void
   readonly #scheduler: Scheduler<Job>
@@ -56,6 +60,8 @@ export class Dispatch {
     this.#parts = parts
     this.#onSettled = onSettled
     this.gate = new Gate(parts, () => this.wake())
+    this.#caution = new Caution(parts)
+    this.#suspects = new Suspects(parts, (message) => this.admit(message))
     this.#batches = new RecipientBatches(parts, {
       supplied: (job, batch) => {
         this.#scheduler.supply(job, batch, options.clock.monotonicMs())
@@ -136,11 +142,25 @@ export class Dispatch {
     this.wake()
   }
 
-  /** No attempt on it begins any more. When those under way have their outcomes it is settled, soon if there are none.
-   * @returns false when the scheduler does not have it */
-  withdraw({ job }: ActiveMessage): boolean {
-    if (job === undefined) return false
-    this.#scheduler.withdraw(job as Job)
+  /** As `admit`, of a message that a recovery has found. */
+  admitAgain(message: ActiveMessage): void {
+    if (!this.#suspects.takes(message)) this.admit(message)
+  }
+
+  /** Something is durable: attempts that waited for it begin. */
+  durable(): void {
+    this.gate.look()
+    if (this.#caution.isWaiting) this.wake()
+  }
+
+  /** No attempt on it begins any more, except those that wait for the journal. When all have their
+   * outcomes it is settled, soon if there are none.
+   * @returns false when it is not here */
+  withdraw(message: ActiveMessage): boolean {
+    const { job } = message
+    if (this.#suspects.remove(message)) this.#ready.push(message)
+    else if (job === undefined) return false
+    else this.#scheduler.withdraw(job as Job)
     this.wake()
     return true
   }
@@ -180,9 +200,10 @@ export class Dispatch {
     this.#toResume.length = 0
     this.#scheduler.tick(nowMs)
     while (this.gate.isOpen && this.#canRecord() && !this.#parts.life.isOver) {
-      const entry = this.#scheduler.next(nowMs)
+      const known = this.#caution.take()
+      const entry = known ?? this.#scheduler.next(nowMs)
       if (entry === undefined) break
-      this.#begin(entry)
+      if (known !== undefined || !this.#caution.keeps(entry)) this.#begin(entry)
     }
     this.#running = undefined
     for (let message = this.#ready.shift(); message !== undefined; message = this.#ready.shift())
@@ -198,20 +219,9 @@ export class Dispatch {
   }
 
   #begin(entry: Entry<Job>): void {
-    const { message } = entry.message
-    if (message.recoveries > 0 && !message.isAttempted) this.#noteAttempt(message)
     this.#underWay++
     this.#parts.journal.kept.keep(outcomeBytesMost(entry.recipients.length))
     this.#attempts.get(entry.transport)!.begin(entry, requestOf(entry, this.#parts.reader))
-  }
-
-  /** A message that was found by a recovery may be what ends lives: that it is tried is recorded, so that it can be told from
-   * those that only stood in line. */
-  #noteAttempt(message: ActiveMessage): void {
-    const { journal, options } = this.#parts
-    appendOutcomes(journal, message, [], false, options.clock.wallMs())
-    message.apply({ kind: 'delivery', notes: [] })
-    journal.want()
   }
 
   #report(entry: Entry<Job>, report: Report): void {
@@ -219,6 +229,7 @@ export class Dispatch {
     this.#underWay--
     this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
     const { message } = entry.message
+    this.#suspects.cleared(message)
     const notes = notesOf(entry.recipients, report, message.tellsSuccess)
     const isDelivered = hasKind(notes, 'delivered')
     this.#record(entry.message, notes, entry.transport, entry.nexthop)

@@ -1,6 +1,7 @@
 /** Outcomes of an entry as notes, one for all that share kind, status and text, and the record of them. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Relayed } from '../../base/notification.js'
+import type { Position } from '../../base/position.js'
 import { toRanges, type Ranges } from '../../base/ranges.js'
 import type { Report } from '../../delivery/outcome.js'
 import type { Outcome } from '../../delivery/transport.js'
@@ -60,17 +61,17 @@ function grouped(
   return condensed([...groups.values()].map(({ note, indexes }) => ({ ...note, ranges: toRanges(indexes) })))
 }
 
-/** Without a note it says that an attempt has begun. */
+/** Without a note it says that an attempt has begun. @returns where the record stands */
 export function appendOutcomes(
   journal: Journal,
   { start, place }: ActiveMessage,
   notes: readonly OutcomeNote[],
   finishes: boolean,
   timeMs: number,
-): void {
+): Position {
   journal.aim()
   writeDelivery({ start, notes, finishes })
-  journal.appendAlone(kinds.delivery, place.lane, timeMs)
+  return journal.appendAlone(kinds.delivery, place.lane, timeMs)
 }
 
 /** Bytes that the outcomes of an entry with so many recipients take in the journal, at the most. */

@@ -63,7 +63,10 @@ export interface QueueOptions {
   readonly suffixBytesMax?: number
   /** Time between checkpoints while there is activity, milliseconds, 1 … 3 600 000. Default 2000. */
   readonly checkpointIntervalMs?: number
-  /** A message that so many recoveries in a row found without progress is put on hold, up to 1 000 000. Default 10; 0 = never. */
+  /** A message that more recoveries in a row found attempted and without progress is put on hold, up to
+   * 1 000 000. Default 10: a message that ends each process in its attempt is held after 11 lives, or 12
+   * when the first of them had only just accepted it. What two recoveries found so is attempted one
+   * at a time, a second apart, so that other mail is not held for it. 0 = never. */
   readonly fruitlessRecoveriesMax?: number
   /** No attempt begins while a synced write has waited for the disk for longer, milliseconds, 1 …
    * 86 400 000: it bounds what a crash of a disk that hangs repeats. Default 2000. */

@@ -46,6 +46,8 @@ export async function openLanes(
     const { lane: number, inJournal } = positions
     const logs = inJournal ? undefined : await openLogs(options, header, life, positions, garbage, callbacks)
     const isRetry = number !== incomingLane && number !== holdLane
+    // What its log holds for it is read, not handed over, up to the end of the life before.
+    const end = inJournal ? tailEnd : positions.envelopesEnd
     const lane = new Lane({
       number,
       intervalMs: number === holdLane ? Infinity : positions.intervalMs,
@@ -54,13 +56,12 @@ export async function openLanes(
       trustedEnd: positions.envelopesEnd,
       dataFloor: positions.dataFloor,
       lastMarks: positions.marks,
+      inheritedEnd: end,
       wanted:
         !isRetry ||
         !options.deliver ||
         (intervalsMs.includes(positions.intervalMs) && inJournal === (options.layout === 'single')),
     })
-    // What its log holds for it is read, not handed over, up to the end of the life before.
-    const end = inJournal ? tailEnd : positions.envelopesEnd
     if (end > positions.runner) lane.runner.missed(end)
     return lane
   }

@@ -2,6 +2,7 @@
 import { askedOfMany, asking } from '../workload/asking-workloads.js'
 import { exhaust, type ExhaustOptions, type HuntResult } from './exhaustive.js'
 import { failEach } from './failing.js'
+import { fatalRun } from './fatal.js'
 import { randomRun } from './random-run.js'
 import { rotRun } from './rot-run.js'
 import {
@@ -50,6 +51,7 @@ export const huntNames = [
   'crowd on hold',
   'disk hangs',
   'drained',
+  'fatal',
   'fresh segments',
   'store',
   'one log',
@@ -57,10 +59,11 @@ export const huntNames = [
 ] as const
 export type HuntName = (typeof huntNames)[number]
 
-/** Seeds of a random hunt, of one for rot, and of a torture. */
+/** Seeds of a random hunt, of one for rot, of a torture, and of a fatal message. */
 const randomSeeds = 120
 const rotSeeds = 40
 const tortureSeeds = 100
+const fatalSeeds = 40
 
 /** @param op only what comes before this operation, of this seed: where a finding says that it was. Default: all of the hunt */
 export async function hunt(name: HuntName, seed: number, op?: number): Promise<HuntResult> {
@@ -104,6 +107,8 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
       return crashesOf(diskHangs)
     case 'drained':
       return crashesOf(drained)
+    case 'fatal':
+      return series(seed, fatalSeeds, (next) => fatalRun({ seed: next }))
     case 'fresh segments':
       return crashesOf(onDisk(carried, 'fresh segments'))
     case 'store':

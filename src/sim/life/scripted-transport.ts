@@ -38,6 +38,10 @@ export class ScriptedTransport implements Transport {
     const wallMs = world.clock.wallMs()
     const { nowMs } = world
     model.attempted({ id, sender, recipients, attempts, nexthop, wallMs, nowMs, ...proof() })
+    if (recipients.some((address) => scripted(address, attempts) === 'fatal')) {
+      world.stop()
+      return new Promise(() => undefined)
+    }
     if (!isAsAsked(request)) model.violate('O1', `what ${sender} asked is not what a transport is told`)
     if (gate === undefined && answerMs === 0 && sender !== '' && below(prng, 2) === 0)
       return this.#answer(request)
@@ -60,7 +64,7 @@ export class ScriptedTransport implements Transport {
     const outcomes: Outcome[] = []
     for (const address of recipients) {
       const answer = scripted(address, attempts)
-      if (answer === 'hang') return new Promise(() => undefined)
+      if (answer === 'hang' || answer === 'fatal') return new Promise(() => undefined)
       if (answer === 'throw') throw new Error('the connection broke')
       if (answer === 'site') return { kind: 'site', status: '4.4.1', reason: 'nobody is there' }
       model.answered(id, address, answer === 'delivered')

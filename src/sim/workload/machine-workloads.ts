@@ -41,3 +41,18 @@ export const drained: Workload = {
   })),
   drain: { calls: 100 },
 }
+
+/** A message that ends the process in the step in which it is attempted, among mail that takes longer than that. */
+export const fatal: Workload = {
+  name: 'fatal',
+  setup: { ...smallSetup, checkpointIntervalMs: 500, fruitlessRecoveriesMax: 3 },
+  intervalsMs: [1000, 2000],
+  lifetimeMs: 90_000_000,
+  answerMs: 300,
+  steps: Array.from({ length: 6 }, (_, m) => ({
+    atMs: 0,
+    sender: `m${m}@sender.test`,
+    recipients: [`${m === 2 ? 'fatal' : m === 4 ? 'defer1' : 'ok'}-${m}@${m % 2 === 0 ? 'a' : 'b'}.test`],
+    dataBytes: 200,
+  })),
+}

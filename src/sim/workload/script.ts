@@ -8,13 +8,14 @@
  * | `site1…` | trouble of the site while fewer than 1 attempt was made, then delivered |
  * | `throw1…` | rejects while fewer than 1 attempt was made, then delivered |
  * | `hang1…` | never answers while fewer than 1 attempt was made, then delivered |
- * | `never…` | deferred for ever: it expires | */
+ * | `never…` | deferred for ever: it expires |
+ * | `fatal…` | ends the process in this step | */
 
-export type Answer = 'delivered' | 'deferred' | 'failed' | 'site' | 'throw' | 'hang'
+export type Answer = 'delivered' | 'deferred' | 'failed' | 'site' | 'throw' | 'hang' | 'fatal'
 
-type Verb = 'ok' | 'defer' | 'fail' | 'site' | 'throw' | 'hang' | 'never'
+type Verb = 'ok' | 'defer' | 'fail' | 'site' | 'throw' | 'hang' | 'never' | 'fatal'
 
-const pattern = /^(ok|defer|fail|site|throw|hang|never)([0-9]*)/
+const pattern = /^(ok|defer|fail|site|throw|hang|never|fatal)([0-9]*)/
 
 /** @param attempts made before this one */
 export function scripted(address: string, attempts: number): Answer {
@@ -28,6 +29,8 @@ export function scripted(address: string, attempts: number): Answer {
       return attempts < turns ? 'deferred' : 'failed'
     case 'defer':
       return attempts < turns ? 'deferred' : 'delivered'
+    case 'fatal':
+      return verb
     case 'site':
     case 'throw':
     case 'hang':

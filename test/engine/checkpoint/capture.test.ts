@@ -43,6 +43,7 @@ test('more marks than a lane has room for at once are recorded bit by bit before
     trustedEnd: born,
     dataFloor: born,
     lastMarks: position(0),
+    inheritedEnd: position(0),
     wanted: true,
   })
   const parts = { options: { clock: { wallMs: () => 1 } }, lanes: [lane] as Iterable<Lane> } as Parts
@@ -71,6 +72,7 @@ test('the marks of several lanes in the journal need room together', () => {
       trustedEnd: born,
       dataFloor: born,
       lastMarks: position(0),
+      inheritedEnd: position(0),
       wanted: true,
     })
     for (let i = 0; i < 10; i++) lane.marks.add(position(segmentHeaderBytes + 8 * i))

@@ -20,6 +20,7 @@ const incoming = new Lane({
   trustedEnd: nowhere,
   dataFloor: nowhere,
   lastMarks: nowhere,
+  inheritedEnd: position(0),
   wanted: true,
 })
 

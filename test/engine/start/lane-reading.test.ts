@@ -57,6 +57,7 @@ test('a runner of a lane in the journal reads no further than to the last that i
     trustedEnd: nowhere,
     dataFloor: nowhere,
     lastMarks: nowhere,
+    inheritedEnd: position(0),
     wanted: true,
   })
   lane.runner.missed(journal.end)
