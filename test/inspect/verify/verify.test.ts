@@ -124,12 +124,12 @@ test('bad batches one behind the other are told as one stretch, and how many the
 
 test('where commit frames are gone it is told up to the next one, and that there may be more batches', async () => {
   const lines = await journalDamages(current, newestPath, (bytes) => {
-    bytes.fill(0, batchAt(3)[0] + 100, batchAt(5)[1])
-    flip(bytes, batchAt(9)[1] - 1)
+    bytes.fill(0, batchAt(12)[0] + 100, batchAt(14)[1])
+    flip(bytes, batchAt(18)[1] - 1)
   })
   expect(lines.filter(isOfBatches)).toEqual([
-    toldAt(batchAt(3)[0], batchAt(5)[1], 'a batch or more does not verify'),
-    toldAt(...batchAt(9), 'a batch or more does not verify'),
+    toldAt(batchAt(12)[0], batchAt(14)[1], 'a batch or more does not verify'),
+    toldAt(...batchAt(18), 'a batch or more does not verify'),
   ])
 })
 
