@@ -1,7 +1,9 @@
 /** Tier 2 in small: a few seeds of what `npm run crash` does by the thousand, and that a seed is a run. */
 import { expect, test } from 'vitest'
 import { randomRun } from '../../src/sim/hunt/random-run.js'
+import { rotBehindStarts } from '../../src/sim/hunt/rot-behind-starts.js'
 import { rotRun } from '../../src/sim/hunt/rot-run.js'
+import { carried } from '../../src/sim/workload/small-workloads.js'
 import { lines } from './fixture.js'
 
 test('no seed breaks a promise', async () => {
@@ -21,6 +23,14 @@ test('a bit that turns over harms nobody but those whom what the queue says of i
     crashCount += result.crashCount
   }
   expect(crashCount).toBeGreaterThan(100)
+})
+
+test('a cut last batch brings back nothing that needs a file which a start has removed', async () => {
+  for (const seed of [1, 2]) {
+    const { findings, crashCount } = await rotBehindStarts(carried, { seed })
+    expect(lines(findings)).toEqual([])
+    expect(crashCount).toBeGreaterThan(100)
+  }
 })
 
 test('a seed gives the same run twice', async () => {

@@ -4,6 +4,7 @@ import { exhaust, type ExhaustOptions, type HuntResult } from './exhaustive.js'
 import { failEach } from './failing.js'
 import { fatalRun } from './fatal.js'
 import { randomRun } from './random-run.js'
+import { rotBehindStarts } from './rot-behind-starts.js'
 import { rotRun } from './rot-run.js'
 import {
   accepting,
@@ -31,6 +32,7 @@ import type { Workload } from '../workload/workload.js'
 export const huntNames = [
   'random',
   'rot',
+  'rot behind starts',
   'failing',
   'torture',
   'everything',
@@ -59,9 +61,10 @@ export const huntNames = [
 ] as const
 export type HuntName = (typeof huntNames)[number]
 
-/** Seeds of a random hunt, of one for rot, of a torture, and of a fatal message. */
+/** Seeds of a random hunt, of one for rot, of one for rot behind starts, of a torture, and of a fatal message. */
 const randomSeeds = 120
 const rotSeeds = 40
+const rotBehindStartsSeeds = 8
 const tortureSeeds = 100
 const fatalSeeds = 40
 
@@ -86,7 +89,10 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
     case 'accepting':
       return crashesOf(accepting)
     case 'accepting between':
-      return crashesOf(carried, { after: onlyAccepts(carried), orders: ordersBetween })
+      return crashesOf(carried, {
+        after: onlyAccepts(carried),
+        orders: ordersBetween,
+      })
     case 'many recipients':
       return crashesOf(manyRecipients)
     case 'asking':
@@ -102,7 +108,10 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
     case 'expired apart':
       return crashesOf(expiredApart)
     case 'crowd on hold':
-      return crashesOf(crowdOnHold, { every: 13, power: { statesMax: 2, randomStates: 1 } })
+      return crashesOf(crowdOnHold, {
+        every: 13,
+        power: { statesMax: 2, randomStates: 1 },
+      })
     case 'disk hangs':
       return crashesOf(diskHangs)
     case 'drained':
@@ -116,7 +125,11 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
     case 'one log':
       return crashesOf(inOneLog(everything))
     case 'second crash':
-      return crashesOf(everything, { secondEvery: 11, secondStatesMax: 2, kills: false })
+      return crashesOf(everything, {
+        secondEvery: 11,
+        secondStatesMax: 2,
+        kills: false,
+      })
     case 'failing':
       return failEach(everything, {
         seed,
@@ -135,6 +148,10 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
       return op === undefined
         ? series(seed, rotSeeds, (next) => rotRun({ seed: next, untilFirst: true }))
         : rotRun({ seed, op, untilFirst: true })
+    case 'rot behind starts':
+      return op === undefined
+        ? series(seed, rotBehindStartsSeeds, (next) => rotBehindStarts(carried, { seed: next }))
+        : rotBehindStarts(carried, { seed, op })
     case 'torture':
       return series(seed, tortureSeeds, (next) => tortureRun({ seed: next }))
   }

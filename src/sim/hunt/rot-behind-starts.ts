@@ -1,0 +1,129 @@
+/** Rot in the last batch, behind a start that ends right after it has taken something away.
+ * Invariant: what a start takes away has a batch of this start behind it; so a cut last batch brings nothing back that needs it.
+ * Random rot seldom meets the order of events that this hunt builds on purpose:
+ *    // 1. the batch that ends a large message is durable; the process is killed  2. a start unlinks its spool file, and is killed
+ *    // 3. one bit of the last batch turns over */
+import { at } from './random-run.js'
+import type { HuntResult } from './exhaustive.js'
+import { rottenInLastBatch } from './rot.js'
+import { aftermath, firstLife } from '../life/aftermath.js'
+import { crashPoint, type CrashPoint } from '../life/crash-point.js'
+import type { CrashState } from '../disk/crash-states.js'
+import type { DiskImage } from '../disk/disk-image.js'
+import { QueueModel } from '../model/queue-model.js'
+import type { Workload } from '../workload/workload.js'
+
+/** Removals of one start after which it is killed. */
+const removalsMax = 3
+
+export interface RotBehindStartsOptions {
+  readonly seed: number
+  /** Only behind the crash before this operation of the first life. */
+  readonly op?: number
+}
+
+/** Kills the first life before each operation, and each start that follows behind each of its first removals. Ends with the first
+ * broken promise. */
+export async function rotBehindStarts(
+  workload: Workload,
+  { seed, op }: RotBehindStartsOptions,
+): Promise<HuntResult> {
+  const points: CrashPoint[] = []
+  const model = new QueueModel()
+  const life = await firstLife({
+    seed,
+    order: 'seeded',
+    workload,
+    model,
+    onOperation: (current, call) => {
+      if ((op ?? call.n) === call.n) points.push(crashPoint(current, call, undefined))
+    },
+  })
+  const result: HuntResult = {
+    operationCount: life.disk.callCount,
+    crashCount: 0,
+    duplicateCount: 0,
+    recoveredCount: 0,
+    findings: [],
+  }
+  for (const first of points)
+    for (const { image, describe } of firstOf(first.states, 2)) {
+      const killed = await killedBehindRemovals(workload, seed, first, image)
+      for (const point of killed)
+        await rotAt(workload, point, result, {
+          seed,
+          op: first.n,
+          before: describe(),
+        })
+      if (result.findings.length > 0) return result
+    }
+  return result
+}
+
+/** The states of a kill that are tried. */
+function* firstOf(states: Iterable<CrashState>, countMax: number): Generator<CrashState> {
+  let left = countMax
+  for (const state of states) {
+    yield state
+    if (--left === 0) return
+  }
+}
+
+/** The start on an image, killed before the call that follows each of its first removals. */
+async function killedBehindRemovals(
+  workload: Workload,
+  seed: number,
+  first: CrashPoint,
+  image: DiskImage,
+): Promise<CrashPoint[]> {
+  const killed: CrashPoint[] = []
+  let hasRemoved = false
+  await aftermath({
+    seed: seed + first.n,
+    order: 'slow syncs',
+    workload,
+    model: first.model.copy(),
+    image,
+    wallMs: first.wallMs + 1,
+    looks: false,
+    onOperation: (current, call) => {
+      if (hasRemoved) killed.push(crashPoint(current, call, undefined))
+      const { kind, path } = call.operation
+      hasRemoved = kind === 'removeDirectory' || (kind === 'unlink' && path.startsWith('spool/'))
+      if (current.recovered || killed.length === removalsMax) current.world.stop()
+    },
+  })
+  return killed
+}
+
+/** One bit of the last batch, in one of the images of a kill. */
+async function rotAt(
+  workload: Workload,
+  point: CrashPoint,
+  result: HuntResult,
+  { seed, op, before }: { readonly seed: number; readonly op: number; readonly before: string },
+): Promise<void> {
+  for (const { image, describe } of firstOf(point.states, 2)) {
+    const prng = at(seed, op * 1000 + point.n)
+    const found = await rottenInLastBatch({
+      seed,
+      order: 'seeded',
+      workload,
+      point,
+      image,
+      prng,
+    })
+    result.crashCount++
+    const where = `${before}; a start before ${point.operation}; ${describe()}; then rot in the last batch`
+    result.findings.push(
+      ...found.map((violation) => ({
+        ...violation,
+        seed,
+        op,
+        secondOp: point.n,
+        where,
+      })),
+    )
+    if (found.length > 0) return
+  }
+}
