@@ -1,5 +1,6 @@
-/** The figures of README.md and of src/lane/README.md, as text. Pure.
+/** The figures of README.md, FIGURES.md and src/lane/README.md, as text. Pure.
  * Invariant: every number comes from a result that is kept; what has no result is left out. A test holds the pages against it. */
+import { markdownTable } from '../tools/markdown-table.js'
 import { cellText, tablesOf, type Tables } from './kept-results.js'
 import type { Cell, Row } from './output.js'
 import { shownNumber } from './plot/scales.js'
@@ -12,7 +13,8 @@ export type Kept = ReadonlyMap<string, readonly Row[]>
 
 /** Pages with figures, and what each says. */
 export const pages: Readonly<Record<string, (kept: Kept) => string>> = {
-  'README.md': (kept) => textOf(sections, kept),
+  'README.md': headlinesText,
+  'bench/FIGURES.md': (kept) => textOf(sections, kept),
   'src/lane/README.md': (kept) => textOf([{ bench: 'layouts', text: layoutTable }], kept),
 }
 
@@ -37,14 +39,71 @@ const textOf = (parts: readonly Section[], kept: Kept): string =>
     })
     .join('\n\n')
 
-const plotPath = (name: string): string => `bench/results/plots/${name}.svg`
-const plot = (name: string, alt: string): string => `![${alt}](${plotPath(name)})`
+const plot = (name: string, alt: string): string => `![${alt}](results/plots/${name}.svg)`
 
 function sourceText(bench: string, rows: readonly Row[]): string {
   const machine = rows.find(({ title }) => title === 'machine') ?? {}
   const said = (name: string): string => cellText(machine[name])
   const [fileSystem] = said('fileSystem').split(' ')
   return `<sub>\`npm run bench -- ${bench}\`, ${said('startedAt').slice(0, 10)}: ${said('cpu')}, ${said('cores')} cores, ${fileSystem}, Node ${said('node').slice(1)}; load average before it: ${said('loadAverage')}</sub>`
+}
+
+/** What a reader wants to know first, also where Waybill is behind. */
+function headlinesText(kept: Kept): string {
+  const rowsOf = (bench: string): readonly Row[] => firstTable(tablesOf(kept.get(bench) ?? []))
+  const lives = rowsOf('lives')
+  const scale = rowsOf('scale').at(-1)
+  const relays = [...tablesOf(kept.get('relay') ?? []).values()]
+  const ratios = relays.flatMap((table) => {
+    const row = table.find(({ relay }) => relay === 'postfix')
+    return row === undefined ? [] : [medianOf(row['waybill is × as fast'])]
+  })
+  const life = (producers: number): Readonly<Record<string, string>>[] => {
+    const row = lives.find(({ contender, producers: n }) => contender === 'engine' && Number(n) === producers)
+    if (row === undefined) return []
+    const beside = besideStores(row, storesOf(lives))
+    const who = `${producers} producer${producers === 1 ? '' : 's'}`
+    return [
+      {
+        figure: `messages accepted, delivered and finished a second, ${who}`,
+        Waybill: beside['lives/s']!,
+        beside: `${beside['best store']!}; ${beside['of rawlog']!} of the bare log`,
+      },
+    ]
+  }
+  const rows = [
+    ...life(1),
+    ...life(100),
+    ...(ratios.length === 0
+      ? []
+      : [
+          {
+            figure: 'messages a second through the relay',
+            Waybill: `${shownNumber(Math.min(...ratios))} to ${shownNumber(Math.max(...ratios))} × Postfix`,
+            beside: `${ratios.length} loads, the same disk`,
+          },
+        ]),
+    ...(scale === undefined
+      ? []
+      : [
+          {
+            figure: `a start with ${shown(scale['deferred'])} deferred messages accepts after`,
+            Waybill: `${shown(scale['accepts after ms'])} ms`,
+            beside: 'an empty queue: ' + withUnit(rowsOf('scale')[0]?.['accepts after ms'], 'ms'),
+          },
+          {
+            figure: 'memory that they add',
+            Waybill: `${shown(scale['added MiB'])} MiB`,
+            beside: 'an empty queue: ' + withUnit(rowsOf('scale')[0]?.['added MiB'], 'MiB'),
+          },
+          {
+            figure: 'listing all of them with `waybill mailq`',
+            Waybill: `${shown(scale['mailq: all ms'])} ms`,
+            beside: 'slow: it reads the disk',
+          },
+        ]),
+  ]
+  return markdownTable(rows)
 }
 
 const sections: readonly Section[] = [
@@ -197,7 +256,7 @@ function smtpText(tables: Tables): string {
     return { clients: title, 'a bare socket': of('bare'), 'smtp-server': of('library'), relay: of('relay') }
   })
   return [
-    'What a message of 1 KiB costs on its way in, before the queue ([src/relay](src/relay/README.md) says where the rest goes):',
+    'What a message of 1 KiB costs on its way in, before the queue ([src/relay](../src/relay/README.md) says where the rest goes):',
     '',
     markdownTable(rows),
   ].join('\n')
@@ -253,11 +312,11 @@ function layoutTable(tables: Tables): string {
     'submit p99': `${shown(row['p99 ms'])} ms`,
     'logs at most': `${shown(row['logs MiB at most'])} MiB`,
   }))
-  return [`![both layouts](../../${plotPath('layouts')})`, '', markdownTable(rows)].join('\n')
+  return [`![both layouts](../../bench/results/plots/layouts.svg)`, '', markdownTable(rows)].join('\n')
 }
 
 function layoutsText(): string {
-  return 'One log for everything, or a lane per retry interval: [src/lane/README.md](src/lane/README.md#which-layout).'
+  return 'One log for everything, or a lane per retry interval: [src/lane/README.md](../src/lane/README.md#which-layout).'
 }
 
 const medianOf = (cell: Cell | undefined): number =>
@@ -268,16 +327,3 @@ const shown = (cell: Cell | undefined): string =>
 
 const withUnit = (cell: Cell | undefined, unit: string): string =>
   cell === undefined || cell === null ? '–' : `${shown(cell)} ${unit}`
-
-/** As prettier would write it. */
-function markdownTable(rows: readonly Readonly<Record<string, string>>[]): string {
-  const names = Object.keys(rows[0] ?? {})
-  const widths = names.map((name) => Math.max(3, name.length, ...rows.map((row) => row[name]!.length)))
-  const lineOf = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`
-  return [
-    lineOf(names),
-    lineOf(widths.map((width) => '-'.repeat(width))),
-    ...rows.map((row) => lineOf(names.map((name) => row[name]!))),
-  ].join('\n')
-}

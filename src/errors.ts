@@ -6,84 +6,67 @@ export interface SmtpReply {
   readonly enhanced: string
 }
 
-/** Match on it. README.md has them with their replies. */
-export type ErrorCode =
-  /** A sender or recipient is no mail address. */
-  | 'ADDRESS_INVALID'
-  /** A message has no recipient. */
-  | 'RECIPIENTS_EMPTY'
-  /** More recipients than `recipientCountMax`. */
-  | 'RECIPIENTS_TOO_MANY'
-  /** More data than `dataBytesMax`, or recipients that no segment could hold. */
-  | 'MESSAGE_TOO_LARGE'
-  /** A line over 998 octets. */
-  | 'LINE_TOO_LONG'
-  /** A NUL. */
-  | 'NUL_IN_DATA'
-  /** The stream ended before its end. */
-  | 'DATA_INCOMPLETE'
-  /** By the submission's signal. */
-  | 'SUBMIT_ABORTED'
-  /** An option outside its bounds, or that there is not; the error names it. */
-  | 'OPTION_INVALID'
-  /** A policy's text, with its line. */
-  | 'POLICY_INVALID'
-  /** By the verb's signal; what was done stays done. */
-  | 'VERB_ABORTED'
-  /** A listing ends here and does not show all; the place is of what it leaves out. */
-  | 'LIST_INCOMPLETE'
-  /** No room; nothing is lost, try again later. */
-  | 'DISK_FULL'
-  /** This life is over; what was not settled may or may not be there after the next start. */
-  | 'QUEUE_CRASHED'
-  /** Another process owns the directory. */
-  | 'QUEUE_LOCKED'
-  /** Neither fs-ext nor flock(1) works here. */
-  | 'LOCK_UNAVAILABLE'
-  /** Neither lock nor sync can be relied on there. */
-  | 'NETWORK_FILE_SYSTEM'
-  /** The directory holds something else. */
-  | 'NOT_A_QUEUE'
-  /** A later version wrote it. */
-  | 'FORMAT_NEWER'
-  /** What was durable does not verify any more. */
-  | 'LOG_CORRUPT'
-  /** A message's data is not what was submitted. */
-  | 'DATA_CORRUPT'
-  /** A policy with more than 32 intervals, or all 32 767 lane numbers given. */
-  | 'LANES_TOO_MANY'
-  /** The device refused a call; `place.errno` has the system's code. */
-  | 'DISK_FAILED'
-
-const catalogue: Readonly<Record<ErrorCode, SmtpReply>> = {
+/** Every code, with its reply and what happened. ERRORS.md is made of it: `npm run pages`. */
+export const errorCatalogue = {
   // What the caller handed in.
-  ADDRESS_INVALID: { code: 501, enhanced: '5.1.3' },
-  RECIPIENTS_EMPTY: { code: 554, enhanced: '5.5.1' },
-  RECIPIENTS_TOO_MANY: { code: 452, enhanced: '4.5.3' },
-  MESSAGE_TOO_LARGE: { code: 552, enhanced: '5.3.4' },
-  LINE_TOO_LONG: { code: 554, enhanced: '5.6.0' },
-  NUL_IN_DATA: { code: 554, enhanced: '5.6.0' },
-  DATA_INCOMPLETE: { code: 451, enhanced: '4.3.0' },
-  SUBMIT_ABORTED: { code: 451, enhanced: '4.3.0' },
-  OPTION_INVALID: { code: 451, enhanced: '4.3.5' },
-  POLICY_INVALID: { code: 451, enhanced: '4.3.5' },
-  VERB_ABORTED: { code: 451, enhanced: '4.3.0' },
+  ADDRESS_INVALID: { code: 501, enhanced: '5.1.3', means: 'A sender or recipient is no mail address' },
+  RECIPIENTS_EMPTY: { code: 554, enhanced: '5.5.1', means: 'A message has no recipient' },
+  RECIPIENTS_TOO_MANY: { code: 452, enhanced: '4.5.3', means: 'More recipients than `recipientCountMax`' },
+  MESSAGE_TOO_LARGE: {
+    code: 552,
+    enhanced: '5.3.4',
+    means: 'More data than `dataBytesMax`, or recipients that no segment could hold',
+  },
+  LINE_TOO_LONG: { code: 554, enhanced: '5.6.0', means: 'A line over 998 octets' },
+  NUL_IN_DATA: { code: 554, enhanced: '5.6.0', means: 'A NUL' },
+  DATA_INCOMPLETE: { code: 451, enhanced: '4.3.0', means: 'The stream ended before its end' },
+  SUBMIT_ABORTED: { code: 451, enhanced: '4.3.0', means: "By the submission's signal" },
+  OPTION_INVALID: {
+    code: 451,
+    enhanced: '4.3.5',
+    means: 'An option outside its bounds, or that there is not; the error names it',
+  },
+  POLICY_INVALID: { code: 451, enhanced: '4.3.5', means: "A policy's text, with its line" },
+  VERB_ABORTED: { code: 451, enhanced: '4.3.0', means: "By the verb's signal; what was done stays done" },
   // What the queue cannot do now.
-  DISK_FULL: { code: 452, enhanced: '4.3.1' },
-  LIST_INCOMPLETE: { code: 451, enhanced: '4.3.0' },
-  QUEUE_CRASHED: { code: 451, enhanced: '4.3.0' },
+  DISK_FULL: { code: 452, enhanced: '4.3.1', means: 'No room; nothing is lost, try again later' },
+  LIST_INCOMPLETE: {
+    code: 451,
+    enhanced: '4.3.0',
+    means: 'A listing ends here and does not show all; the place is of what it leaves out',
+  },
+  QUEUE_CRASHED: {
+    code: 451,
+    enhanced: '4.3.0',
+    means: 'This life is over; what was not settled may or may not be there after the next start',
+  },
   // What lies in the directory.
-  QUEUE_LOCKED: { code: 451, enhanced: '4.3.0' },
-  LOCK_UNAVAILABLE: { code: 451, enhanced: '4.3.0' },
-  NETWORK_FILE_SYSTEM: { code: 451, enhanced: '4.3.0' },
-  NOT_A_QUEUE: { code: 451, enhanced: '4.3.0' },
-  FORMAT_NEWER: { code: 451, enhanced: '4.3.0' },
-  LOG_CORRUPT: { code: 451, enhanced: '4.3.0' },
-  DATA_CORRUPT: { code: 451, enhanced: '4.3.0' },
-  LANES_TOO_MANY: { code: 451, enhanced: '4.3.5' },
+  QUEUE_LOCKED: { code: 451, enhanced: '4.3.0', means: 'Another process owns the directory' },
+  LOCK_UNAVAILABLE: { code: 451, enhanced: '4.3.0', means: 'Neither fs-ext nor flock(1) works here' },
+  NETWORK_FILE_SYSTEM: {
+    code: 451,
+    enhanced: '4.3.0',
+    means: 'Neither lock nor sync can be relied on there',
+  },
+  NOT_A_QUEUE: { code: 451, enhanced: '4.3.0', means: 'The directory holds something else' },
+  FORMAT_NEWER: { code: 451, enhanced: '4.3.0', means: 'A later version wrote it' },
+  LOG_CORRUPT: { code: 451, enhanced: '4.3.0', means: 'What was durable does not verify any more' },
+  DATA_CORRUPT: { code: 451, enhanced: '4.3.0', means: "A message's data is not what was submitted" },
+  LANES_TOO_MANY: {
+    code: 451,
+    enhanced: '4.3.5',
+    means: 'A policy with more than 32 intervals, or all 32 767 lane numbers given',
+  },
   // What the device did.
-  DISK_FAILED: { code: 451, enhanced: '4.3.0' },
-}
+  DISK_FAILED: {
+    code: 451,
+    enhanced: '4.3.0',
+    means: "The device refused a call; `place.errno` has the system's code",
+  },
+} as const
+
+/** Match on it. */
+export type ErrorCode = keyof typeof errorCatalogue
 
 const ownWarnings = [
   'TRANSPORT_DEFECT',
@@ -99,7 +82,7 @@ export type WarningCode = ErrorCode | (typeof ownWarnings)[number]
 
 /** All of them: what a transport throws may be any of our errors. */
 export const warningCodes: readonly WarningCode[] = [
-  ...(Object.keys(catalogue) as ErrorCode[]),
+  ...(Object.keys(errorCatalogue) as ErrorCode[]),
   ...ownWarnings,
 ]
 
@@ -136,7 +119,8 @@ export class WaybillError extends Error {
     super(where === '' ? reason : `${reason} (${where})`, cause === undefined ? undefined : { cause })
     this.code = code
     this.place = place
-    this.reply = catalogue[code]
+    const { code: number, enhanced } = errorCatalogue[code]
+    this.reply = { code: number, enhanced }
   }
 }
 

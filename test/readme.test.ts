@@ -1,17 +1,15 @@
-/** The README says what is there: its examples run and print what it says, its tables are those of the code. */
+/** The README and the pages beside the code say what is there: examples run and print what is said, tables are those of the code. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { countedByEvents, notedByEvents } from '../src/adapters/event-metrics.js'
-import { asked, measured } from '../src/adapters/metrics.js'
-import { WaybillError, type ErrorCode } from '../src/errors.js'
-import { relayMetricNames } from '../tools/commands/serve/metrics.js'
+import { generated, withGenerated } from '../tools/pages.js'
 import { project } from './project.js'
 import { floors } from './tree/floors.js'
 
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const root = new URL('..', import.meta.url)
+const pageText = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+const readme = pageText('README.md')
 
 interface Package {
   readonly scripts: Readonly<Record<string, string>>
@@ -20,24 +18,23 @@ interface Package {
 }
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as Package
 
-function section(title: string): string {
-  const start = readme.indexOf(`\n## ${title}\n`)
-  expect(start, `the section '${title}'`).toBeGreaterThan(0)
-  const end = readme.indexOf('\n## ', start + 4)
-  return readme.slice(start, end < 0 ? undefined : end)
-}
-
-const examples = [
-  ...section('An example').matchAll(/```js\n([\s\S]*?)```\n\nIt prints\n\n```text\n([\s\S]*?)```/g),
-].map(([, code, printed]) => ({ code: code!, printed: printed! }))
+const pagesWithExamples = ['README.md', 'src/adapters/README.md']
+const examples = pagesWithExamples.flatMap((page) =>
+  [...pageText(page).matchAll(/```js\n([\s\S]*?)```\n\nIt prints\n\n```text\n([\s\S]*?)```/g)].map(
+    ([, code, printed]) => ({ page, code: code!, printed: printed! }),
+  ),
+)
 
 test('every program in the examples is run', () => {
-  expect(examples).toHaveLength([...section('An example').matchAll(/```js\n/g)].length)
-  expect(examples.length).toBeGreaterThanOrEqual(2)
+  for (const page of pagesWithExamples) {
+    const shown = examples.filter((example) => example.page === page)
+    expect(shown).toHaveLength([...pageText(page).matchAll(/```js\n/g)].length)
+    expect(shown.length).toBeGreaterThanOrEqual(1)
+  }
 })
 
 test.each(examples)(
-  'an example, as a program of its own, prints what the README says',
+  'an example of $page, as a program of its own, prints what the page says',
   ({ code, printed }) => {
     const directory = project()
     writeFileSync(join(directory, 'main.js'), code)
@@ -50,36 +47,12 @@ test.each(examples)(
   },
 )
 
-test('the table of metrics has every one that there is', () => {
-  const named = [...section('Operating it').matchAll(/^\| (`waybill_.*?) *\| /gm)].flatMap(([, cell]) =>
-    [...cell!.matchAll(/`(\w+)`/g)].map(([, name]) => name),
-  )
-  const metrics = [...measured, ...asked, ...countedByEvents, ...notedByEvents].map(({ name }) => name)
-  expect(named).toHaveLength(new Set(named).size)
-  expect(new Set(named)).toEqual(new Set([...metrics, 'waybill_up', ...relayMetricNames]))
-})
-
-test('the table of error codes is the catalogue', () => {
-  const rows = [...section('Error codes').matchAll(/^\| `([A-Z_]+)` *\| ([0-9]+) ([0-9.]+) *\| (.*?) *\|$/gm)]
-  const told = rows.map(([, code, reply, enhanced, what]) => [
-    code,
-    Number(reply),
-    enhanced,
-    `${what}.`.toLowerCase(),
-  ])
-  const catalogue = readFileSync(new URL('src/errors.ts', root), 'utf8')
-  const codes = [...catalogue.matchAll(/^ {2}\/\*\* (.*) \*\/\n {2}\| '([A-Z_]+)'$/gm)]
-  expect(codes.length).toBeGreaterThan(20)
-  expect(told).toEqual(
-    codes.map(([, what, code]) => {
-      const { reply } = new WaybillError(code as ErrorCode, 'x')
-      return [code, reply.code, reply.enhanced, what!.toLowerCase()]
-    }),
-  )
+test.each(Object.keys(generated))('%s is what the code says', (page) => {
+  expect(pageText(page)).toBe(withGenerated(pageText(page), generated[page]!()))
 })
 
 test('the map names every folder of the source, on its floor', () => {
-  const rows = [...section('Map of `src/`').matchAll(/^\| `(\w+)\/` *\| ([0-9])/gm)]
+  const rows = [...pageText('src/README.md').matchAll(/^\| `(\w+)\/` *\| ([0-9])/gm)]
   const folders = readdirSync(new URL('src', root), { withFileTypes: true }).filter((entry) =>
     entry.isDirectory(),
   )
@@ -88,7 +61,7 @@ test('the map names every folder of the source, on its floor', () => {
 })
 
 test('every dependency is named with its reason, and no other', () => {
-  const text = section('Why each dependency is there')
+  const text = pageText('src/DEPENDENCIES.md')
   const [table = '', development = ''] = text.split('For development')
   const named = [...table.matchAll(/^\| `([\w-]+)` /gm)].map(([, name]) => name)
   expect(new Set(named)).toEqual(new Set(Object.keys(manifest.dependencies)))
@@ -110,13 +83,22 @@ test('the sections stand in the order of the house style', () => {
     'The path of a message',
     'Figures',
     'Assumptions',
-    'Operating it',
-    'Error codes',
-    'Map of `src/`',
-    'Tests, crash hunt, bench',
+    'How it is tested',
     'When not to use it',
-    'Why each dependency is there',
+    'Where to read on',
+    'Changes',
   ])
+})
+
+test('the README is short, and a cell of its tables can be read at a glance', () => {
+  expect(readme.split('\n').length - 1).toBeLessThanOrEqual(200)
+  const cells = [...readme.matchAll(/^\|(.*)\|$/gm)].flatMap(([, row]) => row!.split('|'))
+  const words = (cell: string): number =>
+    cell
+      .replace(/\]\([^)]*\)/g, ']')
+      .trim()
+      .split(/\s+/).length
+  expect(cells.filter((cell) => words(cell) > 15)).toEqual([])
 })
 
 test('every folder and file that is named is there', () => {

@@ -7,7 +7,13 @@ import type { QueueStatistics } from '../admin/select/statistics.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue.js'
 import { countedByEvents, notedByEvents, type Counted } from './event-metrics.js'
-import { asked, measured, type Measured, type Reading } from './metrics.js'
+import { asked, measured, type Measured, type Named, type Reading } from './metrics.js'
+
+/** Of the queue's life. */
+export const upMetric: Named = {
+  name: 'waybill_up',
+  help: '1 while the queue lives, 0 when it has crashed.',
+}
 
 export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on'>
 
@@ -31,8 +37,7 @@ export function prometheus(queue: WatchedQueue, registry: Registry = new Registr
   const statistics = oncePerScrape(() => queue.stats())
   void new Gauge({
     registers,
-    name: upName,
-    help: '1 while the queue lives, 0 when it has crashed.',
+    ...upMetric,
     collect() {
       this.set(queue.isCrashed ? 0 : 1)
     },
@@ -48,9 +53,8 @@ export function prometheus(queue: WatchedQueue, registry: Registry = new Registr
   return registry
 }
 
-const upName = 'waybill_up'
 const names: readonly string[] = [
-  upName,
+  upMetric.name,
   ...[...measured, ...asked, ...countedByEvents, ...notedByEvents].map(({ name }) => name),
 ]
 

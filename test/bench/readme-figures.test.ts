@@ -1,4 +1,4 @@
-/** The README's figures are what was measured. */
+/** The figures of the pages are what was measured. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -30,11 +30,12 @@ const life = (contender: string, rate: number): Row => ({
 
 const page = `# Title\n\n${beginMark}\n\nold\n\n${endMark}\n\nrest\n`
 
-const readmeWith = (text: string, results: Kept): string => pageWith(text, pages['README.md']!(results))
+const figuresWith = (text: string, results: Kept): string =>
+  pageWith(text, pages['bench/FIGURES.md']!(results))
 
 test('the figures stand between the marks, and nothing else changes', () => {
   const rows = [machine, life('rawlog', 120_000), life('engine', 105_000), life('sqlite', 64_000)]
-  const text = readmeWith(page, new Map([['lives', rows]]))
+  const text = figuresWith(page, new Map([['lives', rows]]))
   expect(text.startsWith(`# Title\n\n${beginMark}`)).toBe(true)
   expect(text.endsWith(`${endMark}\n\nrest\n`)).toBe(true)
   expect(text).not.toContain('old')
@@ -45,25 +46,20 @@ test('the figures stand between the marks, and nothing else changes', () => {
 test('the best store is the fastest of the stores, neither rawlog nor files nor ourselves', () => {
   const names = ['rawlog', 'engine', 'files', 'leveldb', 'lmdb']
   const rows = names.map((name, i) => life(name, 100_000 - i))
-  expect(readmeWith(page, new Map([['lives', [machine, ...rows]]]))).toContain('leveldb, 99 997')
+  expect(figuresWith(page, new Map([['lives', [machine, ...rows]]]))).toContain('leveldb, 99 997')
 })
 
 test('a bench without results has no section', () => {
-  expect(readmeWith(page, new Map([['scale', [machine]]]))).not.toContain('Whole lives')
+  expect(figuresWith(page, new Map([['scale', [machine]]]))).not.toContain('Whole lives')
 })
 
 test('a page without the marks is refused', () => {
-  expect(() => readmeWith('# Title', new Map())).toThrow('no place')
+  expect(() => figuresWith('# Title', new Map())).toThrow('no place')
 })
 
 const kept = keptIn(join(packageRoot(), 'bench', 'results'))
 const pageText = (name: string): string => readFileSync(join(packageRoot(), name), 'utf8')
 
-test('the page about lanes says what the kept results say', () => {
-  const name = 'src/lane/README.md'
+test.each(Object.keys(pages))('%s says what the kept results say', (name) => {
   expect(pageWith(pageText(name), pages[name]!(kept))).toBe(pageText(name))
-})
-
-test.skipIf(!kept.has('lives'))('README.md says what the kept results say', () => {
-  expect(readmeWith(pageText('README.md'), kept)).toBe(pageText('README.md'))
 })

@@ -1,7 +1,7 @@
 /** `waybill serve --metrics`: the queue's numbers and the process's own, in one registry, at every address of one place. */
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { seconds } from '../../../src/adapters/metrics.js'
+import { seconds, type Named } from '../../../src/adapters/metrics.js'
 import type { Queue } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
 import { listenMetrics, type MetricsSource } from '../../../src/relay/metrics-listener.js'
@@ -10,16 +10,21 @@ import type { LastReload } from './reload.js'
 import { expiryMsOf } from './secrets.js'
 import { formatEndpoint, type Endpoint } from '../cli/values.js'
 
-const certificateExpiryName = 'waybill_certificate_expiry_timestamp_seconds'
-const reloadSuccessName = 'waybill_config_last_reload_successful'
-const reloadSuccessTimeName = 'waybill_config_last_reload_success_timestamp_seconds'
+const certificateExpiry: Named = {
+  name: 'waybill_certificate_expiry_timestamp_seconds',
+  help: 'When the certificate expires that clients are shown, seconds since 1970.',
+}
+const reloadSuccess: Named = {
+  name: 'waybill_config_last_reload_successful',
+  help: '1 when the last files that were read were right, at the start or at a reload; 0: the files of before are used.',
+}
+const reloadSuccessTime: Named = {
+  name: 'waybill_config_last_reload_success_timestamp_seconds',
+  help: 'When the files were read that are used, seconds since 1970.',
+}
 
 /** Of a relay, beside those of its queue. */
-export const relayMetricNames: readonly string[] = [
-  certificateExpiryName,
-  reloadSuccessName,
-  reloadSuccessTimeName,
-]
+export const relayMetrics: readonly Named[] = [certificateExpiry, reloadSuccess, reloadSuccessTime]
 
 type Registered = (
   queue: Queue,
@@ -35,7 +40,7 @@ export async function loadMetrics(): Promise<Registered> {
   ])
   return (queue, certificate, lastReload) => {
     const registry = prometheus(queue)
-    const gauge = (name: string, help: string, read: () => number): void =>
+    const gauge = ({ name, help }: Named, read: () => number): void =>
       void new Gauge({
         registers: [registry],
         name,
@@ -44,20 +49,9 @@ export async function loadMetrics(): Promise<Registered> {
           this.set(read())
         },
       })
-    if (certificate() !== undefined)
-      gauge(
-        certificateExpiryName,
-        'When the certificate expires that clients are shown, seconds since 1970.',
-        () => seconds(expiryMsOf(certificate()!)),
-      )
-    gauge(
-      reloadSuccessName,
-      '1 when the files were right that were read last, at the start or at a reload; 0: all is as it was before.',
-      () => (lastReload().isSuccessful ? 1 : 0),
-    )
-    gauge(reloadSuccessTimeName, 'When the files were read that are used, seconds since 1970.', () =>
-      seconds(lastReload().successAtMs),
-    )
+    if (certificate() !== undefined) gauge(certificateExpiry, () => seconds(expiryMsOf(certificate()!)))
+    gauge(reloadSuccess, () => (lastReload().isSuccessful ? 1 : 0))
+    gauge(reloadSuccessTime, () => seconds(lastReload().successAtMs))
     collectDefaultMetrics({ register: registry })
     return registry
   }
