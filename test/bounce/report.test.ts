@@ -175,7 +175,7 @@ test('a remote reply cannot add a field, a recipient, a part or a line of its ow
 test('an original header cannot end its part', async () => {
   const boundary = /boundary="?([^";]+)/.exec(field(await compose(), 'content-type') ?? '')?.[1]
   const data = Buffer.from(
-    `Subject: x\r\n --${boundary}--\r\nX-A: \0\x07\r\rb\r\n--${boundary}--\r\nX-B: c\r\n\r\n`,
+    `Subject: x\r\n --${boundary}--\r\nX-A: \0\x07b\r\n--${boundary}--\r\nX-B: c\r\n\r\n`,
   )
   const report = await compose({ data, dataBytes: data.length })
   expect(report.parts).toHaveLength(3)

@@ -12,7 +12,14 @@ export interface NumberedMail {
 /** @param recipients as `<kind>-<i>`; the kind tells a sink what to answer */
 export function numberedMail(seed: number, number: number, recipients: readonly string[]): NumberedMail {
   const prng = seededPrng(seed * 1_000_003 + number)
-  const lines = [`Subject: message ${number}`, `X-Number: ${number}`, '']
+  const lines = [
+    // A relay adds these where they are missing.
+    'Date: Sat, 21 Nov 2026 10:00:00 +0000',
+    `Message-ID: <${number}@sender.example>`,
+    `Subject: message ${number}`,
+    `X-Number: ${number}`,
+    '',
+  ]
   // Most are small; one in fifty is long enough for a file of its own.
   const lineCount = below(prng, 50) === 0 ? 4000 : below(prng, 60)
   for (let i = 0; i < lineCount; i++) {

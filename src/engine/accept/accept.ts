@@ -97,7 +97,7 @@ export class Accept {
 
   #submitBytes(submission: Submission, envelope: CheckedEnvelope, data: Buffer): Promise<Accepted> {
     const { options, life } = this.#parts
-    const check = new DataCheck(options.dataBytesMax)
+    const check = new DataCheck(options.dataBytesMax, submission.longLines === true)
     check.add(data)
     check.end()
     const isSmall = data.length <= options.inlineBytesMax
@@ -122,7 +122,7 @@ export class Accept {
     const { signal } = submission
     if (stream.readableEnded || stream.destroyed)
       throw new WaybillError('DATA_INCOMPLETE', 'the stream is over already', {}, stream.errored ?? undefined)
-    const check = new DataCheck(options.dataBytesMax)
+    const check = new DataCheck(options.dataBytesMax, submission.longLines === true)
     const deaf = onAbort(signal, () => void stream.destroy(aborted(signal)))
     const leave = (): void => {
       this.#streams.delete(stream)

@@ -19,6 +19,9 @@ export interface Submission {
   readonly data: Buffer | string | Readable | { readonly ref: string }
   /** Addresses or headers need SMTPUTF8. Set by itself when an address does. */
   readonly smtputf8?: boolean | undefined
+  /** Lines of more than 998 octets are taken and handed on as they are. SMTP forbids a program to make them, and most servers take them; mail
+   * that was signed stays so. Default: they are refused, LINE_TOO_LONG. */
+  readonly longLines?: boolean | undefined
   /** What is asked for the message as a whole (RFC 3461). Default: failures and delays are told, with the header. */
   readonly dsn?: SubmissionDsn | undefined
   /** Aborts until the message is appended; after that it is accepted. */
@@ -135,13 +138,16 @@ export function ownPiece(piece: unknown): Buffer {
  * @throws WaybillError MESSAGE_TOO_LARGE, NUL_IN_DATA, LINE_TOO_LONG */
 export class DataCheck {
   readonly #bytesMax: number
+  readonly #longLines: boolean
   #bytes = 0
   /** Of the line that is not ended yet, its CR included. */
   #lineBytes = 0
   #lastByte = 0
 
-  constructor(bytesMax: number) {
+  /** @param longLines lines may have any length */
+  constructor(bytesMax: number, longLines: boolean) {
     this.#bytesMax = bytesMax
+    this.#longLines = longLines
   }
 
   get bytes(): number {
@@ -156,7 +162,7 @@ export class DataCheck {
     const nul = piece.indexOf(0)
     if (nul >= 0)
       throw new WaybillError('NUL_IN_DATA', 'the message has a NUL', { offsetBytes: before + nul })
-    if (piece.length === 0) return
+    if (piece.length === 0 || this.#longLines) return
     this.#checkLines(piece, before)
     this.#lastByte = piece[piece.length - 1]!
   }

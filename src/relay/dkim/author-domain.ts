@@ -3,7 +3,7 @@
  * group, or that the grammar (RFC 5322 §3.4) does not know, is read by some so and by others so: it has none. */
 import { domainOf, isMailAddress } from '../../base/mail-address.js'
 import { asciiName } from '../tables/mail-destination.js'
-import type { HeaderField } from './mail-header.js'
+import type { HeaderField } from '../../base/header.js'
 
 /** Names, quoted or not, before an address in angle brackets. A comma, a colon or a semicolon makes a list of it, or a group. */
 const inBrackets = /^(?:[^"<>(),;:\\]|"(?:[^"\\]|\\.)*")*<([^<>]*)>$/s

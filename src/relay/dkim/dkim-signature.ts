@@ -4,7 +4,7 @@
 import { createHash, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { SigningKey } from './dkim-keys.js'
-import type { HeaderField } from './mail-header.js'
+import type { HeaderField } from '../../base/header.js'
 
 /** `always`: one more is signed than there are, also when there is none. `if there`: only when there is one, for a server on the way may add what
  * is missing. `never`: those that there are; who sends it on may add his own above them. As rspamd has it. RFC 6376 §5.4.1, RFC 8058 §4 */

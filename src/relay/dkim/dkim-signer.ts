@@ -10,7 +10,7 @@ import { authorDomain } from './author-domain.js'
 import { BodyHash } from './body-hash.js'
 import { dkimKeysOf, type DkimKey, type DkimKeys, type SigningKey } from './dkim-keys.js'
 import { signatureField, signedHeader, type SignedHeader } from './dkim-signature.js'
-import { HeaderEnd, headerFields } from './mail-header.js'
+import { HeaderEnd, headerFields } from '../../base/header.js'
 import { inTurn } from './signing-turns.js'
 
 /** A header longer than this is not signed, bytes: others do not take it either. */

@@ -1,5 +1,7 @@
 /** The trace header that a relay writes above what it accepted, and the loops that it shows (RFC 5321 §4.4, §6.3). Pure. */
 
+import { leadingFields } from '../../base/header.js'
+
 export interface Reception {
   /** What the client called itself. */
   readonly helo: string
@@ -15,7 +17,7 @@ export interface Reception {
   readonly atMs: number
 }
 
-/** Longest header this can make, bytes: with a client's name of 300 characters and a recipient of 320. */
+/** Longest header this can make, bytes: with a client's name of 300 characters and a recipient of 320; and what completed-header.ts adds. */
 export const receivedBytesMax = 2000
 
 export function receivedHeader(reception: Reception): Buffer {
@@ -24,7 +26,7 @@ export function receivedHeader(reception: Reception): Buffer {
   const literal = address.includes(':') ? `IPv6:${address}` : address
   const recipientPart = recipient === undefined ? '' : `\r\n\tfor <${recipient}>`
   return Buffer.from(
-    `Received: from ${name} ([${literal}])\r\n\tby ${hostname} with ${protocol} id ${sessionId}${recipientPart};\r\n\t${dateOf(atMs)}\r\n`,
+    `Received: from ${name} ([${literal}])\r\n\tby ${hostname} with ${protocol} id ${sessionId}${recipientPart};\r\n\t${dateText(atMs)}\r\n`,
   )
 }
 
@@ -32,7 +34,7 @@ let lastSecond = -1
 let lastDate = ''
 
 /** As RFC 5322 has it, in UTC. */
-function dateOf(atMs: number): string {
+export function dateText(atMs: number): string {
   const second = Math.floor(atMs / 1000)
   if (second !== lastSecond) {
     lastSecond = second
@@ -41,20 +43,6 @@ function dateOf(atMs: number): string {
   return lastDate
 }
 
-/** How many `Received` fields stand in the header of `data`: the relays that it has passed. */
-export function hopCount(data: Buffer): number {
-  let count = 0
-  let start = 0
-  while (start < data.length) {
-    const first = data[start]
-    if (first === 0x0d || first === 0x0a) break
-    if ((first === 0x52 || first === 0x72) && isReceived(data, start)) count++
-    const end = data.indexOf(0x0a, start)
-    if (end < 0) break
-    start = end + 1
-  }
-  return count
-}
-
-const isReceived = (data: Buffer, start: number): boolean =>
-  data.toString('latin1', start, start + 9).toLowerCase() === 'received:'
+/** How many `Received` fields stand in the header at the beginning of `data`: the relays that it has passed. */
+export const hopCount = (data: Buffer): number =>
+  leadingFields(data).fields.filter(({ name }) => name === 'received').length

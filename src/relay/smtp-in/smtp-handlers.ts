@@ -17,6 +17,7 @@ import { isInternational, isMailAddress } from '../../base/mail-address.js'
 import { hostOption, integerOption } from '../../base/option-values.js'
 import type { AskedRecipient, SubmissionDsn } from '../../engine/accept/submission-dsn.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
+import { completed, completionBytesMax } from './completed-header.js'
 import type { ExpandedRecipients } from './expanded-recipients.js'
 import { recipientDsn, recipientDsnParameters, senderDsn, senderDsnParameters } from './dsn-parameters.js'
 import { hopCount, receivedBytesMax, receivedHeader } from './received.js'
@@ -48,6 +49,7 @@ export interface SubmitPort {
       recipients: readonly (string | AskedRecipient)[]
       data: Buffer | Readable
       smtputf8: boolean
+      longLines: boolean
       dsn: SubmissionDsn | undefined
     },
     client: Client,
@@ -90,18 +92,25 @@ export interface SmtpHandlers {
 /** Data over this goes to the queue as a stream, bytes. */
 const inlineBytesMax = 128 << 10
 
+/** What the relay's own server adds to the handlers. */
+export interface RelayHandling {
+  /** What becomes of the recipients that a client has named. */
+  readonly recipients?: Pick<ExpandedRecipients, 'of'> | undefined
+  /** Whose header is completed, completed-header.ts. */
+  readonly completes?: (session: SMTPServerSession) => boolean
+}
+
 /** Each can be used alone: what they refuse, the queue refuses at the data. Replies bring their own enhanced code.
- * @param recipients what becomes of those whom a client has named; nothing unless told
  * @throws WaybillError OPTION_INVALID */
 export function smtpHandlers(
   queue: SubmitPort,
   options: SmtpHandlerOptions = {},
-  recipients?: Pick<ExpandedRecipients, 'of'>,
+  { recipients, completes }: RelayHandling = {},
 ): SmtpHandlers {
   const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
   hostOption('hostname', hostname)
   const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? 50, 1, 1000)
-  const headerBytes = received ? receivedBytesMax : 0
+  const headerBytes = received ? receivedBytesMax : completes === undefined ? 0 : completionBytesMax
   const ofMail = dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
   const ofRcpt = dsn ? recipientDsnParameters : []
   const sizeBytesMax = Math.min(options.sizeBytesMax ?? Infinity, queue.limits.dataBytesMax - headerBytes)
@@ -122,7 +131,7 @@ export function smtpHandlers(
       address: session.remoteAddress,
       hostname,
       protocol: session.transmissionType,
-      sessionId: `${session.id}.${session.transaction}`,
+      sessionId: uniqueOf(session),
       recipient: rcptTo.length === 1 ? plainAddress(rcptTo[0]?.address ?? '', hostname) : undefined,
       atMs: clock.wallMs(),
     })
@@ -130,9 +139,16 @@ export function smtpHandlers(
 
   async function accepted(source: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
     const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
-    const data = await collected(source, headerOf(session), { inlineBytesMax, sizeBytesMax })
-    const head = Buffer.isBuffer(data) ? data : ((data.read() as Buffer | null) ?? Buffer.alloc(0))
-    if (head !== data) (data as Readable).unshift(head)
+    const trace = headerOf(session)
+    const collectedData = await collected(source, trace, { inlineBytesMax, sizeBytesMax })
+    const isWhole = Buffer.isBuffer(collectedData)
+    const beginning = isWhole ? collectedData : beginningOf(collectedData)
+    const head =
+      completes?.(session) === true
+        ? completed(beginning, trace.length, { unique: uniqueOf(session), hostname, atMs: clock.wallMs() })
+        : beginning
+    const data = isWhole ? head : collectedData
+    if (data !== head) (data as Readable).unshift(head)
     const refusal = hopCount(head) > hopCountMax ? loopError() : promiseError(session)
     if (refusal !== undefined) {
       if (data !== head) (data as Readable).destroy()
@@ -151,6 +167,7 @@ export function smtpHandlers(
         recipients: recipients?.of(rcptTo, named) ?? named,
         data,
         smtputf8,
+        longLines: true,
         dsn: dsn && mailFrom !== false ? senderDsn(mailFrom.args) : undefined,
       }
       const { id } = await queue.submit(submission, clientOf(session))
@@ -191,6 +208,17 @@ export function smtpHandlers(
       )
     },
   }
+}
+
+/** Of one message of one session. */
+const uniqueOf = (session: SMTPServerSession): string => `${session.id}.${session.transaction}`
+
+/** What a stream has read ahead, in one piece: since Node 26 `read()` returns one buffer of it. */
+function beginningOf(data: Readable): Buffer {
+  const pieces: Buffer[] = []
+  for (let piece = data.read() as Buffer | null; piece !== null; piece = data.read() as Buffer | null)
+    pieces.push(piece)
+  return Buffer.concat(pieces)
 }
 
 /** smtp-server turns a domain's xn-- form into letters, which only SMTPUTF8 servers take: with an ASCII name before it, it is turned

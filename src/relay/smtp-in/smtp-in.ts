@@ -75,6 +75,8 @@ export interface SmtpServerOptions extends SmtpHandlerOptions, ClientTables {
   readonly purpose: 'local' | 'relay'
   /** Addresses or networks; this machine unless told: loopback, and who connects from the address that he connects to. */
   readonly trust?: readonly string[]
+  /** Whether the header of mail from clients that may relay is completed, as completed-header.ts has it; yes unless told. */
+  readonly completesHeader?: boolean
   /** Milliseconds that strangers wait for the greeting, 100 unless told; trusted clients never do. */
   readonly greetDelayMs?: number
   /** Sessions at once of trusted clients and of who has logged in, and as many of all others together; 500 unless told, more get 421. One that
@@ -113,7 +115,13 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   const greetDelayMs = options.greetDelayMs ?? 100
   const onError = options.onError ?? ((): void => {})
   const recipients = aliases === undefined ? undefined : new ExpandedRecipients()
-  const handlers = smtpHandlers(queue, { ...options, hostname }, recipients)
+  const mayRelay = (session: SMTPServerSession): boolean =>
+    isTrusted(session) || typeof session.user === 'string'
+  const handlers = smtpHandlers(
+    queue,
+    { ...options, hostname },
+    { recipients, ...(options.completesHeader === false ? undefined : { completes: mayRelay }) },
+  )
   const logins = new Logins(users ?? new Map())
 
   const recipientRefusal = (session: SMTPServerSession, recipient: string): ReplyError | undefined => {
@@ -122,7 +130,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     const known = relayDomains === undefined ? plainAddress(recipient, hostname) : recipient
     const standing = standingBy({ relayDomains, aliases }, known, usual)
     if (standing === 'unknown') return new ReplyError({ code: 550, enhanced: '5.1.1' }, 'unknown user')
-    if (standing !== 'listed' && !isTrusted(session) && typeof session.user !== 'string')
+    if (standing !== 'listed' && !mayRelay(session))
       return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')
     return routeRefusal(recipient)
   }

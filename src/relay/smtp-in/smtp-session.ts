@@ -10,8 +10,10 @@ import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { clientNetwork } from './client-network.js'
 import { ClientPace } from './client-pace.js'
+import { unstuffed } from './dot-unstuffing.js'
 import { notXtext } from './dsn-parameters.js'
 import { LoginSession } from './login-session.js'
+import { mailPath } from './mail-path.js'
 
 export interface Courtesy {
   /** Milliseconds before the greeting. */
@@ -29,6 +31,10 @@ export interface Ends {
 /** What a client is granted. */
 export type CourtesyTo = (ends: Ends) => Courtesy
 
+const dot = 0x2e
+const cr = 0x0d
+const lf = 0x0a
+
 class Parser extends SMTPStream {
   /** Commands in what the client sent last, up to now; the rest of a message before them counts as one. */
   commandCount = 0
@@ -38,17 +44,37 @@ class Parser extends SMTPStream {
     return super.write(chunk, encoding as BufferEncoding, done as () => void)
   }
 
-  /** Smtp-server waits for who reads a message, but not at a dot that it takes away.
-   *    // 1. the disk is slow, nobody reads  2. a client sends megabytes of `..`  3. memory holds them, each line an object */
+  /** Smtp-server hands on a piece, and takes a turn of the event loop, for each dot that it takes away: lines that begin with dots cost
+   * two hundred times as much as others, and nobody waits for the reader of the message. Here a piece stays one piece. */
   override _feedDataStream(chunk: Buffer, done: () => void): void {
-    const data = this._dataStream
-    if (data?.writableNeedDrain !== true) {
-      super._feedDataStream(chunk, done)
-      return
+    const held = this._lastBytes
+    let piece = held && held.length > 0 ? Buffer.concat([held, chunk]) : chunk
+    this._lastBytes = false
+    if (this._atDataStart) {
+      if (piece.length < 3) {
+        this._lastBytes = piece
+        return done()
+      }
+      if (piece[0] === dot && piece[1] === cr && piece[2] === lf)
+        return this._endDataMode(false, piece.subarray(3), done)
+      if (piece[0] === dot && piece[1] === dot) piece = piece.subarray(1)
+      this._atDataStart = false
     }
+    const { content, end, held: next } = unstuffed(piece)
+    this._countDataBytes(content.length)
+    if (end !== undefined) return this._endDataMode(content, piece.subarray(end), done)
+    this._lastBytes = next
+    this.#handOn(content, done)
+  }
+
+  /** Waits for who reads the message. */
+  #handOn(content: Buffer, done: () => void): void {
+    const data = this._dataStream
+    if (content.length === 0 || data?.writable !== true || data.write(content) || data.destroyed)
+      return done()
     const goOn = (): void => {
       data.off('drain', goOn).off('close', goOn)
-      super._feedDataStream(chunk, done)
+      done()
     }
     data.on('drain', goOn).on('close', goOn)
   }
@@ -202,14 +228,20 @@ export class Session extends LoginSession {
     super._onClose()
   }
 
-  /** Smtp-server takes what is no xtext as it stands, `+zz` for three characters: here it becomes a value that none can have. */
+  /** The path is read by mail-path.ts, the parameters by smtp-server. What is no xtext it would take as it stands, `+zz` for three
+   * characters: here it becomes a value that none can have. */
   override _parseAddressCommand(
     name: string,
     command: Buffer | string,
   ): ReturnType<LoginSession['_parseAddressCommand']> {
-    const parsed = super._parseAddressCommand(name, command)
-    if (parsed && parsed.args) for (const wrong of notXtext(String(command))) parsed.args[wrong] = '\0'
-    return parsed
+    const text = String(command)
+    const colon = text.indexOf(':')
+    const path = mailPath(text.slice(colon + 1), !this.#isStranger)
+    if (path === undefined) return false
+    const parsed = super._parseAddressCommand(name, `${text.slice(0, colon)}:<> ${path.rest}`)
+    if (!parsed) return false
+    if (parsed.args) for (const wrong of notXtext(text)) parsed.args[wrong] = '\0'
+    return { ...parsed, address: path.address }
   }
 
   override _createParser(): SMTPStream {

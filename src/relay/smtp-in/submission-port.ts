@@ -29,6 +29,7 @@ interface Head {
   readonly sender: string
   readonly recipients: Submitted['recipients']
   readonly smtputf8: boolean
+  readonly longLines: boolean
   readonly dsn: Submitted['dsn']
   readonly client: Client
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { processorMs } from '../../processor-time.js'
 import { authorDomain } from '../../../src/relay/dkim/author-domain.js'
-import { headerFields } from '../../../src/relay/dkim/mail-header.js'
+import { headerFields } from '../../../src/base/header.js'
 
 const domainIn = (header: string): string | undefined => authorDomain(headerFields(Buffer.from(header))!)
 

@@ -47,6 +47,8 @@ async function drained(stream: Readable): Promise<Buffer> {
 
 export async function listen(queue: SubmitPort, options: Partial<SmtpServerOptions> = {}): Promise<Listener> {
   const { ports, close } = await listenSmtp(queue, {
+    // What a test sends is what the queue gets, unless the test is about that.
+    completesHeader: false,
     places: [{ host: '127.0.0.1', port: 0 }],
     purpose: 'local',
     hostname: 'mx.example.net',

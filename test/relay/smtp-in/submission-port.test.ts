@@ -27,6 +27,7 @@ const submission = (text: string): Parameters<SubmitPort['submit']>[0] => ({
   recipients: ['a@example.net', 'b@example.net'],
   data: Buffer.from(text),
   smtputf8: true,
+  longLines: true,
   dsn: { id: text.slice(0, 10) },
 })
 

@@ -17,6 +17,10 @@ test('line feeds become CRLF, and the last line is ended', () => {
   expect(unixLines(Buffer.from('a\nb\r\nc'), false)).toBe('a\r\nb\r\nc\r\n')
 })
 
+test('CRs before a line feed are one line end with it, and NULs go', () => {
+  expect(unixLines(Buffer.from('a\r\r\nb\r\r\r\n\r\r\nc\0d\n'), false)).toBe('a\r\nb\r\n\r\ncd\r\n')
+})
+
 test('a single dot ends the message, unless told otherwise', () => {
   const input = Buffer.from('a\n..\n.b\n.\nrest\n')
   expect(unixLines(input, true)).toBe('a\r\n..\r\n.b\r\n')

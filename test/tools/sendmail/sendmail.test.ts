@@ -73,7 +73,34 @@ const neverWithHeader: RequestDsn = { ret: 'headers', envid: undefined, recipien
 
 const text = 'From: a@example.org\nTo: t@example.net\nSubject: x\n\nbody\n'
 
+const crlf = (lines: string): string =>
+  expect.stringMatching(new RegExp(`${lines.replaceAll('\n', '\r\n')}$`)) as string
+
 test.each<[string, string[], string, Partial<Lying>]>([
+  [
+    'a crontab with two addressees',
+    ['-i', '-f', 'me@x.example', 'b@example.net,a@example.net'],
+    text,
+    { sender: 'me@x.example', recipients: ['a@example.net', 'b@example.net'], data: crlf(text) },
+  ],
+  [
+    'a program whose settings have names',
+    ['-i', '-f', 'Ada L <ada@example.org>', 'Grace H <grace@example.net>', 'word word <b@example.net>'],
+    text,
+    { sender: 'ada@example.org', recipients: ['b@example.net', 'grace@example.net'], data: crlf(text) },
+  ],
+  [
+    'a program that doubles its angle brackets, or forgets one',
+    ['-i', '-f', '<ada@example.org', 'Grace <<grace@example.net>>'],
+    text,
+    { sender: 'ada@example.org', recipients: ['grace@example.net'], data: crlf(text) },
+  ],
+  [
+    'find -print0, which ends names with NULs',
+    ['-i', 'b@example.net'],
+    text.replace('body', 'a\0b\0'),
+    { recipients: ['b@example.net'], data: expect.stringContaining('\r\n\r\nab\r\n') },
+  ],
   [
     'cron',
     ['-FCronDaemon', '-i', '-B8BITMIME', '-oem', 'root@example.net'],
@@ -474,9 +501,8 @@ test('-bs is an SMTP session, without a relay; the end of the input is a QUIT', 
   const ended = await sendmail(['-bs'], `${dialog.join('\r\n')}\r\n`)
   expect(ended).toMatchObject({ exitCode: 0, stderr: '' })
   expect(ended.stdout).toMatch(replies)
-  expect(await lying()).toEqual([
-    { sender: 'a@example.org', recipients: ['b@example.net'], data: 'Subject: x\r\n\r\nbody\r\n' },
-  ])
+  const data = expect.stringMatching(/^Date: .*\r\nMessage-ID: .*\r\nSubject: x\r\n\r\nbody\r\n$/) as string
+  expect(await lying()).toEqual([{ sender: 'a@example.org', recipients: ['b@example.net'], data }])
 })
 
 test('-bs is an SMTP session with the relay that has the queue open', async () => {
@@ -507,7 +533,7 @@ test.each<[string, string[], number]>([
   ['-f and -r', ['-f', 'a@b', '-r', 'c@d', 'e@example.net'], 64],
   ['no recipient', ['-i'], 64],
   ['no recipient in the header', ['-t'], 64],
-  ['an address that is none', ['a b@example.net'], 65],
+  ['an address that is none', ['a@b@example.net'], 65],
   ['a message that is too large', ['--size-limit', '10', 'a@example.net'], 65],
 ])('%s ends with its code of sysexits.h', async (_, args, exitCode) => {
   const ended = await sendmail(args, 'Subject: none\n\nbody\n')
@@ -650,4 +676,13 @@ test('over SMTP a recipient that is refused is 69, one that is put off 75', asyn
   } finally {
     sink.close()
   }
+})
+
+test('an argument without any address is told of, and nothing is sent', async () => {
+  const run = await sendmail(['-i', 'a@example.net', 'two words'], text)
+  expect(run).toMatchObject({
+    exitCode: 64,
+    stderr: "waybill sendmail: there is no address in 'two words'\n",
+  })
+  expect(await lying()).toEqual([])
 })

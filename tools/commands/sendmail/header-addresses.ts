@@ -40,8 +40,14 @@ function membersOf(tokens: readonly string[]): string[][] {
 
 /** @param text a field behind its name. Text without an address (`list not shown`) names nobody. */
 export function addressesIn(text: string): string[] {
-  const tokens = tokensOf(text)
+  const tokens = tokensOf(text) ?? tokensOf(closed(text))
   return tokens === undefined ? [text.replace(/\s+/g, ' ').trim()] : membersOf(tokens).flatMap(addressesOf)
+}
+
+/** With one pair of angle brackets where some programs put two, or forget the second half. */
+function closed(text: string): string {
+  const single = text.replace(/<[\s<]*</g, '<').replace(/>[\s>]*>/g, '>')
+  return single.lastIndexOf('<') > single.lastIndexOf('>') ? `${single}>` : single
 }
 
 function addressesOf(member: readonly string[]): string[] {

@@ -1,6 +1,8 @@
 /** The message that `sendmail` reads from standard input, made ready for a queue. Pure.
- * Invariant: nothing of it is changed but line ends (CRLF, as SMTP has them), Bcc and Resent-Bcc, which must not travel, a mailbox's line above it, and
- * addresses without a domain; Date, Message-ID and From are added above when the author left them out, as every sendmail does. */
+ * Invariant: whatever a program prints becomes a message. Line ends become CRLF, NULs go, lines over 998 octets are broken, a mailbox's
+ * line above it, Bcc and Resent-Bcc go, and addresses get a domain; nothing else changes. Date, Message-ID and From are added where
+ * the author left them out, as every sendmail does. */
+import { isSigned, shortLines } from './long-lines.js'
 import { addressesIn, addressFields, qualifiedField } from './header-addresses.js'
 
 export interface Authorship {
@@ -23,13 +25,15 @@ interface Field {
   readonly text: string
 }
 
-/** Without the line `From …` that a mailbox, or git, has above a message.
+/** Without the line `From …` that a mailbox, or git, has above a message. A line ends with LF and all CRs before it: some programs
+ * make CRLF of each LF of what has CRLF already. A NUL has no place in a message (RFC 5322 §2.1): it is left out.
  * @param dotEnds a line with nothing but a dot ends the message (without `-i`) */
 export function unixLines(input: Buffer, dotEnds: boolean): string {
   const text = input
     .toString('latin1')
+    .replaceAll('\0', '')
     .replace(/^(?:>?From [^\n]*\n)+/, '')
-    .replace(/\r?\n/g, '\r\n')
+    .replace(/\r*\n/g, '\r\n')
   const end = dotEnds ? /(?<![^\n])\.\r\n/.exec(text)?.index : undefined
   const cut = end === undefined ? text : text.slice(0, end)
   return cut === '' || cut.endsWith('\r\n') ? cut : `${cut}\r\n`
@@ -51,7 +55,8 @@ export function messageOf(lines: string, authorship: Authorship): Buffer {
     .filter((field) => field.name !== 'bcc' && field.name !== 'resent-bcc')
     .map((field) => (addressFields.has(field.name) ? qualifiedField(field.text, origin) : field.text))
   const addedBytes = Buffer.from(added.join(''))
-  return Buffer.concat([addedBytes, Buffer.from(`${kept.join('')}\r\n${body}`, 'latin1')])
+  const text = `${kept.join('')}\r\n${body}`
+  return Buffer.concat([addedBytes, Buffer.from(isSigned(fields) ? text : shortLines(text), 'latin1')])
 }
 
 /** The addresses of To, Cc and Bcc, for `-t`; of a message that is sent on, those of Resent-To, Resent-Cc and Resent-Bcc alone: the others have

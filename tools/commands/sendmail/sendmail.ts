@@ -9,6 +9,7 @@ import { countText } from '../../../src/base/count-text.js'
 import { isMailAddress } from '../../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../../src/index.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from '../cli/command.js'
+import { addressesIn, qualifiedField } from './header-addresses.js'
 import { messageOf, recipientsOf, unixLines } from './message.js'
 import { namingHint, queueHelp, queuePathOf, queueVariable } from '../cli/queue-path.js'
 import { askedBy } from './dsn.js'
@@ -143,20 +144,35 @@ async function run(args: Arguments): Promise<number> {
 async function submission(args: Arguments, settings: Settings): Promise<number> {
   const origin = await originOf(args)
   const qualified = (address: string): string => (address.includes('@') ? address : `${address}@${origin}`)
-  const given = (args.one('f') ?? args.one('r'))?.replace(/^<(.*)>$/, '$1') ?? userName()
-  const sender = given === '' ? '' : qualified(given)
+  const sender = senderOf(args, qualified)
+  const named: string[] = []
+  for (const argument of args.rest) {
+    const addresses = addressesIn(qualifiedField(`:${argument}`, origin).slice(1))
+    if (addresses.length === 0 && argument.trim() !== '')
+      return failed(sysexits.usage, `there is no address in '${argument}'`)
+    named.push(...addresses)
+  }
   const { sizeBytesMax } = settings
   const input = await standardInput(sizeBytesMax)
   if (input === undefined) return failed(sysexits.data, `the message is longer than ${sizeBytesMax} bytes`)
   const lines = unixLines(input, !args.isSet('i') && !args.all('o').includes('i'))
   const recipients = [
-    ...new Set([...args.rest, ...(args.isSet('t') ? recipientsOf(lines, origin) : [])].map(qualified)),
+    ...new Set([...named, ...(args.isSet('t') ? recipientsOf(lines, origin) : [])].map(qualified)),
   ]
   if (recipients.length === 0) return failed(sysexits.usage, 'no recipients')
   const unique = `${Date.now().toString(36)}.${randomBytes(8).toString('hex')}`
   const authorship = { sender, origin, hostname: machineName(), unique, now: new Date(), name: args.one('F') }
   const data = messageOf(lines, authorship)
   return handedOver({ sender, recipients, data, dsn: askedBy(args, complain) }, settings)
+}
+
+/** The address of -f, which may have a name beside it: settings of programs do. */
+function senderOf(args: Arguments, qualified: (address: string) => string): string {
+  const given = args.one('f') ?? args.one('r')
+  if (given === undefined) return qualified(userName())
+  if (/^\s*(?:<\s*>)?\s*$/.test(given)) return ''
+  const [address] = addressesIn(given)
+  return address === undefined || address === '' ? qualified(given) : qualified(address)
 }
 
 /** @throws UsageError */
@@ -211,6 +227,8 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
         return connection
       }
       const result = await overSmtp(mail, { connect })
+      // No session began when no recipient has a form in SMTP: the connection would wait for the relay to give it up.
+      first?.destroy()
       return isUnreachable(result) ? undefined : judged(result, mail, `the relay of ${directory}`, tell)
     },
   )

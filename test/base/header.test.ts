@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HeaderEnd, headerFields } from '../../../src/relay/dkim/mail-header.js'
+import { HeaderEnd, headerFields, leadingFields } from '../../src/base/header.js'
 
 /** @returns where the body begins in all the pieces together */
 function bodyAt(pieces: readonly string[]): number {
@@ -61,4 +61,27 @@ test.each([
 test('a header of very many lines takes no longer for each than one of few', () => {
   const folded = headerFields(Buffer.from(`a: b\r\n${' c\r\n'.repeat(100_000)}`))
   expect(folded?.map(({ value }) => value.length)).toEqual([200_002])
+})
+
+const leadingOf = (text: string): unknown => {
+  const data = Buffer.from(text, 'latin1')
+  const { fields, end, isCut } = leadingFields(data)
+  return [
+    fields.map(({ name, start, end: fieldEnd }) => `${name}=${data.toString('latin1', start, fieldEnd)}`),
+    end,
+    isCut,
+  ]
+}
+
+test.each([
+  ['A: b\r\nC: d\r\n e\r\n\r\nx', [['a=A: b\r\n', 'c=C: d\r\n e\r\n'], 16, false]],
+  ['A: b\rC: d\nE: f\r\n\nx', [['a=A: b\r', 'c=C: d\n', 'e=E: f\r\n'], 16, false]],
+  ['A: b\r\rC: d\r\n', [['a=A: b\r'], 5, false]],
+  ['A: b\r\nno field\r\n', [['a=A: b\r\n'], 6, false]],
+  ['A: b\r\n \r\nC: d\r\n', [['a=A: b\r\n'], 6, false]],
+  ['A: b\r\nC', [['a=A: b\r\n'], 6, false]],
+  ['A: b', [['a=A: b'], 4, true]],
+  ['', [[], 0, true]],
+])('the fields at the beginning of %j', (text, expected) => {
+  expect(leadingOf(text)).toEqual(expected)
 })

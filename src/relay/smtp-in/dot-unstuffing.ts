@@ -1,0 +1,50 @@
+/** The dots that a client doubled at the beginning of lines, and the one that ends the data (RFC 5321 §4.5.2). Pure.
+ * Invariant: the octets `CR LF . CR LF` alone end the data, whatever pieces it comes in; a bare LF ends nothing (smuggling). A piece is gone
+ * through once and becomes one piece: its cost does not depend on how many lines begin with a dot. */
+
+const dot = 0x2e
+const cr = 0x0d
+const lf = 0x0a
+
+/** Octets whose fate the next piece decides. */
+const heldBytesMax = 4
+/** Shorter runs are copied octet by octet, which is faster than a call. */
+const shortRunBytes = 48
+
+export interface Unstuffed {
+  /** What is data for certain, without the doubled dots. */
+  readonly content: Buffer
+  /** Where the line with the final dot ends, behind its CR LF; undefined: it is not here. */
+  readonly end: number | undefined
+  /** What stands before the next piece when it is looked at. */
+  readonly held: Buffer
+}
+
+/** @param piece with what was held of the one before in front of it. Its first two octets have been looked at, or begin the data and are no
+ * dots */
+export function unstuffed(piece: Buffer): Unstuffed {
+  const { length } = piece
+  let kept: Buffer | undefined
+  let keptBytes = 0
+  let from = 0
+  const keepUpTo = (end: number): void => {
+    kept ??= Buffer.allocUnsafe(length)
+    if (end - from > shortRunBytes) keptBytes += piece.copy(kept, keptBytes, from, end)
+    else for (let i = from; i < end; i++) kept[keptBytes++] = piece[i]!
+  }
+  const contentUpTo = (end: number): Buffer => {
+    if (kept === undefined) return piece.subarray(0, end)
+    keepUpTo(end)
+    return kept.subarray(0, keptBytes)
+  }
+  for (let i = 2; i < length - 2; i++) {
+    if (piece[i] !== dot || piece[i - 1] !== lf) continue
+    if (piece[i + 1] === dot) {
+      keepUpTo(i)
+      from = ++i
+    } else if (piece[i - 2] === cr && piece[i + 1] === cr && piece[i + 2] === lf)
+      return { content: contentUpTo(i), end: i + 3, held: Buffer.alloc(0) }
+  }
+  const heldFrom = Math.max(from, length - heldBytesMax)
+  return { content: contentUpTo(heldFrom), end: undefined, held: piece.subarray(heldFrom) }
+}

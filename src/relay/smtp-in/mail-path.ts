@@ -1,0 +1,54 @@
+/** The path of MAIL FROM and RCPT TO, as a client wrote it, and what may stand in it. Pure.
+ * Invariant: everything that RFC 5321 §4.1.2 allows is read, quoted local parts too. Strangers get nothing else. A client that may relay
+ * gets more, as from Postfix (strict_rfc821_envelopes = no): a path without brackets, a name without a domain, underscores, dots at any
+ * place. Devices and programs that cannot be changed send such paths, and a refusal loses their mail. */
+import { isIPv4, isIPv6 } from 'node:net'
+import { isMailAddress } from '../../base/mail-address.js'
+
+export interface MailPath {
+  /** '' is the null path. Without a domain it has no `@`. */
+  readonly address: string
+  /** What follows the path: parameters. */
+  readonly rest: string
+}
+
+const bracketed = /^<((?:"(?:[^"\\]|\\.)*"|[^"<>])*)>(?=\s|$)(.*)$/s
+/** Nothing but parameters may follow it: `Ada <ada@example.org>` is none. */
+const bare = /^((?:"(?:[^"\\]|\\.)*"|[^\s"<>])+)((?:\s+[a-z0-9][a-z0-9-]*(?:=\S*)?)*)$/is
+/** RFC 5321, appendix C: to be accepted and ignored. */
+const sourceRoute = /^@[^\s,:@]+(?:,@[^\s,:@]+)*:/
+/** Octets of a path without its brackets, RFC 5321 §4.5.3.1.3. */
+const pathBytesMax = 254
+
+/** @param text behind the colon of the command
+ * @param isLenient for a client that may relay
+ * @returns undefined when it is no path */
+export function mailPath(text: string, isLenient: boolean): MailPath | undefined {
+  const trimmed = text.trim()
+  const [, inner, rest = ''] = bracketed.exec(trimmed) ?? (isLenient ? (bare.exec(trimmed) ?? []) : [])
+  if (inner === undefined) return undefined
+  const address = inner.replace(sourceRoute, '')
+  if (address === '') return { address, rest }
+  if (!address.includes('@') && (isLenient || /^postmaster$/i.test(address)))
+    return isMailAddress(`${address}@localhost`) ? { address, rest } : undefined
+  return isMailAddress(address) && (isLenient || isStrict(address)) ? { address, rest } : undefined
+}
+
+/** The grammar of RFC 5321 and 6531, for an address that `isMailAddress` has taken. */
+function isStrict(address: string): boolean {
+  const at = address.lastIndexOf('@')
+  const local = address.slice(0, at)
+  const domain = address.slice(at + 1)
+  if (Buffer.byteLength(address) > pathBytesMax) return false
+  if (!local.startsWith('"') && /^\.|\.\.|\.$/.test(local)) return false
+  return domain.startsWith('[') ? isLiteral(domain.slice(1, -1)) : isDomain(domain)
+}
+
+const isLiteral = (inner: string): boolean => (/^ipv6:/i.test(inner) ? isIPv6(inner.slice(5)) : isIPv4(inner))
+
+const isDomain = (domain: string): boolean =>
+  domain
+    .split('.')
+    .every((label) =>
+      /^[a-zA-Z0-9\u0080-\uFFFF](?:[a-zA-Z0-9\u0080-\uFFFF-]*[a-zA-Z0-9\u0080-\uFFFF])?$/.test(label),
+    )

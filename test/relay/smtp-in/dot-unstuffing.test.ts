@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { unstuffed } from '../../../src/relay/smtp-in/dot-unstuffing.js'
+
+/** All that a client sends behind the first two octets of its data, in pieces. */
+function received(pieces: readonly string[]): { content: string; rest: string | undefined } {
+  let held = Buffer.alloc(0)
+  let content = ''
+  for (const [i, piece] of pieces.entries()) {
+    const all = Buffer.concat([held, Buffer.from(piece, 'latin1')])
+    const found = unstuffed(all)
+    content += found.content.toString('latin1')
+    held = Buffer.from(found.held)
+    if (found.end !== undefined)
+      return { content, rest: all.toString('latin1', found.end) + pieces.slice(i + 1).join('') }
+  }
+  return { content: content + held.toString('latin1'), rest: undefined }
+}
+
+test.each([
+  ['ab\r\n.\r\nQUIT', 'ab\r\n', 'QUIT'],
+  ['ab\r\n..\r\n.\r\n', 'ab\r\n.\r\n', ''],
+  ['ab\r\n...\r\n..x\r\n.\r\n', 'ab\r\n..\r\n.x\r\n', ''],
+  // Bare line feeds end nothing.
+  ['ab\n.\r\ncd\r\n.\n\r\n.\r\n', 'ab\n.\r\ncd\r\n.\n\r\n', ''],
+  ['ab\r\n.\rx\r\n.\r\n', 'ab\r\n.\rx\r\n', ''],
+  ['ab\n..\n..\r\n.\r\n', 'ab\n.\n.\r\n', ''],
+])('%j is the data %j', (sent, content, rest) => {
+  expect(received([sent])).toEqual({ content, rest })
+})
+
+test('any data comes out as it was before its dots were doubled, in whatever pieces it comes', () => {
+  const letters = fc.constantFrom('.', '\r\n', 'x', '\r\n.', '..', '\n', '\r')
+  fc.assert(
+    fc.property(
+      fc.array(letters, { maxLength: 60 }),
+      fc.array(fc.nat(8), { maxLength: 40 }),
+      (parts, cuts) => {
+        const text = `ab${parts.join('')}\r\n`
+        const sent = `${text.replace(/\n\./g, '\n..')}.\r\nNOOP`
+        const pieces: string[] = [sent.slice(0, 2)]
+        let at = 2
+        for (const cut of cuts) {
+          pieces.push(sent.slice(at, at + cut))
+          at += cut
+        }
+        pieces.push(sent.slice(at))
+        expect(received(pieces)).toEqual({ content: text, rest: 'NOOP' })
+      },
+    ),
+    { numRuns: 2000 },
+  )
+})
+
+test('a piece stays one piece, however many of its lines begin with a dot', () => {
+  const { content, held } = unstuffed(Buffer.from(`ab${'\r\n..'.repeat(50_000)}\r\n`))
+  expect(content.length + held.length).toBe(2 + 3 * 50_000 + 2)
+})

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { mailPath } from '../../../src/relay/smtp-in/mail-path.js'
+
+test.each([
+  ['<ada@example.org>', 'ada@example.org', ''],
+  [' <ada@example.org> SIZE=3', 'ada@example.org', ' SIZE=3'],
+  ['<>', '', ''],
+  ['<postmaster>', 'postmaster', ''],
+  ['<@a.example,@b.example:ada@example.org>', 'ada@example.org', ''],
+  ['<"a b"@example.org>', '"a b"@example.org', ''],
+  ['<"a>b\\"<c"@example.org> NOTIFY=NEVER', '"a>b\\"<c"@example.org', ' NOTIFY=NEVER'],
+  ['<"a@b"@example.org>', '"a@b"@example.org', ''],
+  ['<ada@[192.0.2.1]>', 'ada@[192.0.2.1]', ''],
+  ['<ada@[IPv6:2001:db8::1]>', 'ada@[IPv6:2001:db8::1]', ''],
+  ["<o'hara+x=y@example.org>", "o'hara+x=y@example.org", ''],
+])('everyone may write %j', (text, address, rest) => {
+  expect(mailPath(text, false)).toEqual({ address, rest })
+  expect(mailPath(text, true)).toEqual({ address, rest })
+})
+
+test.each([
+  ['raid@example.org', 'raid@example.org', ''],
+  [' raid@example.org  SIZE=3', 'raid@example.org', '  SIZE=3'],
+  ['<root>', 'root', ''],
+  ['root', 'root', ''],
+  ['<root@web_01.example.org>', 'root@web_01.example.org', ''],
+  ['<user@internal_exchange>', 'user@internal_exchange', ''],
+  ['<a..b@example.org>', 'a..b@example.org', ''],
+  ['<a.@example.org>', 'a.@example.org', ''],
+  ['<.a@example.org>', '.a@example.org', ''],
+  ['<ada@-x-.example.org>', 'ada@-x-.example.org', ''],
+])('who may relay may write %j, a stranger may not', (text, address, rest) => {
+  expect(mailPath(text, true)).toEqual({ address, rest })
+  expect(mailPath(text, false)).toBeUndefined()
+})
+
+test.each([
+  '',
+  'a b@example.org',
+  '<a b@example.org>',
+  '<a@b',
+  '<a@b>x',
+  'Ada <ada@example.org>',
+  '<a@b@c>',
+  '<a@b>>',
+])('nobody may write %j', (text) => {
+  expect(mailPath(text, true)).toBeUndefined()
+  expect(mailPath(text, false)).toBeUndefined()
+})

@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { shortLines } from '../../../tools/commands/sendmail/long-lines.js'
+
+const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
+const longest = (text: string): number => Math.max(...text.split('\r\n').map((line) => line.length))
+
+test.each([998, 10])('a line of %d octets stays as it is', (octets) => {
+  const line = `${'x'.repeat(octets)}\r\n`
+  expect(shortLines(line)).toBe(line)
+})
+
+test('a longer line is broken before a blank where there is one', () => {
+  const line = `${'word '.repeat(400)}end\r\n`
+  expect(longest(shortLines(line))).toBeLessThanOrEqual(998)
+  expect(shortLines(line).replaceAll('\r\n ', ' ')).toBe(line)
+})
+
+test('elsewhere a space is put in, between characters', () => {
+  const line = latin1(`x${'ü€😀'.repeat(500)}\r\n`)
+  const broken = shortLines(line)
+  expect(longest(broken)).toBeLessThanOrEqual(998)
+  expect(broken.replaceAll('\r\n ', '')).toBe(line)
+  for (const part of broken.split('\r\n'))
+    expect(Buffer.from(part, 'latin1').toString()).not.toContain('\ufffd')
+})
+
+test('no octet of any text is lost', () => {
+  const part = fc.oneof(
+    fc.constantFrom(' ', '\t', '\r\n', '\r'),
+    fc.integer({ min: 1, max: 2500 }).map((n) => 'y'.repeat(n)),
+  )
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
+      const text = `${parts.join('')}\r\n`
+      const broken = shortLines(text)
+      expect(longest(broken)).toBeLessThanOrEqual(999)
+      expect(broken.replace(/[\r\n \t]/g, '')).toBe(text.replace(/[\r\n \t]/g, ''))
+    }),
+  )
+})

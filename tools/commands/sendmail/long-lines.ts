@@ -1,0 +1,43 @@
+/** Lines that are too long for a message are broken, as Postfix and dma do it: CR LF and a space are put in. Pure.
+ * Invariant: no octet is lost or changed, a character of UTF-8 stays in one piece, and where there is a blank the line is broken before it,
+ * so that nothing is put in. Text stays readable, which it would not when it were encoded. Mail that is signed is left alone: a line that is
+ * broken breaks its signature. */
+
+/** RFC 5322 §2.1.1, octets without CR LF. */
+const lineBytesMax = 998
+/** How far back a blank is looked for. */
+const blankReach = 200
+
+/** @param lines latin1 text that stands for bytes, with CR LF at line ends */
+export const shortLines = (lines: string): string =>
+  lines.replace(new RegExp(`[^\\n]{${lineBytesMax + 1},}`, 'g'), (line) => broken(line))
+
+function broken(line: string): string {
+  const hasEnd = line.endsWith('\r')
+  const text = hasEnd ? line.slice(0, -1) : line
+  if (text.length <= lineBytesMax) return line
+  const parts: string[] = []
+  let from = 0
+  // The space that is put in counts.
+  while (text.length - from > lineBytesMax - 1) {
+    const at = breakIn(text, from, from + lineBytesMax - 1)
+    parts.push(text.slice(from, at))
+    from = at
+  }
+  parts.push(text.slice(from))
+  const joined = parts.map((part, i) => (i === 0 || /^[ \t]/.test(part) ? part : ` ${part}`)).join('\r\n')
+  return hasEnd ? `${joined}\r` : joined
+}
+
+/** @returns where the next line begins, at most at `end` */
+function breakIn(text: string, from: number, end: number): number {
+  for (let at = end; at > Math.max(from + 1, end - blankReach); at--)
+    if (/[ \t]/.test(text[at]!) && /[^ \t]/.test(text[at - 1]!)) return at
+  let at = end
+  // A continuation octet of UTF-8 belongs to what stands before it.
+  while (at > end - 3 && /[\x80-\xbf]/.test(text[at]!)) at--
+  return at
+}
+
+export const isSigned = (fields: readonly { readonly name: string }[]): boolean =>
+  fields.some(({ name }) => name === 'dkim-signature' || name === 'arc-message-signature')
