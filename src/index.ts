@@ -31,6 +31,7 @@ export type {
   DeliveryResult,
   MessageData,
   Outcome,
+  OutcomeTls,
   RequestDsn,
   SiteTrouble,
   Transport,

@@ -2,6 +2,7 @@
  * Invariant: one group of fields for the message and one for each recipient, in their order; one field per line however long and
  * strange its value was. It is ASCII unless `isGlobal`.
  * @see RFC 3464; RFC 6533 for addresses and text outside ASCII */
+import { remoteBytesMax, remoteMta, remoteWords } from '../base/remote-words.js'
 import { mailDate, reasonBytesMax } from './report-text.js'
 import type { ReportedRecipient, ReportInput } from './report-input.js'
 import { asciiOnly, fold, isAscii, oneLine } from './safe-text.js'
@@ -53,15 +54,19 @@ function recipientFields(recipient: ReportedRecipient, input: ReportInput, words
   const status = /^[245]\.[0-9]{1,3}\.[0-9]{1,3}$/.test(recipient.status)
     ? recipient.status
     : { failed: '5.0.0', delayed: '4.0.0', delivered: '2.0.0', relayed: '2.0.0' }[action]
-  const remote = words(recipient.remote ?? '', 255)
-  const reason = words(recipient.reason, reasonBytesMax)
+  const { remote } = recipient
+  const reply = remote === undefined ? undefined : remoteWords(recipient.reason)?.reply
+  const mta = remote === undefined ? undefined : remoteMta(oneLine(remote, remoteBytesMax))
+  const diagnostic = words(reply ?? recipient.reason, reasonBytesMax)
   const fields = [
     `Final-Recipient: ${typedAddress(address, words)}`,
     `Action: ${action}`,
     `Status: ${status}`,
   ]
-  if (remote !== '') fields.push(`Remote-MTA: dns; ${remote}`)
-  if (reason !== '') fields.push(`Diagnostic-Code: ${remote === '' ? 'x-waybill' : 'smtp'}; ${reason}`)
+  if (mta !== undefined) fields.push(`Remote-MTA: dns; ${mta}`)
+  // `smtp` is for what a server said, RFC 3464 2.3.6; what we say ourselves has a type of ours.
+  if (diagnostic !== '')
+    fields.push(`Diagnostic-Code: ${reply === undefined ? 'x-waybill' : 'smtp'}; ${diagnostic}`)
   if (action === 'delayed' && input.giveUpAtMs !== undefined)
     fields.push(`Will-Retry-Until: ${mailDate(input.giveUpAtMs)}`)
   return fields

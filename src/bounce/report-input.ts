@@ -7,9 +7,9 @@ export interface ReportedRecipient {
   readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed'
   /** RFC 3463, `5.1.1`; anything else is reported as 5.0.0, 4.0.0 or 2.0.0. */
   readonly status: string
-  /** The remote's own words, or ours when there is no `remote`. */
+  /** Our own words; with `remote` the reply of that server at their end. */
   readonly reason: string
-  /** Name of the server that said so. */
+  /** The server that said so, `mx.example.net[192.0.2.1]:25`. */
   readonly remote?: string | undefined
   /** The recipient as the sender knows him, `rfc822;ada@example.org`, when he said so. */
   readonly orcpt?: string | undefined

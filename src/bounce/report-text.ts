@@ -1,5 +1,6 @@
 /** The part of a report that people read: what happened, to whom, why, and whether there is anything to do.
  * Invariant: each recipient's address begins a line, and nothing foreign does. */
+import { remoteBytesMax, remoteWords } from '../base/remote-words.js'
 import { nounText } from '../base/count-text.js'
 import type { ReportedRecipient, ReportInput } from './report-input.js'
 import { fold, oneLine } from './safe-text.js'
@@ -56,7 +57,11 @@ function section(heading: string, recipients: readonly ReportedRecipient[]): str
 }
 
 function entry({ address, status, reason, remote }: ReportedRecipient): string {
-  const said = oneLine(reason, reasonBytesMax) || oneLine(status, 20)
-  const by = oneLine(remote ?? '', 255)
-  return fold(`<${oneLine(address, 512)}>: ${by === '' ? said : `${by} said: ${said}`}`, '    ')
+  const words = remote === undefined ? undefined : remoteWords(reason)
+  const text =
+    words === undefined
+      ? reason
+      : `${words.before}${oneLine(remote ?? '', remoteBytesMax)} said: ${words.reply}`
+  const said = oneLine(text, reasonBytesMax) || oneLine(status, 20)
+  return fold(`<${oneLine(address, 512)}>: ${said}`, '    ')
 }

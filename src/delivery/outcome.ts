@@ -1,12 +1,13 @@
 /** What a transport answered, made safe to act on.
  * Invariant: a report has exactly one outcome per recipient, each with a status of its kind's class (4.x deferred, 5.x failed)
- * and a text without control characters, at most `textCharsMax` long. An answer that breaks the contract defers everybody: mail
+ * and a text without control characters; it and the name of a remote have at most `textCharsMax` together. An answer that breaks the contract defers everybody: mail
  * is neither lost nor returned because of a bug in a transport, and the bug is named. */
 import { InvariantError } from '../base/assert.js'
 import { countText } from '../base/count-text.js'
 import { ownText } from '../base/own-text.js'
+import { remoteBytesMax } from '../base/remote-words.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
-import type { Outcome, SiteTrouble } from './transport.js'
+import type { Outcome, OutcomeTls, SiteTrouble } from './transport.js'
 
 /** Bound of every text that an outcome carries, in UTF-16 units. */
 export const textCharsMax = 500
@@ -25,11 +26,13 @@ export interface Report {
 export function reportOf(answer: unknown, recipientCount: number): Report {
   if (Array.isArray(answer)) return reportOfMany(answer as readonly unknown[], recipientCount)
   if (isRecord(answer) && answer['kind'] === 'site') {
+    const remote = remoteOf(answer['remote'])
     const site: SiteTrouble = {
       kind: 'site',
       status: statusOf(answer['status'], '4'),
       // A destination that is dead of it keeps it.
-      reason: ownText(textOf(answer['reason'])),
+      reason: ownText(textBeside(answer['reason'], remote)),
+      remote,
     }
     return { outcomes: sameForAll(deferredBySite(site), recipientCount), site, defect: undefined }
   }
@@ -103,6 +106,7 @@ const deferredBySite = (site: SiteTrouble): Outcome => ({
   kind: 'deferred',
   status: site.status,
   reason: site.reason,
+  remote: site.remote,
 })
 
 const sameForAll = (outcome: Outcome, recipientCount: number): readonly Outcome[] =>
@@ -114,18 +118,23 @@ function cleaned(answer: unknown): Outcome | undefined {
   switch (answer['kind']) {
     case 'delivered': {
       const { response, relayed } = answer
-      const text = response === undefined ? undefined : textOf(response)
+      const remote = remoteOf(answer['remote'])
+      const tls = tlsOf(answer['tls'])
+      const text = response === undefined ? undefined : textBeside(response, remote)
       const isKnown = relayed === undefined || relayed === 'with-dsn' || relayed === 'without-dsn'
-      if (text === response && isKnown) return answer as unknown as Outcome
-      return { kind: 'delivered', response: text, relayed: isKnown ? relayed : undefined }
+      if (text === response && isKnown && remote === answer['remote'] && tls === answer['tls'])
+        return answer as unknown as Outcome
+      return { kind: 'delivered', response: text, relayed: isKnown ? relayed : undefined, remote, tls }
     }
     case 'deferred':
     case 'failed': {
       const kind = answer['kind']
       const status = statusOf(answer['status'], kind === 'deferred' ? '4' : '5')
-      const reason = textOf(answer['reason'])
-      if (status === answer['status'] && reason === answer['reason']) return answer as unknown as Outcome
-      return { kind, status, reason }
+      const remote = remoteOf(answer['remote'])
+      const reason = textBeside(answer['reason'], remote)
+      if (status === answer['status'] && reason === answer['reason'] && remote === answer['remote'])
+        return answer as unknown as Outcome
+      return { kind, status, reason, remote }
     }
     default:
       return undefined
@@ -139,12 +148,31 @@ function statusOf(status: unknown, statusClass: '4' | '5'): string {
   return statusClass + (match?.[1] ?? '.3.0')
 }
 
+/** A name that is none is left out, and so is what is nobody's: the outcome stays. */
+function remoteOf(value: unknown): string | undefined {
+  const isName = typeof value === 'string' && value.length <= remoteBytesMax && /^[\x21-\x7e]+$/.test(value)
+  return isName ? value : undefined
+}
+
+const tlsWord = /^[\x21-\x7e]{1,100}$/
+
+function tlsOf(value: unknown): OutcomeTls | undefined {
+  if (!isRecord(value)) return undefined
+  const { version, cipher, isVerified } = value
+  const isTls = typeof version === 'string' && typeof cipher === 'string' && typeof isVerified === 'boolean'
+  return isTls && tlsWord.test(version) && tlsWord.test(cipher) ? (value as unknown as OutcomeTls) : undefined
+}
+
+/** The text of an outcome, so short that the name of the remote has room beside it. */
+const textBeside = (value: unknown, remote: string | undefined): string =>
+  textOf(value, textCharsMax - (remote?.length ?? 0))
+
 /** Any value as text that can stand in a log line, an SMTP reply and a header. */
-export function textOf(value: unknown): string {
+export function textOf(value: unknown, charsMax: number = textCharsMax): string {
   const text = typeof value === 'string' ? value : value === undefined ? '' : shown(value)
-  if (text.length <= textCharsMax && !/\p{Cc}/u.test(text)) return text
-  const end = text.charCodeAt(textCharsMax - 1)
-  const cut = text.length > textCharsMax && end >= 0xd800 && end < 0xdc00 ? textCharsMax - 1 : textCharsMax
+  if (text.length <= charsMax && !/\p{Cc}/u.test(text)) return text
+  const end = text.charCodeAt(charsMax - 1)
+  const cut = text.length > charsMax && end >= 0xd800 && end < 0xdc00 ? charsMax - 1 : charsMax
   return ownText(text.slice(0, cut).replace(/\p{Cc}+/gu, ' '))
 }
 

@@ -3,23 +3,43 @@
 import type { Readable } from 'node:stream'
 import type { RecipientDsn, Relayed, Ret } from '../base/notification.js'
 
-/** What became of one recipient. `response` and `reason` are kept, cut to 500 characters; `status` is an RFC 3463 code. */
+/** The TLS of the session over which an outcome came. */
+export interface OutcomeTls {
+  /** `TLSv1.3` */
+  readonly version: string
+  readonly cipher: string
+  /** The certificate was that of the server that was meant. */
+  readonly isVerified: boolean
+}
+
+/** What became of one recipient. `response` and `reason` are kept, cut to 500 characters; `status` is an RFC 3463 code.
+ * `remote` is the server that said so, printable ASCII of at most 255 characters such as `mx.example.net[192.0.2.1]:25`, and stands only where
+ * `response` or `reason` ends with its reply. Log, listings and reports name it. */
 export type Outcome =
   | {
       readonly kind: 'delivered'
+      readonly remote?: string | undefined
+      /** undefined: the session was not encrypted, or there was none. */
+      readonly tls?: OutcomeTls | undefined
       readonly response?: string | undefined
       /** It went on to a server: `with-dsn` to one that was given `request.dsn` and tells the sender of success, `without-dsn` to one that
        * knows nothing of it. Undefined: it came to its end, in a mailbox. It decides what the sender is told who asked for successes. */
       readonly relayed?: Relayed | undefined
     }
-  | { readonly kind: 'deferred'; readonly status: string; readonly reason: string }
-  | { readonly kind: 'failed'; readonly status: string; readonly reason: string }
+  | {
+      readonly kind: 'deferred' | 'failed'
+      readonly status: string
+      readonly reason: string
+      readonly remote?: string | undefined
+    }
 
 /** The destination itself is in trouble (no connection, no banner, it closed on us): not the fault of this message. */
 export interface SiteTrouble {
   readonly kind: 'site'
   readonly status: string
   readonly reason: string
+  /** As that of an outcome. */
+  readonly remote?: string | undefined
 }
 
 /** One outcome for every recipient of the request, in its order; or one for all of them. */

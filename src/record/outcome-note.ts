@@ -11,11 +11,13 @@ export interface OutcomeNote {
   readonly kind: OutcomeKind
   /** RFC 3463, '' for a delivery. */
   readonly status: string
-  /** At most 500 characters. */
+  /** It and `remote` have at most 500 characters together. */
   readonly text: string
   readonly ranges: Ranges
   /** Of a delivery that the sender wants to be told of; undefined: it came to its end here. */
   readonly relayed?: Relayed | undefined
+  /** The server whose reply the text ends with, ASCII. A delivery has one only where it was relayed. */
+  readonly remote?: string | undefined
 }
 
 const relays: readonly (Relayed | undefined)[] = [undefined, 'without-dsn', 'with-dsn']
@@ -24,11 +26,12 @@ const codes: readonly OutcomeKind[] = ['delivered', 'deferred', 'failed']
 /** Into the payload that is being written. */
 export function writeNotes(notes: readonly OutcomeNote[]): void {
   payload.list(notes.length)
-  for (const { kind, status, text, ranges, relayed } of notes) {
-    const isRelayed = relayed !== undefined
-    payload.list(isRelayed ? 5 : 4)
+  for (const { kind, status, text, ranges, relayed, remote } of notes) {
+    const hasServer = relayed !== undefined || (remote !== undefined && kind !== 'delivered')
+    payload.list(hasServer ? (remote === undefined ? 5 : 6) : 4)
     payload.count(codes.indexOf(kind)).text(status).text(text).counts(ranges)
-    if (isRelayed) payload.count(relays.indexOf(relayed))
+    if (hasServer) payload.count(relays.indexOf(relayed ?? 'without-dsn'))
+    if (hasServer && remote !== undefined) payload.text(remote)
   }
 }
 
@@ -36,14 +39,15 @@ export function writeNotes(notes: readonly OutcomeNote[]): void {
 export function notesFromFields(fields: readonly unknown[]): OutcomeNote[] {
   return fields.map((field) => {
     if (!Array.isArray(field)) throw malformed()
-    const [code, status, text, ranges, relay] = field as unknown[]
+    const [code, status, text, ranges, relay, server] = field as unknown[]
     const kind = Number.isSafeInteger(code) ? codes[code as number] : undefined
     if (kind === undefined || typeof status !== 'string' || typeof text !== 'string' || !areRanges(ranges))
       throw malformed()
     if (relay === undefined) return { kind, status, text, ranges }
     const relayed = Number.isSafeInteger(relay) ? relays[relay as number] : undefined
-    if (relayed === undefined) throw malformed()
-    return { kind, status, text, ranges, relayed }
+    if (relayed === undefined || (server !== undefined && typeof server !== 'string')) throw malformed()
+    const remote = server === undefined ? undefined : { remote: server }
+    return { kind, status, text, ranges, ...(kind === 'delivered' ? { relayed } : undefined), ...remote }
   })
 }
 

@@ -35,6 +35,8 @@ export interface DeferReason {
   /** RFC 3463, `4.x.y`. */
   readonly status: string
   readonly text: string
+  /** The server whose reply the text ends with; means nothing to the scheduler. */
+  readonly remote?: string | undefined
 }
 
 /** How a delivery ended, as far as the scheduler cares.

@@ -335,14 +335,13 @@ test('a status that is none is reported as a general one of its kind', async () 
 
 test('people are told the status where the server gave no reason', async () => {
   expect(bodyOf(await compose({ recipients: [{ ...bob, reason: '\r\n' }] }), 0)).toContain(
-    '<bob@example.net>: mx1.example.net said: 5.1.1\r\n',
+    '<bob@example.net>: 5.1.1\r\n',
   )
 })
 
 test.each([
   ['reason', 1000],
   ['address', 512],
-  ['remote', 255],
 ] as const)(
   'of its %s a report has %d octets in both parts, and says that it was cut',
   async (name, bytesMax) => {
@@ -416,4 +415,31 @@ test('whatever the input, a report parses, its lines fit, and it names the right
 const structuredCloneOf = (value: ReportInput): ReportInput => ({
   ...structuredClone(value),
   data: Buffer.from(original),
+})
+
+test('a reply of a server is diagnosed as smtp, with its name, and our own words before it are not', async () => {
+  const remote = 'mx1.example.net[192.0.2.1]:25'
+  const reason = 'delivery time expired; the last attempt: 451 4.2.1 try later'
+  const report = await compose({ recipients: [{ ...bob, status: '5.4.7', reason, remote }] })
+  expect(statusOf(report)[1]).toMatchObject({
+    status: '5.4.7',
+    'remote-mta': 'dns; mx1.example.net',
+    'diagnostic-code': 'smtp; 451 4.2.1 try later',
+  })
+  expect(bodyOf(report, 0).replaceAll(/\r\n +/g, ' ')).toContain(
+    `the last attempt: ${remote} said: 451 4.2.1 try later`,
+  )
+})
+
+test('words of ours are of our own type, and name no server where none answered', async () => {
+  const reason = 'mx1.example.net[192.0.2.1]:25: connect ECONNREFUSED'
+  const [, own] = statusOf(await compose({ recipients: [{ ...bob, reason, remote: undefined }] }))
+  expect(own?.['diagnostic-code']).toBe(`x-waybill; ${reason}`)
+  expect(own).not.toHaveProperty('remote-mta')
+})
+
+test('of a remote a report has 255 octets, however long it is', async () => {
+  const report = await compose({ recipients: [{ ...bob, remote: 'x'.repeat(3000) }] })
+  expect(bodyOf(report, 0)).toContain('x'.repeat(252) + '...')
+  expect(bodyOf(report, 1)).not.toContain('x'.repeat(256))
 })

@@ -366,6 +366,9 @@ test('mail is counted while somebody watches, and nobody listens before or after
     nexthop: 'example.net',
     status: '',
     text: '',
+    attempt: 1,
+    delayMs: 0,
+    dataBytes: 1,
   }
   queue.known = [destinationAt('example.net')]
   queue.emit('accepted', { id: 'M' as never, sender: '', recipientCount: 3, dataBytes: 1 })
@@ -401,6 +404,9 @@ test('of more destinations than are counted those that nothing waits for are for
       recipients: ['a'],
       status: '',
       text: '',
+      attempt: 1,
+      delayMs: 0,
+      dataBytes: 1,
     })
   queue.known = [destinationAt('busy.example')]
   deliverTo('busy.example')

@@ -113,10 +113,12 @@ interface LogLine {
   readonly recipients?: readonly string[]
   readonly status?: string
   readonly text?: string
+  readonly remote?: string
 }
 
-function note({ msg, recipients = [], status = '', text = '' }: LogLine): void {
-  for (const recipient of recipients) outcomes.set(recipient, `${msg} ${status} ${text}`)
+function note({ msg, recipients = [], status = '', text = '', remote }: LogLine): void {
+  for (const recipient of recipients)
+    outcomes.set(recipient, `${msg} ${status} ${remote === undefined ? '' : `${remote}: `}${text}`)
 }
 
 afterAll(async () => {

@@ -24,15 +24,33 @@ export const anyRanges: fc.Arbitrary<number[]> = fc
   .uniqueArray(fc.nat(2000), { maxLength: 60 })
   .map((indexes) => toRanges(indexes))
 
-export const anyNote: fc.Arbitrary<OutcomeNote> = fc.record(
-  {
-    kind: fc.constantFrom('delivered' as const, 'deferred' as const, 'failed' as const),
-    status: fc.constantFrom('', '4.4.1', '5.1.1'),
-    text: anyText,
-    ranges: anyRanges,
-    relayed: fc.constantFrom('with-dsn' as const, 'without-dsn' as const),
-  },
-  { requiredKeys: ['kind', 'status', 'text', 'ranges'] },
+const noteFields = {
+  status: fc.constantFrom('', '4.4.1', '5.1.1'),
+  text: anyText,
+  ranges: anyRanges,
+}
+const anyRemote = fc.stringMatching(/^[!-~]{1,60}$/)
+
+/** Only of a delivery that was relayed a note names the server. */
+export const anyNote: fc.Arbitrary<OutcomeNote> = fc.oneof(
+  fc.record({ kind: fc.constant('delivered' as const), ...noteFields }),
+  fc.record(
+    {
+      kind: fc.constant('delivered' as const),
+      ...noteFields,
+      relayed: fc.constantFrom('with-dsn' as const, 'without-dsn' as const),
+      remote: anyRemote,
+    },
+    { requiredKeys: ['kind', 'status', 'text', 'ranges', 'relayed'] },
+  ),
+  fc.record(
+    {
+      kind: fc.constantFrom('deferred' as const, 'failed' as const),
+      ...noteFields,
+      remote: anyRemote,
+    },
+    { requiredKeys: ['kind', 'status', 'text', 'ranges'] },
+  ),
 )
 
 const anyDsn: fc.Arbitrary<EnvelopeDsn> = fc.record({

@@ -25,6 +25,7 @@ import {
   verifyFrame,
   type Kind,
 } from '../../src/record/frame.js'
+import { decodeDelivery, encodeDelivery } from '../../src/record/delivery.js'
 import { crc32 } from '../../src/base/checksum.js'
 import { logDump } from '../../tools/commands/look/log-dump.js'
 import { command } from '../inspect/commanded.js'
@@ -33,7 +34,9 @@ import { MemoryDisk } from '../inspect/memory-disk.js'
 import { dumpOf, parseDump } from './hex-dump.js'
 
 const format = readFileSync(new URL('../../src/record/FORMAT.md', import.meta.url), 'utf8')
-const [, dumpText = ''] = /```hexdump\n([\s\S]*?)```/.exec(format) ?? []
+const [dumpText = '', noteText = ''] = [...format.matchAll(/```hexdump\n([\s\S]*?)```/g)].map(
+  ([, text]) => text!,
+)
 const dump = parseDump(dumpText)
 const header = decodeSegmentHeader(dump.subarray(0, segmentHeaderBytes), {})
 const seed = segmentSeed(header.log, header.index, header.epoch)
@@ -120,6 +123,24 @@ test('decoding and encoding the dump gives the same bytes', () => {
   const again = Buffer.concat([encodeSegmentHeader(header), batch.buffer.subarray(0, batch.used)])
   expect(again.equals(dump)).toBe(true)
   expect(dumpOf(again)).toBe(dumpText.trimEnd())
+})
+
+test('the dump of a note that names a server is read as it says, and written again', () => {
+  const delivery = decodeDelivery(parseDump(noteText))
+  expect(delivery).toEqual({
+    start: 200_704,
+    notes: [
+      {
+        kind: 'deferred',
+        status: '4.2.1',
+        text: '451 4.2.1 later',
+        ranges: [0, 0],
+        remote: 'mx.example.net[192.0.2.1]:25',
+      },
+    ],
+    finishes: false,
+  })
+  expect(dumpOf(encodeDelivery(delivery))).toBe(noteText.trimEnd())
 })
 
 test('a dump with one bit turned over is not accepted', () => {

@@ -179,6 +179,25 @@ test('what was asked for each recipient is the same in ranges', () => {
   )
 })
 
+test('notes of earlier writers name no server', () => {
+  const fields = [
+    [0, '', '250 taken', [0, 0]],
+    [0, '', '250 taken', [1, 1], 1],
+    [1, '4.2.1', '451 4.2.1 later', [2, 2]],
+  ]
+  expect(decodeDelivery(packr.pack([8, fields])).notes).toEqual([
+    { kind: 'delivered', status: '', text: '250 taken', ranges: [0, 0] },
+    { kind: 'delivered', status: '', text: '250 taken', ranges: [1, 1], relayed: 'without-dsn' },
+    { kind: 'deferred', status: '4.2.1', text: '451 4.2.1 later', ranges: [2, 2] },
+  ])
+})
+
+test('the server of a note takes a place that an earlier reader knows or ignores', () => {
+  const note = { kind: 'failed' as const, status: '5.1.1', text: '550 no', ranges: [0, 0], remote: 'mx:25' }
+  const encoded = encodeDelivery({ start: position(8), notes: [note], finishes: false })
+  expect((packr.unpack(encoded) as unknown[])[1]).toEqual([[2, '5.1.1', '550 no', [0, 0], 1, 'mx:25']])
+})
+
 test('condensed notes of deliveries keep where each went', () => {
   const ways = [undefined, 'with-dsn', 'without-dsn'] as const
   const notes = Array.from({ length: 300 }, (_, i): OutcomeNote => {
@@ -220,6 +239,7 @@ test.each<[string, (payload: Buffer) => unknown, unknown[]]>([
   ['marks below 0', decodeMarks, [0, [-8]]],
   ['a status that is no text', decodeDelivery, noteOf(0, 5, '', [0, 0])],
   ['a way that there is not', decodeDelivery, noteOf(0, '', '', [0, 0], 3)],
+  ['a server that is no text', decodeDelivery, noteOf(1, '', '', [0, 0], 1, 7)],
   ['a way that is no number', decodeDelivery, noteOf(0, '', '', [0, 0], 'length')],
   ['a lane that is no list', decodeCheckpoint, checkpointFields().with(2, [7])],
   ['a lane that is nothing', decodeCheckpoint, checkpointFields().with(2, [null])],

@@ -2,7 +2,13 @@
 import { getEventListeners } from 'node:events'
 import { Readable } from 'node:stream'
 import { expect } from 'vitest'
-import type { DeliveryRequest, DeliveryResult, Transport } from '../../src/delivery/transport.js'
+import type {
+  DeliveryRequest,
+  DeliveryResult,
+  Outcome,
+  SiteTrouble,
+  Transport,
+} from '../../src/delivery/transport.js'
 
 export const someData: Buffer = Buffer.from('Subject: a test\r\n\r\nHello.\r\n')
 
@@ -22,8 +28,21 @@ export function requestOf(data: Buffer, more: Partial<DeliveryRequest> = {}): De
   }
 }
 
-/** Delivers with a signal that never aborts; nobody listens to it any more when there is an answer, whatever that is. */
+/** As `deliverWhole`, without the server that said it: tests of what is said do not repeat who said it. */
 export async function deliver(
+  transport: Transport,
+  more: Partial<DeliveryRequest> = {},
+  data: Buffer = someData,
+): Promise<DeliveryResult> {
+  const result = await deliverWhole(transport, more, data)
+  return 'kind' in result ? withoutServer(result) : result.map(withoutServer)
+}
+
+const withoutServer = <T extends Outcome | SiteTrouble>(outcome: T): T =>
+  Object.fromEntries(Object.entries(outcome).filter(([name]) => name !== 'remote' && name !== 'tls')) as T
+
+/** Delivers with a signal that never aborts; nobody listens to it any more when there is an answer, whatever that is. */
+export async function deliverWhole(
   transport: Transport,
   more: Partial<DeliveryRequest> = {},
   data: Buffer = someData,

@@ -25,11 +25,13 @@ import { jobOf, type Job } from './job.js'
 import { appendOutcomes, deferralBytesMost, hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
 import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
-import { tellOutcomes } from './recipient-events.js'
+import { tellOutcomes, type Origin } from './recipient-events.js'
 import { Suspects } from './suspects.js'
 
 /** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each time, which costs ten times as much. */
 const settled: Promise<void> = Promise.resolve()
+
+const nobodyAsked: Origin = { transport: '', nexthop: '' }
 
 export class Dispatch {
   readonly gate: Gate
@@ -232,7 +234,8 @@ export class Dispatch {
     this.#suspects.cleared(message)
     const notes = notesOf(entry.recipients, report, message.tellsSuccess)
     const isDelivered = hasKind(notes, 'delivered')
-    this.#record(entry.message, notes, entry.transport, entry.nexthop)
+    const { transport, nexthop } = entry
+    this.#record(entry.message, notes, { transport, nexthop, outcomes: report.outcomes })
     if (isDelivered) this.#parts.journal.want()
     if (report.defect !== undefined)
       events.emit('warning', {
@@ -245,7 +248,7 @@ export class Dispatch {
       entry,
       report.site !== undefined ? 'site' : isDeferred ? 'defer' : 'ok',
       this.#running?.monotonicMs ?? options.clock.monotonicMs(),
-      report.site === undefined ? undefined : { status: report.site.status, text: report.site.reason },
+      report.site && { status: report.site.status, text: report.site.reason, remote: report.site.remote },
     )
     this.wake()
     if (this.#underWay === 0) for (const tell of this.#untilStill.splice(0)) tell()
@@ -254,20 +257,22 @@ export class Dispatch {
   /** Without an attempt, so no room is kept for it. Where there is none, nothing is recorded: a later life finds out the same.
    *    // 1. the disk is full; a site dies for which thousands wait  2. their records take the room of an attempt elsewhere  3. it delivers,
    *    // and its record enters a segment that is never made  4. crash: the mail goes out again */
-  #deferred(job: Job, recipients: readonly number[], { status, text }: DeferReason): void {
+  #deferred(job: Job, recipients: readonly number[], { status, text, remote }: DeferReason): void {
     const room = this.#parts.journal.room(deferralBytesMost(recipients.length), 'accepted mail')
-    const notes: OutcomeNote[] = [{ kind: 'deferred', status, text, ranges: toRanges([...recipients]) }]
-    this.#record(job, notes, '', '', room === 'yes')
+    const ranges = toRanges([...recipients])
+    const server = remote === undefined ? undefined : { remote }
+    const notes: OutcomeNote[] = [{ kind: 'deferred', status, text, ranges, ...server }]
+    this.#record(job, notes, nobodyAsked, room === 'yes')
   }
 
-  #record(job: Job, notes: readonly OutcomeNote[], transport: string, nexthop: string, hasRoom = true): void {
+  #record(job: Job, notes: readonly OutcomeNote[], origin: Origin, hasRoom = true): void {
     const { journal, options } = this.#parts
     const { message } = job
     const finishes = message.isFinishedBy(notes)
-    if (hasRoom)
-      appendOutcomes(journal, message, notes, finishes, this.#running?.wallMs ?? options.clock.wallMs())
+    const nowMs = this.#running?.wallMs ?? options.clock.wallMs()
+    if (hasRoom) appendOutcomes(journal, message, notes, finishes, nowMs)
     message.apply({ kind: 'delivery', notes, finishes })
-    tellOutcomes(this.#parts.events, job, notes, transport, nexthop)
+    tellOutcomes(this.#parts.events, job, notes, origin, nowMs)
     // In this step: no checkpoint may be captured between the finish and the end of the message.
     if (finishes) this.#onSettled(message)
     else if (message.pendingCount === 0) this.#ready.push(message)

@@ -30,9 +30,10 @@ export function notesOf(
     return recipients[0] === 0 ? firstDelivered : [deliveredTo(toRanges([recipients[0]!]))]
   if (first !== undefined && outcomes.every((outcome) => outcome === first)) {
     const ranges = toRanges(recipients.slice())
-    return first.kind === 'delivered'
-      ? [{ kind: 'delivered', status: '', text: first.response ?? '', ranges }]
-      : [{ kind: first.kind, status: first.status, text: first.reason, ranges }]
+    if (first.kind === 'delivered')
+      return [{ kind: 'delivered', status: '', text: first.response ?? '', ranges }]
+    const { kind, status, reason: text, remote } = first
+    return [remote === undefined ? { kind, status, text, ranges } : { kind, status, text, ranges, remote }]
   }
   return grouped(recipients, outcomes, undefined)
 }
@@ -50,12 +51,15 @@ function grouped(
     const status = kind === 'delivered' ? '' : outcome.status
     const text = kind === 'delivered' ? (outcome.response ?? '') : outcome.reason
     const relayed = relayedBy?.(outcome)
-    const key = `${kind} ${relayed ?? ''} ${status} ${text}`
+    // Of a delivery the server matters only to a sender that is told of it.
+    const remote = kind === 'delivered' && relayed === undefined ? undefined : outcome.remote
+    const key = `${kind} ${relayed ?? ''} ${status} ${remote ?? ''} ${text}`
     const group = groups.get(key)
     if (group !== undefined) group.indexes.push(index)
     else {
-      const note = { kind, status, text }
-      groups.set(key, { note: relayed === undefined ? note : { ...note, relayed }, indexes: [index] })
+      const server = remote === undefined ? undefined : { remote }
+      const note = { kind, status, text, ...(relayed === undefined ? undefined : { relayed }), ...server }
+      groups.set(key, { note, indexes: [index] })
     }
   })
   return condensed([...groups.values()].map(({ note, indexes }) => ({ ...note, ranges: toRanges(indexes) })))

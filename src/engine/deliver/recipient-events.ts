@@ -1,21 +1,31 @@
 /** Outcomes of recipients as events: one for all that share kind, status and text.
  * Invariant: addresses that were read for the scheduler are forgotten with their outcome, whether
  * anybody listens or not. */
+import type { ActiveMessage } from '../../active/active-message.js'
+import type { Outcome } from '../../delivery/transport.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { QueueEmitter, RecipientEvent } from '../life/events.js'
 import type { Job } from './job.js'
 
-/** @param transport that was asked, @param nexthop where; both '' without an attempt */
+/** What an event says of where an outcome comes from. */
+export interface Origin {
+  /** That was asked; it and `nexthop` are '' without an attempt. */
+  readonly transport: string
+  readonly nexthop: string
+  /** One of the attempt's outcomes is a delivery: of which server and session. A note keeps neither. */
+  readonly outcomes?: readonly Outcome[]
+}
+
 export function tellOutcomes(
   events: QueueEmitter,
   { message, addresses, orcpts }: Job,
   notes: readonly OutcomeNote[],
-  transport: string,
-  nexthop: string,
+  { transport, nexthop, outcomes = [] }: Origin,
+  nowMs: number,
 ): void {
-  for (const { kind, status, text, ranges } of notes) {
+  for (const { kind, status, text, ranges, remote } of notes) {
     if (events.listenerCount(kind) === 0 && addresses === undefined) continue
-    const { id, sender, recipients } = message.envelope
+    const { recipients } = message.envelope
     const named: string[] = []
     for (let i = 0; i < ranges.length; i += 2)
       for (let index = ranges[i]!; index <= ranges[i + 1]!; index++) {
@@ -23,7 +33,40 @@ export function tellOutcomes(
         addresses?.delete(index)
         orcpts?.delete(index)
       }
-    const event: RecipientEvent = { id, sender, recipients: named, transport, nexthop, status, text }
+    const via = kind === 'delivered' ? sessionOf(outcomes) : remote === undefined ? undefined : { remote }
+    const event: RecipientEvent = {
+      ...recipientEventOf(message, nowMs),
+      recipients: named,
+      transport,
+      nexthop,
+      status,
+      text,
+      ...via,
+    }
     events.emit(kind, event)
+  }
+}
+
+/** What every event about recipients says of their message. */
+export const recipientEventOf = (
+  { envelope }: ActiveMessage,
+  nowMs: number,
+): Pick<RecipientEvent, 'id' | 'sender' | 'attempt' | 'delayMs' | 'dataBytes'> => ({
+  id: envelope.id,
+  sender: envelope.sender,
+  attempt: envelope.attempts + 1,
+  // A clock that was set back makes no negative delay.
+  delayMs: Math.max(0, nowMs - envelope.acceptedAt),
+  dataBytes: envelope.dataBytes,
+})
+
+/** One attempt delivers over one session. */
+function sessionOf(outcomes: readonly Outcome[]): Pick<RecipientEvent, 'remote' | 'tls'> {
+  const delivered = outcomes.find(({ kind }) => kind === 'delivered')
+  if (delivered?.kind !== 'delivered') return {}
+  const { remote, tls } = delivered
+  return {
+    ...(remote === undefined ? undefined : { remote }),
+    ...(tls === undefined ? undefined : { tls }),
   }
 }

@@ -4,6 +4,7 @@
 import { EventEmitter } from 'node:events'
 import type { MessageId } from '../../base/message-id.js'
 import type { OptionNames } from '../../base/option-names.js'
+import type { OutcomeTls } from '../../delivery/transport.js'
 import { WaybillError, type WarningCode } from '../../errors.js'
 import type { FeedbackEvent } from '../../scheduler/scheduler.js'
 
@@ -17,6 +18,16 @@ export interface RecipientEvent {
   /** RFC 3463; '' for a delivery without one. */
   readonly status: string
   readonly text: string
+  /** The server whose reply `text` ends with: `mx.example.net[192.0.2.1]:25`. Absent where a transport names none. */
+  readonly remote?: string
+  /** Of a delivery over an encrypted session. */
+  readonly tls?: OutcomeTls
+  /** 1 for the first. */
+  readonly attempt: number
+  /** Since the queue accepted the message. */
+  readonly delayMs: number
+  /** Length of the message's data; 0 for a reference. */
+  readonly dataBytes: number
 }
 
 export interface QueueEvents {

@@ -249,14 +249,20 @@ const needOf = (written: Report | undefined, moreBytes: number): Need => ({
 
 /** Recipients that need no attempt any more and of whom the sender is still to be told. */
 const finals = (message: ActiveMessage): ReportedOutcome[] => [
-  ...outcomesOf(message.notesOf('failed'), message.unreportedFailures(), ({ status, text }) => ({
+  ...outcomesOf(message.notesOf('failed'), message.unreportedFailures(), ({ status, text, remote }) => ({
     action: 'failed',
     status,
     text,
+    remote,
   })),
   // What is said of a delivery to a mailbox is our own word: where its file lies, for one. Whoever has asked is not told that.
-  ...outcomesOf(message.notesOf('delivered'), message.unreportedSuccesses(), ({ status, text, relayed }) =>
-    relayed === undefined ? { action: 'delivered', status, text: '' } : { action: 'relayed', status, text },
+  ...outcomesOf(
+    message.notesOf('delivered'),
+    message.unreportedSuccesses(),
+    ({ status, text, relayed, remote }) =>
+      relayed === undefined
+        ? { action: 'delivered', status, text: '' }
+        : { action: 'relayed', status, text, remote },
   ),
 ]
 
@@ -272,5 +278,5 @@ const delays = (message: ActiveMessage): ReportedOutcome[] =>
   outcomesOf(
     reasonsOf(message),
     message.indexesIn('deferred').filter((index) => message.tells(index, 'delay')),
-    ({ status, text }) => ({ action: 'delayed', status, text }),
+    ({ status, text, remote }) => ({ action: 'delayed', status, text, remote }),
   )

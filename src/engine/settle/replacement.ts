@@ -24,12 +24,12 @@ export async function remainderOf(message: ActiveMessage, reader: MessageReader)
   const { addresses: recipients, orcpts } = await reader.addresseesAt(message, indexes)
   const renumbered = new Map(indexes.map((index, i) => [index, i]))
   const notes: OutcomeNote[] = []
-  const keep = ({ kind, status, text, ranges }: OutcomeNote, ofState: RecipientState): void => {
+  const keep = ({ ranges, ...note }: OutcomeNote, ofState: RecipientState): void => {
     const left: number[] = []
     forEachIn(ranges, (index) => {
       if (message.stateOf(index) === ofState) left.push(renumbered.get(index)!)
     })
-    if (left.length > 0) notes.push({ kind, status, text, ranges: toRanges(left) })
+    if (left.length > 0) notes.push({ ...note, ranges: toRanges(left) })
   }
   // Of those that were not attempted again the reasons of the attempt before stay.
   for (const note of message.envelope.notes) keep(note, 'pending')

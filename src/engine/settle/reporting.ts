@@ -31,6 +31,7 @@ export interface ReportedOutcome {
   readonly action: ReportedRecipient['action']
   readonly status: string
   readonly text: string
+  readonly remote?: string | undefined
 }
 
 /** The report, ready to be appended; undefined where the sender is not told.
@@ -152,11 +153,12 @@ async function reported(
   const sorted = [...outcomes].sort((a, b) => a.index - b.index)
   const indexes = sorted.map(({ index }) => index)
   const { addresses, orcpts } = await reader.addresseesAt(message, indexes)
-  return sorted.map(({ action, status, text }, i) => ({
+  return sorted.map(({ action, status, text, remote }, i) => ({
     address: addresses[i]!,
     action,
     status,
     reason: text,
+    remote,
     orcpt: orcpts[i] || undefined,
   }))
 }

@@ -5,10 +5,11 @@
 import type { ActiveMessage } from '../../active/active-message.js'
 import { forEachIn } from '../../base/ranges.js'
 import { textOf } from '../../delivery/outcome.js'
-import { condensed, type OutcomeNote } from '../../record/outcome-note.js'
+import { condensed, noteTextCharsMax, type OutcomeNote } from '../../record/outcome-note.js'
 import type { QueueEmitter } from '../life/events.js'
 import type { Route } from '../life/options.js'
 import { appendOutcomes, notesOf, outcomeBytesMost } from '../deliver/outcome-notes.js'
+import { recipientEventOf } from '../deliver/recipient-events.js'
 import type { Parts } from '../life/parts.js'
 import { outcomesOf, type ReportedOutcome } from './reporting.js'
 import { routeOf } from '../life/route.js'
@@ -54,10 +55,11 @@ export const reasonsOf = (message: ActiveMessage): readonly OutcomeNote[] => [
 
 /** What becomes of recipients that are given up. */
 export const expiriesOf = (message: ActiveMessage, indexes: readonly number[]): ReportedOutcome[] =>
-  outcomesOf(reasonsOf(message), indexes, ({ text }) => ({
+  outcomesOf(reasonsOf(message), indexes, ({ text, remote }) => ({
     action: 'failed',
     status: '5.4.7',
     text: `delivery time expired${text === '' ? '' : `; the last attempt: ${text}`}`,
+    remote,
   }))
 
 /** Each of them fails, in one record and one step.
@@ -74,7 +76,8 @@ export function giveUp(
   life.guard(() => {
     appendOutcomes(journal, message, notes, false, options.clock.wallMs())
     message.apply({ kind: 'delivery', notes })
-    expired.forEach((waiters, i) => tell(events, message, waiters, notesOfEach[i]!))
+    const nowMs = options.clock.wallMs()
+    expired.forEach((waiters, i) => tell(events, message, waiters, notesOfEach[i]!, nowMs))
   })
   life.check()
   return true
@@ -82,21 +85,36 @@ export function giveUp(
 
 function expiryNotes(message: ActiveMessage, indexes: readonly number[]): readonly OutcomeNote[] {
   const outcomes = expiriesOf(message, indexes).map(
-    ({ status, text }) => ({ kind: 'failed', status, reason: textOf(text) }) as const,
+    ({ status, text, remote }) =>
+      ({
+        kind: 'failed',
+        status,
+        reason: textOf(text, noteTextCharsMax - (remote?.length ?? 0)),
+        remote,
+      }) as const,
   )
   return notesOf(indexes, { outcomes }, false)
 }
 
 function tell(
   events: QueueEmitter,
-  { envelope: { id, sender } }: ActiveMessage,
+  message: ActiveMessage,
   { transport, nexthop, addresses }: Waiters,
   notes: readonly OutcomeNote[],
+  nowMs: number,
 ): void {
   if (events.listenerCount('failed') === 0) return
-  for (const { status, text, ranges } of notes) {
+  for (const { status, text, ranges, remote } of notes) {
     const recipients: string[] = []
     forEachIn(ranges, (index) => recipients.push(addresses.get(index)!))
-    events.emit('failed', { id, sender, recipients, transport, nexthop, status, text })
+    events.emit('failed', {
+      ...recipientEventOf(message, nowMs),
+      recipients,
+      transport,
+      nexthop,
+      status,
+      text,
+      ...(remote === undefined ? undefined : { remote }),
+    })
   }
 }

@@ -27,6 +27,10 @@ export class CheckedClient extends SmtpClient {
     this.#check = check
   }
 
+  override get isPeerChecked(): boolean {
+    return this.isChecked
+  }
+
   _upgradeConnection(upgraded: Upgraded): void {
     hidden._upgradeConnection.call(this, (error, isSecured) => {
       if (error !== null) return upgraded(error)

@@ -14,7 +14,7 @@ import type { ClientError } from './client-error.js'
 import { ConnectionPool } from './connection-pool.js'
 import { SmtpClient } from './smtp-client.js'
 import type { SmtpTransportOptions } from './smtp-out-options.js'
-import { siteOfError } from './smtp-outcome.js'
+import { saidBy, siteOfError } from './smtp-outcome.js'
 import { isRefusal } from './smtp-reply.js'
 import { familiesOf, sourceAddressesOf, sourcesFor, type SourceAddresses } from '../dns/source-addresses.js'
 import type { TlsDemand } from '../tls/tls-policy.js'
@@ -106,10 +106,11 @@ export class OutSessions {
     const terms = termsOf(tls, this.#options)
     const first = await this.#reached(place, terms, terms.way, signal)
     if (first instanceof SmtpClient) return { client: first, place }
-    if (!terms.fallsBack || attempts === 0 || first.code !== 'ETLS') return siteOfError(first, place.name)
+    if (!terms.fallsBack || attempts === 0 || first.code !== 'ETLS')
+      return saidBy(place.name, true, siteOfError(first))
     const second = await this.#reached(place, terms, 'none', signal)
     if (second instanceof SmtpClient) return { client: second, place }
-    return siteOfError(second, `${place.name}: ${first.message}; without TLS`)
+    return saidBy(place.name, true, siteOfError(second, `${first.message}; without TLS: `))
   }
 
   /** Its transaction is over, or there was none. */

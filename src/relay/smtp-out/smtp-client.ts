@@ -5,13 +5,14 @@
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
-import type { RequestDsn } from '../../delivery/transport.js'
+import type { OutcomeTls, RequestDsn } from '../../delivery/transport.js'
 import { handshakeFailed, lost, startTlsRefused, type ClientError } from './client-error.js'
 import { lifeOf, noSink, passOn, type DataSink } from './data-sink.js'
 import { recipientWords, senderWords } from './dsn-words.js'
 import { leavesAsItStands, wroteAtOnce } from './plain-data.js'
 import { stepFault } from './replies-in-step.js'
 import { isRefusal } from './smtp-reply.js'
+import { tlsSessionOf } from './tls-terms.js'
 import type { Mail, RecipientReply, Transaction } from './transaction.js'
 
 /** What nodemailer writes into the envelope it was given. */
@@ -54,6 +55,8 @@ export class SmtpClient extends SMTPConnection {
   idleSinceMs = 0
   /** Plaintext because a TLS handshake with this server failed. */
   isFallback = false
+  /** What the handshake came to; undefined: the session is not encrypted. */
+  tlsSession: OutcomeTls | undefined
   /** Plaintext because the server offered STARTTLS and did not mean it. */
   refusedTls = false
   #saysSmtputf8 = false
@@ -101,11 +104,19 @@ export class SmtpClient extends SMTPConnection {
     return replies.length > _responseActions.length || _remainder !== ''
   }
 
+  /** The certificate was looked at in another way than by a root, and is right. */
+  get isPeerChecked(): boolean {
+    return false
+  }
+
   /** Greeting, EHLO and TLS. @returns the error that ended it. */
   open(): Promise<ClientError | undefined> {
     return new Promise((resolve) => {
       this.#ended = () => resolve(this.#lastError ?? lost())
-      this.connect((error?: ClientError) => resolve(error))
+      this.connect((error?: ClientError) => {
+        if (this.secure) this.tlsSession = tlsSessionOf(this._socket, this.isPeerChecked)
+        resolve(error)
+      })
     })
   }
 

@@ -15,6 +15,7 @@ import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { assert } from '../../base/assert.js'
 import { isInternational } from '../../base/mail-address.js'
+import { andLastly, reasonText } from '../../base/remote-words.js'
 import type {
   DeliveryRequest,
   DeliveryResult,
@@ -25,7 +26,7 @@ import type {
 import type { DkimSigner } from '../dkim/dkim-signer.js'
 import { hasInternationalHeader } from './international-header.js'
 import type { SmtpClient } from './smtp-client.js'
-import { resultOf, siteOfPlaintext } from './smtp-outcome.js'
+import { resultOf, saidBy, siteOfPlaintext } from './smtp-outcome.js'
 import { isClosing, isRefusal } from './smtp-reply.js'
 import { siteOfAbandoned, type OutSessions, type Place, type Session } from './out-sessions.js'
 import type { Transaction } from './transaction.js'
@@ -80,7 +81,9 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     if (signal.aborted || needsMore) {
       sessions.keep(session)
       if (signal.aborted) return last(siteOfAbandoned())
-      return last({ kind: 'failed', status: '5.6.7', reason: 'the server does not offer SMTPUTF8' })
+      return last(
+        named(session, { kind: 'failed', status: '5.6.7', reason: 'the server does not offer SMTPUTF8' }),
+      )
     }
     const isReused = client.transactionCount > 0
     const transaction = await transacted(client, sending, signal)
@@ -96,11 +99,11 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     const refused = siteOfPlaintext(client, transaction)
     if (refused !== undefined) {
       client.close()
-      return { result: saidBy(session.place, refused), maySendElsewhere: true }
+      return { result: named(session, refused), maySendElsewhere: true }
     }
     void sessions.returned(session, transaction)
     const outcome = resultOf(transaction, request.recipients)
-    const result = saidBy(session.place, request.dsn === undefined ? outcome : relayedBy(client, outcome))
+    const result = named(session, request.dsn === undefined ? outcome : relayedBy(client, outcome))
     return { result, maySendElsewhere: isPutOff(result) && nobodyHas(transaction) }
   }
 
@@ -214,16 +217,16 @@ function dataOf({ request, whole, signature }: Sending): Buffer | Readable {
   return stream
 }
 
-function saidBy({ name, isFound }: Place, result: DeliveryResult): DeliveryResult {
-  if (isFound === undefined) return result
-  if (!('kind' in result)) return result.map((outcome) => named(name, outcome))
-  return result.kind === 'site' ? { ...result, reason: `${name}: ${result.reason}` } : named(name, result)
+/** Says who said it, and of a delivery over which session. */
+function named({ client, place }: Session, result: DeliveryResult): DeliveryResult {
+  const { name, isFound = false } = place
+  const { tlsSession: tls } = client
+  const of = <T extends Outcome | SiteTrouble>(outcome: T): T => {
+    const said = saidBy(name, isFound, outcome)
+    return said.kind === 'delivered' && tls !== undefined ? { ...said, tls } : said
+  }
+  return 'kind' in result ? of(result) : result.map(of)
 }
-
-const named = (name: string, outcome: Outcome): Outcome =>
-  outcome.kind === 'delivered'
-    ? { ...outcome, response: `${name}: ${outcome.response ?? ''}` }
-    : { ...outcome, reason: `${name}: ${outcome.reason}` }
 
 /** RFC 3461 §5.2.2: who offers DSN has taken it upon himself to tell the sender; of others nothing can be expected, and behind who delivers it
  * himself there is nobody. */
@@ -243,9 +246,13 @@ const last = (result: DeliveryResult): Answer => ({ result, maySendElsewhere: fa
 
 /** All places have been tried, and none had a session. */
 function siteOfAll(troubles: readonly SiteTrouble[]): SiteTrouble {
-  const final = troubles.at(-1)
+  const final = troubles.findLast(({ remote }) => remote !== undefined) ?? troubles.at(-1)
   assert(final !== undefined, 'a place where there is no session has a reason')
-  return { ...final, reason: troubles.map(({ reason }) => reason).join('; ') }
+  if (troubles.length === 1) return final
+  const others = troubles
+    .filter((trouble) => trouble !== final)
+    .map(({ reason, remote }) => reasonText('', reason, remote))
+  return { ...final, reason: others.join('; ') + andLastly + final.reason }
 }
 
 const isPutOff = (result: DeliveryResult): boolean =>

@@ -42,7 +42,11 @@ function placeOf(nexthop: string, options: SmtpTransportOptions): Place | undefi
   return parts === undefined ? undefined : namedPlace(parts.text, parts.port)
 }
 
-export const namedPlace = (host: string, port: number): Place => ({ name: `${host}:${port}`, host, port })
+export const namedPlace = (host: string, port: number): Place => ({
+  name: `${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
+  host,
+  port,
+})
 
 export const badNexthop = (nexthop: string): ReturnType<typeof siteOfError> =>
   siteOfError(Object.assign(new Error(`no host and port: ${JSON.stringify(nexthop)}`), { code: 'EDNS' }))

@@ -3,7 +3,8 @@
  * was sent and no reply came, nobody knows whether the server took the message: status 4.4.2, which nothing else here has. */
 import type { DeliveryResult, Outcome, SiteTrouble } from '../../delivery/transport.js'
 import type { ClientError } from './client-error.js'
-import { isClosing, outcomeOfReply, siteOfReply } from './smtp-reply.js'
+import { remoteWords } from '../../base/remote-words.js'
+import { isClosing, isReply, outcomeOfReply, siteOfReply } from './smtp-reply.js'
 import type { Transaction } from './transaction.js'
 
 export function resultOf(transaction: Transaction, recipients: readonly string[]): DeliveryResult {
@@ -76,14 +77,34 @@ export function siteOfPlaintext(
   return { kind: 'site', status: '4.7.5', reason: `${why}; without TLS: ${response}` }
 }
 
-/** @param target host and port, as far as known. */
-export function siteOfError(error: ClientError, target = ''): SiteTrouble {
-  const reason = target === '' ? detailOf(error) : `${target}: ${detailOf(error)}`
-  const status = statusByCode[error.code ?? '']
-  if (error.response === undefined) return { kind: 'site', status: status ?? '4.4.0', reason }
+/** @param before what is said before it, with the blank behind it */
+export function siteOfError(error: ClientError, before = ''): SiteTrouble {
+  const { code, response } = error
+  const status = statusByCode[code ?? '']
+  if (response === undefined)
+    return { kind: 'site', status: status ?? '4.4.0', reason: before + detailOf(error) }
   // Whatever the server calls it: there is no TLS. @see Postfix smtp_proto.c
-  if (error.code === 'ETLS') return { kind: 'site', status: '4.7.4', reason }
-  return { ...siteOfReply(error.response, error.code === 'EAUTH' ? status : undefined), reason }
+  if (code === 'ETLS') return { kind: 'site', status: '4.7.4', reason: before + error.message }
+  return {
+    ...siteOfReply(response, code === 'EAUTH' ? status : undefined),
+    reason: before + contextOf(error, response) + response,
+  }
+}
+
+/** Nodemailer's words before a reply, which it quotes in some of them as well. */
+function contextOf({ message }: ClientError, response: string): string {
+  const words = message.endsWith(response) ? message.slice(0, -response.length) : ''
+  const context = words.replace(/\.? response=[^]*$/, '').replace(/[:\s]+$/, '')
+  if (context === '') return isReply(response) ? '' : 'not an SMTP reply: '
+  return context === 'Invalid greeting' && isReply(response) ? '' : `${context}: `
+}
+
+/** Names the server: as the remote of its reply, else before our own words about it.
+ * @param isNamed the server was not named by the nexthop, so own words have to name it */
+export function saidBy<T extends Outcome | SiteTrouble>(name: string, isNamed: boolean, result: T): T {
+  if (result.kind === 'delivered') return { ...result, remote: name }
+  if (remoteWords(result.reason) !== undefined) return { ...result, remote: name }
+  return isNamed ? { ...result, reason: `${name}: ${result.reason}` } : result
 }
 
 const statusByCode: Readonly<Record<string, string>> = {

@@ -49,6 +49,9 @@ export function siteOfReply(text: string, statusUsual: string = '4.4.0'): SiteTr
   }
 }
 
+/** It begins as one does. */
+export const isReply = (text: string): boolean => /^[2-5]\d\d(?:[ -]|$)/.test(text)
+
 export const isRefusal = (text: string): boolean => /^[45]\d\d/.test(text)
 
 export const isClosing = (text: string): boolean => text.startsWith('421')

@@ -2,8 +2,9 @@
  * Invariant: different demands have different keys, so that a session that was opened under one never serves another; and but for `may`, and
  * what the transport does without a demand, nothing here ever does without TLS that was asked for. */
 import { createHash } from 'node:crypto'
-import type { ConnectionOptions } from 'node:tls'
+import { TLSSocket, type ConnectionOptions } from 'node:tls'
 import { systemClock } from '../../base/clock.js'
+import type { OutcomeTls } from '../../delivery/transport.js'
 import { verifying } from '../tls/certificate-name.js'
 import type { PeerCheck } from './checked-client.js'
 import { shownBy, strangerIn, type DanePeer } from '../tls/dane-check.js'
@@ -18,6 +19,15 @@ export interface TlsTerms {
   readonly fallsBack: boolean
   /** A handshake that was right is not enough. */
   readonly check?: PeerCheck
+}
+
+/** What a handshake came to. @param isPeerChecked the certificate was looked at in another way than by a root, and is right */
+export function tlsSessionOf(socket: unknown, isPeerChecked: boolean): OutcomeTls | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined
+  const version = socket.getProtocol()
+  if (version === null) return undefined
+  const { standardName, name } = socket.getCipher()
+  return { version, cipher: standardName ?? name, isVerified: socket.authorized || isPeerChecked }
 }
 
 /** A word without spaces. */

@@ -4,7 +4,7 @@ import type { DeliveryRequest, DeliveryResult, Transport } from '../../../src/de
 import { mxTransport } from '../../../src/relay/smtp-out/mx-out.js'
 import type { MxTransportOptions } from '../../../src/relay/smtp-out/mx-out-options.js'
 import { foreignServer, type Answer, type ForeignServer, type ForeignSession } from '../foreign-server.js'
-import { deliver } from '../request.js'
+import { deliver, deliverWhole } from '../request.js'
 import { zone, type FakeDns, type Name } from '../zone.js'
 
 export type Script = (line: string, session: ForeignSession) => Answer | undefined
@@ -39,6 +39,8 @@ export interface Domain {
   readonly dns: FakeDns
   readonly transport: Transport
   readonly send: (more?: Partial<DeliveryRequest>) => Promise<DeliveryResult>
+  /** With the server that said it. */
+  readonly sendWhole: (more?: Partial<DeliveryRequest>) => Promise<DeliveryResult>
 }
 
 /** `example.net` with a mail host `hN` at each address, the first one the best. */
@@ -56,7 +58,14 @@ export async function domainAt(
   }
   const dns = zone({ 'example.net': { mx }, ...names })
   const transport = mxTransportOf({ port, resolver: dns, ...options })
-  return { servers, port, dns, transport, send: (more) => deliver(transport, more) }
+  return {
+    servers,
+    port,
+    dns,
+    transport,
+    send: (more) => deliver(transport, more),
+    sendWhole: (more) => deliverWhole(transport, more),
+  }
 }
 
 export function mxTransportOf(options: MxTransportOptions): Transport {

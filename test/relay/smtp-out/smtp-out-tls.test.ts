@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { SiteTrouble, Transport } from '../../../src/delivery/transport.js'
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import type { Answer, ForeignServer, ForeignSession } from '../foreign-server.js'
-import { deliver, requestOf, someData } from '../request.js'
+import { deliver, deliverWhole, requestOf, someData } from '../request.js'
 import { between, transportOf } from './smtp-out-fixture.js'
 
 /** At an smtp-server with its certificate for tests, which nobody has signed, and no TLS 1.3. */
@@ -142,7 +142,7 @@ test('a plaintext connection that fails too names both reasons', async () => {
     line === 'GREETING' && number === 2 ? '554 5.3.2 go away' : undefined,
   )
   const { reason } = (await deliver(transport, { attempts: 1 })) as SiteTrouble
-  expect(reason).toMatch(/: the TLS handshake failed: .*; without TLS: .*554 5\.3\.2 go away/)
+  expect(reason).toMatch(/^the TLS handshake failed: .*; without TLS: 554 5\.3\.2 go away$/)
 })
 
 test.each([
@@ -241,4 +241,25 @@ test('an attempt that is abandoned while it waits for the place of its plaintext
   expect(server.sessionCount()).toBe(2)
   expect(await deliver(transport, { attempts: 1 })).toMatchObject({ kind: 'delivered' })
   expect(server.taken.map(({ session }) => session)).toEqual([4])
+})
+
+test('a delivery names the server and the TLS of its session, at each message of a connection', async () => {
+  const { port, transport } = await betweenSelfSigned({})
+  const tls = {
+    version: 'TLSv1.2',
+    cipher: expect.stringMatching(/^TLS_ECDHE_RSA_/) as string,
+    isVerified: false,
+  }
+  for (let i = 0; i < 2; i++)
+    expect(await deliverWhole(transport)).toMatchObject({
+      kind: 'delivered',
+      remote: `127.0.0.1:${port}`,
+      tls,
+    })
+})
+
+test('a delivery in plaintext names the server and no TLS', async () => {
+  const { server, transport } = await between()
+  const remote = `${server.host}:${server.port}`
+  expect(await deliverWhole(transport)).toEqual({ kind: 'delivered', response: '250 2.0.0 taken', remote })
 })

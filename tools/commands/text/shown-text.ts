@@ -1,6 +1,7 @@
 /** What people are shown: times, spans, sizes, addresses and foreign text made harmless. Pure, but for the time zone.
  * Invariant: what comes from a message or a remote site cannot move the cursor or end a line. */
 import { countText } from '../../../src/base/count-text.js'
+import { reasonText } from '../../../src/base/remote-words.js'
 import type { OutcomeNote } from '../../../src/record/outcome-note.js'
 
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
@@ -95,8 +96,9 @@ export const printableLines = (text: string): string => text.split(/\r?\n/).map(
 
 export const senderText = (sender: string): string => (sender === '' ? 'MAILER-DAEMON' : printable(sender))
 
-export const reasonOf = ({ status, text }: OutcomeNote): string =>
-  printable(status === '' ? text : `${status} ${text}`)
+/** Why a recipient waits: the server and its reply, each once. */
+export const reasonOf = ({ status, text, remote }: Pick<OutcomeNote, 'status' | 'text' | 'remote'>): string =>
+  printable(reasonText(status, text, remote))
 
 /** Reasons by recipient's index. */
 export function reasonsByIndex(

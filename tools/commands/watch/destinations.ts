@@ -1,7 +1,7 @@
 /** `waybill destinations`: where mail goes now, and how well that works. Only the relay knows. */
 import type { DestinationSnapshot } from '../../../src/index.js'
 import { exits, jsonOption } from '../look/inspection.js'
-import { durationText, printable } from '../text/shown-text.js'
+import { durationText, printable, reasonOf } from '../text/shown-text.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from '../operate/operating.js'
 import { table, type Cell } from '../text/table.js'
 
@@ -57,7 +57,7 @@ const jsonOf = ({
   destination: name,
   state: state.kind,
   ...(state.kind === 'ready' ? undefined : { until_time: Math.floor(state.untilMs / 1000) }),
-  ...(state.kind === 'dead' ? { reason: `${state.reason.status} ${state.reason.text}` } : undefined),
+  ...(state.kind === 'dead' ? { reason: reasonOf(state.reason) } : undefined),
   window,
   busy,
   waiting: todo,
@@ -72,7 +72,7 @@ export function stateText({ state, recovery }: DestinationSnapshot, nowMs: numbe
 }
 
 export const reasonText = ({ state }: DestinationSnapshot): string =>
-  state.kind === 'dead' ? printable(`${state.reason.status} ${state.reason.text}`) : ''
+  state.kind === 'dead' ? reasonOf(state.reason) : ''
 
 function textOf(found: readonly DestinationSnapshot[], nowMs: number): string {
   if (found.length === 0) return 'no destinations'
