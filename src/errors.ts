@@ -28,6 +28,11 @@ export const errorCatalogue = {
   },
   POLICY_INVALID: { code: 451, enhanced: '4.3.5', means: "A policy's text, with its line" },
   VERB_ABORTED: { code: 451, enhanced: '4.3.0', means: "By the verb's signal; what was done stays done" },
+  ATTEMPT_WITHDRAWN: {
+    code: 451,
+    enhanced: '4.3.0',
+    means: "An operator ended the message; the reason of an attempt's aborted signal",
+  },
   // What the queue cannot do now.
   DISK_FULL: { code: 452, enhanced: '4.3.1', means: 'No room; nothing is lost, try again later' },
   LIST_INCOMPLETE: {

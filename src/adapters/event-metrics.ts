@@ -24,7 +24,7 @@ const counted = <K extends keyof QueueEvents>(metric: Counted<K>): Counted => me
 
 const outcomesName = {
   name: 'waybill_outcomes_total',
-  help: 'Outcomes of recipients: delivered, deferred, failed for good, or given up (expired).',
+  help: 'Outcomes of recipients: delivered, deferred, failed for good, given up (expired), or deleted by an operator.',
   labelNames: ['outcome'],
 } as const
 
@@ -38,13 +38,15 @@ const outcomes = [
       known: [{ outcome }],
     }),
   ),
-  counted({
-    ...outcomesName,
-    event: 'expired',
-    labels: () => ({ outcome: 'expired' }),
-    amount: ({ recipientCount }) => recipientCount,
-    known: [{ outcome: 'expired' }],
-  }),
+  ...(['expired', 'deleted'] as const).map((outcome) =>
+    counted({
+      ...outcomesName,
+      event: outcome,
+      labels: () => ({ outcome }),
+      amount: ({ recipientCount }) => recipientCount,
+      known: [{ outcome }],
+    }),
+  ),
 ]
 
 export const countedByEvents: readonly Counted[] = [

@@ -98,6 +98,14 @@ export class Attempts<Tag> {
     this.#settled(tag, report)
   }
 
+  /** An operator has ended the message: signals abort. Each attempt still settles, with what the transport answers then. */
+  withdraw(isMeant: (tag: Tag) => boolean): void {
+    for (const { tag, controller } of this.#underWay) {
+      if (isMeant(tag))
+        controller?.abort(new WaybillError('ATTEMPT_WITHDRAWN', 'an operator ended the message'))
+    }
+  }
+
   /** The queue has crashed: signals abort, connections drop, nothing settles any more. */
   abandon(): void {
     if (this.#abandoned) return
@@ -118,17 +126,24 @@ export class Attempts<Tag> {
     void promise.then(
       (value: unknown) => {
         if (this.#underWay.delete(attempt)) {
-          this.#answered(attempt.controller)
-          this.#settled(attempt.tag, reportOfSafely(value, attempt.recipientCount))
+          this.#answeredLate(attempt, reportOfSafely(value, attempt.recipientCount))
         }
       },
       (error: unknown) => {
         if (this.#underWay.delete(attempt)) {
-          this.#answered(attempt.controller)
-          this.#settled(attempt.tag, reportOfError(error, attempt.recipientCount))
+          this.#answeredLate(attempt, reportOfError(error, attempt.recipientCount))
         }
       },
     )
+  }
+
+  /** An attempt that was withdrawn says nothing of its site: the operator ended it. */
+  #answeredLate({ tag, controller }: Attempt<Tag>, report: Report): void {
+    if (controller?.signal.aborted === true) this.#settled(tag, { ...report, site: undefined })
+    else {
+      this.#answered(controller)
+      this.#settled(tag, report)
+    }
   }
 
   /** Nobody has aborted it: those whose attempt was given up are not given back. */

@@ -82,7 +82,9 @@ export interface DeliveryRequest {
 export interface Transport {
   /** Attempts a delivery. A rejection counts as trouble of the site, unless it is a mistake in a program (a TypeError, a RangeError or a
    * ReferenceError without a cause), which is a `warning`; it is retried like any other.
-   * @param signal aborts at the deadline and when the queue crashes; a transport that ignores it is left behind at the deadline.
+   * @param signal aborts at the deadline, when the queue crashes, and when an operator deletes, expires, holds or reroutes the message (its
+   * reason has the code ATTEMPT_WITHDRAWN): the transport then answers soon with what it knows, `deferred` for recipients whose mail has
+   * not left. One that ignores it is left behind at the deadline.
    * One whose `length` is 1 (no other parameter, or only with a default) is given one that never aborts */
   deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult
   /** An attempt that has been answered does nothing with its signal any more, nor listens to it: so one that was not aborted serves the next

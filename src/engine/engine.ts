@@ -11,7 +11,7 @@ import { diskFull } from './life/trouble.js'
 import { Composing } from './settle/composing.js'
 import { Dispatch } from './deliver/dispatch.js'
 import { Intake } from './start/intake.js'
-import { Orders, type Order } from './settle/orders.js'
+import { Orders, type Order, stopsAttempts } from './settle/orders.js'
 import { Outliving } from './checkpoint/outliving.js'
 import type { Parts } from './life/parts.js'
 import { Reclaim } from './checkpoint/reclaim.js'
@@ -200,7 +200,7 @@ export class Engine {
     }
     if (!active.has(message)) return false
     const answer = this.#orders.place(message, order)
-    if (!this.dispatch.withdraw(message)) {
+    if (!this.dispatch.withdraw(message, stopsAttempts(order))) {
       // A life that delivers nothing has not handed it to anybody, unless it is to be replaced again.
       if (options.deliver || message.replacement !== undefined) this.settle.reconsider(message)
       else this.settle.settle(message)

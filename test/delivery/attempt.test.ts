@@ -127,6 +127,39 @@ test('a signal serves the next attempt where the transport lets go of it, but no
   expect(signals[7]).not.toBe(signals[6])
 })
 
+test('an attempt that is withdrawn is told so, and what it answers says nothing of its site', async () => {
+  const signals: AbortSignal[] = []
+  const deliver = (_: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> => {
+    signals.push(signal)
+    return new Promise((resolve) =>
+      signal.addEventListener('abort', () =>
+        resolve({ kind: 'site', status: '4.4.0', reason: 'the attempt was abandoned' }),
+      ),
+    )
+  }
+  const { reports, attempts } = bench(deliver, undefined, true)
+  attempts.begin('gone', request())
+  attempts.begin('beside it', request())
+  attempts.withdraw((tag) => tag === 'gone')
+  await new Promise(setImmediate)
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])
+  expect(signals[0]!.reason).toMatchObject({ code: 'ATTEMPT_WITHDRAWN' })
+  const outcome = { kind: 'deferred', status: '4.4.0', reason: 'the attempt was abandoned' }
+  expect(reports).toEqual([['gone', { outcomes: [outcome], site: undefined, defect: undefined }]])
+  attempts.begin('next', request())
+  expect(signals[2]!.aborted).toBe(false)
+})
+
+test('what was delivered before a withdrawn attempt could stop is delivered', async () => {
+  const { promise, resolve } = later()
+  const { reports, attempts } = bench((_request, _signal) => promise)
+  attempts.begin('late', request())
+  attempts.withdraw(() => true)
+  resolve({ kind: 'delivered' })
+  await new Promise(setImmediate)
+  expect(reports).toMatchObject([['late', { outcomes: [{ kind: 'delivered' }] }]])
+})
+
 test('an answer after the deadline is ignored', async () => {
   const { promise, resolve } = later()
   const { clock, reports, attempts } = bench(() => promise)

@@ -6,11 +6,9 @@
  * deferred without an attempt is recorded only where that takes no room from attempts. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
-import { toRanges } from '../../base/ranges.js'
 import { Ring } from '../../base/ring.js'
 import { Attempts } from '../../delivery/attempt.js'
 import type { Report } from '../../delivery/outcome.js'
-import { isWaybillError } from '../../errors.js'
 import { notesMax, type OutcomeNote } from '../../record/outcome-note.js'
 import {
   Scheduler,
@@ -22,16 +20,22 @@ import { Caution } from './caution.js'
 import { requestOf } from './delivery-request.js'
 import { Gate } from './gate.js'
 import { jobOf, type Job } from './job.js'
-import { appendOutcomes, deferralBytesMost, hasKind, notesOf, outcomeBytesMost } from './outcome-notes.js'
+import {
+  appendOutcomes,
+  deferralBytesMost,
+  deferralOf,
+  hasKind,
+  notesOf,
+  outcomeBytesMost,
+} from './outcome-notes.js'
 import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
-import { tellOutcomes, type Origin } from './recipient-events.js'
+import { nobodyAsked, tellDefect, tellOutcomes, type Origin } from './recipient-events.js'
+import { StoppedAttempts } from './stopped-attempts.js'
 import { Suspects } from './suspects.js'
 
 /** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each time, which costs ten times as much. */
 const settled: Promise<void> = Promise.resolve()
-
-const nobodyAsked: Origin = { transport: '', nexthop: '' }
 
 export class Dispatch {
   readonly gate: Gate
@@ -42,6 +46,7 @@ export class Dispatch {
   readonly #scheduler: Scheduler<Job>
   readonly #batches: RecipientBatches
   readonly #attempts = new Map<string, Attempts<Entry<Job>>>()
+  readonly #stopped = new StoppedAttempts(this.#attempts)
   /** Those who got their last outcome while the scheduler was at work, in this order: so they wait in their lanes, and so their data is read. */
   readonly #ready = new Ring<ActiveMessage>()
   /** Attempts that have no outcome yet. */
@@ -156,10 +161,11 @@ export class Dispatch {
   }
 
   /** No attempt on it begins any more, except those that wait for the journal. When all have their
-   * outcomes it is settled, soon if there are none.
+   * outcomes it is settled, soon if there are none. @param stopsAttempts those under way are aborted
    * @returns false when it is not here */
-  withdraw(message: ActiveMessage): boolean {
+  withdraw(message: ActiveMessage, stopsAttempts: boolean): boolean {
     const { job } = message
+    if (stopsAttempts && job !== undefined) this.#stopped.add(message)
     if (this.#suspects.remove(message)) this.#ready.push(message)
     else if (job === undefined) return false
     else this.#scheduler.withdraw(job as Job)
@@ -198,8 +204,8 @@ export class Dispatch {
     const { clock } = this.#parts.options
     const nowMs = clock.monotonicMs()
     this.#running = { wallMs: clock.wallMs(), monotonicMs: nowMs }
-    for (const { transport, name } of this.#toResume) this.#scheduler.resume(transport, name, nowMs)
-    this.#toResume.length = 0
+    for (const { transport, name } of this.#toResume.splice(0)) this.#scheduler.resume(transport, name, nowMs)
+    this.#stopped.tell()
     this.#scheduler.tick(nowMs)
     while (this.gate.isOpen && this.#canRecord() && !this.#parts.life.isOver) {
       const known = this.#caution.take()
@@ -224,10 +230,11 @@ export class Dispatch {
     this.#underWay++
     this.#parts.journal.kept.keep(outcomeBytesMost(entry.recipients.length))
     this.#attempts.get(entry.transport)!.begin(entry, requestOf(entry, this.#parts.reader))
+    if (this.#stopped.begins(entry.message.message)) this.wake()
   }
 
   #report(entry: Entry<Job>, report: Report): void {
-    const { options, events } = this.#parts
+    const { options } = this.#parts
     this.#underWay--
     this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
     const { message } = entry.message
@@ -237,12 +244,7 @@ export class Dispatch {
     const { transport, nexthop } = entry
     this.#record(entry.message, notes, { transport, nexthop, outcomes: report.outcomes })
     if (isDelivered) this.#parts.journal.want()
-    if (report.defect !== undefined)
-      events.emit('warning', {
-        code: isWaybillError(report.defect) ? report.defect.code : 'TRANSPORT_DEFECT',
-        message: `transport ${entry.transport}: ${report.defect.message}`,
-        id: message.envelope.id,
-      })
+    if (report.defect !== undefined) tellDefect(this.#parts.events, message, transport, report.defect)
     const isDeferred = hasKind(notes, 'deferred')
     this.#scheduler.report(
       entry,
@@ -257,12 +259,9 @@ export class Dispatch {
   /** Without an attempt, so no room is kept for it. Where there is none, nothing is recorded: a later life finds out the same.
    *    // 1. the disk is full; a site dies for which thousands wait  2. their records take the room of an attempt elsewhere  3. it delivers,
    *    // and its record enters a segment that is never made  4. crash: the mail goes out again */
-  #deferred(job: Job, recipients: readonly number[], { status, text, remote }: DeferReason): void {
+  #deferred(job: Job, recipients: readonly number[], reason: DeferReason): void {
     const room = this.#parts.journal.room(deferralBytesMost(recipients.length), 'accepted mail')
-    const ranges = toRanges([...recipients])
-    const server = remote === undefined ? undefined : { remote }
-    const notes: OutcomeNote[] = [{ kind: 'deferred', status, text, ranges, ...server }]
-    this.#record(job, notes, nobodyAsked, room === 'yes')
+    this.#record(job, [deferralOf(recipients, reason)], nobodyAsked, room === 'yes')
   }
 
   #record(job: Job, notes: readonly OutcomeNote[], origin: Origin, hasRoom = true): void {
@@ -281,6 +280,7 @@ export class Dispatch {
   /** The scheduler has done with it. Recipients that wait still were withdrawn: else the last outcome has made it ready. */
   #done({ message }: Job): void {
     message.job = undefined
+    this.#stopped.done(message)
     if (message.pendingCount > 0) this.#ready.push(message)
   }
 

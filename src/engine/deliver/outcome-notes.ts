@@ -8,6 +8,7 @@ import type { Outcome } from '../../delivery/transport.js'
 import type { Journal } from '../../log/journal.js'
 import { writeDelivery } from '../../record/delivery.js'
 import { frameBytes, kinds } from '../../record/frame.js'
+import type { DeferReason } from '../../scheduler/scheduler.js'
 import { condensed, notesBytesMost, rangeBytesMost, type OutcomeNote } from '../../record/outcome-note.js'
 
 /** Of a delivery's record, without its notes. */
@@ -63,6 +64,15 @@ function grouped(
     }
   })
   return condensed([...groups.values()].map(({ note, indexes }) => ({ ...note, ranges: toRanges(indexes) })))
+}
+
+/** Recipients that are put off without an attempt. */
+export function deferralOf(
+  recipients: readonly number[],
+  { status, text, remote }: DeferReason,
+): OutcomeNote {
+  const note = { kind: 'deferred' as const, status, text, ranges: toRanges([...recipients]) }
+  return remote === undefined ? note : { ...note, remote }
 }
 
 /** Without a note it says that an attempt has begun. @returns where the record stands */

@@ -3,6 +3,7 @@
  * anybody listens or not. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Outcome } from '../../delivery/transport.js'
+import { isWaybillError } from '../../errors.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { QueueEmitter, RecipientEvent } from '../life/events.js'
 import type { Job } from './job.js'
@@ -15,6 +16,8 @@ export interface Origin {
   /** One of the attempt's outcomes is a delivery: of which server and session. A note keeps neither. */
   readonly outcomes?: readonly Outcome[]
 }
+
+export const nobodyAsked: Origin = { transport: '', nexthop: '' }
 
 export function tellOutcomes(
   events: QueueEmitter,
@@ -46,6 +49,19 @@ export function tellOutcomes(
     events.emit(kind, event)
   }
 }
+
+/** An error of the queue has its own code; anything else is a mistake in the transport's program. */
+export const tellDefect = (
+  events: QueueEmitter,
+  { envelope: { id } }: ActiveMessage,
+  transport: string,
+  defect: Error,
+): void =>
+  events.emit('warning', {
+    code: isWaybillError(defect) ? defect.code : 'TRANSPORT_DEFECT',
+    message: `transport ${transport}: ${defect.message}`,
+    id,
+  })
 
 /** What every event about recipients says of their message. */
 export const recipientEventOf = (

@@ -48,6 +48,8 @@ export interface QueueEvents {
   failed: [RecipientEvent]
   /** Recipients were given up, because the message is too old or an operator said so; `reported` tells of their report. */
   expired: [{ readonly id: MessageId; readonly sender: string; readonly recipientCount: number }]
+  /** An operator deleted what was left of it; nobody is told. `finished` follows. */
+  deleted: [{ readonly id: MessageId; readonly sender: string; readonly recipientCount: number }]
   /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because an operator moved it. */
   requeued: [{ readonly id: MessageId; readonly lane: number; readonly delayMs: number }]
   /** A report was made for the sender of `id`. It is a message with outcomes and an end of its own, and never `accepted`. */
@@ -78,6 +80,7 @@ const names: OptionNames<QueueEvents> = {
   deferred: true,
   failed: true,
   expired: true,
+  deleted: true,
   requeued: true,
   reported: true,
   finished: true,

@@ -97,7 +97,11 @@ export class Composing {
       isStill,
       target: undefined,
       need: needOf(undefined, startBytes(message)),
-      end: () => this.#ending.finish(message, undefined, []),
+      end: () => {
+        const { pendingCount, deferredCount } = message
+        const recipientCount = pendingCount + deferredCount
+        this.#ending.finish(message, undefined, [], { why: 'deleted', recipientCount })
+      },
     })
   }
 
@@ -114,7 +118,8 @@ export class Composing {
       isStill,
       target: undefined,
       need: needOf(written, startBytes(message) + 5 * reported.length),
-      end: () => this.#ending.finish(message, written, reported, expired.length),
+      end: () =>
+        this.#ending.finish(message, written, reported, { why: 'expired', recipientCount: expired.length }),
     })
   }
 

@@ -68,6 +68,12 @@ const startOf = ({ place }: ActiveMessage): Buffer =>
 
 const nobody: Ranges = []
 
+/** Recipients that nobody tries to reach any more. */
+export interface GivenUp {
+  readonly why: 'expired' | 'deleted'
+  readonly recipientCount: number
+}
+
 export interface EndingCallbacks {
   /** The message is no longer active: there is room for another. */
   readonly onEnd: () => void
@@ -89,18 +95,13 @@ export class Ending {
   }
 
   /** Nothing is left to do.
-   * @param reported recipients whom the report names, @param expiredCount how many are given up */
-  finish(
-    message: ActiveMessage,
-    written: Report | undefined,
-    reported: Ranges,
-    expiredCount: number = 0,
-  ): void {
+   * @param reported recipients whom the report names */
+  finish(message: ActiveMessage, written: Report | undefined, reported: Ranges, givenUp?: GivenUp): void {
     const { journal, active, options, spool, life } = this.#parts
     const { data } = message.envelope
     const file = data.kind === 'spool' ? data.number : 0
     if (written === undefined && file === 0 && reported.length === 0 && message.start !== nowhere)
-      return this.#finishQuietly(message, expiredCount)
+      return this.#finishQuietly(message, givenUp)
     const timeMs = options.clock.wallMs()
     const ending = { reported, spool: file }
     let payload = encodeFinish({ start: startOrFarthest(message), ...ending })
@@ -124,11 +125,11 @@ export class Ending {
       }
       life.run(unlink())
     }
-    this.#tellEnd(message, expiredCount, written)
+    this.#tellEnd(message, givenUp, written)
   }
 
   /** As most messages end: nobody is told, and the finish stands in the record of the last outcome, or alone. */
-  #finishQuietly(message: ActiveMessage, expiredCount: number): void {
+  #finishQuietly(message: ActiveMessage, givenUp: GivenUp | undefined): void {
     const { journal, active, options } = this.#parts
     if (!message.isFinished) {
       journal.aim()
@@ -137,7 +138,7 @@ export class Ending {
     }
     unpinSegments(this.#parts, message)
     active.end(message)
-    this.#tellEnd(message, expiredCount, undefined)
+    this.#tellEnd(message, givenUp, undefined)
   }
 
   /** A replacement in a lane with logs of its own, and the note, in one step. */
@@ -228,11 +229,11 @@ export class Ending {
 
   /** Who listens is told behind the last frame of the group, for he may submit in this step:
    *    // 1. report appended  2. he submits, and the batch is full  3. crash before the next one, with the finish: reported on twice */
-  #tellEnd(message: ActiveMessage, expiredCount: number, written: Report | undefined): void {
+  #tellEnd(message: ActiveMessage, givenUp: GivenUp | undefined, written: Report | undefined): void {
     const { events } = this.#parts
     const { id, sender } = message.envelope
-    if (expiredCount > 0 && events.listenerCount('expired') > 0)
-      events.emit('expired', { id, sender, recipientCount: expiredCount })
+    if (givenUp !== undefined && givenUp.recipientCount > 0 && events.listenerCount(givenUp.why) > 0)
+      events.emit(givenUp.why, { id, sender, recipientCount: givenUp.recipientCount })
     this.#tellReport(message, written)
     if (events.listenerCount('finished') > 0) events.emit('finished', { id })
     this.#callbacks.onEnd()

@@ -10,6 +10,10 @@ export type Order =
   | { readonly kind: 'expire' }
   | { readonly kind: 'move'; readonly lane: 'incoming' | 'hold'; readonly changes: EnvelopeChanges }
 
+/** Does nobody want the attempts under way any more? A flush or a requeue wants a delivery, so they go on. */
+export const stopsAttempts = (order: Order): boolean =>
+  order.kind !== 'move' || order.lane === 'hold' || order.changes.route !== undefined
+
 interface Placed {
   readonly order: Order
   readonly answer: Promise<boolean>

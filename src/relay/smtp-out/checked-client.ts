@@ -1,6 +1,6 @@
 /** A connection that looks at whom TLS has led to.
  * Invariant: between the handshake and the first word over TLS the server's certificates are looked at, in the same turn; who is not the one that
- * was meant hears nothing, and the connection ends as by a handshake that fails. Who opens a session sees `isChecked`, lest another version of
+ * was meant hears nothing, and the connection ends as by a handshake that fails. Who opens a session sees `isPeerChecked`, lest another version of
  * nodemailer does without. */
 import type { TLSSocket } from 'node:tls'
 import SMTPConnection, { type Options } from 'nodemailer/lib/smtp-connection'
@@ -20,15 +20,10 @@ const hidden = SMTPConnection.prototype as unknown as Hidden
 
 export class CheckedClient extends SmtpClient {
   readonly #check: PeerCheck
-  isChecked = false
 
   constructor(options: Options, check: PeerCheck) {
     super(options)
     this.#check = check
-  }
-
-  override get isPeerChecked(): boolean {
-    return this.isChecked
   }
 
   _upgradeConnection(upgraded: Upgraded): void {
@@ -36,7 +31,7 @@ export class CheckedClient extends SmtpClient {
       if (error !== null) return upgraded(error)
       const fault = this.#faultOf(this._socket as TLSSocket)
       if (fault === undefined) {
-        this.isChecked = true
+        this.isPeerChecked = true
         return upgraded(null, isSecured)
       }
       // Until it has ended this is a part of the handshake.

@@ -73,7 +73,7 @@ export const siteOfAbandoned = (): SiteTrouble => siteOfError(abandoned())
 export class OutSessions {
   readonly #options: SessionOptions
   readonly #silenceTimeoutMs: number
-  readonly #clock: Clock
+  readonly clock: Clock
   readonly #sources: SourceAddresses
   #pool: ConnectionPool
 
@@ -81,7 +81,7 @@ export class OutSessions {
     const { clock = systemClock, silenceTimeoutMs = 300_000 } = options
     this.#options = options
     this.#silenceTimeoutMs = silenceTimeoutMs
-    this.#clock = clock
+    this.clock = clock
     this.#sources = sourceAddressesOf(options.sourceAddresses)
     this.#pool = this.#newPool()
   }
@@ -142,7 +142,7 @@ export class OutSessions {
   #newPool(): ConnectionPool {
     const { connectionReuse, connectionsMax = 200 } = this.#options
     const { idleMs = 2000, messagesMax = 1000 } = connectionReuse ?? {}
-    return new ConnectionPool({ idleMs, messagesMax, connectionsMax }, this.#clock)
+    return new ConnectionPool({ idleMs, messagesMax, connectionsMax }, this.clock)
   }
 
   /** From one of the addresses that servers are reached from; from the other, where nobody has answered. A connection of the place's own has none. */
@@ -213,7 +213,7 @@ export class OutSessions {
     let error = await client.open()
     const mayBePlain = way === 'none' || way === 'opportunistic'
     assert(error !== undefined || client.secure || mayBePlain, 'a session that has to be encrypted is')
-    const isChecked = !(client instanceof CheckedClient) || client.isChecked
+    const isChecked = !(client instanceof CheckedClient) || client.isPeerChecked
     assert(error !== undefined || isChecked, 'whom TLS led to was looked at where that was asked')
     if (error === undefined && auth !== undefined) error = await client.authenticate(auth.user, auth.pass)
     signal.removeEventListener('abort', close)
@@ -226,7 +226,7 @@ export class OutSessions {
 
   /** No attempt with its deadline watches over it any more: an answer that never ends would hold the place for ever. */
   async #cleared(client: SmtpClient): Promise<boolean> {
-    const timer = this.#clock.after(this.#silenceTimeoutMs, () => client.close())
+    const timer = this.clock.after(this.#silenceTimeoutMs, () => client.close())
     const cleared = client.clear()
     this.#pool.clearing(client)
     const isClear = await cleared

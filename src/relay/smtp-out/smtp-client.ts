@@ -57,6 +57,8 @@ export class SmtpClient extends SMTPConnection {
   isFallback = false
   /** What the handshake came to; undefined: the session is not encrypted. */
   tlsSession: OutcomeTls | undefined
+  /** The certificate was looked at in another way than by a root, and is right. */
+  isPeerChecked = false
   /** Plaintext because the server offered STARTTLS and did not mean it. */
   refusedTls = false
   #saysSmtputf8 = false
@@ -104,9 +106,9 @@ export class SmtpClient extends SMTPConnection {
     return replies.length > _responseActions.length || _remainder !== ''
   }
 
-  /** The certificate was looked at in another way than by a root, and is right. */
-  get isPeerChecked(): boolean {
-    return false
+  /** The end of the data has left, and the server has not answered to it. */
+  get isBehindData(): boolean {
+    return this.#dotSent && this.#ended !== undefined
   }
 
   /** Greeting, EHLO and TLS. @returns the error that ended it. */

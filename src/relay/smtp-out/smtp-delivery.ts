@@ -14,6 +14,7 @@
 import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { assert } from '../../base/assert.js'
+import type { Timer } from '../../base/clock.js'
 import { isInternational } from '../../base/mail-address.js'
 import { andLastly, reasonText } from '../../base/remote-words.js'
 import type {
@@ -23,6 +24,7 @@ import type {
   SiteTrouble,
   Transport,
 } from '../../delivery/transport.js'
+import { isWaybillError } from '../../errors.js'
 import type { DkimSigner } from '../dkim/dkim-signer.js'
 import { hasInternationalHeader } from './international-header.js'
 import type { SmtpClient } from './smtp-client.js'
@@ -42,6 +44,9 @@ const streamedBytesMin = 1 << 20
 
 /** Servers that hear of a message within one attempt. @see Postfix smtp_mx_session_limit */
 const serversMax = 2
+
+/** How long a verb that ends a message waits for the answer to data that has left, milliseconds. */
+const answerGraceMs = 2000
 
 /** What an attempt sends; its data can be had once for each server. */
 interface Sending {
@@ -109,7 +114,13 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
 
   async function transacted(client: SmtpClient, sending: Sending, signal: AbortSignal): Promise<Transaction> {
     const { request, whole, smtputf8, signature } = sending
-    const close = (): void => client.close()
+    let grace: Timer | undefined
+    // Behind the end of the data the server may have taken the message: its answer is worth a short wait to an operator.
+    const close = (): void => {
+      if (client.isBehindData && isWithdrawn(signal))
+        grace = sessions.clock.after(answerGraceMs, () => client.close())
+      else client.close()
+    }
     signal.addEventListener('abort', close, { once: true })
     const transaction = await client.transact({
       sender: request.sender,
@@ -121,6 +132,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
       dsn: request.dsn,
     })
     signal.removeEventListener('abort', close)
+    grace?.cancel()
     return transaction
   }
 
@@ -239,6 +251,9 @@ function relayedBy(client: SmtpClient, result: DeliveryResult): DeliveryResult {
   if (!('kind' in result)) return result.map(onward)
   return result.kind === 'site' ? result : onward(result)
 }
+
+const isWithdrawn = ({ reason }: AbortSignal): boolean =>
+  isWaybillError(reason) && reason.code === 'ATTEMPT_WITHDRAWN'
 
 const unwritable = /[\r\n<>]/
 

@@ -65,16 +65,22 @@ async function live(stage: Stage): Promise<void> {
   stage.answer = (recipient, { attempts }) =>
     recipient.startsWith('fail')
       ? failed
-      : recipient.startsWith('old') || (recipient.startsWith('later') && attempts < 1)
+      : /^(?:old|unwanted)/.test(recipient) || (recipient.startsWith('later') && attempts < 1)
         ? deferred
         : delivered
   const { queue } = stage
-  const submitted = ['ok@a.test', 'fail@b.test', 'later@c.test', 'held@d.test', 'old@e.test'].map(
-    (recipient) => codeOf(queue.submit(submission(recipient))),
-  )
+  const submitted = [
+    'ok@a.test',
+    'fail@b.test',
+    'later@c.test',
+    'held@d.test',
+    'old@e.test',
+    'unwanted@f.test',
+  ].map((recipient) => codeOf(queue.submit(submission(recipient))))
   await codeOf(queue.hold({ recipient: 'held@d.test' }))
   await new Promise<void>((resolve) => stage.clock.after(300, resolve))
   await codeOf(queue.expire({ recipient: 'old@e.test' }))
+  await codeOf(queue.delete({ recipient: 'unwanted@f.test' }))
   await codeOf(queue.release({ all: true }))
   await Promise.all(submitted)
 }
@@ -85,6 +91,7 @@ const heard: readonly (keyof QueueEvents)[] = [
   'deferred',
   'failed',
   'expired',
+  'deleted',
   'requeued',
   'reported',
   'finished',

@@ -3,8 +3,11 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Transport } from '../../../src/delivery/transport.js'
+import { WaybillError } from '../../../src/errors.js'
 import { localTransport } from '../../../src/relay/smtp-out/smtp-out.js'
 import { heldClock, type HeldClock } from '../../held-clock.js'
+import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
+import type { Answer } from '../foreign-server.js'
 import { deliver, requestOf, someData } from '../request.js'
 import { between, scripted, transportOf } from './smtp-out-fixture.js'
 
@@ -214,6 +217,54 @@ test('an aborted attempt drops its connection', async () => {
   controller.abort()
   expect(await result).toMatchObject({ kind: 'site' })
   await expect.poll(() => server.openCount()).toBe(0)
+})
+
+const withdrawn = new WaybillError('ATTEMPT_WITHDRAWN', 'an operator ended the message')
+
+/** An attempt whose server has come to this stage, and does so there. */
+async function attemptAt(stage: string, answer: Answer, options: SmtpTransportOptions = {}) {
+  let reached = (): void => {}
+  const isReached = new Promise<void>((resolve) => (reached = resolve))
+  const script = (line: string): Answer | undefined => {
+    if (!line.startsWith(stage)) return undefined
+    reached()
+    return answer
+  }
+  const { server, transport } = await between(script, options)
+  const controller = new AbortController()
+  const result = transport.deliver(requestOf(someData), controller.signal)
+  await isReached
+  return { server, controller, result }
+}
+
+test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA'])(
+  'an attempt that an operator ends while the server is silent at %s ends at once, and nobody has the message',
+  async (stage) => {
+    const { server, controller, result } = await attemptAt(stage, { does: 'hang' })
+    controller.abort(withdrawn)
+    expect(await result).toMatchObject({ kind: 'site' })
+    expect(server.taken).toEqual([])
+    await expect.poll(() => server.openCount()).toBe(0)
+  },
+)
+
+test('what the server says to data that has left counts, though an operator ended the attempt', async () => {
+  let say = (): void => {}
+  const after = new Promise<void>((resolve) => (say = resolve))
+  const { controller, result } = await attemptAt('.', { reply: '250 2.0.0 taken', after })
+  controller.abort(withdrawn)
+  say()
+  expect(await result).toMatchObject({ kind: 'delivered' })
+})
+
+test('a server that is silent behind the data holds up no operator for longer than two seconds', async () => {
+  const clock = heldClock()
+  const { server, controller, result } = await attemptAt('.', { does: 'hang' }, { clock })
+  controller.abort(withdrawn)
+  clock.advance(1999)
+  expect(server.openCount()).toBe(1)
+  clock.advance(1)
+  expect(await result).toMatchObject({ kind: 'site', status: '4.4.2' })
 })
 
 test('close drops every connection', async () => {

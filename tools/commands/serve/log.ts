@@ -15,6 +15,7 @@ export function logEvents(queue: Queue, log: Logger): void {
   queue.on('deferred', (event) => log.info(event, 'deferred'))
   queue.on('failed', (event) => log.info(event, 'failed'))
   queue.on('expired', (event) => log.info(event, 'expired'))
+  queue.on('deleted', (event) => log.info(event, 'deleted'))
   queue.on('reported', (event) => log.info(event, 'reported'))
   queue.on('finished', (event) => log.info(event, 'finished'))
   queue.on('feedback', (event) => log.info(event, 'feedback'))
