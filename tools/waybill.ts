@@ -9,6 +9,7 @@ import { print } from './commands/text/output.js'
 import { queueOfEnvironment } from './commands/cli/queue-path.js'
 import { reloadAtHangup } from './commands/serve/reload.js'
 import { versionText } from './commands/help/version.js'
+import { complaint } from './commands/text/shown-text.js'
 
 async function main(words: readonly string[]): Promise<number | undefined> {
   const [first] = words
@@ -52,7 +53,7 @@ main(wordsOf(process.argv[1], process.argv.slice(2), queueOfEnvironment())).then
     if (exitCode !== undefined) process.exitCode = exitCode
   },
   (error: unknown) => {
-    process.stderr.write(`waybill: ${lineOf(error)}\n${wayOutOf(error, 'DIR')}`)
+    process.stderr.write(complaint(`waybill: ${lineOf(error)}\n${wayOutOf(error, 'DIR')}`))
     process.exitCode = 1
   },
 )

@@ -22,21 +22,35 @@ import {
 import type { VerbOptions } from '../admin/verbs/tally.js'
 
 const stallMs = 30_000
+/** Without an answer for so long, the relay is asked on another connection whether it lives, and has so long to say something. */
+export interface Patience {
+  readonly silenceMs: number
+  readonly aliveMs: number
+}
+const usualPatience: Patience = { silenceMs: 20_000, aliveMs: 5000 }
 
 export class ControlClient {
   readonly #channel: ControlChannel
+  readonly #directory: string
 
-  private constructor(channel: ControlChannel) {
+  readonly #patience: Patience
+
+  private constructor(channel: ControlChannel, directory: string, patience: Patience) {
     this.#channel = channel
+    this.#directory = directory
+    this.#patience = patience
   }
 
   /** @returns undefined when no relay runs there
    * @throws WaybillError QUEUE_LOCKED when it has too many clients, DISK_FAILED when this user may not */
-  static async connect(directory: string): Promise<ControlClient | undefined> {
+  static async connect(
+    directory: string,
+    patience: Patience = usualPatience,
+  ): Promise<ControlClient | undefined> {
     const socket = await connectQueueSocket(directory, controlSocket)
     if (socket === undefined) return undefined
     const bounds = { lineBytesMax: answerBytesMax, clock: systemClock, stallMs }
-    return new ControlClient(new ControlChannel(socket, bounds))
+    return new ControlClient(new ControlChannel(socket, bounds), directory, patience)
   }
 
   /** @param options `signal` asks the relay to stop; then the outcome says how far it came
@@ -122,14 +136,57 @@ export class ControlClient {
     return this.#channel.send(requestLine(request))
   }
 
+  /** A verb may work for long without a word; a relay that is stopped, or whose event loop hangs, answers nobody.
+   * @throws WaybillError QUEUE_LOCKED */
+  async #line(): Promise<string | undefined> {
+    const next = this.#channel.next()
+    const { silenceMs, aliveMs } = this.#patience
+    for (;;) {
+      const first = await within(
+        silenceMs,
+        next.then((line) => ({ line })),
+      )
+      if (first !== undefined) return first.line
+      if (await answers(this.#directory, aliveMs)) continue
+      this.close()
+      next.catch(() => undefined)
+      throw new WaybillError(
+        'QUEUE_LOCKED',
+        `the relay has not answered for ${(silenceMs + aliveMs) / 1000} seconds: it is stopped, or hangs`,
+        { path: this.#directory },
+      )
+    }
+  }
+
   async #answer(): Promise<ControlAnswer> {
-    const line = await this.#channel.next()
+    const line = await this.#line()
     if (line === undefined)
       throw new WaybillError('QUEUE_CRASHED', 'the relay has gone away', {}, this.#channel.error)
     const answer = readAnswer(line)
     if (answer.kind === 'error') throw new WaybillError(answer.code, answer.message)
     return answer
   }
+}
+
+/** Does the relay say anything, even if only that it does not understand? */
+async function answers(directory: string, aliveMs: number): Promise<boolean> {
+  const socket = await connectQueueSocket(directory, controlSocket).catch(() => undefined)
+  if (socket === undefined) return false
+  const answered = new Promise<boolean>((resolve) => {
+    socket.once('data', () => resolve(true)).once('close', () => resolve(false))
+    socket.on('error', () => undefined).write('?\n')
+  })
+  const isAlive = await within(aliveMs, answered)
+  socket.destroy()
+  return isAlive === true
+}
+
+/** @returns undefined when it takes longer */
+function within<T>(ms: number, result: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = systemClock.after(ms, () => resolve(undefined))
+    result.then(resolve, reject).finally(() => timer.cancel())
+  })
 }
 
 const unexpected = ({ kind }: ControlAnswer): WaybillError =>

@@ -1,8 +1,13 @@
-/** One owner of a queue directory: flock(2), exclusive, on a file that is never removed, and on the directory itself.
+/** One owner of a queue directory: flock(2), exclusive, on a file that is never removed, and on a directory that only its owner can open.
  * Invariant: the locks belong to the open file descriptions of descriptors of this process, so the kernel frees them at
  * the death of the process, however it dies, and never earlier; they hold across containers that share the directory.
  * The file is where the owner's pid stands; the directory is what no operator removes to get in:
- *    // 1. "process 17 runs this queue"  2. rm lock, as one does with pid files  3. a new file, a new lock: two owners write one journal
+ *   1. "process 17 runs this queue"
+ *   2. rm lock, as one does with pid files
+ *   3. a new file, a new lock: two owners write one journal
+ * Only what nobody else can open is locked: to hold flock(2) it is enough to read, and a stranger could keep every relay from starting.
+ * So the directory is `journal`, or the queue's own where others may not look into it. A queue that others may look into, and that
+ * has no message yet, has none of these: there the file alone is locked.
  *
  * Node has no flock. fs-ext has, but newer npm does not run its install script unasked, so it may be there without
  * its binary. Then flock(1) of util-linux is run with our descriptor inherited: a lock taken on an inherited
@@ -13,11 +18,13 @@
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
+import { lstat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { WaybillError } from '../errors.js'
 import { diskFailure } from './failure.js'
 import { fileSystemWarnings } from './file-system.js'
+import { checkQueueDirectory, noFollow } from './safe-directory.js'
 
 export interface Lock {
   readonly path: string
@@ -44,14 +51,16 @@ export function whenReleased(lock: Lock, released: Promise<void>): void {
 /** @throws WaybillError QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, DISK_FAILED */
 export async function takeLock(path: string, tryLock: TryLock = tryAnyLock): Promise<Lock> {
   await releasing.get(path)
-  const warnings = await fileSystemWarnings(dirname(path))
+  const directory = dirname(path)
+  const warnings = [...(await checkQueueDirectory(directory)), ...(await fileSystemWarnings(directory))]
   const descriptor = await openLock(path)
   const descriptors = [descriptor]
   try {
-    const directory = await openDirectory(dirname(path))
-    descriptors.push(directory)
+    const guard = await openGuard(directory)
+    if (guard !== undefined) descriptors.push(guard)
     // Who ends lets go of the directory last: who gets that gets the file. A file system may lock files only.
-    if ((await tryLock(directory).catch(() => true)) && (await tryLock(descriptor))) {
+    const isGuarded = guard === undefined || (await tryLock(guard).catch(() => true))
+    if (isGuarded && (await tryLock(descriptor))) {
       await writePid(descriptor)
       return { path, descriptors, warnings }
     }
@@ -118,10 +127,21 @@ const unavailable = (reason: string, cause?: unknown): WaybillError =>
     cause,
   )
 
-const { O_CREAT, O_DIRECTORY, O_RDONLY, O_RDWR } = fs.constants
+const { O_CREAT, O_DIRECTORY, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
+/** Others may look into it. */
+const othersMayRead = 0o044
 
-const openLock = (path: string): Promise<number> => open(path, O_RDWR | O_CREAT)
-const openDirectory = (path: string): Promise<number> => open(path, O_RDONLY | O_DIRECTORY)
+const openLock = (path: string): Promise<number> => open(path, O_RDWR | O_CREAT | O_NONBLOCK | noFollow)
+
+/** The directory that is locked beside the file; undefined: there is none yet that only its owner can open. */
+async function openGuard(directory: string): Promise<number | undefined> {
+  for (const path of [directory, join(directory, 'journal')]) {
+    const stats = await lstat(path).catch(() => undefined)
+    if (stats?.isDirectory() === true && (stats.mode & othersMayRead) === 0)
+      return open(path, O_RDONLY | O_DIRECTORY | noFollow)
+  }
+  return undefined
+}
 
 function open(path: string, flags: number): Promise<number> {
   return new Promise((resolve, reject) => {

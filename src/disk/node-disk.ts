@@ -9,14 +9,15 @@ import { Calls } from './calls.js'
 import type { Disk, DiskFile, DiskSpace, FileStatus, LockReport, OpenMode } from './disk.js'
 import { takeLock, whenReleased, type Lock } from './lock.js'
 import { NodeFile } from './node-file.js'
+import { noFollow } from './safe-directory.js'
 
 const { O_CREAT, O_DIRECTORY, O_DSYNC, O_EXCL, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
 // Not blocking: to open a pipe that nobody writes would hold a thread of Node's pool for ever; so its first read is refused. To a file it is nothing.
 const flagsOf: Readonly<Record<OpenMode, number>> = {
-  read: O_RDONLY | O_NONBLOCK,
-  write: O_RDWR | O_NONBLOCK,
+  read: O_RDONLY | O_NONBLOCK | noFollow,
+  write: O_RDWR | O_NONBLOCK | noFollow,
   create: O_RDWR | O_CREAT | O_EXCL,
-  synced: O_RDWR | O_DSYNC | O_NONBLOCK,
+  synced: O_RDWR | O_DSYNC | O_NONBLOCK | noFollow,
 }
 // Mail is nobody else's business.
 const fileAccess = 0o600

@@ -3,7 +3,7 @@
  * mode there, and only then its name, which replaces whatever a dead process left under it. It is never removed: a name that
  * nobody listens behind refuses connections, and that is how a client learns that its process is over. Names in the directory are made by
  * the queue's owner alone, so who answers has the queue open: whoever has got hold of a port after a relay may be anybody. */
-import { chmod, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
+import { chmod, lstat, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createConnection, type Server, type Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { WaybillError } from '../errors.js'
@@ -52,6 +52,8 @@ export async function connectQueueSocket(
   directory: string,
   { name }: QueueSocket,
 ): Promise<Socket | undefined> {
+  const refusal = await refusedSocket(directory, name)
+  if (refusal !== undefined) throw refusal
   try {
     return await within(directory, name, connect)
   } catch (error) {
@@ -62,6 +64,16 @@ export async function connectQueueSocket(
       throw new WaybillError('QUEUE_LOCKED', 'the relay does not take more clients there now', { path })
     throw diskFailure('connect', path, errno, error)
   }
+}
+
+/** Behind a link another relay would be asked, with the rights of who asks. */
+async function refusedSocket(directory: string, name: string): Promise<WaybillError | undefined> {
+  const path = join(directory, name)
+  const [own, there] = await Promise.all([lstat(path), stat(directory)]).catch(() => [])
+  if (own === undefined || there === undefined) return undefined
+  if (own.isSymbolicLink()) return diskFailure('connect', path, 'ELOOP', new Error('a symbolic link'))
+  if (own.uid === there.uid || there.uid === 0 || own.uid === 0) return undefined
+  return diskFailure('connect', path, 'EPERM', new Error('another user’s'))
 }
 
 /** A path that fits: through a descriptor of the directory when it is too long itself. */

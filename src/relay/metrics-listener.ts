@@ -1,8 +1,9 @@
 /** What a queue tells those who watch it, over HTTP: `GET /metrics` for Prometheus, `GET /healthz` for a supervisor.
  * Invariant: it reads and changes nothing, and a client that is slow, silent or one of too many takes no more than its bounded
- * share: a connection has one request and `timeoutMs`, there are `clientCountMax` of them, and all who ask at once get one reading. Who may
+ * share: a connection has one request and `timeoutMs`, there are `clientCountMax` of them (the one that is silent for longest gives way), and all who ask at once get one reading. Who may
  * connect may read: there is no password. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { listening, type Listener } from './listening.js'
 
 export interface MetricsSource {
@@ -69,6 +70,8 @@ export async function listenMetrics(
     }
   }
 
+  /** Connections without a request yet, those that wait for longest first: one of these gives way to one too many. */
+  const silent = new Set<Socket>()
   const server = createServer(
     {
       maxHeaderSize: headerBytesMax,
@@ -77,10 +80,22 @@ export async function listenMetrics(
       connectionsCheckingInterval: timeoutMs / 2,
     },
     (request, response) => {
+      silent.delete(request.socket)
       void answerTo(request).then((answer) => send(request, response, answer))
     },
   )
-  server.maxConnections = clientCountMax
+  let clientCount = 0
+  server.on('connection', (socket: Socket) => {
+    silent.add(socket)
+    clientCount++
+    socket.once('close', () => {
+      silent.delete(socket)
+      clientCount--
+    })
+    const [first] = silent
+    if (clientCount > clientCountMax) first?.destroy()
+  })
+  server.maxConnections = 2 * clientCountMax
   // What comes behind it is not answered: a client that pipelines thousands would have the event loop for itself.
   server.maxRequestsPerSocket = 1
   // Of silence, in either direction.

@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createConnection, type Socket } from 'node:net'
+import { createConnection, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { ControlClient } from '../../src/control/client.js'
 import { answerBytesMax, requestLine } from '../../src/control/protocol.js'
 import { Traffic } from '../../src/control/traffic.js'
+import { bindQueueSocket, controlSocket } from '../../src/disk/queue-socket.js'
 import { systemClock } from '../../src/base/clock.js'
 import { serveControl, type ControlOptions, type ControlServer } from '../../src/control/server.js'
 import type { VerbResult } from '../../src/admin/verbs/tally.js'
@@ -617,4 +618,27 @@ test('when the relay goes away in the middle of a verb, the client is told', asy
 
 test('an answer is bounded too', () => {
   expect(answerBytesMax).toBeGreaterThan(1000 * (320 + 500) * 6)
+})
+
+test('a relay that is stopped is given up, one that works for long is waited for', async () => {
+  const answers: ((socket: Socket) => void)[] = []
+  const relay = createServer((socket) => {
+    socket.on('error', () => undefined)
+    answers.shift()?.(socket)
+  })
+  await bindQueueSocket(relay, directory, controlSocket)
+  onTestFinished(() => void relay.close())
+  const patience = { silenceMs: 20, aliveMs: 200 }
+  // It answers on the second connection that it lives, and then on the first one.
+  answers.push((first) =>
+    answers.push((second) => second.write('{}\n', () => first.write('{"kind":"result","resumed":true}\n'))),
+  )
+  const busy = await ControlClient.connect(directory, patience)
+  expect(await busy!.resume('t', 'n')).toBe(true)
+  busy!.close()
+  const stopped = await ControlClient.connect(directory, patience)
+  await expect(stopped!.resume('t', 'n')).rejects.toMatchObject({
+    code: 'QUEUE_LOCKED',
+    message: expect.stringContaining('it is stopped, or hangs') as string,
+  })
 })

@@ -32,7 +32,7 @@ export class Logins {
     this.#hashes = [...users.values()]
   }
 
-  /** @param network whose turn it is, client-network.ts
+  /** @param network whose turn it is, client-networks.ts
    * @returns whether it is his password; undefined when too many wait */
   async isRight(name: string, password: string, network: string): Promise<boolean | undefined> {
     if (!(await this.#turnOf(network))) return undefined

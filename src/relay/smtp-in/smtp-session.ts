@@ -1,24 +1,24 @@
 /** A session of smtp-server, with eight things of ours: how long a client waits for the greeting, how many sessions he may have at once
  * and how slow he may be, what a login changes, answers for who has ended his side, replies that bring their own enhanced code, xtext
- * that is looked at, and a parser that handlers may answer at once.
+ * that is looked at, and a parser of ours (smtp-parser.ts).
  * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
  * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { SMTPServer } from 'smtp-server'
-import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import { clientNetwork } from './client-network.js'
+import { clientNetwork } from './client-networks.js'
 import { ClientPace } from './client-pace.js'
-import { unstuffed } from './dot-unstuffing.js'
 import { notXtext } from './dsn-parameters.js'
 import { LoginSession } from './login-session.js'
 import { mailPath } from './mail-path.js'
+import { Parser } from './smtp-parser.js'
 
 export interface Courtesy {
   /** Milliseconds before the greeting. */
   readonly greetDelayMs: number
-  /** Sessions that its network may have at once, client-network.ts; Infinity for who is trusted. */
+  /** Sessions that its network may have at once, client-networks.ts; Infinity for who is trusted. */
   readonly sessionsMax: number
 }
 
@@ -31,63 +31,6 @@ export interface Ends {
 /** What a client is granted. */
 export type CourtesyTo = (ends: Ends) => Courtesy
 
-const dot = 0x2e
-const cr = 0x0d
-const lf = 0x0a
-
-class Parser extends SMTPStream {
-  /** Commands in what the client sent last, up to now; the rest of a message before them counts as one. */
-  commandCount = 0
-
-  override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
-    this.commandCount = this._dataMode ? 1 : 0
-    return super.write(chunk, encoding as BufferEncoding, done as () => void)
-  }
-
-  /** Smtp-server hands on a piece, and takes a turn of the event loop, for each dot that it takes away: lines that begin with dots cost
-   * two hundred times as much as others, and nobody waits for the reader of the message. Here a piece stays one piece. */
-  override _feedDataStream(chunk: Buffer, done: () => void): void {
-    const held = this._lastBytes
-    let piece = held && held.length > 0 ? Buffer.concat([held, chunk]) : chunk
-    this._lastBytes = false
-    if (this._atDataStart) {
-      if (piece.length < 3) {
-        this._lastBytes = piece
-        return done()
-      }
-      if (piece[0] === dot && piece[1] === cr && piece[2] === lf)
-        return this._endDataMode(false, piece.subarray(3), done)
-      if (piece[0] === dot && piece[1] === dot) piece = piece.subarray(1)
-      this._atDataStart = false
-    }
-    const { content, end, held: next } = unstuffed(piece)
-    this._countDataBytes(content.length)
-    if (end !== undefined) return this._endDataMode(content, piece.subarray(end), done)
-    this._lastBytes = next
-    this.#handOn(content, done)
-  }
-
-  /** Waits for who reads the message. */
-  #handOn(content: Buffer, done: () => void): void {
-    const data = this._dataStream
-    if (content.length === 0 || data?.writable !== true || data.write(content) || data.destroyed)
-      return done()
-    const goOn = (): void => {
-      data.off('drain', goOn).off('close', goOn)
-      done()
-    }
-    data.on('drain', goOn).on('close', goOn)
-  }
-
-  /** Smtp-server forgets the callback after it has run. 1. the reply to a message lets it read on  2. a client that waits for nothing
-   * has sent the whole next message  3. its end is read within the callback, and its own callback is the one forgotten. */
-  override continue(): void {
-    const readOn = this._continueCallback
-    this._continueCallback = typeof readOn !== 'function'
-    if (typeof readOn === 'function') readOn()
-  }
-}
-
 /** Refusals of a stranger without a message between them that was taken, before he is turned away: who guesses addresses has so many a session.
  * @see Postfix smtpd_hard_error_limit */
 const refusalCountMax = 20
@@ -97,6 +40,9 @@ const overshootCountMax = 1000
 
 /** Wrong passwords of anybody, before he is turned away. */
 const wrongPasswordCountMax = 3
+
+/** A session that has been silent for less gives way to nobody, milliseconds: its next command may be on the way. */
+const idleMsMin = 200
 
 /** For a request, milliseconds. */
 export const requestMsOf = ({ options }: SMTPServer): number => options.socketTimeout ?? 300_000
@@ -116,6 +62,9 @@ export class Session extends LoginSession {
   /** Its message or password is with the handler, which has not said what becomes of it. */
   #isUndecided = false
   readonly #pace: ClientPace
+  /** How much had come when this was last looked at, and when that was. */
+  #heardBytes = 0
+  #heardAtMs = performance.now()
 
   constructor(
     server: SMTPServer,
@@ -169,12 +118,36 @@ export class Session extends LoginSession {
     })
   }
 
-  /** What he is told for whom there is no place. */
+  /** What he is told for whom there is no place. One who does nothing gives way: he can come again, and who comes has something to say.
+   * @see Postfix smtpd_timeout under stress */
   #tooManyOf(sessionsMax: number): string | undefined {
-    if (this.#areTooMany()) return this.#tooMany
+    if (this.#areTooMany() && !this.#takesPlaceOfIdlest()) return this.#tooMany
     if (this.#isStranger && this.#count((other) => other.#network === this.#network) > sessionsMax)
       return `4.7.0 ${this.name} has too many sessions from ${this.#network}, try again later`
     return undefined
+  }
+
+  /** Of the same kind, without a message begun, silent for longest and for `idleMsMin` at least. */
+  #takesPlaceOfIdlest(): boolean {
+    let idlest: Session | undefined
+    for (const other of this.#sessions)
+      if (other !== this && other.#isStranger === this.#isStranger && other.#isIdle())
+        if (idlest === undefined || other.#heardAtMs < idlest.#heardAtMs) idlest = other
+    if (idlest === undefined) return false
+    idlest.#turnAway(`4.3.2 ${this.name} is busy, and this session was idle; try again later`)
+    this.#sessions.delete(idlest)
+    return true
+  }
+
+  #isIdle(): boolean {
+    const { _parser: parser, _socket: socket } = this
+    if (socket.bytesRead !== this.#heardBytes) {
+      this.#heardBytes = socket.bytesRead
+      this.#heardAtMs = performance.now()
+    }
+    const hasBegun = this.session.envelope?.mailFrom !== false || (parser && parser._dataMode)
+    const isBetween = !hasBegun && !this._handlerPending && !this.#isUndecided
+    return isBetween && !this._closing && performance.now() - this.#heardAtMs >= idleMsMin
   }
 
   get #tooMany(): string {

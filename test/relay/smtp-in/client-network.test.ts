@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clientNetwork } from '../../../src/relay/smtp-in/client-network.js'
+import { clientNetwork } from '../../../src/relay/smtp-in/client-networks.js'
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],

@@ -366,3 +366,24 @@ test.each([
   await client.reply()
   expect(await trickled(client, 'N', 20)).toEqual(says)
 })
+
+test('when all places are taken, the one who has been silent for longest gives way', async () => {
+  const listener = await listen(memoryQueue(), { sessionsMax: 3, greetDelayMs: 0 })
+  const silent: RawClient[] = []
+  for (let i = 0; i < 3; i++) {
+    const client = await connected(listener)
+    expect(await client.reply()).toMatch(/^220 /)
+    silent.push(client)
+  }
+  // One that has begun a message keeps its place.
+  await silent[0]!.say('EHLO c.example')
+  await silent[0]!.say('MAIL FROM:<s@example.org>')
+  await expect
+    .poll(async () => {
+      const another = await connected(listener)
+      return (await another.reply()).slice(0, 3)
+    })
+    .toBe('220')
+  expect(await silent[1]!.reply()).toMatch(/^421 4\.3\.2 .*idle/)
+  expect(await silent[0]!.say('RCPT TO:<r@example.net>')).toMatch(/^250 /)
+})

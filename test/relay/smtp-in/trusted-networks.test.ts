@@ -1,6 +1,6 @@
 /** Who is in a network that may relay. */
 import { expect, test } from 'vitest'
-import { loopbackNetworks, trustedNetworks } from '../../../src/relay/smtp-in/trusted-networks.js'
+import { loopbackNetworks, trustedNetworks } from '../../../src/relay/smtp-in/client-networks.js'
 
 const isTrusted = trustedNetworks([
   '192.0.2.0/25',
@@ -9,6 +9,22 @@ const isTrusted = trustedNetworks([
   '2001:DB8::7',
   '10.0.0.0/8',
 ])
+
+test.each([
+  '10.0.0.1/8',
+  '192.168.1.0/16',
+  '2001:db8::1/64',
+  '10.0.0.0/',
+  '/8',
+  '1/8',
+  '',
+  'localhost',
+  '10.0.0.0/8 ',
+])('%j is no network that can be trusted', (network) => {
+  expect(() => trustedNetworks([network])).toThrow(
+    expect.objectContaining({ code: 'OPTION_INVALID' }) as Error,
+  )
+})
 
 test.each<[string, boolean]>([
   ['192.0.2.127', true],

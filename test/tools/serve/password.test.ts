@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { expect, test } from 'vitest'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { isPassword } from '../../../src/relay/tables/password-hash.js'
 import { usersIn } from '../../../src/relay/tables/users.js'
 import { waybillPath } from '../../end-to-end/relay-process.js'
@@ -33,6 +35,23 @@ test.each([
 ])('%s is refused', async (_, args, input, exitCode, says) => {
   const ended = await password(args, input)
   expect(ended).toMatchObject({ exitCode, stdout: '', stderr: expect.stringMatching(says) as string })
+})
+
+test('--file keeps the users of a file, one line each, where nobody else can read them', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'waybill-password-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const file = join(directory, 'users')
+  for (const [name, secret] of [
+    ['ada', 'one'],
+    ['grace', 'two'],
+    ['ada', 'three'],
+  ])
+    expect(await password(['--file', file, name!], `${secret}\n`)).toMatchObject({ exitCode: 0, stdout: '' })
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  const users = usersIn(await readFile(file, 'utf8'), 'users')
+  expect([...users.keys()].sort()).toEqual(['ada', 'grace'])
+  expect(await isPassword('three', users.get('ada')!)).toBe(true)
+  expect(await readdir(directory)).toEqual(['users'])
 })
 
 const hasTerminals = spawnSync('script', ['--version']).error === undefined

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sentenceOf } from '../../../tools/commands/look/inspection.js'
-import { escapedJson, printable } from '../../../tools/commands/text/shown-text.js'
+import { complaint, escapedJson, harmless, printable } from '../../../tools/commands/text/shown-text.js'
 import { Output } from '../../../tools/commands/text/output.js'
 
 /** Escape, C1's CSI, delete, marks that turn the direction, a separator of lines, a tag outside the first plane. */
@@ -28,4 +28,18 @@ test('a damage that names a sender has nothing that a terminal obeys', () => {
     `spool/1.mail: the data is not what was submitted; lost: message from ${printable(hostile)}`,
   )
   expect(sentenceOf(finding)).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+})
+
+test('lines and complaints keep what is ours, and nothing between is obeyed', async () => {
+  let written = ''
+  const out = new Output({ write: async (text) => void (written += text) })
+  out.line(`a\t${hostile}`)
+  out.text(`b\n${hostile}\r`)
+  await out.flush()
+  expect(written).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+  expect(complaint(`\x1b[31mdamage: ${hostile}\x1b[0m\n`)).toBe(
+    `\x1b[31mdamage: ${harmless(hostile)}\x1b[0m\n`,
+  )
+  expect(complaint('\r\x1b[K5 messages held')).toBe('\r\x1b[K5 messages held')
+  expect(complaint('waybill: x\r\x1b[31my\n')).toBe('waybill: x??[31my\n')
 })

@@ -1,24 +1,84 @@
 /** Root acts on a queue as the user whose queue it is, or whose directory it is to be made in.
- * Invariant: no command leaves a file in a queue that its relay may not open:
- *   1. the relay, which is not root, is down, or was never started  2. root's cron sends mail  3. a segment is root's: the relay cannot
- *   start any more */
+ * Invariant: root touches nothing that another user could have put there, and leaves no file that the queue's owner may not open. The whole
+ * identity is taken, groups too, and for good, before anything in the directory is opened or connected to. Root stays root only where
+ * nobody else can change the directory, or any that leads to it:
+ *   1. a user makes his queue's `lock` a link to a file of root's
+ *   2. root orders something of that queue
+ *   3. as that user, root cannot open the file */
 import type { Stats } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { lstat, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { queueHeaderName } from '../../../src/directory/header.js'
+import { WaybillError } from '../../../src/errors.js'
 
-/** From here on, this process is the owner of the queue, if it was root; without a queue, of the nearest directory that is there. */
+const othersMayWrite = 0o022
+const sticky = 0o1000
+
+/** From here on, this process is the owner of the queue, if it was root; without a queue, of the nearest directory that is there.
+ * @throws WaybillError NOT_A_QUEUE when somebody else could replace the directory */
 export async function actAsOwner(directory: string): Promise<void> {
   if (process.geteuid?.() !== 0) return
-  const { uid, gid } = (await found(join(directory, queueHeaderName))) ?? (await nearest(resolve(directory)))
-  if (uid === 0) return
-  process.setegid?.(gid)
-  process.seteuid?.(uid)
+  const path = await nearest(resolve(directory))
+  const owner = await ownerOf(path)
+  if (owner.uid !== 0) return become(owner)
+  const stranger = await strangerAbove(path)
+  if (stranger !== undefined)
+    throw new WaybillError(
+      'NOT_A_QUEUE',
+      `root does not use this directory: another user (uid ${stranger.uid}) can replace ${stranger.path}`,
+      { path: directory },
+    )
 }
 
-const found = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined)
+interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
 
-async function nearest(directory: string): Promise<Stats> {
-  return (await found(directory)) ?? nearest(dirname(directory))
+/** Of the directory; where that is root's, of the header in it: to be less than root is always safe. */
+async function ownerOf(path: string): Promise<Owner> {
+  const directory = await stat(path)
+  if (directory.uid !== 0) return directory
+  const header = await lstat(join(path, queueHeaderName)).catch(() => undefined)
+  return header?.isFile() === true ? header : directory
+}
+
+function become({ uid, gid }: Owner): void {
+  process.setgroups?.([gid])
+  process.setgid?.(gid)
+  process.setuid?.(uid)
+}
+
+async function nearest(directory: string): Promise<string> {
+  const stats = await stat(directory).catch(() => undefined)
+  return stats?.isDirectory() === true ? directory : nearest(dirname(directory))
+}
+
+/** The first name on the way that somebody else than root could replace, as it was given and where it leads. */
+async function strangerAbove(path: string): Promise<{ path: string; uid: number } | undefined> {
+  for (const way of [path, await realpath(path)])
+    for (let at = way; ; at = dirname(at)) {
+      const stats = await lstat(at)
+      if (stats.uid !== 0 || isOpenToOthers(stats)) return { path: at, uid: stats.uid }
+      if (dirname(at) === at) break
+    }
+  return undefined
+}
+
+const isOpenToOthers = (stats: Stats): boolean =>
+  stats.isDirectory() && (stats.mode & othersMayWrite) !== 0 && (stats.mode & sticky) === 0
+
+/** For a relay, which root starts for its ports and keys, so that it cannot just become another user.
+ * @throws WaybillError NOT_A_QUEUE when it is root and the queue is another user's */
+export async function refuseForeignDirectory(directory: string): Promise<void> {
+  if (process.geteuid?.() !== 0) return
+  const path = await nearest(resolve(directory))
+  const { uid } = await ownerOf(path)
+  if (uid !== 0)
+    throw new WaybillError(
+      'NOT_A_QUEUE',
+      `the directory belongs to another user (uid ${uid}), and this relay would run as root: start it as that user, who is the owner of its mail`,
+      { path },
+    )
 }

@@ -8,8 +8,8 @@ import { bindQueueSocket, connectQueueSocket, listeningSocket } from '../../../s
 import { isWaybillError } from '../../../src/errors.js'
 import type { Endpoint } from './values.js'
 
-/** Clients at once; more find it closed. */
-const clientCountMax = 500
+/** Clients at once; more find it closed. More than the sessions of the server behind it, so that its rule decides which of them gives way. */
+const clientCountMax = 600
 /** How long a client may leave the end of its session unread, milliseconds. */
 const unreadMs = 30_000
 

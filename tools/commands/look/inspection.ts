@@ -16,6 +16,7 @@ import {
 import { printable } from '../text/shown-text.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from '../text/output.js'
 import { Progress } from '../text/progress.js'
+import { actAsOwner } from '../cli/queue-owner.js'
 import { namingHint, queueHelp, queuePathOf } from '../cli/queue-path.js'
 
 export const exits = { fine: 0, wrong: 1, usage: 2, noQueue: 3 } as const
@@ -78,6 +79,7 @@ async function run(
 ): Promise<number> {
   const disk = surroundings.openDisk(path)
   try {
+    await actAsOwner(path)
     const findings: Finding[] = []
     const told = new Set<string>()
     const report = (finding: Finding): void => {

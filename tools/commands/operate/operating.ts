@@ -7,6 +7,7 @@ import { lineOf, wayOutOf, type Arguments, type Command } from '../cli/command.j
 import { exits, queueOption } from '../look/inspection.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from '../text/output.js'
 import { namingHint, queuePathOf } from '../cli/queue-path.js'
+import { actAsOwner } from '../cli/queue-owner.js'
 
 export const operatingExitNotes =
   'Exit codes: 0 fine, 1 something could not be done, 2 usage, 3 no such queue.'
@@ -94,6 +95,7 @@ async function whyNoQueue(path: string, { openDisk }: Surroundings): Promise<str
 /** For what only a relay knows.
  * @returns undefined when none runs; then it has been complained about */
 export async function relayOf({ path, complain }: Operating): Promise<ControlClient | undefined> {
+  await actAsOwner(path)
   const relay = await ControlClient.connect(path)
   if (relay === undefined) complain(`no relay runs on the queue at ${path}`)
   return relay

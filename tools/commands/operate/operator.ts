@@ -8,6 +8,7 @@ import type { VerbOptions } from '../../../src/admin/verbs/tally.js'
 import { isWaybillError } from '../../../src/errors.js'
 import type { ListedMessage, Selector } from '../../../src/index.js'
 import type { InspectedQueue } from './inspected-queue.js'
+import { actAsOwner } from '../cli/queue-owner.js'
 import type { Surroundings } from '../text/output.js'
 
 export interface Operator {
@@ -26,6 +27,7 @@ const lockedLookMs = 100
  * @throws WaybillError QUEUE_LOCKED when who has the queue cannot be asked; what `openQueue` throws */
 export const openOperator = (path: string, surroundings: Surroundings): Promise<Operator> =>
   whenFree(surroundings, async () => {
+    await actAsOwner(path)
     const relay = await ControlClient.connect(path)
     if (relay !== undefined) return ofRelay(relay)
     // The engine is loaded by who needs it: to ask a relay takes half of the time that loading it does.
@@ -40,6 +42,7 @@ export const openListing = (
   surroundings: Surroundings,
 ): Promise<ControlClient | InspectedQueue> =>
   whenFree(surroundings, async () => {
+    await actAsOwner(path)
     const relay = await ControlClient.connect(path)
     if (relay !== undefined) return relay
     const { InspectedQueue: Inspected } = await import('./inspected-queue.js')

@@ -11,7 +11,6 @@ import { lineOf } from '../cli/command.js'
 import { routeWithoutRelay } from './inspected-queue.js'
 import type { Operator } from './operator.js'
 import type { Surroundings } from '../text/output.js'
-import { actAsOwner } from '../cli/queue-owner.js'
 
 const nothingDone: VerbResult = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
 
@@ -24,7 +23,6 @@ export class OwnQueue implements Operator {
   }
 
   static async open(path: string, { complain }: Surroundings): Promise<OwnQueue> {
-    await actAsOwner(path)
     const queue = await openQueue(path, {
       deliver: false,
       transports: {},

@@ -16,6 +16,7 @@ import { askedBy } from './dsn.js'
 import { connectRelay } from '../cli/relay-socket.js'
 import { connected, sessionOver, sessionWith } from './stdio-session.js'
 import { isUnreachable, mayBeQueue, overSmtp, withQueue, type Mail } from './submitting.js'
+import { complaint } from '../text/shown-text.js'
 import { sysexitOfError, sysexitOfResult, sysexits } from '../text/sysexits.js'
 import { formatEndpoint, parseBytes, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
@@ -291,4 +292,4 @@ function failed(exitCode: number, reason: string): number {
   return exitCode
 }
 
-const complain = (reason: string): boolean => process.stderr.write(`waybill sendmail: ${reason}\n`)
+const complain = (reason: string): boolean => process.stderr.write(complaint(`waybill sendmail: ${reason}\n`))

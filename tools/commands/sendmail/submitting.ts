@@ -101,12 +101,12 @@ export async function withQueue<T>(
   withOwn: (queue: Queue) => Promise<T>,
   atRelay: (relay: Socket) => Promise<T | undefined>,
 ): Promise<T> {
+  await actAsOwner(directory)
   for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
     const relay = await connectRelay(directory)
     const result = relay === undefined ? undefined : await atRelay(relay)
     if (result !== undefined) return result
     try {
-      await actAsOwner(directory)
       await madeDirectory(directory)
       const { openQueue } = await import('../../../src/queue.js')
       const queue = await openQueue(directory, {

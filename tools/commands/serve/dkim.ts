@@ -12,13 +12,14 @@ export interface DkimTable {
   /** undefined: mail leaves as it is. */
   readonly keys: readonly DkimKey[] | undefined
   /** Those whose RSA key is shorter than is advised. */
+  readonly keyFiles: readonly string[]
   readonly weak: readonly { readonly domain: string; readonly selector: string; readonly bits: number }[]
 }
 
 /** @throws UsageError, WaybillError OPTION_INVALID */
 export async function dkimTableOf(args: Arguments): Promise<DkimTable> {
   const path = args.one('dkim')
-  if (path === undefined) return { keys: undefined, weak: [] }
+  if (path === undefined) return { keys: undefined, keyFiles: [], weak: [] }
   const text = await fileTextOf('dkim', path)
   const dkimKeys = new DkimKeys()
   const keys: DkimKey[] = []
@@ -44,5 +45,5 @@ export async function dkimTableOf(args: Arguments): Promise<DkimTable> {
     if (rsaBits < rsaBitsAdvised) weak.push({ domain, selector, bits: rsaBits })
   }
   if (keys.length === 0) throw new WaybillError('OPTION_INVALID', 'there is no key', { option: 'dkim', path })
-  return { keys, weak }
+  return { keys, keyFiles: [...files.keys()], weak }
 }

@@ -4,6 +4,7 @@
  * Why not pino's own destination:
  *   1. the log's disk is full  2. a line cannot be written, and the process ends  3. it writes once more on its way out, again and again:
  *      it hangs with the queue's lock, accepts nothing, and does not hear SIGTERM */
+import { escapedJson } from '../text/shown-text.js'
 import fs from 'node:fs'
 
 /** Where lines go: a descriptor, or a test. Both may write less than they were given. */
@@ -46,7 +47,8 @@ export class LogLines {
       this.#lostCount++
       return
     }
-    this.#waiting += line
+    // JSON escapes the controls of ASCII; a terminal obeys others, which strangers may have said.
+    this.#waiting += `${escapedJson(line.slice(0, -1))}\n`
     if (this.#waiting.length >= pieceLengthMin && this.#piece.length === 0) this.#writePiece()
     else this.#writeLater()
   }

@@ -1,5 +1,6 @@
 /** `waybill password`: a line for the file of `serve --auth`.
  * Invariant: the password is never an argument, where every user of the machine could read it, and never on a screen. */
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { formatHash, hashOf } from '../../../src/relay/tables/password-hash.js'
@@ -9,8 +10,13 @@ import { print } from '../text/output.js'
 
 export const password: Command = {
   summary: 'makes the line by which `serve --auth` knows a user',
-  synopsis: 'NAME',
-  options: {},
+  synopsis: '[--file FILE] NAME',
+  options: {
+    file: {
+      value: 'FILE',
+      help: 'put the line into this file, in the place of the one that NAME has there; a file that is made has mode 0600\n(print it)',
+    },
+  },
   operands: true,
   notes:
     'The password is asked for on a terminal, and otherwise read from standard input, one line. What is printed is NAME and a\n' +
@@ -35,7 +41,24 @@ async function run(args: Arguments): Promise<number> {
   // NUL parts the password from the name (RFC 4616), and a line has no others either.
   if (!/^[^\p{Cc}\ufffd]+$/u.test(text))
     throw new Error('a password is one line of UTF-8 that is not empty, without control characters')
-  return print(`${name}:${formatHash(await hashOf(text))}\n`)
+  const line = `${name}:${formatHash(await hashOf(text))}\n`
+  const file = args.one('file')
+  if (file === undefined) return print(line)
+  await putInto(file, name, line)
+  return 0
+}
+
+/** The file is replaced as a whole, and nobody else may read the new one. */
+async function putInto(file: string, name: string, line: string): Promise<void> {
+  const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return ''
+  })
+  const others = before.split(/(?<=\n)/).filter((other) => other !== '' && !other.startsWith(`${name}:`))
+  const kept = others.map((other) => (other.endsWith('\n') ? other : `${other}\n`))
+  const unfinished = `${file}.${process.pid}`
+  await writeFile(unfinished, kept.join('') + line, { mode: 0o600, flag: 'wx' })
+  await rename(unfinished, file)
 }
 
 async function lineOfInput(): Promise<string> {

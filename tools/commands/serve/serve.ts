@@ -17,6 +17,7 @@ import { listenSmtp, type SmtpListener } from '../../../src/relay/smtp-in/smtp-i
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { descriptorSink, LogLines } from './log-lines.js'
+import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp, queuePathOf } from '../cli/queue-path.js'
 import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
 import {
@@ -279,6 +280,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     })),
   ])
 
+  await refuseForeignDirectory(settings.queue)
   await madeDirectory(settings.queue)
   const queue = await openQueue(settings.queue, {
     transports: transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname),

@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import type { SmtpFrontOptions } from '../../../src/relay/smtp-in/smtp-front.js'
-import { trustedNetworks } from '../../../src/relay/smtp-in/trusted-networks.js'
+import { trustedNetworks } from '../../../src/relay/smtp-in/client-networks.js'
 import { UsageError, type Arguments } from '../cli/command.js'
 import { parseBytes, parseCount, parseDurationOption, parseEndpoint, parseYes } from '../cli/values.js'
 

@@ -1,6 +1,7 @@
 /** The files that `serve` is given, read at its start and again at each reload.
  * Invariant: nothing is made of any of them before all are right, and what a reload has taken up the next start takes, too: it is checked as
  * there. What stands on the command line itself is read once. */
+import { statSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { ReloadedFile } from '../../../src/control/protocol.js'
 import { countText } from '../../../src/base/count-text.js'
@@ -100,8 +101,21 @@ export function tellTables(
   if (tls !== undefined && expiryMsOf(tls) <= Date.now())
     log.warn({ expiredAt: dateOf(expiryMsOf(tls)) }, 'the certificate has expired')
   for (const key of tables.dkim.weak) log.warn(key, 'an RSA key under 2048 bits is no key to some receivers')
+  const secrets = [
+    ...['tls-key', 'auth', 'relay-auth'].flatMap((option) => args.one(option) ?? []),
+    ...tables.dkim.keyFiles,
+  ]
+  for (const path of new Set(secrets))
+    if (isForEveryone(path))
+      log.warn({ path }, 'every user of this machine may read this secret: chmod o-rwx')
   return files
 }
+
+const othersMay = 0o007
+
+/** A file that is gone by now is nobody's concern. */
+const isForEveryone = (path: string): boolean =>
+  ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & othersMay) !== 0
 
 function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy }: Tables): ReloadedFile[] {
   const { tls, users, relayDomains, aliases } = clients

@@ -4,7 +4,7 @@
  * escaped, too: people look at that as well. */
 import type { Disk } from '../../../src/disk/disk.js'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
-import { escapedJson } from './shown-text.js'
+import { complaint, escapedJson, harmless } from './shown-text.js'
 
 /** What a command finds around it, so that a test can be around it instead. */
 export interface Surroundings {
@@ -37,11 +37,11 @@ export class Output {
   }
 
   text(text: string): void {
-    this.#piece += text
+    this.#piece += harmless(text)
   }
 
   line(text: string): void {
-    this.#piece += `${text}\n`
+    this.#piece += `${harmless(text)}\n`
   }
 
   json(value: unknown): void {
@@ -82,7 +82,7 @@ export function processSurroundings(): Surroundings {
           else reject(isClosed(error) ? new OutputClosed() : error)
         })
       }),
-    complain: (text) => void process.stderr.write(text),
+    complain: (text) => void process.stderr.write(complaint(text)),
     nowMs: () => Date.now(),
     isTerminal: process.stdout.isTTY === true,
     complainsToTerminal: process.stderr.isTTY === true,

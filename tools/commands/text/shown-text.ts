@@ -80,6 +80,21 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 /** Without controls and marks that turn the direction of writing. */
 export const printable = (text: string): string => (plain.test(text) ? text : text.replace(unsafe, '?'))
 
+/** The same of text with lines and tabs of our own. */
+export const harmless = (text: string): string =>
+  plain.test(text) ? text : text.replace(unsafe, (found) => (found === '\n' || found === '\t' ? found : '?'))
+
+/** What progress lines and colours of ours begin with, the longest first, and end with. */
+const ownBeginnings = ['\r\x1b[K', '\x1b[31m', '\r']
+const ownEnds = ['\x1b[0m\n', '\x1b[0m', '\r']
+
+/** Text for standard error: what it begins or ends with of our own stays, nothing between is obeyed. */
+export function complaint(text: string): string {
+  const before = ownBeginnings.find((own) => text.startsWith(own)) ?? ''
+  const after = ownEnds.find((own) => text.length >= before.length + own.length && text.endsWith(own)) ?? ''
+  return before + harmless(text.slice(before.length, text.length - after.length)) + after
+}
+
 /** The same JSON without them: it escapes the controls of ASCII only, and a terminal obeys others. */
 export const escapedJson = (json: string): string =>
   plain.test(json)

@@ -1,0 +1,120 @@
+/** A queue's directory as an enemy, or a mistake, may have left it. */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { checkQueueDirectory } from '../../src/disk/safe-directory.js'
+import { openQueue, type Queue } from '../../src/index.js'
+
+function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-safe-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+const opened = (directory: string): Promise<Queue> =>
+  openQueue(directory, {
+    transports: {},
+    route: () => ({ transport: 'none', nexthop: 'none' }),
+    deliver: false,
+    segmentBytes: 1 << 20,
+    laneSegmentBytes: 1 << 20,
+  })
+
+async function laidQueue(): Promise<{ root: string; queue: string }> {
+  const root = temporaryDirectory()
+  const queue = join(root, 'queue')
+  const made = await opened(queue)
+  await made.submit({ sender: 'a@b.example', recipients: ['c@d.example'], data: 'Subject: x\r\n\r\n' })
+  made.crash()
+  return { root, queue }
+}
+
+test.each(['lock', 'queue.json'])(
+  'a symbolic link in the place of %s is refused, and what it leads to is not touched',
+  async (name) => {
+    const { root, queue } = await laidQueue()
+    await rename(join(queue, name), join(root, 'elsewhere'))
+    await symlink(join(root, 'elsewhere'), join(queue, name))
+    await writeFile(join(root, 'elsewhere'), 'a text of its own')
+    await expect(opened(queue)).rejects.toMatchObject({
+      code: 'NOT_A_QUEUE',
+      message: expect.stringContaining(`${name} is a symbolic link`) as string,
+    })
+    expect(await readFile(join(root, 'elsewhere'), 'utf8')).toBe('a text of its own')
+  },
+)
+
+test('a pipe in the place of the lock is refused, and nobody waits for it', async () => {
+  const { queue } = await laidQueue()
+  await unlink(join(queue, 'lock'))
+  execFileSync('mkfifo', [join(queue, 'lock')])
+  await expect(opened(queue)).rejects.toMatchObject({ code: 'NOT_A_QUEUE' })
+})
+
+test('a segment that is a link is refused', async () => {
+  const { root, queue } = await laidQueue()
+  const names = await readdir(join(queue, 'journal'))
+  const segment = join(
+    queue,
+    'journal',
+    names.find((name) => name.endsWith('.log'))!,
+  )
+  await rename(segment, join(root, 'segment'))
+  await symlink(join(root, 'segment'), segment)
+  await expect(opened(queue)).rejects.toMatchObject({ code: 'DISK_FAILED', place: { errno: 'ELOOP' } })
+})
+
+test('a directory that others may write to is warned of, one with a sticky bit is not', async () => {
+  const { queue } = await laidQueue()
+  expect(await checkQueueDirectory(queue)).toEqual([])
+  await chmod(queue, 0o777)
+  expect(await checkQueueDirectory(queue)).toEqual([
+    expect.stringContaining('other users may write to') as string,
+  ])
+  await chmod(queue, 0o1777)
+  expect(await checkQueueDirectory(queue)).toEqual([])
+})
+
+test('who may only read the directory cannot keep a relay from starting', async () => {
+  const { queue } = await laidQueue()
+  await chmod(queue, 0o755)
+  const stranger = spawn('flock', ['-x', queue, 'sh', '-c', 'echo held; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  onTestFinished(() => void stranger.kill('SIGKILL'))
+  await once(stranger.stdout, 'data')
+  const queueOfOurs = await opened(queue)
+  await expect(opened(queue)).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
+  queueOfOurs.crash()
+})
+
+test('a lock file that an operator removes lets no second owner in', async () => {
+  const { queue } = await laidQueue()
+  await chmod(queue, 0o755)
+  const first = await opened(queue)
+  await rm(join(queue, 'lock'))
+  await expect(opened(queue)).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
+  first.crash()
+})
+
+const isRoot = process.getuid?.() === 0
+
+test.skipIf(!isRoot)('a directory of another user is refused to a user, and warned of to root', async () => {
+  const root = temporaryDirectory()
+  const queue = join(root, 'queue')
+  await mkdir(queue)
+  await chmod(root, 0o755)
+  execFileSync('chown', ['1', queue])
+  expect(await checkQueueDirectory(queue)).toEqual([
+    expect.stringContaining('belongs to another user') as string,
+  ])
+  const program = `import('${new URL('../../dist/src/disk/safe-directory.js', import.meta.url).pathname}')
+    .then(({ checkQueueDirectory }) => checkQueueDirectory(process.argv[1]))
+    .then(() => console.log('used'), (error) => console.log(error.code))`
+  const said = execFileSync(process.execPath, ['-e', program, queue], { uid: 65_534, gid: 65_534, cwd: '/' })
+  expect(said.toString()).toBe('NOT_A_QUEUE\n')
+})
