@@ -31,7 +31,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/engine': ['message', 'life', 'accept', 'deliver', 'checkpoint', 'start', 'recover', 'settle'],
   'src/admin': ['select', 'verbs'],
   'src/inspect': ['damage', 'queue', 'records', 'messages', 'verify', 'figures'],
-  'src/relay': ['listening.ts', 'tables', 'dns', 'tls', 'dkim', 'smtp-in', 'smtp-out', 'maildir'],
+  'src/relay': ['listening.ts', 'tables', 'dns', 'tls', 'dkim', 'mime', 'smtp-in', 'smtp-out', 'maildir'],
   'src/sim': ['world', 'disk', 'workload', 'model', 'life', 'hunt'],
   'tools/commands': ['cli', 'text', 'look', 'serve', 'fill', 'operate', 'watch', 'sendmail', 'help'],
 }

@@ -1,21 +1,19 @@
 /** One attempt to deliver over SMTP, wherever the servers are.
  * Invariant: a recipient is `delivered` only after a 2yz reply to the message and `failed` only after a 5yz reply, its own or the
  * message's, or without any server because it has none; everything else is tried again. A message is sent a second time within one attempt
- * only where nobody can have it from the first: over a fresh connection when the server ended a reused one without a word to this
- * transaction, and to the next server when the one before put off every recipient. Who had the end of the data and gave no
+ * only where nobody can have it from the first: once over a fresh connection when the server ended a reused one, or refused MAIL on it, before
+ * any data left, and to the next server when the one before put off every recipient. Who had the end of the data and gave no
  * answer may have delivered it: then the attempt is over.
  *
  * Servers are tried in their order until one has a session for us; a session that waits at one of them is used before any
  * is opened. One that puts off some recipients and not others ends the attempt, what it put off is for the next one: Postfix would offer that
  * to the next server at once. As there, two servers at most hear of a message within one attempt (smtp_mx_session_limit).
  *
- * Data leaves as it was accepted, dots doubled as RFC 5321 §4.5.2 asks, below a signature where there is a key (dkim-signer.ts). SMTP has no form
+ * Data leaves as it was accepted, dots doubled as RFC 5321 §4.5.2 asks, below a signature where there is a key (dkim-signer.ts); to a server
+ * without 8BITMIME in seven bits (seven-bit.ts). SMTP has no form
  * for a bare CR or LF: each leaves as CRLF (and cannot end the data early at a server that takes it for a line's end). */
-import { isAscii } from 'node:buffer'
-import type { Readable } from 'node:stream'
 import { assert } from '../../base/assert.js'
 import type { Timer } from '../../base/clock.js'
-import { isInternational } from '../../base/mail-address.js'
 import { andLastly, reasonText } from '../../base/remote-words.js'
 import type {
   DeliveryRequest,
@@ -26,7 +24,9 @@ import type {
 } from '../../delivery/transport.js'
 import { isWaybillError } from '../../errors.js'
 import type { DkimSigner } from '../dkim/dkim-signer.js'
-import { hasInternationalHeader } from './international-header.js'
+import { hasInternationalHeader } from '../mime/international-header.js'
+import { NoSevenBitForm } from '../mime/seven-bit.js'
+import { Sending, type Form } from './sending.js'
 import type { SmtpClient } from './smtp-client.js'
 import { resultOf, saidBy, siteOfPlaintext } from './smtp-outcome.js'
 import { isClosing, isRefusal } from './smtp-reply.js'
@@ -48,18 +48,6 @@ const serversMax = 2
 /** How long a verb that ends a message waits for the answer to data that has left, milliseconds. */
 const answerGraceMs = 2000
 
-/** What an attempt sends; its data can be had once for each server. */
-interface Sending {
-  readonly request: DeliveryRequest
-  /** undefined: it is sent as a stream. */
-  readonly whole: Buffer | undefined
-  readonly smtputf8: boolean
-  /** An address needs it, whatever the data is. */
-  readonly hasLetters: boolean
-  /** Stands above the data; undefined until a server waits for it. */
-  signature: Buffer | undefined
-}
-
 interface Answer {
   readonly result: DeliveryResult
   /** Nobody has it, nobody has refused it. */
@@ -76,22 +64,16 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     signal: AbortSignal,
   ): Promise<Answer | undefined> {
     const { client } = session
-    const { request, whole, smtputf8, hasLetters } = sending
+    const { request, smtputf8, hasLetters } = sending
     let needsMore = smtputf8 && !client.offers('SMTPUTF8')
     // A client may say SMTPUTF8 of every message; only its letters make a server need it. RFC 6531 §3.1, Postfix's SMTPUTF8_FLAG_HEADER
-    if (needsMore && !hasLetters)
-      needsMore = await looked(session, hasInternationalHeader(whole ?? request.stream()))
-    if (signer?.signs(request.recipients) === true && !needsMore)
-      sending.signature ??= await looked(session, signer.fieldsFor(whole ?? request.stream()))
-    if (signal.aborted || needsMore) {
-      sessions.keep(session)
-      if (signal.aborted) return last(siteOfAbandoned())
-      return last(
-        named(session, { kind: 'failed', status: '5.6.7', reason: 'the server does not offer SMTPUTF8' }),
-      )
-    }
+    if (needsMore && !hasLetters) needsMore = await looked(session, hasInternationalHeader(sending.source()))
+    const form = needsMore ? noSmtputf8 : await looked(session, formOf(sending, client))
+    if (signal.aborted || 'kind' in form) sessions.keep(session)
+    if (signal.aborted) return last(siteOfAbandoned())
+    if ('kind' in form) return last(named(session, form))
     const isReused = client.transactionCount > 0
-    const transaction = await transacted(client, sending, signal)
+    const transaction = await transacted(client, sending, form, signal)
     if (isReused && mayReplace && endedIdle(transaction) && !signal.aborted) {
       client.close()
       return undefined
@@ -112,8 +94,13 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     return { result, maySendElsewhere: isPutOff(result) && nobodyHas(transaction) }
   }
 
-  async function transacted(client: SmtpClient, sending: Sending, signal: AbortSignal): Promise<Transaction> {
-    const { request, whole, smtputf8, signature } = sending
+  async function transacted(
+    client: SmtpClient,
+    sending: Sending,
+    form: Form,
+    signal: AbortSignal,
+  ): Promise<Transaction> {
+    const { request, smtputf8 } = sending
     let grace: Timer | undefined
     // Behind the end of the data the server may have taken the message: its answer is worth a short wait to an operator.
     const close = (): void => {
@@ -125,10 +112,10 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     const transaction = await client.transact({
       sender: request.sender,
       recipients: request.recipients,
-      dataBytes: request.dataBytes + (signature?.length ?? 0),
-      data: dataOf(sending),
+      dataBytes: form.dataBytes,
+      data: sending.dataOf(form),
       smtputf8,
-      eightBit: whole === undefined || !isAscii(whole),
+      eightBit: form.isEightBit,
       dsn: request.dsn,
     })
     signal.removeEventListener('abort', close)
@@ -155,10 +142,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     if (whole !== undefined && !Buffer.isBuffer(whole)) {
       return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
     }
-    const hasLetters = isInternational(request.sender) || request.recipients.some(isInternational)
-    const smtputf8 = request.smtputf8 || hasLetters
-    const sending: Sending = { request, whole, hasLetters, smtputf8, signature: undefined }
-
+    const sending = new Sending(request, whole, signer)
     const troubles: SiteTrouble[] = []
     const left = [...places]
     let answer: Answer | undefined
@@ -221,12 +205,21 @@ const withRecipients = (
   stream: () => request.stream(),
 })
 
-function dataOf({ request, whole, signature }: Sending): Buffer | Readable {
-  const isSigned = signature !== undefined && signature.length > 0
-  if (whole !== undefined) return isSigned ? Buffer.concat([signature, whole]) : whole
-  const stream = request.stream()
-  if (isSigned) stream.unshift(signature)
-  return stream
+/** @returns the outcome of a message that the server cannot have */
+async function formOf(sending: Sending, client: SmtpClient): Promise<Form | Outcome> {
+  try {
+    return await sending.formFor(client)
+  } catch (error) {
+    if (!(error instanceof NoSevenBitForm)) throw error
+    const reason = `the server does not offer 8BITMIME, and the message has no form in 7 bits: ${error.message}`
+    return { kind: 'failed', status: '5.6.3', reason }
+  }
+}
+
+const noSmtputf8: Outcome = {
+  kind: 'failed',
+  status: '5.6.7',
+  reason: 'the server does not offer SMTPUTF8',
 }
 
 /** Says who said it, and of a delivery over which session. */
@@ -276,8 +269,13 @@ const isPutOff = (result: DeliveryResult): boolean =>
 /** The end of the data never left, or the server said that it did not take it. */
 const nobodyHas = ({ dotSent, error }: Transaction): boolean => !dotSent || isRefusal(error?.response ?? '')
 
-/** The server had ended the session before it knew of this transaction. */
-function endedIdle({ error, answered }: Transaction): boolean {
-  if (error === undefined) return false
-  return error.response === undefined ? !answered : isClosing(error.response) && error.command === 'MAIL FROM'
+/** A reused session was over, or the server does not want another message on it; a new one may take the message. Whatever is refused at
+ * MAIL may be meant so (`450 too many messages in this session`), and costs one connection when it is not.
+ *    // 1. data leaves on a reused connection  2. the server takes the message and closes  3. sent again, it is delivered twice
+ * So nothing is sent again after the first octet of data. */
+function endedIdle({ error, answered, dotSent, isCut }: Transaction): boolean {
+  if (error === undefined || dotSent || isCut) return false
+  const { response, command, code } = error
+  if (response === undefined) return !answered || code === 'ECONNECTION' || code === 'ESOCKET'
+  return isClosing(response) || (isRefusal(response) && command === 'MAIL FROM')
 }

@@ -85,20 +85,51 @@ test('a fresh connection that the server ends at MAIL is not replaced', async ()
   expect(server.sessionCount()).toBe(1)
 })
 
-test('a reused connection on which MAIL is refused is not replaced', async () => {
-  const { server, transport } = await between((line, { taken }) =>
-    line.startsWith('MAIL') && taken === 1 ? '451 4.7.1 not so soon' : undefined,
-  )
+test.each(['421 4.7.0 too many messages', '451 4.7.1 not on this connection', '503 5.5.1 no more'])(
+  'a message whose MAIL is answered with "%s" on a reused connection is offered once on a new one',
+  async (answer) => {
+    const { server, transport } = await between((line, { taken }) =>
+      line.startsWith('MAIL') && taken === 1 ? answer : undefined,
+    )
+    await deliver(transport)
+    expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+    expect(server.taken.map(({ session }) => session)).toEqual([1, 2])
+  },
+)
+
+test('a message that is refused at MAIL on a new connection as well is refused', async () => {
+  let messageCount = 0
+  const { server, transport } = await between((line) => {
+    if (line === '.') messageCount++
+    return line.startsWith('MAIL') && messageCount > 0 ? '550 5.7.1 not you' : undefined
+  })
   await deliver(transport)
-  expect(await deliver(transport)).toMatchObject({ kind: 'deferred', status: '4.7.1' })
-  expect(server.sessionCount()).toBe(1)
+  expect(await deliver(transport)).toMatchObject({ kind: 'failed', status: '5.7.1' })
+  expect(server.sessionCount()).toBe(2)
 })
 
-test.each(['RCPT', 'DATA', '.'])(
-  'a reused connection that breaks at %s, after MAIL was accepted, is not replaced',
-  async (stage) => {
+test.each([
+  ['RCPT', { does: 'close' }],
+  ['RCPT', { reply: '421 4.4.2 going away', does: 'close' }],
+  ['DATA', { does: 'close' }],
+  ['DATA', { reply: '421 4.4.2 going away', does: 'close' }],
+] as const)(
+  'a reused connection that ends at %s, %j, before any data, is replaced',
+  async (stage, answer) => {
     const { server, transport } = await between((line, session) =>
-      line.startsWith(stage) && session.taken === 1 ? { does: 'close' } : undefined,
+      line.startsWith(stage) && session.number === 1 && session.taken === 1 ? answer : undefined,
+    )
+    await deliver(transport)
+    expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+    expect(server.taken.map(({ session }) => session)).toEqual([1, 2])
+  },
+)
+
+test.each([{ does: 'close' }, { reply: '421 4.4.2 going away', does: 'close' }] as const)(
+  'a reused connection that ends behind the data, %j, is not replaced: the server may have the message',
+  async (answer) => {
+    const { server, transport } = await between((line, session) =>
+      line === '.' && session.taken === 1 ? answer : undefined,
     )
     await deliver(transport)
     expect(await deliver(transport)).toMatchObject({ kind: 'site' })

@@ -63,7 +63,8 @@ test.each([
       socket.once('close', () => (isClosed = true))
       socket.on('data', (chunk) => {
         heard += chunk.toString('latin1')
-        if (/^(EHLO|MAIL|RCPT)/.test(chunk.toString())) socket.write('250 x\r\n')
+        if (chunk.toString().startsWith('EHLO')) socket.write('250-x\r\n250 8BITMIME\r\n')
+        else if (/^(MAIL|RCPT)/.test(chunk.toString())) socket.write('250 x\r\n')
         else if (chunk.toString().startsWith('DATA')) socket.write('354 x\r\n')
         else if (heard.endsWith('half a message\r\n')) socket.write(`${reply}\r\n`)
       })
