@@ -75,6 +75,7 @@ export type ErrorCode = keyof typeof errorCatalogue
 
 const ownWarnings = [
   'TRANSPORT_DEFECT',
+  'LISTENER_DEFECT',
   'SETTLE_DEFECT',
   'MESSAGE_HELD',
   'FILE_SYSTEM',

@@ -155,7 +155,8 @@ export class Queue {
     this.#parts.life.end(undefined)
   }
 
-  /** Listeners run in the queue's turn; what they throw ends this life.
+  /** Listeners run in the queue's turn. What they throw, or reject with, is a `warning` LISTENER_DEFECT and changes nothing. `once` and `on` of
+   * node:events work: they fail when the queue crashes with an error.
    * @throws WaybillError OPTION_INVALID when there is no such event, here and below */
   on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
     this.#parts.events.on(event, listener)
@@ -170,6 +171,15 @@ export class Queue {
   off<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
     this.#parts.events.off(event, listener)
     return this
+  }
+
+  /** As EventEmitter calls them. */
+  addListener<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
+    return this.on(event, listener)
+  }
+
+  removeListener<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
+    return this.off(event, listener)
   }
 
   /** `await using queue = …`: the same as `crash()`. */

@@ -32,14 +32,14 @@ export interface Asked extends Named {
 export const seconds = (ms: number): number => ms / 1000
 const yes = (is: boolean): number => (is ? 1 : 0)
 
-const laneLabels = ['lane', 'queue', 'interval_seconds'] as const
+const laneLabels = ['lane', 'kind', 'interval_seconds'] as const
 const perLane =
   (value: (lane: LaneStatistics) => number) =>
   ({ lanes }: QueueStatistics): Reading[] =>
     lanes.map((lane) => ({
       labels: {
         lane: String(lane.lane),
-        queue: queueNameOf(lane.kind),
+        kind: queueNameOf(lane.kind),
         interval_seconds: lane.intervalMs === Infinity ? '+Inf' : String(seconds(lane.intervalMs)),
       },
       value: value(lane),

@@ -1,13 +1,13 @@
-/** `waybill/prometheus`: a queue in a registry of prom-client. metrics.ts and event-metrics.ts say what there is.
- * Invariant: a scrape takes one snapshot, and all of its numbers are of it; within one life no counter goes down. A life ends with the
- * process or the queue, and the next one counts from 0, as Prometheus expects of a restart. */
+/** `waybill/prometheus`: queues in a registry of prom-client. metrics.ts and event-metrics.ts say what there is.
+ * Invariant: a scrape takes one snapshot of each queue, and all of its numbers are of it; within one life no counter goes down. A life ends
+ * with the process or the queue, and the next one counts from 0, as Prometheus expects of a restart. */
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Room } from '../engine/accept/space-watch.js'
 import type { QueueStatistics } from '../admin/select/statistics.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue.js'
 import { countedByEvents, notedByEvents, type Counted } from './event-metrics.js'
-import { asked, measured, type Measured, type Named, type Reading } from './metrics.js'
+import { asked, measured, type Labels, type Measured, type Named, type Reading } from './metrics.js'
 
 /** Of the queue's life. */
 export const upMetric: Named = {
@@ -17,55 +17,112 @@ export const upMetric: Named = {
 
 export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on'>
 
-/** Whose numbers a registry has. */
-const watched = new WeakMap<Registry, WatchedQueue>()
+export interface PrometheusOptions {
+  /** The label `queue` of its numbers. Unless told the first queue of a registry has none, and further ones a number: 2, 3, … */
+  readonly name?: string
+}
+
+interface Watched {
+  readonly queue: WatchedQueue
+  readonly labels: Labels
+  /** One for all that is collected in one turn. */
+  readonly statistics: () => QueueStatistics
+  readonly room: () => Room | undefined
+}
+
+/** Queues of each registry. */
+const watchedIn = new WeakMap<Registry, Watched[]>()
 
 /** Registers the metrics of an open queue. What is counted by events is counted from here on: call it in the turn in which `openQueue`
- * has settled, and nothing is missed. A registry has one queue at a time; after its crash, the queue that is opened next takes its place.
+ * has settled, and nothing is missed. Queues that live together in a registry differ by the label `queue`; the place of one that has crashed
+ * is free for the next.
  * @param registry the embedder's own, or a new one
  * @returns the registry, for `metrics()` and `contentType`
- * @throws WaybillError OPTION_INVALID when the registry has a queue that lives, or a metric of one of these names */
-export function prometheus(queue: WatchedQueue, registry: Registry = new Registry()): Registry {
-  release(registry)
-  for (const name of names)
-    if (registry.getSingleMetric(name) !== undefined)
-      throw new WaybillError('OPTION_INVALID', `the registry has a metric ${name} already`, {
-        option: 'registry',
-      })
-  watched.set(registry, queue)
-  const registers = [registry]
-  const statistics = oncePerScrape(() => queue.stats())
-  void new Gauge({
-    registers,
-    ...upMetric,
-    collect() {
-      this.set(queue.isCrashed ? 0 : 1)
-    },
-  })
-  for (const metric of measured) measure(metric, statistics, registers)
-  registerRoom(queue, registers)
-  for (const metric of countedByEvents) count(queue, metric, registry)
-  for (const { name, help, event, read } of notedByEvents) {
-    const gauge = new Gauge({ registers, name, help })
-    gauge.remove()
-    queue.on(event, (happened) => gauge.set(read(happened)))
+ * @throws WaybillError OPTION_INVALID when a queue of that name lives in it, or it has another metric of one of these names */
+export function prometheus(
+  queue: WatchedQueue,
+  registry: Registry = new Registry(),
+  { name }: PrometheusOptions = {},
+): Registry {
+  const watched = livingIn(registry)
+  const label = name ?? freeName(watched)
+  if (watched.some((other) => other.queue === queue || other.labels[queueLabel] === label))
+    throw new WaybillError(
+      'OPTION_INVALID',
+      `this queue, or one of its name (${label ?? 'none'}), lives in this registry`,
+      {
+        option: 'name',
+      },
+    )
+  if (watched.length === 0) registerAll(registry, watched)
+  const labels: Labels = label === undefined ? {} : { queue: label }
+  watched.push({ queue, labels, statistics: oncePerScrape(() => queue.stats()), room: roomOf(queue) })
+  for (const metric of countedByEvents) count(queue, labels, metric, registry)
+  for (const { name: noted, event, read } of notedByEvents) {
+    const gauge = registry.getSingleMetric(noted) as Gauge
+    queue.on(event, (happened) => gauge.set(labels, read(happened)))
   }
   return registry
 }
 
+const queueLabel = 'queue'
 const names: readonly string[] = [
   upMetric.name,
   ...[...measured, ...asked, ...countedByEvents, ...notedByEvents].map(({ name }) => name),
 ]
 
-function release(registry: Registry): void {
-  const before = watched.get(registry)
-  if (before === undefined) return
-  if (!before.isCrashed)
-    throw new WaybillError('OPTION_INVALID', 'the registry has the metrics of another queue that lives', {
-      option: 'registry',
+/** Takes away what is told of queues that have crashed, and all metrics with the last one. */
+function livingIn(registry: Registry): Watched[] {
+  const watched = watchedIn.get(registry)
+  if (watched === undefined) return []
+  const living = watched.filter(({ queue }) => !queue.isCrashed)
+  if (living.length === 0) {
+    for (const name of names) registry.removeSingleMetric(name)
+    watchedIn.delete(registry)
+    return []
+  }
+  for (const { labels } of watched.filter((one) => !living.includes(one)))
+    for (const { name } of countedByEvents) forget(registry.getSingleMetric(name) as Counter, labels)
+  watched.splice(0, Infinity, ...living)
+  return watched
+}
+
+/** The series of one queue. */
+function forget(counter: Counter, { queue }: Labels): void {
+  const { hashMap } = counter as unknown as { hashMap: Record<string, { labels: Labels }> }
+  for (const { labels } of Object.values(hashMap)) if (labels[queueLabel] === queue) counter.remove(labels)
+}
+
+function freeName(watched: readonly Watched[]): string | undefined {
+  const taken = new Set(watched.map(({ labels }) => labels[queueLabel]))
+  if (!taken.has(undefined)) return undefined
+  let number = 2
+  while (taken.has(String(number))) number++
+  return String(number)
+}
+
+/** @throws WaybillError OPTION_INVALID */
+function registerAll(registry: Registry, watched: Watched[]): void {
+  for (const name of names)
+    if (registry.getSingleMetric(name) !== undefined)
+      throw new WaybillError('OPTION_INVALID', `the registry has a metric ${name} already`, {
+        option: 'registry',
+      })
+  watchedIn.set(registry, watched)
+  measure({ ...upMetric, kind: 'gauge' }, registry, watched, ({ queue }) => (queue.isCrashed ? 0 : 1))
+  for (const metric of measured)
+    measure(metric, registry, watched, ({ statistics }) => metric.read(statistics()))
+  for (const metric of asked)
+    measure({ ...metric, kind: 'gauge' }, registry, watched, ({ room }) => {
+      const answer = room()
+      return answer === undefined ? [] : metric.read(answer)
     })
-  for (const name of names) registry.removeSingleMetric(name)
+  for (const { name, help, labelNames = [] } of countedByEvents)
+    // Three events may grow one counter.
+    if (registry.getSingleMetric(name) === undefined)
+      void new Counter({ registers: [registry], name, help, labelNames: [queueLabel, ...labelNames] })
+  for (const { name, help } of notedByEvents)
+    void new Gauge({ registers: [registry], name, help, labelNames: [queueLabel] })
 }
 
 /** The same for all that is collected in one turn. */
@@ -80,17 +137,20 @@ function oncePerScrape<T>(take: () => T): () => T {
   }
 }
 
+/** Set anew at each scrape, so that a lane that is gone is not told of. */
 function measure(
-  { kind, name, help, labelNames = [], read }: Measured,
-  statistics: () => QueueStatistics,
-  registers: Registry[],
+  { kind, name, help, labelNames = [] }: Named & Pick<Measured, 'kind'>,
+  registry: Registry,
+  watched: readonly Watched[],
+  read: (one: Watched) => number | readonly Reading[],
 ): void {
-  const readings = (): readonly Reading[] => {
-    const value = read(statistics())
-    return typeof value === 'number' ? [{ labels: {}, value }] : value
-  }
-  const about = { registers, name, help, labelNames }
-  // Set anew at each scrape, so that a lane that is gone is not told of.
+  const readings = (): Reading[] =>
+    watched.flatMap((one) => {
+      const value = read(one)
+      const all = typeof value === 'number' ? [{ labels: {}, value }] : value
+      return all.map((reading) => ({ labels: { ...one.labels, ...reading.labels }, value: reading.value }))
+    })
+  const about = { registers: [registry], name, help, labelNames: [queueLabel, ...labelNames] }
   if (kind === 'gauge')
     void new Gauge({
       ...about,
@@ -110,7 +170,7 @@ function measure(
 }
 
 /** A scrape does not wait for the disk: it tells what the scrape before has asked for, and asks anew. Absent is what has no answer. */
-function registerRoom(queue: Pick<Queue, 'room' | 'isCrashed'>, registers: Registry[]): void {
+function roomOf(queue: Pick<Queue, 'room' | 'isCrashed'>): () => Room | undefined {
   let room: Room | undefined
   let isAsking = false
   const ask = (): void => {
@@ -131,27 +191,15 @@ function registerRoom(queue: Pick<Queue, 'room' | 'isCrashed'>, registers: Regis
     return answer
   })
   ask()
-  for (const { name, help, read } of asked)
-    void new Gauge({
-      registers,
-      name,
-      help,
-      collect() {
-        const answer = known()
-        if (answer === undefined) this.remove()
-        else this.set(read(answer))
-      },
-    })
+  return known
 }
 
-function count(queue: WatchedQueue, metric: Counted, registry: Registry): void {
-  const { name, help, labelNames = [], event, labels, amount, known = [] } = metric
-  // Three events may grow one counter.
-  const counter =
-    (registry.getSingleMetric(name) as Counter | undefined) ??
-    new Counter({ registers: [registry], name, help, labelNames })
-  for (const value of known) counter.inc(value, 0)
+function count(queue: WatchedQueue, ofQueue: Labels, metric: Counted, registry: Registry): void {
+  const { name, event, labels, amount, known = [] } = metric
+  const counter = registry.getSingleMetric(name) as Counter
+  if (metric.labelNames === undefined) counter.inc(ofQueue, 0)
+  for (const value of known) counter.inc({ ...ofQueue, ...value }, 0)
   queue.on(event, (happened) =>
-    counter.inc(labels?.(happened as never) ?? {}, amount?.(happened as never) ?? 1),
+    counter.inc({ ...ofQueue, ...labels?.(happened as never) }, amount?.(happened as never) ?? 1),
   )
 }

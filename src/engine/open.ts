@@ -87,7 +87,7 @@ async function begin(
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
   const recollection = await recollectFirst(disk, header, tail, spools, given.layout === 'single')
 
-  const events = new QueueEmitter((error) => life.end(error))
+  const events = new QueueEmitter()
   const patient = patientDisk(disk, clock, ({ code, message }) =>
     events.emit('warning', { code, message: `it is waited for a file that is closed: ${message}` }),
   )

@@ -201,8 +201,8 @@ test('lanes are told by number, queue and interval, and one that is gone is not 
     ],
   }
   const registry = watch(queue)
-  const deferred = '{lane="2",queue="deferred",interval_seconds="300"}'
-  const held = '{lane="1",queue="hold",interval_seconds="+Inf"}'
+  const deferred = '{lane="2",kind="deferred",interval_seconds="300"}'
+  const held = '{lane="1",kind="hold",interval_seconds="+Inf"}'
   expect(await scrape(registry)).toMatchObject({
     [`waybill_lane_waiting_bytes${deferred}`]: 300,
     [`waybill_lane_segments${deferred}`]: 3,
@@ -297,6 +297,27 @@ test('after a crash the queue is down, its counters stay, and the next life take
   expect(down).not.toHaveProperty('waybill_disk_free_bytes')
   prometheus(await stage.reopen(), registry)
   expect(await scrape(registry)).toMatchObject({ waybill_up: 1, waybill_accepted_messages_total: 0, own: 1 })
+})
+
+test('two queues share a registry, and differ by the label queue', async () => {
+  const [first, second, third] = [await openStage(), await openStage(), await openStage()]
+  const registry = prometheus(first.queue)
+  prometheus(second.queue, registry, { name: 'lists' })
+  prometheus(third.queue, registry)
+  for (const { queue } of [second, second, third])
+    await queue.submit({ sender: '', recipients: ['a@example.net'], data: 'x' })
+  const total = 'waybill_accepted_messages_total'
+  expect(await scrape(registry)).toMatchObject({
+    waybill_up: 1,
+    'waybill_up{queue="lists"}': 1,
+    [total]: 0,
+    [`${total}{queue="lists"}`]: 2,
+    [`${total}{queue="2"}`]: 1,
+  })
+  expect(() => prometheus(third.queue, registry, { name: 'other' })).toThrow('lives in this registry')
+  second.queue.crash()
+  prometheus(await second.reopen(), registry, { name: 'lists' })
+  expect(await scrape(registry)).toMatchObject({ [`${total}{queue="lists"}`]: 0, [`${total}{queue="2"}`]: 1 })
 })
 
 test('names and units are those of Prometheus', async () => {

@@ -300,7 +300,7 @@ test('a mistake of ours about one message does not end the life, and each life a
   })
 })
 
-test('what a listener of `warning` throws ends the life also while a verb is at work', async () => {
+test('what a listener of `warning` throws changes nothing while a verb is at work', async () => {
   await simulated(async (stage) => {
     await leaveRotten(stage, 1)
     const queue = await stage.open({ ...patient, deliver: false })
@@ -308,7 +308,7 @@ test('what a listener of `warning` throws ends the life also while a verb is at 
     queue.on('warning', () => {
       throw thrown
     })
-    expect(await codeOf(queue.expire({ all: true }))).toBe('QUEUE_CRASHED')
-    expect(stage.crashes).toContain(thrown)
+    expect(await codeOf(queue.expire({ all: true }))).not.toBe('QUEUE_CRASHED')
+    expect(stage.crashes.filter((error) => error !== undefined)).toEqual([])
   })
 })

@@ -67,7 +67,7 @@ export interface QueueEvents {
   /** A step of a destination's concurrency, when the scheduler's `destinationConcurrencyFeedbackDebug` is on. */
   feedback: [FeedbackEvent]
   /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or TRANSPORT_DEFECT (a mistake in a transport's program),
-   * SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`), FILE_SYSTEM (no place for a queue),
+   * LISTENER_DEFECT (in a listener), SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`), FILE_SYSTEM (no place for a queue),
    * DELIVERIES_HELD (the disk hangs: `proofMs`) or DELIVERIES_RESUMED (it has answered). */
   warning: [{ readonly code: WarningCode; readonly message: string; readonly id?: MessageId }]
   /** The end of this life: by `crash()` without an error, or because the device or an invariant failed. The last event. */
@@ -90,36 +90,55 @@ const names: OptionNames<QueueEvents> = {
   crashed: true,
 }
 
+/** `error` is what `once` and `on` of node:events listen to beside the event that they are asked for. */
+const nodeError = 'error'
+
 /** @throws WaybillError OPTION_INVALID */
 function checkName(event: string): void {
-  if (Object.hasOwn(names, event)) return
+  if (event === nodeError || Object.hasOwn(names, event)) return
   throw new WaybillError('OPTION_INVALID', `there is no such event, but ${Object.keys(names).join(', ')}`, {
     option: event,
   })
 }
 
-export type Listener<K extends keyof QueueEvents> = (...values: QueueEvents[K]) => void
+export type Listener<K extends keyof QueueEvents> = (...values: QueueEvents[K]) => unknown
 
+/** Invariant: what a listener throws, or rejects with later, changes nothing in the queue. Events come before records are durable, so a life
+ * that ended for it would deliver again what it was just told of:
+ *   1. a message is delivered, and a listener throws
+ *   2. the process ends before the record is durable, and is started again
+ *   3. the message is delivered again, and those beside it, at each start */
 export class QueueEmitter {
   readonly #emitter = new EventEmitter()
-  readonly #onThrow: (error: unknown) => void
   #isOver = false
 
-  /** @param onThrow is told what a listener throws, in this step: whatever it is, it must not be taken for an error of ours */
-  constructor(onThrow: (error: unknown) => void) {
-    this.#onThrow = onThrow
-  }
-
   emit<K extends keyof QueueEvents>(event: K, ...values: QueueEvents[K]): void {
-    // Who crashes the queue in an event does so in the middle of a step, and has closed what he would write the next one to.
+    // A queue that is crashed in an event is so in the middle of a step, and what the next one would be written to is closed.
     if (this.#isOver) return
     this.#isOver = event === 'crashed'
+    for (const listener of this.#emitter.rawListeners(event)) this.#tell(event, listener, values)
+    if (event !== 'crashed') return
+    const [{ error }] = values as QueueEvents['crashed']
+    if (error === undefined) return
+    for (const listener of this.#emitter.rawListeners(nodeError)) this.#tell(event, listener, [error])
+  }
+
+  #tell(event: keyof QueueEvents, listener: Function, values: readonly unknown[]): void {
     try {
-      this.#emitter.emit(event, ...values)
+      const told: unknown = Reflect.apply(listener, this.#emitter, values)
+      if (told instanceof Promise) told.catch((error: unknown) => this.#defect(event, error))
     } catch (error) {
-      this.#onThrow(error)
-      throw error
+      this.#defect(event, error)
     }
+  }
+
+  /** Where nobody hears it as an event, Node says it on standard error. */
+  #defect(event: keyof QueueEvents, error: unknown): void {
+    const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    const message = `a listener of '${event}' failed: ${words}`
+    const isHeard = event !== 'warning' && event !== 'crashed' && this.listenerCount('warning') > 0
+    if (isHeard && !this.#isOver) this.emit('warning', { code: 'LISTENER_DEFECT', message })
+    else process.emitWarning(message, { code: 'LISTENER_DEFECT' })
   }
 
   listenerCount(event: keyof QueueEvents): number {
