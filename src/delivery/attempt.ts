@@ -35,6 +35,9 @@ interface Attempt<Tag> {
 
 const mebibyte = 1 << 20
 
+/** Lives that have a transport: queues of one process may share it, and the last one closes it. */
+const userCounts = new WeakMap<Transport, number>()
+
 /** What a transport gets whose `deliver` takes no signal. */
 const neverAborted: AbortSignal = new AbortController().signal
 
@@ -62,6 +65,7 @@ export class Attempts<Tag> {
   ) {
     const deadlineMs = checkedDeadlineMs(options)
     this.#transport = transport
+    userCounts.set(transport, (userCounts.get(transport) ?? 0) + 1)
     this.#clock = clock
     this.#settled = settled
     this.#deadlineMs = deadlineMs
@@ -115,7 +119,9 @@ export class Attempts<Tag> {
     this.#underWay.clear()
     const reason = new WaybillError('QUEUE_CRASHED', 'the queue has crashed')
     for (const { controller } of left) controller?.abort(reason)
-    this.#transport.close?.()
+    const userCount = userCounts.get(this.#transport)! - 1
+    userCounts.set(this.#transport, userCount)
+    if (userCount === 0) this.#transport.close?.()
   }
 
   #wait(attempt: Attempt<Tag>, answer: PromiseLike<unknown>): void {

@@ -7,7 +7,7 @@ import type { EnvelopeDsn } from '../../record/dsn.js'
 import type { EngineOptions } from '../life/options.js'
 import { checkedDsn, type AskedRecipient, type SubmissionDsn } from './submission-dsn.js'
 
-/** Other members than these are left alone, unlike among options: whoever has messages of his own kind hands them over as they are. */
+/** A member that there is not is refused: `sendAt`, which nobody heeds, would be mail at the wrong time. */
 export interface Submission {
   /** '' is the null sender: nothing is ever reported to it. */
   readonly sender: string
@@ -53,13 +53,20 @@ export const aborted = (signal: AbortSignal | undefined): WaybillError =>
 export function checkEnvelope(submission: Submission, limits: EngineOptions): CheckedEnvelope {
   if (typeof submission !== 'object' || submission === null)
     throw new WaybillError('OPTION_INVALID', 'a submission is an object { sender, recipients, data }')
+  checkMembers(submission)
   const { sender, recipients, signal } = submission
   signalOption(signal)
   checkAborted(signal)
   const senderKind = typeof sender !== 'string' ? undefined : sender === '' ? 'ascii' : addressKind(sender)
   if (senderKind === undefined)
-    throw new WaybillError('ADDRESS_INVALID', 'the sender is no address', { option: 'sender' })
-  if (!Array.isArray(recipients) || recipients.length === 0)
+    throw new WaybillError('ADDRESS_INVALID', `the sender is no address${hintOf(sender)}`, {
+      option: 'sender',
+    })
+  if (!Array.isArray(recipients))
+    throw new WaybillError('OPTION_INVALID', `recipients is a list of addresses, not ${kindOf(recipients)}`, {
+      option: 'recipients',
+    })
+  if (recipients.length === 0)
     throw new WaybillError('RECIPIENTS_EMPTY', 'a message has a list of at least one recipient')
   if (recipients.length > limits.recipientCountMax)
     throw new WaybillError(
@@ -75,7 +82,7 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
     const address = addressOf(addresses[i])
     const kind = typeof address === 'string' ? addressKind(address) : undefined
     if (kind === undefined)
-      throw new WaybillError('ADDRESS_INVALID', 'a recipient is no address', {
+      throw new WaybillError('ADDRESS_INVALID', `a recipient is no address${hintOf(addresses[i])}`, {
         // What a query was parsed into may have no words for itself.
         recipient: typeof address === 'string' ? address.slice(0, 100) : typeof address,
       })
@@ -89,6 +96,40 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
   const distinct = checked.length === 1 ? checked : [...new Set(checked)]
   return { sender, recipients: distinct, smtputf8, dsn: undefined }
 }
+
+const members: ReadonlySet<string> = new Set([
+  'sender',
+  'recipients',
+  'data',
+  'smtputf8',
+  'longLines',
+  'dsn',
+  'signal',
+] satisfies (keyof Submission)[])
+
+/** @throws WaybillError OPTION_INVALID */
+function checkMembers(submission: object): void {
+  for (const name of Object.keys(submission)) {
+    if (members.has(name)) continue
+    const hint = ['from', 'to', 'text', 'html', 'subject'].includes(name)
+      ? '; nodemailer composes such messages: waybill/nodemailer'
+      : ''
+    throw new WaybillError(
+      'OPTION_INVALID',
+      `a submission has no member ${name}, but ${[...members].join(', ')}${hint}`,
+      { option: name },
+    )
+  }
+}
+
+const kindOf = (value: unknown): string =>
+  value === null ? 'null' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+
+/** For `Ada <ada@example.org>`. */
+const hintOf = (address: unknown): string =>
+  typeof address === 'string' && /<[^<>]+>\s*$/.test(address)
+    ? ': it is what stands between < and >, without the name'
+    : ''
 
 /** @returns what may be an address */
 const addressOf = (recipient: unknown): unknown =>
