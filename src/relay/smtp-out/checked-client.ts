@@ -4,6 +4,7 @@
  * nodemailer does without. */
 import type { TLSSocket } from 'node:tls'
 import SMTPConnection, { type Options } from 'nodemailer/lib/smtp-connection'
+import type { PhaseTimes } from './phased-connection.js'
 import { SmtpClient } from './smtp-client.js'
 
 /** @returns why it is not who was meant */
@@ -21,8 +22,8 @@ const hidden = SMTPConnection.prototype as unknown as Hidden
 export class CheckedClient extends SmtpClient {
   readonly #check: PeerCheck
 
-  constructor(options: Options, check: PeerCheck) {
-    super(options)
+  constructor(options: Options, times: PhaseTimes, check: PeerCheck) {
+    super(options, times)
     this.#check = check
   }
 

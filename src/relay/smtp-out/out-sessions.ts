@@ -13,7 +13,8 @@ import { CheckedClient } from './checked-client.js'
 import type { ClientError } from './client-error.js'
 import { ConnectionPool } from './connection-pool.js'
 import { SmtpClient } from './smtp-client.js'
-import type { SmtpTransportOptions } from './smtp-out-options.js'
+import type { PhaseTimes } from './phased-connection.js'
+import { phaseTimesOf, type SmtpTransportOptions } from './smtp-out-options.js'
 import { saidBy, siteOfError } from './smtp-outcome.js'
 import { isRefusal } from './smtp-reply.js'
 import { familiesOf, sourceAddressesOf, sourcesFor, type SourceAddresses } from '../dns/source-addresses.js'
@@ -73,6 +74,7 @@ export const siteOfAbandoned = (): SiteTrouble => siteOfError(abandoned())
 export class OutSessions {
   readonly #options: SessionOptions
   readonly #silenceTimeoutMs: number
+  readonly #times: PhaseTimes
   readonly clock: Clock
   readonly #sources: SourceAddresses
   #pool: ConnectionPool
@@ -81,6 +83,7 @@ export class OutSessions {
     const { clock = systemClock, silenceTimeoutMs = 300_000 } = options
     this.#options = options
     this.#silenceTimeoutMs = silenceTimeoutMs
+    this.#times = phaseTimesOf(options)
     this.clock = clock
     this.#sources = sourceAddressesOf(options.sourceAddresses)
     this.#pool = this.#newPool()
@@ -204,7 +207,9 @@ export class OutSessions {
     }
     const { check } = terms
     const client =
-      check === undefined ? new SmtpClient(clientOptions) : new CheckedClient(clientOptions, check)
+      check === undefined
+        ? new SmtpClient(clientOptions, this.#times)
+        : new CheckedClient(clientOptions, this.#times, check)
     client.isFallback = way !== terms.way
     pool.add(client)
     const close = (): void => client.close()

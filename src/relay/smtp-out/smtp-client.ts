@@ -9,7 +9,8 @@ import type { OutcomeTls, RequestDsn } from '../../delivery/transport.js'
 import { handshakeFailed, lost, startTlsRefused, type ClientError } from './client-error.js'
 import { lifeOf, noSink, passOn, type DataSink } from './data-sink.js'
 import { recipientWords, senderWords } from './dsn-words.js'
-import { leavesAsItStands, wroteAtOnce } from './plain-data.js'
+import { leavesAsItStands, wroteAtOnce } from '../mime/plain-data.js'
+import { PhasedConnection, type PhaseTimes } from './phased-connection.js'
 import { stepFault } from './replies-in-step.js'
 import { isRefusal } from './smtp-reply.js'
 import { tlsSessionOf } from './tls-terms.js'
@@ -39,16 +40,14 @@ interface Hidden {
   _createSendStream(this: SMTPConnection, answered: Answered): DataSink
   _actionSMTPStream(this: SMTPConnection, reply: string, answered: Answered): void
   _onData(this: SMTPConnection, chunk: Buffer): void
-  _processResponse(this: SMTPConnection): void
   _onError(this: SMTPConnection, error: Error, code: string, response: false, command: string): void
-  _sendCommand(this: SMTPConnection, line: string, logged?: string): void
 }
 const hidden = SMTPConnection.prototype as unknown as Hidden
 
 /** What nodemailer is told of a message when the server has answered to its end. */
 type Answered = (error: ClientError | null, reply?: string) => void
 
-export class SmtpClient extends SMTPConnection {
+export class SmtpClient extends PhasedConnection {
   /** Transactions begun on this connection. */
   transactionCount = 0
   /** When it had no mail any more, by the pool's clock. */
@@ -74,8 +73,8 @@ export class SmtpClient extends SMTPConnection {
   #ended: (() => void) | undefined
   #lastError: ClientError | undefined
 
-  constructor(options: Options) {
-    super(options)
+  constructor(options: Options, times: PhaseTimes) {
+    super(options, times)
     this.on('error', (error: ClientError) => {
       if (this.upgrading === true) this.#lastError = handshakeFailed(error)
       else if (error.code === 'ETLS')
@@ -152,7 +151,7 @@ export class SmtpClient extends SMTPConnection {
         this.#ended = undefined
         this.#whole = undefined
         const dotSent = this.#dotSent
-        if (dotSent) this.#allowSilence(1)
+        this.allow('other')
         const isInStep = error?.code !== 'EPROTOCOL'
         resolve({
           response,
@@ -170,9 +169,10 @@ export class SmtpClient extends SMTPConnection {
       const source = {
         pipe: (sink: DataSink | typeof noSink): void => {
           hasBegun = true
+          this.allowData('dataXfer')
           const sent = (): void => {
             this.#dotSent = true
-            this.#allowSilence(2)
+            this.allowData('dataDone')
           }
           if (!('once' in sink)) return sent()
           const isWhole = Buffer.isBuffer(data)
@@ -194,13 +194,6 @@ export class SmtpClient extends SMTPConnection {
         (error: ClientError | null, info?: { response: string }) => end(error ?? undefined, info?.response),
       )
     })
-  }
-
-  /** Behind the dot a server may take twice as long: what it answers too late it has delivered all the same. RFC 5321 §4.5.3.2 */
-  #allowSilence(times: number): void {
-    const { socketTimeout } = this.options
-    if (this._socket && !this._socket.destroyed && socketTimeout !== undefined)
-      this._socket.setTimeout(times * socketTimeout)
   }
 
   /** The data and its dot leave in one write. Until the sink has ended, or paused because the socket is full, so at most one turn.
@@ -249,7 +242,7 @@ export class SmtpClient extends SMTPConnection {
 
   /** Nodemailer looks at one reply in a turn, at none while the last one goes on, and at no more of them when the connection has ended:
    *    // 1. LMTP, fifty recipients  2. the server takes the message for all, and closes  3. three have it, the others get it again */
-  _processResponse(): void {
+  override _processResponse(): void {
     const own = this as unknown as Hidden
     const waitingCount = (): number => own._responseQueue.length - (own._responsePartial ? 1 : 0)
     const fault = stepFault({
@@ -259,7 +252,7 @@ export class SmtpClient extends SMTPConnection {
       said: this.isFinal ? this.#replies.map(({ response }) => response) : undefined,
     })
     if (fault !== undefined) hidden._onError.call(this, new Error(fault), 'EPROTOCOL', false, 'CONN')
-    while (!this.destroyed && waitingCount() > 0) hidden._processResponse.call(this)
+    while (!this.destroyed && waitingCount() > 0) super._processResponse()
   }
 
   _onData(chunk: Buffer): void {
@@ -284,8 +277,8 @@ export class SmtpClient extends SMTPConnection {
     if (isLast || !this.#dotSent) answered(null, reply)
   }
 
-  _sendCommand(line: string, logged?: string): void {
-    hidden._sendCommand.call(this, line + this.#wordsBehind(line), logged)
+  override _sendCommand(line: string, logged?: string): void {
+    super._sendCommand(line + this.#wordsBehind(line), logged)
   }
 
   /** A message that needs SMTPUTF8 for its header has to say so; nodemailer looks at the addresses only. It would ask the same for each

@@ -7,6 +7,7 @@ import { hostOption, integerOption, waitMsMax } from '../../base/option-values.j
 import { WaybillError } from '../../errors.js'
 import type { DkimKey } from '../dkim/dkim-keys.js'
 import type { DkimSigns } from '../dkim/dkim-signer.js'
+import type { PhaseTimes } from './phased-connection.js'
 import { sourceAddressesOf } from '../dns/source-addresses.js'
 import {
   allowsPlaintext,
@@ -48,8 +49,22 @@ export interface SmtpTransportOptions {
   /** Milliseconds for the greeting, and as many for a handshake behind STARTTLS; 300 000 unless told. RFC 5321 §4.5.3.2.1
    * @see Postfix smtp_helo_timeout, smtp_starttls_timeout */
   readonly greetingTimeoutMs?: number
-  /** Milliseconds without a byte before the connection is given up, 300 000 unless told; twice as many for the answer to the message. */
+  /** Milliseconds without a byte before the connection is given up, default 300 000; twice as many for the answer to the message. When it is
+   * given, it is the default of the six below. */
   readonly silenceTimeoutMs?: number
+  /** The same for the reply to EHLO, default 300 000. @see Postfix smtp_helo_timeout */
+  readonly heloTimeoutMs?: number
+  /** For the reply to MAIL FROM, default 300 000. @see Postfix smtp_mail_timeout */
+  readonly mailTimeoutMs?: number
+  /** For the reply to RCPT TO, default 300 000. @see Postfix smtp_rcpt_timeout */
+  readonly rcptTimeoutMs?: number
+  /** For the reply to DATA, default 120 000. @see Postfix smtp_data_init_timeout */
+  readonly dataInitTimeoutMs?: number
+  /** For data of which the server takes no octet, default 180 000. @see Postfix smtp_data_xfer_timeout */
+  readonly dataXferTimeoutMs?: number
+  /** For the reply to the end of the data, default 600 000: what a server answers too late it has delivered all the same.
+   * @see Postfix smtp_data_done_timeout */
+  readonly dataDoneTimeoutMs?: number
   readonly connectionReuse?: {
     /** Milliseconds that an unused connection is kept, 2000 unless told; 0 uses none again. */
     readonly idleMs?: number
@@ -73,6 +88,32 @@ export interface SmtpTransportOptions {
   readonly clock?: Clock
 }
 
+const timeouts = [
+  'connectTimeoutMs',
+  'greetingTimeoutMs',
+  'silenceTimeoutMs',
+  'heloTimeoutMs',
+  'mailTimeoutMs',
+  'rcptTimeoutMs',
+  'dataInitTimeoutMs',
+  'dataXferTimeoutMs',
+  'dataDoneTimeoutMs',
+] as const
+
+/** How long each reply is waited for. */
+export function phaseTimesOf(options: Pick<SmtpTransportOptions, (typeof timeouts)[number]>): PhaseTimes {
+  const { silenceTimeoutMs: silence } = options
+  return {
+    helo: options.heloTimeoutMs ?? silence ?? 300_000,
+    mail: options.mailTimeoutMs ?? silence ?? 300_000,
+    rcpt: options.rcptTimeoutMs ?? silence ?? 300_000,
+    dataInit: options.dataInitTimeoutMs ?? silence ?? 120_000,
+    dataXfer: options.dataXferTimeoutMs ?? silence ?? 180_000,
+    dataDone: options.dataDoneTimeoutMs ?? (silence === undefined ? 600_000 : 2 * silence),
+    other: silence ?? 300_000,
+  }
+}
+
 /** @throws WaybillError OPTION_INVALID */
 export function checkSmtpOptions(options: SmtpTransportOptions): void {
   checkOptionNames(options, {
@@ -86,6 +127,12 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     connectTimeoutMs: true,
     greetingTimeoutMs: true,
     silenceTimeoutMs: true,
+    heloTimeoutMs: true,
+    mailTimeoutMs: true,
+    rcptTimeoutMs: true,
+    dataInitTimeoutMs: true,
+    dataXferTimeoutMs: true,
+    dataDoneTimeoutMs: true,
     connectionReuse: true,
     connectionsMax: true,
     sourceAddresses: true,
@@ -154,8 +201,7 @@ export function checkConnectionOptions(
   const { idleMs = 0, messagesMax = 1 } = connectionReuse
   integerOption('connectionReuse.idleMs', idleMs, 0, waitMsMax)
   integerOption('connectionReuse.messagesMax', messagesMax, 1, countMax)
-  for (const option of ['connectTimeoutMs', 'greetingTimeoutMs', 'silenceTimeoutMs'] as const)
-    integerOption(option, options[option] ?? 1, 1, waitMsMax)
+  for (const option of timeouts) integerOption(option, options[option] ?? 1, 1, waitMsMax)
   integerOption('connectionsMax', options.connectionsMax ?? 1, 1, countMax)
   sourceAddressesOf(options.sourceAddresses)
 }

@@ -3,6 +3,7 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ConnectionPool, type PoolLimits } from '../../../src/relay/smtp-out/connection-pool.js'
 import { SmtpClient } from '../../../src/relay/smtp-out/smtp-client.js'
+import { phaseTimesOf } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { heldClock, type HeldClock } from '../../held-clock.js'
 
 /** To nobody: what its server does a test says. */
@@ -12,7 +13,7 @@ class Connection extends SmtpClient {
   saysGoodbye = true
 
   constructor() {
-    super({})
+    super({}, phaseTimesOf({}))
   }
 
   override get isOutOfStep(): boolean {

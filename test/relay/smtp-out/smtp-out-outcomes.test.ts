@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { createServer, type AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { deliver } from '../request.js'
-import { between } from './smtp-out-fixture.js'
+import { between, transportOf } from './smtp-out-fixture.js'
 
 test('a delivered message has the reply of the server', async () => {
   const { transport } = await between()
@@ -116,6 +117,62 @@ test.each(['GREETING', 'EHLO', 'MAIL', 'RCPT', 'DATA', '.'])(
     expect(result).toMatchObject({ kind: 'site', status: stage === '.' ? '4.4.2' : '4.4.1' })
   },
 )
+
+const slow = 60_000
+const patience = {
+  heloTimeoutMs: slow,
+  mailTimeoutMs: slow,
+  rcptTimeoutMs: slow,
+  dataInitTimeoutMs: slow,
+  dataXferTimeoutMs: slow,
+  dataDoneTimeoutMs: slow,
+}
+
+test.each([
+  ['EHLO', 'heloTimeoutMs', ['PIPELINING']],
+  ['MAIL', 'mailTimeoutMs', ['PIPELINING']],
+  ['RCPT', 'rcptTimeoutMs', ['PIPELINING']],
+  ['DATA', 'dataInitTimeoutMs', ['PIPELINING']],
+  ['.', 'dataDoneTimeoutMs', ['PIPELINING']],
+  ['MAIL', 'mailTimeoutMs', []],
+  ['RCPT', 'rcptTimeoutMs', []],
+  ['DATA', 'dataInitTimeoutMs', []],
+  ['.', 'dataDoneTimeoutMs', []],
+] as const)(
+  'a server that is silent at %s is given up after %s, extensions %j',
+  async (stage, name, offered) => {
+    const { transport } = await between(
+      (line) => (line.startsWith(stage) ? { does: 'hang' } : undefined),
+      { ...patience, [name]: 100 },
+      offered,
+    )
+    expect(await deliver(transport)).toMatchObject({
+      kind: 'site',
+      status: stage === '.' ? '4.4.2' : '4.4.1',
+    })
+  },
+)
+
+test('a server that takes no data is given up after dataXferTimeoutMs', async () => {
+  const server = createServer((socket) => {
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => undefined)
+    socket.write('220 x\r\n')
+    socket.on('data', (chunk) => {
+      const line = chunk.toString('latin1')
+      if (line.startsWith('EHLO')) socket.write('250-x\r\n250 8BITMIME\r\n')
+      else if (/^(MAIL|RCPT)/.test(line)) socket.write('250 x\r\n')
+      else if (line.startsWith('DATA')) socket.write('354 x\r\n', () => socket.pause())
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const transport = transportOf({ host: '127.0.0.1', port, ...patience, dataXferTimeoutMs: 200 })
+  // More than any socket holds.
+  const data = Buffer.alloc(64 << 20, 'x\r\n')
+  expect(await deliver(transport, {}, data)).toMatchObject({ kind: 'site', status: '4.4.1' })
+})
 
 test('a greeting may take longer than a connection may', async () => {
   const { transport } = await between(

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { leavesAsItStands, wroteAtOnce } from '../../../src/relay/smtp-out/plain-data.js'
+import { leavesAsItStands, wroteAtOnce } from '../../../src/relay/mime/plain-data.js'
 import { deliver } from '../request.js'
-import { between } from './smtp-out-fixture.js'
+import { between } from '../smtp-out/smtp-out-fixture.js'
 
 const anyData = fc
   .array(fc.constantFrom('\r', '\n', '\r\n', '.', 'a', '\0', '\xff', '\r\n.', '\n.'), { maxLength: 12 })

@@ -1,0 +1,70 @@
+/** A connection that waits for each reply as long as its command deserves.
+ * Invariant: while replies are outstanding, the silence that the server may keep is that of the oldest
+ * one's command; between the 354 and the end of the data it is that of data that does not move on.
+ * @see Postfix smtp_helo_timeout, smtp_mail_timeout, smtp_rcpt_timeout, smtp_data_init_timeout,
+ * smtp_data_xfer_timeout, smtp_data_done_timeout; RFC 5321 §4.5.3.2 */
+import SMTPConnection, { type Options } from 'nodemailer/lib/smtp-connection'
+
+export type Phase = 'helo' | 'mail' | 'rcpt' | 'dataInit' | 'dataXfer' | 'dataDone' | 'other'
+
+/** Milliseconds without an octet. */
+export type PhaseTimes = Readonly<Record<Phase, number>>
+
+/** Members of nodemailer's connection that its types keep back; the test of each phase fails when one is gone. */
+interface Hidden {
+  readonly _responseActions: readonly unknown[]
+  _processResponse(this: SMTPConnection): void
+  _sendCommand(this: SMTPConnection, line: string, logged?: string): void
+}
+const hidden = SMTPConnection.prototype as unknown as Hidden
+
+const phases: Readonly<Record<string, Phase>> = {
+  EHLO: 'helo',
+  HELO: 'helo',
+  LHLO: 'helo',
+  MAIL: 'mail',
+  RCPT: 'rcpt',
+  DATA: 'dataInit',
+}
+
+export class PhasedConnection extends SMTPConnection {
+  readonly #times: PhaseTimes
+  /** Commands without a reply, the oldest first; or the data. */
+  readonly #awaited: Phase[] = []
+
+  constructor(options: Options, times: PhaseTimes) {
+    super(options)
+    this.#times = times
+  }
+
+  /** What the server may take from now on. */
+  allow(phase: Phase): void {
+    const ms = this.#times[phase]
+    const socket = this._socket
+    if (socket && !socket.destroyed && socket.timeout !== ms) socket.setTimeout(ms)
+  }
+
+  /** The data leaves, or has left: every reply before it has come. */
+  allowData(phase: 'dataXfer' | 'dataDone'): void {
+    this.#awaited.splice(0, Infinity, phase)
+    this.allow(phase)
+  }
+
+  _sendCommand(line: string, logged?: string): void {
+    this.#awaited.push(phases[line.slice(0, 4).toUpperCase()] ?? 'other')
+    hidden._sendCommand.call(this, line, logged)
+    this.#allowOldest()
+  }
+
+  _processResponse(): void {
+    hidden._processResponse.call(this)
+    this.#allowOldest()
+  }
+
+  #allowOldest(): void {
+    const { _responseActions: asked } = this as unknown as Hidden
+    while (this.#awaited.length > asked.length) this.#awaited.shift()
+    const [oldest] = this.#awaited
+    if (oldest !== undefined) this.allow(oldest)
+  }
+}
