@@ -267,8 +267,8 @@ export class Dispatch {
   #record(job: Job, notes: readonly OutcomeNote[], origin: Origin, hasRoom = true): void {
     const { journal, options } = this.#parts
     const { message } = job
-    const finishes = message.isFinishedBy(notes)
     const nowMs = this.#running?.wallMs ?? options.clock.wallMs()
+    const finishes = message.isFinishedBy(notes)
     if (hasRoom) appendOutcomes(journal, message, notes, finishes, nowMs)
     message.apply({ kind: 'delivery', notes, finishes })
     tellOutcomes(this.#parts.events, job, notes, origin, nowMs)
