@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { deepPatterns } from './test-tiers.js'
 
 /** Unless told, where no earlier run is known, the longest files come first by their size. The crash tests are short to read and long to run:
  * come last, and one processor waits for the other. */
@@ -13,10 +14,19 @@ class CrashTestsFirst extends BaseSequencer {
   }
 }
 
+/** A pattern of test files alone. */
+const testFilesOf = (pattern: string): string => pattern.replace(/\*\*$/, '**/*.test.ts')
+
 const config: ViteUserConfig = defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...deepPatterns] },
+      },
+      { extends: true, test: { name: 'deep', include: deepPatterns.map(testFilesOf) } },
+    ],
     setupFiles: [fileURLToPath(new URL('../test/octets.ts', import.meta.url))],
     globalSetup: [fileURLToPath(new URL('../test/small-queue.ts', import.meta.url))],
     reporters: ['default', fileURLToPath(new URL('./count-reporter.ts', import.meta.url))],

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { deepPatterns } from '../../tools/test-tiers.js'
 import { codeOf, filesBelow, root, sourcesBelow } from './sources.js'
 
 const sources = sourcesBelow('src')
@@ -142,4 +143,23 @@ test('what a queue answers later says with which errors', () => {
   ]
   expect(later.length).toBeGreaterThan(9)
   expect(later.filter(([, comment]) => !comment!.includes('@throws')).map(([, , name]) => name)).toEqual([])
+})
+
+/** `{a,b}` and `**` are all that the tiers' patterns have. */
+const matched = (pattern: string, path: string): boolean =>
+  new RegExp(
+    `^${pattern
+      .replace(/[.]/g, '\\.')
+      .replace(/\{([^}]*)\}/g, (_, names: string) => `(?:${names.replaceAll(',', '|')})`)
+      .replaceAll('**', '.*')}$`,
+  ).test(path)
+
+test('no quick test compares elapsed time with a constant', () => {
+  const tests = filesBelow('test', '.test.ts')
+  const quick = tests.filter((path) => !deepPatterns.some((pattern) => matched(pattern, path)))
+  expect(quick.length).toBeGreaterThan(200)
+  expect(deepPatterns.filter((pattern) => !tests.some((path) => matched(pattern, path)))).toEqual([])
+  const elapsed =
+    /expect\([^\n]*(?:performance\.now\(\)|Date\.now\(\)|tookMs)[^\n]*\)\.(?:toBeLess|toBeGreater)/
+  expect(quick.filter((path) => elapsed.test(readFileSync(join(root, path), 'utf8')))).toEqual([])
 })

@@ -1,0 +1,48 @@
+/** Which tests are deep: `npm test` runs all others in four minutes on two quiet cores, `npm run test:deep` these.
+ * Invariant: a quick test compares no elapsed time with a constant, needs no package of the system and no root. A file is in one tier, so
+ * that nothing is lost between them; test/tree/style.test.ts looks at both. */
+
+/** By what makes them deep. */
+export const deepTests: Readonly<Record<string, readonly string[]>> = {
+  /** Crashes by the thousand, guarantees that are taken away, chains of lives. */
+  crash: ['test/crash/**', 'test/scheduler/sabotage.test.ts'],
+  /** Real kills, power cuts, failing calls and full disks. They want root and packages. */
+  'real crashes': [
+    'test/crash-real/**',
+    'test/end-to-end/kill.test.ts',
+    'test/end-to-end/maildir-kill.test.ts',
+  ],
+  /** Damage of every kind, and queues that are busy while they are read. */
+  damage: [
+    'test/inspect/damage.test.ts',
+    'test/inspect/damage/**',
+    'test/inspect/busy-queue.test.ts',
+    'test/inspect/rescue-outcomes.test.ts',
+  ],
+  /** The commands as processes, each started anew. */
+  processes: [
+    'test/tools/serve/{aliases,auth,config,dane,dkim,domains,log,metrics,recipient-delimiter,reload,reload-mail,routes,start,tls,tls-policy}.test.ts',
+    'test/tools/{end-with-reader,interrupted,waybill}.test.ts',
+    'test/tools/sendmail/sendmail.test.ts',
+    'test/tools/operate/operate.test.ts',
+    'test/engine/life/process-end.test.ts',
+    'test/exports.test.ts',
+  ],
+  /** Handshakes by the dozen. */
+  handshakes: ['test/relay/smtp-out/mx-out-{dane,tls-policy}.test.ts'],
+  /** What only real time shows: elapsed time is compared with a bound far from what is expected. */
+  clock: [
+    'test/policy/{glob,zmailer-policy}.test.ts',
+    'test/admin/verbs/flush.test.ts',
+    'test/engine/checkpoint/outliving.test.ts',
+    'test/relay/dkim/author-domain.test.ts',
+    'test/relay/metrics-listener.test.ts',
+    'test/relay/dns/{dns-questions,mail-hosts}.test.ts',
+    'test/relay/smtp-in/smtp-in-defaults.test.ts',
+    'test/relay/tls/{mta-sts,mta-sts-policy}.test.ts',
+    'test/tools/sendmail/stdio-session.test.ts',
+    'test/bench/{contenders,process-tree}.test.ts',
+  ],
+}
+
+export const deepPatterns: readonly string[] = Object.values(deepTests).flat()
