@@ -17,7 +17,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
     process.stderr.write(overviewOf(await loadAll()))
     return 2
   }
-  if (first === '--version' || first === '-V') {
+  if (first === '--version' || first === '-V' || first === '-v') {
     return print(`waybill ${versionText()}\n`)
   }
   if (first === '--help' || first === '-h') return main(['help', ...words.slice(1)])

@@ -28,6 +28,7 @@ export const waitingLengthMax: number = 1 << 20
 
 export class LogLines {
   readonly #sink: LogSink
+  readonly #shown: (json: string) => string
   #waiting = ''
   /** What is being written, or is to be written first. */
   #piece: Buffer = Buffer.alloc(0)
@@ -36,8 +37,10 @@ export class LogLines {
   #timer: NodeJS.Timeout | undefined
   #lostCount = 0
 
-  constructor(sink: LogSink) {
+  /** @param shown how a line of JSON is written, without its end */
+  constructor(sink: LogSink, shown: (json: string) => string = escapedJson) {
     this.#sink = sink
+    this.#shown = shown
   }
 
   /** @param line with its end */
@@ -48,7 +51,7 @@ export class LogLines {
       return
     }
     // JSON escapes the controls of ASCII; a terminal obeys others, which strangers may have said.
-    this.#waiting += `${escapedJson(line.slice(0, -1))}\n`
+    this.#waiting += `${this.#shown(line.slice(0, -1))}\n`
     if (this.#waiting.length >= pieceLengthMin && this.#piece.length === 0) this.#writePiece()
     else this.#writeLater()
   }

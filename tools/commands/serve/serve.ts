@@ -16,6 +16,7 @@ import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../../src/relay/smtp-in/smtp-in.js'
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
+import { logText } from './log-text.js'
 import { descriptorSink, LogLines } from './log-lines.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp, queuePathOf } from '../cli/queue-path.js'
@@ -47,6 +48,7 @@ import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '..
 const roomNeeded =
   'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
 
+const formats = ['auto', 'json', 'text'] as const
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export const serve: Command = {
@@ -181,10 +183,16 @@ export const serve: Command = {
       value: 'FILE',
       help: 'options from the lines of FILE, without dashes, such as `listen 0.0.0.0:25`, `direct`, and\n`default_destination_rate_delay = 1s` (-o); paths there are from where it is; the command line goes before it',
     },
+    'log-format': {
+      value: 'FORMAT',
+      words: formats,
+      help: 'json, a JSON object a line; text, for people; auto, text on a terminal (auto)',
+    },
     'log-level': { value: 'LEVEL', words: levels, help: `${levels.join(', ')} (info)` },
   },
   notes:
-    'It prints `listening on HOST:PORT` for each port when it answers, and logs to standard error as JSON.\n' +
+    'It prints `listening on HOST:PORT` for each port when it answers, and logs to standard error: as text on a\n' +
+    'terminal, else as JSON.\n' +
     'With --metrics it prints `metrics on http://HOST:PORT/metrics` for each of its addresses before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
     'Without --relay and --direct nothing leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
@@ -270,6 +278,9 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   const stopTimeoutMs = stopTimeoutMsOf(args)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
+  const format = parseWord('log-format', args.one('log-format') ?? 'auto', formats)
+  const isText = format === 'text' || (format === 'auto' && process.stderr.isTTY)
+
   const watch = settings.metrics.length === 0 ? undefined : await loadMetrics()
   await tryPorts([
     ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
@@ -302,7 +313,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     () => reloads.last,
   )
   // SIGKILL takes the last lines with it.
-  const lines = new LogLines(descriptorSink(2))
+  const lines = new LogLines(descriptorSink(2), isText ? logText : undefined)
   process.on('exit', () => lines.flushNow())
   // What is told there stands in the log as well.
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
