@@ -36,6 +36,13 @@ export function numberedMail(seed: number, number: number, recipients: readonly 
   }
 }
 
+/** As a queue takes it. */
+export const submissionOf = ({
+  sender,
+  recipients,
+  data,
+}: NumberedMail): Pick<NumberedMail, 'sender' | 'recipients' | 'data'> => ({ sender, recipients, data })
+
 /** What a relay puts above a message: exactly one Received field. @returns undefined when it does not begin with one */
 export function withoutReceived(data: Buffer): Buffer | undefined {
   const match = /^Received: [^\r]*\r\n(?:[ \t][^\r]*\r\n)*/.exec(data.toString('latin1', 0, 4096))

@@ -114,10 +114,10 @@ function listen(queue: Queue): Promise<void> {
 
 /** Submits one message. Resolves with whether it was accepted. */
 async function submit(queue: Queue, number: number): Promise<boolean> {
-  const mail = numberedMail(task.seed, number, task.mixture)
+  const { sender, recipients, data } = numberedMail(task.seed, number, task.mixture)
   tell({ kind: 'begun', number })
   try {
-    await queue.submit(mail)
+    await queue.submit({ sender, recipients, data })
     tell({ kind: 'settled', number })
     return true
   } catch (error) {

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fixedRetry, openQueue, serveControl, WaybillError, type Outcome } from '../../../src/index.js'
 import { RelayProcess, waybillPath } from '../../end-to-end/relay-process.js'
-import { numberedMail } from '../../end-to-end/mail.js'
+import { submissionOf, numberedMail } from '../../end-to-end/mail.js'
 import { openSink, type Sink } from '../../end-to-end/sink.js'
 import { rawClient, untilData } from '../../relay/raw-client.js'
 import { runWaybill, type Ended, type Surroundings } from '../command-process.js'
@@ -77,7 +77,7 @@ async function laid(...recipients: readonly string[]): Promise<string[]> {
   const own = await openQueue(queue(), acceptOnly)
   const ids: string[] = []
   for (const [i, recipient] of recipients.entries())
-    ids.push((await own.submit(numberedMail(1, i + 1, [recipient]))).id)
+    ids.push((await own.submit(submissionOf(numberedMail(1, i + 1, [recipient])))).id)
   own.crash()
   return ids
 }
@@ -381,7 +381,7 @@ test('a queue that somebody has open without a control socket is waited for, and
 
 test('a list that ends with an error shows what was found before it, in one line and as objects', async () => {
   const own = await openQueue(queue(), acceptOnly)
-  const { id } = await own.submit(numberedMail(1, 1, ['ok']))
+  const { id } = await own.submit(submissionOf(numberedMail(1, 1, ['ok'])))
   const cut = new Proxy(own, {
     get: (target, name) => {
       if (name === 'list')
@@ -482,7 +482,7 @@ async function rottenAtWork(): Promise<void> {
   const route = () => ({ transport: 'x', nexthop: 'x' })
   const options = { retry, transports: { x: { deliver } }, route, segmentBytes: 2 ** 20 }
   const own = await openQueue(queue(), options)
-  await own.submit(numberedMail(1, 1, ['a']))
+  await own.submit(submissionOf(numberedMail(1, 1, ['a'])))
   await expect.poll(() => outcomes.length).toBe(0)
   // Durable is what was done before a verb.
   await own.release({ all: true })
