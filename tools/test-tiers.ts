@@ -18,6 +18,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
     'test/inspect/damage/**',
     'test/inspect/busy-queue.test.ts',
     'test/inspect/rescue-outcomes.test.ts',
+    'test/admin/verb-trouble.test.ts',
   ],
   /** The commands as processes, each started anew. */
   processes: [

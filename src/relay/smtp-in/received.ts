@@ -46,3 +46,19 @@ export function dateText(atMs: number): string {
 /** How many `Received` fields stand in the header at the beginning of `data`: the relays that it has passed. */
 export const hopCount = (data: Buffer): number =>
   leadingFields(data).fields.filter(({ name }) => name === 'received').length
+
+/** What leads from a mail in a mailbox to the log: the id in the Received field above it, and its own Message-ID. */
+export interface Trace {
+  readonly session: string
+  readonly messageId?: string
+}
+
+/** Longer ones are nobody's. */
+const messageIdLengthMax = 300
+
+export function messageIdOf(data: Buffer): Pick<Trace, 'messageId'> {
+  const field = leadingFields(data).fields.find(({ name }) => name === 'message-id')
+  if (field === undefined) return {}
+  const messageId = /<[^<>\s]+>/.exec(data.toString('utf8', field.start, field.end))?.[0]
+  return messageId === undefined || messageId.length > messageIdLengthMax ? {} : { messageId }
+}

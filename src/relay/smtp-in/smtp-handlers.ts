@@ -20,7 +20,7 @@ import { isWaybillError, WaybillError } from '../../errors.js'
 import { completed, completionBytesMax } from './completed-header.js'
 import type { ExpandedRecipients } from './expanded-recipients.js'
 import { recipientDsn, recipientDsnParameters, senderDsn, senderDsnParameters } from './dsn-parameters.js'
-import { hopCount, receivedBytesMax, receivedHeader } from './received.js'
+import { hopCount, messageIdOf, receivedBytesMax, receivedHeader, type Trace } from './received.js'
 import { ReplyError } from './reply-error.js'
 import { collected } from './smtp-data.js'
 
@@ -42,7 +42,7 @@ export const clientOf = ({ remoteAddress, hostNameAppearsAs, user }: SMTPServerS
 
 /** As much of a queue as a server needs. */
 export interface SubmitPort {
-  /** @param client for who stands between a server and the queue */
+  /** @param client and `trace` for who stands between a server and the queue */
   submit(
     submission: {
       sender: string
@@ -53,6 +53,7 @@ export interface SubmitPort {
       dsn: SubmissionDsn | undefined
     },
     client: Client,
+    trace: Trace,
   ): Promise<{ id: string }>
   readonly limits: { readonly dataBytesMax: number; readonly recipientCountMax: number }
 }
@@ -139,13 +140,13 @@ export function smtpHandlers(
 
   async function accepted(source: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
     const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
-    const trace = headerOf(session)
-    const collectedData = await collected(source, trace, { inlineBytesMax, sizeBytesMax })
+    const received = headerOf(session)
+    const collectedData = await collected(source, received, { inlineBytesMax, sizeBytesMax })
     const isWhole = Buffer.isBuffer(collectedData)
     const beginning = isWhole ? collectedData : beginningOf(collectedData)
     const head =
       completes?.(session) === true
-        ? completed(beginning, trace.length, { unique: uniqueOf(session), hostname, atMs: clock.wallMs() })
+        ? completed(beginning, received.length, { unique: uniqueOf(session), hostname, atMs: clock.wallMs() })
         : beginning
     const data = isWhole ? head : collectedData
     if (data !== head) (data as Readable).unshift(head)
@@ -170,7 +171,8 @@ export function smtpHandlers(
         longLines: true,
         dsn: dsn && mailFrom !== false ? senderDsn(mailFrom.args) : undefined,
       }
-      const { id } = await queue.submit(submission, clientOf(session))
+      const trace = { session: uniqueOf(session), ...messageIdOf(head) }
+      const { id } = await queue.submit(submission, clientOf(session), trace)
       return `2.0.0 queued as ${id}`
     } catch (error) {
       // What the queue did not read has to be read all the same: the reply comes after the final dot.

@@ -11,6 +11,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
+import type { Trace } from './received.js'
 import type { Client, SubmitPort } from './smtp-handlers.js'
 
 /** An error, as far as it can be told to another thread. */
@@ -32,6 +33,7 @@ interface Head {
   readonly longLines: boolean
   readonly dsn: Submitted['dsn']
   readonly client: Client
+  readonly trace: Trace
 }
 
 interface Whole extends Head {
@@ -87,8 +89,8 @@ export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<Su
       answers = []
     })
   }
-  const submit = (number: number, submission: Submitted, client: Client): void => {
-    queue.submit(submission, client).then(
+  const submit = (number: number, submission: Submitted, client: Client, trace: Trace): void => {
+    queue.submit(submission, client, trace).then(
       ({ id }) => answer(number, { id }),
       (error: unknown) => answer(number, portError(error)),
     )
@@ -97,16 +99,16 @@ export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<Su
     // What else the thread says on this port is not for us.
     switch (message.kind) {
       case 'submissions':
-        for (const { number, bytes, client, ...head } of message.submissions)
-          submit(number, { ...head, data: Buffer.from(bytes) }, client)
+        for (const { number, bytes, client, trace, ...head } of message.submissions)
+          submit(number, { ...head, data: Buffer.from(bytes) }, client, trace)
         return
       case 'begin': {
-        const { kind: _kind, number, client, ...head } = message
+        const { kind: _kind, number, client, trace, ...head } = message
         const body = new Readable({ read: () => port.postMessage({ kind: 'more', number }) })
         // The queue is told by the stream; until it listens, a client that vanishes must not end the process.
         body.on('error', () => {})
         bodies.set(number, body)
-        submit(number, { ...head, data: body }, client)
+        submit(number, { ...head, data: body }, client, trace)
         return
       }
       case 'piece':
@@ -186,8 +188,8 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
   })
   return {
     limits,
-    submit: ({ data, ...rest }, client) => {
-      const head: Head = { number: next++, ...rest, client }
+    submit: ({ data, ...rest }, client, trace) => {
+      const head: Head = { number: next++, ...rest, client, trace }
       return new Promise((resolve, reject) => {
         waiting.set(head.number, { resolve, reject, wanted: 0, look: undefined })
         if (!Buffer.isBuffer(data)) {

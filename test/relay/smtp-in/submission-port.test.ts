@@ -20,6 +20,7 @@ function behindPort(queue: SubmitPort): SubmitPort {
   return queueBehind(port2, queue.limits)
 }
 
+const trace = { session: 's1' }
 const bringer: Client = { address: '192.0.2.1', helo: 'client.example' }
 
 const submission = (text: string): Parameters<SubmitPort['submit']>[0] => ({
@@ -47,7 +48,7 @@ test('what is submitted in one turn arrives in its order, each with its own data
   const queue = memoryQueue()
   const port = behindPort(queue)
   const texts = Array.from({ length: 50 }, (_, i) => `message ${i}`.repeat(i))
-  const answers = await Promise.all(texts.map((text) => port.submit(submission(text), bringer)))
+  const answers = await Promise.all(texts.map((text) => port.submit(submission(text), bringer, trace)))
   expect(answers.map(({ id }) => id)).toEqual(texts.map((_, i) => `q${i + 1}`))
   expect(queue.kept.map(({ data }) => data.toString())).toEqual(texts)
   expect(queue.kept[7]).toMatchObject({ ...submission(texts[7]!), data: Buffer.from(texts[7]!) })
@@ -57,14 +58,14 @@ test('one message after the other arrives once, and is answered', async () => {
   const queue = memoryQueue()
   const port = behindPort(queue)
   for (const text of ['first', 'second', 'third'])
-    expect(await port.submit(submission(text), bringer)).toEqual({ id: `q${queue.kept.length}` })
+    expect(await port.submit(submission(text), bringer, trace)).toEqual({ id: `q${queue.kept.length}` })
   expect(queue.kept.map(({ data }) => data.toString())).toEqual(['first', 'second', 'third'])
 })
 
 test('nothing is answered before the queue has settled', async () => {
   let settle = (): void => {}
   const port = behindPort(memoryQueue(() => new Promise((resolve) => (settle = resolve))))
-  const answer = port.submit(submission('x'), bringer)
+  const answer = port.submit(submission('x'), bringer, trace)
   const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 100, 'silence'))])
   expect(first).toBe('silence')
   settle()
@@ -73,13 +74,13 @@ test('nothing is answered before the queue has settled', async () => {
 
 test('an error of ours keeps its code and its reply, another one its text', async () => {
   const full = behindPort(memoryQueue(() => Promise.reject(new WaybillError('DISK_FULL', 'no room'))))
-  await expect(full.submit(submission('x'), bringer)).rejects.toMatchObject({
+  await expect(full.submit(submission('x'), bringer, trace)).rejects.toMatchObject({
     code: 'DISK_FULL',
     reply: { code: 452 },
     message: 'no room',
   })
   const other = behindPort(memoryQueue(() => Promise.reject(new TypeError('a defect'))))
-  await expect(other.submit(submission('x'), bringer)).rejects.toThrow('a defect')
+  await expect(other.submit(submission('x'), bringer, trace)).rejects.toThrow('a defect')
   const system = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 25 })
   const told = errorOf(portError(system))
   expect(told).toMatchObject({ code: 'EADDRINUSE', port: 25, message: 'listen EADDRINUSE' })
@@ -96,7 +97,7 @@ test('a stream arrives byte for byte, and no faster than the queue reads it', as
     },
   })
   const { stream, readCount } = pieces(500)
-  void port.submit({ ...submission(''), data: stream }, bringer)
+  void port.submit({ ...submission(''), data: stream }, bringer, trace)
   await new Promise((resolve) => setTimeout(resolve, 100))
   expect(readCount()).toBeLessThan(10)
   const arrived: Buffer[] = []
@@ -112,7 +113,7 @@ test('a stream that fails fails in the queue, as a client that vanished', async 
   const stream = new Readable({ read() {} })
   stream.push('a part')
   setImmediate(() => stream.destroy(new WaybillError('SUBMIT_ABORTED', 'the client has gone')))
-  await expect(port.submit({ ...submission(''), data: stream }, bringer)).rejects.toMatchObject({
+  await expect(port.submit({ ...submission(''), data: stream }, bringer, trace)).rejects.toMatchObject({
     code: 'SUBMIT_ABORTED',
     message: 'the client has gone',
   })
@@ -122,7 +123,7 @@ test('a stream that fails fails in the queue, as a client that vanished', async 
 test('a queue that refuses a stream it has not read is answered at once', async () => {
   const port = behindPort(memoryQueue(() => Promise.reject(new WaybillError('DISK_FULL', 'no room'))))
   const { stream, readCount } = pieces(1000)
-  await expect(port.submit({ ...submission(''), data: stream }, bringer)).rejects.toMatchObject({
+  await expect(port.submit({ ...submission(''), data: stream }, bringer, trace)).rejects.toMatchObject({
     code: 'DISK_FULL',
   })
   expect(readCount()).toBeLessThan(10)

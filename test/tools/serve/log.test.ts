@@ -54,6 +54,8 @@ test.each(['yes', 'no'])(
       {
         id,
         client: { address: '127.0.0.1' },
+        session: expect.any(String) as string,
+        messageId: expect.stringMatching(/^<.*@.*>$/) as string,
         recipientCount: 1,
         dataBytes: expect.any(Number) as number,
       },

@@ -18,6 +18,7 @@ const shown: Readonly<Record<string, (value: never, line: Line) => string>> = {
   recipientCount: (count: number) => `for ${count} recipient${count === 1 ? '' : 's'}`,
   client: ({ address, user }: { address: string; user?: string }) =>
     `by ${printable(address)}${user === undefined ? '' : ` (${printable(user)})`}`,
+  messageId: (messageId: string) => printable(messageId),
   remote: (remote: string) => `at ${printable(remote)}`,
   tls: (tls: { version?: string }) => printable(tls.version ?? 'TLS'),
   attempt: (attempt: number) => (attempt > 1 ? `attempt ${attempt}` : ''),
@@ -33,7 +34,15 @@ const shown: Readonly<Record<string, (value: never, line: Line) => string>> = {
 }
 
 /** Said by the other fields already. */
-const silent: ReadonlySet<string> = new Set(['level', 'time', 'msg', 'transport', 'nexthop', 'login'])
+const silent: ReadonlySet<string> = new Set([
+  'level',
+  'time',
+  'msg',
+  'transport',
+  'nexthop',
+  'login',
+  'session',
+])
 
 /** @param json of one line, without its end */
 export function logText(json: string): string {

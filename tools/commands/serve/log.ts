@@ -28,12 +28,12 @@ export function withLoggedClients(queue: Queue, log: Logger): SubmitPort {
   queue.on('accepted', ({ id, dataBytes }) => sizes.set(id, dataBytes))
   return {
     limits: queue.limits,
-    submit: async (submission, client) => {
+    submit: async (submission, client, trace) => {
       const { sender, recipients } = submission
       const { id } = await queue.submit(submission)
       const dataBytes = sizes.get(id)
       sizes.delete(id)
-      log.info({ id, client, sender, recipientCount: recipients.length, dataBytes }, 'accepted')
+      log.info({ id, client, ...trace, sender, recipientCount: recipients.length, dataBytes }, 'accepted')
       return { id }
     },
   }
