@@ -1,0 +1,51 @@
+/** The files that operators copy: what they name is there, and the sample configuration starts a relay. */
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { countedByEvents, notedByEvents } from '../../src/adapters/event-metrics.js'
+import { asked, measured } from '../../src/adapters/metrics.js'
+import { upMetric } from '../../src/adapters/prometheus.js'
+import { relayMetrics } from '../../tools/commands/serve/metrics.js'
+import { RelayProcess } from '../end-to-end/relay-process.js'
+import { project } from '../project.js'
+import { certificate } from '../relay/certificate.js'
+import { runWaybill } from './command-process.js'
+
+const deploy = fileURLToPath(new URL('../../tools/deploy', import.meta.url))
+const text = (name: string): string => readFileSync(join(deploy, name), 'utf8')
+
+test.each(['alerts.yaml', 'dashboard.json'])('every metric that %s names is there', (name) => {
+  const metrics = new Set(
+    [upMetric, ...measured, ...asked, ...countedByEvents, ...notedByEvents, ...relayMetrics].map(
+      (metric) => metric.name,
+    ),
+  )
+  const named = [...new Set(text(name).match(/\bwaybill_\w+/g))]
+  expect(named.length).toBeGreaterThan(9)
+  expect(named.filter((metric) => !metrics.has(metric))).toEqual([])
+})
+
+test('the sample configuration starts a relay, on other ports and with secrets of its own', async () => {
+  const directory = project()
+  cpSync(deploy, directory, { recursive: true })
+  writeFileSync(join(directory, 'fullchain.pem'), certificate.cert)
+  writeFileSync(join(directory, 'privkey.pem'), certificate.key, { mode: 0o600 })
+  const inDirectory = { directory, input: 'secret\n' }
+  expect(
+    (await runWaybill(['password', '--file', join(directory, 'users'), 'ada'], inDirectory)).exitCode,
+  ).toBe(0)
+  const key = ['dkim-key', 'example.org', 's2026', join(directory, 's2026.pem')]
+  expect((await runWaybill(key, { directory, input: '' })).exitCode).toBe(0)
+  const conf = text('waybill.conf')
+    .replace('/var/lib/waybill/queue', join(directory, 'queue'))
+    .replace(/(0\.0\.0\.0|\[::\]):\d+/g, '127.0.0.1:0')
+    .replace('127.0.0.1:9464', '127.0.0.1:0')
+  writeFileSync(join(directory, 'waybill.conf'), conf)
+  const relay = new RelayProcess(['--config', join(directory, 'waybill.conf')])
+  onTestFinished(() => relay.kill())
+  await relay.start()
+  // The process is started with one port on the command line, which goes before those of the file.
+  await expect.poll(() => relay.output.match(/listening on/g)).toHaveLength(3)
+  expect(relay.output).toContain('metrics on http://127.0.0.1:')
+})
