@@ -1,12 +1,12 @@
 /** The only start: lock, recover, accept. What a crash left is made whole before the first submission is accepted; what was being
  * worked on is taken up meanwhile. What comes out is wired and running; queue/ puts a face on it. */
 import { ActiveSet } from '../active/active-set.js'
-import type { Clock } from '../base/clock.js'
+import { pause, type Clock } from '../base/clock.js'
 import { position } from '../base/position.js'
-import type { Disk } from '../disk/disk.js'
+import type { Disk, LockReport } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
 import { patientDisk } from '../disk/patient-disk.js'
-import { WaybillError } from '../errors.js'
+import { isWaybillError, WaybillError } from '../errors.js'
 import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
@@ -49,7 +49,7 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
   try {
     await disk.makeDirectory('')
     const ownership = new Ownership()
-    ownership.taken(await disk.lock(queueLockName, ownership.lost))
+    ownership.taken(await locked(disk, ownership, checked))
     const found = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(found.header))
     const opened = await open({ ...checked, inlineBytesMax }, disk, ownership, found)
@@ -60,6 +60,27 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
   } catch (error) {
     disk.abandon()
     throw error
+  }
+}
+
+/** Looks for the lock so often while another process has it, milliseconds. */
+const lockLookMs = 100
+
+/** @throws WaybillError QUEUE_LOCKED when another process keeps it for longer than `lockWaitMs` */
+async function locked(
+  disk: Disk,
+  ownership: Ownership,
+  { clock, lockWaitMs }: Pick<EngineOptions, 'clock' | 'lockWaitMs'>,
+): Promise<LockReport> {
+  const startedAt = clock.monotonicMs()
+  for (;;) {
+    try {
+      return await disk.lock(queueLockName, ownership.lost)
+    } catch (error) {
+      const isOver = clock.monotonicMs() - startedAt >= lockWaitMs
+      if (isOver || !isWaybillError(error, 'QUEUE_LOCKED')) throw error
+    }
+    await pause(clock, lockLookMs, undefined)
   }
 }
 

@@ -15,8 +15,9 @@ function temporaryDirectory(): string {
   return directory
 }
 
-const opened = (directory: string): Promise<Queue> =>
+const opened = (directory: string, lockWaitMs = 0): Promise<Queue> =>
   openQueue(directory, {
+    lockWaitMs,
     transports: {},
     route: () => ({ transport: 'none', nexthop: 'none' }),
     deliver: false,
@@ -99,6 +100,20 @@ test('a lock file that an operator removes lets no second owner in', async () =>
   await rm(join(queue, 'lock'))
   await expect(opened(queue)).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
   first.crash()
+})
+
+test('a queue that another process has open is waited for, as long as it is said', async () => {
+  const { queue } = await laidQueue()
+  const first = await opened(queue)
+  await expect(opened(queue, 1)).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
+  const next = opened(queue, 60_000)
+  let isOpen = false
+  void next.then(() => (isOpen = true))
+  await expect(opened(queue, 150)).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
+  expect(isOpen).toBe(false)
+  first.crash()
+  const second = await next
+  second.crash()
 })
 
 const isRoot = process.getuid?.() === 0

@@ -71,6 +71,9 @@ export interface QueueOptions {
   /** No attempt begins while a synced write has waited for the disk for longer, milliseconds, 1 …
    * 86 400 000: it bounds what a crash of a disk that hangs repeats. Default 2000. */
   readonly proofMs?: number
+  /** How long a queue that another process has open is waited for, milliseconds, 0 … 86 400 000: the next one of a rolling deployment starts
+   * while the last one ends. Default 0: QUEUE_LOCKED at once. */
+  readonly lockWaitMs?: number
   readonly clock?: Clock
   readonly prng?: Prng
   /** The disk to live on, in place of the directory: for simulations. */
@@ -102,6 +105,7 @@ const names: OptionNames<QueueOptions> = {
   checkpointIntervalMs: true,
   fruitlessRecoveriesMax: true,
   proofMs: true,
+  lockWaitMs: true,
   clock: true,
   prng: true,
   disk: true,
@@ -189,6 +193,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
       1_000_000,
     ),
     proofMs: integerOption('proofMs', given.proofMs ?? 2000, 1, waitMsMax),
+    lockWaitMs: integerOption('lockWaitMs', given.lockWaitMs ?? 0, 0, waitMsMax),
     clock:
       given.clock === undefined
         ? systemClock

@@ -147,6 +147,10 @@ export const serve: Command = {
       help: "a parameter of Postfix's scheduler, may be repeated, such as\ndefault_destination_concurrency_limit=5, default_destination_rate_delay=1s;\na transport of --routes has its own, by its name instead of `default`",
     },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
+    'lock-wait': {
+      value: 'TIME',
+      help: 'how long a queue that another process has open is waited for (0s)',
+    },
     proof: {
       value: 'TIME',
       help: 'no delivery begins while the disk has not answered a synced write for so long (2s)',
@@ -229,6 +233,13 @@ function proofMsOf(args: Arguments): number {
   return proofMs
 }
 
+/** @throws UsageError */
+function lockWaitMsOf(args: Arguments): number {
+  const lockWaitMs = parseDurationOption('lock-wait', args.one('lock-wait') ?? '0s')
+  if (lockWaitMs > waitMsMax) throw new UsageError('--lock-wait is at most 1d')
+  return lockWaitMs
+}
+
 /** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
 async function runWith(args: Arguments): Promise<number | undefined> {
   checkWays(args)
@@ -275,6 +286,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   })
   const hasThread = hasThreadOf(args)
   const proofMs = proofMsOf(args)
+  const lockWaitMs = lockWaitMsOf(args)
   const stopTimeoutMs = stopTimeoutMsOf(args)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
@@ -299,6 +311,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     retry,
     scheduler,
     proofMs,
+    lockWaitMs,
     dataBytesMax: server.sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
     reportRecipients: (sender) => reportRecipientsOf(tables.clients, sender),
