@@ -56,8 +56,16 @@ export interface EffectLine {
 
 const standardOutput = 1
 
+/** Waits while the pipe is full: its reader may be busy, and a line that is not told would be missed as if it had not happened. */
 export function tell(line: TraceLine): void {
-  writeSync(standardOutput, `${JSON.stringify(line)}\n`)
+  let left = Buffer.from(`${JSON.stringify(line)}\n`)
+  while (left.length > 0)
+    try {
+      left = left.subarray(writeSync(standardOutput, left))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+    }
 }
 
 /** Cuts a stream of chunks into lines. What the last line lacks when the child is killed was never told. */

@@ -238,7 +238,7 @@ test('a relay that was started at a terminal ends with it', async () => {
   const lives = (): boolean => existsSync(`/proc/${pid}`)
   onTestFinished(() => void (lives() && process.kill(pid, 'SIGKILL')))
   process.kill(pid, 'SIGHUP')
-  await expect.poll(() => output).toContain('"msg":"reloaded"')
+  await expect.poll(() => output).toContain(' reloaded ')
   terminal.kill('SIGKILL')
   await expect.poll(lives).toBe(false)
 })
