@@ -27,6 +27,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
     'test/tools/sendmail/sendmail.test.ts',
     'test/tools/operate/operate.test.ts',
     'test/engine/life/process-end.test.ts',
+    'test/engine/recover/small-heap.test.ts',
     'test/exports.test.ts',
   ],
   /** Handshakes by the dozen. */

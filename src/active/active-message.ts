@@ -7,7 +7,7 @@ import { nowhere, type Position } from '../base/position.js'
 import { tells, type NotifyWhen } from '../base/notification.js'
 import { countIn, forEachIn, toRanges, type Ranges } from '../base/ranges.js'
 import { askedOfEach, asksFor } from '../record/dsn.js'
-import type { Envelope } from '../record/envelope.js'
+import { withoutRecipients, type Envelope } from '../record/envelope.js'
 import { condensed, type OutcomeKind, type OutcomeNote } from '../record/outcome-note.js'
 import type { Carried } from '../record/start.js'
 
@@ -29,12 +29,15 @@ export interface EnvelopePlace {
 }
 
 export class ActiveMessage {
-  readonly envelope: Envelope
+  /** Without its recipients, once `forgetRecipients` was called. */
+  envelope: Envelope
   readonly place: EnvelopePlace
   /** The newest start record: what later records name. `nowhere`: it waits, and is started by what ends it. */
   start: Position
   /** The data, while it is cheap to keep. */
   data: Buffer | undefined
+  /** What the set of active messages counts for its recipients in memory; 0 when it does not count them. */
+  recipientBytes = 0
   /** Recoveries in a row that found it attempted and without progress; 0 when there has been some. */
   recoveries: number
   /** Where the journal says that this life has attempted it; `nowhere`: it does not say so. */
@@ -44,16 +47,20 @@ export class ActiveMessage {
   /** Neighbours in the set of active messages, which alone changes them. */
   older: ActiveMessage | undefined = undefined
   newer: ActiveMessage | undefined = undefined
-  /** Of each recipient; undefined while all have the state `#common`: one object less for a message with one recipient. */
-  #states: RecipientState[] | undefined
+  /** Of each recipient its state's index in `states`; undefined while all have the state `#common`: one object less for a message
+   * with one recipient. */
+  #states: Uint8Array | undefined
   #common: RecipientState = 'pending'
   #attempted = false
   #finished = false
   /** What was asked for each recipient, once somebody wants to know. */
   #asked: Uint8Array | undefined
   readonly #counts: Record<RecipientState, number>
-  /** Failed and deferred, as they came; delivered as well when the sender wants to hear of it. */
+  /** Failed and deferred, as they came; delivered as well when the sender wants to hear of it.
+   * The reason of a deferral stays here when its recipient is given up: `#currentNotes` leaves it out. */
   #notes: OutcomeNote[] | undefined
+  /** Some recipients left `deferred` for `failed` after the reasons in `#notes` were noted. */
+  #hasStaleReasons = false
   #reported: Ranges = none
   #warnings: number
   #replacement: Carried['replacement']
@@ -144,7 +151,21 @@ export class ActiveMessage {
   }
 
   stateOf(index: number): RecipientState {
-    return this.#states?.[index] ?? this.#common
+    return this.#states === undefined ? this.#common : states[this.#states[index]!]!
+  }
+
+  /** The first recipient from `index` on that waits for an attempt; `recipientCount` when none does. */
+  pendingFrom(index: number): number {
+    const { recipientCount } = this.envelope
+    let at = index
+    while (at < recipientCount && this.stateOf(at) !== 'pending') at++
+    return at
+  }
+
+  /** Its recipients are read from the log from here on: before the scheduler has been given any. */
+  forgetRecipients(): void {
+    assert(this.job === undefined, 'recipients are forgotten before the scheduler has any')
+    this.envelope = withoutRecipients(this.envelope)
   }
 
   indexesIn(state: RecipientState): number[] {
@@ -156,7 +177,19 @@ export class ActiveMessage {
 
   /** The notes of recipients in this state. */
   notesOf(kind: OutcomeKind): readonly OutcomeNote[] {
-    return this.#notes?.filter((note) => note.kind === kind) ?? none
+    return this.#currentNotes().filter((note) => note.kind === kind)
+  }
+
+  /** Without the reasons of recipients that no longer wait. One pass over all recipients, however many were given up. */
+  #currentNotes(): readonly OutcomeNote[] {
+    if (this.#notes === undefined || !this.#hasStaleReasons) return this.#notes ?? none
+    this.#notes = this.#notes.flatMap((note) => {
+      if (note.kind !== 'deferred') return [note]
+      const left = indexesOf(note.ranges).filter((index) => this.stateOf(index) === 'deferred')
+      return left.length === 0 ? [] : [{ ...note, ranges: toRanges(left) }]
+    })
+    this.#hasStaleReasons = false
+    return this.#notes
   }
 
   /** The sender wants to be told of some deliveries. */
@@ -200,7 +233,7 @@ export class ActiveMessage {
   /** All of it, for a start that takes the place of this one. */
   carried(): Carried {
     const delivered = this.tellsSuccess ? none : toRanges(this.indexesIn('delivered'))
-    const notes: OutcomeNote[] = [...condensed(this.#notes ?? none)]
+    const notes: OutcomeNote[] = [...condensed(this.#currentNotes())]
     if (delivered.length > 0) notes.push({ kind: 'delivered', status: '', text: '', ranges: delivered })
     return {
       start: this.start,
@@ -215,23 +248,13 @@ export class ActiveMessage {
   #applyNotes(notes: readonly OutcomeNote[]): void {
     for (const note of notes) {
       const count = countIn(note.ranges)
-      if (note.kind === 'failed' && this.#counts.deferred > 0) this.#forgetReasons(note.ranges)
+      const deferredBefore = this.#counts.deferred
       if (count === this.envelope.recipientCount && this.#states === undefined) this.#settleAll(note.kind)
       else this.#settleSome(note)
       this.#counts[note.kind] += count
+      if (this.#counts.deferred < deferredBefore) this.#hasStaleReasons = true
       if (note.kind !== 'delivered' || this.tellsSuccess) (this.#notes ??= []).push(note)
     }
-  }
-
-  /** Why they wait. */
-  #forgetReasons(ranges: Ranges): void {
-    const given = new Set(indexesOf(ranges))
-    const without = (note: OutcomeNote): OutcomeNote | readonly never[] => {
-      if (note.kind !== 'deferred') return note
-      const left = indexesOf(note.ranges).filter((index) => !given.has(index))
-      return left.length === 0 ? none : { ...note, ranges: toRanges(left) }
-    }
-    this.#notes = this.#notes?.flatMap(without)
   }
 
   #settleAll(kind: OutcomeKind): void {
@@ -241,15 +264,19 @@ export class ActiveMessage {
   }
 
   #settleSome({ kind, ranges }: OutcomeNote): void {
-    const states = (this.#states ??= Array<RecipientState>(this.envelope.recipientCount).fill(this.#common))
+    const { recipientCount } = this.envelope
+    const stateOf = (this.#states ??= new Uint8Array(recipientCount).fill(states.indexOf(this.#common)))
+    const next = states.indexOf(kind)
     forEachIn(ranges, (index) => {
-      const state = states[index]!
+      const state = states[stateOf[index]!]!
       assert(leavesFor(state, kind), 'an outcome is recorded for a recipient that waits for one')
       this.#counts[state]--
-      states[index] = kind
+      stateOf[index] = next
     })
   }
 }
+
+const states: readonly RecipientState[] = ['pending', 'delivered', 'deferred', 'failed']
 
 const leavesFor = (state: RecipientState, kind: OutcomeKind): boolean =>
   state === 'pending' || (state === 'deferred' && kind === 'failed')

@@ -5,11 +5,17 @@
  * and an old table that garbage collection has promoted keeps all that follow, with every message that was in them. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
+import { namesRecipients } from '../record/envelope.js'
 import type { Carried } from '../record/start.js'
 import type { ActiveMessage, EnvelopePlace } from './active-message.js'
 
 /** Data of active messages kept in memory, together. */
 const dataBytesMax = 32 * 1024 * 1024
+
+/** Frames of the envelopes whose recipients are kept in memory, together: in memory they take about twice as much. A message with few
+ * recipients always keeps them, and is not counted. */
+const recipientBytesMax = 16 * 1024 * 1024
+const fewRecipients = 10
 
 /** A message whose envelope does not verify, or is not shown. Nothing can be done with it but to keep what is left, for the operator. */
 export interface DamagedMessage {
@@ -25,6 +31,7 @@ export class ActiveSet {
   #last: ActiveMessage | undefined
   #count = 0
   #dataBytes = 0
+  #recipientBytes = 0
 
   get count(): number {
     return this.#count
@@ -45,6 +52,16 @@ export class ActiveSet {
     this.#count++
   }
 
+  /** Its recipients stay in memory while there is room for them. Without room it forgets them, and they are read when they are needed:
+   * so the memory of active messages does not grow with their recipients. Called once, before the scheduler gets it. */
+  keepRecipients(message: ActiveMessage): void {
+    const { envelope, place } = message
+    if (envelope.recipientCount <= fewRecipients || !namesRecipients(envelope)) return
+    if (this.#recipientBytes + place.bytes > recipientBytesMax) return message.forgetRecipients()
+    this.#recipientBytes += place.bytes
+    message.recipientBytes = place.bytes
+  }
+
   /** Keeps its data in memory, if there is room for it; else it is read when it is needed. */
   keepData(message: ActiveMessage, data: Buffer | undefined): void {
     if (data === undefined || this.#dataBytes + data.length > dataBytesMax) return
@@ -56,6 +73,8 @@ export class ActiveSet {
   end(message: ActiveMessage): void {
     assert(this.has(message), 'a message ends once')
     this.#remove(message)
+    this.#recipientBytes -= message.recipientBytes
+    message.recipientBytes = 0
     this.#dataBytes -= message.data?.length ?? 0
     message.data = undefined
   }

@@ -30,7 +30,7 @@ export interface Envelope {
   readonly attempts: number
   readonly smtputf8: boolean
   readonly recipientCount: number
-  /** All of them when they are at most 1000, else none. */
+  /** All of them, or none: none when they are more than 1000, and none in the copy of `withoutRecipients`. */
   readonly recipients: readonly string[]
   /** Distances of the `recipients` frames, in the order of the recipients; empty when they stand here. */
   readonly recipientFrames: readonly number[]
@@ -75,6 +75,17 @@ export const untouched: Pick<
   requeues: 0,
   dsn: undefined,
 }
+
+/** Does it name its recipients? When not, MessageReader.addressees reads them from the log. */
+export const namesRecipients = ({ recipients, recipientCount }: Envelope): boolean =>
+  recipients.length === recipientCount
+
+/** The same envelope without what grows with its recipients, for a message that stays in memory while its frame stays in the log. */
+export const withoutRecipients = (envelope: Envelope): Envelope => ({
+  ...envelope,
+  recipients: [],
+  dsn: envelope.dsn && { ...envelope.dsn, orcpts: [] },
+})
 
 /** What a message takes in its lane beside the frame of its envelope: the frames of its recipients, which stand before it, and its data. */
 export const bytesBeside = ({ recipientFrames, data, dataBytes }: Envelope): number =>

@@ -236,3 +236,34 @@ test('what is left of a message is finished with it, unless it is to be replaced
   message.apply(last)
   expect(message.isFinished).toBe(true)
 })
+
+test('failures cost the same whether recipients wait or not: reasons are walked when they are asked for', () => {
+  let readCount = 0
+  const counted = (ranges: number[]): number[] =>
+    new Proxy(ranges, {
+      get: (target, name, self) => {
+        readCount++
+        return Reflect.get(target, name, self) as unknown
+      },
+    })
+  const message = newMessage(2000)
+  const noteOf = (kind: 'deferred' | 'failed', ranges: number[]): ActiveRecord => ({
+    kind: 'delivery',
+    notes: [{ kind, status: '4.0.0', text: 'why', ranges }],
+  })
+  message.apply(noteOf('deferred', counted([0, 999])))
+  const readOnce = readCount
+  for (let index = 1000; index < 2000; index++) message.apply(noteOf('failed', [index, index]))
+  expect(readCount).toBe(readOnce)
+  message.apply(noteOf('failed', [10, 19]))
+  expect(message.notesOf('deferred').map(({ ranges }) => ranges)).toEqual([[0, 9, 20, 999]])
+})
+
+test('the next recipient that waits for an attempt is found from any index', () => {
+  const message = newMessage(6)
+  message.apply({
+    kind: 'delivery',
+    notes: [{ kind: 'delivered', status: '', text: '', ranges: [0, 1, 3, 3] }],
+  })
+  expect([0, 2, 3, 5, 6].map((index) => message.pendingFrom(index))).toEqual([2, 2, 4, 5, 6])
+})

@@ -86,3 +86,31 @@ test('a lane is needed while a message is to be replaced in it again, also one t
   set.addDamaged(position(20), { place, carried })
   expect([3, 4, 5].map((lane) => set.hasReplacementFor(lane))).toEqual([false, true, true])
 })
+
+test('recipients stay in memory up to a bound, and those of an ended message leave room for others', () => {
+  const set = new ActiveSet()
+  const mebibyte = 1024 * 1024
+  const large = (start: number): ActiveMessage =>
+    new ActiveMessage(envelopeOf(1000), { ...place, bytes: 6 * mebibyte }, position(start), undefined)
+  const messages = [large(10), large(20), large(30)] as const
+  for (const message of messages) {
+    set.add(message)
+    set.keepRecipients(message)
+  }
+  expect(messages.map(({ envelope }) => envelope.recipients.length)).toEqual([1000, 1000, 0])
+  expect(messages[2].envelope.recipientCount).toBe(1000)
+  set.end(messages[2])
+  set.end(messages[0])
+  const next = large(40)
+  set.add(next)
+  set.keepRecipients(next)
+  expect(next.envelope.recipients).toHaveLength(1000)
+})
+
+test('a message with few recipients keeps them whatever the others take', () => {
+  const set = new ActiveSet()
+  const few = new ActiveMessage(envelopeOf(10), { ...place, bytes: 2 ** 30 }, position(10), undefined)
+  set.add(few)
+  set.keepRecipients(few)
+  expect(few.envelope.recipients).toHaveLength(10)
+})

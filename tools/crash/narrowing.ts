@@ -31,6 +31,8 @@ export const narrowings: readonly Edit[] = [
   size('record/marks.js', 'marksPerRecordMax', '100_000', 2),
   size('record/payload-writer.js', 'slabBytes', '64 * 1024', 4096),
   size('active/active-set.js', 'dataBytesMax', '32 * 1024 * 1024', 1500),
+  size('active/active-set.js', 'recipientBytesMax', '16 * 1024 * 1024', 60),
+  size('active/active-set.js', 'fewRecipients', '10', 1),
   size('engine/recover/open-journal.js', 'batchBytesMax', '2 * 1024 * 1024', 4096),
   size('engine/accept/accept.js', 'stagedBytesMax', '32 * 1024 * 1024', 6000),
   size('engine/accept/plain-mail.js', 'pinnedBytesMax', '8192', 300),

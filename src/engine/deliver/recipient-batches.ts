@@ -43,7 +43,7 @@ export class RecipientBatches {
 
   /** Most messages have one recipient. */
   #only(job: Job): RecipientBatch {
-    job.given = 1
+    job.left = 0
     const recipient = this.#route(job, 0, job.message.envelope.recipients[0]!)
     return recipient === undefined ? nobody : { recipients: [recipient], complete: true, unreadCount: 0 }
   }
@@ -63,14 +63,13 @@ export class RecipientBatches {
 
   async #supply(job: Job, countMax: number): Promise<void> {
     const { reader, life } = this.#parts
-    const { message, indexes, given } = job
-    const total = indexes?.length ?? message.envelope.recipientCount
-    const last = Math.min(total, given + countMax) - 1
-    const from = indexes?.[given] ?? given
-    const count = (indexes?.[last] ?? last) - from + 1
-    const { addresses, orcpts } = await reader.addressees(message, from, count)
+    const { message } = job
+    const from = message.pendingFrom(job.next)
+    let last = from
+    for (let count = 1; count < Math.min(countMax, job.left); count++) last = message.pendingFrom(last + 1)
+    const { addresses, orcpts } = await reader.addressees(message, from, last - from + 1)
     if (life.isOver || isWithdrawn(job)) return
-    const batch = this.#batch(job, last - given + 1, (index) => addresses[index - from]!)
+    const batch = this.#batch(job, countMax, (index) => addresses[index - from]!)
     if (batch.recipients.length === 0 && !batch.complete) return this.#supply(job, countMax)
     for (const { index, address } of batch.recipients) {
       job.addresses!.set(index, address)
@@ -80,15 +79,15 @@ export class RecipientBatches {
   }
 
   #batch(job: Job, countMax: number, addressOf: (index: number) => string): RecipientBatch {
-    const total = job.indexes?.length ?? job.message.envelope.recipientCount
     const recipients: SchedulerRecipient[] = []
-    const end = Math.min(total, job.given + countMax)
-    for (; job.given < end; job.given++) {
-      const index = job.indexes?.[job.given] ?? job.given
+    for (let count = Math.min(countMax, job.left); count > 0; count--) {
+      const index = job.message.pendingFrom(job.next)
+      job.next = index + 1
+      job.left--
       const recipient = this.#route(job, index, addressOf(index))
       if (recipient !== undefined) recipients.push(recipient)
     }
-    return { recipients, complete: end === total, unreadCount: total - end }
+    return { recipients, complete: job.left === 0, unreadCount: job.left }
   }
 
   /** Asks where a recipient goes; one that has no route is deferred. */

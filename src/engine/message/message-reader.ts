@@ -8,7 +8,13 @@ import { WaybillError } from '../../errors.js'
 import type { Lanes } from '../../lane/lanes.js'
 import type { Journal } from '../../log/journal.js'
 import type { Frame, SegmentFiles } from '../../log/segment-files.js'
-import { decodeEnvelope, frameRecipientsMax, type DataPlace, type Envelope } from '../../record/envelope.js'
+import {
+  decodeEnvelope,
+  frameRecipientsMax,
+  namesRecipients,
+  type DataPlace,
+  type Envelope,
+} from '../../record/envelope.js'
 import { decodeOrcpts, decodeRecipients } from '../../record/recipients.js'
 import { frameHeaderBytes, type KindName } from '../../record/frame.js'
 import { spoolPath } from '../../directory/paths.js'
@@ -101,10 +107,11 @@ export class MessageReader {
 
   /** The same, and what the sender gave as their original recipients (RFC 3461), '' where nothing. */
   async addressees(message: FramedMessage, from: number, count: number): Promise<Addressees> {
-    const { recipients, recipientFrames, dsn } = message.envelope
+    const { recipientFrames, dsn } = message.envelope
     if (recipientFrames.length === 0) {
-      const addresses = recipients.slice(from, from + count)
-      return { addresses, orcpts: addresses.map((_, i) => dsn?.orcpts[from + i] ?? '') }
+      const named = namesRecipients(message.envelope) ? message.envelope : await this.envelope(message.place)
+      const addresses = named.recipients.slice(from, from + count)
+      return { addresses, orcpts: addresses.map((_, i) => named.dsn?.orcpts[from + i] ?? '') }
     }
     const addresses: string[] = []
     const orcpts: string[] = []

@@ -95,6 +95,7 @@ async function revive(parts: Parts, working: WorkingMessage): Promise<ActiveMess
   try {
     const envelope = await parts.reader.envelope(place)
     const message = new ActiveMessage(envelope, place, working.start, carried)
+    parts.active.keepRecipients(message)
     for (const record of records) message.apply(record)
     message.recoveries = recoveriesOf(message.recoveries, records, parts.options.deliver)
     return message

@@ -64,6 +64,7 @@ export class SecondReading {
     if (start === undefined) return undefined
     message.start = start
     active.add(message)
+    active.keepRecipients(message)
     pinSegments(this.#parts, message)
     active.removeDamaged(held)
     unpinDamaged(this.#parts, damaged.place)

@@ -227,6 +227,7 @@ export class Intake {
   #activate(message: ActiveMessage, data: Buffer | undefined, { monotonicMs }: Step): void {
     const { active } = this.#parts
     active.add(message)
+    active.keepRecipients(message)
     active.keepData(message, data)
     pinSegments(this.#parts, message)
     this.#options.onStart(message, monotonicMs)

@@ -1,4 +1,4 @@
-/** What is read of a message whose recipients stand in frames of their own. */
+/** What is read of a message whose recipients are not in memory. */
 import { expect, test } from 'vitest'
 import { ActiveMessage } from '../../../src/active/active-message.js'
 import { position } from '../../../src/base/position.js'
@@ -6,7 +6,8 @@ import { MessageReader } from '../../../src/engine/message/message-reader.js'
 import { remainderOf } from '../../../src/engine/settle/replacement.js'
 import type { Lanes } from '../../../src/lane/lanes.js'
 import type { Journal } from '../../../src/log/journal.js'
-import type { Envelope } from '../../../src/record/envelope.js'
+import { encodeEnvelope, withoutRecipients, type Envelope } from '../../../src/record/envelope.js'
+import { envelopeOf } from '../../lane/fixture.js'
 import { encodeRecipients } from '../../../src/record/recipients.js'
 import type { Spool } from '../../../src/engine/message/spool.js'
 
@@ -61,4 +62,22 @@ test('a replacement of a message with many recipients reads each of their frames
   const message = new ActiveMessage(envelope, place, position(20_000), undefined)
   const { recipients, dsn } = await remainderOf(message, reader)
   expect([recipients, dsn?.orcpts, read]).toEqual([addresses, orcpts, [0, 1, 2]])
+})
+
+test('recipients that were forgotten are read from the envelope, with what was asked for them', async () => {
+  const dsn = { ret: undefined, envid: 'e', notify: [], orcpts: orcpts.slice(0, 100) }
+  const whole: Envelope = { ...envelopeOf(100), dsn }
+  const frame = async (): Promise<object> => ({ kind: 'envelope', payload: encodeEnvelope(whole) })
+  const journal = { files: { frame } } as object as Journal
+  const reader = new MessageReader(
+    journal,
+    { get: () => ({ logs: undefined }) } as object as Lanes,
+    {} as Spool,
+  )
+  const forgotten = withoutRecipients(whole)
+  expect([forgotten.recipients, forgotten.dsn?.orcpts, forgotten.recipientCount]).toEqual([[], [], 100])
+  expect(await reader.addressees({ envelope: forgotten, place }, 40, 2)).toEqual({
+    addresses: ['r40@example.net', 'r41@example.net'],
+    orcpts: ['', orcpts[41]],
+  })
 })
