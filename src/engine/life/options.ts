@@ -49,9 +49,7 @@ export interface QueueOptions {
   readonly inlineBytesMax?: number
   /** Recipients of one message, 1 … 1 000 000. Default 100 000. */
   readonly recipientCountMax?: number
-  /** Active messages, 1 … 1 000 000. Default 20 000. Their memory, whatever their numbers of recipients: about 2 KB for each message,
-   * 100 bytes for each recipient that the scheduler holds (SCHEDULER.md has the bound), 16 MiB of envelopes with more than ten
-   * recipients, and 32 MiB of data. */
+  /** Active messages, 1 … 1 000 000. Default 20 000. EMBEDDING.md says what memory they take. */
   readonly activeCountMax?: number
   /** Bytes of a journal segment, a multiple of 4096, 32 KiB … 2 GiB; fixed when the queue is created. Default 64 MiB. */
   readonly segmentBytes?: number
