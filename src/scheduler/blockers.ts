@@ -3,6 +3,7 @@
  * there finds out that blockers can go on. All are released at once: destinations stay first in, first out. */
 import type { Destination } from './destination.js'
 import type { Job } from './job.js'
+import type { Transport } from './transport.js'
 
 /** Marks the job, and the destinations that it waits for. */
 export function block(job: Job): void {
@@ -12,7 +13,11 @@ export function block(job: Job): void {
   if (head === undefined) return
   let peer = head
   do {
-    if (peer.firstEntry !== undefined) peer.destination.blockerTag = tag
+    const { destination } = peer
+    if (peer.firstEntry !== undefined) {
+      destination.blockerTag = tag
+      if (destination.isHeldBack) job.transport.holdsBack = true
+    }
     peer = peer.ringNext
   } while (peer !== head)
 }
@@ -21,11 +26,20 @@ export function block(job: Job): void {
 export function releaseBlockers(destination: Destination): void {
   const { transport } = destination
   if (destination.blockerTag !== transport.blockerTag) return
-  if (destination.hasRoom && destination.todo > 0) {
-    transport.blockerTag += 2
-    transport.currentJob = transport.firstJob
-    transport.forgetCandidate()
-    transport.floorFor = undefined
-  }
+  if (destination.hasRoom && destination.todo > 0) releaseAll(transport)
   if (destination.hasRoom || destination.state.kind === 'dead') destination.blockerTag = 0
+}
+
+/** A delivery of the transport ended: destinations that have not answered are not held back any more, once so few are under way. */
+export function releaseHeldBack(transport: Transport): void {
+  if (!transport.holdsBack || transport.busy >= transport.settings.unansweredProcessLimit) return
+  transport.holdsBack = false
+  releaseAll(transport)
+}
+
+function releaseAll(transport: Transport): void {
+  transport.blockerTag += 2
+  transport.currentJob = transport.firstJob
+  transport.forgetCandidate()
+  transport.floorFor = undefined
 }

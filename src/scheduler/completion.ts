@@ -23,6 +23,7 @@ export function entryDone(state: SchedulerState, entry: QueuedEntry): void {
   const delivered = entry.phase === 'busy'
   if (delivered) {
     destination.busy--
+    destination.endCount++
   } else {
     dequeue(entry)
     lowerFloor(job)

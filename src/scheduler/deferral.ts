@@ -1,7 +1,8 @@
-/** Entries that will not be tried: their destination or transport is dead.
+/** Entries that will not be tried: their destination or transport is dead, or too much waits for it.
  * Invariant: a dead destination has nothing waiting. Recipients go to the retry transport if there is one and it lives, else to
  * the host. */
 import { entryDone } from './completion.js'
+import { crowded, isCrowded, isFull, lookMs, watch } from './crowding.js'
 import { type Destination } from './destination.js'
 import { enqueue } from './entry.js'
 import { type DeferReason } from './face.js'
@@ -40,4 +41,31 @@ export function deferTransport(state: SchedulerState, transport: Transport, reas
     next = destination.next
     deferWaiting(state, destination, reason)
   }
+}
+
+/** Entries put off in one step, so that the step is short. */
+const crowdedStepMax = 200
+
+/** Memory is crowded: puts off what is too much for one destination. Called at `relieveAtMs`. */
+export function relieve(state: SchedulerState): void {
+  state.relieveAtMs = Infinity
+  if (!isCrowded(state)) return
+  let left = crowdedStepMax
+  for (const transport of state.transports.values())
+    for (const destination of transport.destinations.values()) {
+      watch(state, destination)
+      while (left > 0 && isFull(state, destination)) {
+        putOffLast(state, destination)
+        left--
+      }
+    }
+  state.relieveAtMs = state.nowMs + (left === 0 ? 1 : lookMs)
+}
+
+/** An entry of the message that came last. */
+function putOffLast(state: SchedulerState, destination: Destination): void {
+  // Of one peer the first goes first: entries leave their peer in their order.
+  const entry = destination.lastTodo!.peer.firstEntry!
+  state.host.deferred(entry.message, entry.recipients, crowded)
+  entryDone(state, entry)
 }

@@ -3,11 +3,60 @@
 import { assert } from '../base/assert.js'
 import type { QueuedEntry } from './entry.js'
 import type { DestinationSnapshot, DestinationState } from './face.js'
-import { RateRing } from './rate-ring.js'
 import type { Timer } from './timers.js'
 import type { Transport } from './transport.js'
 
 export const ready: DestinationState = { kind: 'ready' }
+
+/** What a destination keeps while memory is crowded. */
+export interface Pace {
+  readonly sinceMs: number
+  /** When it was looked at last. */
+  seenAtMs: number
+  /** Entries that may wait. */
+  keptMax: number
+}
+
+/** The last starts of deliveries to one destination: how a rate limit is kept in EVERY interval, not only in aligned ones.
+ * Invariant: `#startsMs` holds the last `limit` starts; the next may come one interval after the oldest of them. */
+class RateRing {
+  readonly #startsMs: Float64Array
+  readonly #intervalMs: number
+  #oldest = 0
+
+  /** @param limit starts per interval, ≥ 1 */
+  constructor(limit: number, intervalMs: number) {
+    this.#startsMs = new Float64Array(limit).fill(-Infinity)
+    this.#intervalMs = intervalMs
+  }
+
+  start(nowMs: number): void {
+    this.#startsMs[this.#oldest] = nowMs
+    this.#oldest = (this.#oldest + 1) % this.#startsMs.length
+  }
+
+  /** When the next delivery may start; in the past when it may at once. */
+  get freeAtMs(): number {
+    return this.#startsMs[this.#oldest]! + this.#intervalMs
+  }
+
+  /** When the last start stops to count. */
+  get emptyAtMs(): number {
+    const newest = (this.#oldest + this.#startsMs.length - 1) % this.#startsMs.length
+    return this.#startsMs[newest]! + this.#intervalMs
+  }
+
+  /** Starts that count now. */
+  countAt(nowMs: number): number {
+    let count = 0
+    for (const startMs of this.#startsMs) if (startMs + this.#intervalMs > nowMs) count++
+    return count
+  }
+
+  clear(): void {
+    this.#startsMs.fill(-Infinity)
+  }
+}
 
 export class Destination {
   readonly transport: Transport
@@ -29,6 +78,15 @@ export class Destination {
   /** It blocks jobs while this equals its transport's. */
   blockerTag = 0
   contribution = 0
+  /** A delivery has ended without trouble of the site. */
+  hasAnswered = false
+  /** In its transport's line of idle destinations, and its neighbours there. */
+  isInLine = false
+  linePrevious: Destination | undefined = undefined
+  lineNext: Destination | undefined = undefined
+  /** Deliveries that ended since `pace.sinceMs`, while memory is crowded (crowding.ts). */
+  endCount = 0
+  pace: Pace | undefined = undefined
   timer: Timer | undefined = undefined
   recovery: DestinationSnapshot['recovery'] = 'none'
   recoveryUntilMs = 0
@@ -48,7 +106,14 @@ export class Destination {
 
   /** One more delivery may start. */
   get hasRoom(): boolean {
-    return this.window > this.busy && this.state === ready
+    return this.window > this.busy && this.state === ready && !this.isHeldBack
+  }
+
+  /** It has not answered yet, and others may need the processes that it could have. */
+  get isHeldBack(): boolean {
+    if (this.hasAnswered || this.busy === 0) return false
+    const { settings, busy } = this.transport
+    return settings.unansweredProcessLimit < settings.processLimit && busy >= settings.unansweredProcessLimit
   }
 
   get isIdle(): boolean {
@@ -67,6 +132,8 @@ export class Destination {
     const places = this.window - this.busy
     const free = this.recovery === 'none' ? places : Math.max(places, 0)
     const now = this.state === ready ? Math.min(free, this.todo) : 0
+    const waitsIdle = this.busy === 0 && now > 0
+    if (waitsIdle !== this.isInLine) this.transport.line(this, waitsIdle)
     const before = this.contribution
     if (now === before) return
     const transport = this.transport

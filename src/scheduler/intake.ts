@@ -2,6 +2,7 @@
  * Invariant: a batch is never larger than what was asked for, so the recipients in memory stay within `recipientBound`;
  * recipients of one peer fill its last waiting entry before a new one is begun. */
 import { assert } from '../base/assert.js'
+import { crowded, isFull } from './crowding.js'
 import { addDestination, Destination } from './destination.js'
 import { addRecipient, enqueue, single } from './entry.js'
 import type { DeferReason, RecipientBatch, SchedulerRecipient } from './face.js'
@@ -138,7 +139,7 @@ function resolve(state: SchedulerState, recipient: SchedulerRecipient): Destinat
   const transport = state.transportOf(recipient.transport)
   if (transport.dead !== undefined) return retryDestination(state, transport.dead) ?? transport.dead
   const destination = find(state, transport, recipient)
-  if (destination.state.kind !== 'dead') return destination
+  if (destination.state.kind !== 'dead') return isFull(state, destination) ? crowded : destination
   return retryDestination(state, destination.state.reason) ?? destination.state.reason
 }
 

@@ -18,6 +18,8 @@ interface Bound {
 }
 
 const countMax = 0x3fff_ffff
+/** A smaller process limit is handed out to whatever comes, as in Postfix: shares of it would be too small. */
+const sharedProcessLimitMin = 20
 const secondsMax = 100_000_000
 const count = (value: number, min = 0, max = countMax): Bound => ({ default: value, min, max, integer: true })
 const seconds = (value: number, min = 0): Bound => ({ default: value, min, max: secondsMax, integer: false })
@@ -42,6 +44,8 @@ const transportBounds: Readonly<Record<NumberName<TransportParameters>, Bound>> 
   destinationRateLimit: count(0, 0, 100_000),
   destinationRateInterval: seconds(60, 0.001),
   destinationRecoveryTime: seconds(4000),
+  processReserve: count(0, 0, 100),
+  unansweredProcessShare: count(100, 0, 100),
 }
 
 const schedulerBounds: Readonly<Record<NumberName<SchedulerParameters>, Bound>> = {
@@ -50,6 +54,7 @@ const schedulerBounds: Readonly<Record<NumberName<SchedulerParameters>, Bound>> 
   qmgrMessageActiveLimit: count(20_000, 1),
   qmgrMessageRecipientLimit: count(20_000, 1),
   qmgrMessageRecipientMinimum: count(10, 1),
+  crowdedActiveCount: count(0),
 }
 
 const feedbackNames = [
@@ -146,9 +151,14 @@ function transportOf(
   const parameters = result as unknown as TransportParameters
   const limit = parameters.destinationRateDelay > 0 ? 1 : parameters.destinationConcurrencyLimit
   const windowLimit = limit === 0 ? Infinity : limit
+  const { processLimit, processReserve, unansweredProcessShare } = parameters
+  const share = (percent: number): number => Math.floor((processLimit * percent) / 100)
+  const isShared = processLimit >= sharedProcessLimitMin
   return {
     ...parameters,
     windowLimit,
+    openProcessLimit: isShared ? processLimit - share(processReserve) : processLimit,
+    unansweredProcessLimit: isShared ? share(unansweredProcessShare) : processLimit,
     initialWindow: Math.min(parameters.initialDestinationConcurrency, windowLimit),
     positiveFeedback: parseFeedback(parameters.destinationConcurrencyPositiveFeedback)!,
     negativeFeedback: parseFeedback(parameters.destinationConcurrencyNegativeFeedback)!,

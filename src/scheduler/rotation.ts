@@ -29,8 +29,7 @@ export class Rotation {
     for (let i = 0, at = this.#head; i < length; i++) {
       const transport = ring[at]!
       at = at + 1 === length ? 0 : at + 1
-      if (transport.dead !== undefined || transport.busy >= transport.settings.processLimit) continue
-      if (!transport.hasOpen(1)) continue
+      if (!transport.isSelectable) continue
       this.#head = at
       return transport
     }

@@ -3,9 +3,11 @@
  * comes out once. Pure: time and recipients come in as arguments, effects go out through SchedulerHost; nothing is scheduled
  * while nobody calls. */
 import { assert } from '../base/assert.js'
+import { releaseHeldBack } from './blockers.js'
 import { advance, entryDone } from './completion.js'
 import { blame, praise } from './concurrency.js'
-import { deferTransport, deferWaiting } from './deferral.js'
+import { deferTransport, deferWaiting, relieve } from './deferral.js'
+import { watchWhenCrowded } from './crowding.js'
 import { QueuedEntry } from './entry.js'
 import type {
   DeferReason,
@@ -70,7 +72,7 @@ export class Scheduler<M extends object> {
 
   /** When `tick` wants to be called, Infinity if never. */
   get wakeAtMs(): number {
-    return this.#state.timers.nextDueMs
+    return Math.min(this.#state.timers.nextDueMs, this.#state.relieveAtMs)
   }
 
   /** A message enters; its first batch is asked for.
@@ -85,6 +87,7 @@ export class Scheduler<M extends object> {
       state.freeMessages.take()?.renew(message, queuedAtMs, minimum) ??
       new Message(message, queuedAtMs, minimum)
     state.messages.add(entered)
+    watchWhenCrowded(state)
     readFirst(state, entered)
     if (entered.entryCount === 0) advance(state, entered)
   }
@@ -123,6 +126,7 @@ export class Scheduler<M extends object> {
     const { destination } = done
     const { transport } = destination
     transport.busy--
+    if (result !== 'site' && result !== 'crash') destination.hasAnswered = true
     const trouble = result === 'crash' ? state.siteTroubleSeen : result === 'site'
     if (result !== 'crash') state.siteTroubleSeen = trouble || result === 'okreason'
     if (trouble && destination.state.kind !== 'dead' && blame(state, destination, reason))
@@ -130,6 +134,7 @@ export class Scheduler<M extends object> {
     if (result !== 'crash' && transport.dead !== undefined) reviveTransport(state, transport)
     if (result === 'ok' || result === 'defer') praise(state, destination)
     entryDone(state, done)
+    releaseHeldBack(transport)
     this.#feedStarved()
   }
 
@@ -150,6 +155,9 @@ export class Scheduler<M extends object> {
   /** Fires what is due. */
   tick(nowMs: number): void {
     while (this.fire(nowMs) !== undefined);
+    if (nowMs < this.#state.relieveAtMs) return
+    relieve(this.#state)
+    this.#feedStarved()
   }
 
   /** Fires one timer that is due, so that entries can be selected before the next one. */

@@ -15,6 +15,7 @@ import type { Transport } from './transport.js'
 /** Takes the next entry, or undefined when none can be selected now.
  * Cost: one step per blocker between the current job and the one that is found; each is passed once until blockers are released. */
 export function selectEntry(state: SchedulerState, transport: Transport): QueuedEntry | undefined {
+  if (transport.isReserved) return selectReserved(state, transport)
   const current = transport.currentJob
   if (current === undefined) return undefined
   let job: Job | undefined =
@@ -34,7 +35,26 @@ export function selectEntry(state: SchedulerState, transport: Transport): Queued
   return undefined
 }
 
+/** Takes the first entry for the destination that has been idle longest, whatever the order of its job: the place where selection
+ * goes on stays where it is. */
+function selectReserved(state: SchedulerState, transport: Transport): QueuedEntry | undefined {
+  const peer = transport.firstInLine?.firstTodo?.peer
+  if (peer === undefined) return undefined
+  const { currentJob } = transport
+  const entry = begin(state, peer.job, peer)
+  transport.currentJob = currentJob
+  retireIfDone(peer.job)
+  return entry
+}
+
 function start(state: SchedulerState, job: Job, peer: Peer): QueuedEntry {
+  const entry = begin(state, job, peer)
+  job.transport.currentJob = job
+  retireIfDone(job)
+  return entry
+}
+
+function begin(state: SchedulerState, job: Job, peer: Peer): QueuedEntry {
   const entry = peer.firstEntry!
   const { destination } = peer
   dequeue(entry)
@@ -43,13 +63,15 @@ function start(state: SchedulerState, job: Job, peer: Peer): QueuedEntry {
   destination.recount()
   job.transport.busy++
   countSlot(job)
-  job.transport.currentJob = job
-  if (job.waiting === 0 && !job.message.unread) retireJob(job)
   if (destination.rate !== undefined) {
     destination.rate.start(state.nowMs)
     limitRate(state, destination)
   }
   return entry
+}
+
+function retireIfDone(job: Job): void {
+  if (job.waiting === 0 && !job.message.unread) retireJob(job)
 }
 
 /** New recipients are read early, so that one slow destination does not starve the message; but not one by one. */

@@ -31,6 +31,8 @@ export class SchedulerState {
   readonly traced: boolean
   /** The last answer of any delivery saw trouble of its site. */
   siteTroubleSeen = false
+  /** When crowding.ts looks at the destinations again; Infinity while memory is not crowded. */
+  relieveAtMs: number = Infinity
   /** Messages that wait for room to be read, first come first served. */
   firstStarved: Message | undefined = undefined
   lastStarved: Message | undefined = undefined

@@ -1,5 +1,6 @@
 /** Everything that is delivered by one kind of delivery.
- * Invariant: `open` and `deficit` are the sums of the positive and of the negative contributions of its destinations. */
+ * Invariant: `open` and `deficit` are the sums of the positive and of the negative contributions of its destinations. Those that could
+ * have a delivery and have none stand in a line, which the reserve of processes serves. */
 import type { Destination } from './destination.js'
 import type { DeferReason } from './face.js'
 import type { Job } from './job.js'
@@ -12,6 +13,11 @@ export class Transport {
   readonly destinations: Map<string, Destination> = new Map()
   firstDestination: Destination | undefined = undefined
   lastDestination: Destination | undefined = undefined
+  /** Ends of the line of idle destinations for which something waits. */
+  firstInLine: Destination | undefined = undefined
+  lastInLine: Destination | undefined = undefined
+  /** A job is a blocker because a destination that has not answered is held back. */
+  holdsBack = false
   /** Ends of the scheduler's order. */
   firstJob: Job | undefined = undefined
   lastJob: Job | undefined = undefined
@@ -49,6 +55,36 @@ export class Transport {
     this.name = name
     this.settings = settings
     this.unusedSlots = settings.recipientLimit
+  }
+
+  /** Only the reserve of processes is left. */
+  get isReserved(): boolean {
+    const { openProcessLimit, processLimit } = this.settings
+    return openProcessLimit < processLimit && this.busy >= openProcessLimit
+  }
+
+  /** There is an entry to select and a process for it. */
+  get isSelectable(): boolean {
+    if (this.dead !== undefined || this.busy >= this.settings.processLimit) return false
+    return this.isReserved ? this.firstInLine !== undefined : this.hasOpen(1)
+  }
+
+  /** Puts a destination at the end of the line, or takes it out. */
+  line(destination: Destination, enters: boolean): void {
+    destination.isInLine = enters
+    if (enters) {
+      destination.linePrevious = this.lastInLine
+      if (this.lastInLine === undefined) this.firstInLine = destination
+      else this.lastInLine.lineNext = destination
+      this.lastInLine = destination
+      return
+    }
+    const { linePrevious, lineNext } = destination
+    if (linePrevious === undefined) this.firstInLine = lineNext
+    else linePrevious.lineNext = lineNext
+    if (lineNext === undefined) this.lastInLine = linePrevious
+    else lineNext.linePrevious = linePrevious
+    destination.linePrevious = destination.lineNext = undefined
   }
 
   forgetCandidate(): void {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { SchedulerOptions } from '../../src/scheduler/scheduler.js'
 import { World } from './world.js'
 
@@ -238,4 +238,129 @@ test('there is nothing to resume at a destination that is ready or unknown', () 
   world.admit(['smtp', site, 1])
   expect(world.scheduler.resume('smtp', site, 0)).toBe(false)
   expect(world.scheduler.resume('smtp', 'b.test', 0)).toBe(false)
+})
+
+/** One site that never answers to each name, with five entries; then one entry for another site. */
+function worldOfHung(siteCount: number, options: SchedulerOptions): World {
+  const world = new World({ defaultDestinationRecipientLimit: 2, ...options })
+  for (let i = 0; i < siteCount; i++) world.admit(['smtp', `hung${i}.test`, 10])
+  world.fill()
+  world.admit(['smtp', site, 1])
+  world.fill()
+  return world
+}
+
+const sharing = { defaultProcessReserve: 20, defaultUnansweredProcessShare: 25 }
+
+test('sites that never answer take all processes from the others, as in Postfix', () => {
+  expect(worldOfHung(20, {}).destination('smtp', site)).toMatchObject({ busy: 0, todo: 1 })
+})
+
+test('with a reserve of processes 79 sites that never answer leave one to another', () => {
+  const world = worldOfHung(79, sharing)
+  expect(world.destination('smtp', site)).toMatchObject({ busy: 1, todo: 0 })
+  expect(world.underWay).toHaveLength(100)
+})
+
+test('a site gets its window from its first answer on, also while many deliveries hang', () => {
+  const world = worldOfHung(40, sharing)
+  world.admit(['smtp', 'quick.test', 20])
+  world.fill()
+  expect(world.destination('smtp', 'quick.test')).toMatchObject({ busy: 1, todo: 9 })
+  world.report(
+    world.underWay.find(({ nexthop }) => nexthop === 'quick.test')!,
+    'ok',
+  )
+  world.fill()
+  expect(world.destination('smtp', 'quick.test')).toMatchObject({ busy: 6, todo: 3 })
+})
+
+test('the reserve takes the site that has been idle longest, and the order of the others stays', () => {
+  const world = new World({ defaultProcessLimit: 20, defaultProcessReserve: 10 })
+  for (let i = 0; i < 4; i++) world.admit(['smtp', `long${i}.test`, 250])
+  world.fill()
+  expect(world.underWay).toHaveLength(18)
+  for (const name of ['b.test', 'c.test', 'd.test']) world.admit(['smtp', name, 1])
+  expect(world.fill().map(({ nexthop }) => nexthop)).toEqual(['b.test', 'c.test'])
+  world.report(world.underWay[0]!, 'ok')
+  expect(world.fill().map(({ nexthop }) => nexthop)).toEqual(['d.test'])
+})
+
+test('a small process limit has no reserve', () => {
+  const world = new World({ defaultProcessLimit: 19, ...sharing })
+  for (const name of ['a.test', 'b.test', 'c.test', 'd.test']) world.admit(['smtp', name, 250])
+  expect(world.fill()).toHaveLength(19)
+})
+
+describe('when memory is crowded', () => {
+  const options: SchedulerOptions = {
+    crowdedActiveCount: 100,
+    qmgrMessageActiveLimit: 120,
+    minimalBackoffTime: 10,
+    defaultDestinationConcurrencyLimit: 2,
+  }
+
+  /** 110 messages for one site, which ends one delivery each second for ten seconds. */
+  function slowSite(): World {
+    const world = new World(options)
+    for (let i = 0; i < 110; i++) world.admit(['smtp', site, 1])
+    for (let second = 0; second < 10; second++) {
+      world.fill()
+      world.report(world.underWay[0]!, 'ok')
+      world.pass(1000)
+    }
+    world.fill()
+    return world
+  }
+
+  test('a site keeps what it can end until that would be tried again, and the last are put off', () => {
+    const world = slowSite()
+    const putOff = world.letters.filter(({ fate }) => fate[0] === 'deferred').map(({ id }) => id)
+    expect(new Set(world.reasons.map(({ status }) => status))).toEqual(new Set(['4.4.5']))
+    // Six had ended when the site had been watched for five seconds, and four ended behind that.
+    expect(putOff).toEqual(['m105', 'm106', 'm107', 'm108', 'm109'])
+    expect(world.scheduler.activeCount).toBe(95)
+  })
+
+  test('more mail for that site is put off at once, and mail for another goes', () => {
+    const world = slowSite()
+    const quick = ['q.test', 'r.test', 's.test', 't.test', 'u.test']
+    for (const name of quick) world.admit(['smtp', name, 1])
+    const more = world.admit(['smtp', site, 1])
+    expect([more.fate, more.done]).toEqual([['deferred'], true])
+    expect(world.fill().map(({ nexthop }) => nexthop)).toEqual(quick)
+  })
+
+  test('a site that takes all within that time keeps all', () => {
+    const world = new World({ ...options, minimalBackoffTime: 300 })
+    for (let i = 0; i < 110; i++) world.admit(['smtp', site, 1])
+    for (let second = 0; second < 8; second++) {
+      world.fill()
+      world.report(world.underWay[0]!, 'ok')
+      world.pass(1000)
+    }
+    expect(world.reasons).toEqual([])
+  })
+
+  test('nothing is put off before a site was watched for five seconds', () => {
+    const world = new World(options)
+    for (let i = 0; i < 110; i++) world.admit(['smtp', site, 1])
+    world.fill()
+    world.pass(0)
+    for (let second = 0; second < 4; second++) world.pass(1000)
+    expect(world.reasons).toEqual([])
+    world.pass(1000)
+    expect(world.reasons).not.toEqual([])
+  })
+
+  test('with room again a site may keep more', () => {
+    const world = slowSite()
+    const known = world.underWay.length
+    for (let i = 0; i < 5; i++) {
+      world.report(world.underWay[0]!, 'ok')
+      world.fill()
+    }
+    const more = world.admit(['smtp', site, 1])
+    expect([known, more.fate]).toEqual([2, ['waits']])
+  })
 })

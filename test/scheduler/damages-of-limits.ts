@@ -142,8 +142,8 @@ export const ownDamages: readonly Damage[] = [
   {
     rule: 'a message that waits for room is read when there is room',
     file: 'scheduler.ts',
-    find: 'entryDone(state, done)\n    this.#feedStarved()',
-    replace: 'entryDone(state, done)',
+    find: 'releaseHeldBack(transport)\n    this.#feedStarved()',
+    replace: 'releaseHeldBack(transport)',
   },
   {
     rule: 'a job that waits for its batch is tried again when it is there',
@@ -170,10 +170,34 @@ export const ownDamages: readonly Damage[] = [
     replace: 'return this.window >= this.busy && this.state === ready',
   },
   {
+    rule: 'the reserve of processes goes to idle destinations',
+    file: 'transport.ts',
+    find: 'this.busy >= openProcessLimit',
+    replace: 'this.busy > openProcessLimit',
+  },
+  {
+    rule: 'a destination that has not answered is held back',
+    file: 'destination.ts',
+    find: 'this.state === ready && !this.isHeldBack',
+    replace: 'this.state === ready',
+  },
+  {
+    rule: 'what is held back goes on when fewer are under way',
+    file: 'scheduler.ts',
+    find: '    releaseHeldBack(transport)\n',
+    replace: '',
+  },
+  {
+    rule: 'mail is put off for others only while memory is crowded',
+    file: 'crowding.ts',
+    find: 'todo >= pace.keptMax && isCrowded(state)',
+    replace: 'todo >= pace.keptMax',
+  },
+  {
     rule: 'the process limit bounds a selection',
-    file: 'rotation.ts',
-    find: 'transport.busy >= transport.settings.processLimit',
-    replace: 'transport.busy > transport.settings.processLimit',
+    file: 'transport.ts',
+    find: 'this.busy >= this.settings.processLimit',
+    replace: 'this.busy > this.settings.processLimit',
   },
   {
     rule: 'a freed peer is no peer of its job any more',

@@ -9,7 +9,9 @@ const group: fc.Arbitrary<Group> = fc.tuple(transport, nexthop, fc.integer({ min
 const feedback = fc.constantFrom('1', '0.3', '1/concurrency', '1/sqrt_concurrency', '0')
 
 const transportOptions = fc.record({
-  processLimit: fc.integer({ min: 1, max: 6 }),
+  processLimit: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 20, max: 22 })),
+  processReserve: fc.constantFrom(0, 0, 40),
+  unansweredProcessShare: fc.constantFrom(100, 100, 15),
   initialDestinationConcurrency: fc.integer({ min: 1, max: 4 }),
   destinationConcurrencyLimit: fc.integer({ min: 0, max: 5 }),
   destinationRecipientLimit: fc.integer({ min: 0, max: 3 }),
@@ -32,6 +34,7 @@ const transportOptions = fc.record({
 export const options: fc.Arbitrary<SchedulerOptions> = fc.record({
   minimalBackoffTime: fc.constant(4),
   transportRetryTime: fc.constant(3),
+  crowdedActiveCount: fc.constantFrom(0, 0, 1, 3),
   qmgrMessageActiveLimit: fc.integer({ min: 1, max: 8 }),
   qmgrMessageRecipientLimit: fc.integer({ min: 1, max: 30 }),
   qmgrMessageRecipientMinimum: fc.integer({ min: 1, max: 4 }),

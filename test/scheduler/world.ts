@@ -41,6 +41,8 @@ export class World {
   readonly reasons: DeferReason[] = []
   /** Puts every read off while true. */
   reluctant = false
+  /** Destinations that have answered, by `transport/name`. */
+  readonly #answered = new Set<string>()
   nowMs = 0
   #held = 0
   readonly #options: SchedulerOptions
@@ -50,6 +52,10 @@ export class World {
     this.scheduler = new Scheduler<Letter>(options, {
       deferred: (letter, recipients, reason) => {
         assert(recipients.length > 0, 'a deferral names a recipient')
+        assert(
+          reason.status !== '4.4.5' || this.scheduler.activeCount >= (options.crowdedActiveCount || Infinity),
+          'mail is put off for others only while memory is crowded',
+        )
         for (const index of recipients) this.#settle(letter, index, 'deferred')
         this.#held -= recipients.length
         this.reasons.push(reason)
@@ -87,6 +93,8 @@ export class World {
   }
 
   next(): Entry<Letter> | undefined {
+    const before = new Map<string, number>()
+    for (const { transport } of this.underWay) before.set(transport, (before.get(transport) ?? 0) + 1)
     const entry = this.scheduler.next(this.nowMs)
     if (entry === undefined) return undefined
     const { message, transport, nexthop, recipients, destinationName: name } = entry
@@ -101,6 +109,14 @@ export class World {
     this.underWay.push(entry)
     const at = this.destination(transport, name)
     assert(at !== undefined && at.busy <= at.window, 'a destination has at most its window under way')
+    const busyBefore = before.get(transport) ?? 0
+    assert(at.busy === 1 || busyBefore < this.#openLimit(transport), 'the reserve is for idle destinations')
+    assert(
+      at.busy === 1 ||
+        this.#answered.has(`${transport}/${name}`) ||
+        busyBefore < this.#sharedLimit(transport),
+      'a destination that has not answered gets one delivery while many are under way',
+    )
     assert(
       at.window <= (this.#of(transport, 'destinationConcurrencyLimit', 20) || Infinity),
       'window ≤ limit',
@@ -127,6 +143,8 @@ export class World {
     assert(at >= 0, 'it is under way')
     this.underWay.splice(at, 1)
     this.#held -= entry.recipients.length
+    if (result !== 'site' && result !== 'crash')
+      this.#answered.add(`${entry.transport}/${entry.destinationName}`)
     this.scheduler.report(entry, result, this.nowMs, { status: '4.4.1', text: 'no route' })
     this.#check()
   }
@@ -229,8 +247,25 @@ export class World {
       if (dead || busy >= this.#of(name, 'processLimit', 100)) continue
       const own = all.filter((d) => d.transport === name && d.state.kind === 'ready')
       if (own.some((d) => d.busy > d.window && d.recovery === 'none')) continue
-      for (const d of own) assert(d.todo === 0 || d.busy >= d.window, `${name}/${d.name} is not passed over`)
+      const isShared = busy >= Math.min(this.#openLimit(name), this.#sharedLimit(name))
+      for (const d of own) {
+        if (isShared && d.busy > 0) continue
+        assert(d.todo === 0 || d.busy >= d.window, `${name}/${d.name} is not passed over`)
+      }
     }
+  }
+
+  /** Deliveries under way from which on the reserve is used. */
+  #openLimit(transport: string): number {
+    const limit = this.#of(transport, 'processLimit', 100)
+    return limit < 20 ? limit : limit - Math.floor((limit * this.#of(transport, 'processReserve', 0)) / 100)
+  }
+
+  /** Deliveries under way from which on a destination that has not answered gets one. */
+  #sharedLimit(transport: string): number {
+    const limit = this.#of(transport, 'processLimit', 100)
+    const share = this.#of(transport, 'unansweredProcessShare', 100)
+    return limit < 20 || share === 100 ? limit : Math.floor((limit * share) / 100)
   }
 
   #of(
@@ -240,7 +275,9 @@ export class World {
       | 'destinationConcurrencyLimit'
       | 'destinationRecipientLimit'
       | 'recipientLimit'
-      | 'extraRecipientLimit',
+      | 'extraRecipientLimit'
+      | 'processReserve'
+      | 'unansweredProcessShare',
     fallback: number,
   ): number {
     const default_ = `default${name.charAt(0).toUpperCase()}${name.slice(1)}` as 'defaultProcessLimit'

@@ -32,6 +32,7 @@ import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
 import { nobodyAsked, tellDefect, tellOutcomes, type Origin } from './recipient-events.js'
 import { StoppedAttempts } from './stopped-attempts.js'
+import { schedulerOptionsOf } from './scheduler-options.js'
 import { Suspects } from './suspects.js'
 
 /** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each time, which costs ten times as much. */
@@ -76,16 +77,12 @@ export class Dispatch {
       },
       unroutable: (job, index, text) => this.#deferred(job, [index], { status: '4.3.5', text }),
     })
-    this.#scheduler = new Scheduler(
-      // Recovery may bring back twice as many as may be active.
-      { ...options.scheduler, qmgrMessageActiveLimit: 2 * options.activeCountMax },
-      {
-        read: (job, _firstIndex, countMax) => this.#batches.read(job, countMax),
-        deferred: (job, recipients, reason) => this.#deferred(job, recipients, reason),
-        done: (job) => this.#done(job),
-        onFeedback: (event) => parts.events.emit('feedback', event),
-      },
-    )
+    this.#scheduler = new Scheduler(schedulerOptionsOf(options), {
+      read: (job, _firstIndex, countMax) => this.#batches.read(job, countMax),
+      deferred: (job, recipients, reason) => this.#deferred(job, recipients, reason),
+      done: (job) => this.#done(job),
+      onFeedback: (event) => parts.events.emit('feedback', event),
+    })
     for (const [name, transport] of Object.entries(options.transports))
       this.#attempts.set(
         name,
