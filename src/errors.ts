@@ -60,7 +60,7 @@ export const errorCatalogue = {
   LANES_TOO_MANY: {
     code: 451,
     enhanced: '4.3.5',
-    means: 'A policy with more than 32 intervals, or all 32 767 lane numbers given',
+    means: 'A policy with more than 32 intervals, or mail waits in 32 766 lanes',
   },
   // What the device did.
   DISK_FAILED: {

@@ -1,5 +1,7 @@
-/** Which lanes a life has: those of the checkpoint, and one for each interval of the policy that has none yet. A number is given
- * once. A lane that no policy names any more is drained. */
+/** Which lanes a life has: those of the checkpoint, and one for each interval of the policy that has none yet.
+ * Invariant: no two lanes of a queue's whole life have both number and a position in common. Numbers are given in turn. When all have
+ * been given they are given again, and the logs of such a lane begin at positions that no lane of that number had. So a record of a
+ * lane that is gone never names a message of a later one. A lane that no policy names any more is drained. */
 import { WaybillError } from '../errors.js'
 import type { LanePositions } from '../record/checkpoint.js'
 import { firstRetryLane, holdLane, incomingLane } from './lane.js'
@@ -10,18 +12,35 @@ import { nowhere, position } from '../base/position.js'
 export const laneCountMax = 32
 /** The highest number that a frame's class can say. */
 const laneNumberMax = 0x7fff
+/** Segments that a lane's log can have before its positions reach those of the next lane with its number: 16 TiB by default. */
+const turnSegments = 2 ** 20
 
 /** `lanes`: each lane has logs of its own. `single`: all but `hold` stand in the journal. */
 export type Layout = 'lanes' | 'single'
 
 export interface LanePlan {
   readonly lanes: readonly LanePositions[]
+  /** How many numbers were given so far, and 2 of `incoming` and `hold`: beyond `laneNumberMax` they are given again. */
   readonly laneNext: number
 }
 
-const born = position(segmentHeaderBytes)
+export interface LanePlace {
+  /** Where a new lane in the journal begins; `incoming` begins with the journal. */
+  readonly journalEnd: number
+  /** Of the logs of lanes. */
+  readonly laneSegmentBytes: number
+  /** Lanes that have a directory: nothing of it may be taken for that of a new lane. */
+  readonly present: ReadonlySet<number>
+}
 
-function newLane(lane: number, intervalMs: number, inJournal: boolean, journalEnd: number): LanePositions {
+function newLane(
+  lane: number,
+  turn: number,
+  intervalMs: number,
+  inJournal: boolean,
+  { journalEnd, laneSegmentBytes }: LanePlace,
+): LanePositions {
+  const born = position(turn * turnSegments * laneSegmentBytes + segmentHeaderBytes)
   const runner = inJournal ? position(journalEnd) : born
   return {
     lane,
@@ -35,14 +54,14 @@ function newLane(lane: number, intervalMs: number, inJournal: boolean, journalEn
   }
 }
 
-/** @param known the lanes of the newest checkpoint, @param journalEnd where a new lane in the journal begins; `incoming` begins with the journal
+/** @param known the lanes of the newest checkpoint, @param laneNext its
  * @throws WaybillError LANES_TOO_MANY */
 export function planLanes(
   known: readonly LanePositions[],
   laneNext: number,
   intervalsMs: readonly number[],
   layout: Layout,
-  journalEnd: number,
+  place: LanePlace,
 ): LanePlan {
   if (intervalsMs.length > laneCountMax)
     throw new WaybillError(
@@ -52,7 +71,10 @@ export function planLanes(
   const lanes = [...known]
   if (known.length === 0) {
     // No checkpoint was ever durable, but mail may be: a life can end between its first batch and its first checkpoint.
-    lanes.push(newLane(incomingLane, 0, true, born), newLane(holdLane, 0, false, journalEnd))
+    lanes.push(
+      newLane(incomingLane, 0, 0, true, { ...place, journalEnd: segmentHeaderBytes }),
+      newLane(holdLane, 0, 0, false, place),
+    )
     laneNext = firstRetryLane
   }
   for (const intervalMs of intervalsMs) {
@@ -64,15 +86,29 @@ export function planLanes(
       )
     )
       continue
-    if (laneNext > laneNumberMax)
-      throw new WaybillError(
-        'LANES_TOO_MANY',
-        'the queue has given all its lane numbers; start a new queue directory',
-      )
-    lanes.push(newLane(laneNext++, intervalMs, inJournal, journalEnd))
+    laneNext = freeFrom(laneNext, lanes, place)
+    lanes.push(newLane(numberOf(laneNext), turnOf(laneNext), intervalMs, inJournal, place))
+    laneNext++
   }
   return { lanes, laneNext }
 }
+
+/** Numbers of one turn. */
+const turnNumbers = laneNumberMax + 1 - firstRetryLane
+
+const turnOf = (count: number): number => Math.floor((count - firstRetryLane) / turnNumbers)
+
+const numberOf = (count: number): number => firstRetryLane + ((count - firstRetryLane) % turnNumbers)
+
+/** @throws WaybillError LANES_TOO_MANY */
+function freeFrom(laneNext: number, lanes: readonly LanePositions[], place: LanePlace): number {
+  for (let count = laneNext; count < laneNext + turnNumbers; count++)
+    if (!isTaken(numberOf(count), lanes, place)) return count
+  throw new WaybillError('LANES_TOO_MANY', 'mail waits in as many lanes as there are numbers')
+}
+
+const isTaken = (number: number, lanes: readonly LanePositions[], { present }: LanePlace): boolean =>
+  present.has(number) || lanes.some(({ lane }) => lane === number)
 
 /** The member of `intervalsMs` that is nearest to a delay. */
 export function nearestInterval(intervalsMs: readonly number[], delayMs: number): number {

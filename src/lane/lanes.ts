@@ -7,7 +7,7 @@ import { nearestInterval } from './lane-plan.js'
 export class Lanes {
   readonly #lanes = new Map<number, Lane>()
   readonly #byInterval = new Map<number, Lane>()
-  /** The number that the next new lane gets. */
+  /** What gives the next new lane its number (lane-plan.ts). */
   readonly laneNext: number
 
   constructor(lanes: readonly Lane[], laneNext: number) {

@@ -25,6 +25,7 @@ export const narrowings: readonly Edit[] = [
   size('lane/runner.js', 'readAheadBytesMax', '524_288', 700),
   size('lane/runner.js', 'handedOverCountMax', '4096', 6),
   size('lane/runner.js', 'handedOverBytesMax', '32 * 1024 * 1024', 3000),
+  size('lane/lane-plan.js', 'laneNumberMax', '0x7fff', 13),
   size('lane/marks.js', 'chunkBytes', '65_536', 512),
   size('record/envelope.js', 'frameRecipientsMax', '1000', 2),
   size('record/outcome-note.js', 'notesMax', '100', 2),

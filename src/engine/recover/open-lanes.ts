@@ -35,7 +35,11 @@ export async function openLanes(
 ): Promise<Lanes> {
   // A life that delivers nothing asks no policy: it leaves the lanes as they are.
   const intervalsMs = options.deliver ? options.retry.intervalsMs : []
-  const plan = planLanes(checkpoint.lanes, checkpoint.laneNext, intervalsMs, options.layout, firstPosition)
+  const plan = planLanes(checkpoint.lanes, checkpoint.laneNext, intervalsMs, options.layout, {
+    journalEnd: firstPosition,
+    laneSegmentBytes: header.laneSegmentBytes,
+    present: new Set(directories.names.map(Number)),
+  })
   const numbersOf = (positions: readonly LanePositions[]): number[] =>
     positions.filter((lane) => !lane.inJournal).map((lane) => lane.lane)
   const known = numbersOf(checkpoint.lanes)

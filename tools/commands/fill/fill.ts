@@ -124,7 +124,11 @@ async function fillQueue(
   await makeQueue(disk, segmentBytes, laneSegmentBytes)
   const grid = new SegmentGrid(segmentBytes)
   const { intervalsMs } = postfixRetry()
-  const { lanes, laneNext } = planLanes([], 0, intervalsMs, 'lanes', grid.firstOf(0))
+  const { lanes, laneNext } = planLanes([], 0, intervalsMs, 'lanes', {
+    journalEnd: grid.firstOf(0),
+    laneSegmentBytes,
+    present: new Set(),
+  })
   const named = lanes.filter(({ inJournal }) => !inJournal)
   await arrangeLaneDirectories(
     disk,
