@@ -104,7 +104,7 @@ async function begin(
   { header, tail, completion }: FoundQueue,
   onFailure: (error: unknown) => void,
 ): Promise<OpenedEngine> {
-  const clock = new LifeClock(given.clock)
+  const clock = new LifeClock(given.clock, tail.sealedAtMs)
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
   const recollection = await recollectFirst(disk, header, tail, spools, given.layout === 'single')
 
@@ -165,6 +165,7 @@ async function begin(
   const parts = {
     options,
     life,
+    clock,
     ownership,
     events,
     journal,

@@ -1,7 +1,7 @@
 /** Reads the frames of one segment in windows, verifying each. What it visits is valid; what does not verify is left to the
  * caller, who knows whether the end of what was written may be here. */
 import type { DiskFile } from '../disk/disk.js'
-import { frameBytesAt, frameHeaderBytes, kindAt, kinds, verifyFrame } from '../record/frame.js'
+import { frameBytesAt, frameHeaderBytes, kindAt, timeAt, kinds, verifyFrame } from '../record/frame.js'
 import { batchChecksum, commitAt, commitEndingAt, type Commit } from './commit-frame.js'
 import { blockBytes, segmentHeaderBytes, type ReadSegmentHeader } from './segment.js'
 
@@ -56,6 +56,8 @@ export async function scanFrames(
 export interface FoundCommit extends Commit {
   readonly start: number
   readonly end: number
+  /** When the batch was sealed, milliseconds since 1970. */
+  readonly timeMs: number
 }
 
 export interface BatchScan {
@@ -96,7 +98,7 @@ export async function scanBatches(
     }
     const commit = commitAt(window, at)
     if (commit.checksum !== checksum) return true
-    last = { ...commit, start, end: offsetBytes + bytes }
+    last = { ...commit, start, end: offsetBytes + bytes, timeMs: timeAt(window, at) }
     first ??= last
     start = last.end
     checksum = 0
@@ -177,7 +179,8 @@ export async function commitEnding(
 function foundAt(window: Buffer, at: number, base: number, end: number): FoundCommit {
   const commit = commitAt(window, at)
   // The batch before the first of a segment ended in another one, at the latest where this one begins.
-  return { ...commit, start: Math.max(segmentHeaderBytes, commit.previousEnd - base), end }
+  const start = Math.max(segmentHeaderBytes, commit.previousEnd - base)
+  return { ...commit, start, end, timeMs: timeAt(window, at) }
 }
 
 /** Does the batch of a commit verify, every frame of it? */

@@ -34,6 +34,8 @@ export interface JournalTail {
   readonly life: number
   /** The life of the newest batch. */
   readonly begunLife: number
+  /** When that batch was sealed, milliseconds since 1970; 0 when there is none. */
+  readonly sealedAtMs: number
 }
 
 /** Of a journal that was never written. */
@@ -47,6 +49,7 @@ export const emptyTail: JournalTail = {
   cutBytes: 0,
   life: 0,
   begunLife: 0,
+  sealedAtMs: 0,
 }
 
 /** A begun segment. */
@@ -97,6 +100,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
       cutBytes,
       life,
       begunLife: examined.life,
+      sealedAtMs: last.timeMs,
     }
   }
   if (named !== nowhere) throw files.corrupt(named, namedAndMissing)

@@ -5,6 +5,7 @@ import type { Lanes } from '../../lane/lanes.js'
 import type { Journal } from '../../log/journal.js'
 import type { QueueEmitter } from './events.js'
 import type { Life } from './life.js'
+import type { LifeClock } from './life-clock.js'
 import type { Ownership } from './ownership.js'
 import type { MessageReader } from '../message/message-reader.js'
 import type { EngineOptions } from './options.js'
@@ -13,6 +14,7 @@ import type { Spool } from '../message/spool.js'
 export interface Parts {
   readonly options: EngineOptions
   readonly life: Life
+  readonly clock: LifeClock
   readonly ownership: Ownership
   readonly events: QueueEmitter
   readonly journal: Journal

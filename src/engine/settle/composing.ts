@@ -20,6 +20,7 @@ import {
 } from './ending.js'
 import type { Parts } from '../life/parts.js'
 import { diskFull } from '../life/trouble.js'
+import { nowOf } from './message-age.js'
 import { fixedData, remainderOf, replacementFacts, type EnvelopeChanges } from './replacement.js'
 import { outcomesOf, report, type Report, type ReportedOutcome } from './reporting.js'
 import { expiriesOf, reasonsOf } from './waiters.js'
@@ -141,7 +142,7 @@ export class Composing {
     isStill: IsStill,
   ): Promise<EndResult> {
     if (!this.room.mayHave(lane, message)) return this.#noRoom(message)
-    const { reader, options } = this.#parts
+    const { reader, clock } = this.#parts
     const final = finals(message)
     const late = warns ? delays(message) : []
     const remainder = await remainderOf(message, reader)
@@ -152,7 +153,7 @@ export class Composing {
         message,
         lane,
         timeMs,
-        facts: replacementFacts(message, remainder, warnings, changes, options.clock.wallMs()),
+        facts: replacementFacts(message, remainder, warnings, changes, nowOf(clock)),
         recipients: remainder.recipients,
         data,
         written,

@@ -6,6 +6,7 @@ import { notifyNotes, type EnvelopeDsn } from '../../record/dsn.js'
 import type { DataPlace, EnvelopeRoute } from '../../record/envelope.js'
 import { condensed, type OutcomeNote } from '../../record/outcome-note.js'
 import type { EnvelopeFacts } from '../message/message-group.js'
+import { acceptedAtFrom, type Now } from './message-age.js'
 import type { MessageReader } from '../message/message-reader.js'
 
 export interface Remainder {
@@ -70,7 +71,7 @@ export function replacementFacts(
   { notes, dsn }: Pick<Remainder, 'notes' | 'dsn'>,
   warnings: number,
   changes: EnvelopeChanges,
-  nowMs: number,
+  now: Now,
 ): EnvelopeFacts {
   const { envelope } = message
   const { isNew = false } = changes
@@ -83,7 +84,7 @@ export function replacementFacts(
     checksum: envelope.checksum,
     replaces: nowhere,
     reported: [],
-    acceptedAt: isNew ? nowMs : envelope.acceptedAt,
+    acceptedAt: isNew ? now.wallMs : acceptedAtFrom(envelope.acceptedAt, now),
     // The number of an attempt is that of its report: one that may have been reported is counted.
     attempts: isNew ? 0 : envelope.attempts + (message.hasOutcome || message.isReportedOn ? 1 : 0),
     notes: isNew ? [] : notes,

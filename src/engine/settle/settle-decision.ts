@@ -27,21 +27,21 @@ export type SettleDecision =
 
 export interface SettleFacts {
   readonly message: ActiveMessage
-  readonly nowMs: number
+  /** Milliseconds (message-age.ts). */
+  readonly ageMs: number
   /** All recipients that are deferred. */
   readonly waiters: readonly Waiters[]
 }
 
 /** @throws WaybillError POLICY_INVALID when the policy throws, or its answer is none: whoever settles asks again later */
 export function settleDecision(
-  { message, nowMs, waiters }: SettleFacts,
+  { message, ageMs, waiters }: SettleFacts,
   policy: RetryPolicy,
   prng: Prng,
 ): SettleDecision {
   const { envelope } = message
   if (message.pendingCount > 0) return { kind: 'hold' }
   if (waiters.length === 0) return { kind: 'finish', expired: [] }
-  const ageMs = nowMs - envelope.acceptedAt
   const isReport = envelope.sender === ''
   const draws = new Draws(prng)
   const expired: Waiters[] = []

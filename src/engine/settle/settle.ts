@@ -5,6 +5,7 @@ import { Ring } from '../../base/ring.js'
 import type { ActiveMessage } from '../../active/active-message.js'
 import { isWaybillError } from '../../errors.js'
 import type { Composing, EndResult, IsStill } from './composing.js'
+import { ageOf, nowOf } from './message-age.js'
 import type { Order, Orders } from './orders.js'
 import type { Parts } from '../life/parts.js'
 import { settleDecision } from './settle-decision.js'
@@ -144,16 +145,16 @@ export class Settle {
   }
 
   async #decide(message: ActiveMessage, isStill: IsStill): Promise<EndResult> {
-    const { lanes, options } = this.#parts
+    const { lanes, options, clock } = this.#parts
     const { replacement } = message
     if (replacement !== undefined) {
       const lane = lanes.has(replacement.lane) ? lanes.get(replacement.lane) : lanes.forDelay(0)
       return this.#composing.move(message, { lane, timeMs: replacement.timeMs }, isStill)
     }
-    const nowMs = options.clock.wallMs()
+    const ageMs = ageOf(message.envelope.acceptedAt, nowOf(clock))
     const waiters = await waitersOf(this.#parts, message)
     if (!isStill()) return 'overtaken'
-    const decision = settleDecision({ message, nowMs, waiters }, options.retry, options.prng)
+    const decision = settleDecision({ message, ageMs, waiters }, options.retry, options.prng)
     switch (decision.kind) {
       case 'finish':
         return this.#composing.finish(message, decision.expired, isStill)

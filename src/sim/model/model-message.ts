@@ -47,6 +47,8 @@ export interface ModelMessage {
   /** The life in which it was asked for, and the wall time: the earliest from which its age may count. */
   readonly askedInLife: number
   askedAtMs: number
+  /** The same by a clock that nobody ever set. */
+  askedElapsedMs: number
   readonly recipients: Map<string, ModelRecipient>
   state: SubmissionState
   id: string | undefined
@@ -86,7 +88,10 @@ export interface Ordered {
 }
 
 export function newMessage(
-  facts: Pick<ModelMessage, 'name' | 'sender' | 'data' | 'askedInLife' | 'askedAtMs' | 'about'>,
+  facts: Pick<
+    ModelMessage,
+    'name' | 'sender' | 'data' | 'askedInLife' | 'askedAtMs' | 'askedElapsedMs' | 'about'
+  >,
   recipients: readonly string[],
 ): ModelMessage {
   return {

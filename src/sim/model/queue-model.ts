@@ -61,6 +61,7 @@ export class QueueModel {
   /** A life begins: what was under way and what was not durable is forgotten, perhaps. */
   beginLife(facts: LifeFacts): void {
     this.life++
+    this.#steady.beginLife()
     this.#life = facts
     this.orders.forget()
     this.#pending.forget()
@@ -89,12 +90,8 @@ export class QueueModel {
 
   /** @param sender the message's name: used once in a run */
   asked(sender: string, recipients: readonly string[], data: Buffer, askedAtMs: number): void {
-    this.#add(
-      newMessage(
-        { name: sender, sender, data, askedInLife: this.life, askedAtMs, about: undefined },
-        recipients,
-      ),
-    )
+    const facts = { name: sender, sender, data, askedInLife: this.life, about: undefined }
+    this.#add(newMessage({ ...facts, ...this.#steady.askedAt(askedAtMs) }, recipients))
   }
 
   settled(sender: string, id: string): void {
@@ -213,7 +210,7 @@ export class QueueModel {
     if (message === undefined) return
     message.finished = true
     message.finishedInLife = this.life
-    const isOld = message.wasOld || wallMs - message.askedAtMs >= lifetimeMs
+    const isOld = message.wasOld || this.#steady.ageMost(message, wallMs) >= lifetimeMs
     message.expired =
       (isOld && (message.about === undefined || wasDeferred(message))) || isOrdered(message, 'expire')
     message.deleted = isOrdered(message, 'delete')
@@ -230,7 +227,9 @@ export class QueueModel {
     // It has waited since it was composed, for room or for its file, and nobody knows how long; the clock may have been set back meanwhile.
     const isAtOnce = this.#life.isInOrder && !this.#life.isShortOfRoom
     const facts = { name: report, sender: '', data: undefined, askedInLife: this.life, about: about.name }
-    const since = { askedAtMs: isAtOnce ? askedAtMs : Math.min(askedAtMs, about.askedAtMs) }
+    const since = this.#steady.askedAt(askedAtMs)
+    if (!isAtOnce) since.askedAtMs = Math.min(askedAtMs, about.askedAtMs)
+    if (!isAtOnce) since.askedElapsedMs = about.askedElapsedMs
     const message = newMessage({ ...facts, ...since }, [about.sender])
     message.id = report
     this.#add(message)

@@ -2,15 +2,22 @@
  * Invariant: it never goes back, within a life and from life to life. */
 export class SteadyTime {
   #setBackMs = 0
+  /** All steps, forward and back. */
+  #stepsMs = 0
+  /** Those before this life. */
+  #stepsBeforeMs = 0
 
   copy(): SteadyTime {
     const copy = new SteadyTime()
     copy.#setBackMs = this.#setBackMs
+    copy.#stepsMs = this.#stepsMs
+    copy.#stepsBeforeMs = this.#stepsBeforeMs
     return copy
   }
 
   /** The wall clock is set, forward or back. */
   stepped(byMs: number): void {
+    this.#stepsMs += byMs
     if (byMs < 0) this.#setBackMs -= byMs
   }
 
@@ -18,4 +25,26 @@ export class SteadyTime {
   at(wallMs: number): number {
     return wallMs + this.#setBackMs
   }
+
+  beginLife(): void {
+    this.#stepsBeforeMs = this.#stepsMs
+  }
+
+  /** When something is asked for, by the wall clock and by one that nobody ever set. @param wallMs of now */
+  askedAt(wallMs: number): Asked {
+    return { askedAtMs: wallMs, askedElapsedMs: wallMs - this.#stepsMs }
+  }
+
+  /** The engine believes the wall clock, one that nobody has set in this life, or none: this is the most that it can come to. */
+  ageMost({ askedAtMs, askedElapsedMs }: Asked, wallMs: number): number {
+    const unsetMs = wallMs - (this.#stepsMs - this.#stepsBeforeMs)
+    return Math.max(wallMs - askedAtMs, unsetMs - askedAtMs, wallMs - this.#stepsMs - askedElapsedMs)
+  }
+}
+
+export interface Asked {
+  /** By the wall clock. */
+  askedAtMs: number
+  /** By a clock that nobody ever set. */
+  askedElapsedMs: number
 }

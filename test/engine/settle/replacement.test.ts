@@ -19,7 +19,16 @@ const carried: Carried = {
 function attemptsAfter(known: Partial<Carried>): number {
   const envelope = envelopeOf(2)
   const message = new ActiveMessage(envelope, place, position(9000), { ...carried, ...known })
-  const facts = replacementFacts(message, { notes: [], dsn: undefined }, message.warnings, {}, 0)
+  const facts = replacementFacts(
+    message,
+    { notes: [], dsn: undefined },
+    message.warnings,
+    {},
+    {
+      wallMs: 0,
+      unsetWallMs: 0,
+    },
+  )
   return facts.attempts - envelope.attempts
 }
 

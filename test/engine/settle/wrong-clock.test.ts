@@ -1,0 +1,33 @@
+/** Mail that is accepted while the clock is wrong by years is tried for its lifetime, and no longer. */
+import { expect, test } from 'vitest'
+import { fixedRetry } from '../../../src/policy/fixed-retry.js'
+import type { SimClock } from '../../../src/sim/world/sim-clock.js'
+import { deferred, mail, pause, simulated, submission, type Stage } from '../stage.js'
+
+const yearMs = 31_557_600_000
+/** Tried every ten seconds, for five minutes. */
+const policy = { retry: fixedRetry([10_000], 300_000) }
+
+const step = (stage: Stage, years: number): void => (stage.clock as SimClock).stepWall(years * yearMs)
+
+test.each([
+  ['in 1970, which is mended while the relay runs', -56, false],
+  ['in 1970, which is mended at a restart', -56, true],
+  ['ten years ahead, which is mended while the relay runs', 10, false],
+  ['ten years ahead, which is mended at a restart', 10, true],
+])('a message that is accepted %s lives for five minutes, or ten', async (_, years, atRestart) => {
+  await simulated(async (stage) => {
+    stage.answer = () => deferred
+    step(stage, years)
+    await stage.open(policy)
+    await stage.queue.submit(submission('r@example.net', mail('x')))
+    await pause(stage, 30_000)
+    step(stage, -years)
+    if (atRestart) await stage.open(policy)
+    await pause(stage, 200_000)
+    expect((await stage.ids()).length).toBe(1)
+    expect(stage.attempts.length).toBeGreaterThan(15)
+    await pause(stage, 400_000)
+    expect(await stage.isEmpty()).toBe(true)
+  })
+})
