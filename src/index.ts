@@ -2,7 +2,7 @@
 export { openQueue } from './queue.js'
 export type { Clock, Timer } from './base/clock.js'
 export type { Notify, NotifyWhen, RecipientDsn, Relayed, Ret } from './base/notification.js'
-export type { MessageId } from './base/message-id.js'
+export { newMessageId, type MessageId } from './base/message-id.js'
 export type { Prng } from './base/prng.js'
 export type { AttemptOptions } from './delivery/attempt.js'
 export type { Disk, DiskTraits, LockReport } from './disk/disk.js'

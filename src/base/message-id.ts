@@ -1,7 +1,9 @@
 /** Message ids: 16 characters of Crockford's base 32, nine of time and seven of a number that starts at random in every life
  * and counts up. They sort by age, are never given twice (a queue that reuses short ids lets an operator delete the
- * wrong message), and read aloud: no I, L, O, U. A report has the id of the message that it reports on and the number of the attempt. */
-import type { Prng } from './prng.js'
+ * wrong message), and read aloud: no I, L, O, U. A report has the id of the message that it reports on and the number of the attempt.
+ * The numbers of a queue are even. Those of a submitter, who writes the id into the message before he submits it, are odd. */
+import { systemClock } from './clock.js'
+import { systemPrng, type Prng } from './prng.js'
 
 declare const brand: unique symbol
 export type MessageId = string & { readonly [brand]: 'message id' }
@@ -11,6 +13,10 @@ const countBound = 32 ** 7
 
 export const isMessageId = (text: string): text is MessageId =>
   /^[0-9A-HJKMNP-TV-Z]{16}(?:-[1-9][0-9]{0,8})?$/.test(text)
+
+/** Is it of the kind that a submitter makes? */
+export const isSubmitterId = (text: string): text is MessageId =>
+  isMessageId(text) && text.length === 16 && alphabet.indexOf(text[15]!) % 2 === 1
 
 /** Attempts of one time that a message was new, in the numbers of its reports. */
 const attemptsPerRequeue = 1_000_000
@@ -30,12 +36,14 @@ export class MessageIds {
   /** What the last id began with: all but two digits. */
   #start = ''
 
-  constructor(prng: Prng) {
-    this.#count = Math.floor((prng.uint32() / 0x1_0000_0000) * countBound)
+  /** @param giver who gives them */
+  constructor(prng: Prng, giver: 'queue' | 'submitter' = 'queue') {
+    const half = Math.floor((prng.uint32() / 0x1_0000_0000) * (countBound / 2))
+    this.#count = 2 * half + (giver === 'submitter' ? 1 : 0)
   }
 
   next(wallMs: number): MessageId {
-    this.#count = (this.#count + 1) % countBound
+    this.#count = (this.#count + 2) % countBound
     const low = this.#count % 1024
     const high = (this.#count - low) / 1024
     if (wallMs !== this.#timeMs || high !== this.#high) {
@@ -46,6 +54,11 @@ export class MessageIds {
     return (this.#start + pairs[low]!) as MessageId
   }
 }
+
+const submitterIds = new MessageIds(systemPrng(), 'submitter')
+
+/** An id for one submission that names itself by it: `submit({ id })`. No queue gives it to another message. */
+export const newMessageId = (): MessageId => submitterIds.next(systemClock.wallMs())
 
 function digits(value: number, width: number): string {
   let low = value % 0x4000_0000 // 30 bits are six digits: integer arithmetic on both halves

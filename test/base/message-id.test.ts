@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isMessageId, MessageIds, reportId, type MessageId } from '../../src/base/message-id.js'
+import {
+  isMessageId,
+  isSubmitterId,
+  MessageIds,
+  newMessageId,
+  reportId,
+  type MessageId,
+} from '../../src/base/message-id.js'
 import { seededPrng } from '../../src/base/prng.js'
 
 test('ids of one life are all different, whatever the clock does', () => {
@@ -35,6 +42,17 @@ test('the count wraps without leaving its seven characters', () => {
   expect(new Set(given).size).toBe(20)
   for (const id of given) expect(id).toMatch(/^.{16}$/)
   expect(given.some((id) => id.endsWith('0000000'))).toBe(true)
+})
+
+test('no queue gives an id that a submitter gives: their numbers are even and odd', () => {
+  for (let seed = 0; seed < 100; seed++) {
+    const [queue, submitter] = [
+      new MessageIds(seededPrng(seed)),
+      new MessageIds(seededPrng(seed), 'submitter'),
+    ]
+    expect([isSubmitterId(queue.next(1)), isSubmitterId(submitter.next(1))]).toEqual([false, true])
+  }
+  expect(isSubmitterId(newMessageId())).toBe(true)
 })
 
 test('a report has the id of its message and the number of the attempt, of all times that it was new', () => {

@@ -190,7 +190,7 @@ export class Accept {
   }
 
   #group(
-    { sender, recipients, smtputf8, dsn }: CheckedEnvelope,
+    { sender, recipients, smtputf8, dsn, id }: CheckedEnvelope,
     data: Parameters<typeof messageGroup>[2],
     dataBytes: number,
     checksum: number,
@@ -198,7 +198,7 @@ export class Accept {
     const acceptedAt = this.#parts.options.clock.wallMs()
     const group = messageGroup(
       {
-        id: this.#ids.next(acceptedAt),
+        id: id ?? this.#ids.next(acceptedAt),
         sender,
         acceptedAt,
         smtputf8,

@@ -48,7 +48,7 @@ export class PlainMail {
   /** Appends it, and hands it to the runner. The data comes first: its checksum, of what stands in the batch, is in the envelope. */
   append(
     ids: MessageIds,
-    { sender, recipients, smtputf8 }: CheckedEnvelope,
+    { sender, recipients, smtputf8, id }: CheckedEnvelope,
     data: Buffer,
     roomBytes: number,
   ): Envelope {
@@ -57,7 +57,7 @@ export class PlainMail {
     journal.open(roomBytes)
     const checksum = journal.appendData(incomingLane, timeMs, data)
     const envelope: Envelope = {
-      id: ids.next(timeMs),
+      id: id ?? ids.next(timeMs),
       sender,
       acceptedAt: timeMs,
       attempts: 0,

@@ -1,6 +1,7 @@
 /** What may be submitted. Checked before anything is read or written; each refusal has its own code and the SMTP reply for it. */
 import type { Readable } from 'node:stream'
 import { addressKind } from '../../base/mail-address.js'
+import { isSubmitterId, type MessageId } from '../../base/message-id.js'
 import { isRecordText, signalOption } from '../../base/option-values.js'
 import { WaybillError } from '../../errors.js'
 import type { EnvelopeDsn } from '../../record/dsn.js'
@@ -24,6 +25,9 @@ export interface Submission {
   readonly longLines?: boolean | undefined
   /** What is asked for the message as a whole (RFC 3461). Default: failures and delays are told, with the header. */
   readonly dsn?: SubmissionDsn | undefined
+  /** The message's id, when it stands in the message itself: one that `newMessageId()` has given, for one submission. Default: the queue's
+   * next. */
+  readonly id?: string | undefined
   /** Aborts until the message is appended; after that it is accepted. */
   readonly signal?: AbortSignal | undefined
 }
@@ -33,6 +37,8 @@ export interface CheckedEnvelope {
   readonly recipients: readonly string[]
   readonly smtputf8: boolean
   readonly dsn: EnvelopeDsn | undefined
+  /** undefined: the queue's next. */
+  readonly id: MessageId | undefined
 }
 
 const refBytesMax = 4096
@@ -92,9 +98,10 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
     addresses[i] = address
   }
   const checked = addresses as readonly string[]
-  if (isAsked) return { sender, smtputf8, ...askedOf(checked, submission) }
+  const id = checkedId(submission.id)
+  if (isAsked) return { sender, smtputf8, id, ...askedOf(checked, submission) }
   const distinct = checked.length === 1 ? checked : [...new Set(checked)]
-  return { sender, recipients: distinct, smtputf8, dsn: undefined }
+  return { sender, recipients: distinct, smtputf8, dsn: undefined, id }
 }
 
 const members: ReadonlySet<string> = new Set([
@@ -104,6 +111,7 @@ const members: ReadonlySet<string> = new Set([
   'smtputf8',
   'longLines',
   'dsn',
+  'id',
   'signal',
 ] satisfies (keyof Submission)[])
 
@@ -120,6 +128,13 @@ function checkMembers(submission: object): void {
       { option: name },
     )
   }
+}
+
+/** @throws WaybillError OPTION_INVALID */
+function checkedId(id: unknown): MessageId | undefined {
+  if (id === undefined) return undefined
+  if (typeof id === 'string' && isSubmitterId(id)) return id
+  throw new WaybillError('OPTION_INVALID', 'an id is one that newMessageId() has given', { option: 'id' })
 }
 
 const kindOf = (value: unknown): string =>

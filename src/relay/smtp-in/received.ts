@@ -10,7 +10,8 @@ export interface Reception {
   readonly hostname: string
   /** `ESMTP`, `UTF8SMTPS`, … */
   readonly protocol: string
-  readonly sessionId: string
+  /** The message's, in the queue. */
+  readonly id: string
   /** Named only when it is the only one. */
   readonly recipient: string | undefined
   /** Milliseconds since 1970. */
@@ -21,12 +22,12 @@ export interface Reception {
 export const receivedBytesMax = 2000
 
 export function receivedHeader(reception: Reception): Buffer {
-  const { helo, address, hostname, protocol, sessionId, recipient, atMs } = reception
+  const { helo, address, hostname, protocol, id, recipient, atMs } = reception
   const name = helo.replace(/[^\w.:[\]-]/g, '?')
   const literal = address.includes(':') ? `IPv6:${address}` : address
   const recipientPart = recipient === undefined ? '' : `\r\n\tfor <${recipient}>`
   return Buffer.from(
-    `Received: from ${name} ([${literal}])\r\n\tby ${hostname} with ${protocol} id ${sessionId}${recipientPart};\r\n\t${dateText(atMs)}\r\n`,
+    `Received: from ${name} ([${literal}])\r\n\tby ${hostname} with ${protocol} id ${id}${recipientPart};\r\n\t${dateText(atMs)}\r\n`,
   )
 }
 
@@ -47,7 +48,7 @@ export function dateText(atMs: number): string {
 export const hopCount = (data: Buffer): number =>
   leadingFields(data).fields.filter(({ name }) => name === 'received').length
 
-/** What leads from a mail in a mailbox to the log: the id in the Received field above it, and its own Message-ID. */
+/** What leads from a mail in a mailbox to the log: its own Message-ID, and the SMTP session that brought it. */
 export interface Trace {
   readonly session: string
   readonly messageId?: string

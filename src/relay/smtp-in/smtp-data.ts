@@ -89,3 +89,11 @@ function bodyOf(source: Readable): Readable {
 
 const tooLargeError = (limits: DataLimits): WaybillError =>
   new WaybillError('MESSAGE_TOO_LARGE', `the message is longer than ${limits.sizeBytesMax} bytes`)
+
+/** What a stream has read ahead, in one piece: since Node 26 `read()` returns one buffer of it. */
+export function beginningOf(data: Readable): Buffer {
+  const pieces: Buffer[] = []
+  for (let piece = data.read() as Buffer | null; piece !== null; piece = data.read() as Buffer | null)
+    pieces.push(piece)
+  return Buffer.concat(pieces)
+}

@@ -14,7 +14,9 @@ import type {
 } from 'smtp-server'
 import { systemClock, type Clock } from '../../base/clock.js'
 import { isInternational, isMailAddress } from '../../base/mail-address.js'
+import { MessageIds } from '../../base/message-id.js'
 import { hostOption, integerOption } from '../../base/option-values.js'
+import { systemPrng } from '../../base/prng.js'
 import type { AskedRecipient, SubmissionDsn } from '../../engine/accept/submission-dsn.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { completed, completionBytesMax } from './completed-header.js'
@@ -22,7 +24,7 @@ import type { ExpandedRecipients } from './expanded-recipients.js'
 import { recipientDsn, recipientDsnParameters, senderDsn, senderDsnParameters } from './dsn-parameters.js'
 import { hopCount, messageIdOf, receivedBytesMax, receivedHeader, type Trace } from './received.js'
 import { ReplyError } from './reply-error.js'
-import { collected } from './smtp-data.js'
+import { beginningOf, collected } from './smtp-data.js'
 
 /** Who brings mail, as a log names him. */
 export interface Client {
@@ -50,6 +52,8 @@ export interface SubmitPort {
       data: Buffer | Readable
       smtputf8: boolean
       longLines: boolean
+      /** It stands in the message's Received field. */
+      id: string
       dsn: SubmissionDsn | undefined
     },
     client: Client,
@@ -124,7 +128,9 @@ export function smtpHandlers(
     throw new WaybillError('OPTION_INVALID', 'no room for a recipient', { option: 'recipientCountMax' })
   const onError = options.onError ?? ((): void => {})
 
-  const headerOf = (session: SMTPServerSession): Buffer => {
+  const ids = new MessageIds(systemPrng(), 'submitter')
+
+  const headerOf = (session: SMTPServerSession, id: string): Buffer => {
     if (!received) return Buffer.alloc(0)
     const { rcptTo } = session.envelope
     return receivedHeader({
@@ -132,7 +138,7 @@ export function smtpHandlers(
       address: session.remoteAddress,
       hostname,
       protocol: session.transmissionType,
-      sessionId: uniqueOf(session),
+      id,
       recipient: rcptTo.length === 1 ? plainAddress(rcptTo[0]?.address ?? '', hostname) : undefined,
       atMs: clock.wallMs(),
     })
@@ -140,13 +146,14 @@ export function smtpHandlers(
 
   async function accepted(source: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
     const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
-    const received = headerOf(session)
+    const id = ids.next(clock.wallMs())
+    const received = headerOf(session, id)
     const collectedData = await collected(source, received, { inlineBytesMax, sizeBytesMax })
     const isWhole = Buffer.isBuffer(collectedData)
     const beginning = isWhole ? collectedData : beginningOf(collectedData)
     const head =
       completes?.(session) === true
-        ? completed(beginning, received.length, { unique: uniqueOf(session), hostname, atMs: clock.wallMs() })
+        ? completed(beginning, received.length, { unique: id, hostname, atMs: clock.wallMs() })
         : beginning
     const data = isWhole ? head : collectedData
     if (data !== head) (data as Readable).unshift(head)
@@ -169,11 +176,12 @@ export function smtpHandlers(
         data,
         smtputf8,
         longLines: true,
+        id,
         dsn: dsn && mailFrom !== false ? senderDsn(mailFrom.args) : undefined,
       }
       const trace = { session: uniqueOf(session), ...messageIdOf(head) }
-      const { id } = await queue.submit(submission, clientOf(session), trace)
-      return `2.0.0 queued as ${id}`
+      const accepted = await queue.submit(submission, clientOf(session), trace)
+      return `2.0.0 queued as ${accepted.id}`
     } catch (error) {
       // What the queue did not read has to be read all the same: the reply comes after the final dot.
       if (data !== head) (data as Readable).destroy()
@@ -214,14 +222,6 @@ export function smtpHandlers(
 
 /** Of one message of one session. */
 const uniqueOf = (session: SMTPServerSession): string => `${session.id}.${session.transaction}`
-
-/** What a stream has read ahead, in one piece: since Node 26 `read()` returns one buffer of it. */
-function beginningOf(data: Readable): Buffer {
-  const pieces: Buffer[] = []
-  for (let piece = data.read() as Buffer | null; piece !== null; piece = data.read() as Buffer | null)
-    pieces.push(piece)
-  return Buffer.concat(pieces)
-}
 
 /** smtp-server turns a domain's xn-- form into letters, which only SMTPUTF8 servers take: with an ASCII name before it, it is turned
  * back. Behind other names it has the one spelling that the DNS has for it: `ü@example。com` would have a Maildir that nobody reads.

@@ -31,6 +31,7 @@ interface Head {
   readonly recipients: Submitted['recipients']
   readonly smtputf8: boolean
   readonly longLines: boolean
+  readonly id: string
   readonly dsn: Submitted['dsn']
   readonly client: Client
   readonly trace: Trace

@@ -15,6 +15,7 @@ const wrong: readonly (readonly [string, Readonly<Record<string, unknown>>, stri
   ['no recipient', { recipients: [] }, 'RECIPIENTS_EMPTY'],
   ['recipients that are no list', { recipients: 'grace@example.net' }, 'OPTION_INVALID'],
   ['a member that there is not', { sendAt: 0 }, 'OPTION_INVALID'],
+  ['an id of the kind that queues give', { id: '1M3250V050000000' }, 'OPTION_INVALID'],
   ['a message for nodemailer', { from: 'a@example.org', to: 'b@example.net', text: 'x' }, 'OPTION_INVALID'],
   ['a recipient with its name', { recipients: ['Grace <grace@example.net>'] }, 'ADDRESS_INVALID'],
   [

@@ -5,7 +5,7 @@ const reception = {
   helo: 'c',
   hostname: 'h',
   protocol: 'ESMTP',
-  sessionId: 'i',
+  id: 'i',
   recipient: undefined,
   atMs: 0,
 }

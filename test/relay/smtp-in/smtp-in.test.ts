@@ -72,7 +72,7 @@ test('the Received field says who, to whom, how and when, below the limit of a l
   await untilData(client)
   await client.say('Subject: x\r\n\r\n.')
   expect(queue.kept[0]?.data.toString()).toMatch(
-    /^Received: from client\.example \(\[127\.0\.0\.1\]\)\r\n\tby mx\.example\.net with ESMTP id \S+\r\n\tfor <one@example\.net>;\r\n\tThu, 13 Nov 2025 02:13:20 \+0000\r\nSubject: x\r\n\r\n$/,
+    /^Received: from client\.example \(\[127\.0\.0\.1\]\)\r\n\tby mx\.example\.net with ESMTP id [0-9A-Z]{16}\r\n\tfor <one@example\.net>;\r\n\tThu, 13 Nov 2025 02:13:20 \+0000\r\nSubject: x\r\n\r\n$/,
   )
 })
 

@@ -29,6 +29,7 @@ const submission = (text: string): Parameters<SubmitPort['submit']>[0] => ({
   data: Buffer.from(text),
   smtputf8: true,
   longLines: true,
+  id: 'i',
   dsn: { id: text.slice(0, 10) },
 })
 

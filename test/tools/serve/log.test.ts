@@ -1,6 +1,6 @@
 /** What an operator finds in the relay's log of a message, from a process of its own. */
 import { writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -39,17 +39,21 @@ const from = { address: '127.0.0.1', helo: 'client.example' }
 test.each(['yes', 'no'])(
   'a message has a line when it is accepted, with its client, and one when nothing of it is left; a thread for clients: %s',
   async (word) => {
-    const { relay, client } = await served((directory) => [
+    const { relay, client, directory } = await served((place) => [
       '--smtp-thread',
       word,
       '--maildir',
-      join(directory, 'maildir'),
+      join(place, 'maildir'),
     ])
     await untilData(client)
     const reply = await client.say('Subject: x\r\n\r\nx\r\n.')
     const id = /queued as (\S+)/.exec(reply)?.[1]
     expect(id).toBeDefined()
     await expect.poll(() => linesOf(relay, 'finished')).toMatchObject([{ id }])
+    const paths = await readdir(join(directory, 'maildir'), { recursive: true })
+    const [arrived] = paths.filter((path) => path.includes('new/'))
+    // A mail in a mailbox leads to its log lines.
+    expect(await readFile(join(directory, 'maildir', arrived!), 'latin1')).toContain(` with ESMTP id ${id}`)
     expect(linesOf(relay, 'accepted')).toMatchObject([
       {
         id,
