@@ -18,6 +18,7 @@ import {
   type EndingCallbacks,
   type Replacement,
 } from './ending.js'
+import { betweenPieces } from '../life/long-step.js'
 import type { Parts } from '../life/parts.js'
 import { diskFull } from '../life/trouble.js'
 import { nowOf } from './message-age.js'
@@ -111,6 +112,7 @@ export class Composing {
   async finish(message: ActiveMessage, expired: readonly number[], isStill: IsStill): Promise<EndResult> {
     if (!this.room.mayHave(undefined, message)) return this.#noRoom(message)
     const outcomes = [...finals(message), ...expiries(message, expired)]
+    await betweenPieces(this.#parts, outcomes.length)
     const written = await report(this.#parts, message, outcomes)
     const reported = toRanges(written === undefined ? [] : outcomes.map(({ index }) => index))
     return this.#endWith({
@@ -143,9 +145,12 @@ export class Composing {
   ): Promise<EndResult> {
     if (!this.room.mayHave(lane, message)) return this.#noRoom(message)
     const { reader, clock } = this.#parts
+    const { recipientCount } = message.envelope
     const final = finals(message)
     const late = warns ? delays(message) : []
+    await betweenPieces(this.#parts, recipientCount)
     const remainder = await remainderOf(message, reader)
+    await betweenPieces(this.#parts, recipientCount)
     const data = fixedData(message) ?? ((await reader.data(message)) as Buffer)
     const replacementBy = (written: Report | undefined, isTold: boolean): Replacement => {
       const warnings = message.warnings + (late.length > 0 && isTold ? 1 : 0)
@@ -163,6 +168,7 @@ export class Composing {
     const besideBytes = (): number => this.#besideBytes(replacementBy(undefined, true))
     // Last, because its spool file, if it needs one, is used from here on.
     const written = await report(this.#parts, message, [...final, ...late], besideBytes)
+    await betweenPieces(this.#parts, recipientCount)
     const replacement = replacementBy(written, written !== undefined)
     return lane.logs === undefined
       ? this.#moveInJournal(replacement, isStill)

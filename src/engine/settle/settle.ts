@@ -7,6 +7,7 @@ import { isWaybillError } from '../../errors.js'
 import type { Composing, EndResult, IsStill } from './composing.js'
 import { ageOf, nowOf } from './message-age.js'
 import type { Order, Orders } from './orders.js'
+import { betweenPieces } from '../life/long-step.js'
 import type { Parts } from '../life/parts.js'
 import { settleDecision } from './settle-decision.js'
 import { lookAgainMs, tellTrouble } from '../life/trouble.js'
@@ -153,6 +154,7 @@ export class Settle {
     }
     const ageMs = ageOf(message.envelope.acceptedAt, nowOf(clock))
     const waiters = await waitersOf(this.#parts, message)
+    if (waiters.length > 0) await betweenPieces(this.#parts, message.deferredCount)
     if (!isStill()) return 'overtaken'
     const decision = settleDecision({ message, ageMs, waiters }, options.retry, options.prng)
     switch (decision.kind) {
