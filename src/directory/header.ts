@@ -15,6 +15,7 @@ const ourNames = new Set([
   'journal',
   'lanes',
   'spool',
+  'maildrop',
   'listening',
   'control',
   'lost+found',

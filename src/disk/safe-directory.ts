@@ -20,6 +20,7 @@ const kindOf: Readonly<Record<string, 'file' | 'directory' | 'socket'>> = {
   journal: 'directory',
   lanes: 'directory',
   spool: 'directory',
+  maildrop: 'directory',
   control: 'socket',
   listening: 'socket',
 }

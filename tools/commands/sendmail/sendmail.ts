@@ -15,7 +15,15 @@ import { namingHint, queueHelp, queuePathOf, queueVariable } from '../cli/queue-
 import { askedBy } from './dsn.js'
 import { connectRelay } from '../cli/relay-socket.js'
 import { connected, sessionOver, sessionWith } from './stdio-session.js'
-import { isUnreachable, mayBeQueue, overSmtp, withQueue, type Mail } from './submitting.js'
+import {
+  isUnreachable,
+  leftInMaildrop,
+  mayBeQueue,
+  overSmtp,
+  withQueue,
+  withQueueNow,
+  type Mail,
+} from './submitting.js'
 import { complaint } from '../text/shown-text.js'
 import { sysexitOfError, sysexitOfResult, sysexits } from '../text/sysexits.js'
 import { formatEndpoint, parseBytes, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
@@ -210,7 +218,7 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
   const { queue: directory, smtp, sizeBytesMax, tell } = settings
   if (smtp !== undefined) return judged(await overSmtp(mail, smtp), mail, formatEndpoint(smtp), tell)
   if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
-  return withQueue(
+  const done = await withQueueNow(
     directory,
     sizeBytesMax,
     async (queue) => {
@@ -233,6 +241,10 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
       return isUnreachable(result) ? undefined : judged(result, mail, `the relay of ${directory}`, tell)
     },
   )
+  if (done !== undefined) return done
+  const id = await leftInMaildrop(directory, mail)
+  tell(`${id} lies in ${directory}/maildrop, until a relay starts`)
+  return sysexits.ok
 }
 
 /** Says what a server refused, and whom. @returns the exit code, for the worst of the outcomes */

@@ -2,7 +2,7 @@
  * Invariant: one process has the queue open; one that is just leaving it, or is no relay, is waited for. The relay is asked first, over its
  * socket in the directory: who may not open the queue gives it the message so, and the engine, which takes longer to load than the rest to
  * run, is not loaded beside it. */
-import { access } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ import { madeDirectory } from '../../../src/disk/made-directory.js'
 import { listeningSocket } from '../../../src/disk/queue-socket.js'
 import { isWaybillError, WaybillError } from '../../../src/errors.js'
 import type { DeliveryResult, Outcome, Queue, SiteTrouble, SubmissionDsn } from '../../../src/index.js'
+import { dropMail, maildropDirectory, makeMaildrop } from '../../../src/relay/maildrop/maildrop-file.js'
 import { queueHeaderName } from '../../../src/directory/header.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import { connectRelay } from '../cli/relay-socket.js'
@@ -92,6 +93,70 @@ export const mayBeQueue = (directory: string): Promise<boolean> =>
     (error: unknown) => !['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? ''),
   )
 
+/** Leaves it in `maildrop/`, for the next relay. @returns its id
+ * @throws WaybillError QUEUE_LOCKED when there is no such directory, DISK_FULL, DISK_FAILED */
+export async function leftInMaildrop(directory: string, mail: Mail): Promise<string> {
+  const isThere = await access(join(directory, maildropDirectory)).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) {
+    await makeMaildrop(directory).catch((error: unknown) => {
+      const why = `no relay answers, and there is no ${maildropDirectory}/ to leave the message in`
+      throw new WaybillError('QUEUE_LOCKED', why, { path: directory }, error)
+    })
+  }
+  return dropMail(directory, mail)
+}
+
+/** Gives the message to the relay that has the queue open; without one, opens the queue. One that cannot be opened now is not waited for.
+ * @returns what `atRelay` or `withOwn` returns; undefined when neither was possible
+ * @throws what `openQueue` throws */
+export async function withQueueNow<T>(
+  directory: string,
+  dataBytesMax: number,
+  withOwn: (queue: Queue) => Promise<T>,
+  atRelay: (relay: Socket) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  await actAsOwner(directory)
+  try {
+    const relay = await connectRelay(directory)
+    const result = relay === undefined ? undefined : await atRelay(relay)
+    if (result !== undefined) return result
+    return await opened(directory, dataBytesMax, withOwn)
+  } catch (error) {
+    const isForeign = isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EACCES'
+    if (isForeign || isWaybillError(error, 'QUEUE_LOCKED') || (await isAnothers(directory))) return undefined
+    throw error
+  }
+}
+
+/** Is the directory another user's, who alone opens the queue? */
+async function isAnothers(directory: string): Promise<boolean> {
+  const stats = await stat(directory).catch(() => undefined)
+  return stats !== undefined && stats.uid !== process.geteuid?.()
+}
+
+async function opened<T>(
+  directory: string,
+  dataBytesMax: number,
+  withOwn: (queue: Queue) => Promise<T>,
+): Promise<T> {
+  await madeDirectory(directory)
+  const { openQueue } = await import('../../../src/queue.js')
+  const queue = await openQueue(directory, {
+    deliver: false,
+    transports: {},
+    route: () => ({ transport: 'none', nexthop: 'none' }),
+    dataBytesMax,
+  })
+  try {
+    return await withOwn(queue)
+  } finally {
+    queue.crash()
+  }
+}
+
 /** Asks the relay that has the queue open, or opens it.
  * @param atRelay with a connection to it; returns undefined when it cannot be reached after all: it may just be leaving
  * @throws WaybillError QUEUE_LOCKED when neither is possible for some seconds; what `openQueue` throws */
@@ -107,19 +172,7 @@ export async function withQueue<T>(
     const result = relay === undefined ? undefined : await atRelay(relay)
     if (result !== undefined) return result
     try {
-      await madeDirectory(directory)
-      const { openQueue } = await import('../../../src/queue.js')
-      const queue = await openQueue(directory, {
-        deliver: false,
-        transports: {},
-        route: () => ({ transport: 'none', nexthop: 'none' }),
-        dataBytesMax,
-      })
-      try {
-        return await withOwn(queue)
-      } finally {
-        queue.crash()
-      }
+      return await opened(directory, dataBytesMax, withOwn)
     } catch (error) {
       const isForeign = isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EACCES'
       if (!isForeign && !isWaybillError(error, 'QUEUE_LOCKED')) throw error

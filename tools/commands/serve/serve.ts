@@ -14,9 +14,11 @@ import { isVerdict } from '../../../src/relay/tables/route-verdict.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../../src/relay/smtp-in/smtp-in.js'
+import type { Aliases } from '../../../src/relay/tables/aliases.js'
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
-import { logText } from './log-text.js'
+import { logText } from '../text/log-text.js'
+import { knownOfMaildrop, maildropOf } from './maildrop.js'
 import { descriptorSink, LogLines } from './log-lines.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp, queuePathOf } from '../cli/queue-path.js'
@@ -305,6 +307,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
 
   await refuseForeignDirectory(settings.queue)
   await madeDirectory(settings.queue)
+  const known = await knownOfMaildrop(settings.queue)
   const queue = await openQueue(settings.queue, {
     transports: transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname),
     route: routeOf(settings.relay, () => tables.routes),
@@ -353,6 +356,10 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     reload: () => reloads.ask(),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
+  const { sizeBytesMax } = server
+  const aliases = (): Aliases | undefined => tables.clients.aliases
+  const pickup = await maildropOf({ ...settings, port: entry, sizeBytesMax, aliases, known }, log)
+  stopping.beforeThat(() => pickup?.stop())
   let metrics: readonly Listener[] = []
   const answer = async (): Promise<SmtpListener> => {
     if (registry !== undefined) metrics = await answerForMetrics(queue, registry, settings.metrics, log)
@@ -371,6 +378,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     for (const listening of metrics) listening.close()
   })
   stopping.beforeThat(await tellPlaces(settings.queue, settings.places, listener.ports, log))
+  void pickup?.run()
   reloads.begin(() =>
     reloaded(args, transportNames, log, async (next) => {
       const renewed = replaceable === undefined ? undefined : await outgoingOf(args, surroundings, next)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { logText } from '../../../tools/commands/serve/log-text.js'
+import { logText } from '../../../tools/commands/text/log-text.js'
 
 const time = new Date(2026, 10, 25, 9, 8, 7).getTime()
 const shown = (line: object): string => logText(JSON.stringify({ level: 30, time, ...line }))

@@ -1,0 +1,124 @@
+/** A message in a queue's `maildrop/`: written by `waybill sendmail`, read by the relay (README.md).
+ * Invariant: a file whose mode says that it is complete holds a whole message that is durable. The name has 128 random bits: who may not list
+ * the directory cannot read what others have left there. */
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { chmod, mkdir, open, rm, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isSubmitterId, newMessageId, type MessageId } from '../../base/message-id.js'
+import { WaybillError } from '../../errors.js'
+import { diskFailure, errnoOf } from '../../disk/failure.js'
+import type { SubmissionDsn } from '../../engine/accept/submission-dsn.js'
+
+export const maildropDirectory = 'maildrop'
+/** Everybody may leave a file, and its owner and the directory's may remove it. */
+const directoryMode = 0o1733
+const beingWritten = 0o600
+/** That the owner may execute it says that it is complete, as in Postfix. The relay may be another user. */
+const complete = 0o744
+export const isCompleteMode = (mode: number): boolean => (mode & 0o100) !== 0
+
+/** Of the line before the message, bytes. */
+const headBytesMax = 16 * 1024 * 1024
+
+export interface DroppedMail {
+  /** '' is the null sender. */
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly dsn: SubmissionDsn
+  readonly data: Buffer
+}
+
+/** Of a file, by its name: when it waits, while it is taken up, and when the queue has refused it. */
+export const namePattern: RegExp = /^([0-9A-Z]{16})\.[0-9a-f]{32}\.(mail|taking|refused)$/
+
+/** Makes the directory, by the queue's owner. @throws the system's error */
+export async function makeMaildrop(queue: string): Promise<void> {
+  const path = join(queue, maildropDirectory)
+  await mkdir(path, directoryMode).catch((error: unknown) => {
+    if (errnoOf(error) !== 'EEXIST') throw error
+  })
+  // Whatever the umask has taken away.
+  await chmod(path, directoryMode)
+}
+
+/** @returns the id that the message will have in the queue
+ * @throws WaybillError DISK_FULL, DISK_FAILED; nothing is left then */
+export async function dropMail(queue: string, { data, ...head }: DroppedMail): Promise<MessageId> {
+  const id = newMessageId()
+  const path = join(queue, maildropDirectory, `${id}.${randomBytes(16).toString('hex')}.mail`)
+  let file: FileHandle | undefined
+  try {
+    file = await open(path, 'wx', beingWritten)
+    await file.writeFile(`${JSON.stringify({ version: 1, ...head })}\n`)
+    await file.writeFile(data)
+    await file.sync()
+    await file.chmod(complete)
+    await file.sync()
+    await file.close()
+    return id
+  } catch (error) {
+    await file?.close().catch(() => undefined)
+    if (file !== undefined) await rm(path, { force: true })
+    throw diskFailure('write', path, errnoOf(error), error)
+  }
+}
+
+/** @param bytesMax of the message @returns undefined when it is not complete
+ * @throws WaybillError NOT_A_QUEUE for what `sendmail` has not written, MESSAGE_TOO_LARGE, DISK_FAILED */
+export async function readDropped(
+  path: string,
+  bytesMax: number,
+): Promise<(DroppedMail & { readonly uid: number }) | undefined> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (error: unknown) => {
+      // One that is being written belongs to another user.
+      if (errnoOf(error) === 'EACCES') return undefined
+      throw errnoOf(error) === 'ELOOP' ? foreign(path) : diskFailure('open', path, errnoOf(error), error)
+    },
+  )
+  if (file === undefined) return undefined
+  try {
+    const stats = await file.stat()
+    if (!stats.isFile() || stats.nlink > 1) throw foreign(path)
+    if (!isCompleteMode(stats.mode)) return undefined
+    if (stats.size > bytesMax + headBytesMax) throw tooLarge(path)
+    const bytes = await file.readFile()
+    const end = bytes.indexOf(10)
+    const head = headOf(bytes.subarray(0, Math.max(0, end)).toString())
+    if (head === undefined) throw foreign(path)
+    const data = bytes.subarray(end + 1)
+    if (data.length > bytesMax) throw tooLarge(path)
+    return { ...head, data, uid: stats.uid }
+  } finally {
+    await file.close()
+  }
+}
+
+export const idOfName = (name: string): MessageId | undefined => {
+  const id = namePattern.exec(name)?.[1]
+  return id !== undefined && isSubmitterId(id) ? id : undefined
+}
+
+function headOf(text: string): Omit<DroppedMail, 'data'> | undefined {
+  try {
+    const { version, sender, recipients, dsn } = JSON.parse(text) as Partial<Record<string, unknown>>
+    const isRight =
+      version === 1 &&
+      typeof sender === 'string' &&
+      Array.isArray(recipients) &&
+      recipients.every((recipient) => typeof recipient === 'string') &&
+      typeof dsn === 'object' &&
+      dsn !== null
+    // What is asked in it is checked by the queue, as of every submission.
+    return isRight ? { sender, recipients, dsn: dsn as SubmissionDsn } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const foreign = (path: string): WaybillError =>
+  new WaybillError('NOT_A_QUEUE', 'this is no message that sendmail has left', { path })
+
+const tooLarge = (path: string): WaybillError =>
+  new WaybillError('MESSAGE_TOO_LARGE', 'a message in maildrop is larger than the relay takes', { path })
