@@ -89,7 +89,11 @@ export class Engine {
         this.dispatch.hasRoom,
       isHopeless: () => this.reclaim.isFull && this.dispatch.underWayCount === 0,
       isAtRest: () => active.count === this.settle.asideCount,
-      onStart: (message, nowMs) => this.dispatch.admit(message, nowMs),
+      onStart: (message, nowMs) => {
+        // What has not been attempted is put on hold when it is settled.
+        if (message.envelope.held) this.settle.settle(message)
+        else this.dispatch.admit(message, nowMs)
+      },
     })
     this.checkpointer = new Checkpointer(parts, {
       life: facts.life,
@@ -279,7 +283,7 @@ export class Engine {
         message: `${message.recoveries} recoveries found this message attempted and without progress; it is put on hold`,
         id: message.envelope.id,
       })
-    if (message.replacement !== undefined || isPoison) this.settle.settle(message)
+    if (message.replacement !== undefined || isPoison || message.envelope.held) this.settle.settle(message)
     else this.dispatch.admitAgain(message)
   }
 

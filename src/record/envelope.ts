@@ -53,7 +53,13 @@ export interface Envelope {
   readonly requeues: number
   /** What the sender has asked to be told of; undefined: nothing. */
   readonly dsn: EnvelopeDsn | undefined
+  /** It is put on hold where it would be attempted: whoever submitted it wants that. A replacement is not held again. */
+  readonly held: boolean
+  readonly priority: Priority
 }
+
+/** Which messages are attempted first where several wait for one destination. */
+export type Priority = 'high' | 'normal' | 'low'
 
 /** A route that is kept with the message. An empty transport: that which is asked for. */
 export interface EnvelopeRoute {
@@ -64,7 +70,16 @@ export interface EnvelopeRoute {
 /** What an envelope says that nobody has attempted, replaced or touched, nor asked anything of. */
 export const untouched: Pick<
   Envelope,
-  'attempts' | 'replaces' | 'notes' | 'warnings' | 'reported' | 'route' | 'requeues' | 'dsn'
+  | 'attempts'
+  | 'replaces'
+  | 'notes'
+  | 'warnings'
+  | 'reported'
+  | 'route'
+  | 'requeues'
+  | 'dsn'
+  | 'held'
+  | 'priority'
 > = {
   attempts: 0,
   replaces: nowhere,
@@ -74,6 +89,8 @@ export const untouched: Pick<
   route: undefined,
   requeues: 0,
   dsn: undefined,
+  held: false,
+  priority: 'normal',
 }
 
 /** Does it name its recipients? When not, MessageReader.addressees reads them from the log. */
@@ -92,6 +109,9 @@ export const bytesBeside = ({ recipientFrames, data, dataBytes }: Envelope): num
   (recipientFrames[0] ?? 0) + (data.kind === 'lane' ? frameBytes(dataBytes) : 0)
 
 const smtputf8Flag = 1
+const heldFlag = 2
+const highFlag = 4
+const lowFlag = 8
 const placeCodes = ['before', 'lane', 'spool', 'ref'] as const
 
 export function encodeEnvelope(envelope: Envelope): Buffer {
@@ -109,7 +129,7 @@ export function writeEnvelope(envelope: Envelope): void {
     .text(envelope.id)
     .text(envelope.sender)
   payload.count(envelope.acceptedAt).count(envelope.attempts)
-  payload.count(envelope.smtputf8 ? smtputf8Flag : 0).count(envelope.recipientCount)
+  payload.count(flagsOf(envelope)).count(envelope.recipientCount)
   payload.texts(envelope.recipients).counts(envelope.recipientFrames)
   payload.count(placeCodes.indexOf(data.kind))
   writePlace(data)
@@ -123,15 +143,21 @@ export function writeEnvelope(envelope: Envelope): void {
   if (dsn !== undefined) writeDsn(dsn)
 }
 
+const flagsOf = ({ smtputf8, held, priority }: Envelope): number =>
+  (smtputf8 ? smtputf8Flag : 0) +
+  (held ? heldFlag : 0) +
+  (priority === 'normal' ? 0 : priority === 'high' ? highFlag : lowFlag)
+
 /** @throws WaybillError LOG_CORRUPT */
 export function decodeEnvelope(encoded: Buffer): Envelope {
   const fields = new FieldReader(encoded, 'envelope', 16)
-  const envelope = {
+  let flags = 0
+  const envelope: Envelope = {
     id: fields.text() as MessageId,
     sender: fields.text(),
     acceptedAt: fields.count(),
     attempts: fields.count(),
-    smtputf8: (fields.count() & smtputf8Flag) !== 0,
+    smtputf8: ((flags = fields.count()) & smtputf8Flag) !== 0,
     recipientCount: fields.count(),
     recipients: fields.texts(),
     recipientFrames: fields.counts(),
@@ -145,6 +171,8 @@ export function decodeEnvelope(encoded: Buffer): Envelope {
     route: fields.isAtEnd ? undefined : routeOf(fields.texts()),
     requeues: fields.isAtEnd ? 0 : fields.count(),
     dsn: fields.isAtEnd ? undefined : dsnFromFields(fields.list()),
+    held: (flags & heldFlag) !== 0,
+    priority: (flags & highFlag) !== 0 ? 'high' : (flags & lowFlag) !== 0 ? 'low' : 'normal',
   }
   if (envelope.recipientFrames.length === 0 && envelope.recipients.length !== envelope.recipientCount)
     throw new WaybillError('LOG_CORRUPT', 'an envelope does not have the recipients that it counts', {

@@ -86,6 +86,8 @@ export const anyEnvelope: fc.Arbitrary<Envelope> = fc
     route: fc.option(fc.record({ transport: anyText, nexthop: anyText }), { nil: undefined }),
     requeues: fc.nat(999),
     dsn: fc.option(anyDsn, { nil: undefined }),
+    held: fc.boolean(),
+    priority: fc.constantFrom('high', 'normal', 'low'),
   })
   .map((envelope) => ({ ...envelope, recipientCount: envelope.recipients.length }))
 

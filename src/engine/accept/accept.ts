@@ -190,7 +190,7 @@ export class Accept {
   }
 
   #group(
-    { sender, recipients, smtputf8, dsn, id }: CheckedEnvelope,
+    { sender, recipients, smtputf8, dsn, id, held, priority }: CheckedEnvelope,
     data: Parameters<typeof messageGroup>[2],
     dataBytes: number,
     checksum: number,
@@ -206,6 +206,8 @@ export class Accept {
         checksum,
         ...untouched,
         dsn,
+        held,
+        priority,
       },
       recipients,
       data,

@@ -48,7 +48,7 @@ export class PlainMail {
   /** Appends it, and hands it to the runner. The data comes first: its checksum, of what stands in the batch, is in the envelope. */
   append(
     ids: MessageIds,
-    { sender, recipients, smtputf8, id }: CheckedEnvelope,
+    { sender, recipients, smtputf8, id, held, priority }: CheckedEnvelope,
     data: Buffer,
     roomBytes: number,
   ): Envelope {
@@ -75,6 +75,8 @@ export class PlainMail {
       route: undefined,
       requeues: 0,
       dsn: undefined,
+      held,
+      priority,
     }
     journal.aim()
     writeEnvelope(envelope)

@@ -5,6 +5,7 @@ import { isSubmitterId, type MessageId } from '../../base/message-id.js'
 import { isRecordText, signalOption } from '../../base/option-values.js'
 import { WaybillError } from '../../errors.js'
 import type { EnvelopeDsn } from '../../record/dsn.js'
+import type { Priority } from '../../record/envelope.js'
 import type { EngineOptions } from '../life/options.js'
 import { checkedDsn, type AskedRecipient, type SubmissionDsn } from './submission-dsn.js'
 
@@ -28,6 +29,10 @@ export interface Submission {
   /** The message's id, when it stands in the message itself: one that `newMessageId()` has given, for one submission. Default: the queue's
    * next. */
   readonly id?: string | undefined
+  /** It is put on hold, where no attempt is made on it, until an operator releases it. Default: no. */
+  readonly hold?: boolean | undefined
+  /** Among the active messages for one destination a high one goes before all others, and a low one behind all. Default: normal. */
+  readonly priority?: Priority | undefined
   /** Aborts until the message is appended; after that it is accepted. */
   readonly signal?: AbortSignal | undefined
 }
@@ -39,6 +44,8 @@ export interface CheckedEnvelope {
   readonly dsn: EnvelopeDsn | undefined
   /** undefined: the queue's next. */
   readonly id: MessageId | undefined
+  readonly held: boolean
+  readonly priority: Priority
 }
 
 const refBytesMax = 4096
@@ -99,9 +106,10 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
   }
   const checked = addresses as readonly string[]
   const id = checkedId(submission.id)
-  if (isAsked) return { sender, smtputf8, id, ...askedOf(checked, submission) }
+  const { held, priority } = handlingOf(submission)
+  if (isAsked) return { sender, smtputf8, id, held, priority, ...askedOf(checked, submission) }
   const distinct = checked.length === 1 ? checked : [...new Set(checked)]
-  return { sender, recipients: distinct, smtputf8, dsn: undefined, id }
+  return { sender, recipients: distinct, smtputf8, dsn: undefined, id, held, priority }
 }
 
 const members: ReadonlySet<string> = new Set([
@@ -112,6 +120,8 @@ const members: ReadonlySet<string> = new Set([
   'longLines',
   'dsn',
   'id',
+  'hold',
+  'priority',
   'signal',
 ] satisfies (keyof Submission)[])
 
@@ -128,6 +138,20 @@ function checkMembers(submission: object): void {
       { option: name },
     )
   }
+}
+
+const priorities: readonly unknown[] = ['high', 'normal', 'low'] satisfies Priority[]
+
+/** @throws WaybillError OPTION_INVALID */
+function handlingOf({
+  hold = false,
+  priority = 'normal',
+}: Submission): Pick<CheckedEnvelope, 'held' | 'priority'> {
+  if (typeof hold !== 'boolean')
+    throw new WaybillError('OPTION_INVALID', 'hold is true or false', { option: 'hold' })
+  if (!priorities.includes(priority))
+    throw new WaybillError('OPTION_INVALID', 'priority is high, normal or low', { option: 'priority' })
+  return { held: hold, priority }
 }
 
 /** @throws WaybillError OPTION_INVALID */

@@ -19,7 +19,7 @@ import {
 import { Caution } from './caution.js'
 import { requestOf } from './delivery-request.js'
 import { Gate } from './gate.js'
-import { jobOf, type Job } from './job.js'
+import { jobOf, placeOf, type Job } from './job.js'
 import {
   appendOutcomes,
   deferralBytesMost,
@@ -141,7 +141,7 @@ export class Dispatch {
     } else {
       const job = jobOf(message)
       message.job = job
-      this.#scheduler.admit(job, nowMs, nowMs)
+      this.#scheduler.admit(job, placeOf(message, nowMs), nowMs)
     }
     this.wake()
   }

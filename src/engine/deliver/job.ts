@@ -1,6 +1,6 @@
 /** What the scheduler handles: an active message, and what of its recipients the scheduler has been given. */
 import type { ActiveMessage } from '../../active/active-message.js'
-import { namesRecipients } from '../../record/envelope.js'
+import { namesRecipients, type Priority } from '../../record/envelope.js'
 import { inScheduler } from '../../scheduler/scheduler.js'
 
 export interface Job {
@@ -15,6 +15,13 @@ export interface Job {
   readonly orcpts: Map<number, string> | undefined
   [inScheduler]: object | undefined
 }
+
+/** Bands are far apart, so that a message comes before all of a lower band, whatever their ages. */
+const bandOffsetMs: Readonly<Record<Priority, number>> = { high: -1e12, normal: 0, low: 1e12 }
+
+/** In the scheduler's order of time. @param nowMs when it becomes active */
+export const placeOf = ({ envelope: { priority } }: ActiveMessage, nowMs: number): number =>
+  nowMs + bandOffsetMs[priority]
 
 export const jobOf = (message: ActiveMessage): Job => {
   const { envelope } = message

@@ -70,6 +70,8 @@ export function messageGroup(
     route: facts.route,
     requeues: facts.requeues,
     dsn: framed && facts.dsn !== undefined ? { ...facts.dsn, orcpts: none } : facts.dsn,
+    held: facts.held,
+    priority: facts.priority,
   }
   const payload = encodeEnvelope(envelope)
   const envelopeBytes = frameBytes(payload.length)

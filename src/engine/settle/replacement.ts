@@ -92,6 +92,8 @@ export function replacementFacts(
     route: isNew ? undefined : (changes.route ?? envelope.route),
     requeues: isNew ? Math.min(envelope.requeues + 1, requeuesMax) : envelope.requeues,
     dsn,
+    held: false,
+    priority: envelope.priority,
   }
 }
 

@@ -54,6 +54,8 @@ export interface SubmitPort {
       longLines: boolean
       /** It stands in the message's Received field. */
       id: string
+      /** Where the door puts it on hold. */
+      hold?: boolean
       dsn: SubmissionDsn | undefined
     },
     client: Client,

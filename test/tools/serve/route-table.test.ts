@@ -60,6 +60,11 @@ test.each([
   ['example.net default:', /default is no name/],
   ['example.net Slow:', /Slow is no name/],
   ['example.net error:4.1.1 later', /a status behind error: begins with 5.*line 1/],
+  ['example.net hold:spam', /behind hold: stands nothing/],
+  ['example.net reject:', /reject is an action of Postfix's access tables/],
+  ['example.net qmgr:', /qmgr is no name for a transport/],
+  ['example.net minimal:', /minimal is no name for a transport/],
+  ['example.net crowded:', /crowded is no name for a transport/],
   ['example.net retry:5.1.1', /a status behind retry: begins with 4/],
   ['example.net discard:2.0.0', /what is discarded has no status/],
   ['example.net error:zurück', /ASCII/],
@@ -146,4 +151,15 @@ test('a line that leads nowhere says with which words, and those that return mai
     status: '5.0.0',
     text: 'mail for this address is not taken',
   })
+})
+
+test('mail for a line with hold: is held at the door, and goes as without the line behind it', () => {
+  const routes = routesIn('spam.example hold:\nok@spam.example slow:\n', 'routes', direct)
+  expect(['eve@spam.example', 'ok@spam.example', 'a@example.net'].map((to) => routes.holds(to))).toEqual([
+    true,
+    false,
+    false,
+  ])
+  expect(routes.find('eve@spam.example')).toEqual({ transport: '', nexthop: '' })
+  expect([...routes.transports.keys()]).not.toContain('hold')
 })

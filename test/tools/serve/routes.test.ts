@@ -119,3 +119,37 @@ test.each([
   expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(says) as string })
   expect(await readdir(directory)).toEqual(['routes'])
 })
+
+test.each([['yes'], ['no']])(
+  'mail for a domain that is held waits on hold, and goes when an operator releases it; a thread: %s',
+  async (word) => {
+    const { servers, port } = await serversAt({ '127.0.0.2': undefined })
+    await writeFile(table, 'spam.example hold:\n')
+    const queue = join(directory, 'queue')
+    const relay = new RelayProcess(
+      ['--queue', queue, '--relay', `127.0.0.2:${port}`, '--routes', table].concat('--smtp-thread', word),
+    )
+    onTestFinished(() => relay.kill())
+    await relay.start()
+    const client = await rawClient(relay.endpoint.port)
+    onTestFinished(() => client.destroy())
+    await client.reply()
+    await client.say('EHLO client.example')
+    for (const recipient of ['eve@spam.example', 'ada@example.net']) {
+      await client.say('MAIL FROM:<sender@example.org>')
+      await client.say(`RCPT TO:<${recipient}>`)
+      await client.say('DATA')
+      expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
+    }
+    const taken = (): string[][] => servers[0]!.taken.map(({ recipients }) => [...recipients])
+    await expect.poll(() => taken().length).toBe(1)
+    expect(JSON.stringify(taken())).toContain('ada@example.net')
+    await expect
+      .poll(async () => (await runWaybill(['mailq', '--queue', queue], { directory })).stdout)
+      .toMatch(/![\s\S]*eve@spam\.example/)
+    expect(await runWaybill(['release', '--queue', queue, '--all'], { directory })).toMatchObject({
+      exitCode: 0,
+    })
+    await expect.poll(() => taken().length).toBe(2)
+  },
+)

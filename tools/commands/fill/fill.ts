@@ -159,6 +159,8 @@ async function fillQueue(
       route: undefined,
       requeues: 0,
       dsn: undefined,
+      held: false,
+      priority: 'normal' as const,
     }
     await bulk.get(lane)!.append(facts, mail.recipients, data, timeMs)
   }

@@ -39,6 +39,17 @@ export function withLoggedClients(queue: Queue, log: Logger): SubmitPort {
   }
 }
 
+/** The queue, whose door puts on hold what `holds` says of a recipient: all of the message, as in Postfix. */
+export const withHold = (port: SubmitPort, holds: (recipient: string) => boolean): SubmitPort => ({
+  limits: port.limits,
+  submit: (submission, client, trace) => {
+    const hold = submission.recipients.some((recipient) =>
+      holds(typeof recipient === 'string' ? recipient : recipient.address),
+    )
+    return port.submit(hold ? { ...submission, hold } : submission, client, trace)
+  },
+})
+
 /** Of the control socket. A reload tells by itself what it came to. */
 export const controlWitness = (
   log: Logger,

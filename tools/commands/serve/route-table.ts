@@ -1,5 +1,6 @@
 /** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line is `PATTERN NAME:NEXTHOP`. Pure.
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
+import { beginsParameter } from './scheduler-parameters.js'
 import { WaybillError, type Route } from '../../../src/index.js'
 import type { Place } from '../../../src/errors.js'
 import { patternKey } from '../../../src/relay/tables/address-pattern.js'
@@ -22,6 +23,8 @@ export interface RouteTable {
   readonly refused: RefusedRecipients
   /** Of what it returns '' is as without the table. */
   find(recipient: string): Route | undefined
+  /** Is mail for him put on hold at the door? */
+  holds(recipient: string): boolean
 }
 
 /** The transport of all mail for which no line names one. */
@@ -41,17 +44,21 @@ export interface RouteWays {
   readonly delimiters?: string
 }
 
-/** What stands before a parameter's name, and so may be none of a transport. */
-const prefixes: ReadonlySet<string> = new Set(['default', 'initial'])
-
 /** In a table of Postfix's they are no servers. */
 const foreign: ReadonlySet<string> = new Set('bsmtp ifmail local maildrop mailman uucp virtual'.split(' '))
+/** Of Postfix's access(5). A line that means one of them must not make a transport of that name, which delivers. */
+const actions: ReadonlySet<string> = new Set(
+  'accept bcc defer dunno filter ignore info ok permit prepend redirect reject strip warn'.split(' '),
+)
+/** Mail for these is put on hold at the door, and goes as without the line when it is released. */
+const holdWord = 'hold'
 
 export const noRoutes: RouteTable = {
   transports: new Map(),
   lineCount: 0,
   refused: { lines: new Map(), delimiters: '' },
   find: () => undefined,
+  holds: () => false,
 }
 
 /** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`; capitals are the same.
@@ -64,7 +71,7 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
   for (const { text: line, place } of tableLines(text, 'routes', path)) {
     const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
     const [, pattern = '', transport = '', nexthop = ''] =
-      /^\s*(\S+)\s+(error|retry|discard):(.*)$/.exec(line) ??
+      /^\s*(\S+)\s+(error|retry|discard|hold):(.*)$/.exec(line) ??
       /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ??
       []
     if (pattern === '')
@@ -72,8 +79,20 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
     const key = pattern === '*' ? pattern : patternKey(pattern)
     if (key === undefined) throw bad(`${pattern} is no domain, no address and not *`)
     if (lines.has(key)) throw bad(`${pattern} has a line above`)
-    if (transport !== '' && (!/^[a-z][a-z\d]*$/.test(transport) || prefixes.has(transport)))
-      throw bad(`${transport} is no name for a transport: small letters and digits, not 'default'`)
+    if (
+      transport !== '' &&
+      (!/^[a-z][a-z\d]*$/.test(transport) || (beginsParameter(transport) && !isVerdict(transport)))
+    )
+      throw bad(
+        `${transport} is no name for a transport: small letters and digits, and not the beginning of a parameter's name`,
+      )
+    if (actions.has(transport))
+      throw bad(`${transport} is an action of Postfix's access tables, which is not here`)
+    if (transport === holdWord) {
+      if (nexthop.trim() !== '') throw bad(`behind ${holdWord}: stands nothing`)
+      lines.set(key, { transport, nexthop: '' })
+      continue
+    }
     if (foreign.has(transport))
       throw bad(
         `${transport} is not here: mail goes to SMTP servers, by ${transportLmtp}: to LMTP servers, by ${transportLocal}: to Maildirs`,
@@ -98,7 +117,11 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
     transports,
     lineCount: lines.size,
     refused: { lines: refusedIn(lines), delimiters },
-    find: (recipient) => narrowestLine(lines, recipient, delimiters),
+    find: (recipient) => {
+      const found = narrowestLine(lines, recipient, delimiters)
+      return found?.transport === holdWord ? { transport: '', nexthop: '' } : found
+    },
+    holds: (recipient) => narrowestLine(lines, recipient, delimiters)?.transport === holdWord,
   }
 }
 

@@ -40,6 +40,16 @@ export function schedulerParameters(
   return Object.keys(own).length === 0 ? options : { ...options, transports: own }
 }
 
+const { defaults: _, transports: __, ...ofAll } = checkedParameters({})
+
+/** Is it what a parameter of the whole scheduler begins with, so that it may be no transport's name? `qmgr_message_active_limit=5` would be a
+ * parameter of a transport `qmgr`. */
+export const beginsParameter = (name: string): boolean =>
+  ['default', 'initial', 'maximal', 'bounce', 'delay', 'qmgr'].includes(name) ||
+  Object.keys(ofAll).some((parameter) => snakeCase(parameter).startsWith(`${name}_`))
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
 const camelCase = (name: string): string =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 

@@ -38,7 +38,7 @@ import {
 } from './delivery.js'
 import { withConfig } from './config.js'
 import { tellProofs } from './dane.js'
-import { clientWitness, controlWitness, logEvents, withLoggedClients } from './log.js'
+import { clientWitness, controlWitness, logEvents, withHold, withLoggedClients } from './log.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'
@@ -355,7 +355,8 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
     reload: () => reloads.ask(),
   }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
-  const entry = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
+  const logged = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
+  const entry = withHold(logged, (recipient) => tables.routes.holds(recipient))
   const { sizeBytesMax } = server
   const aliases = (): Aliases | undefined => tables.clients.aliases
   const pickup = await maildropOf({ ...settings, port: entry, sizeBytesMax, aliases, known }, log)
