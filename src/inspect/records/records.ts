@@ -27,8 +27,15 @@ export interface LoggedRecord {
 /** @throws WaybillError LOG_CORRUPT when the payload is not what its kind says */
 export function fieldsOf(kind: KindName, payload: Buffer): Readonly<Record<string, unknown>> {
   switch (kind) {
-    case 'envelope':
-      return { ...decodeEnvelope(payload) }
+    case 'envelope': {
+      // What most messages do not ask is not shown.
+      const { held, priority, ...envelope } = decodeEnvelope(payload)
+      return {
+        ...envelope,
+        ...(held ? { held } : undefined),
+        ...(priority === 'normal' ? undefined : { priority }),
+      }
+    }
     case 'data':
       return { dataBytes: payload.length }
     case 'recipients':

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { processLimitOf, schedulerParameters } from '../../../tools/commands/serve/scheduler-parameters.js'
+import {
+  processLimitOf,
+  queueParameters,
+  schedulerParameters,
+} from '../../../tools/commands/serve/scheduler-parameters.js'
 
 test('names and values of main.cf become parameters of the scheduler', () => {
   expect(
@@ -68,4 +72,43 @@ test.each([
   ['defaultDestinationConcurrencyLimit=5', /^-o wants NAME=VALUE/],
 ])('%s is refused by what was given', (text, says) => {
   expect(() => schedulerParameters([text])).toThrow(says)
+})
+
+test('parameters of the queue have the units of Postfix, and a dead site rests as long as a retry waits at least', () => {
+  expect(
+    queueParameters([
+      'minimal_backoff_time=600',
+      'maximal_backoff_time=2h',
+      'maximal_queue_lifetime=3',
+      'bounce_queue_lifetime=12h',
+      'delay_warning_time=4',
+      'qmgr_message_active_limit=500',
+      'default_process_limit=50',
+    ]),
+  ).toEqual({
+    scheduler: ['minimal_backoff_time=600', 'default_process_limit=50'],
+    retry: {
+      minimalBackoffTimeMs: 600_000,
+      maximalBackoffTimeMs: 7_200_000,
+      maximalQueueLifetimeMs: 259_200_000,
+      bounceQueueLifetimeMs: 43_200_000,
+      delayWarningTimeMs: 14_400_000,
+    },
+    retryNames: [
+      'minimal_backoff_time',
+      'maximal_backoff_time',
+      'maximal_queue_lifetime',
+      'bounce_queue_lifetime',
+      'delay_warning_time',
+    ],
+    activeCountMax: 500,
+  })
+})
+
+test.each([
+  ['delay_warning_time=soon', /^-o delay_warning_time=soon: a time is wanted/],
+  ['qmgr_message_active_limit=0', /^-o qmgr_message_active_limit=0: a number from 1/],
+  ['qmgr_message_active_limit=many', /a number from 1 to 1000000/],
+])('%s is refused as a parameter of the queue', (text, says) => {
+  expect(() => queueParameters([text])).toThrow(says)
 })

@@ -28,7 +28,8 @@ import {
 } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { isVerdict, verdictOutcome, type Verdict } from '../../../src/relay/tables/route-verdict.js'
 import { isDane, isVerifying, type TlsPolicyLine } from '../../../src/relay/tls/tls-policy.js'
-import { flagOf, UsageError, type Arguments } from '../cli/command.js'
+import { flagOf, lineOf, UsageError, type Arguments } from '../cli/command.js'
+import type { QueueParameters } from './scheduler-parameters.js'
 import { daneOf } from './dane.js'
 import {
   noRoutes,
@@ -298,12 +299,31 @@ export const reportRecipientsOf = ({ aliases }: OwnMail, sender: string): readon
 ]
 
 /** @throws UsageError */
-export function retryOf(args: Arguments): ReturnType<typeof fixedRetry> {
+export function retryOf(
+  args: Arguments,
+  { retry, retryNames }: Pick<QueueParameters, 'retry' | 'retryNames'>,
+): ReturnType<typeof fixedRetry> {
   const lifetimeText = args.one('lifetime')
   const lifetimeMs = lifetimeText === undefined ? undefined : parseDurationOption('lifetime', lifetimeText)
+  if (lifetimeMs !== undefined && retry.maximalQueueLifetimeMs !== undefined)
+    throw new UsageError('--lifetime or -o maximal_queue_lifetime, not both')
   const times = args.one('retry')
+  // How long a dead site rests is not said by --retry.
+  const doubled = retryNames.find((name) => name !== 'minimal_backoff_time')
+  if (times !== undefined && doubled !== undefined) throw new UsageError(`--retry or -o ${doubled}, not both`)
   if (times !== undefined) return fixedRetry(parseDurations('retry', times), lifetimeMs)
-  return postfixRetry(lifetimeMs === undefined ? {} : { maximalQueueLifetimeMs: lifetimeMs })
+  // As Postfix does, which never waits longer than the shortest time.
+  const shortestMs = retry.minimalBackoffTimeMs ?? 0
+  const longest = retry.maximalBackoffTimeMs === undefined && shortestMs > 4_000_000
+  try {
+    return postfixRetry({
+      ...(longest ? { maximalBackoffTimeMs: shortestMs } : undefined),
+      ...(lifetimeMs === undefined ? undefined : { maximalQueueLifetimeMs: lifetimeMs }),
+      ...retry,
+    })
+  } catch (error) {
+    throw new UsageError(`-o ${retryNames.join(', -o ')}: ${lineOf(error)}`)
+  }
 }
 
 /** A transport in whose place another may come: attempts that have begun end with the one that they began with. */

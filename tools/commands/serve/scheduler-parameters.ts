@@ -1,16 +1,62 @@
-/** `-o NAME=VALUE`: the scheduler's parameters, by the names that they have in Postfix's main.cf. Pure. */
+/** `-o NAME=VALUE`: parameters of the queue and of its scheduler, by the names that they have in Postfix's main.cf. Pure. */
 import { readDuration } from '../../../src/policy/duration.js'
+import type { PostfixRetryOptions } from '../../../src/policy/postfix-retry.js'
 import { checkedParameters } from '../../../src/scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../../src/scheduler/parameters.js'
 import { lineOf, UsageError } from '../cli/command.js'
 
 /** Parameters that are the queue's here, or name what a relay has not: nothing there is a transport that is dead as a whole. */
-const notHere: ReadonlySet<string> = new Set([
-  'qmgr_message_active_limit',
-  'retry_transport',
-  'transport_retry_time',
-  'transports',
-])
+const notHere: ReadonlySet<string> = new Set(['retry_transport', 'transport_retry_time', 'transports'])
+
+const secondMs = 1000
+const hourMs = 3_600_000
+const dayMs = 86_400_000
+
+/** Of the retry rule, with the unit that Postfix gives a number without one. */
+const retryNames: Readonly<
+  Record<string, { readonly name: keyof PostfixRetryOptions; readonly unitMs: number }>
+> = {
+  minimal_backoff_time: { name: 'minimalBackoffTimeMs', unitMs: secondMs },
+  maximal_backoff_time: { name: 'maximalBackoffTimeMs', unitMs: secondMs },
+  maximal_queue_lifetime: { name: 'maximalQueueLifetimeMs', unitMs: dayMs },
+  bounce_queue_lifetime: { name: 'bounceQueueLifetimeMs', unitMs: dayMs },
+  delay_warning_time: { name: 'delayWarningTimeMs', unitMs: hourMs },
+}
+const activeLimitName = 'qmgr_message_active_limit'
+
+export interface QueueParameters {
+  /** Those of the scheduler, `minimal_backoff_time` among them: a dead site rests for it, too. */
+  readonly scheduler: readonly string[]
+  /** Of the retry rule, as they were given. */
+  readonly retry: PostfixRetryOptions
+  /** Names of these. */
+  readonly retryNames: readonly string[]
+  readonly activeCountMax: number | undefined
+}
+
+/** @param texts of one name the last counts @throws UsageError */
+export function queueParameters(texts: readonly string[]): QueueParameters {
+  const scheduler: string[] = []
+  const retry: Partial<Record<keyof PostfixRetryOptions, number>> = {}
+  const named = new Set<string>()
+  let activeCountMax: number | undefined
+  for (const text of texts) {
+    const [, name = '', value = ''] = /^([a-z_\d]+)=(.+)$/.exec(text) ?? []
+    const known = retryNames[name]
+    if (known !== undefined) {
+      const ms = /^\d+$/.test(value) ? Number(value) * known.unitMs : readDuration(value)
+      if (ms === undefined) throw new UsageError(`-o ${text}: a time is wanted, such as 10m or 5d`)
+      retry[known.name] = ms
+      named.add(name)
+    }
+    if (name === activeLimitName) {
+      activeCountMax = Number(value)
+      if (!Number.isInteger(activeCountMax) || activeCountMax < 1 || activeCountMax > 1_000_000)
+        throw new UsageError(`-o ${text}: a number from 1 to 1000000 is wanted`)
+    } else if (known === undefined || name === 'minimal_backoff_time') scheduler.push(text)
+  }
+  return { scheduler, retry, retryNames: [...named], activeCountMax }
+}
 
 /** @param texts `default_destination_concurrency_limit=5`, `slow_destination_rate_delay=1s`; of one name the last counts
  * @param transports whose names may stand where `default` does

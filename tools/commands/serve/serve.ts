@@ -22,7 +22,7 @@ import { knownOfMaildrop, maildropOf } from './maildrop.js'
 import { descriptorSink, LogLines } from './log-lines.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp, queuePathOf } from '../cli/queue-path.js'
-import { processLimitOf, schedulerParameters } from './scheduler-parameters.js'
+import { processLimitOf, queueParameters, schedulerParameters } from './scheduler-parameters.js'
 import {
   checkWays,
   isMadeOfFiles,
@@ -101,7 +101,7 @@ export const serve: Command = {
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     routes: {
       value: 'FILE',
-      help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`, by LMTP:\n`example.org lmtp:unix:/run/dovecot/lmtp`, or nowhere:\n`example.com error:5.1.2 TEXT` returns it, `retry:` puts it off, `discard:` drops it',
+      help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`, by LMTP:\n`example.org lmtp:unix:/run/dovecot/lmtp`, or nowhere:\n`example.com error:5.1.2 TEXT` returns it, `retry:` puts it off, `discard:` drops it,\n`hold:` puts it on hold at the door',
     },
     dkim: {
       value: 'FILE',
@@ -146,7 +146,7 @@ export const serve: Command = {
       short: 'o',
       value: 'NAME=VALUE',
       many: true,
-      help: "a parameter of Postfix's scheduler, may be repeated, such as\ndefault_destination_concurrency_limit=5, default_destination_rate_delay=1s;\na transport of --routes has its own, by its name instead of `default`",
+      help: "a parameter of Postfix's queue and scheduler, may be repeated, such as\nmaximal_backoff_time=1h, delay_warning_time=4h, qmgr_message_active_limit=50000,\ndefault_destination_concurrency_limit=5, default_destination_rate_delay=1s;\na transport of --routes has its own, by its name instead of `default`",
     },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'lock-wait': {
@@ -269,7 +269,8 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
   let tables = await tablesOf(args)
   const transportNames = transportNamesOf(tables)
-  const scheduler = schedulerParameters(args.all('o'), transportNames)
+  const parameters = queueParameters(args.all('o'))
+  const scheduler = schedulerParameters(parameters.scheduler, transportNames)
   const surroundings = {
     ...settings,
     processLimit: processLimitOf(
@@ -281,7 +282,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   }
   const outgoing = await outgoingOf(args, surroundings, tables)
   const replaceable = isMadeOfFiles(args) ? new ReplaceableOutgoing(outgoing) : undefined
-  const retry = retryOf(args)
+  const retry = retryOf(args, parameters)
   const server = serverOf(args, {
     ...settings,
     purpose: settings.relay === undefined && !settings.direct ? 'local' : 'relay',
@@ -313,6 +314,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     route: routeOf(settings.relay, () => tables.routes),
     retry,
     scheduler,
+    ...(parameters.activeCountMax === undefined ? undefined : { activeCountMax: parameters.activeCountMax }),
     proofMs,
     lockWaitMs,
     dataBytesMax: server.sizeBytesMax + receivedBytesMax,
