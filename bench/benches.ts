@@ -22,6 +22,11 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'what a message costs on its way in: a bare socket, smtp-server, the relay before its queue',
     run: async (args) => (await import('./smtp.js')).run(args),
   },
+  extremes: {
+    about:
+      'messages of many recipients, and lines that begin with a dot: what each costs, and how long the loop stands',
+    run: async (args) => (await import('./extremes/extremes.js')).run(args),
+  },
   checksum: {
     about: 'CRC-32 in JavaScript and in zlib by length: where src/base/checksum.ts switches',
     run: async (args) => (await import('./checksum.js')).run(args),

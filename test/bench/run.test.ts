@@ -1,5 +1,6 @@
 /** The list of benches is what is there. */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { benches } from '../../bench/benches.js'
@@ -10,10 +11,19 @@ const directory = fileURLToPath(new URL('../../bench/', import.meta.url))
 
 test('every module of bench/ that runs is in the list, under its own name', async () => {
   const running: string[] = []
-  for (const name of readdirSync(directory)) {
-    if (!name.endsWith('.ts') || ['run.ts', 'deferred-child.ts'].includes(name)) continue
-    const module = (await import(`../../bench/${name}`)) as Record<string, unknown>
-    if (typeof module['run'] === 'function') running.push(name.replace(/\.ts$/, ''))
+  const names = readdirSync(directory)
+  // A bench of several parts has a folder of its name.
+  const paths = names.flatMap((name) =>
+    name.endsWith('.ts')
+      ? [name]
+      : existsSync(`${directory}${name}/${name}.ts`)
+        ? [`${name}/${name}.ts`]
+        : [],
+  )
+  for (const path of paths) {
+    if (['run.ts', 'deferred-child.ts'].includes(path)) continue
+    const module = (await import(`../../bench/${path}`)) as Record<string, unknown>
+    if (typeof module['run'] === 'function') running.push(basename(path, '.ts'))
   }
   expect(running.sort()).toEqual(Object.keys(benches).sort())
 })

@@ -27,9 +27,9 @@ export const disturbanceMutations: readonly Mutation[] = [
   one(
     'too-old-when-set-back',
     'nothing grows old by a clock that is set back',
-    'engine/settle/settle-decision.js',
-    'const ageMs = nowMs - envelope.acceptedAt;',
-    'const ageMs = Math.abs(nowMs - envelope.acceptedAt);',
+    'engine/settle/message-age.js',
+    'Math.max(0, Math.min(...times) - acceptedAt)',
+    'Math.abs(Math.min(...times) - acceptedAt)',
   ),
   one(
     'aborted-though-appended',

@@ -126,8 +126,8 @@ export const messageMutations: readonly Mutation[] = [
     'told-though-passed-on',
     'a carrying start says of each delivery where it went',
     'active/active-message.js',
-    'const notes = [...condensed(this.#notes ?? none)];',
-    'const notes = condensed(this.#notes ?? none).map(({ relayed, ...note }) => note);',
+    'const notes = [...condensed(this.#currentNotes())];',
+    'const notes = condensed(this.#currentNotes()).map(({ relayed, ...note }) => note);',
   ),
   one(
     'requests-stay-behind',

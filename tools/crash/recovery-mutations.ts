@@ -88,8 +88,8 @@ export const recoveryMutations: readonly Mutation[] = [
     'incoming-begins-late',
     'mail that is older than the first checkpoint is found',
     'lane/lane-plan.js',
-    'newLane(incomingLane, 0, true, born)',
-    'newLane(incomingLane, 0, true, journalEnd)',
+    'newLane(incomingLane, 0, 0, true, { ...place, journalEnd: segmentHeaderBytes })',
+    'newLane(incomingLane, 0, 0, true, place)',
   ),
   one(
     'marker-of-runner-lost',
