@@ -99,6 +99,6 @@ export const clues: Readonly<Record<string, Place>> = {
   'freed-with-the-last-batch': { hunt: 'rot', seed: 5, op: 153 },
   'file-goes-with-its-finish': { hunt: 'rot', seed: 9, op: 165 },
   'start-takes-files-at-once': { hunt: 'rot behind starts', seed: 1, op: 199 },
-  'segment-taken-for-batch': { hunt: 'rot', seed: 404, op: 294 },
+  'segment-taken-for-batch': { hunt: 'rot behind starts', seed: 1, op: 199 },
   'lane-goes-with-its-checkpoint': { hunt: 'rot', seed: 233, op: 175 },
 }

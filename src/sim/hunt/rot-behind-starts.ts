@@ -2,7 +2,8 @@
  * Invariant: what a start takes away has a batch of this start behind it; so a cut last batch brings nothing back that needs it.
  * Random rot seldom meets the order of events that this hunt builds on purpose:
  *    // 1. the batch that ends a large message is durable; the process is killed  2. a start unlinks its spool file, and is killed
- *    // 3. one bit of the last batch turns over */
+ *    // 3. one bit of the last batch turns over
+ * Or another start lies between the two, which has made a segment and no batch: nothing stands behind the last one then, either. */
 import { at } from './random-run.js'
 import type { HuntResult } from './exhaustive.js'
 import { rottenInLastBatch } from './rot.js'
@@ -28,7 +29,8 @@ export async function rotBehindStarts(
   workload: Workload,
   { seed, op }: RotBehindStartsOptions,
 ): Promise<HuntResult> {
-  const points: CrashPoint[] = []
+  /** Two of each: a life changes its image. */
+  const points: (readonly [CrashPoint, CrashPoint])[] = []
   const model = new QueueModel()
   const life = await firstLife({
     seed,
@@ -36,7 +38,8 @@ export async function rotBehindStarts(
     workload,
     model,
     onOperation: (current, call) => {
-      if ((op ?? call.n) === call.n) points.push(crashPoint(current, call, undefined))
+      if ((op ?? call.n) === call.n)
+        points.push([crashPoint(current, call, undefined), crashPoint(current, call, undefined)])
     },
   })
   const result: HuntResult = {
@@ -46,18 +49,30 @@ export async function rotBehindStarts(
     recoveredCount: 0,
     findings: [],
   }
-  for (const first of points)
-    for (const { image, describe } of firstOf(first.states, 2)) {
-      const killed = await killedBehindRemovals(workload, seed, first, image)
-      for (const point of killed)
-        await rotAt(workload, point, result, {
-          seed,
-          op: first.n,
-          before: describe(),
-        })
+  for (const [first, other] of points)
+    for (const point of await killedStarts(workload, seed, first, other)) {
+      await rotAt(workload, point, result, { seed, op: first.n })
       if (result.findings.length > 0) return result
     }
   return result
+}
+
+/** Starts behind a kill that are killed in their turn: each, and one that follows a start which has made a segment and no batch. */
+async function killedStarts(
+  workload: Workload,
+  seed: number,
+  first: CrashPoint,
+  other: CrashPoint,
+): Promise<CrashPoint[]> {
+  const killed: CrashPoint[] = []
+  for (const { image } of firstOf(first.states, 2))
+    killed.push(...(await killedBehindRemovals(workload, seed, first, image)))
+  for (const { image } of firstOf(other.states, 2)) {
+    const begun = await killedBehindSegment(workload, seed, other, image)
+    for (const between of begun === undefined ? [] : firstOf(begun.states, 1))
+      killed.push(...(await killedBehindRemovals(workload, seed, begun!, between.image)))
+  }
+  return killed
 }
 
 /** The states of a kill that are tried. */
@@ -96,12 +111,39 @@ async function killedBehindRemovals(
   return killed
 }
 
+/** The start on an image, killed when it has made its first segment and no batch in it. */
+async function killedBehindSegment(
+  workload: Workload,
+  seed: number,
+  first: CrashPoint,
+  image: DiskImage,
+): Promise<CrashPoint | undefined> {
+  let killed: CrashPoint | undefined
+  let hasSegment = false
+  await aftermath({
+    seed: seed + first.n,
+    order: 'slow syncs',
+    workload,
+    model: first.model.copy(),
+    image,
+    wallMs: first.wallMs + 1,
+    looks: false,
+    onOperation: (current, call) => {
+      if (hasSegment) killed ??= crashPoint(current, call, undefined)
+      const { operation } = call
+      hasSegment = operation.kind === 'rename' && /^journal\/[0-9a-f]{12}\.log$/.test(operation.to)
+      if (killed !== undefined || current.recovered) current.world.stop()
+    },
+  })
+  return killed
+}
+
 /** One bit of the last batch, in one of the images of a kill. */
 async function rotAt(
   workload: Workload,
   point: CrashPoint,
   result: HuntResult,
-  { seed, op, before }: { readonly seed: number; readonly op: number; readonly before: string },
+  { seed, op }: { readonly seed: number; readonly op: number },
 ): Promise<void> {
   for (const { image, describe } of firstOf(point.states, 2)) {
     const prng = at(seed, op * 1000 + point.n)
@@ -114,7 +156,7 @@ async function rotAt(
       prng,
     })
     result.crashCount++
-    const where = `${before}; a start before ${point.operation}; ${describe()}; then rot in the last batch`
+    const where = `then a start before ${point.operation}; ${describe()}; then rot in the last batch`
     result.findings.push(
       ...found.map((violation) => ({
         ...violation,
