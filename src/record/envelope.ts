@@ -53,7 +53,7 @@ export interface Envelope {
   readonly requeues: number
   /** What the sender has asked to be told of; undefined: nothing. */
   readonly dsn: EnvelopeDsn | undefined
-  /** It is put on hold where it would be attempted: whoever submitted it wants that. A replacement is not held again. */
+  /** It is put on hold where it would be attempted, because its submitter asks for that. A replacement is not held again. */
   readonly held: boolean
   readonly priority: Priority
 }

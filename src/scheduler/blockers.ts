@@ -39,7 +39,5 @@ export function releaseHeldBack(transport: Transport): void {
 
 function releaseAll(transport: Transport): void {
   transport.blockerTag += 2
-  transport.currentJob = transport.firstJob
-  transport.forgetCandidate()
-  transport.floorFor = undefined
+  transport.selectAnew()
 }

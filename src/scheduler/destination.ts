@@ -14,7 +14,7 @@ export interface Pace {
   /** When it was looked at last. */
   seenAtMs: number
   /** Entries that may wait. */
-  keptMax: number
+  readonly keptMax: number
 }
 
 /** The last starts of deliveries to one destination: how a rate limit is kept in EVERY interval, not only in aligned ones.

@@ -29,9 +29,7 @@ export function obtainJob(free: FreeList<Job>, message: Message, transport: Tran
 /** The job is tried again: selection starts anew at the head, because this one may lie before the current job. */
 export function unblock(job: Job): void {
   job.blockerTag = 0
-  job.transport.currentJob = job.transport.firstJob
-  job.transport.forgetCandidate()
-  job.transport.floorFor = undefined
+  job.transport.selectAnew()
 }
 
 /** Cost: one step per job that is younger than this one: none when it is the newest, as always but for messages of

@@ -87,6 +87,13 @@ export class Transport {
     destination.linePrevious = destination.lineNext = undefined
   }
 
+  /** Selection begins at the head again: a job that was passed can be selected from. */
+  selectAnew(): void {
+    this.currentJob = this.firstJob
+    this.forgetCandidate()
+    this.floorFor = undefined
+  }
+
   forgetCandidate(): void {
     this.candidateFor = undefined
   }

@@ -131,8 +131,8 @@ export const selectionDamages: readonly Damage[] = [
   {
     rule: 'selection begins anew when blockers are released',
     file: 'blockers.ts',
-    find: 'transport.currentJob = transport.firstJob',
-    replace: '',
+    find: 'transport.selectAnew()',
+    replace: 'transport.forgetCandidate()\n  transport.floorFor = undefined',
   },
   {
     rule: 'the floor follows jobs that come to need less',

@@ -40,6 +40,12 @@ const batchMax = 50
 /** What ends a submission now, and may not later. */
 const passing: ReadonlySet<string> = new Set(['DISK_FULL', 'DISK_FAILED', 'QUEUE_CRASHED', 'SUBMIT_ABORTED'])
 
+/** A file that is being taken up. */
+interface Taken {
+  readonly name: string
+  readonly mail: NonNullable<Awaited<ReturnType<typeof readDropped>>>
+}
+
 export class Pickup {
   readonly #options: PickupOptions
   readonly #directory: string
@@ -71,14 +77,14 @@ export class Pickup {
   async look(): Promise<void> {
     const names = await this.#names()
     for (let from = 0; from < names.length && !this.#stopped; from += batchMax) {
-      const taken: string[] = []
+      const taken: Taken[] = []
       for (const name of names.slice(from, from + batchMax)) {
         const took = await this.#renamed(name)
         if (took !== undefined) taken.push(took)
       }
       if (taken.length === 0) continue
       await this.#sync()
-      await Promise.all(taken.map((name) => this.#take(name)))
+      await Promise.all(taken.map((one) => this.#take(one)))
       await this.#sync()
     }
   }
@@ -96,14 +102,15 @@ export class Pickup {
   }
 
   /** @returns undefined when it is not complete, or no message */
-  async #renamed(name: string): Promise<string | undefined> {
+  async #renamed(name: string): Promise<Taken | undefined> {
     const { onRefusal, sizeBytesMax } = this.#options
     const path = join(this.#directory, name)
     const taking = `${stemOf(name)}.taking`
     try {
-      if ((await readDropped(path, sizeBytesMax)) === undefined) return undefined
+      const mail = await readDropped(path, sizeBytesMax)
+      if (mail === undefined) return undefined
       await rename(path, join(this.#directory, taking))
-      return taking
+      return { name: taking, mail }
     } catch (error) {
       this.#passedOver.add(stemOf(name))
       onRefusal(path, error)
@@ -111,19 +118,18 @@ export class Pickup {
     }
   }
 
-  async #take(name: string): Promise<void> {
-    const { sizeBytesMax, onRefusal, onTrouble } = this.#options
+  async #take({ name, mail }: Taken): Promise<void> {
+    const { onRefusal, onTrouble } = this.#options
     const path = join(this.#directory, name)
     const id = idOfName(name)!
     try {
       if (!this.#known.has(id)) {
-        const mail = await readDropped(path, sizeBytesMax)
-        if (mail === undefined) return
         await this.#submit(id, mail)
         // Should its file not go, it is not taken twice.
         this.#known.add(id)
       }
       await rm(path, { force: true })
+      this.#known.delete(id)
     } catch (error) {
       if (isWaybillError(error) && passing.has(error.code)) return onTrouble(error)
       this.#passedOver.add(stemOf(name))
@@ -132,7 +138,7 @@ export class Pickup {
     }
   }
 
-  async #submit(id: MessageId, mail: NonNullable<Awaited<ReturnType<typeof readDropped>>>): Promise<void> {
+  async #submit(id: MessageId, mail: Taken['mail']): Promise<void> {
     const { port, hostname = machineName() } = this.#options
     const received = `Received: by ${hostname} (Waybill, from userid ${mail.uid}) id ${id};\r\n\t${dateText(this.#clock.wallMs())}\r\n`
     const submission = {

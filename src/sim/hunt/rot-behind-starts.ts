@@ -11,6 +11,7 @@ import { aftermath, firstLife } from '../life/aftermath.js'
 import { crashPoint, type CrashPoint } from '../life/crash-point.js'
 import type { CrashState } from '../disk/crash-states.js'
 import type { DiskImage } from '../disk/disk-image.js'
+import type { Operation } from '../disk/operation.js'
 import { QueueModel } from '../model/queue-model.js'
 import type { Workload } from '../workload/workload.js'
 
@@ -66,12 +67,11 @@ async function killedStarts(
 ): Promise<CrashPoint[]> {
   const killed: CrashPoint[] = []
   for (const { image } of firstOf(first.states, 2))
-    killed.push(...(await killedBehindRemovals(workload, seed, first, image)))
-  for (const { image } of firstOf(other.states, 2)) {
-    const begun = await killedBehindSegment(workload, seed, other, image)
-    for (const between of begun === undefined ? [] : firstOf(begun.states, 1))
-      killed.push(...(await killedBehindRemovals(workload, seed, begun!, between.image)))
-  }
+    killed.push(...(await killedBehind(removals, workload, seed, first, image)))
+  for (const { image } of firstOf(other.states, 2))
+    for (const begun of await killedBehind(segment, workload, seed, other, image))
+      for (const between of firstOf(begun.states, 1))
+        killed.push(...(await killedBehind(removals, workload, seed, begun, between.image)))
   return killed
 }
 
@@ -84,15 +84,34 @@ function* firstOf(states: Iterable<CrashState>, countMax: number): Generator<Cra
   }
 }
 
-/** The start on an image, killed before the call that follows each of its first removals. */
-async function killedBehindRemovals(
+/** What a start is killed behind. */
+interface Behind {
+  readonly is: (operation: Operation) => boolean
+  /** Only so many of the first. */
+  readonly countMax: number
+}
+
+const removals: Behind = {
+  is: ({ kind, path }) => kind === 'removeDirectory' || (kind === 'unlink' && path.startsWith('spool/')),
+  countMax: removalsMax,
+}
+
+/** Its first segment, in which there is no batch yet. */
+const segment: Behind = {
+  is: (operation) => operation.kind === 'rename' && /^journal\/[0-9a-f]{12}\.log$/.test(operation.to),
+  countMax: 1,
+}
+
+/** The start on an image, killed before the call that follows each of these. */
+async function killedBehind(
+  { is, countMax }: Behind,
   workload: Workload,
   seed: number,
   first: CrashPoint,
   image: DiskImage,
 ): Promise<CrashPoint[]> {
   const killed: CrashPoint[] = []
-  let hasRemoved = false
+  let isBehind = false
   await aftermath({
     seed: seed + first.n,
     order: 'slow syncs',
@@ -102,37 +121,9 @@ async function killedBehindRemovals(
     wallMs: first.wallMs + 1,
     looks: false,
     onOperation: (current, call) => {
-      if (hasRemoved) killed.push(crashPoint(current, call, undefined))
-      const { kind, path } = call.operation
-      hasRemoved = kind === 'removeDirectory' || (kind === 'unlink' && path.startsWith('spool/'))
-      if (current.recovered || killed.length === removalsMax) current.world.stop()
-    },
-  })
-  return killed
-}
-
-/** The start on an image, killed when it has made its first segment and no batch in it. */
-async function killedBehindSegment(
-  workload: Workload,
-  seed: number,
-  first: CrashPoint,
-  image: DiskImage,
-): Promise<CrashPoint | undefined> {
-  let killed: CrashPoint | undefined
-  let hasSegment = false
-  await aftermath({
-    seed: seed + first.n,
-    order: 'slow syncs',
-    workload,
-    model: first.model.copy(),
-    image,
-    wallMs: first.wallMs + 1,
-    looks: false,
-    onOperation: (current, call) => {
-      if (hasSegment) killed ??= crashPoint(current, call, undefined)
-      const { operation } = call
-      hasSegment = operation.kind === 'rename' && /^journal\/[0-9a-f]{12}\.log$/.test(operation.to)
-      if (killed !== undefined || current.recovered) current.world.stop()
+      if (isBehind) killed.push(crashPoint(current, call, undefined))
+      isBehind = is(call.operation)
+      if (current.recovered || killed.length === countMax) current.world.stop()
     },
   })
   return killed

@@ -48,7 +48,7 @@ export interface ModelMessage {
   readonly askedInLife: number
   askedAtMs: number
   /** The same by a clock that nobody ever set. */
-  askedElapsedMs: number
+  readonly askedElapsedMs: number
   readonly recipients: Map<string, ModelRecipient>
   state: SubmissionState
   id: string | undefined

@@ -227,9 +227,9 @@ export class QueueModel {
     // It has waited since it was composed, for room or for its file, and nobody knows how long; the clock may have been set back meanwhile.
     const isAtOnce = this.#life.isInOrder && !this.#life.isShortOfRoom
     const facts = { name: report, sender: '', data: undefined, askedInLife: this.life, about: about.name }
-    const since = this.#steady.askedAt(askedAtMs)
-    if (!isAtOnce) since.askedAtMs = Math.min(askedAtMs, about.askedAtMs)
-    if (!isAtOnce) since.askedElapsedMs = about.askedElapsedMs
+    const since = isAtOnce
+      ? this.#steady.askedAt(askedAtMs)
+      : { askedAtMs: Math.min(askedAtMs, about.askedAtMs), askedElapsedMs: about.askedElapsedMs }
     const message = newMessage({ ...facts, ...since }, [about.sender])
     message.id = report
     this.#add(message)

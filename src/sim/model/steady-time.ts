@@ -44,7 +44,7 @@ export class SteadyTime {
 
 export interface Asked {
   /** By the wall clock. */
-  askedAtMs: number
+  readonly askedAtMs: number
   /** By a clock that nobody ever set. */
-  askedElapsedMs: number
+  readonly askedElapsedMs: number
 }

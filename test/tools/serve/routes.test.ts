@@ -8,7 +8,8 @@ import { serve } from '../../../tools/commands/serve/serve.js'
 import { transportOf } from '../../../tools/commands/serve/delivery.js'
 import { RelayProcess } from '../../end-to-end/relay-process.js'
 import { serversAt, type Script } from '../../relay/smtp-out/mx-out-fixture.js'
-import { rawClient } from '../../relay/raw-client.js'
+import type { ForeignServer } from '../../relay/foreign-server.js'
+import { rawClient, type RawClient } from '../../relay/raw-client.js'
 import { deliver } from '../../relay/request.js'
 import { runWaybill } from '../command-process.js'
 
@@ -19,6 +20,31 @@ beforeEach(async () => {
   table = join(directory, 'routes')
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
 })
+
+/** A relay with these routes and one server behind it, and a client that has greeted it. */
+async function relayed(
+  lines: string,
+  thread: string,
+): Promise<{ server: ForeignServer; client: RawClient; waybill: (...words: string[]) => Promise<string> }> {
+  const { servers, port } = await serversAt({ '127.0.0.2': undefined })
+  await writeFile(table, lines)
+  const queue = join(directory, 'queue')
+  const relay = new RelayProcess(
+    ['--queue', queue, '--relay', `127.0.0.2:${port}`, '--routes', table].concat('--smtp-thread', thread),
+  )
+  onTestFinished(() => relay.kill())
+  await relay.start()
+  const client = await rawClient(relay.endpoint.port)
+  onTestFinished(() => client.destroy())
+  await client.reply()
+  await client.say('EHLO client.example')
+  const waybill = async (...words: string[]): Promise<string> => {
+    const { stdout, exitCode } = await runWaybill([...words, '--queue', queue], { directory })
+    expect(exitCode).toBe(0)
+    return stdout
+  }
+  return { server: servers[0]!, client, waybill }
+}
 
 test('mail goes where the table says, by a transport with limits of its own, and all else to the relay', async () => {
   const { servers, port } = await serversAt({ '127.0.0.2': undefined, '127.0.0.3': undefined })
@@ -49,25 +75,15 @@ test('mail goes where the table says, by a transport with limits of its own, and
 test.each([['yes'], ['no']])(
   'mail for a domain that is put off waits until its line goes, and a line that returns mail refuses it; a thread: %s',
   async (word) => {
-    const { servers, port } = await serversAt({ '127.0.0.2': undefined })
-    await writeFile(table, 'example.net retry:4.3.2 until Monday\nexample.org discard:\n')
-    const queue = join(directory, 'queue')
-    const relay = new RelayProcess(
-      ['--queue', queue, '--relay', `127.0.0.2:${port}`, '--routes', table].concat('--smtp-thread', word),
+    const { server, client, waybill } = await relayed(
+      'example.net retry:4.3.2 until Monday\nexample.org discard:\n',
+      word,
     )
-    onTestFinished(() => relay.kill())
-    await relay.start()
-    const client = await rawClient(relay.endpoint.port)
-    onTestFinished(() => client.destroy())
-    await client.reply()
-    await client.say('EHLO client.example')
     await client.say('MAIL FROM:<sender@example.com>')
     for (const recipient of ['one@example.net', 'two@example.org'])
       expect(await client.say(`RCPT TO:<${recipient}>`)).toMatch(/^250 /)
     await client.say('DATA')
     expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
-    const waybill = async (...words: string[]): Promise<string> =>
-      (await runWaybill([...words, '--queue', queue], { directory })).stdout
     await expect.poll(() => waybill('mailq')).toMatch(/4\.3\.2.*until Monday/)
     const listing = await waybill('mailq')
     expect(listing).toContain('one@example.net')
@@ -76,7 +92,7 @@ test.each([['yes'], ['no']])(
     await writeFile(table, 'example.org error:5.1.2 gone\n')
     expect(await waybill('reload')).toMatch(/1 route/)
     await waybill('flush', '--domain', 'example.net')
-    await expect.poll(() => servers[0]!.taken.map((mail) => mail.recipients)).toEqual([['one@example.net']])
+    await expect.poll(() => server.taken.map((mail) => mail.recipients)).toEqual([['one@example.net']])
     await client.say('MAIL FROM:<sender@example.com>')
     expect(await client.say('RCPT TO:<two@example.org>')).toMatch(/^550 5\.1\.2 gone/)
   },
@@ -123,33 +139,18 @@ test.each([
 test.each([['yes'], ['no']])(
   'mail for a domain that is held waits on hold, and goes when an operator releases it; a thread: %s',
   async (word) => {
-    const { servers, port } = await serversAt({ '127.0.0.2': undefined })
-    await writeFile(table, 'spam.example hold:\n')
-    const queue = join(directory, 'queue')
-    const relay = new RelayProcess(
-      ['--queue', queue, '--relay', `127.0.0.2:${port}`, '--routes', table].concat('--smtp-thread', word),
-    )
-    onTestFinished(() => relay.kill())
-    await relay.start()
-    const client = await rawClient(relay.endpoint.port)
-    onTestFinished(() => client.destroy())
-    await client.reply()
-    await client.say('EHLO client.example')
+    const { server, client, waybill } = await relayed('spam.example hold:\n', word)
     for (const recipient of ['eve@spam.example', 'ada@example.net']) {
       await client.say('MAIL FROM:<sender@example.org>')
       await client.say(`RCPT TO:<${recipient}>`)
       await client.say('DATA')
       expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
     }
-    const taken = (): string[][] => servers[0]!.taken.map(({ recipients }) => [...recipients])
+    const taken = (): string[][] => server.taken.map(({ recipients }) => [...recipients])
     await expect.poll(() => taken().length).toBe(1)
     expect(JSON.stringify(taken())).toContain('ada@example.net')
-    await expect
-      .poll(async () => (await runWaybill(['mailq', '--queue', queue], { directory })).stdout)
-      .toMatch(/![\s\S]*eve@spam\.example/)
-    expect(await runWaybill(['release', '--queue', queue, '--all'], { directory })).toMatchObject({
-      exitCode: 0,
-    })
+    await expect.poll(() => waybill('mailq')).toMatch(/![\s\S]*eve@spam\.example/)
+    expect(await waybill('release', '--all')).toMatch(/^1 message /)
     await expect.poll(() => taken().length).toBe(2)
   },
 )

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { crc32 } from '../../../src/base/checksum.js'
 import { MessageIds } from '../../../src/base/message-id.js'
 import { nowhere, position } from '../../../src/base/position.js'
+import { untouched } from '../../../src/record/envelope.js'
 import { seededPrng, type Prng } from '../../../src/base/prng.js'
 import type { Disk } from '../../../src/disk/disk.js'
 import { Completion } from '../../../src/directory/incomplete.js'
@@ -148,19 +149,12 @@ async function fillQueue(
       id,
       sender: mail.sender,
       acceptedAt,
-      attempts: mail.attempts,
       smtputf8: false,
       dataBytes: data.length,
       checksum: crc32(data),
-      replaces: nowhere,
+      ...untouched,
+      attempts: mail.attempts,
       notes: [{ kind: 'deferred' as const, ...mail.reason, ranges }],
-      warnings: 0,
-      reported: [],
-      route: undefined,
-      requeues: 0,
-      dsn: undefined,
-      held: false,
-      priority: 'normal' as const,
     }
     await bulk.get(lane)!.append(facts, mail.recipients, data, timeMs)
   }

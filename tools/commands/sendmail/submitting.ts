@@ -1,7 +1,8 @@
 /** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when there is none, by opening it.
- * Invariant: one process has the queue open; one that is just leaving it, or is no relay, is waited for. The relay is asked first, over its
- * socket in the directory: who may not open the queue gives it the message so, and the engine, which takes longer to load than the rest to
- * run, is not loaded beside it. */
+ * Invariant: one process has the queue open. The relay is asked first, over its socket in the directory:
+ * so another user gives it the message, and the engine, which takes longer to load than the rest to run,
+ * is not loaded beside it. Where neither is possible a message is left in `maildrop/`; a session waits for
+ * a process that is just leaving the queue, or is no relay. */
 import { access, stat } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import type { Socket } from 'node:net'
@@ -125,11 +126,15 @@ export async function withQueueNow<T>(
     if (result !== undefined) return result
     return await opened(directory, dataBytesMax, withOwn)
   } catch (error) {
-    const isForeign = isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EACCES'
-    if (isForeign || isWaybillError(error, 'QUEUE_LOCKED') || (await isAnothers(directory))) return undefined
+    if (isForeign(error) || isWaybillError(error, 'QUEUE_LOCKED') || (await isAnothers(directory)))
+      return undefined
     throw error
   }
 }
+
+/** This user may not open the queue. */
+const isForeign = (error: unknown): boolean =>
+  isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EACCES'
 
 /** Is the directory another user's, who alone opens the queue? */
 async function isAnothers(directory: string): Promise<boolean> {
@@ -174,11 +179,11 @@ export async function withQueue<T>(
     try {
       return await opened(directory, dataBytesMax, withOwn)
     } catch (error) {
-      const isForeign = isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EACCES'
-      if (!isForeign && !isWaybillError(error, 'QUEUE_LOCKED')) throw error
-      if (isForeign && !(await hadRelay(directory))) throw error
+      const foreign = isForeign(error)
+      if (!foreign && !isWaybillError(error, 'QUEUE_LOCKED')) throw error
+      if (foreign && !(await hadRelay(directory))) throw error
       if (performance.now() - startedAt <= lockedWaitMs) continue
-      if (!isForeign) throw error
+      if (!foreign) throw error
       throw new WaybillError('QUEUE_LOCKED', 'the queue is another user’s, and no relay answers for it', {
         path: directory,
       })

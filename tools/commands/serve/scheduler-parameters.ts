@@ -86,13 +86,19 @@ export function schedulerParameters(
   return Object.keys(own).length === 0 ? options : { ...options, transports: own }
 }
 
-const { defaults: _, transports: __, ...ofAll } = checkedParameters({})
+/** What parameters begin with that are not a transport's own. */
+const beginnings = (): string[] => [
+  'default_',
+  'initial_',
+  activeLimitName,
+  ...Object.keys(retryNames),
+  ...Object.keys(checkedParameters({})).map(snakeCase),
+]
 
-/** Is it what a parameter of the whole scheduler begins with, so that it may be no transport's name? `qmgr_message_active_limit=5` would be a
- * parameter of a transport `qmgr`. */
+/** May it be no transport's name, because a parameter begins with it? With a transport `qmgr`,
+ * `qmgr_message_active_limit=5` would be a parameter of that. */
 export const beginsParameter = (name: string): boolean =>
-  ['default', 'initial', 'maximal', 'bounce', 'delay', 'qmgr'].includes(name) ||
-  Object.keys(ofAll).some((parameter) => snakeCase(parameter).startsWith(`${name}_`))
+  beginnings().some((beginning) => beginning.startsWith(`${name}_`))
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
