@@ -1,4 +1,5 @@
-/** Lines that begin with a dot, which SMTP doubles: what a message of them costs on its way in, beside one of other lines. */
+/** Lines that begin with a dot, which SMTP doubles: what a message of them costs on its way in,
+ * beside one of other lines. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { listenSmtp } from '../../src/relay/smtp-in/smtp-in.js'

@@ -1,6 +1,6 @@
 /** One message with very many recipients: what each costs, and for how long the event loop stands.
- * Invariant: a fifth fails and a fifth is put off, so that a bounce and what is left are composed; the second life recovers the first one's
- * half-done message. */
+ * Invariant: a fifth fails and a fifth is put off, so that a bounce and what is left are
+ * composed; the second life recovers the first one's half-done message. */
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'

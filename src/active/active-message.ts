@@ -36,7 +36,8 @@ export class ActiveMessage {
   start: Position
   /** The data, while it is cheap to keep. */
   data: Buffer | undefined
-  /** What the set of active messages counts for its recipients in memory; 0 when it does not count them. */
+  /** What the set of active messages counts for its recipients in memory; 0 when it does not
+   * count them. */
   recipientBytes = 0
   /** Recoveries in a row that found it attempted and without progress; 0 when there has been some. */
   recoveries: number
@@ -47,8 +48,8 @@ export class ActiveMessage {
   /** Neighbours in the set of active messages, which alone changes them. */
   older: ActiveMessage | undefined = undefined
   newer: ActiveMessage | undefined = undefined
-  /** Of each recipient its state's index in `states`; undefined while all have the state `#common`: one object less for a message
-   * with one recipient. */
+  /** Of each recipient its state's index in `states`; undefined while all have the state
+   * `#common`: one object less for a message with one recipient. */
   #states: Uint8Array | undefined
   #common: RecipientState = 'pending'
   #attempted = false
@@ -57,7 +58,8 @@ export class ActiveMessage {
   #asked: Uint8Array | undefined
   readonly #counts: Record<RecipientState, number>
   /** Failed and deferred, as they came; delivered as well when the sender wants to hear of it.
-   * The reason of a deferral stays here when its recipient is given up: `#currentNotes` leaves it out. */
+   * The reason of a deferral stays here when its recipient is given up: `#currentNotes` leaves
+   * it out. */
   #notes: OutcomeNote[] | undefined
   /** Some recipients left `deferred` for `failed` after the reasons in `#notes` were noted. */
   #hasStaleReasons = false
@@ -154,7 +156,8 @@ export class ActiveMessage {
     return this.#states === undefined ? this.#common : states[this.#states[index]!]!
   }
 
-  /** The first recipient from `index` on that waits for an attempt; `recipientCount` when none does. */
+  /** The first recipient from `index` on that waits for an attempt; `recipientCount` when none
+   * does. */
   pendingFrom(index: number): number {
     const { recipientCount } = this.envelope
     let at = index
@@ -180,7 +183,8 @@ export class ActiveMessage {
     return this.#currentNotes().filter((note) => note.kind === kind)
   }
 
-  /** Without the reasons of recipients that no longer wait. One pass over all recipients, however many were given up. */
+  /** Without the reasons of recipients that no longer wait. One pass over all recipients, however
+   * many were given up. */
   #currentNotes(): readonly OutcomeNote[] {
     if (this.#notes === undefined || !this.#hasStaleReasons) return this.#notes ?? none
     this.#notes = this.#notes.flatMap((note) => {

@@ -12,8 +12,8 @@ import type { ActiveMessage, EnvelopePlace } from './active-message.js'
 /** Data of active messages kept in memory, together. */
 const dataBytesMax = 32 * 1024 * 1024
 
-/** Frames of the envelopes whose recipients are kept in memory, together: in memory they take about twice as much. A message with few
- * recipients always keeps them, and is not counted. */
+/** Frames of the envelopes whose recipients are kept in memory, together: in memory they take
+ * about twice as much. A message with few recipients always keeps them, and is not counted. */
 const recipientBytesMax = 16 * 1024 * 1024
 const fewRecipients = 10
 
@@ -52,8 +52,9 @@ export class ActiveSet {
     this.#count++
   }
 
-  /** Its recipients stay in memory while there is room for them. Without room it forgets them, and they are read when they are needed:
-   * so the memory of active messages does not grow with their recipients. Called once, before the scheduler gets it. */
+  /** Its recipients stay in memory while there is room for them. Without room it forgets them,
+   * and they are read when they are needed: so the memory of active messages does not grow with
+   * their recipients. Called once, before the scheduler gets it. */
   keepRecipients(message: ActiveMessage): void {
     const { envelope, place } = message
     if (envelope.recipientCount <= fewRecipients || !namesRecipients(envelope)) return

@@ -1,7 +1,9 @@
-/** Message ids: 16 characters of Crockford's base 32, nine of time and seven of a number that starts at random in every life
- * and counts up. They sort by age, are never given twice (a queue that reuses short ids lets an operator delete the
- * wrong message), and read aloud: no I, L, O, U. A report has the id of the message that it reports on and the number of the attempt.
- * The numbers of a queue are even. Those of a submitter, who writes the id into the message before he submits it, are odd. */
+/** Message ids: 16 characters of Crockford's base 32, nine of time and seven of a number that
+ * starts at random in every life and counts up. They sort by age, are never given twice (a queue
+ * that reuses short ids lets an operator delete the wrong message), and read aloud: no I, L, O,
+ * U. A report has the id of the message that it reports on and the number of the attempt. The
+ * numbers of a queue are even. Those of a submitter, which stand in the message before it is
+ * submitted, are odd. */
 import { systemClock } from './clock.js'
 import { systemPrng, type Prng } from './prng.js'
 
@@ -36,7 +38,7 @@ export class MessageIds {
   /** What the last id began with: all but two digits. */
   #start = ''
 
-  /** @param giver who gives them */
+  /** @param giver a queue, or a program that submits */
   constructor(prng: Prng, giver: 'queue' | 'submitter' = 'queue') {
     const half = Math.floor((prng.uint32() / 0x1_0000_0000) * (countBound / 2))
     this.#count = 2 * half + (giver === 'submitter' ? 1 : 0)
@@ -57,7 +59,8 @@ export class MessageIds {
 
 const submitterIds = new MessageIds(systemPrng(), 'submitter')
 
-/** An id for one submission that names itself by it: `submit({ id })`. No queue gives it to another message. */
+/** An id for one submission that names itself by it: `submit({ id })`. No queue gives it to
+ * another message. */
 export const newMessageId = (): MessageId => submitterIds.next(systemClock.wallMs())
 
 function digits(value: number, width: number): string {

@@ -1,7 +1,9 @@
-/** Which lanes a life has: those of the checkpoint, and one for each interval of the policy that has none yet.
- * Invariant: no two lanes of a queue's whole life have both number and a position in common. Numbers are given in turn. When all have
- * been given they are given again, and the logs of such a lane begin at positions that no lane of that number had. So a record of a
- * lane that is gone never names a message of a later one. A lane that no policy names any more is drained. */
+/** Which lanes a life has: those of the checkpoint, and one for each interval of the policy that
+ * has none yet.
+ * Invariant: no two lanes of a queue's whole life have both number and a position in common.
+ * Numbers are given in turn. When all have been given they are given again, and the logs of such
+ * a lane begin at positions that no lane of that number had. So a record of a lane that is gone
+ * never names a message of a later one. A lane that no policy names any more is drained. */
 import { WaybillError } from '../errors.js'
 import type { LanePositions } from '../record/checkpoint.js'
 import { firstRetryLane, holdLane, incomingLane } from './lane.js'
@@ -12,7 +14,8 @@ import { nowhere, position } from '../base/position.js'
 export const laneCountMax = 32
 /** The highest number that a frame's class can say. */
 const laneNumberMax = 0x7fff
-/** Segments that a lane's log can have before its positions reach those of the next lane with its number: 16 TiB by default. */
+/** Segments that a lane's log can have before its positions reach those of the next lane with its
+ * number: 16 TiB by default. */
 const turnSegments = 2 ** 20
 
 /** `lanes`: each lane has logs of its own. `single`: all but `hold` stand in the journal. */
@@ -20,7 +23,8 @@ export type Layout = 'lanes' | 'single'
 
 export interface LanePlan {
   readonly lanes: readonly LanePositions[]
-  /** How many numbers were given so far, and 2 of `incoming` and `hold`: beyond `laneNumberMax` they are given again. */
+  /** How many numbers were given so far, and 2 of `incoming` and `hold`: beyond `laneNumberMax`
+   * they are given again. */
   readonly laneNext: number
 }
 

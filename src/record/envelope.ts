@@ -30,7 +30,8 @@ export interface Envelope {
   readonly attempts: number
   readonly smtputf8: boolean
   readonly recipientCount: number
-  /** All of them, or none: none when they are more than 1000, and none in the copy of `withoutRecipients`. */
+  /** All of them, or none: none when they are more than 1000, and none in the copy of
+   * `withoutRecipients`. */
   readonly recipients: readonly string[]
   /** Distances of the `recipients` frames, in the order of the recipients; empty when they stand here. */
   readonly recipientFrames: readonly number[]
@@ -53,7 +54,8 @@ export interface Envelope {
   readonly requeues: number
   /** What the sender has asked to be told of; undefined: nothing. */
   readonly dsn: EnvelopeDsn | undefined
-  /** It is put on hold where it would be attempted, because its submitter asks for that. A replacement is not held again. */
+  /** It is put on hold where it would be attempted, because its submitter asks for that. A
+   * replacement is not held again. */
   readonly held: boolean
   readonly priority: Priority
 }
@@ -97,7 +99,8 @@ export const untouched: Pick<
 export const namesRecipients = ({ recipients, recipientCount }: Envelope): boolean =>
   recipients.length === recipientCount
 
-/** The same envelope without what grows with its recipients, for a message that stays in memory while its frame stays in the log. */
+/** The same envelope without what grows with its recipients, for a message that stays in memory
+ * while its frame stays in the log. */
 export const withoutRecipients = (envelope: Envelope): Envelope => ({
   ...envelope,
   recipients: [],

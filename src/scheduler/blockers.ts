@@ -30,7 +30,8 @@ export function releaseBlockers(destination: Destination): void {
   if (destination.hasRoom || destination.state.kind === 'dead') destination.blockerTag = 0
 }
 
-/** A delivery of the transport ended: destinations that have not answered are not held back any more, once so few are under way. */
+/** A delivery of the transport ended: destinations that have not answered are not held back any
+ * more, once so few are under way. */
 export function releaseHeldBack(transport: Transport): void {
   if (!transport.holdsBack || transport.busy >= transport.settings.unansweredProcessLimit) return
   transport.holdsBack = false

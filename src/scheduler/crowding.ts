@@ -1,7 +1,9 @@
-/** When memory is crowded, no destination keeps more than it can deliver until what is put off would be tried again.
- * Invariant: recipients are put off only for a destination that was watched for `watchMs` while memory was crowded, and only as far as
- * more waits than it ends within `minimalBackoffTime`: so a destination is not slower for it, and the others get room.
- * Postfix keeps all in the active queue until it is full, and then no other destination gets mail (QSHAPE_README). */
+/** When memory is crowded, no destination keeps more than it can deliver until what is put off
+ * would be tried again.
+ * Invariant: recipients are put off only for a destination that was watched for `watchMs` while
+ * memory was crowded, and only as far as more waits than it ends within `minimalBackoffTime`: so
+ * a destination is not slower for it, and the others get room. Postfix keeps all in the active
+ * queue until it is full, and then no other destination gets mail (QSHAPE_README). */
 import type { Destination } from './destination.js'
 import type { DeferReason } from './face.js'
 import type { SchedulerState } from './state.js'

@@ -1,4 +1,5 @@
-/** Entries that will not be tried: their destination or transport is dead, or too much waits for it.
+/** Entries that will not be tried: their destination or transport is dead, or too much waits for
+ * it.
  * Invariant: a dead destination has nothing waiting. Recipients go to the retry transport if there is one and it lives, else to
  * the host. */
 import { entryDone } from './completion.js'

@@ -17,8 +17,10 @@ export interface Pace {
   readonly keptMax: number
 }
 
-/** The last starts of deliveries to one destination: how a rate limit is kept in EVERY interval, not only in aligned ones.
- * Invariant: `#startsMs` holds the last `limit` starts; the next may come one interval after the oldest of them. */
+/** The last starts of deliveries to one destination: how a rate limit is kept in EVERY interval,
+ * not only in aligned ones.
+ * Invariant: `#startsMs` holds the last `limit` starts; the next may come one interval after the
+ * oldest of them. */
 class RateRing {
   readonly #startsMs: Float64Array
   readonly #intervalMs: number

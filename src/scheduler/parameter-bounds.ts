@@ -18,7 +18,8 @@ interface Bound {
 }
 
 const countMax = 0x3fff_ffff
-/** A smaller process limit is handed out to whatever comes, as in Postfix: shares of it would be too small. */
+/** A smaller process limit is handed out to whatever comes, as in Postfix: shares of it would be
+ * too small. */
 const sharedProcessLimitMin = 20
 const secondsMax = 100_000_000
 const count = (value: number, min = 0, max = countMax): Bound => ({ default: value, min, max, integer: true })

@@ -49,11 +49,13 @@ export interface TransportParameters {
   readonly destinationSlowStart: boolean
   /** Beyond Postfix: seconds for which canary and slow start are remembered while nothing arrives for the destination. Default 4000. */
   readonly destinationRecoveryTime: number
-  /** Beyond Postfix: per cent of the process limit, 0 … 100, that is kept for destinations with nothing under way. It is rounded down,
-   * and 0 where the process limit is below 20. A queue has 20. Default 0. */
+  /** Beyond Postfix: per cent of the process limit, 0 … 100, that is kept for destinations with
+   * nothing under way. It is rounded down, and 0 where the process limit is below 20. A queue
+   * has 20. Default 0. */
   readonly processReserve: number
-  /** Beyond Postfix: while more than this per cent of the process limit is under way, a destination that has not answered yet gets one
-   * delivery at a time. 100, and any process limit below 20: no such bound. A queue has 25. Default 100. */
+  /** Beyond Postfix: while more than this per cent of the process limit is under way, a
+   * destination that has not answered yet gets one delivery at a time. 100, and any process
+   * limit below 20: no such bound. A queue has 25. Default 100. */
   readonly unansweredProcessShare: number
 }
 
@@ -78,8 +80,9 @@ export interface SchedulerParameters {
   readonly qmgrMessageRecipientLimit: number
   /** Recipients of a message that may be in memory whatever the others do, ≥ 1. Default 10. */
   readonly qmgrMessageRecipientMinimum: number
-  /** Beyond Postfix: messages in memory from which on a destination keeps as many entries as it can end within `minimalBackoffTime`;
-   * the rest is put off. 0 = never. A queue has 80 per cent of `activeCountMax`. Default 0. */
+  /** Beyond Postfix: messages in memory from which on a destination keeps as many entries as it
+   * can end within `minimalBackoffTime`; the rest is put off. 0 = never. A queue has 80 per cent
+   * of `activeCountMax`. Default 0. */
   readonly crowdedActiveCount: number
   /** Feedback events go to `SchedulerHost.onFeedback`. Default false. */
   readonly destinationConcurrencyFeedbackDebug: boolean
@@ -103,7 +106,8 @@ export interface TransportSettings extends TransportParameters {
   readonly initialWindow: number
   /** The process limit without the reserve. */
   readonly openProcessLimit: number
-  /** Deliveries of the transport from which on a destination that has not answered gets one at a time. */
+  /** Deliveries of the transport from which on a destination that has not answered gets one at a
+   * time. */
   readonly unansweredProcessLimit: number
   readonly positiveFeedback: Feedback
   readonly negativeFeedback: Feedback

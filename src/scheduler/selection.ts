@@ -35,8 +35,8 @@ export function selectEntry(state: SchedulerState, transport: Transport): Queued
   return undefined
 }
 
-/** Takes the first entry for the destination that has been idle longest, whatever the order of its job: the place where selection
- * goes on stays where it is. */
+/** Takes the first entry for the destination that has been idle longest, whatever the order of
+ * its job: the place where selection goes on stays where it is. */
 function selectReserved(state: SchedulerState, transport: Transport): QueuedEntry | undefined {
   const peer = transport.firstInLine?.firstTodo?.peer
   if (peer === undefined) return undefined

@@ -1,6 +1,7 @@
 /** Everything that is delivered by one kind of delivery.
- * Invariant: `open` and `deficit` are the sums of the positive and of the negative contributions of its destinations. Those that could
- * have a delivery and have none stand in a line, which the reserve of processes serves. */
+ * Invariant: `open` and `deficit` are the sums of the positive and of the negative contributions
+ * of its destinations. Those that could have a delivery and have none stand in a line, which the
+ * reserve of processes serves. */
 import type { Destination } from './destination.js'
 import type { DeferReason } from './face.js'
 import type { Job } from './job.js'

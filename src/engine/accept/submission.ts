@@ -26,12 +26,14 @@ export interface Submission {
   readonly longLines?: boolean | undefined
   /** What is asked for the message as a whole (RFC 3461). Default: failures and delays are told, with the header. */
   readonly dsn?: SubmissionDsn | undefined
-  /** The message's id, when it stands in the message itself: one that `newMessageId()` has given, for one submission. Default: the queue's
-   * next. */
+  /** The message's id, when it stands in the message itself: one that `newMessageId()` has given,
+   * for one submission. Default: the queue's next. */
   readonly id?: string | undefined
-  /** It is put on hold, where no attempt is made on it, until an operator releases it. Default: no. */
+  /** It is put on hold, where no attempt is made on it, until an operator releases it. Default:
+   * no. */
   readonly hold?: boolean | undefined
-  /** Among the active messages for one destination a high one goes before all others, and a low one behind all. Default: normal. */
+  /** Among the active messages for one destination a high one goes before all others, and a low
+   * one behind all. Default: normal. */
   readonly priority?: Priority | undefined
   /** Aborts until the message is appended; after that it is accepted. */
   readonly signal?: AbortSignal | undefined

@@ -5,7 +5,8 @@ import { inScheduler } from '../../scheduler/scheduler.js'
 
 export interface Job {
   readonly message: ActiveMessage
-  /** Recipients that wait for an attempt and that the scheduler was not given yet: all of them have `next` or a higher index. */
+  /** Recipients that wait for an attempt and that the scheduler was not given yet: all of them
+   * have `next` or a higher index. */
   left: number
   /** Index of the recipient with which the next batch begins, or a lower one. */
   next: number

@@ -1,4 +1,5 @@
-/** The scheduler's options in a queue: what the user says, above what a queue adds to Postfix's rules by default. */
+/** The scheduler's options in a queue: what the user says, above what a queue adds to Postfix's
+ * rules by default. */
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'
 import type { EngineOptions } from '../life/options.js'
 

@@ -2,7 +2,8 @@
  * Invariant: no timer of the life is left behind its end, whoever asked for it, so that none keeps the process alive. */
 import type { Clock, Timer } from '../../base/clock.js'
 
-/** A clock that is wrong by more than this, 30 days, is not taken for one that drifts, or for a queue that was closed. */
+/** A clock that is wrong by more than this, 30 days, is not taken for one that drifts, or for a
+ * queue that was closed. */
 export const clockErrorMinMs = 2_592_000_000
 
 export class LifeClock implements Clock {
@@ -12,7 +13,8 @@ export class LifeClock implements Clock {
   readonly #wallOffsetMs: number
   #isOver = false
 
-  /** @param writtenAtMs when the life before wrote last, milliseconds since 1970; 0: there was none */
+  /** @param writtenAtMs when the life before wrote last, milliseconds since 1970; 0: there was
+   * none */
   constructor(clock: Clock, writtenAtMs: number) {
     this.#clock = clock
     const wallMs = clock.wallMs()
@@ -20,8 +22,9 @@ export class LifeClock implements Clock {
     this.#wallOffsetMs = (isBelieved ? wallMs : writtenAtMs) - clock.monotonicMs()
   }
 
-  /** The wall time that would be now, had nobody set the clock since the life began; milliseconds since 1970. Where the clock
-   * was more than 30 days away from the end of the life before, time goes on from there: a longer pause cannot be told from a wrong clock. */
+  /** The wall time that would be now, had nobody set the clock since the life began; milliseconds
+   * since 1970. Where the clock was more than 30 days away from the end of the life before, time
+   * goes on from there: a longer pause cannot be told from a wrong clock. */
   unsetWallMs(): number {
     return Math.floor(this.#wallOffsetMs + this.#clock.monotonicMs())
   }

@@ -1,11 +1,14 @@
-/** A step over very many recipients is cut in pieces, so that the event loop serves others in between.
- * Invariant: nothing is decided in one piece and appended in another without a second look; who waits here looks again. */
+/** A step over very many recipients is cut in pieces, so that the event loop serves others in
+ * between.
+ * Invariant: nothing is decided in one piece and appended in another without a second look; the
+ * caller looks again. */
 import type { Parts } from './parts.js'
 
 /** A piece over so many takes some milliseconds. */
 const recipientsMax = 5000
 
-/** Settles at once for most messages, and a turn of the event loop later for one with more recipients.
+/** Settles at once for most messages, and a turn of the event loop later for one with more
+ * recipients.
  * @throws WaybillError QUEUE_CRASHED by rejection, when this life has ended meanwhile */
 export async function betweenPieces(
   { clock, life }: Pick<Parts, 'clock' | 'life'>,

@@ -1,9 +1,11 @@
 /** How old a message is, whatever the wall clock said when it was accepted, and says now.
- * Invariant: an age is at most the one by the wall clock, and at most the one by a clock that nobody has set since this life began. So a
- * clock that is set far ahead makes no mail old. Where no clock can tell, the age begins anew with the next attempt:
+ * Invariant: an age is at most the one by the wall clock, and at most the one by a clock that
+ * nobody has set since this life began. So a clock that is set far ahead makes no mail old.
+ * Where no clock can tell, the age begins anew with the next attempt:
  *   1. A machine without a battery starts in 1970, or ten years ahead. It accepts mail.
  *   2. The clock is set right, or the relay starts again with the right time.
- *   3. By the wall clock the mail is 56 years old, and would be given up at its first failure. Or it comes to its age in 2046.
+ *   3. By the wall clock the mail is 56 years old, and would be given up at its first failure.
+ *      Or it comes to its age in 2046.
  * Smaller errors only make mail younger, by as much as they are. */
 
 import { clockErrorMinMs, type LifeClock } from '../life/life-clock.js'
@@ -24,8 +26,8 @@ export function ageOf(acceptedAt: number, { wallMs, unsetWallMs }: Now): number 
   return times.length === 0 ? 0 : Math.max(0, Math.min(...times) - acceptedAt)
 }
 
-/** What the next envelope of the message says. Where the wall clock has left the one by which the message was accepted, it is said by the
- * new one, so that a later life tells the same age. */
+/** What the next envelope of the message says. Where the wall clock has left the one by which the
+ * message was accepted, it is said by the new one, so that a later life tells the same age. */
 export function acceptedAtFrom(acceptedAt: number, now: Now): number {
   const expected = now.wallMs - ageOf(acceptedAt, now)
   return Math.abs(expected - acceptedAt) < clockErrorMinMs ? acceptedAt : Math.max(0, expected)

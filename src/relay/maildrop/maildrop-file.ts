@@ -1,6 +1,8 @@
-/** A message in a queue's `maildrop/`: written by `waybill sendmail`, read by the relay (README.md).
- * Invariant: a file whose mode says that it is complete holds a whole message that is durable. The name has 128 random bits: who may not list
- * the directory cannot read what others have left there. */
+/** A message in a queue's `maildrop/`: written by `waybill sendmail`, read by the relay
+ * (README.md).
+ * Invariant: a file whose mode says that it is complete holds a whole message that is durable.
+ * The name has 128 random bits: a user that may not list the directory cannot read what others
+ * have left there. */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { chmod, mkdir, open, rm, type FileHandle } from 'node:fs/promises'
@@ -14,7 +16,8 @@ export const maildropDirectory = 'maildrop'
 /** Everybody may leave a file, and its owner and the directory's may remove it. */
 const directoryMode = 0o1733
 const beingWritten = 0o600
-/** That the owner may execute it says that it is complete, as in Postfix. The relay may be another user. */
+/** That the owner may execute it says that it is complete, as in Postfix. The relay may be
+ * another user. */
 const complete = 0o744
 export const isCompleteMode = (mode: number): boolean => (mode & 0o100) !== 0
 
@@ -29,7 +32,8 @@ export interface DroppedMail {
   readonly data: Buffer
 }
 
-/** Of a file, by its name: when it waits, while it is taken up, and when the queue has refused it. */
+/** Of a file, by its name: when it waits, while it is taken up, and when the queue has refused
+ * it. */
 export const namePattern: RegExp = /^([0-9A-Z]{16})\.[0-9a-f]{32}\.(mail|taking|refused)$/
 
 /** Makes the directory, by the queue's owner. @throws the system's error */
@@ -65,7 +69,8 @@ export async function dropMail(queue: string, { data, ...head }: DroppedMail): P
 }
 
 /** @param bytesMax of the message @returns undefined when it is not complete
- * @throws WaybillError NOT_A_QUEUE for what `sendmail` has not written, MESSAGE_TOO_LARGE, DISK_FAILED */
+ * @throws WaybillError NOT_A_QUEUE for what `sendmail` has not written, MESSAGE_TOO_LARGE,
+ * DISK_FAILED */
 export async function readDropped(
   path: string,
   bytesMax: number,

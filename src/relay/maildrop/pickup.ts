@@ -1,6 +1,7 @@
 /** Takes up what programs have left in a queue's `maildrop/` (README.md).
- * Invariant: a file is removed only when its message is durable in the queue, and a message is submitted only from a file whose name says
- * durably that it is being taken up. So a file of that name is the only one of which a later life must ask whether the queue has it. */
+ * Invariant: a file is removed only when its message is durable in the queue, and a message is
+ * submitted only from a file whose name says durably that it is being taken up. So a file of
+ * that name is the only one of which a later life must ask whether the queue has it. */
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +26,8 @@ export interface PickupOptions {
   readonly aliases?: () => Aliases | undefined
   /** Messages, of files that were being taken up, that the queue has or had. */
   readonly known: ReadonlySet<MessageId>
-  /** Of a file that the queue refuses for good, or that cannot be read; it is not looked at again in this life. */
+  /** Of a file that the queue refuses for good, or that cannot be read; it is not looked at again
+   * in this life. */
   readonly onRefusal: (path: string, error: unknown) => void
   /** Of what may go better next time. */
   readonly onTrouble: (error: unknown) => void

@@ -48,7 +48,8 @@ export function dateText(atMs: number): string {
 export const hopCount = (data: Buffer): number =>
   leadingFields(data).fields.filter(({ name }) => name === 'received').length
 
-/** What leads from a mail in a mailbox to the log: its own Message-ID, and the SMTP session that brought it. */
+/** What leads from a mail in a mailbox to the log: its own Message-ID, and the SMTP session that
+ * brought it. */
 export interface Trace {
   readonly session: string
   readonly messageId?: string

@@ -3,7 +3,8 @@
  * Random rot seldom meets the order of events that this hunt builds on purpose:
  *    // 1. the batch that ends a large message is durable; the process is killed  2. a start unlinks its spool file, and is killed
  *    // 3. one bit of the last batch turns over
- * Or another start lies between the two, which has made a segment and no batch: nothing stands behind the last one then, either. */
+ * Or another start lies between the two, which has made a segment and no batch: nothing stands
+ * behind the last one then, either. */
 import { at } from './random-run.js'
 import type { HuntResult } from './exhaustive.js'
 import { rottenInLastBatch } from './rot.js'
@@ -58,7 +59,8 @@ export async function rotBehindStarts(
   return result
 }
 
-/** Starts behind a kill that are killed in their turn: each, and one that follows a start which has made a segment and no batch. */
+/** Starts behind a kill that are killed in their turn: each, and one that follows a start which
+ * has made a segment and no batch. */
 async function killedStarts(
   workload: Workload,
   seed: number,

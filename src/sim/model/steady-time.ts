@@ -30,12 +30,14 @@ export class SteadyTime {
     this.#stepsBeforeMs = this.#stepsMs
   }
 
-  /** When something is asked for, by the wall clock and by one that nobody ever set. @param wallMs of now */
+  /** When something is asked for, by the wall clock and by one that nobody ever set. @param
+   * wallMs of now */
   askedAt(wallMs: number): Asked {
     return { askedAtMs: wallMs, askedElapsedMs: wallMs - this.#stepsMs }
   }
 
-  /** The engine believes the wall clock, one that nobody has set in this life, or none: this is the most that it can come to. */
+  /** The engine believes the wall clock, one that nobody has set in this life, or none: this is
+   * the most that it can come to. */
   ageMost({ askedAtMs, askedElapsedMs }: Asked, wallMs: number): number {
     const unsetMs = wallMs - (this.#stepsMs - this.#stepsBeforeMs)
     return Math.max(wallMs - askedAtMs, unsetMs - askedAtMs, wallMs - this.#stepsMs - askedElapsedMs)

@@ -1,4 +1,5 @@
-/** Active mail with many recipients fits a small heap, in the life that accepts it and in the one that recovers it. */
+/** Active mail with many recipients fits a small heap, in the life that accepts it and in the one
+ * that recovers it. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

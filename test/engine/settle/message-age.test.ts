@@ -7,7 +7,8 @@ const unset = 60_000
 const now = Date.UTC(2026, 10, 25)
 const ahead = Date.UTC(2036, 10, 25)
 
-/** @param wallMs what the clock shows, @param begunMs what it would show had nobody set it since the life began */
+/** @param wallMs what the clock shows, @param begunMs what it would show had nobody set it since
+ * the life began */
 const at = (wallMs: number, begunMs: number): Now => ({ wallMs, unsetWallMs: begunMs })
 
 test.each<[string, number, Now, number]>([

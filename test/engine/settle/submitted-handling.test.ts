@@ -1,4 +1,5 @@
-/** What a submission asks of the queue for itself: to be put on hold, and to be attempted before or behind others. */
+/** What a submission asks of the queue for itself: to be put on hold, and to be attempted before
+ * or behind others. */
 import { describe, expect, test } from 'vitest'
 import { delivered, mail, simulated, stages, submission, type Stage } from '../stage.js'
 

@@ -1,4 +1,5 @@
-/** Mail that is accepted while the clock is wrong by years is tried for its lifetime, and no longer. */
+/** Mail that is accepted while the clock is wrong by years is tried for its lifetime, and no
+ * longer. */
 import { expect, test } from 'vitest'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 import type { SimClock } from '../../../src/sim/world/sim-clock.js'

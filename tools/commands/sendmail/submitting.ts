@@ -1,8 +1,8 @@
 /** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when there is none, by opening it.
- * Invariant: one process has the queue open. The relay is asked first, over its socket in the directory:
- * so another user gives it the message, and the engine, which takes longer to load than the rest to run,
- * is not loaded beside it. Where neither is possible a message is left in `maildrop/`; a session waits for
- * a process that is just leaving the queue, or is no relay. */
+ * Invariant: one process has the queue open. The relay is asked first, over its socket in the
+ * directory: so another user gives it the message, and the engine, which takes longer to load
+ * than the rest to run, is not loaded beside it. Where neither is possible a message is left in
+ * `maildrop/`; a session waits for a process that is just leaving the queue, or is no relay. */
 import { access, stat } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import type { Socket } from 'node:net'
@@ -110,7 +110,8 @@ export async function leftInMaildrop(directory: string, mail: Mail): Promise<str
   return dropMail(directory, mail)
 }
 
-/** Gives the message to the relay that has the queue open; without one, opens the queue. One that cannot be opened now is not waited for.
+/** Gives the message to the relay that has the queue open; without one, opens the queue. One that
+ * cannot be opened now is not waited for.
  * @returns what `atRelay` or `withOwn` returns; undefined when neither was possible
  * @throws what `openQueue` throws */
 export async function withQueueNow<T>(
@@ -136,7 +137,7 @@ export async function withQueueNow<T>(
 const isForeign = (error: unknown): boolean =>
   isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EACCES'
 
-/** Is the directory another user's, who alone opens the queue? */
+/** Is the directory another user's, so that this one cannot open the queue? */
 async function isAnothers(directory: string): Promise<boolean> {
   const stats = await stat(directory).catch(() => undefined)
   return stats !== undefined && stats.uid !== process.geteuid?.()

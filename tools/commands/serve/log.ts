@@ -39,7 +39,8 @@ export function withLoggedClients(queue: Queue, log: Logger): SubmitPort {
   }
 }
 
-/** The queue, whose door puts on hold what `holds` says of a recipient: all of the message, as in Postfix. */
+/** The queue, whose door puts on hold what `holds` says of a recipient: all of the message, as in
+ * Postfix. */
 export const withHold = (port: SubmitPort, holds: (recipient: string) => boolean): SubmitPort => ({
   limits: port.limits,
   submit: (submission, client, trace) => {

@@ -16,7 +16,8 @@ import {
 } from '../../../src/relay/maildrop/maildrop-file.js'
 import { Pickup, type PickupOptions } from '../../../src/relay/maildrop/pickup.js'
 
-/** Messages that a relay was taking up when it ended, and that are in the log: before a life begins, and recycles what is garbage.
+/** Messages that a relay was taking up when it ended, and that are in the log: before a life
+ * begins, and recycles what is garbage.
  * @throws WaybillError DISK_FAILED, LOG_CORRUPT */
 export async function knownOfMaildrop(queue: string): Promise<ReadonlySet<MessageId>> {
   const names = await readdir(join(queue, maildropDirectory)).catch(() => [])
@@ -26,7 +27,8 @@ export async function knownOfMaildrop(queue: string): Promise<ReadonlySet<Messag
   const directory = await QueueDirectory.open(nodeDisk(queue), () => undefined)
   if (directory === undefined) return known
   const snapshot = await takeSnapshot(directory)
-  // A file goes within milliseconds when its message is durable: what a crash has left is in the journal, once.
+  // A file goes soon after its message is durable: what a crash has left is in the journal,
+  // unless its segment was recycled meanwhile.
   for await (const batch of readLog(directory, snapshot, { name: 'journal' }, () => undefined))
     for (const { kind, payload } of batch) {
       const id = kind === 'envelope' ? decodeEnvelope(payload).id : undefined

@@ -23,7 +23,7 @@ export interface RouteTable {
   readonly refused: RefusedRecipients
   /** Of what it returns '' is as without the table. */
   find(recipient: string): Route | undefined
-  /** Is mail for him put on hold at the door? */
+  /** Is mail for this recipient put on hold at the door? */
   holds(recipient: string): boolean
 }
 
@@ -46,7 +46,8 @@ export interface RouteWays {
 
 /** In a table of Postfix's they are no servers. */
 const foreign: ReadonlySet<string> = new Set('bsmtp ifmail local maildrop mailman uucp virtual'.split(' '))
-/** Of Postfix's access(5). A line that means one of them must not make a transport of that name, which delivers. */
+/** Of Postfix's access(5). A line that means one of them must not make a transport of that name,
+ * which delivers. */
 const actions: ReadonlySet<string> = new Set(
   'accept bcc defer dunno filter ignore info ok permit prepend redirect reject strip warn'.split(' '),
 )

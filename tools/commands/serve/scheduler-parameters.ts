@@ -1,4 +1,5 @@
-/** `-o NAME=VALUE`: parameters of the queue and of its scheduler, by the names that they have in Postfix's main.cf. Pure. */
+/** `-o NAME=VALUE`: parameters of the queue and of its scheduler, by the names that they have in
+ * Postfix's main.cf. Pure. */
 import { readDuration } from '../../../src/policy/duration.js'
 import type { PostfixRetryOptions } from '../../../src/policy/postfix-retry.js'
 import { checkedParameters } from '../../../src/scheduler/parameter-bounds.js'
