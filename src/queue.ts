@@ -1,4 +1,5 @@
 /** A thin face over the parts: what an embedder holds in the hand. */
+import type { Disk } from './disk/disk.js'
 import { deleteMessages } from './admin/verbs/delete.js'
 import { expire } from './admin/verbs/expire.js'
 import { flush, type FlushOptions } from './admin/verbs/flush.js'
@@ -19,6 +20,7 @@ import type { Selector } from './admin/select/selector.js'
 import { roomOf, type Room } from './engine/accept/space-watch.js'
 import { statistics, type QueueStatistics } from './admin/select/statistics.js'
 import type { Submission } from './engine/accept/submission.js'
+import { removeDurable } from './relay/maildrop/remove-durable.js'
 import type { DestinationSnapshot } from './scheduler/scheduler.js'
 
 /** What `submit` refuses more of: as the options say. */
@@ -193,5 +195,13 @@ export class Queue {
  * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT,
  * LANES_TOO_MANY, DISK_FULL, DISK_FAILED */
 export async function openQueue(directory: string, options: QueueOptions): Promise<Queue> {
-  return new Queue(await openEngine(directory, options))
+  // Where the disk is another one `sendmail` leaves no mail.
+  const isFileSystem = options?.disk === undefined
+  return new Queue(await openEngine(directory, options, isFileSystem ? endTaking : undefined))
 }
+
+const endTaking = (disk: Disk): Promise<void> =>
+  removeDurable(disk, async (ids) => {
+    const { idsInJournal } = await import('./inspect/records/journal-ids.js')
+    return idsInJournal(disk, ids)
+  })

@@ -16,6 +16,7 @@ const ourNames = new Set([
   'lanes',
   'spool',
   'maildrop',
+  'taken',
   'listening',
   'control',
   'lost+found',

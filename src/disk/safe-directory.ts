@@ -21,6 +21,7 @@ const kindOf: Readonly<Record<string, 'file' | 'directory' | 'socket'>> = {
   lanes: 'directory',
   spool: 'directory',
   maildrop: 'directory',
+  taken: 'directory',
   control: 'socket',
   listening: 'socket',
 }

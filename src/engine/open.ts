@@ -40,8 +40,13 @@ interface FoundQueue {
   readonly completion: Completion
 }
 
-/** @throws as openQueue */
-export async function openEngine(directory: string, options: QueueOptions): Promise<OpenedEngine> {
+/** @param whenLocked what nobody else may do meanwhile, before anything is read or recycled
+ * @throws as openQueue; what `whenLocked` throws */
+export async function openEngine(
+  directory: string,
+  options: QueueOptions,
+  whenLocked?: (disk: Disk) => Promise<void>,
+): Promise<OpenedEngine> {
   if (typeof directory !== 'string' || directory === '' || directory.includes('\0'))
     throw new WaybillError('OPTION_INVALID', 'a queue is opened in a directory', { option: 'directory' })
   const disk = options?.disk ?? nodeDisk(directory)
@@ -50,6 +55,7 @@ export async function openEngine(directory: string, options: QueueOptions): Prom
     await disk.makeDirectory('')
     const ownership = new Ownership()
     ownership.taken(await locked(disk, ownership, checked))
+    await whenLocked?.(disk)
     const found = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(found.header))
     const opened = await open({ ...checked, inlineBytesMax }, disk, ownership, found)

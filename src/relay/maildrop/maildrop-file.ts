@@ -13,8 +13,11 @@ import { diskFailure, errnoOf } from '../../disk/failure.js'
 import type { SubmissionDsn } from '../../engine/accept/submission-dsn.js'
 
 export const maildropDirectory = 'maildrop'
+/** Of the queue's owner alone: files that a relay is taking up. */
+export const takenDirectory = 'taken'
 /** Everybody may leave a file, and its owner and the directory's may remove it. */
 const directoryMode = 0o1733
+const takenMode = 0o700
 const beingWritten = 0o600
 /** That the owner may execute it says that it is complete, as in Postfix. The relay may be
  * another user. */
@@ -32,18 +35,28 @@ export interface DroppedMail {
   readonly data: Buffer
 }
 
-/** Of a file, by its name: when it waits, while it is taken up, and when the queue has refused
- * it. */
-export const namePattern: RegExp = /^([0-9A-Z]{16})\.[0-9a-f]{32}\.(mail|taking|refused)$/
+/** Of a file that waits, or is being taken up. */
+const namePattern = /^([0-9A-Z]{16})\.[0-9a-f]{32}\.mail$/
 
-/** Makes the directory, by the queue's owner. @throws the system's error */
+/** Makes both directories, durably, by the queue's owner. @throws the system's error */
 export async function makeMaildrop(queue: string): Promise<void> {
-  const path = join(queue, maildropDirectory)
-  await mkdir(path, directoryMode).catch((error: unknown) => {
-    if (errnoOf(error) !== 'EEXIST') throw error
-  })
-  // Whatever the umask has taken away.
-  await chmod(path, directoryMode)
+  for (const [name, mode] of [
+    [maildropDirectory, directoryMode],
+    [takenDirectory, takenMode],
+  ] as const) {
+    const path = join(queue, name)
+    await mkdir(path, mode).catch((error: unknown) => {
+      if (errnoOf(error) !== 'EEXIST') throw error
+    })
+    // Whatever the umask has taken away.
+    await chmod(path, mode)
+  }
+  const directory = await open(queue)
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
 }
 
 /** @returns the id that the message will have in the queue
@@ -77,9 +90,11 @@ export async function readDropped(
 ): Promise<(DroppedMail & { readonly uid: number }) | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: unknown) => {
-      // One that is being written belongs to another user.
+      // One that is being written belongs to another user. ENXIO is a socket's.
       if (errnoOf(error) === 'EACCES') return undefined
-      throw errnoOf(error) === 'ELOOP' ? foreign(path) : diskFailure('open', path, errnoOf(error), error)
+      throw errnoOf(error) === 'ELOOP' || errnoOf(error) === 'ENXIO'
+        ? foreign(path)
+        : diskFailure('open', path, errnoOf(error), error)
     },
   )
   if (file === undefined) return undefined
@@ -100,6 +115,7 @@ export async function readDropped(
   }
 }
 
+/** @returns undefined for what is no message that waits */
 export const idOfName = (name: string): MessageId | undefined => {
   const id = namePattern.exec(name)?.[1]
   return id !== undefined && isSubmitterId(id) ? id : undefined

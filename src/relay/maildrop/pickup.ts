@@ -1,10 +1,10 @@
 /** Takes up what programs have left in a queue's `maildrop/` (README.md).
  * Invariant: a file is removed only when its message is durable in the queue, and a message is
- * submitted only from a file whose name says durably that it is being taken up. So a file of
- * that name is the only one of which a later life must ask whether the queue has it. */
+ * submitted only when its file lies durably in `taken/`. So the files there are the only ones
+ * of which the next life must ask whether the queue has their messages (remove-durable.ts). */
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
-import { join } from 'node:path'
+import { basename, extname, join } from 'node:path'
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { systemClock, type Clock, type Timer } from '../../base/clock.js'
 import type { MessageId } from '../../base/message-id.js'
@@ -14,7 +14,7 @@ import { ExpandedRecipients } from '../smtp-in/expanded-recipients.js'
 import { dateText, messageIdOf } from '../smtp-in/received.js'
 import { plainAddress, type SubmitPort } from '../smtp-in/smtp-handlers.js'
 import type { Aliases } from '../tables/aliases.js'
-import { idOfName, maildropDirectory, namePattern, readDropped } from './maildrop-file.js'
+import { idOfName, maildropDirectory, readDropped, takenDirectory } from './maildrop-file.js'
 
 export interface PickupOptions {
   /** The queue's directory. */
@@ -24,8 +24,6 @@ export interface PickupOptions {
   readonly sizeBytesMax: number
   readonly hostname?: string
   readonly aliases?: () => Aliases | undefined
-  /** Messages, of files that were being taken up, that the queue has or had. */
-  readonly known: ReadonlySet<MessageId>
   /** Of a file that the queue refuses for good, or that cannot be read; it is not looked at again
    * in this life. */
   readonly onRefusal: (path: string, error: unknown) => void
@@ -42,7 +40,7 @@ const batchMax = 50
 /** What ends a submission now, and may not later. */
 const passing: ReadonlySet<string> = new Set(['DISK_FULL', 'DISK_FAILED', 'QUEUE_CRASHED', 'SUBMIT_ABORTED'])
 
-/** A file that is being taken up. */
+/** A file in `taken/`. */
 interface Taken {
   readonly name: string
   readonly mail: NonNullable<Awaited<ReturnType<typeof readDropped>>>
@@ -50,17 +48,19 @@ interface Taken {
 
 export class Pickup {
   readonly #options: PickupOptions
-  readonly #directory: string
+  readonly #maildrop: string
+  readonly #taken: string
   readonly #clock: Clock
   readonly #passedOver = new Set<string>()
-  readonly #known: Set<MessageId>
+  /** In the queue, with a file that could not be removed yet. */
+  readonly #durable = new Set<MessageId>()
   #timer: Timer | undefined
   #stopped = false
 
   constructor(options: PickupOptions) {
     this.#options = options
-    this.#known = new Set(options.known)
-    this.#directory = join(options.queue, maildropDirectory)
+    this.#maildrop = join(options.queue, maildropDirectory)
+    this.#taken = join(options.queue, takenDirectory)
     this.#clock = options.clock ?? systemClock
   }
 
@@ -75,14 +75,20 @@ export class Pickup {
     this.#timer?.cancel()
   }
 
-  /** Takes up all that is there. @throws the system's error */
+  /** Takes up all that is there, first what an earlier look, or life, has begun with.
+   * @throws the system's error */
   async look(): Promise<void> {
-    const names = await this.#names()
-    for (let from = 0; from < names.length && !this.#stopped; from += batchMax) {
+    await this.#takeAll(this.#taken)
+    await this.#takeAll(this.#maildrop)
+  }
+
+  async #takeAll(from: string): Promise<void> {
+    const names = (await namesIn(from)).filter((name) => !this.#passedOver.has(name))
+    for (let start = 0; start < names.length && !this.#stopped; start += batchMax) {
       const taken: Taken[] = []
-      for (const name of names.slice(from, from + batchMax)) {
-        const took = await this.#renamed(name)
-        if (took !== undefined) taken.push(took)
+      for (const name of names.slice(start, start + batchMax)) {
+        const one = await this.#moved(from, name)
+        if (one !== undefined) taken.push(one)
       }
       if (taken.length === 0) continue
       await this.#sync()
@@ -91,53 +97,49 @@ export class Pickup {
     }
   }
 
-  /** Those that are complete, or were being taken up, as far as they are not passed over. */
-  async #names(): Promise<string[]> {
-    const names = await readdir(this.#directory).catch((error: unknown) => {
-      if (errnoOf(error) === 'ENOENT') return []
-      throw error
-    })
-    return names.filter((name) => {
-      const kind = namePattern.exec(name)?.[2]
-      return (kind === 'mail' || kind === 'taking') && !this.#passedOver.has(stemOf(name))
-    })
-  }
-
   /** @returns undefined when it is not complete, or no message */
-  async #renamed(name: string): Promise<Taken | undefined> {
-    const { onRefusal, sizeBytesMax } = this.#options
-    const path = join(this.#directory, name)
-    const taking = `${stemOf(name)}.taking`
+  async #moved(from: string, name: string): Promise<Taken | undefined> {
+    const path = join(from, name)
     try {
-      const mail = await readDropped(path, sizeBytesMax)
+      const mail = await readDropped(path, this.#options.sizeBytesMax)
       if (mail === undefined) return undefined
-      await rename(path, join(this.#directory, taking))
-      return { name: taking, mail }
+      await rename(path, join(this.#taken, name))
+      return { name, mail }
     } catch (error) {
-      this.#passedOver.add(stemOf(name))
-      onRefusal(path, error)
+      // What the system refuses may go better later.
+      if (isWaybillError(error) && !passing.has(error.code)) await this.#refuse(path, error)
+      else this.#options.onTrouble(error)
       return undefined
     }
   }
 
   async #take({ name, mail }: Taken): Promise<void> {
-    const { onRefusal, onTrouble } = this.#options
-    const path = join(this.#directory, name)
+    const path = join(this.#taken, name)
     const id = idOfName(name)!
-    try {
-      if (!this.#known.has(id)) {
+    if (!this.#durable.has(id)) {
+      try {
         await this.#submit(id, mail)
-        // Should its file not go, it is not taken twice.
-        this.#known.add(id)
+      } catch (error) {
+        const isPassing = isWaybillError(error) && passing.has(error.code)
+        return isPassing ? this.#options.onTrouble(error) : await this.#refuse(path, error)
       }
-      await rm(path, { force: true })
-      this.#known.delete(id)
-    } catch (error) {
-      if (isWaybillError(error) && passing.has(error.code)) return onTrouble(error)
-      this.#passedOver.add(stemOf(name))
-      onRefusal(path, error)
-      await rename(path, join(this.#directory, `${stemOf(name)}.refused`))
+      this.#durable.add(id)
     }
+    try {
+      await rm(path, { force: true })
+      this.#durable.delete(id)
+    } catch (error) {
+      this.#options.onTrouble(error)
+    }
+  }
+
+  /** It stays in `maildrop/`, under a name that says so, and is not looked at again. */
+  async #refuse(path: string, error: unknown): Promise<void> {
+    const { onRefusal, onTrouble } = this.#options
+    const name = basename(path)
+    this.#passedOver.add(name)
+    onRefusal(path, error)
+    await rename(path, join(this.#maildrop, `${basename(path, extname(path))}.refused`)).catch(onTrouble)
   }
 
   async #submit(id: MessageId, mail: Taken['mail']): Promise<void> {
@@ -174,14 +176,24 @@ export class Pickup {
     return recipients.of(rcptTo, plain)
   }
 
+  /** Where a file is now before where it was. */
   async #sync(): Promise<void> {
-    const directory = await open(this.#directory)
-    try {
-      await directory.sync()
-    } finally {
-      await directory.close()
+    for (const path of [this.#taken, this.#maildrop]) {
+      const directory = await open(path)
+      try {
+        await directory.sync()
+      } finally {
+        await directory.close()
+      }
     }
   }
 }
 
-const stemOf = (name: string): string => name.slice(0, name.lastIndexOf('.'))
+/** Of messages; none where there is no such directory. @throws the system's error */
+async function namesIn(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw error
+  })
+  return names.filter((name) => idOfName(name) !== undefined)
+}

@@ -1,5 +1,5 @@
 /** A relay takes up what programs have left, each message once, whatever ends it in between. */
-import { mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -25,7 +25,7 @@ afterEach(() => rm(queue, { recursive: true, force: true }))
 
 const drop = (recipient = 'b@example.net'): Promise<MessageId> =>
   dropMail(queue, { sender: 'a@example.org', recipients: [recipient], dsn: {}, data: Buffer.from('x\n') })
-const names = (): Promise<string[]> => readdir(join(queue, 'maildrop'))
+const names = (directory = 'maildrop'): Promise<string[]> => readdir(join(queue, directory))
 
 function pickup(changes: Partial<PickupOptions> = {}): Pickup {
   return new Pickup({
@@ -39,7 +39,6 @@ function pickup(changes: Partial<PickupOptions> = {}): Pickup {
     },
     sizeBytesMax: 1000,
     hostname: 'mx.example.net',
-    known: new Set(),
     onRefusal: (path) => refused.push(path),
     onTrouble: (error) => troubles.push(error),
     ...changes,
@@ -77,19 +76,41 @@ test('a file stays until its message is durable', async () => {
     port: answering(() => new Promise((resolve) => (accept = () => resolve({ id: 'x' })))),
   }).look()
   await expect.poll(() => submitted.length).toBe(1)
-  expect(await names()).toEqual([expect.stringMatching(/\.taking$/)])
+  expect([await names(), await names('taken')]).toEqual([[], [expect.stringMatching(/\.mail$/)]])
   accept()
   await looked
   expect(await names()).toEqual([])
 })
 
-test('a file that was being taken up is taken again when the log does not have its message, and goes when it has', async () => {
-  const [lost, had] = [await drop(), await drop()]
-  for (const name of await names())
-    await rename(join(queue, 'maildrop', name), join(queue, 'maildrop', name.replace(/mail$/, 'taking')))
-  await pickup({ known: new Set([had]) }).look()
-  expect(submitted.map(({ id }) => id)).toEqual([lost])
-  expect(await names()).toEqual([])
+test('a file that an earlier life was taking up is taken up', async () => {
+  const id = await drop()
+  const [name] = await names()
+  await rename(join(queue, 'maildrop', name!), join(queue, 'taken', name!))
+  await pickup().look()
+  expect(submitted.map((submission) => submission.id)).toEqual([id])
+  expect(await names('taken')).toEqual([])
+})
+
+test('a message whose file cannot be removed is not submitted again', async () => {
+  await drop()
+  // A directory is not removed.
+  const one = pickup({
+    port: answering(async () => {
+      const [name] = await names('taken')
+      const path = join(queue, 'taken', name!)
+      await rename(path, join(queue, 'aside'))
+      await mkdir(path)
+      return { id: 'x' }
+    }),
+  })
+  await one.look()
+  expect([submitted.length, refused, troubles.length]).toEqual([1, [], 1])
+  const [name] = await names('taken')
+  await rmdir(join(queue, 'taken', name!))
+  await rename(join(queue, 'aside'), join(queue, 'taken', name!))
+  await one.look()
+  expect(submitted).toHaveLength(1)
+  expect(await names('taken')).toEqual([])
 })
 
 test('a message that the queue refuses for good stays, is told of, and is not tried again', async () => {

@@ -18,7 +18,7 @@ import type { Aliases } from '../../../src/relay/tables/aliases.js'
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { logText } from '../text/log-text.js'
-import { knownOfMaildrop, maildropOf } from './maildrop.js'
+import { maildropOf } from './maildrop.js'
 import { descriptorSink, LogLines } from './log-lines.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp, queuePathOf } from '../cli/queue-path.js'
@@ -308,7 +308,6 @@ async function runWith(args: Arguments): Promise<number | undefined> {
 
   await refuseForeignDirectory(settings.queue)
   await madeDirectory(settings.queue)
-  const known = await knownOfMaildrop(settings.queue)
   const queue = await openQueue(settings.queue, {
     transports: transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname),
     route: routeOf(settings.relay, () => tables.routes),
@@ -361,7 +360,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   const entry = withHold(logged, (recipient) => tables.routes.holds(recipient))
   const { sizeBytesMax } = server
   const aliases = (): Aliases | undefined => tables.clients.aliases
-  const pickup = await maildropOf({ ...settings, port: entry, sizeBytesMax, aliases, known }, log)
+  const pickup = await maildropOf({ ...settings, port: entry, sizeBytesMax, aliases }, log)
   stopping.beforeThat(() => pickup?.stop())
   let metrics: readonly Listener[] = []
   const answer = async (): Promise<SmtpListener> => {
