@@ -71,7 +71,7 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_lane_waiting_bytes',
-    help: 'Envelopes of messages that wait, bytes. 0 for a lane that stands in the journal.',
+    help: 'Envelopes of messages that wait, bytes. Of incoming, the part of the journal in which mail waits.',
     labelNames: laneLabels,
     read: perLane(({ waitingBytes }) => waitingBytes),
   },

@@ -63,6 +63,12 @@ export class Runner {
     return this.#readFrom < this.#missedEnd
   }
 
+  /** Bytes of the log in which something waits to be started. */
+  get waitingBytes(): number {
+    const end = this.isBehind ? this.#missedEnd : this.#readFrom
+    return this.isBehind || this.#ring.length > 0 ? end - this.position : 0
+  }
+
   /** The appender hands over what it has just appended. Refused when earlier ones have to be read first, or memory is short. */
   handOver(candidate: Candidate): void {
     const end = position(candidate.position + candidate.bytes)

@@ -48,6 +48,9 @@ class Bench {
   check(): void {
     const at = Math.round((this.runner.position - born) / frameLength)
     const touched = new Set([...this.started, ...this.outOfOrder])
+    const waitingEnd = this.runner.position + this.runner.waitingBytes
+    for (let i = at; i < this.appendedCount; i++)
+      assert(touched.has(i) || placeOf(i + 1) <= waitingEnd, 'what waits is within the bytes that wait')
     for (let i = 0; i < at; i++) assert(touched.has(i), 'what lies before the restart position was started')
     assert(
       this.started.every((i) => i < at),

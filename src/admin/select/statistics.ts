@@ -11,7 +11,8 @@ export interface LaneStatistics {
   readonly kind: LaneKind
   /** Milliseconds; 0 for incoming, Infinity for hold. */
   readonly intervalMs: number
-  /** Bytes of its log of envelopes between the runner and the end: what waits. 0 for a lane in the journal. */
+  /** Bytes of its log of envelopes between the runner and the end: what waits. Of a lane in the
+   * journal, as incoming is, those of the journal in which mail waits, with all that stands there. */
   readonly waitingBytes: number
   readonly segmentCount: number
   /** Envelopes started out of order that the runner has not passed. */
@@ -61,7 +62,8 @@ export function statistics(parts: Parts, engine: Engine): QueueStatistics {
       lane: number,
       kind,
       intervalMs,
-      waitingBytes: logs === undefined ? 0 : Math.max(0, logs.envelopes.end - runner.position),
+      waitingBytes:
+        logs === undefined ? runner.waitingBytes : Math.max(0, logs.envelopes.end - runner.position),
       segmentCount:
         logs === undefined
           ? 0

@@ -43,3 +43,18 @@ test('new mail and deferred mail become active in turn, however many lanes are d
     )
   })
 })
+
+test('what waits in incoming is counted, and nothing when it is empty', async () => {
+  await simulated(async (stage) => {
+    const opened = gate()
+    const transports = { out: { deliver: () => opened.opened.then(() => delivered) } }
+    const queue = await stage.open({ activeCountMax: 1, transports })
+    const waitingBytes = (): number =>
+      queue.stats().lanes.find(({ kind }) => kind === 'incoming')!.waitingBytes
+    for (let i = 0; i < 10; i++) await queue.submit(submission())
+    expect(waitingBytes()).toBeGreaterThan(9 * Buffer.byteLength(String(submission().data)))
+    opened.open()
+    await queue.idle()
+    expect(waitingBytes()).toBe(0)
+  })
+})
