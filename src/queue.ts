@@ -8,6 +8,7 @@ import { release } from './admin/verbs/release.js'
 import { requeue } from './admin/verbs/requeue.js'
 import { reroute, type NewRoute } from './admin/verbs/reroute.js'
 import type { VerbOptions, VerbResult } from './admin/verbs/tally.js'
+import { submitMany, type SubmitManyOptions, type SubmitResult } from './engine/accept/submit-many.js'
 import type { Accepted } from './engine/accept/tickets.js'
 import { drain, type DrainOptions, type DrainResult } from './engine/deliver/drain.js'
 import type { Engine } from './engine/engine.js'
@@ -49,6 +50,22 @@ export class Queue {
    * DISK_FAILED, QUEUE_CRASHED: it may or may not be there after the next start */
   submit(submission: Submission): Promise<Accepted> {
     return this.#engine.accept.submit(submission)
+  }
+
+  /** Submits what an iterable gives, many at a time, at the rate of many producers; waits for who
+   * reads the results, and for a slow iterable. Results come in its order, one for each that was
+   * taken from it; a message that is refused has its error there. What was submitted when the
+   * caller stops reading may be in the queue.
+   *
+   *     for await (const { index, id, error } of queue.submitMany(campaign())) …
+   *
+   * @throws WaybillError while iterated: OPTION_INVALID of the options; SUBMIT_ABORTED, DISK_FULL,
+   * DISK_FAILED, QUEUE_CRASHED, and what the iterable throws, behind the last result */
+  submitMany(
+    submissions: Iterable<Submission> | AsyncIterable<Submission>,
+    options: SubmitManyOptions = {},
+  ): AsyncGenerator<SubmitResult, void, undefined> {
+    return submitMany((submission) => this.submit(submission), submissions, options)
   }
 
   /** Messages that match, as of now: active ones first, then lane by lane in the order in which they are due. Memory is bounded;

@@ -1,0 +1,166 @@
+/** Many submissions, so many of them under way at a time: they share syncs, as mail of many
+ * producers does.
+ * Invariant: every submission that was taken from the source has one result, in the order of the
+ * source, also when the queue or the source fails meanwhile: the error is thrown behind the last
+ * result. So the caller knows of each message whether it is in the queue. */
+import { onAbort } from '../../base/on-abort.js'
+import { checkOptionNames, type OptionNames } from '../../base/option-names.js'
+import { integerOption, signalOption } from '../../base/option-values.js'
+import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
+import { aborted, type Submission } from './submission.js'
+import type { Accepted } from './tickets.js'
+
+export interface SubmitManyOptions {
+  /** Submissions under way at a time, 1 … 100 000 (200). The data of so many is in memory. */
+  readonly underWayMax?: number
+  /** Aborted, no more is taken from the source. */
+  readonly signal?: AbortSignal
+}
+
+const optionNames: OptionNames<SubmitManyOptions> = { underWayMax: true, signal: true }
+
+/** Of one submission: durable under its id, or refused for what is wrong with it. */
+export type SubmitResult =
+  | { readonly index: number; readonly id: string; readonly error?: undefined }
+  | { readonly index: number; readonly id?: undefined; readonly error: WaybillError }
+
+/** They are of the queue, and would be of the next submission, too. */
+const endings: ReadonlySet<ErrorCode> = new Set(['DISK_FULL', 'DISK_FAILED', 'QUEUE_CRASHED'])
+
+type Source = Iterable<Submission> | AsyncIterable<Submission>
+
+/** @throws WaybillError OPTION_INVALID, SUBMIT_ABORTED, DISK_FULL, DISK_FAILED, QUEUE_CRASHED; what
+ * the source throws */
+export async function* submitMany(
+  submit: (submission: Submission) => Promise<Accepted>,
+  submissions: Source,
+  options: SubmitManyOptions,
+): AsyncGenerator<SubmitResult, void, undefined> {
+  checkOptionNames(options, optionNames)
+  const { signal } = options
+  const underWayMax = integerOption('underWayMax', options.underWayMax ?? 200, 1, 100_000)
+  signalOption(signal)
+  if (!isSource(submissions))
+    throw new WaybillError('OPTION_INVALID', 'submissions is something to iterate over', {
+      option: 'submissions',
+    })
+  const taking = new Taking(submissions, signal)
+  const underWay: Promise<SubmitResult>[] = []
+  try {
+    for (let index = 0; ;) {
+      if (!taking.isOver && underWay.length < underWayMax) {
+        // A slow source does not keep back what has settled.
+        const taken = taking.next(underWay[0])
+        const submission = taken instanceof Promise ? await taken : taken
+        if (submission !== undefined) underWay.push(resultOf(index++, submit, submission))
+        if (submission !== undefined || taking.isOver) continue
+      }
+      const first = underWay.shift()
+      if (first === undefined) break
+      const result = await first
+      if (result.error !== undefined && endings.has(result.error.code)) taking.fail(result.error)
+      yield result
+    }
+  } finally {
+    await taking.end()
+  }
+  taking.check()
+}
+
+const isSource = (value: unknown): value is Source =>
+  typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value)
+
+/** Never rejects. */
+async function resultOf(
+  index: number,
+  submit: (submission: Submission) => Promise<Accepted>,
+  submission: Submission,
+): Promise<SubmitResult> {
+  try {
+    const { id } = await submit(submission)
+    return { index, id }
+  } catch (error) {
+    if (isWaybillError(error)) return { index, error }
+    return { index, error: new WaybillError('OPTION_INVALID', 'the submission cannot be read', {}, error) }
+  }
+}
+
+type Step = IteratorResult<Submission, unknown>
+
+/** From a source, as long as it and the caller go on. */
+class Taking {
+  readonly #iterator: Iterator<Submission> | AsyncIterator<Submission>
+  readonly #deaf: () => void
+  readonly #aborted: Promise<undefined>
+  /** Asked for and not there yet. */
+  #pending: Promise<Step> | undefined
+  #failure: { readonly error: unknown } | undefined
+  #isDone = false
+
+  constructor(source: Source, signal: AbortSignal | undefined) {
+    this.#iterator =
+      Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
+    let wake: (value: undefined) => void
+    this.#aborted = new Promise((resolve) => (wake = resolve))
+    const abort = (): void => {
+      this.fail(aborted(signal))
+      wake(undefined)
+    }
+    this.#deaf = onAbort(signal, abort)
+    if (signal?.aborted === true) abort()
+  }
+
+  get isOver(): boolean {
+    return this.#isDone || this.#failure !== undefined
+  }
+
+  /** @param first the wait ends when it has settled, too
+   * @returns undefined when there is none now, or none any more: `isOver` */
+  next(first: Promise<unknown> | undefined): Submission | undefined | Promise<Submission | undefined> {
+    try {
+      const step = this.#pending ?? this.#iterator.next()
+      return step instanceof Promise ? this.#wait(step, first) : this.#submissionOf(step)
+    } catch (error) {
+      this.fail(error)
+      return undefined
+    }
+  }
+
+  async #wait(step: Promise<Step>, first: Promise<unknown> | undefined): Promise<Submission | undefined> {
+    this.#pending = step
+    try {
+      const ends = [this.#aborted, ...(first === undefined ? [] : [first.then(() => undefined)])]
+      const found = await Promise.race([step, ...ends])
+      if (found === undefined) return undefined
+      this.#pending = undefined
+      return this.#submissionOf(found)
+    } catch (error) {
+      this.#pending = undefined
+      this.fail(error)
+      return undefined
+    }
+  }
+
+  #submissionOf(step: Step): Submission | undefined {
+    if (step.done !== true) return step.value
+    this.#isDone = true
+    return undefined
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= { error }
+  }
+
+  /** The source may let go what it holds. One that does not answer is not waited for. */
+  async end(): Promise<void> {
+    this.#deaf()
+    if (this.#isDone) return
+    const ended = this.#iterator.return?.()
+    if (this.#pending === undefined) await ended
+  }
+
+  /** @throws why no more was taken */
+  check(): void {
+    if (this.#failure !== undefined) throw this.#failure.error
+  }
+}
