@@ -51,9 +51,9 @@ export async function* submitMany(
       if (!taking.isOver && underWay.length < underWayMax) {
         // A slow source does not keep back what has settled.
         const taken = taking.next(underWay[0])
-        const submission = taken instanceof Promise ? await taken : taken
-        if (submission !== undefined) underWay.push(resultOf(index++, submit, submission))
-        if (submission !== undefined || taking.isOver) continue
+        const step = taken instanceof Promise ? await taken : taken
+        if (step !== undefined) underWay.push(resultOf(index++, submit, step.value))
+        if (step !== undefined || taking.isOver) continue
       }
       const first = underWay.shift()
       if (first === undefined) break
@@ -86,10 +86,13 @@ async function resultOf(
 }
 
 type Step = IteratorResult<Submission, unknown>
+/** What is wrong with its value is for `submit` to say. */
+type Taken = IteratorYieldResult<Submission>
 
 /** From a source, as long as it and the caller go on. */
 class Taking {
   readonly #iterator: Iterator<Submission> | AsyncIterator<Submission>
+  readonly #isSynchronous: boolean
   readonly #deaf: () => void
   readonly #aborted: Promise<undefined>
   /** Asked for and not there yet. */
@@ -98,6 +101,7 @@ class Taking {
   #isDone = false
 
   constructor(source: Source, signal: AbortSignal | undefined) {
+    this.#isSynchronous = !(Symbol.asyncIterator in source)
     this.#iterator =
       Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
     let wake: (value: undefined) => void
@@ -116,24 +120,23 @@ class Taking {
 
   /** @param first the wait ends when it has settled, too
    * @returns undefined when there is none now, or none any more: `isOver` */
-  next(first: Promise<unknown> | undefined): Submission | undefined | Promise<Submission | undefined> {
+  next(first: Promise<unknown> | undefined): Taken | undefined | Promise<Taken | undefined> {
     try {
-      const step = this.#pending ?? this.#iterator.next()
-      return step instanceof Promise ? this.#wait(step, first) : this.#submissionOf(step)
+      if (this.#isSynchronous) return this.#takenOf(this.#iterator.next() as Step)
+      return this.#wait((this.#pending ??= Promise.resolve(this.#iterator.next())), first)
     } catch (error) {
       this.fail(error)
       return undefined
     }
   }
 
-  async #wait(step: Promise<Step>, first: Promise<unknown> | undefined): Promise<Submission | undefined> {
-    this.#pending = step
+  async #wait(step: Promise<Step>, first: Promise<unknown> | undefined): Promise<Taken | undefined> {
     try {
       const ends = [this.#aborted, ...(first === undefined ? [] : [first.then(() => undefined)])]
       const found = await Promise.race([step, ...ends])
       if (found === undefined) return undefined
       this.#pending = undefined
-      return this.#submissionOf(found)
+      return this.#takenOf(found)
     } catch (error) {
       this.#pending = undefined
       this.fail(error)
@@ -141,8 +144,8 @@ class Taking {
     }
   }
 
-  #submissionOf(step: Step): Submission | undefined {
-    if (step.done !== true) return step.value
+  #takenOf(step: Step): Taken | undefined {
+    if (step.done !== true) return step
     this.#isDone = true
     return undefined
   }

@@ -1,5 +1,6 @@
 /** Many submissions: each has one result, in order, whatever becomes of the others, the source or the caller. */
 import { setImmediate } from 'node:timers/promises'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { submitMany, type SubmitResult } from '../../../src/engine/accept/submit-many.js'
 import type { Submission } from '../../../src/engine/accept/submission.js'
@@ -76,6 +77,27 @@ describe.each([
     expect(came.length).toBeLessThan(5)
     expect(error).toMatchObject({ code: 'DISK_FULL' })
   })
+})
+
+test('what is no submission has its result, too', async () => {
+  const none = undefined as unknown as Submission
+  const submit = (submission: Submission | undefined): Promise<{ id: MessageId }> =>
+    submission === undefined ? Promise.reject(new WaybillError('OPTION_INVALID', 'no')) : atOnce(submission)
+  expect(await collected(submitMany(submit, [none, one('1')], {}))).toEqual({
+    came: ['0 OPTION_INVALID', '1 1'],
+    error: undefined,
+  })
+})
+
+test('an iterator may answer with promises that are not of this realm', async () => {
+  const all = numbered(3)
+  const foreign = runInNewContext('(value) => Promise.resolve(value)') as <T>(value: T) => Promise<T>
+  const next = () => {
+    const value = all.shift()
+    return foreign(value === undefined ? { done: true, value } : { done: false, value })
+  }
+  const source = { [Symbol.asyncIterator]: () => ({ next }) } as unknown as AsyncIterable<Submission>
+  expect((await collected(submitMany(atOnce, source, {}))).came).toEqual(['0 0', '1 1', '2 2'])
 })
 
 test('no more than the bound are under way, also while nobody reads', async () => {
