@@ -24,9 +24,9 @@ const life = (directory: string, end: string, submits: boolean): string => `
   })
   queue.on('warning', ({ code }) => console.log(code))
   queue.on('delivered', ({ recipients }) => console.log('delivered ' + recipients))
-  for (const to of ${submits ? "['fatal@a.test', 'ok@b.test', 'ok@c.test']" : '[]'})
-    queue.submit({ sender: 'ada@example.org', recipients: [to], data: 'x' }).catch(() => undefined)
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  const recipients = ${submits ? "['fatal@a.test', 'ok@b.test', 'ok@c.test']" : '[]'}
+  await Promise.all(recipients.map((to) =>
+    queue.submit({ sender: 'ada@example.org', recipients: [to], data: 'x' })))
   await queue.idle()
   console.log('idle')
   process.exit(0)`
