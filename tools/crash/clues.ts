@@ -34,7 +34,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'older-checkpoint-named': { hunt: 'carried', seed: 1, op: 105 },
   'spool-file-not-synced': { hunt: 'random', seed: 1, op: 174 },
   'spool-name-not-synced': { hunt: 'random', seed: 7, op: 132 },
-  'spool-unlinked-early': { hunt: 'random', seed: 35, op: 6 },
+  'spool-unlinked-early': { hunt: 'random', seed: 111, op: 139 },
   'spool-holds-no-suffix': { hunt: 'random', seed: 18, op: 183 },
   'spool-names-forgotten': { hunt: 'random', seed: 1, op: 214 },
   'cut-off-file-comes-back': { hunt: 'random', seed: 4, op: 257 },
