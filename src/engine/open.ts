@@ -40,12 +40,13 @@ interface FoundQueue {
   readonly completion: Completion
 }
 
-/** @param whenLocked what nobody else may do meanwhile, before anything is read or recycled
- * @throws as openQueue; what `whenLocked` throws */
+/** @param whenCertain runs when all that the journal holds is durable for certain, before a segment
+ * is recycled
+ * @throws as openQueue; what `whenCertain` throws */
 export async function openEngine(
   directory: string,
   options: QueueOptions,
-  whenLocked?: (disk: Disk) => Promise<void>,
+  whenCertain?: (disk: Disk) => Promise<void>,
 ): Promise<OpenedEngine> {
   if (typeof directory !== 'string' || directory === '' || directory.includes('\0'))
     throw new WaybillError('OPTION_INVALID', 'a queue is opened in a directory', { option: 'directory' })
@@ -55,10 +56,9 @@ export async function openEngine(
     await disk.makeDirectory('')
     const ownership = new Ownership()
     ownership.taken(await locked(disk, ownership, checked))
-    await whenLocked?.(disk)
     const found = await findQueue(disk, checked)
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(found.header))
-    const opened = await open({ ...checked, inlineBytesMax }, disk, ownership, found)
+    const opened = await open({ ...checked, inlineBytesMax }, disk, ownership, found, whenCertain)
     for (const message of ownership.warnings)
       // Later, so that who awaits the queue can listen first.
       checked.clock.soon(() => opened.parts.events.emit('warning', { code: 'FILE_SYSTEM', message }))
@@ -96,9 +96,10 @@ function open(
   disk: Disk,
   ownership: Ownership,
   found: FoundQueue,
+  whenCertain: ((disk: Disk) => Promise<void>) | undefined,
 ): Promise<OpenedEngine> {
   return new Promise((resolve, reject) => {
-    begin(options, disk, ownership, found, reject).then(resolve, reject)
+    begin(options, disk, ownership, found, reject, whenCertain).then(resolve, reject)
   })
 }
 
@@ -109,6 +110,7 @@ async function begin(
   ownership: Ownership,
   { header, tail, completion }: FoundQueue,
   onFailure: (error: unknown) => void,
+  whenCertain: ((disk: Disk) => Promise<void>) | undefined,
 ): Promise<OpenedEngine> {
   const clock = new LifeClock(given.clock, tail.sealedAtMs)
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
@@ -145,6 +147,7 @@ async function begin(
     onSegment: () => engine?.segmentEntered(),
   })
   const { journal, checkpoint, firstPosition } = opened
+  if (whenCertain !== undefined) await whenCertain(patient)
   // A life that came to no checkpoint has begun a batch behind the one that retires them.
   const directories = await laneDirectories(disk, checkpoint, recollection === undefined)
   const lanes = await openLanes(
