@@ -13,6 +13,7 @@ import { systemClock, type Clock } from '../../base/clock.js'
 import { checkOptionNames } from '../../base/option-names.js'
 import { errnoOf } from '../../disk/failure.js'
 import { madeDirectory } from '../../disk/made-directory.js'
+import { syncDirectory } from '../../disk/sync-directory.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
 import { areDelimiters, delimitersWanted, splitAddress } from '../tables/address-extension.js'
@@ -203,15 +204,6 @@ async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
   while (doneBytes < bytes.length) {
     const { bytesWritten } = await handle.write(bytes, doneBytes, bytes.length - doneBytes)
     doneBytes += bytesWritten
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

@@ -5,11 +5,13 @@
  * have left there. */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chmod, mkdir, open, rm, type FileHandle } from 'node:fs/promises'
+import { chmod, open, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isSubmitterId, newMessageId, type MessageId } from '../../base/message-id.js'
 import { WaybillError } from '../../errors.js'
 import { diskFailure, errnoOf } from '../../disk/failure.js'
+import { madeDirectory } from '../../disk/made-directory.js'
+import { syncDirectory } from '../../disk/sync-directory.js'
 import type { SubmissionDsn } from '../../engine/accept/submission-dsn.js'
 
 export const maildropDirectory = 'maildrop'
@@ -45,18 +47,11 @@ export async function makeMaildrop(queue: string): Promise<void> {
     [takenDirectory, takenMode],
   ] as const) {
     const path = join(queue, name)
-    await mkdir(path, mode).catch((error: unknown) => {
-      if (errnoOf(error) !== 'EEXIST') throw error
-    })
-    // Whatever the umask has taken away.
+    await madeDirectory(path, mode)
+    // One that is there may have been left half made.
     await chmod(path, mode)
   }
-  const directory = await open(queue)
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
-  }
+  await syncDirectory(queue)
 }
 
 /** @returns the id that the message will have in the queue

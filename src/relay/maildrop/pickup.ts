@@ -2,13 +2,14 @@
  * Invariant: a file is removed only when its message is durable in the queue, and a message is
  * submitted only when its file lies durably in `taken/`. So the files there are the only ones
  * of which the next life must ask whether the queue has their messages (remove-durable.ts). */
-import { open, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { systemClock, type Clock, type Timer } from '../../base/clock.js'
 import type { MessageId } from '../../base/message-id.js'
 import { errnoOf } from '../../disk/failure.js'
+import { syncDirectory } from '../../disk/sync-directory.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { ExpandedRecipients } from '../smtp-in/expanded-recipients.js'
 import { dateText, messageIdOf } from '../smtp-in/received.js'
@@ -51,6 +52,7 @@ export class Pickup {
   readonly #maildrop: string
   readonly #taken: string
   readonly #clock: Clock
+  /** Refused, under a name that could not be changed. */
   readonly #passedOver = new Set<string>()
   /** In the queue, with a file that could not be removed yet. */
   readonly #durable = new Set<MessageId>()
@@ -136,10 +138,13 @@ export class Pickup {
   /** It stays in `maildrop/`, under a name that says so, and is not looked at again. */
   async #refuse(path: string, error: unknown): Promise<void> {
     const { onRefusal, onTrouble } = this.#options
-    const name = basename(path)
-    this.#passedOver.add(name)
     onRefusal(path, error)
-    await rename(path, join(this.#maildrop, `${basename(path, extname(path))}.refused`)).catch(onTrouble)
+    try {
+      await rename(path, join(this.#maildrop, `${basename(path, extname(path))}.refused`))
+    } catch (trouble) {
+      this.#passedOver.add(basename(path))
+      onTrouble(trouble)
+    }
   }
 
   async #submit(id: MessageId, mail: Taken['mail']): Promise<void> {
@@ -178,14 +183,8 @@ export class Pickup {
 
   /** Where a file is now before where it was. */
   async #sync(): Promise<void> {
-    for (const path of [this.#taken, this.#maildrop]) {
-      const directory = await open(path)
-      try {
-        await directory.sync()
-      } finally {
-        await directory.close()
-      }
-    }
+    await syncDirectory(this.#taken)
+    await syncDirectory(this.#maildrop)
   }
 }
 
