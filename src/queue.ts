@@ -52,8 +52,8 @@ export class Queue {
     return this.#engine.accept.submit(submission)
   }
 
-  /** Submits what an iterable gives, many at a time, at the rate of many producers; waits for who
-   * reads the results, and for a slow iterable. Results come in its order, one for each that was
+  /** Submits what an iterable gives, many at a time, at the rate of many producers. It goes no
+   * further than its results are read. Results come in its order, one for each that was
    * taken from it; a message that is refused has its error there. What was submitted when the
    * caller stops reading may be in the queue.
    *

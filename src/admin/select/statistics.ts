@@ -12,7 +12,8 @@ export interface LaneStatistics {
   /** Milliseconds; 0 for incoming, Infinity for hold. */
   readonly intervalMs: number
   /** Bytes of its log of envelopes between the runner and the end: what waits. Of a lane in the
-   * journal, as incoming is, those of the journal in which mail waits, with all that stands there. */
+   * journal, as incoming is, those of the journal in which mail waits, with all that stands
+   * there. */
   readonly waitingBytes: number
   readonly segmentCount: number
   /** Envelopes started out of order that the runner has not passed. */

@@ -1,4 +1,5 @@
-/** Many submissions: each has one result, in order, whatever becomes of the others, the source or the caller. */
+/** Many submissions: each has one result, in order, whatever becomes of the others, the source or
+ * the caller. */
 import { setImmediate } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
@@ -17,7 +18,7 @@ const numbered = (count: number): Submission[] => Array.from({ length: count }, 
 const nameOf = ({ recipients: [first] }: Submission): string =>
   typeof first === 'string' ? first : (first?.address ?? '')
 
-/** A queue that answers when it is told to. */
+/** A queue whose answers the test gives. */
 class Answers {
   readonly waiting: { readonly name: string; readonly settle: (error?: Error) => void }[] = []
   submittedCount = 0

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { newMessageId, openQueue, type Queue } from '../../../src/index.js'
 import { makeMaildrop } from '../../../src/relay/maildrop/maildrop-file.js'
 
-test('files go whose message is durable, waiting or finished, whoever opens the queue; another stays', async () => {
+test('a start removes files whose message is durable, waiting or finished; another file stays', async () => {
   const queue = await mkdtemp(join(tmpdir(), 'waybill-known-'))
   onTestFinished(() => rm(queue, { recursive: true, force: true }))
   await makeMaildrop(queue)
