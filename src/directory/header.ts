@@ -19,9 +19,11 @@ const ourNames = new Set([
   'taken',
   'listening',
   'control',
-  'lost+found',
   unfinishedName,
 ])
+/** Files that a system puts into any directory: they do not make it another program's. */
+const systemNames =
+  /^(?:lost\+found|\.DS_Store|\._.*|\.(?:fseventsd|Spotlight-V100|Trashes|localized)|\.Trash-\d+|Thumbs\.db|desktop\.ini|@eaDir|\.snapshots?|\.zfs|\.nfs[0-9a-f]+|\.fuse_hidden[0-9a-f]+|\.(?:git)?keep|\.gitignore)$/
 /** A socket that was not finished. */
 const unfinishedSocket = /^(?:control|listening)\.[A-Za-z0-9]{6}$/
 
@@ -36,7 +38,9 @@ export interface QueueHeader {
 export async function readQueueHeader(disk: Disk): Promise<QueueHeader | undefined> {
   const names = await disk.list('')
   if (names.includes(queueHeaderName)) return parse(await readText(disk, queueHeaderName))
-  const foreign = names.find((name) => !ourNames.has(name) && !unfinishedSocket.test(name))
+  const foreign = names.find(
+    (name) => !ourNames.has(name) && !unfinishedSocket.test(name) && !systemNames.test(name),
+  )
   if (foreign !== undefined)
     throw new WaybillError('NOT_A_QUEUE', 'the directory holds this, and no queue', { path: foreign })
   for (const directory of ['journal', 'lanes', 'spool']) {

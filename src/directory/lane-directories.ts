@@ -2,13 +2,10 @@
  * Invariant: a directory's name is durable before a log is written in it; and what the last batch retires goes when there is one behind it:
  *    // 1. a checkpoint without the lane durable, killed  2. restart removes its directory, killed before its first batch is durable  3. rot in
  *    // that of the checkpoint  4. the one before counts, and names a lane that is not there: no later life opens */
-import { WaybillError } from '../errors.js'
 import type { Disk } from '../disk/disk.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { dataDirectory, envelopesDirectory, laneDirectory, lanesDirectory } from './paths.js'
 import type { Completion } from './incomplete.js'
-
-const numberPattern = /^[0-9]+$/
 
 /** What stands in the directory of lanes when a life begins. */
 export interface LaneDirectories {
@@ -25,7 +22,7 @@ export async function laneDirectories(
 ): Promise<LaneDirectories> {
   const names = await disk.list(lanesDirectory)
   const isRetired = (name: string): boolean =>
-    numberPattern.test(name) && Number(name) < laneNext && !lanes.some(({ lane }) => lane === Number(name))
+    Number(name) < laneNext && !lanes.some(({ lane }) => lane === Number(name))
   return { names, spared: mayCutCheckpoint ? names.filter(isRetired) : [] }
 }
 
@@ -43,8 +40,6 @@ export async function arrangeLaneDirectories(
 ): Promise<void> {
   let changed = false
   for (const name of names) {
-    if (!numberPattern.test(name))
-      throw new WaybillError('NOT_A_QUEUE', 'this is no lane', { path: `${lanesDirectory}/${name}` })
     if (known.includes(Number(name)) || spared.includes(name)) continue
     changed = true
     await removeLaneDirectory(disk, `${lanesDirectory}/${name}`)

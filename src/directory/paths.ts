@@ -1,6 +1,10 @@
 /** Where the parts of a queue lie in its directory; header.ts and log/journal.ts name the header and the journal. */
 
 export const lanesDirectory = 'lanes'
+/** @param name of a directory in that of the lanes @returns undefined for one that no life has made */
+export const laneNumberOf = (name: string): number | undefined =>
+  /^(?:0|[1-9][0-9]{0,14})$/.test(name) ? Number(name) : undefined
+
 export const laneDirectory = (lane: number): string => `${lanesDirectory}/${lane}`
 export const envelopesDirectory = (lane: number): string => `${laneDirectory(lane)}/envelopes`
 export const dataDirectory = (lane: number): string => `${laneDirectory(lane)}/data`

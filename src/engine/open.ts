@@ -12,6 +12,7 @@ import { journalDirectory } from '../log/journal.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
 import { journalFiles } from '../directory/log-files.js'
 import { queueLockName, readQueueHeader, type QueueHeader } from '../directory/header.js'
+import { withOwnNames } from '../directory/own-names.js'
 import { spoolDirectory, spoolNumberOf } from '../directory/paths.js'
 import { completeQueue, Completion } from '../directory/incomplete.js'
 import { Engine } from './engine.js'
@@ -50,8 +51,9 @@ export async function openEngine(
 ): Promise<OpenedEngine> {
   if (typeof directory !== 'string' || directory === '' || directory.includes('\0'))
     throw new WaybillError('OPTION_INVALID', 'a queue is opened in a directory', { option: 'directory' })
-  const disk = options?.disk ?? nodeDisk(directory)
-  const checked = engineOptions(options, disk)
+  const given = options?.disk ?? nodeDisk(directory)
+  const disk = withOwnNames(given)
+  const checked = { ...engineOptions(options, given), disk }
   try {
     await disk.makeDirectory('')
     const ownership = new Ownership()

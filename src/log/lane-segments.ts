@@ -4,7 +4,7 @@
 import type { Prng } from '../base/prng.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
-import { isWaybillError, WaybillError } from '../errors.js'
+import { isWaybillError } from '../errors.js'
 import type { SegmentFiles } from './segment-files.js'
 import { encodeSegmentHeader, segmentIndexOf, segmentName, segmentSeed } from './segment.js'
 
@@ -54,7 +54,7 @@ export class LaneSegments {
     for (const name of await disk.list(directory)) {
       const index = segmentIndexOf(name)
       const path = `${directory}/${name}`
-      if (index === undefined) throw new WaybillError('LOG_CORRUPT', 'the file is no segment', { path })
+      if (index === undefined) continue
       if (index < last || (index === last && lengthBytes > 0)) {
         onSegment(index)
         found ||= index === last

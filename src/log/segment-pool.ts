@@ -22,6 +22,10 @@ import { encodeSegmentHeader, segmentName } from './segment.js'
 
 const sparePattern = /^spare-([0-9]+)$/
 const fillPattern = /^spare-[0-9]+\.fill$/
+
+/** Of a spare, or of one that is being made. */
+export const isSpareName = (name: string): boolean => sparePattern.test(name) || fillPattern.test(name)
+
 const fillChunkBytes = 1024 * 1024
 
 /** Spares that only accepted mail may use, the last one kept for recovery. */

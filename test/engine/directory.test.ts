@@ -142,15 +142,6 @@ test('a queue whose header is gone is NOT_A_QUEUE, not an empty one', async () =
   })
 })
 
-test('a file in a lane that is no segment is named', async () => {
-  await real(async (stage) => {
-    await leave(stage)
-    const [lane] = (await readdir(join(stage.directory, 'lanes'))).slice(-1)
-    await writeFile(join(stage.directory, 'lanes', lane!, 'envelopes', 'notes.txt'), 'x')
-    await expect(stage.open()).rejects.toMatchObject({ code: 'LOG_CORRUPT' })
-  })
-})
-
 /** A queue whose one life has taken three messages, and its segment. */
 async function leaveJournal(stage: Stage): Promise<{ path: string; bytes: Buffer }> {
   const queue = await stage.open({ segmentBytes: 32 * 4096, checkpointIntervalMs: 3_600_000 })

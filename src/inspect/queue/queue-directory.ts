@@ -8,6 +8,7 @@ import type { SegmentFiles } from '../../log/segment-files.js'
 import { decodeSegmentHeader, formatVersion, segmentHeaderBytes, segmentIndexOf } from '../../log/segment.js'
 import { journalFiles, laneFiles, type LanePart } from '../../directory/log-files.js'
 import { queueHeaderName, readQueueHeader, type QueueHeader } from '../../directory/header.js'
+import { withOwnNames } from '../../directory/own-names.js'
 import { lanesDirectory } from '../../directory/paths.js'
 import { isDamage, isMissing, lostNothing, reasonOf, refusalFinding, type Report } from '../damage/finding.js'
 import { readOnly } from './read-only-disk.js'
@@ -46,7 +47,7 @@ export class QueueDirectory {
    * @returns undefined when there is no queue
    * @throws WaybillError FORMAT_NEWER, NOT_A_QUEUE, DISK_FAILED */
   static async open(writable: Disk, report: Report): Promise<QueueDirectory | undefined> {
-    const readable = readOnly(writable)
+    const readable = withOwnNames(readOnly(writable))
     const disk: Disk = { ...readable, list: (path) => namesIn(readable, path, report) }
     const around = aroundRefusals(disk, (refused) => report(refusalFinding(refused)))
     let header: QueueHeader | undefined
@@ -90,8 +91,7 @@ export class QueueDirectory {
   /** All logs that have a directory, and those of lanes that should have. */
   async logs(lanes: readonly Pick<LaneView, 'lane' | 'inJournal'>[] = []): Promise<LogPlace[]> {
     const found: LogPlace[] = [{ name: 'journal', directory: journalDirectory }]
-    const names = await this.disk.list(lanesDirectory)
-    const there = names.filter((name) => /^[0-9]{1,5}$/.test(name)).map(Number)
+    const there = (await this.disk.list(lanesDirectory)).map(Number)
     const known = lanes.filter(({ inJournal }) => !inJournal).map(({ lane }) => lane)
     for (const lane of [...new Set([...there, ...known])].sort((a, b) => a - b))
       for (const part of ['envelopes', 'data'] as const)

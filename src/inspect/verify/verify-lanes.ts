@@ -1,11 +1,10 @@
 /** The logs of the lanes, as far as they may be believed: their directories and files, and every frame in them. */
 import type { Position } from '../../base/position.js'
 import type { SegmentFiles } from '../../log/segment-files.js'
-import { segmentHeaderBytes, segmentIndexOf } from '../../log/segment.js'
-import { lanesDirectory } from '../../directory/paths.js'
-import { isSame, lostNothing, type Finding, type Report } from '../damage/finding.js'
+import { segmentHeaderBytes } from '../../log/segment.js'
+import { isSame, type Finding, type Report } from '../damage/finding.js'
 import { walkLog, type LogRange } from '../records/log-reader.js'
-import { directoryOf, type LogName, type QueueDirectory } from '../queue/queue-directory.js'
+import { type LogName, type QueueDirectory } from '../queue/queue-directory.js'
 import { indexesOf, segmentTrouble } from '../damage/segment-trouble.js'
 import { takeSnapshot, type LaneView, type Snapshot } from '../queue/snapshot.js'
 
@@ -26,26 +25,10 @@ async function confirmed(
 /** What a start would refuse about lanes. */
 async function laneTroubles(directory: QueueDirectory, { lanes }: Snapshot): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const name of await directory.disk.list(lanesDirectory))
-    if (!/^[0-9]+$/.test(name))
-      findings.push({
-        log: `${lanesDirectory}/${name}`,
-        bytes: 0,
-        reason: 'this is no lane',
-        lost: lostNothing,
-      })
   for (const lane of lanes) {
     if (lane.inJournal) continue
     for (const [name, floor, end] of logsOf(lane)) {
       const files = directory.log(name)
-      for (const file of await directory.disk.list(directoryOf(name)))
-        if (segmentIndexOf(file) === undefined)
-          findings.push({
-            log: `${directoryOf(name)}/${file}`,
-            bytes: 0,
-            reason: 'the file is no segment',
-            lost: lostNothing,
-          })
       for (const index of indexesOf(files, openedFrom(files, floor, end), end)) {
         const finding = await segmentTrouble(files, index, end, lostWithFile)
         if (finding !== undefined) findings.push(finding)

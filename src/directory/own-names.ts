@@ -1,0 +1,68 @@
+/** A disk that lists only the names that a queue gives, so that files of other programs stay where
+ * they are and change nothing: `.DS_Store`, `lost+found`, a backup's notes.
+ * Invariant: no part of the engine, and no inspection, sees another name below the queue's
+ * directory. A directory in which other files are left counts as removed. */
+import type { Disk } from '../disk/disk.js'
+import { isWaybillError } from '../errors.js'
+import { journalDirectory } from '../log/journal.js'
+import { segmentIndexOf } from '../log/segment.js'
+import { isSpareName } from '../log/segment-pool.js'
+import { laneNumberOf, lanesDirectory, spoolDirectory, spoolNumberOf } from './paths.js'
+
+type IsOwn = (name: string) => boolean
+
+const isSegmentName: IsOwn = (name) => segmentIndexOf(name) !== undefined
+const lanePart = /^(?:envelopes|data)$/
+
+const ownNames: ReadonlyMap<string, IsOwn> = new Map([
+  [journalDirectory, (name: string) => isSegmentName(name) || isSpareName(name)],
+  [lanesDirectory, (name: string) => laneNumberOf(name) !== undefined],
+  [spoolDirectory, (name: string) => spoolNumberOf(name) !== undefined],
+])
+
+/** Undefined for a directory in which all names count. */
+function namesOf(directory: string): IsOwn | undefined {
+  const [first = '', lane, part, ...others] = directory.split('/')
+  if (lane === undefined) return ownNames.get(first)
+  if (first !== lanesDirectory || others.length > 0) return undefined
+  return part === undefined ? (name) => lanePart.test(name) : isSegmentName
+}
+
+export const listOwn = async (disk: Pick<Disk, 'list'>, directory: string): Promise<string[]> => {
+  const names = await disk.list(directory)
+  const isOwn = namesOf(directory)
+  return isOwn === undefined ? names : names.filter(isOwn)
+}
+
+export function withOwnNames(disk: Disk): Disk {
+  const removeDirectory = async (path: string): Promise<void> => {
+    try {
+      await disk.removeDirectory(path)
+    } catch (error) {
+      const errno = isWaybillError(error) ? error.place.errno : undefined
+      if (errno !== 'ENOTEMPTY' || (await holdsFiles(disk, path))) throw error
+    }
+  }
+  return {
+    ...(disk.traits === undefined ? undefined : { traits: disk.traits }),
+    list: (directory) => listOwn(disk, directory),
+    removeDirectory,
+    makeDirectory: (path) => disk.makeDirectory(path),
+    open: (path, mode) => disk.open(path, mode),
+    rename: (from, to) => disk.rename(from, to),
+    unlink: (path) => disk.unlink(path),
+    syncDirectory: (path) => disk.syncDirectory(path),
+    stat: (path) => disk.stat(path),
+    space: () => disk.space(),
+    lock: (path, onLost) => disk.lock(path, onLost),
+    abandon: () => disk.abandon(),
+  }
+}
+
+/** Is there a file of ours in it, or in a lane's two directories below it? */
+async function holdsFiles(disk: Disk, path: string): Promise<boolean> {
+  for (const name of await listOwn(disk, path)) {
+    if (!lanePart.test(name) || (await listOwn(disk, `${path}/${name}`)).length > 0) return true
+  }
+  return false
+}
