@@ -19,7 +19,17 @@ const reasons: Readonly<Record<string, string>> = {
   EMFILE: 'this process has too many files open',
   ENFILE: 'the machine has too many files open',
 }
+/** Calls that need an inode, or room in a directory. */
+const makesName: ReadonlySet<string> = new Set(['open', 'makeDirectory', 'rename'])
 const syncs: ReadonlySet<string> = new Set(['sync', 'syncDirectory', 'write synced'])
+
+/** ENOSPC says the same of bytes and of inodes. */
+function fullReason(operation: string, errno: string): string {
+  if (errno === 'EDQUOT') return 'the quota on the disk is used up'
+  return makesName.has(operation)
+    ? 'no room on the disk, or no free inode, for another file'
+    : 'no room on the disk'
+}
 
 /** @param errno the system's code, or `undefined` for a short count
  * @param directory that `path` lies below: whoever has two queues reads of which one it is */
@@ -38,7 +48,7 @@ export function diskFailure(
     ...(errno === undefined ? undefined : { errno }),
   }
   const reason = full
-    ? 'no room on the disk'
+    ? fullReason(operation, errno)
     : errno === undefined
       ? 'short count'
       : (reasons[errno] ?? 'the disk refused a call')

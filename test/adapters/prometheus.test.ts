@@ -31,7 +31,8 @@ class StillQueue extends EventEmitter<QueueEvents> implements Pick<WatchedQueue,
   isCrashed = false
   statsCount = 0
   statistics: QueueStatistics = idleStatistics
-  answer: () => Promise<Room> = () => Promise.resolve({ freeBytes: 5e9, freeFiles: 1000, isShort: false })
+  answer: () => Promise<Room> = () =>
+    Promise.resolve({ freeBytes: 5e9, freeFiles: 1000, isShort: false, shortOf: undefined })
 
   stats(): QueueStatistics {
     this.statsCount++
@@ -271,7 +272,7 @@ test('a disk that does not answer holds no scrape up, and its room is absent unt
   queue.answer = () => new Promise((resolve) => (answer = resolve))
   const registry = watch(queue)
   for (let i = 0; i < 3; i++) expect(await scrape(registry)).not.toHaveProperty('waybill_disk_free_bytes')
-  answer({ freeBytes: 7, freeFiles: Infinity, isShort: true })
+  answer({ freeBytes: 7, freeFiles: Infinity, isShort: true, shortOf: 'bytes' })
   await Promise.resolve()
   expect(await scrape(registry)).toMatchObject({
     waybill_disk_free_bytes: 7,

@@ -1,4 +1,5 @@
 /** A disk that is full, or that fails, at any moment of a life: each gets its own error, and nothing that was settled is lost. */
+import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -288,6 +289,20 @@ test('below the floor of free space new mail is refused, although segments have 
     empty(stage)
     await new Promise<void>((resolve) => stage.clock.after(2000, resolve))
     await stage.until('it is seen', async () => (await codeOf(queue.submit(submission()))) === 'accepted')
+  })
+})
+
+test('a file system without free inodes refuses new mail, and says that it is the inodes', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    await stage.until('the reserve is there', () => queue.stats().journal.spareCount >= 2)
+    const warned = once(queue, 'warning')
+    stage.disk!.space = () => Promise.resolve({ freeBytes: 1e12, freeFiles: 99 })
+    await pause(stage, 2000)
+    await stage.until('it is seen', async () => (await codeOf(queue.submit(submission()))) === 'DISK_FULL')
+    expect(await warned).toMatchObject([{ message: expect.stringContaining('fewer than 100 free inodes') }])
+    await expect(queue.submit(submission())).rejects.toThrow('the disk has too few free inodes')
+    expect(await queue.room()).toMatchObject({ isShort: true, shortOf: 'files' })
   })
 })
 

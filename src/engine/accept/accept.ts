@@ -255,8 +255,7 @@ export class Accept {
     const { journal, life } = this.#parts
     life.check()
     const room = journal.room(bytes, 'new mail')
-    if (room === 'no' || (this.space.isShort && !this.space.isAwaited))
-      throw new WaybillError('DISK_FULL', 'the disk is too full to accept mail')
+    if (room === 'no' || (this.space.isShort && !this.space.isAwaited)) throw this.space.refusal
     return !this.space.isShort && room === 'yes' && journal.stagedBytes <= stagedBytesMax
   }
 

@@ -3,6 +3,7 @@
  * Invariant: the answer is at most about a second old while mail comes in, and none that refuses mail is older, unless the disk lets it wait. Nobody
  * waits for it but mail that an old one would refuse, that not for long, and nobody looks at the clock for it but once a sync. */
 import type { DiskSpace } from '../../disk/disk.js'
+import { WaybillError } from '../../errors.js'
 import type { Parts } from '../life/parts.js'
 
 const askedEveryMs = 1000
@@ -17,13 +18,19 @@ export interface Room {
   readonly freeFiles: number
   /** So little that new mail is refused. */
   readonly isShort: boolean
+  /** Of what there is too little; undefined when there is enough. */
+  readonly shortOf: 'bytes' | 'files' | undefined
 }
 
-export const roomOf = ({ freeBytes, freeFiles }: DiskSpace, freeBytesMin: number): Room => ({
-  freeBytes,
-  freeFiles,
-  isShort: freeBytes < freeBytesMin || freeFiles < freeFilesMin,
-})
+export function roomOf({ freeBytes, freeFiles }: DiskSpace, freeBytesMin: number): Room {
+  const shortOf = freeBytes < freeBytesMin ? 'bytes' : freeFiles < freeFilesMin ? 'files' : undefined
+  return { freeBytes, freeFiles, isShort: shortOf !== undefined, shortOf }
+}
+
+const warningOf = {
+  bytes: 'the disk is short of room: no new mail is accepted until there is more',
+  files: `the disk has fewer than ${freeFilesMin} free inodes: no new mail is accepted until there are more`,
+} as const
 
 export class SpaceWatch {
   readonly #parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal'>
@@ -34,7 +41,7 @@ export class SpaceWatch {
   /** What is being asked may be answered with what was before. */
   #isOutdated = false
   #isOverdue = false
-  #isShort = false
+  #shortOf: Room['shortOf']
 
   constructor(parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal'>, onChange: () => void) {
     this.#parts = parts
@@ -46,6 +53,16 @@ export class SpaceWatch {
     // Only mail that becomes durable looks anew: where none does, whoever asks.
     if (this.#isShort || this.#answeredAtMs === -Infinity) this.look()
     return this.#isShort
+  }
+
+  /** What mail that is refused for it is told. */
+  get refusal(): WaybillError {
+    const reason = this.#shortOf === 'files' ? 'the disk has too few free inodes' : 'the disk is too full'
+    return new WaybillError('DISK_FULL', `${reason} to accept mail`)
+  }
+
+  get #isShort(): boolean {
+    return this.#shortOf !== undefined
   }
 
   /** An answer is under way, and worth waiting for. */
@@ -75,11 +92,12 @@ export class SpaceWatch {
     const { disk, clock, freeBytesMin } = options
     // While there is room nobody waits.
     const overdue = this.#isShort ? clock.after(answerWaitMs, () => this.#giveUp()) : undefined
-    const { isShort } = roomOf(await disk.space(), freeBytesMin)
+    const { shortOf } = roomOf(await disk.space(), freeBytesMin)
     overdue?.cancel()
-    const message = 'the disk is short of room: no new mail is accepted until there is more'
-    if (isShort && !this.#isShort && !life.isOver) events.emit('warning', { code: 'DISK_FULL', message })
-    this.#isShort = isShort
+    const isShort = shortOf !== undefined
+    if (isShort && !this.#isShort && !life.isOver)
+      events.emit('warning', { code: 'DISK_FULL', message: warningOf[shortOf] })
+    this.#shortOf = shortOf
     // 1. a burst of mail leaves spares  2. something else takes the rest of the disk  3. the queue is empty, holds the room, and refuses mail for ever
     if (isShort && !life.isOver) life.run(journal.shrink())
     // From when it comes:
