@@ -163,6 +163,11 @@ export class Queue {
     return this.#engine.dispatch.resume(transport, name)
   }
 
+  /** What keeps other processes out of the directory, for a log; undefined on a disk that does not say. */
+  get lockKind(): string | undefined {
+    return this.#parts.ownership.lockKind
+  }
+
   get limits(): QueueLimits {
     const { dataBytesMax, recipientCountMax } = this.#parts.options
     return { dataBytesMax, recipientCountMax }

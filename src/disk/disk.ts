@@ -59,6 +59,8 @@ export const fileSystemTraits: DiskTraits = { fillsAhead: true, reuses: true }
 export interface LockReport {
   /** Sentences for the operator: what about this file system cannot be relied on. */
   readonly warnings: readonly string[]
+  /** What is locked, and by what: a phrase for the operator. */
+  readonly kind?: string
   /** Is it proven now that this process is the owner? Asked before each attempt. Absent: always. */
   readonly isProven?: () => boolean
   /** Calls `tell` once, when ownership is proven again. Asked for while it is not. */

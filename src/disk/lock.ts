@@ -31,6 +31,8 @@ export interface Lock {
   /** That of the file, and that of its directory: to be closed in this order. */
   readonly descriptors: readonly number[]
   readonly warnings: readonly string[]
+  /** What is locked, and by what, for the log. */
+  readonly kind: string
 }
 
 /** Tries once, without waiting. Resolves with false when another description holds the lock. */
@@ -49,7 +51,7 @@ export function whenReleased(lock: Lock, released: Promise<void>): void {
 }
 
 /** @throws WaybillError QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, DISK_FAILED */
-export async function takeLock(path: string, tryLock: TryLock = tryAnyLock): Promise<Lock> {
+export async function takeLock(path: string, tryLock: TryLock = usualLock()): Promise<Lock> {
   await releasing.get(path)
   const directory = dirname(path)
   const warnings = [...(await checkQueueDirectory(directory)), ...(await fileSystemWarnings(directory))]
@@ -59,10 +61,14 @@ export async function takeLock(path: string, tryLock: TryLock = tryAnyLock): Pro
     const guard = await openGuard(directory)
     if (guard !== undefined) descriptors.push(guard)
     // Who ends lets go of the directory last: who gets that gets the file. A file system may lock files only.
-    const isGuarded = guard === undefined || (await tryLock(guard).catch(() => true))
+    let isDirectoryLocked = false
+    const lockDirectory = async (directory: number): Promise<boolean> =>
+      (isDirectoryLocked = await tryLock(directory))
+    const isGuarded = guard === undefined || (await lockDirectory(guard).catch(() => true))
     if (isGuarded && (await tryLock(descriptor))) {
       await writePid(descriptor)
-      return { path, descriptors, warnings }
+      const locked = isDirectoryLocked ? 'the file lock and a directory' : 'the file lock'
+      return { path, descriptors, warnings, kind: `flock of ${locked}, ${lockerOf(tryLock)}` }
     }
     const owner = await readPid(descriptor)
     const who = owner === undefined ? 'another process' : `process ${owner}`
@@ -74,10 +80,13 @@ export async function takeLock(path: string, tryLock: TryLock = tryAnyLock): Pro
 }
 
 /** In a worker thread fs-ext would end the process: it answers on the event loop of the main thread. */
-async function tryAnyLock(descriptor: number): Promise<boolean> {
+function usualLock(): TryLock {
   const binding = isMainThread ? loadBinding() : undefined
-  return binding === undefined ? flockByProgram(descriptor) : flockByBinding(binding, descriptor)
+  return binding === undefined ? flockByProgram : (descriptor) => flockByBinding(binding, descriptor)
 }
+
+const lockerOf = (tryLock: TryLock): string =>
+  tryLock === flockByProgram ? 'by the program flock of util-linux' : 'by fs-ext'
 
 interface FlockBinding {
   flock(descriptor: number, flags: 'exnb', answer: (error: NodeJS.ErrnoException | null) => void): void

@@ -116,7 +116,7 @@ class NodeDisk implements Disk {
         (error: NodeJS.ErrnoException) => answer(error),
       )
     })
-    return { warnings: lock.warnings }
+    return { warnings: lock.warnings, kind: lock.kind }
   }
 
   abandon(): void {

@@ -91,6 +91,18 @@ test('who is refused is told which process has the queue', async () => {
   disk.abandon()
 })
 
+test('the lock says what is locked, and by what', async () => {
+  const kindOf = async (taking: Promise<Lock>): Promise<string> => {
+    const lock = await taking
+    release(lock)
+    return lock.kind
+  }
+  expect(await kindOf(takeLock(path))).toBe('flock of the file lock and a directory, by fs-ext')
+  expect(await kindOf(takeLock(path, flockByProgram))).toBe(
+    'flock of the file lock and a directory, by the program flock of util-linux',
+  )
+})
+
 test('without fs-ext and without flock(1) there is no lock, and the error says what to do', async () => {
   const file: FileHandle = await open(path, 'w+')
   const taking = flockByProgram(file.fd, join(directory, 'no-such-program'))
@@ -105,6 +117,7 @@ test('where directories cannot be locked, the file is', async () => {
     return flockByProgram(descriptor)
   }
   const lock = await takeLock(path, filesOnly)
+  expect(lock.kind).toMatch(/^flock of the file lock, /)
   expect(await refusal(takeLock(path, filesOnly))).toBe('QUEUE_LOCKED')
   release(lock)
 })

@@ -30,6 +30,11 @@ export class Ownership {
     return this.#report.warnings
   }
 
+  /** What is locked, and by what; undefined where the disk does not say. */
+  get lockKind(): string | undefined {
+    return this.#report.kind
+  }
+
   get isProven(): boolean {
     return this.#report.isProven?.() ?? true
   }

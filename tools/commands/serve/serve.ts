@@ -335,6 +335,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   // What is told there stands in the log as well.
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
   const log = pino({ level, base: null }, lines)
+  log.info({ queue: settings.queue, lock: queue.lockKind }, 'the queue is open')
   logEvents(queue, log)
   if (settings.direct && !/[.:]/.test(settings.hostname))
     log.warn(
