@@ -18,6 +18,37 @@ interface Hidden {
 }
 const hidden = SMTPConnection.prototype as unknown as Hidden
 
+/** All members of nodemailer's connection on which this room stands though they are undocumented.
+ * Any release may rename one: the relay then refuses to start, and loses no mail. */
+const undocumented = [
+  '_actionDATA',
+  '_actionLMTPStream',
+  '_actionSMTPStream',
+  '_actionSTARTTLS',
+  '_createSendStream',
+  '_onConnect',
+  '_onData',
+  '_onError',
+  '_plaintextEhlo',
+  '_processResponse',
+  '_remainder',
+  '_responseActions',
+  '_responsePartial',
+  '_responseQueue',
+  '_sendCommand',
+  '_socket',
+  '_upgradeConnection',
+  'lastServerResponse',
+] as const
+
+/** @throws Error that names a member which this release of nodemailer does not have */
+export function checkMembers(connection: object): void {
+  for (const name of undocumented)
+    if (!(name in connection))
+      throw new Error(`this release of nodemailer has no ${name}: install the one of package-lock.json`)
+}
+checkMembers(new SMTPConnection({}))
+
 const phases: Readonly<Record<string, Phase>> = {
   EHLO: 'helo',
   HELO: 'helo',

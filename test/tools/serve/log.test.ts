@@ -67,6 +67,19 @@ test.each(['yes', 'no'])(
   },
 )
 
+test.each([
+  ['info', []],
+  ['debug', [{ level: 20, recipients: ['b@example.net'], transport: 'smtp', attempt: 1 }]],
+] as const)('the level %s tells of each attempt that begins: %o', async (level, expected) => {
+  const { relay, client } = await served(() => ['--log-level', level, '--relay', '127.0.0.1:9'])
+  await untilData(client)
+  await client.say('Subject: x\r\n\r\nx\r\n.')
+  await expect.poll(() => linesOf(relay, 'deferred').length).toBeGreaterThan(0)
+  const [first] = linesOf(relay, 'attempt')
+  expect(first === undefined ? [] : [first]).toMatchObject(expected)
+  expect(linesOf(relay, 'the queue is open')).toMatchObject([{ lock: expect.stringMatching(/^flock of /) }])
+})
+
 test.each(['yes', 'no'])(
   'who is refused stands in the log, with what he was told; a thread for clients: %s',
   async (word) => {

@@ -2,7 +2,7 @@
  * Invariant: a message that was settled has a line `accepted` with its client, and one `finished` when nothing of it is left; reports are
  * named by `reported` instead. What is refused to an operator has one line. */
 import type { Logger } from 'pino'
-import type { ControlOptions, Queue } from '../../../src/index.js'
+import type { ControlOptions, Queue, Transport } from '../../../src/index.js'
 import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.js'
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
 
@@ -19,6 +19,27 @@ export function logEvents(queue: Queue, log: Logger): void {
   queue.on('reported', (event) => log.info(event, 'reported'))
   queue.on('finished', (event) => log.info(event, 'finished'))
   queue.on('feedback', (event) => log.info(event, 'feedback'))
+  if (log.isLevelEnabled('debug')) queue.on('requeued', (event) => log.debug(event, 'requeued'))
+}
+
+/** Transports that tell of each attempt when it begins, for the level `debug`. */
+export function withLoggedAttempts(
+  transports: Readonly<Record<string, Transport>>,
+  log: Logger,
+): Readonly<Record<string, Transport>> {
+  if (!log.isLevelEnabled('debug')) return transports
+  const logged = (name: string, transport: Transport): Transport => ({
+    letsGoOfSignal: transport.letsGoOfSignal === true,
+    close: () => transport.close?.(),
+    deliver: (request, signal) => {
+      const { id, sender, recipients, nexthop, attempts } = request
+      log.debug({ id, sender, recipients, transport: name, nexthop, attempt: attempts + 1 }, 'attempt')
+      return transport.deliver(request, signal)
+    },
+  })
+  return Object.fromEntries(
+    Object.entries(transports).map(([name, transport]) => [name, logged(name, transport)]),
+  )
 }
 
 /** The queue, whose log says who brought a message. */

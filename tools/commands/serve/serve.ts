@@ -38,7 +38,14 @@ import {
 } from './delivery.js'
 import { withConfig } from './config.js'
 import { tellProofs } from './dane.js'
-import { clientWitness, controlWitness, logEvents, withHold, withLoggedClients } from './log.js'
+import {
+  clientWitness,
+  controlWitness,
+  logEvents,
+  withHold,
+  withLoggedAttempts,
+  withLoggedClients,
+} from './log.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'
@@ -194,7 +201,11 @@ export const serve: Command = {
       words: formats,
       help: 'json, a JSON object a line; text, for people; auto, text on a terminal (auto)',
     },
-    'log-level': { value: 'LEVEL', words: levels, help: `${levels.join(', ')} (info)` },
+    'log-level': {
+      value: 'LEVEL',
+      words: levels,
+      help: `${levels.join(', ')} (info); debug tells when each attempt begins, and when it is repeated`,
+    },
   },
   notes:
     'It prints `listening on HOST:PORT` for each port when it answers, and logs to standard error: as text on a\n' +
@@ -308,8 +319,15 @@ async function runWith(args: Arguments): Promise<number | undefined> {
 
   await refuseForeignDirectory(settings.queue)
   await madeDirectory(settings.queue)
+  // SIGKILL takes the last lines with it.
+  const lines = new LogLines(descriptorSink(2), isText ? logText : undefined)
+  process.on('exit', () => lines.flushNow())
+  // What is told there stands in the log as well.
+  process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
+  const log = pino({ level, base: null }, lines)
+  const transports = transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname)
   const queue = await openQueue(settings.queue, {
-    transports: transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname),
+    transports: withLoggedAttempts(transports, log),
     route: routeOf(settings.relay, () => tables.routes),
     retry,
     scheduler,
@@ -329,12 +347,6 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     () => tables.clients.tls,
     () => reloads.last,
   )
-  // SIGKILL takes the last lines with it.
-  const lines = new LogLines(descriptorSink(2), isText ? logText : undefined)
-  process.on('exit', () => lines.flushNow())
-  // What is told there stands in the log as well.
-  process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
-  const log = pino({ level, base: null }, lines)
   log.info({ queue: settings.queue, lock: queue.lockKind }, 'the queue is open')
   logEvents(queue, log)
   if (settings.direct && !/[.:]/.test(settings.hostname))
