@@ -19,7 +19,7 @@ import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { logText } from '../text/log-text.js'
 import { maildropOf } from './maildrop.js'
-import { descriptorSink, LogLines } from './log-lines.js'
+import { descriptorSink, LogLines } from '../log/log-lines.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp, queuePathOf } from '../cli/queue-path.js'
 import { processLimitOf, queueParameters, schedulerParameters } from './scheduler-parameters.js'
@@ -45,7 +45,7 @@ import {
   withHold,
   withLoggedAttempts,
   withLoggedClients,
-} from './log.js'
+} from '../log/log.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { ControlOptions, Queue, Transport } from '../../../src/index.js'
 import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.js'
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
+import { LimitedLines } from './limited-lines.js'
 
 /** A level that is not logged costs nothing: its listeners are not there. */
 export function logEvents(queue: Queue, log: Logger): void {
@@ -85,8 +86,18 @@ export const controlWitness = (
   },
 })
 
-/** Of the SMTP server. What a full disk refuses, or a table that makes too many of one, is the operator's trouble, not the client's. */
-export const clientWitness = (log: Logger): SmtpFrontCallbacks => ({
-  onError: (error) => log.warn({ err: error }, 'a client could not be served'),
-  onRefusal: (refusal) => log[/^4\.(?:3\.1|6\.0) /.test(refusal.reply) ? 'warn' : 'info'](refusal, 'refused'),
-})
+/** Of the SMTP server. What a full disk refuses, or a table that makes too many of one, is the operator's
+ * trouble, not the client's. */
+export function clientWitness(log: Logger): SmtpFrontCallbacks {
+  const limited = new LimitedLines((client, lines) =>
+    log.warn({ client: { address: client }, lines }, 'lines about a client were left out'),
+  )
+  return {
+    onError: (error) => limited.line('', () => log.warn({ err: error }, 'a client could not be served')),
+    onRefusal: (refusal) =>
+      limited.line(refusal.client.address, () => {
+        const isOwnTrouble = /^4\.(?:3\.1|6\.0) /.test(refusal.reply)
+        log[isOwnTrouble ? 'warn' : 'info'](refusal, 'refused')
+      }),
+  }
+}

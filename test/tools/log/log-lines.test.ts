@@ -5,7 +5,7 @@ import {
   LogLines,
   waitingLengthMax,
   type LogSink,
-} from '../../../tools/commands/serve/log-lines.js'
+} from '../../../tools/commands/log/log-lines.js'
 
 /** A standard error whose disk fills and empties. */
 class Sink implements LogSink {

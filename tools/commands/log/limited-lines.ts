@@ -1,0 +1,53 @@
+/** Lines of the log that clients cause: so many of each client in a minute, then one that counts
+ * the others.
+ * Invariant: no line is left out without being counted, and memory holds at most `clientsMax`
+ * clients. Those beyond share one place. */
+import { clientNetwork } from '../../../src/relay/smtp-in/client-networks.js'
+
+export const linesMax: number = 20
+export const clientsMax: number = 1000
+export const periodMs: number = 60_000
+const others = 'others'
+
+interface Count {
+  told: number
+  leftOut: number
+}
+
+export class LimitedLines {
+  readonly #tellLeftOut: (client: string, count: number) => void
+  readonly #counts = new Map<string, Count>()
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param tellLeftOut called at the end of a minute for each client, an address or an IPv6 /64,
+   * of which lines were left out */
+  constructor(tellLeftOut: (client: string, count: number) => void) {
+    this.#tellLeftOut = tellLeftOut
+  }
+
+  /** @param address '' where it is not known */
+  line(address: string, write: () => void): void {
+    const count = this.#countOf(address === '' ? others : clientNetwork(address))
+    if (count.told >= linesMax) count.leftOut++
+    else {
+      count.told++
+      write()
+    }
+  }
+
+  #countOf(client: string): Count {
+    this.#timer ??= setTimeout(() => this.#endPeriod(), periodMs).unref()
+    const known = this.#counts.get(client)
+    if (known !== undefined) return known
+    if (this.#counts.size >= clientsMax && client !== others) return this.#countOf(others)
+    const count = { told: 0, leftOut: 0 }
+    this.#counts.set(client, count)
+    return count
+  }
+
+  #endPeriod(): void {
+    this.#timer = undefined
+    for (const [client, { leftOut }] of this.#counts) if (leftOut > 0) this.#tellLeftOut(client, leftOut)
+    this.#counts.clear()
+  }
+}
