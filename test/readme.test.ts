@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { generated, withGenerated } from '../tools/pages.js'
 import { project } from './project.js'
@@ -46,6 +47,30 @@ test.each(examples)(
     expect(run).toMatchObject({ stdout: printed, stderr: '', status: 0 })
   },
 )
+
+const programs = ['README.md', 'src/adapters/README.md', 'src/sim/README.md'].flatMap((page) =>
+  [...pageText(page).matchAll(/```(?:js|ts)\n([\s\S]*?)```/g)].map(([, code]) => ({ page, code: code! })),
+)
+
+test.each(programs)('an example of $page compiles in strict TypeScript', ({ code }) => {
+  const directory = project()
+  writeFileSync(join(directory, 'main.ts'), code)
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2022',
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    verbatimModuleSyntax: true,
+    noEmit: true,
+    types: ['node'],
+    typeRoots: [join(fileURLToPath(root), 'node_modules/@types')],
+  }
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }))
+  const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', directory], { encoding: 'utf8' })
+  expect(stdout).toBe('')
+})
 
 test.each(Object.keys(generated))('%s is what the code says', (page) => {
   expect(pageText(page)).toBe(withGenerated(pageText(page), generated[page]!()))
