@@ -97,7 +97,10 @@ test('the lock says what is locked, and by what', async () => {
     release(lock)
     return lock.kind
   }
-  expect(await kindOf(takeLock(path))).toBe('flock of the file lock and a directory, by fs-ext')
+  // The binary of fs-ext is that of one line of Node.
+  expect(await kindOf(takeLock(path))).toMatch(
+    /^flock of the file lock and a directory, by (fs-ext|the program)/,
+  )
   expect(await kindOf(takeLock(path, flockByProgram))).toBe(
     'flock of the file lock and a directory, by the program flock of util-linux',
   )

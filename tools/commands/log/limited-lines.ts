@@ -17,7 +17,6 @@ interface Count {
 export class LimitedLines {
   readonly #tellLeftOut: (client: string, count: number) => void
   readonly #counts = new Map<string, Count>()
-  #timer: NodeJS.Timeout | undefined
 
   /** @param tellLeftOut called at the end of a minute for each client, an address or an IPv6 /64,
    * of which lines were left out */
@@ -36,17 +35,16 @@ export class LimitedLines {
   }
 
   #countOf(client: string): Count {
-    this.#timer ??= setTimeout(() => this.#endPeriod(), periodMs).unref()
     const known = this.#counts.get(client)
     if (known !== undefined) return known
     if (this.#counts.size >= clientsMax && client !== others) return this.#countOf(others)
+    if (this.#counts.size === 0) setTimeout(() => this.#endPeriod(), periodMs).unref()
     const count = { told: 0, leftOut: 0 }
     this.#counts.set(client, count)
     return count
   }
 
   #endPeriod(): void {
-    this.#timer = undefined
     for (const [client, { leftOut }] of this.#counts) if (leftOut > 0) this.#tellLeftOut(client, leftOut)
     this.#counts.clear()
   }
