@@ -8,6 +8,7 @@ import {
   line,
   marginPx,
   mutedColor,
+  oursColor,
   path,
   text,
   widthPx,
@@ -39,7 +40,7 @@ const plotHeightPx = 130
 const headPx = 44
 const footPx = 42
 const panelWidthPx = (widthPx - 2 * marginPx - gapPx) / columns
-const colors = ['#0b62c4', '#d9822b', '#2b9a66', '#a05bb5']
+const colors = [oursColor, '#d9822b', '#2b9a66', '#a05bb5']
 
 export function linePlot(plot: LinePlot): string {
   const { title, panels, source } = plot

@@ -6,6 +6,22 @@ export const marginPx = 20
 export const textColor = '#1f2933'
 export const mutedColor = '#61707f'
 export const gridColor = '#e1e6eb'
+export const oursColor = '#0b62c4'
+const groundColor = '#ffffff'
+
+/** On a dark page: what each colour becomes there. */
+const darkColors: Readonly<Record<string, string>> = {
+  [groundColor]: '#0d1117',
+  [textColor]: '#e6edf3',
+  [mutedColor]: '#9aa7b4',
+  [gridColor]: '#30363d',
+  [oursColor]: '#58a6ff',
+}
+
+/** Style rules go before the attributes that say a colour. */
+const darkStyle = `<style>@media (prefers-color-scheme: dark) {${Object.entries(darkColors)
+  .map(([light, dark]) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`)
+  .join('')}}</style>`
 
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
@@ -54,7 +70,8 @@ export function drawing(
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${widthPx}" height="${height}" viewBox="0 0 ${widthPx} ${height}" font-family="system-ui, 'DejaVu Sans', sans-serif" role="img">`,
     `<title>${escaped(title)}</title>`,
-    rectangle(0, 0, widthPx, height, '#ffffff'),
+    darkStyle,
+    rectangle(0, 0, widthPx, height, groundColor),
     text(marginPx, 30, title, { sizePx: 16, bold: true }),
     ...body,
     ...notes,
