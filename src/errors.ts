@@ -35,6 +35,11 @@ export const errorCatalogue = {
   },
   // What the queue cannot do now.
   DISK_FULL: { code: 452, enhanced: '4.3.1', means: 'No room; nothing is lost, try again later' },
+  KEYS_TOO_MANY: {
+    code: 452,
+    enhanced: '4.3.1',
+    means: 'As many idempotency keys as `keyCountMax` allows; nothing was accepted, try again later',
+  },
   LIST_INCOMPLETE: {
     code: 451,
     enhanced: '4.3.0',

@@ -15,6 +15,7 @@ const ourNames = new Set([
   'journal',
   'lanes',
   'spool',
+  'keys',
   'maildrop',
   'taken',
   'listening',

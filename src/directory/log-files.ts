@@ -5,7 +5,7 @@ import { journalLog } from '../log/journal-writer.js'
 import { SegmentFiles } from '../log/segment-files.js'
 import { SegmentGrid } from '../log/segment.js'
 import type { QueueHeader } from './header.js'
-import { dataDirectory, envelopesDirectory } from './paths.js'
+import { dataDirectory, envelopesDirectory, keysDirectory } from './paths.js'
 
 /** The two logs of a lane that has logs of its own. */
 export type LanePart = 'envelopes' | 'data'
@@ -19,6 +19,9 @@ export interface LaneFiles {
 /** Numbers of a lane's logs. */
 export const envelopesLog = (lane: number): number => 2 * lane
 export const dataLog = (lane: number): number => 2 * lane + 1
+
+/** The incoming lane stands in the journal: the numbers of its logs are free. 0 is the journal's. */
+export const keysLog = 1
 
 export const journalFiles = (disk: Disk, { segmentBytes }: Pick<QueueHeader, 'segmentBytes'>): SegmentFiles =>
   new SegmentFiles(disk, journalDirectory, journalLog, 'journal', new SegmentGrid(segmentBytes))
@@ -36,3 +39,12 @@ export function laneFiles(
   const grid = new SegmentGrid(laneSegmentBytes)
   return { directory, log, files: new SegmentFiles(disk, directory, log, `lane ${lane} ${part}`, grid) }
 }
+
+export const keyFiles = (
+  disk: Disk,
+  { laneSegmentBytes }: Pick<QueueHeader, 'laneSegmentBytes'>,
+): LaneFiles => ({
+  directory: keysDirectory,
+  log: keysLog,
+  files: new SegmentFiles(disk, keysDirectory, keysLog, 'keys', new SegmentGrid(laneSegmentBytes)),
+})

@@ -9,6 +9,8 @@ export const laneDirectory = (lane: number): string => `${lanesDirectory}/${lane
 export const envelopesDirectory = (lane: number): string => `${laneDirectory(lane)}/envelopes`
 export const dataDirectory = (lane: number): string => `${laneDirectory(lane)}/data`
 
+export const keysDirectory = 'keys'
+
 export const spoolDirectory = 'spool'
 export const spoolPath = (number: number): string =>
   `${spoolDirectory}/${number.toString(16).padStart(12, '0')}.mail`

@@ -225,6 +225,8 @@ export class Engine {
     this.#parts.journal.endRecovery(true)
     const recollection = this.#recollection ?? (await this.#recollect())
     this.#recollection = undefined
+    const restored = this.#parts.keys.restore(recollection.keyed)
+    if (restored !== undefined) await restored
     const roomChange = (): Promise<void> => this.reclaim.roomChange()
     const { messages, unread } = await recover(this.#parts, this.#facts, recollection, roomChange)
     life.check()

@@ -10,7 +10,8 @@ import { isWaybillError, WaybillError } from '../errors.js'
 import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
-import { journalFiles } from '../directory/log-files.js'
+import { journalFiles, keysLog } from '../directory/log-files.js'
+import { KnownKeys } from './keys/known-keys.js'
 import { queueLockName, readQueueHeader, type QueueHeader } from '../directory/header.js'
 import { withOwnNames } from '../directory/own-names.js'
 import { spoolDirectory, spoolNumberOf } from '../directory/paths.js'
@@ -70,6 +71,9 @@ export async function openEngine(
     throw error
   }
 }
+
+/** Of the working suffix, and of a segment, that keys without a record may hold. */
+const keyLagPart = 4
 
 /** Looks for the lock so often while another process has it, milliseconds. */
 const lockLookMs = 100
@@ -173,6 +177,24 @@ async function begin(
     { checkpoint: () => life.orEnd(laterCheckpoint(engine!)), onFailure: life.end },
   )
   const reader = new MessageReader(journal, lanes, spool)
+  const keys = new KnownKeys(
+    {
+      disk: patient,
+      prng: options.prng,
+      header,
+      life: opened.life,
+      pins: garbage.of(keysLog),
+      clock,
+      retentionMs: options.keyRetentionMs,
+      countMax: options.keyCountMax,
+      lagBytesMax: Math.min(options.suffixBytesMax, header.segmentBytes) / keyLagPart,
+      orEnd: (work) => life.orEnd(work),
+      onLoss: ({ message }) =>
+        events.emit('warning', { code: 'LOG_CORRUPT', message: `idempotency keys are lost: ${message}` }),
+      ...callbacks,
+    },
+    checkpoint.keys,
+  )
   const parts = {
     options,
     life,
@@ -185,6 +207,7 @@ async function begin(
     garbage,
     spool,
     reader,
+    keys,
   }
   const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }
   engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))

@@ -22,6 +22,16 @@ export interface LanePositions {
   readonly marks: Position
 }
 
+/** The log of idempotency keys. */
+export interface KeyPositions {
+  /** The first record that may hold a key which is remembered. */
+  readonly floor: Position
+  /** Behind the last byte that may be believed. */
+  readonly end: Position
+  /** Keys of envelopes from here on, in the journal, are not in the log yet. */
+  readonly from: Position
+}
+
 export interface Checkpoint {
   /** The life that wrote it; the first is 1. */
   readonly life: number
@@ -34,6 +44,8 @@ export interface Checkpoint {
    * to there may be given by this life. */
   readonly spoolHighest: number
   readonly spoolPending: readonly number[]
+  /** Absent: no submission has had a key. */
+  readonly keys?: KeyPositions | undefined
 }
 
 /** Up to where the envelopes of a lane with logs of its own are believed; undefined for one that the checkpoint does not know. */
@@ -41,6 +53,7 @@ export const trustedEndIn = ({ lanes }: Checkpoint, lane: number): Position | un
   lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd
 
 export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
+  const { keys } = checkpoint
   return encodeFields([
     checkpoint.life,
     checkpoint.suffix,
@@ -57,19 +70,31 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
     checkpoint.laneNext,
     checkpoint.spoolHighest,
     checkpoint.spoolPending,
+    ...(keys === undefined ? [] : [[keys.floor, keys.end, keys.from]]),
   ])
 }
 
 /** @throws WaybillError LOG_CORRUPT */
 export function decodeCheckpoint(payload: Buffer): Checkpoint {
   const fields = new FieldReader(payload, 'checkpoint', 6)
-  return {
+  const checkpoint = {
     life: fields.count(),
     suffix: position(fields.count()),
     lanes: fields.list().map(decodeLane),
     laneNext: fields.count(),
     spoolHighest: fields.count(),
     spoolPending: fields.counts(),
+  }
+  return fields.isAtEnd ? checkpoint : { ...checkpoint, keys: decodeKeyPositions(fields.list()) }
+}
+
+function decodeKeyPositions(list: readonly unknown[]): KeyPositions | undefined {
+  if (list.length === 0) return undefined
+  const fields = new FieldReader(list, 'keys of a checkpoint', 3)
+  return {
+    floor: position(fields.count()),
+    end: position(fields.count()),
+    from: position(fields.count()),
   }
 }
 

@@ -58,6 +58,8 @@ export interface Envelope {
    * replacement is not held again. */
   readonly held: boolean
   readonly priority: Priority
+  /** The idempotency key of its submission. A replacement has none. */
+  readonly key?: string | undefined
 }
 
 /** Which messages are attempted first where several wait for one destination. */
@@ -122,13 +124,21 @@ export function encodeEnvelope(envelope: Envelope): Buffer {
   return payload.end()
 }
 
+const fieldsWithKey = 20
+/** MessagePack's head of a list whose length has 16 bits. */
+const list16 = 0xdc
+
+/** Has the envelope a key? Seen without decoding it. */
+export const hasKey = (encoded: Buffer): boolean =>
+  encoded[0] === list16 && encoded.readUInt16BE(1) >= fieldsWithKey
+
 /** Into the payload that is being written. */
 export function writeEnvelope(envelope: Envelope): void {
-  const { data, route, requeues, dsn } = envelope
+  const { data, route, requeues, dsn, key } = envelope
   // What no operator has touched, and nobody asked anything of, is written without the fields for that.
-  const isTouched = route !== undefined || requeues > 0 || dsn !== undefined
+  const isTouched = route !== undefined || requeues > 0 || dsn !== undefined || key !== undefined
   payload
-    .list(dsn !== undefined ? 19 : isTouched ? 18 : 16)
+    .list(key !== undefined ? fieldsWithKey : dsn !== undefined ? 19 : isTouched ? 18 : 16)
     .text(envelope.id)
     .text(envelope.sender)
   payload.count(envelope.acceptedAt).count(envelope.attempts)
@@ -144,6 +154,8 @@ export function writeEnvelope(envelope: Envelope): void {
   else payload.texts([route.transport, route.nexthop])
   payload.count(requeues)
   if (dsn !== undefined) writeDsn(dsn)
+  else if (key !== undefined) payload.list(0)
+  if (key !== undefined) payload.text(key)
 }
 
 const flagsOf = ({ smtputf8, held, priority }: Envelope): number =>
@@ -174,6 +186,7 @@ export function decodeEnvelope(encoded: Buffer): Envelope {
     route: fields.isAtEnd ? undefined : routeOf(fields.texts()),
     requeues: fields.isAtEnd ? 0 : fields.count(),
     dsn: fields.isAtEnd ? undefined : dsnFromFields(fields.list()),
+    key: fields.isAtEnd ? undefined : fields.text() || undefined,
     held: (flags & heldFlag) !== 0,
     priority: (flags & highFlag) !== 0 ? 'high' : (flags & lowFlag) !== 0 ? 'low' : 'normal',
   }

@@ -24,12 +24,13 @@ export const kinds = {
   checkpoint: 9,
   commit: 10,
   pad: 11,
+  keys: 12,
 } as const
 
 export type KindName = keyof typeof kinds
 export type Kind = (typeof kinds)[KindName]
 
-const kindMax = kinds.pad
+export const kindMax: number = kinds.keys
 
 export const kindName = (kind: number): KindName | undefined =>
   (Object.keys(kinds) as KindName[]).find((name) => kinds[name] === kind)

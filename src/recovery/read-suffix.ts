@@ -2,9 +2,10 @@
 import { nowhere, type Position } from '../base/position.js'
 import type { Journal } from '../log/journal.js'
 import { decodeDelivery } from '../record/delivery.js'
-import { decodeEnvelope } from '../record/envelope.js'
+import { decodeEnvelope, hasKey } from '../record/envelope.js'
 import { decodeFinish } from '../record/finish.js'
 import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
+import type { AcceptedKey } from '../record/keys.js'
 import { decodeReplaced } from '../record/replaced.js'
 import { decodeStart } from '../record/start.js'
 import { WorkingSet, type SuffixFacts } from './working-set.js'
@@ -13,6 +14,12 @@ export interface Suffix {
   readonly working: WorkingSet
   /** Spool files that an envelope of the suffix names. */
   readonly spoolsNamed: ReadonlySet<number>
+  /** Envelopes of the suffix with a key, in order. */
+  readonly keyed: readonly KeyedEnvelope[]
+}
+
+export interface KeyedEnvelope extends AcceptedKey {
+  readonly envelope: Position
 }
 
 /** @param end where the journal ended when this life began
@@ -26,6 +33,7 @@ export async function readSuffix(
 ): Promise<Suffix> {
   const working = new WorkingSet(facts)
   const spoolsNamed = new Set<number>()
+  const keyed: KeyedEnvelope[] = []
   await journal.read(facts.suffix, end, (window, at, position) => {
     const kind = kindAt(window, at)
     if (kind === kinds.start) working.start(position, classAt(window, at), decodeStart(payloadAt(window, at)))
@@ -38,11 +46,12 @@ export async function readSuffix(
         timeAt(window, at),
         decodeReplaced(payloadAt(window, at)),
       )
-    else if (kind === kinds.envelope && needsEnvelopes) {
-      const { data, replaces } = decodeEnvelope(payloadAt(window, at))
+    else if (kind === kinds.envelope && (needsEnvelopes || hasKey(payloadAt(window, at)))) {
+      const { id, acceptedAt, data, replaces, key } = decodeEnvelope(payloadAt(window, at))
+      if (key !== undefined) keyed.push({ key, id, acceptedAt, envelope: position })
       if (replaces !== nowhere) working.replacedBy(position, replaces)
       if (data.kind === 'spool') spoolsNamed.add(data.number)
     }
   })
-  return { working, spoolsNamed }
+  return { working, spoolsNamed, keyed }
 }

@@ -153,6 +153,9 @@ test.each(decoders)('fields behind those of a %s record are ignored', (name, dec
       // An envelope that no operator has touched, and of which nothing is asked, is written without its last fields.
       if (name === 'envelope' && fields.length === 16) fields.push([], 0)
       if (name === 'envelope' && fields.length === 18) fields.push([])
+      if (name === 'envelope' && fields.length === 19) fields.push('')
+      // A checkpoint of a queue that has seen no key ends before them.
+      if (name === 'checkpoint' && fields.length === 6) fields.push([])
       expect(decode(packr.pack([...fields, 'later', 7]))).toEqual(decode(payload))
     }),
   )

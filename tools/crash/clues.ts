@@ -101,4 +101,9 @@ export const clues: Readonly<Record<string, Place>> = {
   'start-takes-files-at-once': { hunt: 'rot behind starts', seed: 1, op: 199 },
   'segment-taken-for-batch': { hunt: 'rot behind starts', seed: 1, op: 199 },
   'lane-goes-with-its-checkpoint': { hunt: 'rot', seed: 233, op: 175 },
+  'keys-hold-no-suffix': { hunt: 'keyed', seed: 1, op: 225 },
+  'keys-not-synced': { hunt: 'keyed', seed: 1, op: 130 },
+  'keys-of-suffix-forgotten': { hunt: 'keyed', seed: 1, op: 111 },
+  'key-directory-not-synced': { hunt: 'keyed', seed: 1, op: 132 },
+  'recorded-keys-forgotten': { hunt: 'keyed', seed: 1, op: 133 },
 }

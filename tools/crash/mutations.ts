@@ -2,6 +2,7 @@
 import { damageMutations } from './damage-mutations.js'
 import { disturbanceMutations } from './disturbance-mutations.js'
 import { failureMutations } from './failure-mutations.js'
+import { keyMutations } from './key-mutations.js'
 import { logMutations } from './log-mutations.js'
 import { messageMutations } from './message-mutations.js'
 import type { Mutation } from './mutation.js'
@@ -14,4 +15,5 @@ export const mutations: readonly Mutation[] = [
   ...disturbanceMutations,
   ...failureMutations,
   ...damageMutations,
+  ...keyMutations,
 ]

@@ -67,8 +67,8 @@ export const recoveryMutations: readonly Mutation[] = [
     'suffix-forgets-active',
     'the suffix begins at the earliest start of an active message',
     'engine/checkpoint/capture.js',
-    'const suffix = active.earliestStart ?? journal.end;',
-    'const suffix = journal.end;',
+    'active.earliestStart ?? journal.end',
+    'journal.end',
   ),
   one(
     'runner-position-is-read-position',

@@ -21,6 +21,8 @@ import type { Parts } from '../life/parts.js'
 import { PlainMail } from './plain-mail.js'
 import { RoomTurns } from './room-turns.js'
 import { SpaceWatch } from './space-watch.js'
+import { chain, isReadable } from './stream-data.js'
+import { submitOnce } from './submit-once.js'
 import type { SpoolFile } from '../message/spool.js'
 import {
   aborted,
@@ -65,15 +67,22 @@ export class Accept {
     try {
       life.check()
       const envelope = checkEnvelope(submission, options)
-      const { data } = submission
-      if (typeof data === 'string') return this.#submitBytes(submission, envelope, Buffer.from(data))
-      if (Buffer.isBuffer(data)) return this.#submitBytes(submission, envelope, data)
-      if (isReadable(data)) return this.#submitStream(submission, envelope, data)
-      const group = this.#group(envelope, { kind: 'ref', ref: checkRef(data) }, 0, 0)
-      return this.#append(submission, group, undefined, undefined)
+      const { key } = envelope
+      if (key === undefined) return this.#submit(submission, envelope)
+      return submitOnce(this.#parts.keys, submission, key, (own) => this.#submit(own, envelope))
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  /** @throws WaybillError for what is wrong with the data */
+  #submit(submission: Submission, envelope: CheckedEnvelope): Promise<Accepted> {
+    const { data } = submission
+    if (typeof data === 'string') return this.#submitBytes(submission, envelope, Buffer.from(data))
+    if (Buffer.isBuffer(data)) return this.#submitBytes(submission, envelope, data)
+    if (isReadable(data)) return this.#submitStream(submission, envelope, data)
+    const group = this.#group(envelope, { kind: 'ref', ref: checkRef(data) }, 0, 0)
+    return this.#append(submission, group, undefined, undefined)
   }
 
   /** The journal is durable up to here: tickets settle, in order. */
@@ -190,7 +199,7 @@ export class Accept {
   }
 
   #group(
-    { sender, recipients, smtputf8, dsn, id, held, priority }: CheckedEnvelope,
+    { sender, recipients, smtputf8, dsn, id, held, priority, key }: CheckedEnvelope,
     data: Parameters<typeof messageGroup>[2],
     dataBytes: number,
     checksum: number,
@@ -208,6 +217,7 @@ export class Accept {
         dsn,
         held,
         priority,
+        key,
       },
       recipients,
       data,
@@ -251,19 +261,23 @@ export class Accept {
   }
 
   /** Is there room? false: it is worth waiting for. @throws WaybillError DISK_FULL, QUEUE_CRASHED */
-  #hasRoom({ bytes }: MessageGroup): boolean {
-    const { journal, life } = this.#parts
+  #hasRoom({ bytes, envelope: { key } }: MessageGroup): boolean {
+    const { journal, life, keys } = this.#parts
     life.check()
+    const hasKeyRoom = key === undefined || keys.hasRoom
     const room = journal.room(bytes, 'new mail')
-    if (room === 'no' || (this.space.isShort && !this.space.isAwaited)) throw this.space.refusal
-    return !this.space.isShort && room === 'yes' && journal.stagedBytes <= stagedBytesMax
+    const isFull = room === 'no' || (!hasKeyRoom && keys.log?.diskFull === true)
+    if (isFull || (this.space.isShort && !this.space.isAwaited)) throw this.space.refusal
+    return hasKeyRoom && !this.space.isShort && room === 'yes' && journal.stagedBytes <= stagedBytesMax
   }
 
   #appendNow(group: MessageGroup, data: Buffer | undefined, file: SpoolFile | undefined): Promise<Accepted> {
-    const { journal, lanes, spool, options } = this.#parts
+    const { journal, lanes, spool, keys, options } = this.#parts
     const timeMs = options.clock.wallMs()
     journal.open(group.bytes)
     const at = appendGroup(journal, group, incomingLane, timeMs)
+    const { key, id, acceptedAt } = group.envelope
+    if (key !== undefined) keys.appended({ key, id, acceptedAt, envelope: at })
     if (file !== undefined) spool.appended(file.number)
     lanes.incoming.runner.handOver({
       position: at,
@@ -281,12 +295,4 @@ export class Accept {
     this.#parts.journal.want()
     return this.#tickets.wait(end, envelope)
   }
-}
-
-const isReadable = (data: unknown): data is Readable =>
-  typeof data === 'object' && data !== null && typeof (data as Readable).pipe === 'function'
-
-async function* chain(start: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield* start
-  yield* rest
 }

@@ -6,6 +6,7 @@ import { isRecordText, signalOption } from '../../base/option-values.js'
 import { WaybillError } from '../../errors.js'
 import type { EnvelopeDsn } from '../../record/dsn.js'
 import type { Priority } from '../../record/envelope.js'
+import { keyBytesMax } from '../../record/keys.js'
 import type { EngineOptions } from '../life/options.js'
 import { checkedDsn, type AskedRecipient, type SubmissionDsn } from './submission-dsn.js'
 
@@ -35,6 +36,10 @@ export interface Submission {
   /** Among the active messages for one destination a high one goes before all others, and a low
    * one behind all. Default: normal. */
   readonly priority?: Priority | undefined
+  /** What the submitter calls this submission, 1 … 200 bytes. While the queue remembers the key
+   * (`keyRetentionMs`), another submission with it makes no message: it settles with the id of the
+   * first one and `isDuplicate`, also after a crash. It is not compared with the first one. */
+  readonly idempotencyKey?: string | undefined
   /** Aborts until the message is appended; after that it is accepted. */
   readonly signal?: AbortSignal | undefined
 }
@@ -48,6 +53,8 @@ export interface CheckedEnvelope {
   readonly id: MessageId | undefined
   readonly held: boolean
   readonly priority: Priority
+  /** undefined: every submission makes a message. */
+  readonly key: string | undefined
 }
 
 const refBytesMax = 4096
@@ -108,10 +115,10 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
   }
   const checked = addresses as readonly string[]
   const id = checkedId(submission.id)
-  const { held, priority } = handlingOf(submission)
-  if (isAsked) return { sender, smtputf8, id, held, priority, ...askedOf(checked, submission) }
+  const { held, priority, key } = handlingOf(submission)
+  if (isAsked) return { sender, smtputf8, id, held, priority, key, ...askedOf(checked, submission) }
   const distinct = checked.length === 1 ? checked : [...new Set(checked)]
-  return { sender, recipients: distinct, smtputf8, dsn: undefined, id, held, priority }
+  return { sender, recipients: distinct, smtputf8, dsn: undefined, id, held, priority, key }
 }
 
 const members: ReadonlySet<string> = new Set([
@@ -124,6 +131,7 @@ const members: ReadonlySet<string> = new Set([
   'id',
   'hold',
   'priority',
+  'idempotencyKey',
   'signal',
 ] satisfies (keyof Submission)[])
 
@@ -148,12 +156,17 @@ const priorities: readonly unknown[] = ['high', 'normal', 'low'] satisfies Prior
 function handlingOf({
   hold = false,
   priority = 'normal',
-}: Submission): Pick<CheckedEnvelope, 'held' | 'priority'> {
+  idempotencyKey: key,
+}: Submission): Pick<CheckedEnvelope, 'held' | 'priority' | 'key'> {
   if (typeof hold !== 'boolean')
     throw new WaybillError('OPTION_INVALID', 'hold is true or false', { option: 'hold' })
   if (!priorities.includes(priority))
     throw new WaybillError('OPTION_INVALID', 'priority is high, normal or low', { option: 'priority' })
-  return { held: hold, priority }
+  if (key !== undefined && !isRecordText(key, keyBytesMax))
+    throw new WaybillError('OPTION_INVALID', `a key is a string of 1 to ${keyBytesMax} bytes`, {
+      option: 'idempotencyKey',
+    })
+  return { held: hold, priority, key }
 }
 
 /** @throws WaybillError OPTION_INVALID */

@@ -1,14 +1,12 @@
 /** Those who wait until what they submitted is durable, in the order of their ends.
  * Invariant: each ticket settles once: when everything before its end is durable, or with the error that ended this life. */
-import type { MessageId } from '../../base/message-id.js'
 import type { Position } from '../../base/position.js'
 import { Ring } from '../../base/ring.js'
 import type { Envelope } from '../../record/envelope.js'
+import type { Accepted } from '../keys/known-keys.js'
 import type { QueueEmitter } from '../life/events.js'
 
-export interface Accepted {
-  readonly id: MessageId
-}
+export type { Accepted }
 
 interface Ticket {
   readonly end: Position

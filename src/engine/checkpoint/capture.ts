@@ -91,13 +91,14 @@ function recordsMost(parts: Pick<Parts, 'journal' | 'options'>, lane: Lane): boo
 
 /** @param life the number of this life */
 export function capture(parts: Parts, life: number): Captured {
-  const { journal, lanes, active, garbage, spool, options } = parts
+  const { journal, lanes, active, garbage, spool, keys, options } = parts
   const timeMs = options.clock.wallMs()
   for (const lane of lanes) {
     lane.marks.passed(lane.runner.position)
     appendMarks(parts, lane, timeMs)
   }
-  const suffix = active.earliestStart ?? journal.end
+  const captured = keys.capture(journal.end, timeMs)
+  const suffix = position(Math.min(active.earliestStart ?? journal.end, captured.from))
   const retired: Lane[] = []
   const named: LanePositions[] = []
   let journalFloor: Position = suffix
@@ -119,6 +120,7 @@ export function capture(parts: Parts, life: number): Captured {
       laneNext: lanes.laneNext,
       spoolHighest: spool.highest,
       spoolPending: spool.pending,
+      keys: captured.said,
     },
     pins: garbage.capture(),
     journalFloor,

@@ -108,7 +108,7 @@ export class Checkpointer {
   }
 
   async #take(): Promise<void> {
-    const { journal, lanes, spool, life } = this.#parts
+    const { journal, lanes, spool, keys, life } = this.#parts
     while (!readyForCapture(this.#parts)) await this.#options.reclaim.roomChange()
     // What has been active for too long gets a new start, so that the suffix stays short.
     carryOld(this.#parts, journal.end - this.#parts.options.suffixBytesMax)
@@ -121,6 +121,7 @@ export class Checkpointer {
         await logs?.data.sync()
       }),
     )
+    if (keys.log !== undefined) await keys.log.sync()
     await spool.syncNames()
     life.check()
     const payload = encodeCheckpoint(captured.checkpoint)
@@ -129,6 +130,7 @@ export class Checkpointer {
     if (life.isOver) return
     this.#groupCount = Math.max(this.#groupCount, captured.groupCount + 1)
     for (const { lane, envelopesEnd } of captured.checkpoint.lanes) lanes.get(lane).trustedEnd = envelopesEnd
+    keys.vouched()
     this.#count++
     this.#options.onDurable()
     const garbage = this.#options.reclaim.confirm(captured)

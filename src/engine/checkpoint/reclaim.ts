@@ -3,7 +3,7 @@ import type { Timer } from '../../base/clock.js'
 import { isWaybillError } from '../../errors.js'
 import { journalLog } from '../../log/journal-writer.js'
 import type { Captured } from './capture.js'
-import { dataLog, envelopesLog } from '../../directory/log-files.js'
+import { dataLog, envelopesLog, keysLog } from '../../directory/log-files.js'
 import { laneDirectory } from '../../directory/paths.js'
 import type { Lane } from '../../lane/lane.js'
 import type { LaneLog } from '../../log/lane-log.js'
@@ -12,6 +12,7 @@ import type { Parts } from '../life/parts.js'
 /** While the disk is full, room is tried for this often. */
 const retryMs = 1000
 
+/** Of a log that checkpoints sync: of a lane, or of keys. */
 interface LaneGarbage {
   readonly log: LaneLog
   readonly number: number
@@ -55,11 +56,12 @@ export class Reclaim {
 
   /** The disk is full somewhere: room is tried for after a while. */
   retry(): void {
-    const { journal, lanes, life, options } = this.#parts
+    const { journal, lanes, life, keys, options } = this.#parts
     if (this.#retry !== undefined || life.isOver) return
     this.#retry = options.clock.after(retryMs, () => {
       this.#retry = undefined
       life.run(journal.refill())
+      if (keys.log?.diskFull === true) keys.log.extend()
       for (const { logs, isRetired } of lanes) {
         // Its directories go with it.
         if (isRetired) continue
@@ -71,14 +73,14 @@ export class Reclaim {
 
   /** The last attempt to make room somewhere met a full disk. */
   get isFull(): boolean {
-    const { journal, lanes } = this.#parts
-    if (journal.spares.diskFull) return true
+    const { journal, lanes, keys } = this.#parts
+    if (journal.spares.diskFull || keys.log?.diskFull === true) return true
     return [...lanes].some(({ logs }) => logs?.envelopes.diskFull === true || logs?.data.diskFull === true)
   }
 
   /** What a checkpoint that is durable no longer needs. It is nobody's from now on, and has to be let go. */
   confirm({ checkpoint, pins, journalFloor, retired }: Captured): GarbageSegments {
-    const { journal, lanes, garbage } = this.#parts
+    const { journal, lanes, garbage, keys } = this.#parts
     const confirmed = (log: number, floor: number): readonly number[] =>
       garbage.of(log).confirm(pins.get(log) ?? [], floor)
     const ofJournal = confirmed(journalLog, journal.grid.indexOf(journalFloor))
@@ -93,6 +95,10 @@ export class Reclaim {
         [data, dataLog(lane), dataFloorIndex],
       ] as const)
         ofLanes.push({ log, number, indexes: confirmed(number, floor) })
+    }
+    if (keys.log !== undefined && checkpoint.keys !== undefined) {
+      const floor = keys.log.files.grid.indexOf(checkpoint.keys.floor)
+      ofLanes.push({ log: keys.log, number: keysLog, indexes: confirmed(keysLog, floor) })
     }
     return { ofJournal, ofLanes, retired }
   }

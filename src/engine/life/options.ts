@@ -12,8 +12,8 @@ import type { Layout } from '../../lane/lane-plan.js'
 import { blockBytes } from '../../log/segment.js'
 import { postfixRetry } from '../../policy/postfix-retry.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
-import { checkedParameters } from '../../scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'
+import { checkPolicy, checkScheduler } from './option-checks.js'
 
 export interface Route {
   /** A name in `transports`. */
@@ -74,6 +74,12 @@ export interface QueueOptions {
   /** How long a queue that another process has open is waited for, milliseconds, 0 … 86 400 000: the next one of a rolling deployment starts
    * while the last one ends. Default 0: QUEUE_LOCKED at once. */
   readonly lockWaitMs?: number
+  /** How long an `idempotencyKey` is remembered from the acceptance of its message on, milliseconds,
+   * 1 … a year. Default: a day. */
+  readonly keyRetentionMs?: number
+  /** Keys that are remembered, 0 … 100 000 000; a new one more is refused with KEYS_TOO_MANY. Each
+   * takes at most 64 bytes of memory. Default 1 000 000. */
+  readonly keyCountMax?: number
   readonly clock?: Clock
   readonly prng?: Prng
   /** The disk to live on, in place of the directory: for simulations. */
@@ -106,6 +112,8 @@ const names: OptionNames<QueueOptions> = {
   fruitlessRecoveriesMax: true,
   proofMs: true,
   lockWaitMs: true,
+  keyRetentionMs: true,
+  keyCountMax: true,
   clock: true,
   prng: true,
   disk: true,
@@ -127,6 +135,7 @@ const diskMethods: OptionNames<Omit<Disk, 'traits'>> = {
 }
 
 const mebibyte = 1024 * 1024
+const dayMs = 86_400_000
 
 /** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
 export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
@@ -194,6 +203,8 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     ),
     proofMs: integerOption('proofMs', given.proofMs ?? 2000, 1, waitMsMax),
     lockWaitMs: integerOption('lockWaitMs', given.lockWaitMs ?? 0, 0, waitMsMax),
+    keyRetentionMs: integerOption('keyRetentionMs', given.keyRetentionMs ?? dayMs, 1, 365 * dayMs),
+    keyCountMax: integerOption('keyCountMax', given.keyCountMax ?? 1_000_000, 0, 100_000_000),
     clock:
       given.clock === undefined
         ? systemClock
@@ -201,53 +212,6 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     prng: methodsOption('prng', given.prng ?? systemPrng(), { uint32: true }),
     disk: methodsOption('disk', disk, diskMethods),
   }
-}
-
-/** Lanes and checkpoints are made of these: what a policy of somebody else's answers is checked before anything is written. */
-function checkPolicy(policy: RetryPolicy): RetryPolicy {
-  const { intervalsMs, bounceQueueLifetimeMs, delayWarningAgesMs } = policy
-  if (!Array.isArray(intervalsMs) || intervalsMs.length === 0)
-    throw new WaybillError('OPTION_INVALID', 'a policy has at least one interval', {
-      option: 'retry.intervalsMs',
-    })
-  for (const intervalMs of intervalsMs as readonly number[])
-    integerOption('retry.intervalsMs', intervalMs, 1, 2 ** 40)
-  if (new Set(intervalsMs).size !== intervalsMs.length)
-    throw new WaybillError('OPTION_INVALID', 'an interval is named twice', { option: 'retry.intervalsMs' })
-  if (typeof policy.decide !== 'function')
-    throw new WaybillError('OPTION_INVALID', 'a policy has decide()', { option: 'retry.decide' })
-  if (!(bounceQueueLifetimeMs >= 0))
-    throw new WaybillError('OPTION_INVALID', `${bounceQueueLifetimeMs} is no age in milliseconds`, {
-      option: 'retry.bounceQueueLifetimeMs',
-    })
-  if (!Array.isArray(delayWarningAgesMs) || !delayWarningAgesMs.every((ageMs) => ageMs >= 0))
-    throw new WaybillError('OPTION_INVALID', 'a policy has a list of ages in milliseconds, [] for none', {
-      option: 'retry.delayWarningAgesMs',
-    })
-  return policy
-}
-
-/** A transport that there is not would end each life at its first entry, and limits under its name would limit nothing. */
-function checkScheduler(
-  scheduler: NonNullable<QueueOptions['scheduler']>,
-  transports: QueueOptions['transports'],
-): NonNullable<QueueOptions['scheduler']> {
-  const { retryTransport } = checkedParameters(scheduler)
-  if ('qmgrMessageActiveLimit' in scheduler)
-    throw new WaybillError('OPTION_INVALID', 'the limit of active messages is `activeCountMax`', {
-      option: 'scheduler.qmgrMessageActiveLimit',
-    })
-  const named = Object.keys(scheduler.transports ?? {}).map((name) => ({
-    name,
-    option: `transports.${name}`,
-  }))
-  if (retryTransport !== '') named.push({ name: retryTransport, option: 'retryTransport' })
-  for (const { name, option } of named)
-    if (!Object.hasOwn(transports, name))
-      throw new WaybillError('OPTION_INVALID', `there is no transport '${name}'`, {
-        option: `scheduler.${option}`,
-      })
-  return scheduler
 }
 
 const nobodyElse = (): readonly string[] => []

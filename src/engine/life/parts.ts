@@ -3,6 +3,7 @@ import type { ActiveSet } from '../../active/active-set.js'
 import type { Garbage } from '../../garbage/garbage.js'
 import type { Lanes } from '../../lane/lanes.js'
 import type { Journal } from '../../log/journal.js'
+import type { KnownKeys } from '../keys/known-keys.js'
 import type { QueueEmitter } from './events.js'
 import type { Life } from './life.js'
 import type { LifeClock } from './life-clock.js'
@@ -23,4 +24,5 @@ export interface Parts {
   readonly garbage: Garbage
   readonly spool: Spool
   readonly reader: MessageReader
+  readonly keys: KnownKeys
 }

@@ -72,6 +72,7 @@ export function messageGroup(
     dsn: framed && facts.dsn !== undefined ? { ...facts.dsn, orcpts: none } : facts.dsn,
     held: facts.held,
     priority: facts.priority,
+    key: facts.key,
   }
   const payload = encodeEnvelope(envelope)
   const envelopeBytes = frameBytes(payload.length)

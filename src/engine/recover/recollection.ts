@@ -12,7 +12,7 @@ import type { JournalTail } from '../../recovery/journal-tail.js'
 import { journalFiles, laneFiles } from '../../directory/log-files.js'
 import type { QueueHeader } from '../../directory/header.js'
 import { readMarks } from '../../recovery/read-marks.js'
-import { readSuffix } from '../../recovery/read-suffix.js'
+import { readSuffix, type KeyedEnvelope } from '../../recovery/read-suffix.js'
 import type { WorkingSet } from '../../recovery/working-set.js'
 import type { Spool } from '../message/spool.js'
 
@@ -22,6 +22,7 @@ export interface Recollection {
   readonly marks: ReadonlyMap<number, readonly Position[]>
   /** Orphans of the crash, and files whose message is known to be finished. */
   readonly needlessSpools: ReadonlySet<number>
+  readonly keyed: readonly KeyedEnvelope[]
 }
 
 export interface RecollectionLogs {
@@ -48,7 +49,7 @@ export async function recollect(
     trustedEnd: (lane: number): Position | undefined => trustedEndIn(checkpoint, lane),
   }
   const inJournal = checkpoint.lanes.some((lane) => lane.inJournal && lane.lane !== 0)
-  const { working, spoolsNamed } = await readSuffix(
+  const { working, spoolsNamed, keyed } = await readSuffix(
     journal,
     facts,
     tailEnd,
@@ -69,7 +70,7 @@ export async function recollect(
   const there = new Set(spools)
   const finished = working.finishedSpools.filter((number) => there.has(number))
   const orphans = unclear.filter((number) => !spoolsNamed.has(number))
-  return { working, marks, needlessSpools: new Set([...finished, ...orphans]) }
+  return { working, marks, needlessSpools: new Set([...finished, ...orphans]), keyed }
 }
 
 /** The same before anything is opened for writing, so that a start that is refused changes nothing.

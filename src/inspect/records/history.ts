@@ -65,6 +65,7 @@ export async function historyOf(
       case 'checkpoint':
       case 'commit':
       case 'pad':
+      case 'keys':
         return false
     }
   }

@@ -5,6 +5,7 @@ import { decodeDelivery } from '../../record/delivery.js'
 import { decodeEnvelope } from '../../record/envelope.js'
 import { decodeFinish } from '../../record/finish.js'
 import type { KindName } from '../../record/frame.js'
+import { decodeKeys } from '../../record/keys.js'
 import { decodeMarks } from '../../record/marks.js'
 import { decodeOrcpts, decodeRecipients } from '../../record/recipients.js'
 import { decodeReplaced } from '../../record/replaced.js'
@@ -29,11 +30,12 @@ export function fieldsOf(kind: KindName, payload: Buffer): Readonly<Record<strin
   switch (kind) {
     case 'envelope': {
       // What most messages do not ask is not shown.
-      const { held, priority, ...envelope } = decodeEnvelope(payload)
+      const { held, priority, key, ...envelope } = decodeEnvelope(payload)
       return {
         ...envelope,
         ...(held ? { held } : undefined),
         ...(priority === 'normal' ? undefined : { priority }),
+        ...(key === undefined ? undefined : { key }),
       }
     }
     case 'data':
@@ -56,5 +58,7 @@ export function fieldsOf(kind: KindName, payload: Buffer): Readonly<Record<strin
       return { ...decodeCommit(payload) }
     case 'pad':
       return {}
+    case 'keys':
+      return { keys: decodeKeys(payload) }
   }
 }

@@ -64,6 +64,9 @@ export async function verifyLanes(
   report: Report,
 ): Promise<void> {
   await confirmed(directory, report, laneTroubles)
+  const keys = snapshot.journal.checkpoint?.keys
+  if (keys !== undefined)
+    await walkLog(directory, snapshot, { name: 'keys', from: keys.floor }, report, () => undefined)
   for (const { lane, inJournal, checkpointRunner, runner, dataFloor } of snapshot.lanes) {
     if (inJournal) continue
     const ranges: LogRange[] = [

@@ -26,6 +26,7 @@ import {
   turning,
 } from '../workload/small-workloads.js'
 import { diskHangs, drained, onDisk } from '../workload/machine-workloads.js'
+import { keyed } from '../workload/keyed.js'
 import { tortureRun } from './torture.js'
 import type { Workload } from '../workload/workload.js'
 
@@ -46,6 +47,7 @@ export const huntNames = [
   'many recipients',
   'asking',
   'asked of many',
+  'keyed',
   'changed',
   'clock is set',
   'given up',
@@ -99,6 +101,8 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
       return crashesOf(asking)
     case 'asked of many':
       return crashesOf(askedOfMany)
+    case 'keyed':
+      return crashesOf(keyed)
     case 'changed':
       return crashesOf(inOneLog(carried), { after: changedPolicy(carried) })
     case 'clock is set':

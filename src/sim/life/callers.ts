@@ -10,6 +10,7 @@ import { codeOf, textOf } from './error-text.js'
 import type { Told } from '../model/order-book.js'
 import type { Moment, Moments } from '../world/moment.js'
 import type { QueueModel } from '../model/queue-model.js'
+import { keyOf } from '../workload/keyed.js'
 import { contentOf, handedOver } from '../workload/submission-form.js'
 import type { Step, VerbStep } from '../workload/workload.js'
 import type { SimWorld } from '../world/world.js'
@@ -69,16 +70,44 @@ export class Callers {
       ({ id }) => {
         this.#unanswered--
         model.settled(sender, id)
+        this.#repeat(step)
         if (form === 'cut') model.violate('O5', `${sender} was cut off and is accepted`)
       },
       (error: unknown) => {
         this.#unanswered--
-        // A failed device and the end of a life leave it open whether the message is there.
-        if (!isOpen(error)) model.refused(sender)
+        // A failed device and the end of a life leave it open whether the message is there. What has a
+        // key is submitted again.
+        if (!isOpen(error) && keyOf(sender) === undefined) model.refused(sender)
         const isCut = form === 'cut' && (isOpen(error) || isWaybillError(error, 'DATA_INCOMPLETE'))
         const isAborted = signal?.aborted === true && isWaybillError(error, 'SUBMIT_ABORTED')
         if (isAborted) this.#aborted++
         else if (!isCut && !this.#life.mayAnswer(error))
+          model.violate('O8', `${sender} is refused: ${textOf(error)}`)
+      },
+    )
+  }
+
+  /** A new life: submitters with keys do not know what the last one has done. */
+  repeatAll(steps: readonly Step[]): void {
+    for (const step of steps) if (this.#life.model.meant(step.sender) !== undefined) this.#repeat(step)
+  }
+
+  #repeat(step: Step): void {
+    const { queue, ended, model, world } = this.#life
+    const { sender } = step
+    if (keyOf(sender) === undefined || queue === undefined || ended !== undefined) return
+    this.#unanswered++
+    queue.submit({ ...submitted(step), data: handedOver(step, world.clock) }).then(
+      ({ id }) => {
+        this.#unanswered--
+        const first = model.meant(sender)?.id
+        if (first !== undefined && first !== id)
+          model.violate('O5', `${sender} was submitted again with its key, and is ${id} beside ${first}`)
+        model.settled(sender, id)
+      },
+      (error: unknown) => {
+        this.#unanswered--
+        if (!isOpen(error) && !this.#life.mayAnswer(error))
           model.violate('O8', `${sender} is refused: ${textOf(error)}`)
       },
     )

@@ -136,6 +136,7 @@ export class QueueLife {
       )
       this.queue = queue
       listen(this, queue, workload)
+      this.callers.repeatAll(workload.steps)
       this.disk.arm(this.#options.laterFaults ?? [])
       return true
     } catch (error) {

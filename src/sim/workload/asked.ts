@@ -20,6 +20,7 @@ import {
 } from '../../base/notification.js'
 import type { DeliveryRequest, RequestDsn } from '../../delivery/transport.js'
 import type { Submission } from '../../engine/accept/submission.js'
+import { keyOf } from './keyed.js'
 import type { Step } from './workload.js'
 
 /** Of the seeds under 100 000, which tests and clues name, one of eleven; of the others every second. */
@@ -84,11 +85,13 @@ export const envidOf = (sender: string, addresses: Iterable<string>): string | u
 export const submitted = ({
   sender,
   recipients,
-}: Step): Pick<Submission, 'sender' | 'recipients' | 'dsn'> => {
+}: Step): Pick<Submission, 'sender' | 'recipients' | 'dsn' | 'idempotencyKey'> => {
   const id = envidOf(sender, recipients)
-  if (id === undefined) return { sender, recipients }
+  const idempotencyKey = keyOf(sender)
+  if (id === undefined) return { sender, recipients, idempotencyKey }
   return {
     sender,
+    idempotencyKey,
     recipients: recipients.map((address) => ({ address, ...dsnOf(address) })),
     dsn: { id, return: 'full' },
   }

@@ -87,6 +87,7 @@ export type Setup = Partial<
     | 'attempt'
     | 'proofMs'
     | 'scheduler'
+    | 'keyRetentionMs'
   >
 >
 

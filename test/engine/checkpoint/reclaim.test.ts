@@ -14,10 +14,11 @@ test('room is tried for in the lanes that are full, and not in one that is on it
   const parts = {
     journal: { refill: () => Promise.resolve() },
     lanes: [lane('one', false), lane('the other', true)],
+    keys: { log: log('keys') },
     life: { isOver: false, run: () => undefined },
     options: { clock: { after: (_: number, callback: () => void) => (look = callback) } },
   } as unknown as Parts
   new Reclaim(parts).retry()
   look()
-  expect(tried).toEqual(['envelopes of one', 'data of one'])
+  expect(tried).toEqual(['keys', 'envelopes of one', 'data of one'])
 })

@@ -1,0 +1,261 @@
+/** Which keys submissions have had, and which messages they became.
+ * Invariants:
+ * 1. A key is durable with its message, because the message's envelope says it.
+ * 2. A checkpoint passes an envelope only when the log of keys has its key, durably:
+ *    1. A message with a key is delivered, and a checkpoint passes it.
+ *    2. Its segment is recycled, and the machine crashes.
+ *    3. The submitter, which has not heard the answer, submits again: the message goes out twice.
+ * 3. Of two submissions with one key the second waits for the first. Where the first fails, the
+ *    second takes its place.
+ * Why a log of its own: a key outlives its message, for `keyRetentionMs`. */
+import { nowhere, type Position } from '../../base/position.js'
+import { isWaybillError, WaybillError } from '../../errors.js'
+import type { LaneLog } from '../../log/lane-log.js'
+import type { KeyPositions } from '../../record/checkpoint.js'
+import { frameBytes, kindAt, kinds, payloadAt } from '../../record/frame.js'
+import { decodeKeys, encodeKeys, keysPerRecordMax, type AcceptedKey } from '../../record/keys.js'
+import type { KeyedEnvelope } from '../../recovery/read-suffix.js'
+import { openKeyLog, openKeyLogBehind, type KeyLogOptions } from './key-log.js'
+import { keyHash, KeyTable } from './key-table.js'
+
+/** What a submission comes to. */
+export interface Accepted {
+  readonly id: AcceptedKey['id']
+  /** Its key was known: the id is that of the earlier submission, and no message was made. */
+  readonly isDuplicate?: true
+}
+
+/** One that no durable checkpoint has passed. */
+interface Fresh extends KeyedEnvelope {
+  /** Of its record in the log of keys, `nowhere` while it has none. */
+  place: Position
+}
+
+export interface KnownKeysOptions extends KeyLogOptions {
+  /** The time, and the time had nobody set the clock; milliseconds since 1970. */
+  readonly clock: { wallMs(): number; unsetWallMs(): number }
+  /** What the work comes to, or the end of this life. */
+  readonly orEnd: <T>(work: Promise<T>) => Promise<T>
+  /** Keys are lost to rot. */
+  readonly onLoss: (reason: WaybillError) => void
+  readonly retentionMs: number
+  readonly countMax: number
+  /** Keys wait for a full record while the journal has not grown by so many bytes since the first of
+   * them: each checkpoint that records some takes a block. */
+  readonly lagBytesMax: number
+}
+
+/** The keys of one segment of the log. */
+interface SegmentKeys {
+  readonly table: KeyTable
+  newestAt: number
+}
+
+/** Of a key in a record, its text apart. */
+const entryBytes = 40
+
+export class KnownKeys {
+  readonly #options: KnownKeysOptions
+  readonly #checkpointed: KeyPositions | undefined
+  readonly #fresh = new Map<string, Fresh>()
+  #unrecordedBytes = 0
+  /** Recorded by the capture under way. */
+  #recorded: Fresh[] = []
+  /** By segment of the log, ascending. */
+  readonly #segments = new Map<number, SegmentKeys>()
+  readonly #underWay = new Map<string, Promise<Accepted>>()
+  #log: LaneLog | undefined
+  #opening: Promise<LaneLog> | undefined
+  readonly #restored: Promise<void>
+  #isRestored!: () => void
+
+  /** @param checkpointed what the checkpoint says of the log; undefined: there is none */
+  constructor(options: KnownKeysOptions, checkpointed: KeyPositions | undefined) {
+    this.#options = options
+    this.#checkpointed = checkpointed
+    this.#restored = new Promise((resolve) => (this.#isRestored = resolve))
+  }
+
+  /** undefined: no key has come yet. */
+  get log(): LaneLog | undefined {
+    return this.#log
+  }
+
+  get count(): number {
+    let count = this.#fresh.size
+    for (const { table } of this.#segments.values()) count += table.count
+    return count
+  }
+
+  /** Takes over what earlier lives knew, before the first checkpoint of this one.
+   * @param keyed of the working suffix, in order
+   * @returns undefined when there is nothing to wait for */
+  restore(keyed: readonly KeyedEnvelope[]): Promise<void> | undefined {
+    const from = this.#checkpointed?.from ?? nowhere
+    for (const key of keyed) if (key.envelope >= from) this.appended(key)
+    const opened =
+      this.#checkpointed !== undefined
+        ? this.#reopen(this.#checkpointed)
+        : this.#fresh.size > 0
+          ? this.#opened().then(() => undefined, ignoreFullDisk)
+          : undefined
+    if (opened === undefined) this.#isRestored()
+    return opened?.then(() => this.#isRestored())
+  }
+
+  /** Submits, unless the key is known.
+   * @throws WaybillError KEYS_TOO_MANY, DISK_FULL, LOG_CORRUPT by rejection; as `submit` */
+  once(key: string, submit: () => Promise<Accepted>): Promise<Accepted> {
+    const earlier = this.#underWay.get(key)
+    if (earlier !== undefined)
+      return earlier.then(
+        ({ id }) => ({ id, isDuplicate: true }),
+        () => this.once(key, submit),
+      )
+    const answer = this.#answer(key, submit)
+    this.#underWay.set(key, answer)
+    const leave = (): void => void this.#underWay.delete(key)
+    answer.then(leave, leave)
+    return answer
+  }
+
+  /** The message with the key was appended in this step. */
+  appended(key: KeyedEnvelope): void {
+    // Fresh keys stand in the order of their envelopes.
+    this.#fresh.delete(key.key)
+    this.#fresh.set(key.key, { ...key, place: nowhere })
+    this.#unrecordedBytes += 3 * key.key.length + entryBytes
+  }
+
+  /** Is there room to record what has no record yet? When not, room is being made, or the disk is
+   * full. */
+  get hasRoom(): boolean {
+    const log = this.#log
+    const most = (log?.files.grid.segmentBytes ?? 0) / 2
+    return log !== undefined && log.hasRoom(Math.min(this.#unrecordedBytes + entryBytes * 16, most))
+  }
+
+  /** A checkpoint is being captured: records what has no record.
+   * @returns what it says of keys, and the first envelope of the journal that it may not pass */
+  capture(journalEnd: Position, timeMs: number): { said: KeyPositions | undefined; from: Position } {
+    this.#recorded = []
+    const log = this.#log
+    const unrecorded = [...this.#fresh.values()].filter(({ place }) => place === nowhere)
+    const first = unrecorded[0]?.envelope ?? journalEnd
+    const isDue = unrecorded.length >= keysPerRecordMax || journalEnd - first >= this.#options.lagBytesMax
+    if (log !== undefined && isDue) this.#record(log, unrecorded, timeMs)
+    const from = unrecorded.find(({ place }) => place === nowhere)?.envelope ?? journalEnd
+    if (log === undefined) return { said: undefined, from }
+    const end = log.pad(timeMs)
+    return { said: { floor: this.#floor(log), end, from }, from }
+  }
+
+  /** The captured checkpoint is durable. */
+  vouched(): void {
+    for (const recorded of this.#recorded) {
+      this.#add(recorded, recorded.place)
+      if (this.#fresh.get(recorded.key) === recorded) this.#fresh.delete(recorded.key)
+    }
+    this.#recorded = []
+  }
+
+  async #answer(key: string, submit: () => Promise<Accepted>): Promise<Accepted> {
+    await this.#options.orEnd(this.#restored)
+    const id = await this.#find(key)
+    if (id !== undefined) return { id, isDuplicate: true }
+    if (this.count >= this.#options.countMax)
+      throw new WaybillError('KEYS_TOO_MANY', `${this.count} idempotency keys are remembered, and no more`)
+    await this.#options.orEnd(this.#opened())
+    return submit()
+  }
+
+  async #find(key: string): Promise<AcceptedKey['id'] | undefined> {
+    const fresh = this.#fresh.get(key)
+    if (fresh !== undefined) return this.#isExpired(fresh.acceptedAt) ? undefined : fresh.id
+    const hash = keyHash(key)
+    for (const { table } of this.#segments.values())
+      for (const place of table.placesOf(hash)) {
+        const { payload } = await this.#log!.files.frame(place)
+        for (const known of decodeKeys(payload))
+          if (known.key === key && !this.#isExpired(known.acceptedAt)) return known.id
+      }
+    return undefined
+  }
+
+  /** By both clocks, so that one that is set far ahead forgets nothing. */
+  #isExpired(acceptedAt: number): boolean {
+    const { clock, retentionMs } = this.#options
+    return Math.min(clock.wallMs(), clock.unsetWallMs()) - acceptedAt > retentionMs
+  }
+
+  #record(log: LaneLog, unrecorded: readonly Fresh[], timeMs: number): void {
+    for (let i = 0; i < unrecorded.length; i += keysPerRecordMax) {
+      const keys = unrecorded.slice(i, i + keysPerRecordMax)
+      const payload = encodeKeys(keys)
+      const bytes = frameBytes(payload.length)
+      if (!log.hasRoom(bytes)) return
+      log.open(bytes, timeMs)
+      const place = log.append(kinds.keys, 0, timeMs, payload)
+      for (const key of keys) key.place = place
+      this.#recorded.push(...keys)
+    }
+    this.#unrecordedBytes = 0
+  }
+
+  /** Forgets segments all of whose keys have expired, but for the one that is written to. */
+  #floor(log: LaneLog): Position {
+    const { grid } = log.files
+    const current = grid.indexOf(log.end)
+    for (const [index, { newestAt }] of this.#segments) {
+      if (index >= current || !this.#isExpired(newestAt)) return grid.firstOf(Math.min(index, current))
+      this.#segments.delete(index)
+    }
+    // What the capture has recorded may stand in the segment before.
+    const [first] = this.#recorded
+    return grid.firstOf(first === undefined ? current : grid.indexOf(first.place))
+  }
+
+  #add({ key, acceptedAt }: AcceptedKey, place: Position): void {
+    const index = this.#log!.files.grid.indexOf(place)
+    let segment = this.#segments.get(index)
+    if (segment === undefined) this.#segments.set(index, (segment = { table: new KeyTable(), newestAt: 0 }))
+    segment.table.add(keyHash(key), place)
+    segment.newestAt = Math.max(segment.newestAt, acceptedAt)
+  }
+
+  #opened(): Promise<LaneLog> {
+    this.#opening ??= openKeyLog(this.#options, undefined).then(
+      (log) => (this.#log = log),
+      (error: unknown) => {
+        this.#opening = undefined
+        throw error
+      },
+    )
+    return this.#opening
+  }
+
+  /** Rot in the log of keys costs keys, and no mail. */
+  async #reopen(positions: KeyPositions): Promise<void> {
+    try {
+      this.#log = await openKeyLog(this.#options, positions)
+      this.#opening = Promise.resolve(this.#log)
+      await this.#log.read(positions.floor, positions.end, (window, at, place) => {
+        this.#readRecord(window, at, place)
+      })
+    } catch (error) {
+      if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+      this.#options.onLoss(error)
+      this.#log = await openKeyLogBehind(this.#options, positions)
+      this.#opening = Promise.resolve(this.#log)
+    }
+  }
+
+  #readRecord(window: Buffer, at: number, place: Position): void {
+    if (kindAt(window, at) !== kinds.keys) return
+    for (const known of decodeKeys(payloadAt(window, at))) this.#add(known, place)
+  }
+}
+
+function ignoreFullDisk(error: unknown): void {
+  if (!isWaybillError(error, 'DISK_FULL')) throw error
+}

@@ -1,0 +1,54 @@
+/** Options that are made elsewhere, a policy and the scheduler's parameters, checked before
+ * anything is written. */
+import { integerOption } from '../../base/option-values.js'
+import { WaybillError } from '../../errors.js'
+import type { RetryPolicy } from '../../policy/retry-policy.js'
+import { checkedParameters } from '../../scheduler/parameter-bounds.js'
+import type { QueueOptions } from './options.js'
+
+/** Lanes and checkpoints are made of these: what a policy of somebody else's answers is checked before anything is written. */
+export function checkPolicy(policy: RetryPolicy): RetryPolicy {
+  const { intervalsMs, bounceQueueLifetimeMs, delayWarningAgesMs } = policy
+  if (!Array.isArray(intervalsMs) || intervalsMs.length === 0)
+    throw new WaybillError('OPTION_INVALID', 'a policy has at least one interval', {
+      option: 'retry.intervalsMs',
+    })
+  for (const intervalMs of intervalsMs as readonly number[])
+    integerOption('retry.intervalsMs', intervalMs, 1, 2 ** 40)
+  if (new Set(intervalsMs).size !== intervalsMs.length)
+    throw new WaybillError('OPTION_INVALID', 'an interval is named twice', { option: 'retry.intervalsMs' })
+  if (typeof policy.decide !== 'function')
+    throw new WaybillError('OPTION_INVALID', 'a policy has decide()', { option: 'retry.decide' })
+  if (!(bounceQueueLifetimeMs >= 0))
+    throw new WaybillError('OPTION_INVALID', `${bounceQueueLifetimeMs} is no age in milliseconds`, {
+      option: 'retry.bounceQueueLifetimeMs',
+    })
+  if (!Array.isArray(delayWarningAgesMs) || !delayWarningAgesMs.every((ageMs) => ageMs >= 0))
+    throw new WaybillError('OPTION_INVALID', 'a policy has a list of ages in milliseconds, [] for none', {
+      option: 'retry.delayWarningAgesMs',
+    })
+  return policy
+}
+
+/** A transport that there is not would end each life at its first entry, and limits under its name would limit nothing. */
+export function checkScheduler(
+  scheduler: NonNullable<QueueOptions['scheduler']>,
+  transports: QueueOptions['transports'],
+): NonNullable<QueueOptions['scheduler']> {
+  const { retryTransport } = checkedParameters(scheduler)
+  if ('qmgrMessageActiveLimit' in scheduler)
+    throw new WaybillError('OPTION_INVALID', 'the limit of active messages is `activeCountMax`', {
+      option: 'scheduler.qmgrMessageActiveLimit',
+    })
+  const named = Object.keys(scheduler.transports ?? {}).map((name) => ({
+    name,
+    option: `transports.${name}`,
+  }))
+  if (retryTransport !== '') named.push({ name: retryTransport, option: 'retryTransport' })
+  for (const { name, option } of named)
+    if (!Object.hasOwn(transports, name))
+      throw new WaybillError('OPTION_INVALID', `there is no transport '${name}'`, {
+        option: `scheduler.${option}`,
+      })
+  return scheduler
+}
