@@ -17,6 +17,16 @@ import { list, type ListedMessage, type ListOptions } from './admin/select/listi
 import type { QueueOptions } from './engine/life/options.js'
 import { openEngine, type OpenedEngine } from './engine/open.js'
 import type { Parts } from './engine/life/parts.js'
+import {
+  consume,
+  forget,
+  statusOf,
+  type ConsumerStatus,
+  type ConsumingLife,
+  type OutcomeGap,
+  type OutcomesRequest,
+} from './engine/outcomes/consume.js'
+import type { QueueOutcome } from './record/outcome.js'
 import type { Selector } from './admin/select/selector.js'
 import { roomOf, type Room } from './engine/accept/space-watch.js'
 import { statistics, type QueueStatistics } from './admin/select/statistics.js'
@@ -117,6 +127,42 @@ export class Queue {
    * @throws WaybillError by rejection, those of VerbResult */
   flush(selector: Selector, options: FlushOptions = {}): Promise<VerbResult> {
     return flush(this.#opened, selector, options)
+  }
+
+  /** What becomes of messages, durably and in order: each outcome at least once for a consumer that has
+   * a name, through any crash, from the first call with the name on. One that is asked for the next
+   * outcome is done with the one before. The iteration ends with its signal; it fails when this life
+   * ends.
+   *
+   *     for await (const outcome of queue.outcomes({ consumer: 'webhooks' })) await post(outcome)
+   *
+   * @throws WaybillError by rejection: OPTION_INVALID, DISK_FULL, LOG_CORRUPT, QUEUE_CRASHED */
+  outcomes(request: OutcomesRequest = {}): AsyncGenerator<QueueOutcome | OutcomeGap, void> {
+    return consume(this.#parts.outcomes, this.#consumingLife, request)
+  }
+
+  get #consumingLife(): ConsumingLife {
+    const { life } = this.#parts
+    return {
+      check: () => life.check(),
+      orEnd: (work) => life.orEnd(work),
+      checkpoint: async () => {
+        await this.#engine.whenRecovered()
+        await this.#engine.checkpoint()
+      },
+    }
+  }
+
+  /** Consumers with a name, as soon as that is durable: the number of the last outcome that each is done
+   * with, and of the last one that there is. */
+  consumers(): readonly ConsumerStatus[] {
+    return statusOf(this.#parts.outcomes)
+  }
+
+  /** Outcomes are no longer kept for the consumer, durably. @returns false when there is none
+   * @throws WaybillError by rejection: OPTION_INVALID while it is consuming, DISK_FULL, QUEUE_CRASHED */
+  forgetConsumer(name: string): Promise<boolean> {
+    return forget(this.#parts.outcomes, this.#consumingLife, name)
   }
 
   /** Settles when nothing is left to do now: all mail accepted by then has had its attempts, and their outcomes are durable. What waits

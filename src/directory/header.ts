@@ -16,6 +16,7 @@ const ourNames = new Set([
   'lanes',
   'spool',
   'keys',
+  'outcomes',
   'maildrop',
   'taken',
   'listening',

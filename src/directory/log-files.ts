@@ -5,7 +5,7 @@ import { journalLog } from '../log/journal-writer.js'
 import { SegmentFiles } from '../log/segment-files.js'
 import { SegmentGrid } from '../log/segment.js'
 import type { QueueHeader } from './header.js'
-import { dataDirectory, envelopesDirectory, keysDirectory } from './paths.js'
+import { dataDirectory, envelopesDirectory, keysDirectory, outcomesDirectory } from './paths.js'
 
 /** The two logs of a lane that has logs of its own. */
 export type LanePart = 'envelopes' | 'data'
@@ -22,6 +22,8 @@ export const dataLog = (lane: number): number => 2 * lane + 1
 
 /** The incoming lane stands in the journal: the numbers of its logs are free. 0 is the journal's. */
 export const keysLog = 1
+/** Above those of the highest lane. */
+export const outcomesLog: number = 2 * 32_768
 
 export const journalFiles = (disk: Disk, { segmentBytes }: Pick<QueueHeader, 'segmentBytes'>): SegmentFiles =>
   new SegmentFiles(disk, journalDirectory, journalLog, 'journal', new SegmentGrid(segmentBytes))
@@ -40,11 +42,19 @@ export function laneFiles(
   return { directory, log, files: new SegmentFiles(disk, directory, log, `lane ${lane} ${part}`, grid) }
 }
 
-export const keyFiles = (
+const sideFiles = (
   disk: Disk,
   { laneSegmentBytes }: Pick<QueueHeader, 'laneSegmentBytes'>,
+  directory: string,
+  log: number,
 ): LaneFiles => ({
-  directory: keysDirectory,
-  log: keysLog,
-  files: new SegmentFiles(disk, keysDirectory, keysLog, 'keys', new SegmentGrid(laneSegmentBytes)),
+  directory,
+  log,
+  files: new SegmentFiles(disk, directory, log, directory, new SegmentGrid(laneSegmentBytes)),
 })
+
+export const keyFiles = (disk: Disk, header: Pick<QueueHeader, 'laneSegmentBytes'>): LaneFiles =>
+  sideFiles(disk, header, keysDirectory, keysLog)
+
+export const outcomeFiles = (disk: Disk, header: Pick<QueueHeader, 'laneSegmentBytes'>): LaneFiles =>
+  sideFiles(disk, header, outcomesDirectory, outcomesLog)

@@ -7,7 +7,14 @@ import { isWaybillError } from '../errors.js'
 import { journalDirectory } from '../log/journal.js'
 import { segmentIndexOf } from '../log/segment.js'
 import { isSpareName } from '../log/segment-pool.js'
-import { keysDirectory, laneNumberOf, lanesDirectory, spoolDirectory, spoolNumberOf } from './paths.js'
+import {
+  keysDirectory,
+  laneNumberOf,
+  lanesDirectory,
+  outcomesDirectory,
+  spoolDirectory,
+  spoolNumberOf,
+} from './paths.js'
 
 type IsOwn = (name: string) => boolean
 
@@ -18,6 +25,7 @@ const ownNames: ReadonlyMap<string, IsOwn> = new Map([
   [journalDirectory, (name: string) => isSegmentName(name) || isSpareName(name)],
   [lanesDirectory, (name: string) => laneNumberOf(name) !== undefined],
   [keysDirectory, isSegmentName],
+  [outcomesDirectory, isSegmentName],
   [spoolDirectory, (name: string) => spoolNumberOf(name) !== undefined],
 ])
 

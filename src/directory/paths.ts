@@ -10,6 +10,7 @@ export const envelopesDirectory = (lane: number): string => `${laneDirectory(lan
 export const dataDirectory = (lane: number): string => `${laneDirectory(lane)}/data`
 
 export const keysDirectory = 'keys'
+export const outcomesDirectory = 'outcomes'
 
 export const spoolDirectory = 'spool'
 export const spoolPath = (number: number): string =>

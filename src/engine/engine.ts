@@ -3,7 +3,6 @@
 import type { ActiveMessage } from '../active/active-message.js'
 import type { Timer } from '../base/clock.js'
 import { nowhere, type Position } from '../base/position.js'
-import type { Lane } from '../lane/lane.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { Accept } from './accept/accept.js'
 import { Checkpointer } from './checkpoint/checkpointer.js'
@@ -116,6 +115,7 @@ export class Engine {
   durable(end: Position): void {
     this.accept.durable(end)
     this.dispatch.durable()
+    this.#parts.outcomes.copy()
     this.#outliving.look()
     // A turn later: what those who were told now submit goes to the disk first, and deliveries are recorded while it does.
     this.#parts.options.clock.soon(() => this.intake.wake())
@@ -149,7 +149,7 @@ export class Engine {
     const { life, journal, lanes } = this.#parts
     await life.orEnd(this.intake.idle())
     // What a recovery has replaced again may be due; its lane is believed so far after a checkpoint.
-    if ([...lanes].some(isAheadOfTrust)) {
+    if ([...lanes].some((lane) => lane.isAheadOfTrust)) {
       await life.orEnd(this.checkpointer.now())
       await life.orEnd(this.intake.idle())
     }
@@ -225,8 +225,9 @@ export class Engine {
     this.#parts.journal.endRecovery(true)
     const recollection = this.#recollection ?? (await this.#recollect())
     this.#recollection = undefined
-    const restored = this.#parts.keys.restore(recollection.keyed)
-    if (restored !== undefined) await restored
+    const { keys, outcomes } = this.#parts
+    for (const restored of [keys.restore(recollection.keyed), outcomes.restore()])
+      if (restored !== undefined) await restored
     const roomChange = (): Promise<void> => this.reclaim.roomChange()
     const { messages, unread } = await recover(this.#parts, this.#facts, recollection, roomChange)
     life.check()
@@ -267,6 +268,7 @@ export class Engine {
     this.#orders.fail(life.reason)
     this.settle.roomChanged()
     this.reclaim.stop()
+    this.#parts.outcomes.stop()
   }
 
   /** An order could not be carried out: what still waits is attempted as before. */
@@ -294,7 +296,3 @@ export class Engine {
     return deliver && fruitlessRecoveriesMax > 0 && recoveries > fruitlessRecoveriesMax
   }
 }
-
-/** Was deferred mail appended since the last checkpoint? */
-const isAheadOfTrust = ({ kind, logs, runner, trustedEnd }: Lane): boolean =>
-  kind === 'retry' && (logs === undefined ? runner.isBehind : trustedEnd < logs.envelopes.end)

@@ -10,8 +10,9 @@ import { isWaybillError, WaybillError } from '../errors.js'
 import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
-import { journalFiles, keysLog } from '../directory/log-files.js'
+import { journalFiles, keyFiles, keysLog, outcomeFiles, outcomesLog } from '../directory/log-files.js'
 import { KnownKeys } from './keys/known-keys.js'
+import { Outcomes } from './outcomes/outcomes.js'
 import { queueLockName, readQueueHeader, type QueueHeader } from '../directory/header.js'
 import { withOwnNames } from '../directory/own-names.js'
 import { spoolDirectory, spoolNumberOf } from '../directory/paths.js'
@@ -181,7 +182,7 @@ async function begin(
     {
       disk: patient,
       prng: options.prng,
-      header,
+      place: keyFiles(patient, header),
       life: opened.life,
       pins: garbage.of(keysLog),
       clock,
@@ -194,6 +195,23 @@ async function begin(
       ...callbacks,
     },
     checkpoint.keys,
+  )
+  const outcomes = new Outcomes(
+    {
+      disk: patient,
+      prng: options.prng,
+      place: outcomeFiles(patient, header),
+      life: opened.life,
+      pins: garbage.of(outcomesLog),
+      journal,
+      bytesMax: options.outcomeBytesMax,
+      run: (work) => life.run(work),
+      onAcknowledged: () => engine?.checkpointer.wantAgain(),
+      onLoss: ({ message }) =>
+        events.emit('warning', { code: 'LOG_CORRUPT', message: `outcomes are lost: ${message}` }),
+      ...callbacks,
+    },
+    checkpoint.outcomes,
   )
   const parts = {
     options,
@@ -208,6 +226,7 @@ async function begin(
     spool,
     reader,
     keys,
+    outcomes,
   }
   const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }
   engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))

@@ -93,6 +93,12 @@ export class Lane {
     return Math.max(0, Math.min(isKnown ? byWall - this.#setBack.byMs : byWall, byMonotonic))
   }
 
+  /** Was deferred mail appended since the last checkpoint? */
+  get isAheadOfTrust(): boolean {
+    const { kind, logs, runner } = this
+    return kind === 'retry' && (logs === undefined ? runner.isBehind : this.trustedEnd < logs.envelopes.end)
+  }
+
   /** Everything in it was started, up to its end. */
   get isDrained(): boolean {
     if (this.runner.readAheadCount > 0) return false

@@ -147,7 +147,13 @@ export class LaneLog {
     await this.#segments.sync(this.files.grid.indexOf(this.#end))
   }
 
-  /** Visits the frames in [from, end); see SegmentFiles.read. @param end trusted */
+  /** Hands all that was appended to the system, so that it can be read. */
+  written(): Promise<void> {
+    this.#flush()
+    return this.#segments.written
+  }
+
+  /** Visits the frames in [from, end); see SegmentFiles.read. @param end trusted, or written */
   read(from: Position, end: Position, visit: PositionVisitor): Promise<Position> {
     const { grid } = this.files
     return this.files.read(from, end, async (index) => grid.at(index, grid.segmentBytes), visit)

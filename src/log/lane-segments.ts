@@ -91,6 +91,11 @@ export class LaneSegments {
     return this.#writing
   }
 
+  /** Settles when all content that was given is written. */
+  get written(): Promise<void> {
+    return this.#writing
+  }
+
   /** Makes durable what was written before the call. @param current segments before this one are not needed open any more */
   async sync(current: number): Promise<void> {
     // Taken in this step: what is written while we wait touches its segment anew, for the next sync.

@@ -2,7 +2,7 @@
  * the newest one. */
 import { position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
-import { encodeFields, FieldReader } from './msgpack.js'
+import { encodeFields, FieldReader, type Field } from './msgpack.js'
 
 export interface LanePositions {
   /** Given once in a queue's life. 0 is `incoming`, 1 is `hold`. */
@@ -32,6 +32,21 @@ export interface KeyPositions {
   readonly from: Position
 }
 
+/** The log of outcomes, and who consumes them. */
+export interface OutcomePositions {
+  /** The first outcome that is kept. */
+  readonly floor: Position
+  /** Behind the last byte that may be believed. */
+  readonly end: Position
+  /** The first frame of the journal whose outcomes are not all in the log, and how many of those from
+   * there on are. */
+  readonly from: Position
+  readonly skip: number
+  /** Of the last outcome in the log. */
+  readonly number: number
+  readonly consumers: readonly { readonly name: string; readonly cursor: number }[]
+}
+
 export interface Checkpoint {
   /** The life that wrote it; the first is 1. */
   readonly life: number
@@ -46,6 +61,8 @@ export interface Checkpoint {
   readonly spoolPending: readonly number[]
   /** Absent: no submission has had a key. */
   readonly keys?: KeyPositions | undefined
+  /** Absent: nobody has consumed outcomes. */
+  readonly outcomes?: OutcomePositions | undefined
 }
 
 /** Up to where the envelopes of a lane with logs of its own are believed; undefined for one that the checkpoint does not know. */
@@ -53,7 +70,7 @@ export const trustedEndIn = ({ lanes }: Checkpoint, lane: number): Position | un
   lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd
 
 export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
-  const { keys } = checkpoint
+  const { keys, outcomes } = checkpoint
   return encodeFields([
     checkpoint.life,
     checkpoint.suffix,
@@ -70,7 +87,8 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
     checkpoint.laneNext,
     checkpoint.spoolHighest,
     checkpoint.spoolPending,
-    ...(keys === undefined ? [] : [[keys.floor, keys.end, keys.from]]),
+    ...(keys === undefined && outcomes === undefined ? [] : [fieldsOfKeys(keys)]),
+    ...(outcomes === undefined ? [] : [fieldsOfOutcomes(outcomes)]),
   ])
 }
 
@@ -85,7 +103,41 @@ export function decodeCheckpoint(payload: Buffer): Checkpoint {
     spoolHighest: fields.count(),
     spoolPending: fields.counts(),
   }
-  return fields.isAtEnd ? checkpoint : { ...checkpoint, keys: decodeKeyPositions(fields.list()) }
+  if (fields.isAtEnd) return checkpoint
+  const keys = decodeKeyPositions(fields.list())
+  return fields.isAtEnd
+    ? { ...checkpoint, keys }
+    : { ...checkpoint, keys, outcomes: decodeOutcomePositions(fields.list()) }
+}
+
+const fieldsOfKeys = (keys: KeyPositions | undefined): readonly number[] =>
+  keys === undefined ? [] : [keys.floor, keys.end, keys.from]
+
+const fieldsOfOutcomes = ({ floor, end, from, skip, number, consumers }: OutcomePositions): Field => [
+  floor,
+  end,
+  from,
+  skip,
+  number,
+  consumers.map(({ name, cursor }) => [name, cursor]),
+]
+
+function decodeOutcomePositions(list: readonly unknown[]): OutcomePositions | undefined {
+  if (list.length === 0) return undefined
+  const fields = new FieldReader(list, 'outcomes of a checkpoint', 6)
+  return {
+    floor: position(fields.count()),
+    end: position(fields.count()),
+    from: position(fields.count()),
+    skip: fields.count(),
+    number: fields.count(),
+    consumers: fields.list().map((consumer) => {
+      if (!Array.isArray(consumer))
+        throw new WaybillError('LOG_CORRUPT', 'a consumer of a checkpoint record is not a list')
+      const named = new FieldReader(consumer as unknown[], 'consumer of a checkpoint', 2)
+      return { name: named.text(), cursor: named.count() }
+    }),
+  }
 }
 
 function decodeKeyPositions(list: readonly unknown[]): KeyPositions | undefined {

@@ -3,6 +3,7 @@ import { position, type Position } from '../base/position.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
 import { payload } from './payload-writer.js'
+import { toldAttemptOf, writeToldAttempt, type ToldAttempt } from './told.js'
 
 export interface Delivery {
   readonly start: Position
@@ -10,6 +11,8 @@ export interface Delivery {
   readonly notes: readonly OutcomeNote[]
   /** Nothing is left to do: this record is the finish too, one without a report and without a spool file. So most messages end. */
   readonly finishes: boolean
+  /** Absent: nobody consumes outcomes. */
+  readonly told?: ToldAttempt | undefined
 }
 
 export function encodeDelivery(delivery: Delivery): Buffer {
@@ -18,10 +21,11 @@ export function encodeDelivery(delivery: Delivery): Buffer {
 }
 
 /** Into the payload that is being written. */
-export function writeDelivery({ start, notes, finishes }: Delivery): void {
-  payload.list(3).count(start)
+export function writeDelivery({ start, notes, finishes, told }: Delivery): void {
+  payload.list(told === undefined ? 3 : 4).count(start)
   writeNotes(notes)
   payload.count(finishes ? 1 : 0)
+  if (told !== undefined) writeToldAttempt(told)
 }
 
 /** @throws WaybillError LOG_CORRUPT */
@@ -31,5 +35,6 @@ export function decodeDelivery(encoded: Buffer): Delivery {
     start: position(fields.count()),
     notes: notesFromFields(fields.list()),
     finishes: !fields.isAtEnd && fields.count() === 1,
+    told: fields.isAtEnd ? undefined : toldAttemptOf(fields.list()),
   }
 }

@@ -2,6 +2,7 @@
 import { position, type Position } from '../base/position.js'
 import { FieldReader } from './msgpack.js'
 import { payload } from './payload-writer.js'
+import { toldEndOf, writeToldEnd, type ToldEnd } from './told.js'
 
 export interface Finish {
   readonly start: Position
@@ -9,6 +10,8 @@ export interface Finish {
   readonly reported: readonly number[]
   /** Its spool file, to be unlinked when this record is durable; 0 when it has none. */
   readonly spool: number
+  /** Absent: nobody consumes outcomes. */
+  readonly told?: ToldEnd | undefined
 }
 
 export function encodeFinish(finish: Finish): Buffer {
@@ -17,12 +20,18 @@ export function encodeFinish(finish: Finish): Buffer {
 }
 
 /** Into the payload that is being written. */
-export function writeFinish({ start, reported, spool }: Finish): void {
-  payload.list(3).count(start).counts(reported).count(spool)
+export function writeFinish({ start, reported, spool, told }: Finish): void {
+  payload
+    .list(told === undefined ? 3 : 4)
+    .count(start)
+    .counts(reported)
+    .count(spool)
+  if (told !== undefined) writeToldEnd(told)
 }
 
 /** @throws WaybillError LOG_CORRUPT */
 export function decodeFinish(encoded: Buffer): Finish {
   const fields = new FieldReader(encoded, 'finish', 3)
-  return { start: position(fields.count()), reported: fields.counts(), spool: fields.count() }
+  const finish = { start: position(fields.count()), reported: fields.counts(), spool: fields.count() }
+  return fields.isAtEnd ? finish : { ...finish, told: toldEndOf(fields.list()) }
 }

@@ -25,12 +25,13 @@ export const kinds = {
   commit: 10,
   pad: 11,
   keys: 12,
+  outcome: 13,
 } as const
 
 export type KindName = keyof typeof kinds
 export type Kind = (typeof kinds)[KindName]
 
-export const kindMax: number = kinds.keys
+export const kindMax: number = kinds.outcome
 
 export const kindName = (kind: number): KindName | undefined =>
   (Object.keys(kinds) as KindName[]).find((name) => kinds[name] === kind)

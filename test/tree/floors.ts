@@ -28,7 +28,19 @@ export const floors: Readonly<Record<string, number>> = {
 
 /** The rooms of a folder, the lowest first. A file of the folder itself may stand among them; others stand above all. */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
-  'src/engine': ['keys', 'message', 'life', 'accept', 'deliver', 'checkpoint', 'start', 'recover', 'settle'],
+  'src/engine': [
+    'side-logs',
+    'keys',
+    'outcomes',
+    'message',
+    'life',
+    'accept',
+    'deliver',
+    'checkpoint',
+    'start',
+    'recover',
+    'settle',
+  ],
   'src/admin': ['select', 'verbs'],
   'src/inspect': ['damage', 'queue', 'records', 'messages', 'verify', 'figures'],
   'src/relay': [

@@ -6,8 +6,8 @@ export const keyMutations: readonly Mutation[] = [
     'keys-hold-no-suffix',
     'the suffix begins no later than the first envelope whose key has no record',
     'engine/checkpoint/capture.js',
-    'Math.min(active.earliestStart ?? journal.end, captured.from)',
-    'active.earliestStart ?? journal.end',
+    'journal.end, captured.from,',
+    'journal.end,',
   ),
   one(
     'keys-not-synced',
@@ -26,7 +26,7 @@ export const keyMutations: readonly Mutation[] = [
   one(
     'key-directory-not-synced',
     'the name of the log of keys is durable before a checkpoint names it',
-    'engine/keys/key-log.js',
+    'engine/side-logs/side-log.js',
     "await disk.syncDirectory('');",
     '',
   ),

@@ -91,14 +91,15 @@ function recordsMost(parts: Pick<Parts, 'journal' | 'options'>, lane: Lane): boo
 
 /** @param life the number of this life */
 export function capture(parts: Parts, life: number): Captured {
-  const { journal, lanes, active, garbage, spool, keys, options } = parts
+  const { journal, lanes, active, garbage, spool, keys, outcomes, options } = parts
   const timeMs = options.clock.wallMs()
   for (const lane of lanes) {
     lane.marks.passed(lane.runner.position)
     appendMarks(parts, lane, timeMs)
   }
   const captured = keys.capture(journal.end, timeMs)
-  const suffix = position(Math.min(active.earliestStart ?? journal.end, captured.from))
+  const told = outcomes.capture(journal.end, timeMs)
+  const suffix = position(Math.min(active.earliestStart ?? journal.end, captured.from, told.from))
   const retired: Lane[] = []
   const named: LanePositions[] = []
   let journalFloor: Position = suffix
@@ -121,6 +122,7 @@ export function capture(parts: Parts, life: number): Captured {
       spoolHighest: spool.highest,
       spoolPending: spool.pending,
       keys: captured.said,
+      outcomes: told.said,
     },
     pins: garbage.capture(),
     journalFloor,

@@ -108,7 +108,7 @@ export class Checkpointer {
   }
 
   async #take(): Promise<void> {
-    const { journal, lanes, spool, keys, life } = this.#parts
+    const { journal, lanes, spool, keys, outcomes, life } = this.#parts
     while (!readyForCapture(this.#parts)) await this.#options.reclaim.roomChange()
     // What has been active for too long gets a new start, so that the suffix stays short.
     carryOld(this.#parts, journal.end - this.#parts.options.suffixBytesMax)
@@ -122,6 +122,7 @@ export class Checkpointer {
       }),
     )
     if (keys.log !== undefined) await keys.log.sync()
+    if (outcomes.log !== undefined) await outcomes.log.sync()
     await spool.syncNames()
     life.check()
     const payload = encodeCheckpoint(captured.checkpoint)

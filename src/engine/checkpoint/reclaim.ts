@@ -3,7 +3,7 @@ import type { Timer } from '../../base/clock.js'
 import { isWaybillError } from '../../errors.js'
 import { journalLog } from '../../log/journal-writer.js'
 import type { Captured } from './capture.js'
-import { dataLog, envelopesLog, keysLog } from '../../directory/log-files.js'
+import { dataLog, envelopesLog, keysLog, outcomesLog } from '../../directory/log-files.js'
 import { laneDirectory } from '../../directory/paths.js'
 import type { Lane } from '../../lane/lane.js'
 import type { LaneLog } from '../../log/lane-log.js'
@@ -51,17 +51,19 @@ export class Reclaim {
   /** Room may have come. While the disk is full it is tried for again and again. */
   roomChanged(): void {
     for (const look of this.#waiting.splice(0)) look()
+    this.#parts.outcomes.wake()
     if (this.isFull) this.retry()
   }
 
   /** The disk is full somewhere: room is tried for after a while. */
   retry(): void {
-    const { journal, lanes, life, keys, options } = this.#parts
+    const { journal, lanes, life, keys, outcomes, options } = this.#parts
+    outcomes.wake()
     if (this.#retry !== undefined || life.isOver) return
     this.#retry = options.clock.after(retryMs, () => {
       this.#retry = undefined
       life.run(journal.refill())
-      if (keys.log?.diskFull === true) keys.log.extend()
+      for (const { log } of [keys, outcomes]) if (log?.diskFull === true) log.extend()
       for (const { logs, isRetired } of lanes) {
         // Its directories go with it.
         if (isRetired) continue
@@ -80,7 +82,7 @@ export class Reclaim {
 
   /** What a checkpoint that is durable no longer needs. It is nobody's from now on, and has to be let go. */
   confirm({ checkpoint, pins, journalFloor, retired }: Captured): GarbageSegments {
-    const { journal, lanes, garbage, keys } = this.#parts
+    const { journal, lanes, garbage, keys, outcomes } = this.#parts
     const confirmed = (log: number, floor: number): readonly number[] =>
       garbage.of(log).confirm(pins.get(log) ?? [], floor)
     const ofJournal = confirmed(journalLog, journal.grid.indexOf(journalFloor))
@@ -96,9 +98,13 @@ export class Reclaim {
       ] as const)
         ofLanes.push({ log, number, indexes: confirmed(number, floor) })
     }
-    if (keys.log !== undefined && checkpoint.keys !== undefined) {
-      const floor = keys.log.files.grid.indexOf(checkpoint.keys.floor)
-      ofLanes.push({ log: keys.log, number: keysLog, indexes: confirmed(keysLog, floor) })
+    for (const [log, number, positions] of [
+      [keys.log, keysLog, checkpoint.keys],
+      [outcomes.log, outcomesLog, checkpoint.outcomes],
+    ] as const) {
+      if (log === undefined || positions === undefined) continue
+      const floor = log.files.grid.indexOf(positions.floor)
+      ofLanes.push({ log, number, indexes: confirmed(number, floor) })
     }
     return { ofJournal, ofLanes, retired }
   }

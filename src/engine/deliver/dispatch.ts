@@ -30,6 +30,7 @@ import {
 } from './outcome-notes.js'
 import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
+import { ToldRoom, type Told } from './told-room.js'
 import { nobodyAsked, tellDefect, tellOutcomes, type Origin } from './recipient-events.js'
 import { StoppedAttempts } from './stopped-attempts.js'
 import { schedulerOptionsOf } from './scheduler-options.js'
@@ -48,6 +49,7 @@ export class Dispatch {
   readonly #batches: RecipientBatches
   readonly #attempts = new Map<string, Attempts<Entry<Job>>>()
   readonly #stopped = new StoppedAttempts(this.#attempts)
+  readonly #told: ToldRoom
   /** Those who got their last outcome while the scheduler was at work, in this order: so they wait in their lanes, and so their data is read. */
   readonly #ready = new Ring<ActiveMessage>()
   /** Attempts that have no outcome yet. */
@@ -67,6 +69,7 @@ export class Dispatch {
     const { options } = parts
     this.#parts = parts
     this.#onSettled = onSettled
+    this.#told = new ToldRoom(parts.journal, parts.outcomes)
     this.gate = new Gate(parts, () => this.wake())
     this.#caution = new Caution(parts)
     this.#suspects = new Suspects(parts, (message) => this.admit(message))
@@ -185,16 +188,8 @@ export class Dispatch {
   /** The end of this life: transports are told, nothing is recorded any more. */
   abandon(): void {
     this.#timer?.cancel()
-    const defects: string[] = []
-    for (const [name, attempts] of this.#attempts) {
-      try {
-        attempts.abandon()
-      } catch (error) {
-        // A transport that cannot be closed must not keep the queue's own descriptors and lock.
-        defects.push(`transport ${name} did not close: ${String(error)}`)
-      }
-    }
-    for (const message of defects) this.#parts.events.emit('warning', { code: 'TRANSPORT_DEFECT', message })
+    for (const message of this.#stopped.abandonAll())
+      this.#parts.events.emit('warning', { code: 'TRANSPORT_DEFECT', message })
   }
 
   #run(): void {
@@ -226,6 +221,7 @@ export class Dispatch {
   #begin(entry: Entry<Job>): void {
     this.#underWay++
     this.#parts.journal.kept.keep(outcomeBytesMost(entry.recipients.length))
+    this.#told.keep(entry)
     this.#attempts.get(entry.transport)!.begin(entry, requestOf(entry, this.#parts.reader))
     if (this.#stopped.begins(entry.message.message)) this.wake()
   }
@@ -237,9 +233,10 @@ export class Dispatch {
     const { message } = entry.message
     this.#suspects.cleared(message)
     const notes = notesOf(entry.recipients, report, message.tellsSuccess)
+    const told = this.#told.giveUp(entry, notes)
     const isDelivered = hasKind(notes, 'delivered')
     const { transport, nexthop } = entry
-    this.#record(entry.message, notes, { transport, nexthop, outcomes: report.outcomes })
+    this.#record(entry.message, notes, { transport, nexthop, outcomes: report.outcomes }, told)
     if (isDelivered) this.#parts.journal.want()
     if (report.defect !== undefined) tellDefect(this.#parts.events, message, transport, report.defect)
     const isDeferred = hasKind(notes, 'deferred')
@@ -257,16 +254,18 @@ export class Dispatch {
    *    // 1. the disk is full; a site dies for which thousands wait  2. their records take the room of an attempt elsewhere  3. it delivers,
    *    // and its record enters a segment that is never made  4. crash: the mail goes out again */
   #deferred(job: Job, recipients: readonly number[], reason: DeferReason): void {
-    const room = this.#parts.journal.room(deferralBytesMost(recipients.length), 'accepted mail')
-    this.#record(job, [deferralOf(recipients, reason)], nobodyAsked, room === 'yes')
+    const notes = [deferralOf(recipients, reason)]
+    const bytes = deferralBytesMost(recipients.length) + this.#told.bytesNow(recipients.length)
+    const room = this.#parts.journal.room(bytes, 'accepted mail')
+    this.#record(job, notes, nobodyAsked, this.#told.now(job, notes), room === 'yes')
   }
 
-  #record(job: Job, notes: readonly OutcomeNote[], origin: Origin, hasRoom = true): void {
+  #record(job: Job, notes: readonly OutcomeNote[], origin: Origin, told: Told, hasRoom = true): void {
     const { journal, options } = this.#parts
     const { message } = job
     const nowMs = this.#running?.wallMs ?? options.clock.wallMs()
     const finishes = message.isFinishedBy(notes)
-    if (hasRoom) appendOutcomes(journal, message, notes, finishes, nowMs)
+    if (hasRoom) appendOutcomes(journal, message, notes, finishes, nowMs, told)
     message.apply({ kind: 'delivery', notes, finishes })
     tellOutcomes(this.#parts.events, job, notes, origin, nowMs)
     // In this step: no checkpoint may be captured between the finish and the end of the message.

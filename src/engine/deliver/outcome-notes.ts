@@ -2,13 +2,15 @@
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Relayed } from '../../base/notification.js'
 import type { Position } from '../../base/position.js'
-import { toRanges, type Ranges } from '../../base/ranges.js'
+import { forEachIn, toRanges, type Ranges } from '../../base/ranges.js'
 import type { Report } from '../../delivery/outcome.js'
 import type { Outcome } from '../../delivery/transport.js'
 import type { Journal } from '../../log/journal.js'
 import { writeDelivery } from '../../record/delivery.js'
 import { frameBytes, kinds } from '../../record/frame.js'
 import type { DeferReason } from '../../scheduler/scheduler.js'
+import type { ToldAttempt } from '../../record/told.js'
+import type { Job } from './job.js'
 import { condensed, notesBytesMost, rangeBytesMost, type OutcomeNote } from '../../record/outcome-note.js'
 
 /** Of a delivery's record, without its notes. */
@@ -82,11 +84,41 @@ export function appendOutcomes(
   notes: readonly OutcomeNote[],
   finishes: boolean,
   timeMs: number,
+  told?: ToldAttempt,
 ): Position {
   journal.aim()
-  writeDelivery({ start, notes, finishes })
+  writeDelivery({ start, notes, finishes, told })
   return journal.appendAlone(kinds.delivery, place.lane, timeMs)
 }
+
+/** What a record says beside, for consumers of outcomes.
+ * @param bytesMax of the addresses: where they take more there are none */
+export function toldOf(
+  { message, addresses }: Job,
+  notes: readonly OutcomeNote[],
+  bytesMax: number,
+): ToldAttempt {
+  const { id, sender, attempts, recipients } = message.envelope
+  const named: string[] = []
+  let bytes = 0
+  for (const { ranges } of notes)
+    forEachIn(ranges, (index) => {
+      const address = addresses?.get(index) ?? recipients[index] ?? ''
+      bytes += addressBytesMost(address)
+      named.push(address)
+    })
+  return { id, sender, attempt: attempts + 1, recipients: bytes > bytesMax ? [] : named }
+}
+
+const addressBytesMost = (address: string): number => 3 * address.length + 5
+
+/** Bytes of an address in a record, and of what stands beside all of them. */
+const addressBytes = 512
+const besideAddressesBytes = 1024
+
+/** Bytes that this takes in the journal for so many recipients, at the most. */
+export const toldBytesMost = (recipientCount: number, bytesMax: number): number =>
+  besideAddressesBytes + Math.min(addressBytes * recipientCount, bytesMax)
 
 /** Bytes that the outcomes of an entry with so many recipients take in the journal, at the most. */
 export const outcomeBytesMost = (recipientCount: number): number =>

@@ -1,4 +1,5 @@
-/** Attempts that an operator's verb ends: their message is deleted, expired, held or rerouted.
+/** Attempts that an operator's verb ends: their message is deleted, expired, held or rerouted; and
+ * those that the end of the life cuts off.
  * Invariant: the signal of such an attempt aborts, also of one that begins after the verb because it
  * waited for the journal. The attempt still settles, and what it delivered meanwhile is recorded.
  * Why: a site that hangs kept `delete` waiting for the attempt's deadline, 30 minutes. */
@@ -36,6 +37,20 @@ export class StoppedAttempts {
     for (const attempts of this.#attempts.values())
       attempts.withdraw(({ message: { message } }) => this.#untold.has(message))
     this.#untold.clear()
+  }
+
+  /** The end of the life, of every attempt. @returns which transports did not close, as sentences */
+  abandonAll(): string[] {
+    const defects: string[] = []
+    for (const [name, attempts] of this.#attempts) {
+      try {
+        attempts.abandon()
+      } catch (error) {
+        // A transport that cannot be closed must not keep the queue's own descriptors and lock.
+        defects.push(`transport ${name} did not close: ${String(error)}`)
+      }
+    }
+    return defects
   }
 
   done(message: ActiveMessage): void {

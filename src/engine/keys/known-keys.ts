@@ -15,7 +15,7 @@ import type { KeyPositions } from '../../record/checkpoint.js'
 import { frameBytes, kindAt, kinds, payloadAt } from '../../record/frame.js'
 import { decodeKeys, encodeKeys, keysPerRecordMax, type AcceptedKey } from '../../record/keys.js'
 import type { KeyedEnvelope } from '../../recovery/read-suffix.js'
-import { openKeyLog, openKeyLogBehind, type KeyLogOptions } from './key-log.js'
+import { openBehind, openSideLog, type SideLogOptions } from '../side-logs/side-log.js'
 import { keyHash, KeyTable } from './key-table.js'
 
 /** What a submission comes to. */
@@ -31,7 +31,7 @@ interface Fresh extends KeyedEnvelope {
   place: Position
 }
 
-export interface KnownKeysOptions extends KeyLogOptions {
+export interface KnownKeysOptions extends SideLogOptions {
   /** The time, and the time had nobody set the clock; milliseconds since 1970. */
   readonly clock: { wallMs(): number; unsetWallMs(): number }
   /** What the work comes to, or the end of this life. */
@@ -224,7 +224,7 @@ export class KnownKeys {
   }
 
   #opened(): Promise<LaneLog> {
-    this.#opening ??= openKeyLog(this.#options, undefined).then(
+    this.#opening ??= openSideLog(this.#options, undefined).then(
       (log) => (this.#log = log),
       (error: unknown) => {
         this.#opening = undefined
@@ -237,7 +237,7 @@ export class KnownKeys {
   /** Rot in the log of keys costs keys, and no mail. */
   async #reopen(positions: KeyPositions): Promise<void> {
     try {
-      this.#log = await openKeyLog(this.#options, positions)
+      this.#log = await openSideLog(this.#options, positions.end)
       this.#opening = Promise.resolve(this.#log)
       await this.#log.read(positions.floor, positions.end, (window, at, place) => {
         this.#readRecord(window, at, place)
@@ -245,7 +245,7 @@ export class KnownKeys {
     } catch (error) {
       if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
       this.#options.onLoss(error)
-      this.#log = await openKeyLogBehind(this.#options, positions)
+      this.#log = await openBehind(this.#options, positions.end)
       this.#opening = Promise.resolve(this.#log)
     }
   }

@@ -80,6 +80,9 @@ export interface QueueOptions {
   /** Keys that are remembered, 0 … 100 000 000; a new one more is refused with KEYS_TOO_MANY. Each
    * takes at most 64 bytes of memory. Default 1 000 000. */
   readonly keyCountMax?: number
+  /** Outcomes that are kept for consumers which have not read them, bytes, 32 KiB … 1 PiB, in whole
+   * segments of a lane. Default 1 GiB: about ten million. */
+  readonly outcomeBytesMax?: number
   readonly clock?: Clock
   readonly prng?: Prng
   /** The disk to live on, in place of the directory: for simulations. */
@@ -114,6 +117,7 @@ const names: OptionNames<QueueOptions> = {
   lockWaitMs: true,
   keyRetentionMs: true,
   keyCountMax: true,
+  outcomeBytesMax: true,
   clock: true,
   prng: true,
   disk: true,
@@ -204,6 +208,12 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     proofMs: integerOption('proofMs', given.proofMs ?? 2000, 1, waitMsMax),
     lockWaitMs: integerOption('lockWaitMs', given.lockWaitMs ?? 0, 0, waitMsMax),
     keyRetentionMs: integerOption('keyRetentionMs', given.keyRetentionMs ?? dayMs, 1, 365 * dayMs),
+    outcomeBytesMax: integerOption(
+      'outcomeBytesMax',
+      given.outcomeBytesMax ?? 1024 * mebibyte,
+      mebibyte / 32,
+      2 ** 50,
+    ),
     keyCountMax: integerOption('keyCountMax', given.keyCountMax ?? 1_000_000, 0, 100_000_000),
     clock:
       given.clock === undefined

@@ -4,6 +4,7 @@ import type { Garbage } from '../../garbage/garbage.js'
 import type { Lanes } from '../../lane/lanes.js'
 import type { Journal } from '../../log/journal.js'
 import type { KnownKeys } from '../keys/known-keys.js'
+import type { Outcomes } from '../outcomes/outcomes.js'
 import type { QueueEmitter } from './events.js'
 import type { Life } from './life.js'
 import type { LifeClock } from './life-clock.js'
@@ -25,4 +26,5 @@ export interface Parts {
   readonly spool: Spool
   readonly reader: MessageReader
   readonly keys: KnownKeys
+  readonly outcomes: Outcomes
 }

@@ -11,6 +11,7 @@ import { encodeFinish, writeFinish } from '../../record/finish.js'
 import { frameBytes, kinds } from '../../record/frame.js'
 import { encodeReplaced } from '../../record/replaced.js'
 import { encodeStart } from '../../record/start.js'
+import type { ToldEnd } from '../../record/told.js'
 import { pinSegments, unpinSegments } from '../checkpoint/pinning.js'
 import { appendGroup, messageGroup, type EnvelopeFacts, type MessageGroup } from '../message/message-group.js'
 import type { Parts } from '../life/parts.js'
@@ -103,7 +104,7 @@ export class Ending {
     if (written === undefined && file === 0 && reported.length === 0 && message.start !== nowhere)
       return this.#finishQuietly(message, givenUp)
     const timeMs = options.clock.wallMs()
-    const ending = { reported, spool: file }
+    const ending = { reported, spool: file, told: this.#toldOf(message, givenUp) }
     let payload = encodeFinish({ start: startOrFarthest(message), ...ending })
     journal.open(startBytes(message) + (written?.group.bytes ?? 0) + frameBytes(payload.length))
     if (message.start === nowhere) {
@@ -128,12 +129,18 @@ export class Ending {
     this.#tellEnd(message, givenUp, written)
   }
 
+  #toldOf({ envelope: { id, sender } }: ActiveMessage, givenUp: GivenUp | undefined): ToldEnd | undefined {
+    if (!this.#parts.outcomes.isOn) return undefined
+    return { id, sender, why: givenUp?.why, recipientCount: givenUp?.recipientCount ?? 0 }
+  }
+
   /** As most messages end: nobody is told, and the finish stands in the record of the last outcome, or alone. */
   #finishQuietly(message: ActiveMessage, givenUp: GivenUp | undefined): void {
     const { journal, active, options } = this.#parts
     if (!message.isFinished) {
       journal.aim()
-      writeFinish({ start: message.start, reported: nobody, spool: 0 })
+      const told = this.#toldOf(message, givenUp)
+      writeFinish({ start: message.start, reported: nobody, spool: 0, told })
       journal.appendAlone(kinds.finish, message.place.lane, options.clock.wallMs())
     }
     unpinSegments(this.#parts, message)

@@ -6,21 +6,21 @@ import { isWaybillError, WaybillError } from '../../errors.js'
 import { journalDirectory } from '../../log/journal.js'
 import type { SegmentFiles } from '../../log/segment-files.js'
 import { decodeSegmentHeader, formatVersion, segmentHeaderBytes, segmentIndexOf } from '../../log/segment.js'
-import { journalFiles, keyFiles, laneFiles, type LanePart } from '../../directory/log-files.js'
+import { journalFiles, keyFiles, laneFiles, outcomeFiles, type LanePart } from '../../directory/log-files.js'
 import { queueHeaderName, readQueueHeader, type QueueHeader } from '../../directory/header.js'
 import { withOwnNames } from '../../directory/own-names.js'
-import { keysDirectory, lanesDirectory } from '../../directory/paths.js'
+import { lanesDirectory } from '../../directory/paths.js'
 import { isDamage, isMissing, lostNothing, reasonOf, refusalFinding, type Report } from '../damage/finding.js'
 import { readOnly } from './read-only-disk.js'
 import { aroundRefusals } from '../damage/refused-blocks.js'
 import type { LaneView } from './snapshot.js'
 
 /** Which log a reader reads: the journal, or one of a lane's two. */
-export type LogName = 'journal' | 'keys' | `${number}/envelopes` | `${number}/data`
+export type LogName = 'journal' | 'keys' | 'outcomes' | `${number}/envelopes` | `${number}/data`
 
 /** Of its segments. */
 export const directoryOf = (name: LogName): string =>
-  name === 'journal' ? journalDirectory : name === 'keys' ? keysDirectory : `${lanesDirectory}/${name}`
+  name === 'journal' || name === 'keys' || name === 'outcomes' ? name : `${lanesDirectory}/${name}`
 
 export interface LogPlace {
   readonly name: LogName
@@ -80,6 +80,7 @@ export class QueueDirectory {
   log(name: LogName): SegmentFiles {
     if (name === 'journal') return journalFiles(this.#around, this.header)
     if (name === 'keys') return keyFiles(this.#around, this.header).files
+    if (name === 'outcomes') return outcomeFiles(this.#around, this.header).files
     const [lane, part] = name.split('/') as [string, LanePart]
     return laneFiles(this.#around, this.header, Number(lane), part).files
   }
@@ -97,8 +98,9 @@ export class QueueDirectory {
     for (const lane of [...new Set([...there, ...known])].sort((a, b) => a - b))
       for (const part of ['envelopes', 'data'] as const)
         found.push({ name: `${lane}/${part}`, directory: directoryOf(`${lane}/${part}`) })
-    if ((await this.disk.list('')).includes(keysDirectory))
-      found.push({ name: 'keys', directory: keysDirectory })
+    const sides = await this.disk.list('')
+    for (const name of ['keys', 'outcomes'] as const)
+      if (sides.includes(name)) found.push({ name, directory: name })
     return found
   }
 

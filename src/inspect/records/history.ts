@@ -66,6 +66,7 @@ export async function historyOf(
       case 'commit':
       case 'pad':
       case 'keys':
+      case 'outcome':
         return false
     }
   }

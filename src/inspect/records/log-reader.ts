@@ -25,7 +25,7 @@ export interface LogRange {
 /** How far a log may be believed; `nowhere` for one that no checkpoint knows. */
 export function endOfLog(name: LogName, { journal, lanes }: Snapshot): Position {
   if (name === 'journal') return journal.end
-  if (name === 'keys') return journal.checkpoint?.keys?.end ?? nowhere
+  if (name === 'keys' || name === 'outcomes') return journal.checkpoint?.[name]?.end ?? nowhere
   const [lane, part] = name.split('/')
   const view = lanes.find(({ lane: number, inJournal }) => number === Number(lane) && !inJournal)
   return view === undefined ? nowhere : part === 'data' ? view.dataEnd : view.end
@@ -34,7 +34,7 @@ export function endOfLog(name: LogName, { journal, lanes }: Snapshot): Position 
 /** Behind this everything is needed; before it only what an active message holds. */
 export function floorOfLog(name: LogName, snapshot: Snapshot): Position {
   if (name === 'journal') return floorOf(snapshot)
-  if (name === 'keys') return snapshot.journal.checkpoint?.keys?.floor ?? nowhere
+  if (name === 'keys' || name === 'outcomes') return snapshot.journal.checkpoint?.[name]?.floor ?? nowhere
   const [lane, part] = name.split('/')
   const view = snapshot.lanes.find(({ lane: number }) => number === Number(lane))
   return view === undefined ? nowhere : part === 'data' ? view.dataFloor : view.checkpointRunner

@@ -7,6 +7,7 @@ import { decodeFinish } from '../../record/finish.js'
 import type { KindName } from '../../record/frame.js'
 import { decodeKeys } from '../../record/keys.js'
 import { decodeMarks } from '../../record/marks.js'
+import { decodeOutcome } from '../../record/outcome.js'
 import { decodeOrcpts, decodeRecipients } from '../../record/recipients.js'
 import { decodeReplaced } from '../../record/replaced.js'
 import { decodeStart } from '../../record/start.js'
@@ -60,5 +61,9 @@ export function fieldsOf(kind: KindName, payload: Buffer): Readonly<Record<strin
       return {}
     case 'keys':
       return { keys: decodeKeys(payload) }
+    case 'outcome': {
+      const { at: _, ...outcome } = decodeOutcome(payload, 0)
+      return outcome
+    }
   }
 }

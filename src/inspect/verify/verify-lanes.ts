@@ -64,9 +64,11 @@ export async function verifyLanes(
   report: Report,
 ): Promise<void> {
   await confirmed(directory, report, laneTroubles)
-  const keys = snapshot.journal.checkpoint?.keys
-  if (keys !== undefined)
-    await walkLog(directory, snapshot, { name: 'keys', from: keys.floor }, report, () => undefined)
+  for (const name of ['keys', 'outcomes'] as const) {
+    const positions = snapshot.journal.checkpoint?.[name]
+    if (positions !== undefined)
+      await walkLog(directory, snapshot, { name, from: positions.floor }, report, () => undefined)
+  }
   for (const { lane, inJournal, checkpointRunner, runner, dataFloor } of snapshot.lanes) {
     if (inJournal) continue
     const ranges: LogRange[] = [

@@ -15,6 +15,7 @@ test('room is tried for in the lanes that are full, and not in one that is on it
     journal: { refill: () => Promise.resolve() },
     lanes: [lane('one', false), lane('the other', true)],
     keys: { log: log('keys') },
+    outcomes: { log: undefined, wake: () => undefined },
     life: { isOver: false, run: () => undefined },
     options: { clock: { after: (_: number, callback: () => void) => (look = callback) } },
   } as unknown as Parts

@@ -1,0 +1,62 @@
+/** Room in the journal for what records say to consumers of outcomes.
+ * Invariant: an attempt gives up as much as was kept for it, also when the first consumer has come, or
+ * the last has gone, meanwhile. */
+import type { Journal } from '../../log/journal.js'
+import type { Outcomes } from '../outcomes/outcomes.js'
+import type { OutcomeNote } from '../../record/outcome-note.js'
+import type { ToldAttempt } from '../../record/told.js'
+import type { Entry } from '../../scheduler/scheduler.js'
+import type { Job } from './job.js'
+import { toldBytesMost, toldOf } from './outcome-notes.js'
+
+/** Of addresses in a record. */
+const addressesBytesMax = 64 * 1024
+
+type Attempt = Pick<Entry<Job>, 'message' | 'recipients'>
+
+/** undefined: nobody consumes outcomes. */
+export type Told = ToldAttempt | undefined
+
+export class ToldRoom {
+  readonly #journal: Journal
+  readonly #outcomes: Outcomes
+  readonly #kept = new Set<Attempt>()
+
+  constructor(journal: Journal, outcomes: Outcomes) {
+    this.#journal = journal
+    this.#outcomes = outcomes
+  }
+
+  /** The attempt begins. */
+  keep(attempt: Attempt): void {
+    if (!this.#outcomes.isOn) return
+    this.#kept.add(attempt)
+    this.#journal.kept.keep(this.#bytesFor(attempt.recipients.length))
+  }
+
+  /** It has ended. @returns what its record says */
+  giveUp(attempt: Attempt, notes: readonly OutcomeNote[]): Told {
+    if (!this.#kept.delete(attempt)) return undefined
+    this.#journal.kept.giveUp(this.#bytesFor(attempt.recipients.length))
+    return toldOf(attempt.message, notes, this.#addressesBytesMax)
+  }
+
+  /** Without an attempt. */
+  now(job: Job, notes: readonly OutcomeNote[]): Told {
+    return this.#outcomes.isOn ? toldOf(job, notes, this.#addressesBytesMax) : undefined
+  }
+
+  /** For so many recipients without an attempt; 0: nobody consumes outcomes. */
+  bytesNow(recipientCount: number): number {
+    return this.#outcomes.isOn ? this.#bytesFor(recipientCount) : 0
+  }
+
+  #bytesFor(recipientCount: number): number {
+    return toldBytesMost(recipientCount, this.#addressesBytesMax)
+  }
+
+  /** Bytes of addresses in one record; where they take more it has none. */
+  get #addressesBytesMax(): number {
+    return Math.min(addressesBytesMax, this.#journal.grid.segmentBytes / 16)
+  }
+}

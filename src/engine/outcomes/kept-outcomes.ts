@@ -1,0 +1,113 @@
+/** The outcomes in their log: appended with ascending numbers, found by number, forgotten by segment.
+ * Invariant: the numbers of a segment lie between its first and that of the next one. Where one is
+ * missing there was no room for it. */
+import { position, type Position } from '../../base/position.js'
+import type { LaneLog } from '../../log/lane-log.js'
+import { frameBytes, kindAt, kinds, payloadAt, timeAt } from '../../record/frame.js'
+import { decodeOutcome, encodeOutcome, type QueueOutcome } from '../../record/outcome.js'
+import type { NewOutcome } from './told-outcomes.js'
+
+/** Outcomes that are read at once. */
+const readMax = 1000
+
+interface OutcomeRecord {
+  readonly number: number
+  readonly timeMs: number
+  readonly payload: Buffer
+}
+
+export class KeptOutcomes {
+  readonly log: LaneLog
+  /** The number of the first outcome of a segment, as far as it was appended or read in this life. */
+  readonly #firsts = new Map<number, number>()
+  #floor: Position
+
+  /** @param floor the first outcome that is kept; undefined: the log is empty */
+  constructor(log: LaneLog, floor: Position | undefined) {
+    this.log = log
+    this.#floor = floor ?? log.end
+  }
+
+  recordOf({ at, ...outcome }: NewOutcome, number: number): OutcomeRecord {
+    const payload = encodeOutcome({ ...outcome, number })
+    // Of more recipients than a segment should hold only the number is told.
+    if (payload.length <= this.log.files.grid.segmentBytes / 4) return { number, timeMs: at, payload }
+    return { number, timeMs: at, payload: encodeOutcome({ ...outcome, number, recipients: [] }) }
+  }
+
+  hasRoom({ payload }: OutcomeRecord): boolean {
+    return this.log.hasRoom(frameBytes(payload.length))
+  }
+
+  append({ number, timeMs, payload }: OutcomeRecord): void {
+    this.log.open(frameBytes(payload.length), timeMs)
+    const place = this.log.append(kinds.outcome, 0, timeMs, payload)
+    const index = this.log.files.grid.indexOf(place)
+    if (!this.#firsts.has(index)) this.#firsts.set(index, number)
+  }
+
+  /** Forgets segments all of whose outcomes are consumed, and the oldest of more than `bytesMax`.
+   * @param cursor the last number that every consumer is done with @returns the new floor */
+  forget(cursor: number, bytesMax: number): Position {
+    const { grid } = this.log.files
+    const last = grid.indexOf(this.log.end)
+    let index = grid.indexOf(this.#floor)
+    const isNeeded = (): boolean => {
+      const next = this.#firsts.get(index + 1)
+      const isConsumed = next !== undefined && next <= cursor + 1
+      return !isConsumed && (last - index + 1) * grid.segmentBytes <= bytesMax
+    }
+    while (index < last && !isNeeded()) this.#firsts.delete(index++)
+    this.#floor = grid.firstOf(index)
+    return this.#floor
+  }
+
+  /** Reads outcomes from a number on, or from the first behind it that is there.
+   * @param place of a former read, where the next one begins
+   * @throws WaybillError LOG_CORRUPT, DISK_FAILED */
+  async read(
+    number: number,
+    place: Position | undefined,
+  ): Promise<{ outcomes: QueueOutcome[]; next: Position }> {
+    const { log } = this
+    // What is appended while this is written cannot be read yet.
+    const { end } = log
+    await log.written()
+    const floor = this.#floor
+    const begin = position(Math.max(place ?? (await this.#segmentOf(number, floor, end)), floor))
+    const outcomes: QueueOutcome[] = []
+    if (begin >= end) return { outcomes, next: begin }
+    const next = await log.read(begin, end, (window, at) => {
+      if (kindAt(window, at) !== kinds.outcome) return false
+      const outcome = decodeOutcome(payloadAt(window, at), timeAt(window, at))
+      if (outcome.number >= number) outcomes.push(outcome)
+      return outcomes.length >= readMax
+    })
+    return { outcomes, next }
+  }
+
+  /** Where the segment begins that has the outcome, or the first one that there is. */
+  async #segmentOf(number: number, floor: Position, end: Position): Promise<Position> {
+    const { grid } = this.log.files
+    let begin = floor
+    for (let index = grid.indexOf(floor) + 1; index <= grid.indexOf(end); index++) {
+      const first = this.#firsts.get(index) ?? (await this.#firstOf(index, end))
+      if (first === undefined || first > number) break
+      begin = grid.firstOf(index)
+    }
+    return begin
+  }
+
+  async #firstOf(index: number, end: Position): Promise<number | undefined> {
+    const { log } = this
+    const { grid } = log.files
+    let first: number | undefined
+    if (grid.firstOf(index) >= end) return undefined
+    await log.read(grid.firstOf(index), end, (window, at) => {
+      if (kindAt(window, at) === kinds.outcome) first = decodeOutcome(payloadAt(window, at), 0).number
+      return first !== undefined
+    })
+    if (first !== undefined) this.#firsts.set(index, first)
+    return first
+  }
+}

@@ -1,0 +1,268 @@
+/** The log of outcomes: what the journal tells of messages, copied for consumers.
+ * Invariants:
+ * 1. An outcome is copied when its record is durable in the journal, so no consumer hears of what a
+ *    crash takes back.
+ * 2. A checkpoint says how far the journal is copied, and its suffix begins there or before. A later
+ *    life copies the rest again, with the same numbers.
+ * 3. A consumer's outcomes are kept up to `outcomeBytesMax`. Mail never waits for a consumer: where
+ *    there is no room the numbers go on, and the consumer sees the gap.
+ * Why a log of its own: outcomes take a tenth of the journal's bytes, and outlive its segments. */
+import { nowhere, type Position } from '../../base/position.js'
+import { isWaybillError, type WaybillError } from '../../errors.js'
+import type { Journal } from '../../log/journal.js'
+import type { LaneLog } from '../../log/lane-log.js'
+import type { OutcomePositions } from '../../record/checkpoint.js'
+import { classAt, kindAt, payloadAt, timeAt } from '../../record/frame.js'
+import { openBehind, openSideLog, type SideLogOptions } from '../side-logs/side-log.js'
+import { KeptOutcomes } from './kept-outcomes.js'
+import { ToldOutcomes, type NewOutcome } from './told-outcomes.js'
+
+/** Outcomes that are copied in one step. */
+const copiedMax = 1000
+
+/** Consumers of a queue, readers without a name included. */
+export const consumersMax = 32
+
+export interface OutcomesOptions extends SideLogOptions {
+  readonly journal: Pick<Journal, 'read' | 'durableEnd' | 'end'>
+  readonly bytesMax: number
+  /** Does work that nobody waits for: its failure is the end of this life. */
+  readonly run: (work: Promise<unknown>) => void
+  /** There is more for a checkpoint to say. */
+  readonly onAcknowledged: () => void
+  /** Outcomes are lost to rot. */
+  readonly onLoss: (reason: WaybillError) => void
+}
+
+export interface Consumer {
+  /** undefined: it lives as long as its reader. */
+  readonly name: string | undefined
+  /** The number of the last outcome that it is done with. */
+  cursor: number
+  isReading: boolean
+  /** A durable checkpoint names it. */
+  isKept: boolean
+}
+
+export class Outcomes {
+  readonly #options: OutcomesOptions
+  readonly #checkpointed: OutcomePositions | undefined
+  readonly #consumers = new Set<Consumer>()
+  readonly #told = new ToldOutcomes()
+  /** The first frame of the journal that is not copied, and how many of its outcomes are. */
+  #from: Position
+  #skip: number
+  /** Of the last outcome. */
+  #number: number
+  #kept: KeptOutcomes | undefined
+  #opening: Promise<KeptOutcomes> | undefined
+  #isCopying = false
+  #isOver = false
+  readonly #waiting: (() => void)[] = []
+  #changeCount = 0
+  #isRestored!: () => void
+
+  /** @param checkpointed what the checkpoint says; undefined: nobody has consumed outcomes */
+  constructor(options: OutcomesOptions, checkpointed: OutcomePositions | undefined) {
+    this.#options = options
+    this.#checkpointed = checkpointed
+    this.#from = checkpointed?.from ?? nowhere
+    this.#skip = checkpointed?.skip ?? 0
+    this.#number = checkpointed?.number ?? 0
+    for (const { name, cursor } of checkpointed?.consumers ?? [])
+      this.#consumers.add({ name, cursor, isReading: false, isKept: true })
+  }
+
+  /** undefined: nobody has consumed outcomes. */
+  get log(): LaneLog | undefined {
+    return this.#kept?.log
+  }
+
+  /** For readers, when `restored` has settled and a consumer was added. */
+  get kept(): KeptOutcomes | undefined {
+    return this.#kept
+  }
+
+  /** Records say what outcomes need. */
+  get isOn(): boolean {
+    return this.#consumers.size > 0
+  }
+
+  /** The number of the last outcome that can be read. */
+  get number(): number {
+    return this.#number
+  }
+
+  get consumers(): Iterable<Consumer> {
+    return this.#consumers
+  }
+
+  /** Opens what earlier lives have left, before the first checkpoint of this one.
+   * @returns undefined when there is nothing to wait for */
+  restore(): Promise<void> | undefined {
+    const positions = this.#checkpointed
+    if (positions === undefined) {
+      this.#isRestored()
+      return undefined
+    }
+    return this.#reopen(positions).then(() => this.#isRestored())
+  }
+
+  /** Settles when `restore` has ended. */
+  readonly restored: Promise<void> = new Promise((resolve) => (this.#isRestored = resolve))
+
+  /** From here on outcomes are recorded for it. @returns when the log is there */
+  async add(consumer: Consumer): Promise<void> {
+    if (!this.isOn) {
+      this.#from = this.#options.journal.end
+      this.#skip = 0
+    }
+    this.#consumers.add(consumer)
+    try {
+      await this.#opened()
+    } catch (error) {
+      this.#consumers.delete(consumer)
+      throw error
+    }
+    this.copy()
+  }
+
+  remove(consumer: Consumer): void {
+    this.#consumers.delete(consumer)
+    this.#options.onAcknowledged()
+  }
+
+  /** It is done with the outcome. */
+  acknowledge(consumer: Consumer, number: number): void {
+    if (number <= consumer.cursor) return
+    consumer.cursor = number
+    this.#options.onAcknowledged()
+  }
+
+  /** The journal may have more that is durable, or the log room. */
+  copy(): void {
+    if (this.#isCopying || !this.isOn || this.#kept === undefined || this.#isOver) return
+    if (this.#from >= this.#options.journal.durableEnd) return
+    this.#isCopying = true
+    this.#options.run(
+      this.#copyAll(this.#kept).finally(() => {
+        this.#isCopying = false
+      }),
+    )
+  }
+
+  /** The end of this life, too: readers look. */
+  wake(): void {
+    this.#changeCount++
+    for (const look of this.#waiting.splice(0)) look()
+  }
+
+  stop(): void {
+    this.#isOver = true
+    this.wake()
+  }
+
+  /** For `change`: asked before a look that found nothing. */
+  get changeCount(): number {
+    return this.#changeCount
+  }
+
+  /** Settles when something has changed since the count. */
+  change(since: number): Promise<void> {
+    if (this.#changeCount !== since) return Promise.resolve()
+    return new Promise((look) => this.#waiting.push(look))
+  }
+
+  /** What the capture of a checkpoint says, and the first frame of the journal that it may not pass. */
+  capture(journalEnd: Position, timeMs: number): { said: OutcomePositions | undefined; from: Position } {
+    const kept = this.#kept
+    if (!this.isOn) {
+      this.#from = journalEnd
+      this.#skip = 0
+    }
+    const from = this.#from
+    if (kept === undefined) return { said: undefined, from: this.isOn ? from : journalEnd }
+    const end = kept.log.pad(timeMs)
+    const consumers = [...this.#consumers].flatMap(({ name, cursor }) =>
+      name === undefined ? [] : [{ name, cursor }],
+    )
+    const cursor = Math.min(...[...this.#consumers].map((consumer) => consumer.cursor), this.#number)
+    const floor = kept.forget(cursor, this.#options.bytesMax)
+    return {
+      said: { floor, end, from, skip: this.#skip, number: this.#number, consumers },
+      from,
+    }
+  }
+
+  async #copyAll(kept: KeptOutcomes): Promise<void> {
+    const { journal } = this.#options
+    while (this.isOn && this.#from < journal.durableEnd && !this.#isOver) {
+      const { outcomes, next } = await this.#readJournal()
+      for (const outcome of outcomes.slice(this.#skip)) {
+        if (this.#isOver) return
+        await this.#append(kept, outcome)
+      }
+      this.#from = next
+      this.#skip = 0
+      this.wake()
+    }
+  }
+
+  async #readJournal(): Promise<{ outcomes: NewOutcome[]; next: Position }> {
+    const { journal } = this.#options
+    const end = journal.durableEnd
+    const outcomes: NewOutcome[] = []
+    try {
+      const next = await journal.read(this.#from, end, (window, at, place) => {
+        const frame = {
+          kind: kindAt(window, at),
+          lane: classAt(window, at),
+          timeMs: timeAt(window, at),
+          position: place,
+          payload: payloadAt(window, at),
+        }
+        outcomes.push(...this.#told.of(frame))
+        return outcomes.length >= copiedMax && !this.#told.isPending
+      })
+      outcomes.push(...this.#told.end())
+      return { outcomes, next }
+    } catch (error) {
+      if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+      this.#told.end()
+      this.#options.onLoss(error)
+      return { outcomes, next: end }
+    }
+  }
+
+  /** Where the disk is full the outcome is left out: its number is missing. */
+  async #append(kept: KeptOutcomes, outcome: NewOutcome): Promise<void> {
+    const record = kept.recordOf(outcome, this.#number + 1)
+    while (!kept.hasRoom(record) && !kept.log.diskFull && !this.#isOver) await this.change(this.#changeCount)
+    this.#number++
+    this.#skip++
+    if (!this.#isOver && kept.hasRoom(record)) kept.append(record)
+  }
+
+  #opened(): Promise<KeptOutcomes> {
+    this.#opening ??= openSideLog(this.#options, undefined).then(
+      (log) => (this.#kept = new KeptOutcomes(log, undefined)),
+      (error: unknown) => {
+        this.#opening = undefined
+        throw error
+      },
+    )
+    return this.#opening
+  }
+
+  async #reopen({ floor, end }: OutcomePositions): Promise<void> {
+    try {
+      this.#kept = new KeptOutcomes(await openSideLog(this.#options, end), floor)
+    } catch (error) {
+      if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+      this.#options.onLoss(error)
+      this.#kept = new KeptOutcomes(await openBehind(this.#options, end), undefined)
+    }
+    this.#opening = Promise.resolve(this.#kept)
+    this.copy()
+  }
+}

@@ -1,0 +1,86 @@
+/** An outcome in the log of outcomes, as consumers get it. */
+import type { MessageId } from '../base/message-id.js'
+import { WaybillError } from '../errors.js'
+import { encodeFields, FieldReader } from './msgpack.js'
+
+const outcomeKinds = [
+  'accepted',
+  'delivered',
+  'deferred',
+  'failed',
+  'expired',
+  'deleted',
+  'finished',
+  'reported',
+] as const
+
+export type QueueOutcomeKind = (typeof outcomeKinds)[number]
+
+/** One thing that became of a message. */
+export interface QueueOutcome {
+  /** Ascending by 1 in a queue's life, from 1 on. */
+  readonly number: number
+  /** `delivered`, `deferred` and `failed` are of an attempt; `expired` and `deleted` of recipients that
+   * were given up; `finished`: nothing is left to do; `reported`: a report to the sender, which is a
+   * message with outcomes of its own, was made. */
+  readonly kind: QueueOutcomeKind
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly id: MessageId
+  readonly sender: string
+  /** Addresses; empty where only their number is known: of `expired`, `deleted`, and of a message
+   * with more than 1000. */
+  readonly recipients: readonly string[]
+  readonly recipientCount: number
+  /** RFC 3463; '' where there is none. */
+  readonly status: string
+  /** The reply, or why. */
+  readonly text: string
+  /** The server whose reply the text ends with; '' where there is none. */
+  readonly remote: string
+  /** 1 for the first attempt; 0 where there was none. */
+  readonly attempt: number
+  /** Of `reported`: the report. */
+  readonly report?: MessageId
+}
+
+export function encodeOutcome(outcome: Omit<QueueOutcome, 'at'>): Buffer {
+  const { number, kind, id, sender, recipients, recipientCount, status, text, remote, attempt, report } =
+    outcome
+  const fields = [
+    number,
+    outcomeKinds.indexOf(kind),
+    id,
+    sender,
+    recipients,
+    recipientCount,
+    status,
+    text,
+    remote,
+    attempt,
+  ]
+  return encodeFields(report === undefined ? fields : [...fields, report])
+}
+
+/** @param at the frame's time
+ * @throws WaybillError LOG_CORRUPT */
+export function decodeOutcome(payload: Buffer, at: number): QueueOutcome {
+  const fields = new FieldReader(payload, 'outcome', 10)
+  const number = fields.count()
+  const kind = outcomeKinds[fields.count()]
+  if (kind === undefined) throw new WaybillError('LOG_CORRUPT', 'an outcome has an unknown kind')
+  const outcome = {
+    number,
+    kind,
+    at,
+    id: fields.text() as MessageId,
+    sender: fields.text(),
+    recipients: fields.texts(),
+    recipientCount: fields.count(),
+    status: fields.text(),
+    text: fields.text(),
+    remote: fields.text(),
+    attempt: fields.count(),
+  }
+  return fields.isAtEnd ? outcome : { ...outcome, report: fields.text() as MessageId }
+}
