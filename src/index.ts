@@ -25,7 +25,14 @@ export type { Queue, QueueLimits } from './queue.js'
 export type { Room } from './engine/accept/space-watch.js'
 export type { LaneStatistics, QueueStatistics } from './admin/select/statistics.js'
 export type { Submission } from './engine/accept/submission.js'
-export type { ConsumerStatus, OutcomeGap, OutcomesRequest } from './engine/outcomes/consume.js'
+export type {
+  ConsumerStatus,
+  OutcomeBatchesRequest,
+  OutcomeGap,
+  OutcomesRequest,
+} from './engine/outcomes/consume.js'
+export { postOutcomes } from './relay/webhook.js'
+export type { OutcomeSource, WebhookBody, WebhookOptions, WebhookTrouble } from './relay/webhook.js'
 export type { QueueOutcome, QueueOutcomeKind } from './record/outcome.js'
 export type { AskedRecipient, SubmissionDsn } from './engine/accept/submission-dsn.js'
 export { isWaybillError, WaybillError, type ErrorCode, type Place, type SmtpReply } from './errors.js'

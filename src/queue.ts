@@ -19,10 +19,12 @@ import { openEngine, type OpenedEngine } from './engine/open.js'
 import type { Parts } from './engine/life/parts.js'
 import {
   consume,
+  consumeBatches,
   forget,
   statusOf,
   type ConsumerStatus,
   type ConsumingLife,
+  type OutcomeBatchesRequest,
   type OutcomeGap,
   type OutcomesRequest,
 } from './engine/outcomes/consume.js'
@@ -139,6 +141,13 @@ export class Queue {
    * @throws WaybillError by rejection: OPTION_INVALID, DISK_FULL, LOG_CORRUPT, QUEUE_CRASHED */
   outcomes(request: OutcomesRequest = {}): AsyncGenerator<QueueOutcome | OutcomeGap, void> {
     return consume(this.#parts.outcomes, this.#consumingLife, request)
+  }
+
+  /** The same in batches: a consumer is done with a batch when it asks for the next one. */
+  outcomeBatches(
+    request: OutcomeBatchesRequest = {},
+  ): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> {
+    return consumeBatches(this.#parts.outcomes, this.#consumingLife, request)
   }
 
   get #consumingLife(): ConsumingLife {

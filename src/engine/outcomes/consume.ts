@@ -28,7 +28,14 @@ export interface OutcomeGap {
   readonly to: number
 }
 
+export interface OutcomeBatchesRequest extends OutcomesRequest {
+  /** Items of a batch at the most, 1 … 1000. Default 100. */
+  readonly max?: number
+}
+
 const nameBytesMax = 64
+const batchMaxUsual = 100
+const batchMaxMost = 1000
 
 /** What consuming needs of a life. */
 export interface ConsumingLife {
@@ -39,48 +46,121 @@ export interface ConsumingLife {
   readonly checkpoint: () => Promise<void>
 }
 
-/** @throws WaybillError OPTION_INVALID, CONSUMERS_TOO_MANY, DISK_FULL, LOG_CORRUPT, QUEUE_CRASHED */
+/** One outcome after the other.
+ * @throws WaybillError OPTION_INVALID, DISK_FULL, LOG_CORRUPT, QUEUE_CRASHED */
 export async function* consume(
   outcomes: Outcomes,
   life: ConsumingLife,
-  { consumer: name, from, signal }: OutcomesRequest,
+  request: OutcomesRequest,
 ): AsyncGenerator<QueueOutcome | OutcomeGap, void> {
-  signalOption(signal)
-  if (name !== undefined && !isRecordText(name, nameBytesMax))
-    throw new WaybillError('OPTION_INVALID', `a consumer has a name of 1 to ${nameBytesMax} bytes`, {
-      option: 'consumer',
-    })
-  if (from !== undefined) integerOption('from', from, 1, Number.MAX_SAFE_INTEGER)
-  life.check()
-  const consumer = await joined(outcomes, life, name)
-  const deaf = onAbort(signal, () => outcomes.wake())
+  const reading = await Reading.begin(outcomes, life, request)
   try {
-    let next = from ?? consumer.cursor + 1
-    let place: Position | undefined
-    const isAborted = (): boolean => signal?.aborted === true
-    while (!isAborted()) {
-      life.check()
-      const { changeCount } = outcomes
-      const read = await outcomes.kept!.read(next, place)
-      place = read.next
-      if (read.outcomes.length === 0) {
-        await outcomes.change(changeCount)
-        continue
-      }
-      for (const outcome of read.outcomes) {
-        if (outcome.number > next) yield { kind: 'gap', from: next, to: outcome.number - 1 }
-        if (isAborted()) return
-        yield outcome
-        next = outcome.number + 1
-        outcomes.acknowledge(consumer, outcome.number)
-        if (isAborted()) return
+    for (let items = await reading.items(); items.length > 0; items = await reading.items())
+      for (const item of items) {
+        if (reading.isAborted) return
+        yield item
+        reading.done(item)
         life.check()
       }
-    }
   } finally {
-    deaf()
-    consumer.isReading = false
-    if (name === undefined) outcomes.remove(consumer)
+    reading.end()
+  }
+}
+
+/** As many as there are, up to `max`: a consumer is done with all of them when it asks for the next.
+ * @throws as `consume` */
+export async function* consumeBatches(
+  outcomes: Outcomes,
+  life: ConsumingLife,
+  { max = batchMaxUsual, ...request }: OutcomeBatchesRequest,
+): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> {
+  integerOption('max', max, 1, batchMaxMost)
+  const reading = await Reading.begin(outcomes, life, request)
+  try {
+    for (let items = await reading.items(); items.length > 0; items = await reading.items())
+      for (let at = 0; at < items.length; at += max) {
+        if (reading.isAborted) return
+        const batch = items.slice(at, at + max)
+        yield batch
+        reading.done(batch.at(-1)!)
+        life.check()
+      }
+  } finally {
+    reading.end()
+  }
+}
+
+/** Of one consumer, while it iterates. */
+class Reading {
+  readonly #outcomes: Outcomes
+  readonly #life: ConsumingLife
+  readonly #consumer: Consumer
+  readonly #signal: AbortSignal | undefined
+  readonly #deaf: () => void
+  #next: number
+  #place: Position | undefined
+
+  private constructor(
+    outcomes: Outcomes,
+    life: ConsumingLife,
+    consumer: Consumer,
+    { from, signal }: OutcomesRequest,
+  ) {
+    this.#outcomes = outcomes
+    this.#life = life
+    this.#consumer = consumer
+    this.#signal = signal
+    this.#next = from ?? consumer.cursor + 1
+    this.#deaf = onAbort(signal, () => outcomes.wake())
+  }
+
+  static async begin(outcomes: Outcomes, life: ConsumingLife, request: OutcomesRequest): Promise<Reading> {
+    const { consumer: name, from, signal } = request
+    signalOption(signal)
+    if (name !== undefined && !isRecordText(name, nameBytesMax))
+      throw new WaybillError('OPTION_INVALID', `a consumer has a name of 1 to ${nameBytesMax} bytes`, {
+        option: 'consumer',
+      })
+    if (from !== undefined) integerOption('from', from, 1, Number.MAX_SAFE_INTEGER)
+    life.check()
+    return new Reading(outcomes, life, await joined(outcomes, life, name), request)
+  }
+
+  get isAborted(): boolean {
+    return this.#signal?.aborted === true
+  }
+
+  /** The next ones, gaps among them; none when the signal is aborted. */
+  async items(): Promise<(QueueOutcome | OutcomeGap)[]> {
+    while (!this.isAborted) {
+      this.#life.check()
+      const { changeCount } = this.#outcomes
+      const { outcomes, next } = await this.#outcomes.kept!.read(this.#next, this.#place)
+      this.#place = next
+      if (outcomes.length > 0) return this.#withGaps(outcomes)
+      await this.#outcomes.change(changeCount)
+    }
+    return []
+  }
+
+  #withGaps(outcomes: readonly QueueOutcome[]): (QueueOutcome | OutcomeGap)[] {
+    const items: (QueueOutcome | OutcomeGap)[] = []
+    for (const outcome of outcomes) {
+      if (outcome.number > this.#next) items.push({ kind: 'gap', from: this.#next, to: outcome.number - 1 })
+      items.push(outcome)
+      this.#next = outcome.number + 1
+    }
+    return items
+  }
+
+  done(item: QueueOutcome | OutcomeGap): void {
+    this.#outcomes.acknowledge(this.#consumer, item.kind === 'gap' ? item.to : item.number)
+  }
+
+  end(): void {
+    this.#deaf()
+    this.#consumer.isReading = false
+    if (this.#consumer.name === undefined) this.#outcomes.remove(this.#consumer)
   }
 }
 

@@ -77,13 +77,19 @@ export class KeptOutcomes {
     const begin = position(Math.max(place ?? (await this.#segmentOf(number, floor, end)), floor))
     const outcomes: QueueOutcome[] = []
     if (begin >= end) return { outcomes, next: begin }
-    const next = await log.read(begin, end, (window, at) => {
-      if (kindAt(window, at) !== kinds.outcome) return false
-      const outcome = decodeOutcome(payloadAt(window, at), timeAt(window, at))
-      if (outcome.number >= number) outcomes.push(outcome)
-      return outcomes.length >= readMax
-    })
-    return { outcomes, next }
+    try {
+      const next = await log.read(begin, end, (window, at) => {
+        if (kindAt(window, at) !== kinds.outcome) return false
+        const outcome = decodeOutcome(payloadAt(window, at), timeAt(window, at))
+        if (outcome.number >= number) outcomes.push(outcome)
+        return outcomes.length >= readMax
+      })
+      return { outcomes, next }
+    } catch (error) {
+      // Its segment was forgotten meanwhile: what is left begins behind it.
+      if (begin >= this.#floor) throw error
+      return this.read(number, this.#floor)
+    }
   }
 
   /** Where the segment begins that has the outcome, or the first one that there is. */

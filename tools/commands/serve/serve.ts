@@ -51,6 +51,7 @@ import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddres
 import { reloads } from './reload.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
+import { postToWebhook, webhookOf } from './webhook.js'
 import { reloaded, tablesOf, tellTables, transportNamesOf } from './tables.js'
 import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
@@ -192,6 +193,18 @@ export const serve: Command = {
       value: 'HOST:PORT',
       help: 'answer GET /metrics (for Prometheus) and /healthz there, without a password;\n127.0.0.1 when there is only a port; a name is all of its addresses; port 0 takes any free one (nowhere)',
     },
+    webhook: {
+      value: 'URL',
+      help: 'post what becomes of messages there, in order and until it is answered 2xx (nowhere)',
+    },
+    'webhook-secret': {
+      value: 'FILE',
+      help: 'a line `whsec_` and base64 of 24 to 64 bytes, by which requests are signed (Standard Webhooks)',
+    },
+    'webhook-events': {
+      value: 'LIST',
+      help: 'of accepted, delivered, deferred, failed, expired, deleted, finished, reported, with commas (all)',
+    },
     config: {
       value: 'FILE',
       help: 'options from the lines of FILE, without dashes, such as `listen 0.0.0.0:25`, `direct`, and\n`default_destination_rate_delay = 1s` (-o); paths there are from where it is; the command line goes before it',
@@ -302,6 +315,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   const proofMs = proofMsOf(args)
   const lockWaitMs = lockWaitMsOf(args)
   const stopTimeoutMs = stopTimeoutMsOf(args)
+  const webhook = await webhookOf(args)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
   const format = parseWord('log-format', args.one('log-format') ?? 'auto', formats)
@@ -375,6 +389,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   const aliases = (): Aliases | undefined => tables.clients.aliases
   const pickup = await maildropOf({ ...settings, port: entry, sizeBytesMax, aliases }, log)
   stopping.beforeThat(() => pickup?.stop())
+  if (webhook !== undefined) postToWebhook(queue, webhook, log)
   let metrics: readonly Listener[] = []
   const answer = async (): Promise<SmtpListener> => {
     if (registry !== undefined) metrics = await answerForMetrics(queue, registry, settings.metrics, log)

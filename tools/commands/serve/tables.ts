@@ -102,7 +102,7 @@ export function tellTables(
     log.warn({ expiredAt: dateOf(expiryMsOf(tls)) }, 'the certificate has expired')
   for (const key of tables.dkim.weak) log.warn(key, 'an RSA key under 2048 bits is no key to some receivers')
   const secrets = [
-    ...['tls-key', 'auth', 'relay-auth'].flatMap((option) => args.one(option) ?? []),
+    ...['tls-key', 'auth', 'relay-auth', 'webhook-secret'].flatMap((option) => args.one(option) ?? []),
     ...tables.dkim.keyFiles,
   ]
   for (const path of new Set(secrets))

@@ -1,0 +1,192 @@
+/** Outcomes to an HTTP receiver, in batches signed as Standard Webhooks specifies.
+ * Invariant: a batch is posted again until the receiver answers 2xx, and the next one comes behind it.
+ * The queue keeps what waits, so a receiver that is down, slow or wrong delays no mail.
+ * @see https://github.com/standard-webhooks/standard-webhooks */
+import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkOptionNames } from '../base/option-names.js'
+import { integerOption, waitMsMax } from '../base/option-values.js'
+import { WaybillError } from '../errors.js'
+import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consume.js'
+import type { QueueOutcome, QueueOutcomeKind } from '../record/outcome.js'
+
+export interface WebhookOptions {
+  /** http or https. */
+  readonly url: string
+  /** `whsec_` and base64 of 24 … 64 bytes, shared with the receiver. */
+  readonly secret: string
+  /** Kinds of outcomes that are posted. Default: all. Gaps always are. */
+  readonly kinds?: readonly QueueOutcomeKind[]
+  /** The consumer's name; a second webhook has another. Default `webhook`. */
+  readonly consumer?: string
+  /** Outcomes of one request at the most, 1 … 1000. Default 100. */
+  readonly batchMax?: number
+  /** How long an answer is waited for, milliseconds, 1 … 86 400 000. Default 15 000. */
+  readonly timeoutMs?: number
+  /** Wait before the first repetition, milliseconds, 1 … 86 400 000; it doubles up to five minutes.
+   * Default 1000. */
+  readonly retryMs?: number
+  /** Ends it; a request under way is cut off and made again by the next life. */
+  readonly signal?: AbortSignal
+  /** A request has failed, or the first has succeeded behind one that had. */
+  readonly onTrouble?: (trouble: WebhookTrouble | undefined) => void
+}
+
+export interface WebhookTrouble {
+  /** HTTP status; undefined: there was no answer. */
+  readonly status: number | undefined
+  readonly reason: string
+  /** Requests with this batch so far. */
+  readonly attempt: number
+}
+
+/** As much of a queue as this needs. */
+export interface OutcomeSource {
+  outcomeBatches(request: OutcomeBatchesRequest): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void>
+}
+
+/** The body of a request. */
+export interface WebhookBody {
+  readonly type: 'outcomes'
+  /** Of the newest outcome, ISO 8601. */
+  readonly timestamp: string
+  readonly data: readonly (QueueOutcome | OutcomeGap)[]
+}
+
+const kindNames: readonly QueueOutcomeKind[] = [
+  'accepted',
+  'delivered',
+  'deferred',
+  'failed',
+  'expired',
+  'deleted',
+  'finished',
+  'reported',
+]
+const retryMsMost = 300_000
+const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/
+
+/** Posts until the signal is aborted, or this life of the queue is over.
+ * @throws WaybillError by rejection: OPTION_INVALID; QUEUE_CRASHED at the end of the life */
+export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions): Promise<void> {
+  const { key, url, kinds, batchMax, timeoutMs, retryMs } = checked(options)
+  const { consumer = 'webhook', signal, onTrouble } = options
+  const isAborted = (): boolean => signal?.aborted === true
+  const request = { consumer, max: batchMax, ...(signal === undefined ? undefined : { signal }) }
+  for await (const batch of queue.outcomeBatches(request)) {
+    const data = batch.filter((item) => item.kind === 'gap' || kinds.has(item.kind))
+    if (data.length === 0) continue
+    const message = messageOf(data, consumer)
+    for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(2 * waitMs, retryMsMost)) {
+      const trouble = await post(url, key, message, timeoutMs, signal)
+      if (isAborted()) return
+      if (trouble === undefined) {
+        if (attempt > 1) onTrouble?.(undefined)
+        break
+      }
+      onTrouble?.({ ...trouble, attempt })
+      await sleep(waitMs * (0.75 + Math.random() / 2), undefined, { signal }).catch(ignoreAbort)
+      if (isAborted()) return
+    }
+  }
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function checkWebhookOptions(options: WebhookOptions): void {
+  checked(options)
+}
+
+function checked(options: WebhookOptions) {
+  checkOptionNames(
+    options,
+    {
+      url: true,
+      secret: true,
+      kinds: true,
+      consumer: true,
+      batchMax: true,
+      timeoutMs: true,
+      retryMs: true,
+      signal: true,
+      onTrouble: true,
+    },
+    'webhook',
+  )
+  if (!URL.canParse(options.url) || !/^https?:$/.test(new URL(options.url).protocol))
+    throw new WaybillError('OPTION_INVALID', 'a webhook has an http or https address', { option: 'url' })
+  const key = Buffer.from(secretPattern.exec(options.secret)?.[1] ?? '', 'base64')
+  if (key.length < 24 || key.length > 64)
+    throw new WaybillError('OPTION_INVALID', 'a secret is whsec_ and base64 of 24 to 64 bytes', {
+      option: 'secret',
+    })
+  for (const kind of options.kinds ?? [])
+    if (!kindNames.includes(kind))
+      throw new WaybillError('OPTION_INVALID', `'${String(kind)}' is none of ${kindNames.join(', ')}`, {
+        option: 'kinds',
+      })
+  return {
+    key,
+    url: options.url,
+    kinds: new Set(options.kinds ?? kindNames),
+    batchMax: integerOption('batchMax', options.batchMax ?? 100, 1, 1000),
+    timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? 15_000, 1, waitMsMax),
+    retryMs: integerOption('retryMs', options.retryMs ?? 1000, 1, waitMsMax),
+  }
+}
+
+interface Message {
+  /** The same at each repetition. */
+  readonly id: string
+  readonly body: string
+}
+
+function messageOf(data: WebhookBody['data'], consumer: string): Message {
+  const first = data[0]!
+  const newest = data.reduce((at, item) => (item.kind === 'gap' ? at : Math.max(at, item.at)), 0)
+  const timestamp = new Date(newest === 0 ? Date.now() : newest).toISOString()
+  const number = first.kind === 'gap' ? first.from : first.number
+  return { id: `${consumer}_${number}`, body: JSON.stringify({ type: 'outcomes', timestamp, data }) }
+}
+
+/** @returns undefined when it was answered 2xx */
+async function post(
+  url: string,
+  key: Buffer,
+  { id, body }: Message,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Omit<WebhookTrouble, 'attempt'> | undefined> {
+  const timestamp = Math.floor(Date.now() / 1000)
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
+  const timeout = AbortSignal.timeout(timeoutMs)
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': id,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': `v1,${signature}`,
+      },
+      body,
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+    })
+    await response.body?.cancel()
+    if (response.ok) return undefined
+    return { status: response.status, reason: `the receiver answered ${response.status}` }
+  } catch (error) {
+    const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error)
+    return { status: undefined, reason }
+  }
+}
+
+/** Fetch says what went wrong in its cause. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+function ignoreAbort(error: unknown): void {
+  if (!(error instanceof Error) || error.name !== 'AbortError') throw error
+}

@@ -1,0 +1,155 @@
+/** Outcomes that are posted to a receiver. */
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  checkWebhookOptions,
+  postOutcomes,
+  type WebhookBody,
+  type WebhookOptions,
+  type WebhookTrouble,
+} from '../../src/relay/webhook.js'
+import { codeOf, pause, real, submission, type Stage } from '../engine/stage.js'
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+interface Posted {
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  readonly body: WebhookBody
+}
+
+/** @param answer the status for the n-th request; undefined: none is given */
+async function receiver(answer: (n: number) => number | undefined) {
+  const posted: Posted[] = []
+  const server: Server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8')
+    request.on('data', (piece: string) => (text += piece))
+    request.on('end', () => {
+      posted.push({ headers: request.headers, text, body: JSON.parse(text) as WebhookBody })
+      const status = answer(posted.length)
+      if (status !== undefined) response.writeHead(status, { location: '/elsewhere' }).end('text')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, posted }
+}
+
+function posting(stage: Stage, options: Omit<WebhookOptions, 'secret'>) {
+  const abort = new AbortController()
+  const ended = postOutcomes(stage.queue, { secret, retryMs: 1, signal: abort.signal, ...options })
+  ended.catch(() => undefined)
+  onTestFinished(() => abort.abort())
+  return { ended, abort, isKnown: () => stage.until('it is known', () => stage.queue.consumers().length > 0) }
+}
+
+const kindsOf = (posted: readonly Posted[]): string[] =>
+  posted.flatMap(({ body }) => body.data.map(({ kind }) => kind))
+
+test('outcomes are posted in order, signed as Standard Webhooks has it', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const { url, posted } = await receiver(() => 200)
+    const webhook = posting(stage, { url })
+    await webhook.isKnown()
+    const { id } = await stage.queue.submit(submission())
+    await stage.until('all are posted', () => kindsOf(posted).length === 3)
+    expect(kindsOf(posted)).toEqual(['accepted', 'delivered', 'finished'])
+    for (const { headers, text } of posted)
+      expect(new Webhook(secret).verify(text, headers as Record<string, string>)).toMatchObject({
+        type: 'outcomes',
+        timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+      })
+    expect(posted[0]!.body.data[0]).toMatchObject({ number: 1, id, sender: 'ada@example.org' })
+  })
+})
+
+test.each([
+  [500, 'the receiver answered 500'],
+  [302, 'the receiver answered 302'],
+  [404, 'the receiver answered 404'],
+])(
+  'a batch that is answered %i is posted again, with its id, before the next one',
+  async (status, reason) => {
+    await real(async (stage) => {
+      await stage.open()
+      const troubles: (WebhookTrouble | undefined)[] = []
+      const { url, posted } = await receiver((n) => (n <= 2 ? status : 204))
+      const webhook = posting(stage, { url, batchMax: 1, onTrouble: (trouble) => troubles.push(trouble) })
+      await webhook.isKnown()
+      await stage.queue.submit(submission())
+      await stage.until('all are posted', () => posted.length === 5)
+      expect(posted.map(({ headers }) => headers['webhook-id'])).toEqual([
+        'webhook_1',
+        'webhook_1',
+        'webhook_1',
+        'webhook_2',
+        'webhook_3',
+      ])
+      expect(troubles).toEqual([{ status, reason, attempt: 1 }, { status, reason, attempt: 2 }, undefined])
+    })
+  },
+)
+
+test('a receiver that never answers delays no mail, and gets all of it in the next life', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const silent = await receiver(() => undefined)
+    const webhook = posting(stage, { url: silent.url, timeoutMs: 50 })
+    await webhook.isKnown()
+    for (let i = 0; i < 20; i++) await stage.queue.submit(submission())
+    await stage.queue.idle()
+    expect(stage.told('delivered')).toHaveLength(20)
+    await stage.until('it was asked twice', () => silent.posted.length >= 2)
+    webhook.abort.abort()
+    await webhook.ended
+    await stage.open()
+    const { url, posted } = await receiver(() => 200)
+    posting(stage, { url })
+    await stage.until('all are posted', () => kindsOf(posted).length === 60)
+    expect(kindsOf(posted).filter((kind) => kind === 'finished')).toHaveLength(20)
+  })
+})
+
+test('only the kinds that are wanted are posted', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const { url, posted } = await receiver(() => 200)
+    const webhook = posting(stage, { url, kinds: ['finished'] })
+    await webhook.isKnown()
+    await stage.queue.submit(submission())
+    await stage.queue.submit(submission())
+    await stage.until('both are posted', () => kindsOf(posted).length === 2)
+    await pause(stage, 50)
+    expect(kindsOf(posted)).toEqual(['finished', 'finished'])
+  })
+})
+
+test('it ends with the life of the queue', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const { url } = await receiver(() => 200)
+    const webhook = posting(stage, { url })
+    await webhook.isKnown()
+    stage.queue.crash()
+    expect(await codeOf(webhook.ended)).toBe('QUEUE_CRASHED')
+  })
+})
+
+test.each([
+  [{ url: 'ftp://127.0.0.1/' }, 'url'],
+  [{ url: 'nowhere' }, 'url'],
+  [{ secret: 'password' }, 'secret'],
+  [{ secret: `whsec_${Buffer.alloc(8).toString('base64')}` }, 'secret'],
+  [{ kinds: ['opened'] }, 'kinds'],
+  [{ batchMax: 0 }, 'batchMax'],
+])('the options %j are refused, and %s is named', (wrong, option) => {
+  const options = { url: 'http://127.0.0.1/', secret, ...wrong } as WebhookOptions
+  expect(() => checkWebhookOptions(options)).toThrow(expect.objectContaining({ place: { option } }) as Error)
+})
