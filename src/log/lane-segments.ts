@@ -73,7 +73,7 @@ export class LaneSegments {
     if (fileBytes < lengthBytes) throw files.corrupt(end, 'the segment is cut short')
     const room = zeroes.subarray(0, fileBytes - lengthBytes)
     const roomBytes = (await isOverwritten(file, room, lengthBytes)) ? room.length : 0
-    if (fileBytes > lengthBytes + roomBytes) await file.truncate(lengthBytes + roomBytes)
+    await setLength(file, fileBytes, lengthBytes + roomBytes)
     return roomBytes
   }
 
@@ -156,6 +156,15 @@ export class LaneSegments {
       await file.close()
     }
   }
+}
+
+/** Sets the length, as a change of this life: one that the kernel calls clean never reaches the device.
+ *    1. A segment grows, and its sync fails: the kernel calls its new length clean.
+ *    2. The next start in the same boot finds that length, and writes into the room that is there.
+ *    3. Sync, checkpoint, power loss: the segment is shorter than the checkpoint says. */
+async function setLength(file: DiskFile, fileBytes: number, lengthBytes: number): Promise<void> {
+  if (fileBytes <= lengthBytes) await file.truncate(fileBytes + 1)
+  await file.truncate(Math.min(fileBytes, lengthBytes))
 }
 
 /** Does the file take other bytes where it has some? On a full disk not everywhere: some file systems write them elsewhere. */

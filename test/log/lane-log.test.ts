@@ -425,3 +425,34 @@ test('a group that no segment of the lane can hold is refused, not written over 
   await world.run()
   expect(() => log.open(bytes, 1)).toThrow('segment')
 })
+
+test('what is written into room that a failed sync has left outlives the next loss of power', async () => {
+  const append = async ({ world, append: one }: Lane, count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) await world.settle(one([1000]))
+  }
+  let readCount = 0
+  // Whatever lengths the file has had: durable, called clean, and of what is written then.
+  for (let synced = 1; synced <= 16; synced += 3)
+    for (let more = 1; more <= 8; more += 2) {
+      const first = await openLane()
+      await append(first, synced)
+      const end = first.log.pad(1)
+      await first.world.settle(first.log.sync())
+      await append(first, more)
+      first.disk.arm([{ kinds: ['sync'], at: 1, errno: 'EIO', effect: 'all' }])
+      expect(await codeOf(first.world.settle(first.log.sync()))).toBe('DISK_FAILED')
+
+      // The same boot.
+      const second = await openLane({ image: first.disk.image }, end)
+      await append(second, more)
+      const later = second.log.pad(1)
+      await second.world.settle(second.log.sync())
+      const told = await readBack(second, born, later)
+      for (const { image } of second.disk.crashStates()) {
+        const third = await openLane({ image }, later)
+        expect(await readBack(third, born, later)).toEqual(told)
+        readCount++
+      }
+    }
+  expect(readCount).toBeGreaterThan(0)
+})

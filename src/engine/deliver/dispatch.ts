@@ -257,7 +257,7 @@ export class Dispatch {
     const notes = [deferralOf(recipients, reason)]
     const bytes = deferralBytesMost(recipients.length) + this.#told.bytesNow(recipients.length)
     const room = this.#parts.journal.room(bytes, 'accepted mail')
-    this.#record(job, notes, nobodyAsked, this.#told.now(job, notes), room === 'yes')
+    this.#record(job, notes, nobodyAsked, this.#told.now(job, recipients, notes), room === 'yes')
   }
 
   #record(job: Job, notes: readonly OutcomeNote[], origin: Origin, told: Told, hasRoom = true): void {

@@ -113,7 +113,7 @@ export function toldOf(
 const addressBytesMost = (address: string): number => 3 * address.length + 5
 
 /** Bytes of an address in a record, and of what stands beside all of them. */
-const addressBytes = 512
+const addressBytes = 520
 const besideAddressesBytes = 1024
 
 /** Bytes that this takes in the journal for so many recipients, at the most. */

@@ -3,7 +3,7 @@
  * the last has gone, meanwhile. */
 import type { Journal } from '../../log/journal.js'
 import type { Outcomes } from '../outcomes/outcomes.js'
-import type { OutcomeNote } from '../../record/outcome-note.js'
+import { notesBytesMost, type OutcomeNote } from '../../record/outcome-note.js'
 import type { ToldAttempt } from '../../record/told.js'
 import type { Entry } from '../../scheduler/scheduler.js'
 import type { Job } from './job.js'
@@ -11,6 +11,9 @@ import { toldBytesMost, toldOf } from './outcome-notes.js'
 
 /** Of addresses in a record. */
 const addressesBytesMax = 64 * 1024
+
+/** More than all else of the record. */
+const besideBytes = 4096
 
 type Attempt = Pick<Entry<Job>, 'message' | 'recipients'>
 
@@ -38,12 +41,12 @@ export class ToldRoom {
   giveUp(attempt: Attempt, notes: readonly OutcomeNote[]): Told {
     if (!this.#kept.delete(attempt)) return undefined
     this.#journal.kept.giveUp(this.#bytesFor(attempt.recipients.length))
-    return toldOf(attempt.message, notes, this.#addressesBytesMax)
+    return toldOf(attempt.message, notes, this.#addressesBytesMax(attempt.recipients.length))
   }
 
-  /** Without an attempt. */
-  now(job: Job, notes: readonly OutcomeNote[]): Told {
-    return this.#outcomes.isOn ? toldOf(job, notes, this.#addressesBytesMax) : undefined
+  /** Of recipients without an attempt. */
+  now(job: Job, recipients: readonly number[], notes: readonly OutcomeNote[]): Told {
+    return this.#outcomes.isOn ? toldOf(job, notes, this.#addressesBytesMax(recipients.length)) : undefined
   }
 
   /** For so many recipients without an attempt; 0: nobody consumes outcomes. */
@@ -52,11 +55,13 @@ export class ToldRoom {
   }
 
   #bytesFor(recipientCount: number): number {
-    return toldBytesMost(recipientCount, this.#addressesBytesMax)
+    return toldBytesMost(recipientCount, this.#addressesBytesMax(recipientCount))
   }
 
-  /** Bytes of addresses in one record; where they take more it has none. */
-  get #addressesBytesMax(): number {
-    return Math.min(addressesBytesMax, this.#journal.grid.segmentBytes / 16)
+  /** Bytes of addresses in one record, which holds the notes as well; where they take more it has none. */
+  #addressesBytesMax(recipientCount: number): number {
+    const { grid, groupBytesMost } = this.#journal
+    const leftBytes = groupBytesMost - notesBytesMost(recipientCount) - besideBytes
+    return Math.max(0, Math.min(addressesBytesMax, grid.segmentBytes / 16, leftBytes))
   }
 }

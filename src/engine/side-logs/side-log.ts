@@ -26,7 +26,8 @@ export interface SideLogOptions {
  * @throws WaybillError DISK_FULL, DISK_FAILED; LOG_CORRUPT when trusted content is missing */
 export async function openSideLog(options: SideLogOptions, end: Position | undefined): Promise<LaneLog> {
   const { disk, place } = options
-  if (end === undefined) await makeDirectory(disk, place.directory)
+  const { directory } = place
+  if (end === undefined || (await disk.list(directory)).length === 0) await makeDirectory(disk, directory)
   return recovered(options, end ?? place.files.grid.firstOf(0))
 }
 
@@ -43,7 +44,8 @@ async function recovered(options: SideLogOptions, end: Position): Promise<LaneLo
   return log
 }
 
-/** An earlier life may have made it, and failed to sync its name: it is made anew. */
+/** An earlier life may have made it, and failed to sync its name: it is made anew. An empty one may not
+ * have come along with a copy of the queue. */
 async function makeDirectory(disk: Disk, directory: string): Promise<void> {
   if ((await disk.list('')).includes(directory)) {
     for (const name of await disk.list(directory)) await disk.unlink(`${directory}/${name}`)
