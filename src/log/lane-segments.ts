@@ -32,6 +32,10 @@ export class LaneSegments {
   readonly #halfMade = new Set<number>()
   #writing: Promise<void> = Promise.resolve()
   #namesChanged = false
+  /** The length that the last segment has from a life before. */
+  #inherited: { readonly index: number; readonly fileBytes: number } | undefined
+  /** It is being made this life's own. */
+  #renewing: Promise<void> | undefined
 
   constructor(options: LaneSegmentsOptions) {
     this.#options = options
@@ -73,12 +77,15 @@ export class LaneSegments {
     if (fileBytes < lengthBytes) throw files.corrupt(end, 'the segment is cut short')
     const room = zeroes.subarray(0, fileBytes - lengthBytes)
     const roomBytes = (await isOverwritten(file, room, lengthBytes)) ? room.length : 0
-    await setLength(file, fileBytes, lengthBytes + roomBytes)
+    if (fileBytes > lengthBytes + roomBytes) await file.truncate(lengthBytes + roomBytes)
+    else this.#inherited = { index: last, fileBytes }
     return roomBytes
   }
 
   /** Writes zeroes, to allocate room. The segment is made if it is not there. @throws WaybillError DISK_FULL, DISK_FAILED */
   async allocate(index: number, offsetBytes: number, zeroes: Buffer): Promise<void> {
+    if (this.#renewing !== undefined) await this.#renewing
+    if (this.#inherited?.index === index) this.#inherited = undefined
     const { file } = this.#open.get(index) ?? (await this.#create(index))
     await file.write(zeroes, offsetBytes)
   }
@@ -87,8 +94,23 @@ export class LaneSegments {
   write(index: number, offsetBytes: number, bytes: Buffer): Promise<void> {
     const { file } = this.#open.get(index)!
     this.#touched.add(index)
+    if (this.#inherited?.index === index) this.#renewLength(file, this.#inherited.fileBytes)
     this.#writing = this.#writing.then(() => file.write(bytes, offsetBytes))
     return this.#writing
+  }
+
+  /** A length that the kernel calls clean never reaches the device: it is changed, there and back.
+   *    1. A segment grows, and its sync fails: the kernel calls its new length clean.
+   *    2. The next start in the same boot finds that length, and writes into the room that is there.
+   *    3. Sync, checkpoint, power loss: the segment is shorter than the checkpoint says. */
+  #renewLength(file: DiskFile, fileBytes: number): void {
+    this.#inherited = undefined
+    this.#renewing = this.#writing.then(async () => {
+      await file.truncate(fileBytes + 1)
+      await file.truncate(fileBytes)
+      this.#renewing = undefined
+    })
+    this.#writing = this.#renewing
   }
 
   /** Settles when all content that was given is written. */
@@ -156,15 +178,6 @@ export class LaneSegments {
       await file.close()
     }
   }
-}
-
-/** Sets the length, as a change of this life: one that the kernel calls clean never reaches the device.
- *    1. A segment grows, and its sync fails: the kernel calls its new length clean.
- *    2. The next start in the same boot finds that length, and writes into the room that is there.
- *    3. Sync, checkpoint, power loss: the segment is shorter than the checkpoint says. */
-async function setLength(file: DiskFile, fileBytes: number, lengthBytes: number): Promise<void> {
-  if (fileBytes <= lengthBytes) await file.truncate(fileBytes + 1)
-  await file.truncate(Math.min(fileBytes, lengthBytes))
 }
 
 /** Does the file take other bytes where it has some? On a full disk not everywhere: some file systems write them elsewhere. */

@@ -100,7 +100,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'file-goes-with-its-finish': { hunt: 'rot', seed: 9, op: 165 },
   'start-takes-files-at-once': { hunt: 'rot behind starts', seed: 1, op: 199 },
   'segment-taken-for-batch': { hunt: 'rot behind starts', seed: 1, op: 199 },
-  'lane-goes-with-its-checkpoint': { hunt: 'rot', seed: 233, op: 175 },
+  'lane-goes-with-its-checkpoint': { hunt: 'rot behind retired lanes', seed: 1, op: 98 },
   'keys-hold-no-suffix': { hunt: 'keyed', seed: 1, op: 225 },
   'keys-not-synced': { hunt: 'keyed', seed: 1, op: 130 },
   'keys-of-suffix-forgotten': { hunt: 'keyed', seed: 1, op: 111 },

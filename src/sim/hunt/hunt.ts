@@ -34,6 +34,7 @@ export const huntNames = [
   'random',
   'rot',
   'rot behind starts',
+  'rot behind retired lanes',
   'failing',
   'torture',
   'everything',
@@ -156,6 +157,11 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
       return op === undefined
         ? series(seed, rotBehindStartsSeeds, (next) => rotBehindStarts(carried, { seed: next }))
         : rotBehindStarts(carried, { seed, op })
+    case 'rot behind retired lanes':
+      return rotBehindStarts(
+        { ...changedPolicy(carried), steps: afterwards },
+        { seed, before: carried, ...only },
+      )
     case 'torture':
       return series(seed, tortureSeeds, (next) => tortureRun({ seed: next }))
   }

@@ -8,11 +8,12 @@
 import { at } from './random-run.js'
 import type { HuntResult } from './exhaustive.js'
 import { rottenInLastBatch } from './rot.js'
-import { aftermath, firstLife } from '../life/aftermath.js'
+import { aftermath, firstLife, runToEnd } from '../life/aftermath.js'
 import { crashPoint, type CrashPoint } from '../life/crash-point.js'
 import type { CrashState } from '../disk/crash-states.js'
 import type { DiskImage } from '../disk/disk-image.js'
 import type { Operation } from '../disk/operation.js'
+import { QueueLife } from '../life/queue-life.js'
 import { QueueModel } from '../model/queue-model.js'
 import type { Workload } from '../workload/workload.js'
 
@@ -23,27 +24,33 @@ export interface RotBehindStartsOptions {
   readonly seed: number
   /** Only behind the crash before this operation of the first life. */
   readonly op?: number
+  /** Of a life before that one, which comes to its end. Default: there was none. */
+  readonly before?: Workload
 }
 
 /** Kills the first life before each operation, and each start that follows behind each of its first removals. Ends with the first
  * broken promise. */
 export async function rotBehindStarts(
   workload: Workload,
-  { seed, op }: RotBehindStartsOptions,
+  { seed, op, before }: RotBehindStartsOptions,
 ): Promise<HuntResult> {
   /** Two of each: a life changes its image. */
   const points: (readonly [CrashPoint, CrashPoint])[] = []
   const model = new QueueModel()
-  const life = await firstLife({
+  const earlier = before && (await firstLife({ seed, order: 'seeded', workload: before, model }))
+  earlier?.queue?.crash()
+  const life = new QueueLife({
     seed,
     order: 'seeded',
     workload,
     model,
+    ...(earlier && { image: earlier.disk.image, wallStartMs: earlier.world.clock.wallMs() + 1 }),
     onOperation: (current, call) => {
       if ((op ?? call.n) === call.n)
         points.push([crashPoint(current, call, undefined), crashPoint(current, call, undefined)])
     },
   })
+  await runToEnd(life, workload)
   const result: HuntResult = {
     operationCount: life.disk.callCount,
     crashCount: 0,
