@@ -34,7 +34,7 @@ export const keyMutations: readonly Mutation[] = [
     'recorded-keys-forgotten',
     'a start reads the log of keys',
     'engine/keys/known-keys.js',
-    'this.#readRecord(window, at, place);',
-    '',
+    'this.#readRecord(window, at, place)',
+    'undefined',
   ),
 ]

@@ -8,7 +8,7 @@
  * 3. Of two submissions with one key the second waits for the first. Where the first fails, the
  *    second takes its place.
  * Why a log of its own: a key outlives its message, for `keyRetentionMs`. */
-import { nowhere, type Position } from '../../base/position.js'
+import { nowhere, position, type Position } from '../../base/position.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import type { LaneLog } from '../../log/lane-log.js'
 import type { KeyPositions } from '../../record/checkpoint.js'
@@ -97,7 +97,10 @@ export class KnownKeys {
       this.#checkpointed !== undefined
         ? this.#reopen(this.#checkpointed)
         : this.#fresh.size > 0
-          ? this.#opened().then(() => undefined, ignoreFullDisk)
+          ? this.#opened().then(
+              () => undefined,
+              (error) => this.#failedToOpen(error),
+            )
           : undefined
     if (opened === undefined) this.#isRestored()
     return opened?.then(() => this.#isRestored())
@@ -145,7 +148,11 @@ export class KnownKeys {
     const isDue = unrecorded.length >= keysPerRecordMax || journalEnd - first >= this.#options.lagBytesMax
     if (log !== undefined && isDue) this.#record(log, unrecorded, timeMs)
     const from = unrecorded.find(({ place }) => place === nowhere)?.envelope ?? journalEnd
-    if (log === undefined) return { said: undefined, from }
+    if (log === undefined) {
+      // There was no room for it when keys were found in the suffix, which they hold since.
+      if (unrecorded.length > 0) this.#opened().catch((error) => this.#failedToOpen(error))
+      return { said: undefined, from }
+    }
     const end = log.pad(timeMs)
     return { said: { floor: this.#floor(log), end, from }, from }
   }
@@ -223,6 +230,10 @@ export class KnownKeys {
     segment.newestAt = Math.max(segment.newestAt, acceptedAt)
   }
 
+  #failedToOpen(error: unknown): void {
+    if (!isWaybillError(error, 'DISK_FULL')) this.#options.onFailure(error)
+  }
+
   #opened(): Promise<LaneLog> {
     this.#opening ??= openSideLog(this.#options, undefined).then(
       (log) => (this.#log = log),
@@ -234,28 +245,35 @@ export class KnownKeys {
     return this.#opening
   }
 
-  /** Rot in the log of keys costs keys, and no mail. */
+  /** Rot in the log of keys costs the keys that stand behind it in its segment, and no mail. */
   async #reopen(positions: KeyPositions): Promise<void> {
     try {
       this.#log = await openSideLog(this.#options, positions.end)
-      this.#opening = Promise.resolve(this.#log)
-      await this.#log.read(positions.floor, positions.end, (window, at, place) => {
-        this.#readRecord(window, at, place)
-      })
     } catch (error) {
-      if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
-      this.#options.onLoss(error)
+      this.#lost(error)
       this.#log = await openBehind(this.#options, positions.end)
-      this.#opening = Promise.resolve(this.#log)
     }
+    this.#opening = Promise.resolve(this.#log)
+    const { grid } = this.#log.files
+    const last = grid.indexOf(position(positions.end - 1))
+    for (let index = grid.indexOf(positions.floor); index <= last; index++) {
+      const end = position(Math.min(positions.end, grid.at(index + 1, 0)))
+      await this.#readSegment(this.#log, grid.firstOf(index), end).catch((error) => this.#lost(error))
+    }
+  }
+
+  async #readSegment(log: LaneLog, from: Position, end: Position): Promise<void> {
+    await log.read(from, end, (window, at, place) => this.#readRecord(window, at, place))
+  }
+
+  /** @throws what is no rot */
+  #lost(error: unknown): void {
+    if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+    this.#options.onLoss(error)
   }
 
   #readRecord(window: Buffer, at: number, place: Position): void {
     if (kindAt(window, at) !== kinds.keys) return
     for (const known of decodeKeys(payloadAt(window, at))) this.#add(known, place)
   }
-}
-
-function ignoreFullDisk(error: unknown): void {
-  if (!isWaybillError(error, 'DISK_FULL')) throw error
 }

@@ -136,9 +136,10 @@ class Reading {
       this.#life.check()
       const { changeCount } = this.#outcomes
       const { outcomes, next } = await this.#outcomes.kept!.read(this.#next, this.#place)
+      const isAtEnd = next === this.#place
       this.#place = next
       if (outcomes.length > 0) return this.#withGaps(outcomes)
-      await this.#outcomes.change(changeCount)
+      if (isAtEnd) await this.#outcomes.change(changeCount)
     }
     return []
   }
@@ -181,7 +182,12 @@ async function joined(outcomes: Outcomes, life: ConsumingLife, name: string | un
   const consumer: Consumer = { name, cursor: outcomes.number, isReading: true, isKept: false }
   await outcomes.add(consumer)
   if (name === undefined) return consumer
-  await life.checkpoint()
+  try {
+    await life.checkpoint()
+  } catch (error) {
+    outcomes.remove(consumer)
+    throw error
+  }
   consumer.isKept = true
   return consumer
 }

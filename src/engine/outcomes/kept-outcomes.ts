@@ -2,6 +2,7 @@
  * Invariant: the numbers of a segment lie between its first and that of the next one. Where one is
  * missing there was no room for it. */
 import { position, type Position } from '../../base/position.js'
+import { isWaybillError } from '../../errors.js'
 import type { LaneLog } from '../../log/lane-log.js'
 import { frameBytes, kindAt, kinds, payloadAt, timeAt } from '../../record/frame.js'
 import { decodeOutcome, encodeOutcome, type QueueOutcome } from '../../record/outcome.js'
@@ -87,9 +88,18 @@ export class KeptOutcomes {
       return { outcomes, next }
     } catch (error) {
       // Its segment was forgotten meanwhile: what is left begins behind it.
-      if (begin >= this.#floor) throw error
-      return this.read(number, this.#floor)
+      if (begin < this.#floor) return this.read(number, this.#floor)
+      return { outcomes, next: this.#behindRot(error, end) }
     }
+  }
+
+  /** What stands behind rot in its segment is lost: its numbers are missing.
+   * @throws what is no rot, and rot in the segment that is written to */
+  #behindRot(error: unknown, end: Position): Position {
+    const { grid } = this.log.files
+    const segment = isWaybillError(error, 'LOG_CORRUPT') ? Number(error.place.segment) : NaN
+    if (!(segment < grid.indexOf(end))) throw error
+    return grid.firstOf(segment + 1)
   }
 
   /** Where the segment begins that has the outcome, or the first one that there is. */

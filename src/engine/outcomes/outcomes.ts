@@ -56,7 +56,7 @@ export class Outcomes {
   #number: number
   #kept: KeptOutcomes | undefined
   #opening: Promise<KeptOutcomes> | undefined
-  #isCopying = false
+  #copying: Promise<void> | undefined
   #isOver = false
   readonly #waiting: (() => void)[] = []
   #changeCount = 0
@@ -113,6 +113,8 @@ export class Outcomes {
 
   /** From here on outcomes are recorded for it. @returns when the log is there */
   async add(consumer: Consumer): Promise<void> {
+    // What was copied for the last one that has gone comes to its end first.
+    while (!this.isOn && this.#copying !== undefined) await this.#copying
     if (!this.isOn) {
       this.#from = this.#options.journal.end
       this.#skip = 0
@@ -129,6 +131,7 @@ export class Outcomes {
 
   remove(consumer: Consumer): void {
     this.#consumers.delete(consumer)
+    this.wake()
     this.#options.onAcknowledged()
   }
 
@@ -141,14 +144,12 @@ export class Outcomes {
 
   /** The journal may have more that is durable, or the log room. */
   copy(): void {
-    if (this.#isCopying || !this.isOn || this.#kept === undefined || this.#isOver) return
+    if (this.#copying !== undefined || !this.isOn || this.#kept === undefined || this.#isOver) return
     if (this.#from >= this.#options.journal.durableEnd) return
-    this.#isCopying = true
-    this.#options.run(
-      this.#copyAll(this.#kept).finally(() => {
-        this.#isCopying = false
-      }),
-    )
+    this.#copying = this.#copyAll(this.#kept).finally(() => {
+      this.#copying = undefined
+    })
+    this.#options.run(this.#copying)
   }
 
   /** The end of this life, too: readers look. */
@@ -199,7 +200,7 @@ export class Outcomes {
     while (this.isOn && this.#from < journal.durableEnd && !this.#isOver) {
       const { outcomes, next } = await this.#readJournal()
       for (const outcome of outcomes.slice(this.#skip)) {
-        if (this.#isOver) return
+        if (this.#isOver || !this.isOn) return
         await this.#append(kept, outcome)
       }
       this.#from = next
@@ -237,7 +238,8 @@ export class Outcomes {
   /** Where the disk is full the outcome is left out: its number is missing. */
   async #append(kept: KeptOutcomes, outcome: NewOutcome): Promise<void> {
     const record = kept.recordOf(outcome, this.#number + 1)
-    while (!kept.hasRoom(record) && !kept.log.diskFull && !this.#isOver) await this.change(this.#changeCount)
+    while (!kept.hasRoom(record) && !kept.log.diskFull && !this.#isOver && this.isOn)
+      await this.change(this.#changeCount)
     this.#number++
     this.#skip++
     if (!this.#isOver && kept.hasRoom(record)) kept.append(record)

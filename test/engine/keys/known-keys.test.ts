@@ -147,6 +147,25 @@ test('rot in the log of keys is told, and costs keys and no mail', async () => {
   })
 })
 
+test('rot costs the keys that stand behind it in its segment, at this start and at later ones', async () => {
+  await simulated(async (stage) => {
+    stage.answer = () => deferred
+    await stage.open()
+    const key = (i: number): string => `key-${i}-${'x'.repeat(150)}`
+    const ids: string[] = []
+    for (let i = 0; i < 300; i++) ids.push((await stage.queue.submit(keyed(key(i)))).id)
+    await pause(stage, 5000)
+    stage.queue.crash()
+    stage.disk!.image.flipBit('keys/000000000000.log', 4096 + 9000, 0)
+    for (let life = 0; life < 2; life++) {
+      await stage.open()
+      for (const i of [0, 299]) expect(await stage.queue.submit(keyed(key(i)))).toMatchObject({ id: ids[i] })
+      await pause(stage, 1000)
+    }
+    expect(stage.warnings.filter((code) => code === 'LOG_CORRUPT')).toHaveLength(2)
+  })
+})
+
 test.each([
   ['', 'OPTION_INVALID'],
   ['x'.repeat(201), 'OPTION_INVALID'],

@@ -194,6 +194,51 @@ test('no segment of the journal is recycled before its outcomes are copied', asy
   })
 })
 
+test('rot costs what stands behind it in its segment, and the consumer is told how much', async () => {
+  await simulated(async (stage) => {
+    await stage.open()
+    const late = stage.queue.outcomes({ consumer: 'it' }).next()
+    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    const many = Array.from({ length: 5 }, (_, i) => `someone-with-a-long-name-${i}@example.net`)
+    for (let i = 0; i < 100; i++) await stage.queue.submit(submission(many))
+    await stage.queue.idle()
+    await late
+    await pause(stage, 5000)
+    stage.queue.crash()
+    stage.disk!.image.flipBit('outcomes/000000000000.log', 4096 + 8000, 0)
+    await stage.open()
+    const consumer = consuming(stage)
+    const { last } = stage.queue.consumers()[0]!
+    await stage.until('it has the last', () => shown(consumer.items).at(-1)?.startsWith(`${last} `) === true)
+    const gaps = consumer.items.filter(({ kind }) => kind === 'gap') as OutcomeGap[]
+    expect(gaps).toHaveLength(1)
+    expect(consumer.items.length - 1 + gaps[0]!.to - gaps[0]!.from + 1).toBe(last)
+  })
+})
+
+test('a consumer that comes when the last one has just gone gets what happens from then on', async () => {
+  await simulated(async (stage) => {
+    await stage.open()
+    for (let round = 0; round < 4; round++) {
+      const first = consuming(stage, {})
+      const submitted = Promise.all(Array.from({ length: 20 }, () => stage.queue.submit(submission())))
+      await pause(stage, 3 * round)
+      await first.end()
+      const before = stage.queue.consumers().length
+      const second = consuming(stage, { consumer: `it-${round}` })
+      await stage.until('it is known', () => stage.queue.consumers().length > before)
+      await submitted
+      const { id } = await stage.queue.submit(submission())
+      await stage.until('it has heard', () =>
+        second.items.some((item) => item.kind === 'finished' && item.id === id),
+      )
+      expect(second.items.filter(({ kind }) => kind === 'gap')).toEqual([])
+      await second.end()
+      await stage.queue.forgetConsumer(`it-${round}`)
+    }
+  })
+})
+
 test('a checkpoint between two outcomes of one batch counts the first as copied', async () => {
   await simulated(async (stage) => {
     await stage.open()
