@@ -135,17 +135,19 @@ function checked(options: WebhookOptions) {
 }
 
 interface Message {
-  /** The same at each repetition. */
+  /** Of the outcomes in it, so that one that is composed anew after a crash, of more of them, is another
+   * message to a receiver that remembers ids. */
   readonly id: string
   readonly body: string
 }
 
 function messageOf(data: WebhookBody['data'], consumer: string): Message {
-  const first = data[0]!
+  const [first, last] = [data[0]!, data.at(-1)!]
   const newest = data.reduce((at, item) => (item.kind === 'gap' ? at : Math.max(at, item.at)), 0)
   const timestamp = new Date(newest === 0 ? Date.now() : newest).toISOString()
-  const number = first.kind === 'gap' ? first.from : first.number
-  return { id: `${consumer}_${number}`, body: JSON.stringify({ type: 'outcomes', timestamp, data }) }
+  const from = first.kind === 'gap' ? first.from : first.number
+  const to = last.kind === 'gap' ? last.to : last.number
+  return { id: `${consumer}_${from}-${to}`, body: JSON.stringify({ type: 'outcomes', timestamp, data }) }
 }
 
 /** @returns undefined when it was answered 2xx */

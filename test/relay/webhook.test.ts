@@ -86,11 +86,11 @@ test.each([
       await stage.queue.submit(submission())
       await stage.until('all are posted', () => posted.length === 5)
       expect(posted.map(({ headers }) => headers['webhook-id'])).toEqual([
-        'webhook_1',
-        'webhook_1',
-        'webhook_1',
-        'webhook_2',
-        'webhook_3',
+        'webhook_1-1',
+        'webhook_1-1',
+        'webhook_1-1',
+        'webhook_2-2',
+        'webhook_3-3',
       ])
       expect(troubles).toEqual([{ status, reason, attempt: 1 }, { status, reason, attempt: 2 }, undefined])
     })
