@@ -43,6 +43,8 @@ const wrongPasswordCountMax = 3
 
 /** A session that has been silent for less gives way to nobody, milliseconds: its next command may be on the way. */
 const idleMsMin = 200
+/** Clients that wait, beside all places, until one is idle for so long. */
+const waitingCountMax = 50
 
 /** For a request, milliseconds. */
 export const requestMsOf = ({ options }: SMTPServer): number => options.socketTimeout ?? 300_000
@@ -110,12 +112,26 @@ export class Session extends LoginSession {
     const isMute = this.needsUpgrade
     const refusal = this.#tooManyOf(sessionsMax)
     this.needsUpgrade &&= refusal === undefined
-    this._setListeners(() => {
-      if (refusal !== undefined && isMute) this._socket.destroy()
-      else if (refusal !== undefined) this.#turnAway(refusal)
+    const answer = (told: string | undefined): void => {
+      if (told !== undefined && isMute) this._socket.destroy()
+      else if (told !== undefined) this.#turnAway(told)
       else if (greetDelayMs === 0) this.connectionReady()
       else setTimeout(() => this.connectionReady(), greetDelayMs).unref()
+    }
+    const again = (): void => {
+      if (!this._closing && !this._closed) answer(this.#tooManyOf(sessionsMax))
+    }
+    this._setListeners(() => {
+      if (refusal === this.#tooMany && !isMute && this.#mayWait) setTimeout(again, idleMsMin).unref()
+      else answer(refusal)
     })
+  }
+
+  /** All places are taken, by sessions that are not idle for long enough yet:
+   *    1. A client opens as many sessions as there are places, and says nothing.
+   *    2. Another one comes at once, is turned away, and its mail is late. */
+  get #mayWait(): boolean {
+    return this.#sessions.size - (this._server.options.maxClients ?? Infinity) <= waitingCountMax
   }
 
   /** What he is told for whom there is no place. One who does nothing gives way: he can come again, and who comes has something to say.

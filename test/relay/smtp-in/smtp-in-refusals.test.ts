@@ -192,10 +192,17 @@ test.skipIf(addressHere === undefined).each([
   },
 )
 
+/** It gives way to nobody from here on. */
+async function begun(client: RawClient): Promise<RawClient> {
+  expect(await client.reply()).toMatch(/^220/)
+  await client.say('EHLO c.example')
+  expect(await client.say('MAIL FROM:<s@example.org>')).toMatch(/^250/)
+  return client
+}
+
 test('more sessions than allowed get 421', async () => {
   const listener = await listen(memoryQueue(), { sessionsMax: 1 })
-  const first = await connected(listener)
-  expect(await first.reply()).toMatch(/^220/)
+  await begun(await connected(listener))
   const second = await connected(listener)
   expect(await second.reply()).toMatch(/^421 4\.3\.2/)
 })
@@ -220,10 +227,9 @@ test('strangers together have so many sessions at once, and take none from who i
   const options = { trust: ['127.0.0.1'], sessionsMax: 2, greetDelayMs: 1 }
   const listener = await listen(memoryQueue(), options)
   const from = (localAddress: string) => connected(listener, { localAddress })
-  for (const address of ['127.0.0.2', '127.0.0.3'])
-    expect(await (await from(address)).reply()).toMatch(/^220/)
+  for (const address of ['127.0.0.2', '127.0.0.3']) await begun(await from(address))
   expect(await (await from('127.0.0.4')).reply()).toMatch(/^421 4\.3\.2/)
-  for (let i = 0; i < 2; i++) expect(await (await from('127.0.0.1')).reply()).toMatch(/^220/)
+  for (let i = 0; i < 2; i++) await begun(await from('127.0.0.1'))
   expect(await (await from('127.0.0.1')).reply()).toMatch(/^421 4\.3\.2/)
 })
 
@@ -232,7 +238,7 @@ const lingersMs = 4000
 
 test('a client that is turned away, and does not leave, is not waited for', async () => {
   const listener = await listen(memoryQueue(), { sessionsMax: 1 })
-  await connected(listener)
+  await begun(await connected(listener))
   const second = await connected(listener, { allowHalfOpen: true })
   expect(await second.reply()).toMatch(/^421 /)
   const timer = setInterval(() => second.send('x'), 10)
@@ -365,6 +371,14 @@ test.each([
   const client = await connected(await listen(memoryQueue(), { idleTimeoutMs: 200, sessionsMax }))
   await client.reply()
   expect(await trickled(client, 'N', 20)).toEqual(says)
+})
+
+test('a client that comes right behind those that take all places waits until one is idle', async () => {
+  const listener = await listen(memoryQueue(), { sessionsMax: 3 })
+  const silent = await Promise.all([1, 2, 3].map(() => connected(listener)))
+  for (const client of silent) expect(await client.reply()).toMatch(/^220 /)
+  expect(await (await connected(listener)).reply()).toMatch(/^220 /)
+  expect(await silent[0]!.reply()).toMatch(/^421 4\.3\.2 .*idle/)
 })
 
 test('when all places are taken, the one who has been silent for longest gives way', async () => {
