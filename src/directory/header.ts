@@ -3,6 +3,7 @@
 import type { Disk } from '../disk/disk.js'
 import { WaybillError } from '../errors.js'
 import { formatVersion } from '../log/segment.js'
+import { sideLogNames } from './paths.js'
 
 export const queueHeaderName = 'queue.json'
 /** Whose owner the queue's is. */
@@ -15,8 +16,7 @@ const ourNames = new Set([
   'journal',
   'lanes',
   'spool',
-  'keys',
-  'outcomes',
+  ...sideLogNames,
   'maildrop',
   'taken',
   'listening',

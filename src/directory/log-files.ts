@@ -5,7 +5,7 @@ import { journalLog } from '../log/journal-writer.js'
 import { SegmentFiles } from '../log/segment-files.js'
 import { SegmentGrid } from '../log/segment.js'
 import type { QueueHeader } from './header.js'
-import { dataDirectory, envelopesDirectory, keysDirectory, outcomesDirectory } from './paths.js'
+import { dataDirectory, envelopesDirectory, type SideLogName } from './paths.js'
 
 /** The two logs of a lane that has logs of its own. */
 export type LanePart = 'envelopes' | 'data'
@@ -20,10 +20,9 @@ export interface LaneFiles {
 export const envelopesLog = (lane: number): number => 2 * lane
 export const dataLog = (lane: number): number => 2 * lane + 1
 
-/** The incoming lane stands in the journal: the numbers of its logs are free. 0 is the journal's. */
-export const keysLog = 1
-/** Above those of the highest lane. */
-export const outcomesLog: number = 2 * 32_768
+/** The incoming lane stands in the journal, so the numbers of its logs are free: 0 is the journal's, 1
+ * that of keys. That of outcomes stands above those of the highest lane. */
+export const sideLogNumbers: Readonly<Record<SideLogName, number>> = { keys: 1, outcomes: 2 * 32_768 }
 
 export const journalFiles = (disk: Disk, { segmentBytes }: Pick<QueueHeader, 'segmentBytes'>): SegmentFiles =>
   new SegmentFiles(disk, journalDirectory, journalLog, 'journal', new SegmentGrid(segmentBytes))
@@ -42,19 +41,12 @@ export function laneFiles(
   return { directory, log, files: new SegmentFiles(disk, directory, log, `lane ${lane} ${part}`, grid) }
 }
 
-const sideFiles = (
+export function sideFiles(
   disk: Disk,
   { laneSegmentBytes }: Pick<QueueHeader, 'laneSegmentBytes'>,
-  directory: string,
-  log: number,
-): LaneFiles => ({
-  directory,
-  log,
-  files: new SegmentFiles(disk, directory, log, directory, new SegmentGrid(laneSegmentBytes)),
-})
-
-export const keyFiles = (disk: Disk, header: Pick<QueueHeader, 'laneSegmentBytes'>): LaneFiles =>
-  sideFiles(disk, header, keysDirectory, keysLog)
-
-export const outcomeFiles = (disk: Disk, header: Pick<QueueHeader, 'laneSegmentBytes'>): LaneFiles =>
-  sideFiles(disk, header, outcomesDirectory, outcomesLog)
+  name: SideLogName,
+): LaneFiles {
+  const log = sideLogNumbers[name]
+  const files = new SegmentFiles(disk, name, log, name, new SegmentGrid(laneSegmentBytes))
+  return { directory: name, log, files }
+}

@@ -3,18 +3,12 @@
  * Invariant: no part of the engine, and no inspection, sees another name below the queue's
  * directory. A directory in which other files are left counts as removed. */
 import type { Disk } from '../disk/disk.js'
+import { forwarded } from '../disk/forwarded-disk.js'
 import { isWaybillError } from '../errors.js'
 import { journalDirectory } from '../log/journal.js'
 import { segmentIndexOf } from '../log/segment.js'
 import { isSpareName } from '../log/segment-pool.js'
-import {
-  keysDirectory,
-  laneNumberOf,
-  lanesDirectory,
-  outcomesDirectory,
-  spoolDirectory,
-  spoolNumberOf,
-} from './paths.js'
+import { laneNumberOf, lanesDirectory, sideLogNames, spoolDirectory, spoolNumberOf } from './paths.js'
 
 type IsOwn = (name: string) => boolean
 
@@ -24,8 +18,7 @@ const lanePart = /^(?:envelopes|data)$/
 const ownNames: ReadonlyMap<string, IsOwn> = new Map([
   [journalDirectory, (name: string) => isSegmentName(name) || isSpareName(name)],
   [lanesDirectory, (name: string) => laneNumberOf(name) !== undefined],
-  [keysDirectory, isSegmentName],
-  [outcomesDirectory, isSegmentName],
+  ...sideLogNames.map((name) => [name, isSegmentName] as const),
   [spoolDirectory, (name: string) => spoolNumberOf(name) !== undefined],
 ])
 
@@ -37,7 +30,7 @@ function namesOf(directory: string): IsOwn | undefined {
   return part === undefined ? (name) => lanePart.test(name) : isSegmentName
 }
 
-export const listOwn = async (disk: Pick<Disk, 'list'>, directory: string): Promise<string[]> => {
+const listOwn = async (disk: Pick<Disk, 'list'>, directory: string): Promise<string[]> => {
   const names = await disk.list(directory)
   const isOwn = namesOf(directory)
   return isOwn === undefined ? names : names.filter(isOwn)
@@ -52,20 +45,7 @@ export function withOwnNames(disk: Disk): Disk {
       if (errno !== 'ENOTEMPTY' || (await holdsFiles(disk, path))) throw error
     }
   }
-  return {
-    ...(disk.traits === undefined ? undefined : { traits: disk.traits }),
-    list: (directory) => listOwn(disk, directory),
-    removeDirectory,
-    makeDirectory: (path) => disk.makeDirectory(path),
-    open: (path, mode) => disk.open(path, mode),
-    rename: (from, to) => disk.rename(from, to),
-    unlink: (path) => disk.unlink(path),
-    syncDirectory: (path) => disk.syncDirectory(path),
-    stat: (path) => disk.stat(path),
-    space: () => disk.space(),
-    lock: (path, onLost) => disk.lock(path, onLost),
-    abandon: () => disk.abandon(),
-  }
+  return { ...forwarded(disk), list: (directory) => listOwn(disk, directory), removeDirectory }
 }
 
 /** Is there a file of ours in it, or in a lane's two directories below it? */

@@ -9,8 +9,12 @@ export const laneDirectory = (lane: number): string => `${lanesDirectory}/${lane
 export const envelopesDirectory = (lane: number): string => `${laneDirectory(lane)}/envelopes`
 export const dataDirectory = (lane: number): string => `${laneDirectory(lane)}/data`
 
-export const keysDirectory = 'keys'
-export const outcomesDirectory = 'outcomes'
+/** Logs beside the journal and the lanes. Each has the directory of its name. */
+export const sideLogNames = ['keys', 'outcomes'] as const
+export type SideLogName = (typeof sideLogNames)[number]
+
+export const isSideLog = (name: string): name is SideLogName =>
+  (sideLogNames as readonly string[]).includes(name)
 
 export const spoolDirectory = 'spool'
 export const spoolPath = (number: number): string =>

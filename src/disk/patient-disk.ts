@@ -7,6 +7,7 @@ import { pause, type Clock } from '../base/clock.js'
 import type { WaybillError } from '../errors.js'
 import type { Disk } from './disk.js'
 import { isOutOfDescriptors } from './failure.js'
+import { forwarded } from './forwarded-disk.js'
 
 const patienceMs = 60_000
 const againMs = 100
@@ -31,17 +32,9 @@ export function patientDisk(disk: Disk, clock: Clock, onWait: (error: WaybillErr
       }
   }
   return {
-    ...(disk.traits === undefined ? undefined : { traits: disk.traits }),
+    ...forwarded(disk),
     list: (directory) => patiently(() => disk.list(directory)),
     open: (path, mode) => patiently(() => disk.open(path, mode)),
     syncDirectory: (path) => patiently(() => disk.syncDirectory(path)),
-    makeDirectory: (path) => disk.makeDirectory(path),
-    removeDirectory: (path) => disk.removeDirectory(path),
-    rename: (from, to) => disk.rename(from, to),
-    unlink: (path) => disk.unlink(path),
-    stat: (path) => disk.stat(path),
-    space: () => disk.space(),
-    lock: (path, onLost) => disk.lock(path, onLost),
-    abandon: () => disk.abandon(),
   }
 }

@@ -10,12 +10,13 @@ import { isWaybillError, WaybillError } from '../errors.js'
 import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
-import { journalFiles, keyFiles, keysLog, outcomeFiles, outcomesLog } from '../directory/log-files.js'
+import { journalFiles, sideFiles, sideLogNumbers } from '../directory/log-files.js'
 import { KnownKeys } from './keys/known-keys.js'
 import { Outcomes } from './outcomes/outcomes.js'
+import type { SideLogOptions } from './side-logs/side-log.js'
 import { queueLockName, readQueueHeader, type QueueHeader } from '../directory/header.js'
 import { withOwnNames } from '../directory/own-names.js'
-import { spoolDirectory, spoolNumberOf } from '../directory/paths.js'
+import { spoolDirectory, spoolNumberOf, type SideLogName } from '../directory/paths.js'
 import { completeQueue, Completion } from '../directory/incomplete.js'
 import { Engine } from './engine.js'
 import { QueueEmitter } from './life/events.js'
@@ -178,38 +179,35 @@ async function begin(
     { checkpoint: () => life.orEnd(laterCheckpoint(engine!)), onFailure: life.end },
   )
   const reader = new MessageReader(journal, lanes, spool)
+  /** @param what is lost to rot */
+  const sideLog = (name: SideLogName, what: string): SideLogOptions => ({
+    disk: patient,
+    prng: options.prng,
+    place: sideFiles(patient, header, name),
+    life: opened.life,
+    pins: garbage.of(sideLogNumbers[name]),
+    onLoss: ({ message }) =>
+      events.emit('warning', { code: 'LOG_CORRUPT', message: `${what} are lost: ${message}` }),
+    ...callbacks,
+  })
   const keys = new KnownKeys(
     {
-      disk: patient,
-      prng: options.prng,
-      place: keyFiles(patient, header),
-      life: opened.life,
-      pins: garbage.of(keysLog),
+      ...sideLog('keys', 'idempotency keys'),
       clock,
       retentionMs: options.keyRetentionMs,
       countMax: options.keyCountMax,
       lagBytesMax: Math.min(options.suffixBytesMax, header.segmentBytes) / keyLagPart,
       orEnd: (work) => life.orEnd(work),
-      onLoss: ({ message }) =>
-        events.emit('warning', { code: 'LOG_CORRUPT', message: `idempotency keys are lost: ${message}` }),
-      ...callbacks,
     },
     checkpoint.keys,
   )
   const outcomes = new Outcomes(
     {
-      disk: patient,
-      prng: options.prng,
-      place: outcomeFiles(patient, header),
-      life: opened.life,
-      pins: garbage.of(outcomesLog),
+      ...sideLog('outcomes', 'outcomes'),
       journal,
       bytesMax: options.outcomeBytesMax,
       run: (work) => life.run(work),
       onAcknowledged: () => engine?.checkpointer.wantAgain(),
-      onLoss: ({ message }) =>
-        events.emit('warning', { code: 'LOG_CORRUPT', message: `outcomes are lost: ${message}` }),
-      ...callbacks,
     },
     checkpoint.outcomes,
   )

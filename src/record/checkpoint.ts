@@ -22,25 +22,19 @@ export interface LanePositions {
   readonly marks: Position
 }
 
-/** The log of idempotency keys. */
-export interface KeyPositions {
-  /** The first record that may hold a key which is remembered. */
+/** A log beside the journal: of idempotency keys, or of outcomes. */
+export interface SideLogPositions {
+  /** The first record that is still needed. */
   readonly floor: Position
   /** Behind the last byte that may be believed. */
   readonly end: Position
-  /** Keys of envelopes from here on, in the journal, are not in the log yet. */
+  /** The first frame of the journal of which the log may lack something. */
   readonly from: Position
 }
 
 /** The log of outcomes, and who consumes them. */
-export interface OutcomePositions {
-  /** The first outcome that is kept. */
-  readonly floor: Position
-  /** Behind the last byte that may be believed. */
-  readonly end: Position
-  /** The first frame of the journal whose outcomes are not all in the log, and how many of those from
-   * there on are. */
-  readonly from: Position
+export interface OutcomePositions extends SideLogPositions {
+  /** How many outcomes of the journal from `from` on are in the log. */
   readonly skip: number
   /** Of the last outcome in the log. */
   readonly number: number
@@ -60,7 +54,7 @@ export interface Checkpoint {
   readonly spoolHighest: number
   readonly spoolPending: readonly number[]
   /** Absent: no submission has had a key. */
-  readonly keys?: KeyPositions | undefined
+  readonly keys?: SideLogPositions | undefined
   /** Absent: nobody has consumed outcomes. */
   readonly outcomes?: OutcomePositions | undefined
 }
@@ -104,13 +98,13 @@ export function decodeCheckpoint(payload: Buffer): Checkpoint {
     spoolPending: fields.counts(),
   }
   if (fields.isAtEnd) return checkpoint
-  const keys = decodeKeyPositions(fields.list())
+  const keys = decodeKeys(fields.list())
   return fields.isAtEnd
     ? { ...checkpoint, keys }
-    : { ...checkpoint, keys, outcomes: decodeOutcomePositions(fields.list()) }
+    : { ...checkpoint, keys, outcomes: decodeOutcomes(fields.list()) }
 }
 
-const fieldsOfKeys = (keys: KeyPositions | undefined): readonly number[] =>
+const fieldsOfKeys = (keys: SideLogPositions | undefined): readonly number[] =>
   keys === undefined ? [] : [keys.floor, keys.end, keys.from]
 
 const fieldsOfOutcomes = ({ floor, end, from, skip, number, consumers }: OutcomePositions): Field => [
@@ -122,13 +116,15 @@ const fieldsOfOutcomes = ({ floor, end, from, skip, number, consumers }: Outcome
   consumers.map(({ name, cursor }) => [name, cursor]),
 ]
 
-function decodeOutcomePositions(list: readonly unknown[]): OutcomePositions | undefined {
+function decodeKeys(list: readonly unknown[]): SideLogPositions | undefined {
+  return list.length === 0 ? undefined : sideLogOf(new FieldReader(list, 'keys of a checkpoint', 3))
+}
+
+function decodeOutcomes(list: readonly unknown[]): OutcomePositions | undefined {
   if (list.length === 0) return undefined
   const fields = new FieldReader(list, 'outcomes of a checkpoint', 6)
   return {
-    floor: position(fields.count()),
-    end: position(fields.count()),
-    from: position(fields.count()),
+    ...sideLogOf(fields),
     skip: fields.count(),
     number: fields.count(),
     consumers: fields.list().map((consumer) => {
@@ -140,15 +136,11 @@ function decodeOutcomePositions(list: readonly unknown[]): OutcomePositions | un
   }
 }
 
-function decodeKeyPositions(list: readonly unknown[]): KeyPositions | undefined {
-  if (list.length === 0) return undefined
-  const fields = new FieldReader(list, 'keys of a checkpoint', 3)
-  return {
-    floor: position(fields.count()),
-    end: position(fields.count()),
-    from: position(fields.count()),
-  }
-}
+const sideLogOf = (fields: FieldReader): SideLogPositions => ({
+  floor: position(fields.count()),
+  end: position(fields.count()),
+  from: position(fields.count()),
+})
 
 function decodeLane(list: unknown): LanePositions {
   if (!Array.isArray(list))

@@ -3,7 +3,8 @@ import type { MessageId } from '../base/message-id.js'
 import { WaybillError } from '../errors.js'
 import { encodeFields, FieldReader } from './msgpack.js'
 
-const outcomeKinds = [
+/** In the order of their numbers in a record. */
+export const outcomeKinds = [
   'accepted',
   'delivered',
   'deferred',

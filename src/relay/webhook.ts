@@ -8,7 +8,7 @@ import { checkOptionNames } from '../base/option-names.js'
 import { integerOption, waitMsMax } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
 import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consume.js'
-import type { QueueOutcome, QueueOutcomeKind } from '../record/outcome.js'
+import { outcomeKinds, type QueueOutcome, type QueueOutcomeKind } from '../record/outcome.js'
 
 export interface WebhookOptions {
   /** http or https. */
@@ -53,16 +53,6 @@ export interface WebhookBody {
   readonly data: readonly (QueueOutcome | OutcomeGap)[]
 }
 
-const kindNames: readonly QueueOutcomeKind[] = [
-  'accepted',
-  'delivered',
-  'deferred',
-  'failed',
-  'expired',
-  'deleted',
-  'finished',
-  'reported',
-]
 const retryMsMost = 300_000
 const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 
@@ -120,14 +110,14 @@ function checked(options: WebhookOptions) {
       option: 'secret',
     })
   for (const kind of options.kinds ?? [])
-    if (!kindNames.includes(kind))
-      throw new WaybillError('OPTION_INVALID', `'${String(kind)}' is none of ${kindNames.join(', ')}`, {
+    if (!outcomeKinds.includes(kind))
+      throw new WaybillError('OPTION_INVALID', `'${String(kind)}' is none of ${outcomeKinds.join(', ')}`, {
         option: 'kinds',
       })
   return {
     key,
     url: options.url,
-    kinds: new Set(options.kinds ?? kindNames),
+    kinds: new Set(options.kinds ?? outcomeKinds),
     batchMax: integerOption('batchMax', options.batchMax ?? 100, 1, 1000),
     timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? 15_000, 1, waitMsMax),
     retryMs: integerOption('retryMs', options.retryMs ?? 1000, 1, waitMsMax),

@@ -13,7 +13,7 @@ export const keyMutations: readonly Mutation[] = [
     'keys-not-synced',
     'a checkpoint names only keys that are durable',
     'engine/checkpoint/checkpointer.js',
-    'await keys.log.sync();',
+    'await log.sync();',
     'void 0;',
   ),
   one(

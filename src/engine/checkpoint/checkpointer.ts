@@ -121,8 +121,7 @@ export class Checkpointer {
         await logs?.data.sync()
       }),
     )
-    if (keys.log !== undefined) await keys.log.sync()
-    if (outcomes.log !== undefined) await outcomes.log.sync()
+    for (const { log } of [keys, outcomes]) if (log !== undefined) await log.sync()
     await spool.syncNames()
     life.check()
     const payload = encodeCheckpoint(captured.checkpoint)

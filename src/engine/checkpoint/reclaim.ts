@@ -3,8 +3,8 @@ import type { Timer } from '../../base/clock.js'
 import { isWaybillError } from '../../errors.js'
 import { journalLog } from '../../log/journal-writer.js'
 import type { Captured } from './capture.js'
-import { dataLog, envelopesLog, keysLog, outcomesLog } from '../../directory/log-files.js'
-import { laneDirectory } from '../../directory/paths.js'
+import { dataLog, envelopesLog, sideLogNumbers } from '../../directory/log-files.js'
+import { laneDirectory, sideLogNames } from '../../directory/paths.js'
 import type { Lane } from '../../lane/lane.js'
 import type { LaneLog } from '../../log/lane-log.js'
 import type { Parts } from '../life/parts.js'
@@ -82,7 +82,7 @@ export class Reclaim {
 
   /** What a checkpoint that is durable no longer needs. It is nobody's from now on, and has to be let go. */
   confirm({ checkpoint, pins, journalFloor, retired }: Captured): GarbageSegments {
-    const { journal, lanes, garbage, keys, outcomes } = this.#parts
+    const { journal, lanes, garbage } = this.#parts
     const confirmed = (log: number, floor: number): readonly number[] =>
       garbage.of(log).confirm(pins.get(log) ?? [], floor)
     const ofJournal = confirmed(journalLog, journal.grid.indexOf(journalFloor))
@@ -98,13 +98,12 @@ export class Reclaim {
       ] as const)
         ofLanes.push({ log, number, indexes: confirmed(number, floor) })
     }
-    for (const [log, number, positions] of [
-      [keys.log, keysLog, checkpoint.keys],
-      [outcomes.log, outcomesLog, checkpoint.outcomes],
-    ] as const) {
+    for (const name of sideLogNames) {
+      const { log } = this.#parts[name]
+      const positions = checkpoint[name]
       if (log === undefined || positions === undefined) continue
-      const floor = log.files.grid.indexOf(positions.floor)
-      ofLanes.push({ log, number, indexes: confirmed(number, floor) })
+      const number = sideLogNumbers[name]
+      ofLanes.push({ log, number, indexes: confirmed(number, log.files.grid.indexOf(positions.floor)) })
     }
     return { ofJournal, ofLanes, retired }
   }

@@ -11,11 +11,11 @@
 import { nowhere, position, type Position } from '../../base/position.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import type { LaneLog } from '../../log/lane-log.js'
-import type { KeyPositions } from '../../record/checkpoint.js'
+import type { SideLogPositions } from '../../record/checkpoint.js'
 import { frameBytes, kindAt, kinds, payloadAt } from '../../record/frame.js'
 import { decodeKeys, encodeKeys, keysPerRecordMax, type AcceptedKey } from '../../record/keys.js'
 import type { KeyedEnvelope } from '../../recovery/read-suffix.js'
-import { openBehind, openSideLog, type SideLogOptions } from '../side-logs/side-log.js'
+import { SideLog, type SideLogOptions } from '../side-logs/side-log.js'
 import { keyHash, KeyTable } from './key-table.js'
 
 /** What a submission comes to. */
@@ -36,8 +36,6 @@ export interface KnownKeysOptions extends SideLogOptions {
   readonly clock: { wallMs(): number; unsetWallMs(): number }
   /** What the work comes to, or the end of this life. */
   readonly orEnd: <T>(work: Promise<T>) => Promise<T>
-  /** Keys are lost to rot. */
-  readonly onLoss: (reason: WaybillError) => void
   readonly retentionMs: number
   readonly countMax: number
   /** Keys wait for a full record while the journal has not grown by so many bytes since the first of
@@ -56,7 +54,7 @@ const entryBytes = 40
 
 export class KnownKeys {
   readonly #options: KnownKeysOptions
-  readonly #checkpointed: KeyPositions | undefined
+  readonly #checkpointed: SideLogPositions | undefined
   readonly #fresh = new Map<string, Fresh>()
   #unrecordedBytes = 0
   /** Recorded by the capture under way. */
@@ -64,21 +62,21 @@ export class KnownKeys {
   /** By segment of the log, ascending. */
   readonly #segments = new Map<number, SegmentKeys>()
   readonly #underWay = new Map<string, Promise<Accepted>>()
-  #log: LaneLog | undefined
-  #opening: Promise<LaneLog> | undefined
+  readonly #side: SideLog
   readonly #restored: Promise<void>
   #isRestored!: () => void
 
   /** @param checkpointed what the checkpoint says of the log; undefined: there is none */
-  constructor(options: KnownKeysOptions, checkpointed: KeyPositions | undefined) {
+  constructor(options: KnownKeysOptions, checkpointed: SideLogPositions | undefined) {
     this.#options = options
+    this.#side = new SideLog(options)
     this.#checkpointed = checkpointed
     this.#restored = new Promise((resolve) => (this.#isRestored = resolve))
   }
 
   /** undefined: no key has come yet. */
   get log(): LaneLog | undefined {
-    return this.#log
+    return this.#side.log
   }
 
   get count(): number {
@@ -97,7 +95,7 @@ export class KnownKeys {
       this.#checkpointed !== undefined
         ? this.#reopen(this.#checkpointed)
         : this.#fresh.size > 0
-          ? this.#opened().then(
+          ? this.#side.opened().then(
               () => undefined,
               (error) => this.#failedToOpen(error),
             )
@@ -133,16 +131,16 @@ export class KnownKeys {
   /** Is there room to record what has no record yet? When not, room is being made, or the disk is
    * full. */
   get hasRoom(): boolean {
-    const log = this.#log
+    const { log } = this
     const most = (log?.files.grid.segmentBytes ?? 0) / 2
     return log !== undefined && log.hasRoom(Math.min(this.#unrecordedBytes + entryBytes * 16, most))
   }
 
   /** A checkpoint is being captured: records what has no record.
    * @returns what it says of keys, and the first envelope of the journal that it may not pass */
-  capture(journalEnd: Position, timeMs: number): { said: KeyPositions | undefined; from: Position } {
+  capture(journalEnd: Position, timeMs: number): { said: SideLogPositions | undefined; from: Position } {
     this.#recorded = []
-    const log = this.#log
+    const { log } = this
     const unrecorded = [...this.#fresh.values()].filter(({ place }) => place === nowhere)
     const first = unrecorded[0]?.envelope ?? journalEnd
     const isDue = unrecorded.length >= keysPerRecordMax || journalEnd - first >= this.#options.lagBytesMax
@@ -150,7 +148,7 @@ export class KnownKeys {
     const from = unrecorded.find(({ place }) => place === nowhere)?.envelope ?? journalEnd
     if (log === undefined) {
       // There was no room for it when keys were found in the suffix, which they hold since.
-      if (unrecorded.length > 0) this.#opened().catch((error) => this.#failedToOpen(error))
+      if (unrecorded.length > 0) this.#side.opened().catch((error) => this.#failedToOpen(error))
       return { said: undefined, from }
     }
     const end = log.pad(timeMs)
@@ -172,7 +170,7 @@ export class KnownKeys {
     if (id !== undefined) return { id, isDuplicate: true }
     if (this.count >= this.#options.countMax)
       throw new WaybillError('KEYS_TOO_MANY', `${this.count} idempotency keys are remembered, and no more`)
-    await this.#options.orEnd(this.#opened())
+    await this.#options.orEnd(this.#side.opened())
     return submit()
   }
 
@@ -182,7 +180,7 @@ export class KnownKeys {
     const hash = keyHash(key)
     for (const { table } of this.#segments.values())
       for (const place of table.placesOf(hash)) {
-        const { payload } = await this.#log!.files.frame(place)
+        const { payload } = await this.#side.log!.files.frame(place)
         for (const known of decodeKeys(payload))
           if (known.key === key && !this.#isExpired(known.acceptedAt)) return known.id
       }
@@ -223,7 +221,7 @@ export class KnownKeys {
   }
 
   #add({ key, acceptedAt }: AcceptedKey, place: Position): void {
-    const index = this.#log!.files.grid.indexOf(place)
+    const index = this.#side.log!.files.grid.indexOf(place)
     let segment = this.#segments.get(index)
     if (segment === undefined) this.#segments.set(index, (segment = { table: new KeyTable(), newestAt: 0 }))
     segment.table.add(keyHash(key), place)
@@ -234,42 +232,20 @@ export class KnownKeys {
     if (!isWaybillError(error, 'DISK_FULL')) this.#options.onFailure(error)
   }
 
-  #opened(): Promise<LaneLog> {
-    this.#opening ??= openSideLog(this.#options, undefined).then(
-      (log) => (this.#log = log),
-      (error: unknown) => {
-        this.#opening = undefined
-        throw error
-      },
-    )
-    return this.#opening
-  }
-
-  /** Rot in the log of keys costs the keys that stand behind it in its segment, and no mail. */
-  async #reopen(positions: KeyPositions): Promise<void> {
-    try {
-      this.#log = await openSideLog(this.#options, positions.end)
-    } catch (error) {
-      this.#lost(error)
-      this.#log = await openBehind(this.#options, positions.end)
-    }
-    this.#opening = Promise.resolve(this.#log)
-    const { grid } = this.#log.files
-    const last = grid.indexOf(position(positions.end - 1))
-    for (let index = grid.indexOf(positions.floor); index <= last; index++) {
-      const end = position(Math.min(positions.end, grid.at(index + 1, 0)))
-      await this.#readSegment(this.#log, grid.firstOf(index), end).catch((error) => this.#lost(error))
+  /** Rot costs the keys that stand behind it in its segment. */
+  async #reopen({ floor, end }: SideLogPositions): Promise<void> {
+    await this.#side.reopen(end)
+    const log = this.#side.log!
+    const { grid } = log.files
+    const last = grid.indexOf(position(end - 1))
+    for (let index = grid.indexOf(floor); index <= last; index++) {
+      const segmentEnd = position(Math.min(end, grid.at(index + 1, 0)))
+      await this.#readSegment(log, grid.firstOf(index), segmentEnd).catch((error) => this.#side.lost(error))
     }
   }
 
   async #readSegment(log: LaneLog, from: Position, end: Position): Promise<void> {
     await log.read(from, end, (window, at, place) => this.#readRecord(window, at, place))
-  }
-
-  /** @throws what is no rot */
-  #lost(error: unknown): void {
-    if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
-    this.#options.onLoss(error)
   }
 
   #readRecord(window: Buffer, at: number, place: Position): void {

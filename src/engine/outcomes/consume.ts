@@ -5,7 +5,7 @@ import { onAbort } from '../../base/on-abort.js'
 import { integerOption, isRecordText, signalOption } from '../../base/option-values.js'
 import type { Position } from '../../base/position.js'
 import { WaybillError } from '../../errors.js'
-import { consumersMax, type Outcomes, type Consumer } from './outcomes.js'
+import type { Consumer, Outcomes } from './outcomes.js'
 import type { QueueOutcome } from '../../record/outcome.js'
 
 export interface OutcomesRequest {
@@ -33,6 +33,8 @@ export interface OutcomeBatchesRequest extends OutcomesRequest {
   readonly max?: number
 }
 
+/** Consumers of a queue, readers without a name included. */
+const consumersMax = 32
 const nameBytesMax = 64
 const batchMaxUsual = 100
 const batchMaxMost = 1000

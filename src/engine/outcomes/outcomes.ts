@@ -8,20 +8,16 @@
  *    there is no room the numbers go on, and the consumer sees the gap.
  * Why a log of its own: outcomes take a tenth of the journal's bytes, and outlive its segments. */
 import { nowhere, type Position } from '../../base/position.js'
-import { isWaybillError, type WaybillError } from '../../errors.js'
 import type { Journal } from '../../log/journal.js'
 import type { LaneLog } from '../../log/lane-log.js'
 import type { OutcomePositions } from '../../record/checkpoint.js'
 import { classAt, kindAt, payloadAt, timeAt } from '../../record/frame.js'
-import { openBehind, openSideLog, type SideLogOptions } from '../side-logs/side-log.js'
+import { SideLog, type SideLogOptions } from '../side-logs/side-log.js'
 import { KeptOutcomes } from './kept-outcomes.js'
 import { ToldOutcomes, type NewOutcome } from './told-outcomes.js'
 
 /** Outcomes that are copied in one step. */
 const copiedMax = 1000
-
-/** Consumers of a queue, readers without a name included. */
-export const consumersMax = 32
 
 export interface OutcomesOptions extends SideLogOptions {
   readonly journal: Pick<Journal, 'read' | 'durableEnd' | 'end'>
@@ -30,8 +26,6 @@ export interface OutcomesOptions extends SideLogOptions {
   readonly run: (work: Promise<unknown>) => void
   /** There is more for a checkpoint to say. */
   readonly onAcknowledged: () => void
-  /** Outcomes are lost to rot. */
-  readonly onLoss: (reason: WaybillError) => void
 }
 
 export interface Consumer {
@@ -55,7 +49,7 @@ export class Outcomes {
   /** Of the last outcome. */
   #number: number
   #kept: KeptOutcomes | undefined
-  #opening: Promise<KeptOutcomes> | undefined
+  readonly #side: SideLog
   #copying: Promise<void> | undefined
   #isOver = false
   readonly #waiting: (() => void)[] = []
@@ -65,6 +59,7 @@ export class Outcomes {
   /** @param checkpointed what the checkpoint says; undefined: nobody has consumed outcomes */
   constructor(options: OutcomesOptions, checkpointed: OutcomePositions | undefined) {
     this.#options = options
+    this.#side = new SideLog(options)
     this.#checkpointed = checkpointed
     this.#from = checkpointed?.from ?? nowhere
     this.#skip = checkpointed?.skip ?? 0
@@ -228,9 +223,8 @@ export class Outcomes {
       outcomes.push(...this.#told.end())
       return { outcomes, next }
     } catch (error) {
-      if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+      this.#side.lost(error)
       this.#told.end()
-      this.#options.onLoss(error)
       return { outcomes, next: end }
     }
   }
@@ -245,26 +239,14 @@ export class Outcomes {
     if (!this.#isOver && kept.hasRoom(record)) kept.append(record)
   }
 
-  #opened(): Promise<KeptOutcomes> {
-    this.#opening ??= openSideLog(this.#options, undefined).then(
-      (log) => (this.#kept = new KeptOutcomes(log, undefined)),
-      (error: unknown) => {
-        this.#opening = undefined
-        throw error
-      },
-    )
-    return this.#opening
+  async #opened(): Promise<void> {
+    const log = await this.#side.opened()
+    this.#kept ??= new KeptOutcomes(log, undefined)
   }
 
   async #reopen({ floor, end }: OutcomePositions): Promise<void> {
-    try {
-      this.#kept = new KeptOutcomes(await openSideLog(this.#options, end), floor)
-    } catch (error) {
-      if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
-      this.#options.onLoss(error)
-      this.#kept = new KeptOutcomes(await openBehind(this.#options, end), undefined)
-    }
-    this.#opening = Promise.resolve(this.#kept)
+    const isWhole = await this.#side.reopen(end)
+    this.#kept = new KeptOutcomes(this.#side.log!, isWhole ? floor : undefined)
     this.copy()
   }
 }

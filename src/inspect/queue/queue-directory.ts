@@ -6,21 +6,21 @@ import { isWaybillError, WaybillError } from '../../errors.js'
 import { journalDirectory } from '../../log/journal.js'
 import type { SegmentFiles } from '../../log/segment-files.js'
 import { decodeSegmentHeader, formatVersion, segmentHeaderBytes, segmentIndexOf } from '../../log/segment.js'
-import { journalFiles, keyFiles, laneFiles, outcomeFiles, type LanePart } from '../../directory/log-files.js'
+import { journalFiles, laneFiles, sideFiles, type LanePart } from '../../directory/log-files.js'
 import { queueHeaderName, readQueueHeader, type QueueHeader } from '../../directory/header.js'
 import { withOwnNames } from '../../directory/own-names.js'
-import { lanesDirectory } from '../../directory/paths.js'
+import { isSideLog, lanesDirectory, sideLogNames, type SideLogName } from '../../directory/paths.js'
 import { isDamage, isMissing, lostNothing, reasonOf, refusalFinding, type Report } from '../damage/finding.js'
 import { readOnly } from './read-only-disk.js'
 import { aroundRefusals } from '../damage/refused-blocks.js'
 import type { LaneView } from './snapshot.js'
 
-/** Which log a reader reads: the journal, or one of a lane's two. */
-export type LogName = 'journal' | 'keys' | 'outcomes' | `${number}/envelopes` | `${number}/data`
+/** Which log a reader reads: the journal, one beside it, or one of a lane's two. */
+export type LogName = 'journal' | SideLogName | `${number}/envelopes` | `${number}/data`
 
 /** Of its segments. */
 export const directoryOf = (name: LogName): string =>
-  name === 'journal' || name === 'keys' || name === 'outcomes' ? name : `${lanesDirectory}/${name}`
+  name === journalDirectory || isSideLog(name) ? name : `${lanesDirectory}/${name}`
 
 export interface LogPlace {
   readonly name: LogName
@@ -79,8 +79,7 @@ export class QueueDirectory {
   /** A reader without any open file. Of what the disk refuses of a segment nothing verifies; the rest of it is read. */
   log(name: LogName): SegmentFiles {
     if (name === 'journal') return journalFiles(this.#around, this.header)
-    if (name === 'keys') return keyFiles(this.#around, this.header).files
-    if (name === 'outcomes') return outcomeFiles(this.#around, this.header).files
+    if (isSideLog(name)) return sideFiles(this.#around, this.header, name).files
     const [lane, part] = name.split('/') as [string, LanePart]
     return laneFiles(this.#around, this.header, Number(lane), part).files
   }
@@ -99,8 +98,7 @@ export class QueueDirectory {
       for (const part of ['envelopes', 'data'] as const)
         found.push({ name: `${lane}/${part}`, directory: directoryOf(`${lane}/${part}`) })
     const sides = await this.disk.list('')
-    for (const name of ['keys', 'outcomes'] as const)
-      if (sides.includes(name)) found.push({ name, directory: name })
+    for (const name of sideLogNames) if (sides.includes(name)) found.push({ name, directory: name })
     return found
   }
 

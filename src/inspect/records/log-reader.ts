@@ -1,6 +1,7 @@
 /** Every record of a log that is still on disk and may be believed, oldest first, over damage.
  * Beside a running relay, a segment that goes while it is read is left out: it is gone, not damaged. */
 import { nowhere, position, type Position } from '../../base/position.js'
+import { isSideLog } from '../../directory/paths.js'
 import type { PositionVisitor, SegmentFiles } from '../../log/segment-files.js'
 import { classAt, kindAt, kindName, payloadAt, timeAt } from '../../record/frame.js'
 import { damageAt, type Finding, type Report } from '../damage/finding.js'
@@ -25,7 +26,7 @@ export interface LogRange {
 /** How far a log may be believed; `nowhere` for one that no checkpoint knows. */
 export function endOfLog(name: LogName, { journal, lanes }: Snapshot): Position {
   if (name === 'journal') return journal.end
-  if (name === 'keys' || name === 'outcomes') return journal.checkpoint?.[name]?.end ?? nowhere
+  if (isSideLog(name)) return journal.checkpoint?.[name]?.end ?? nowhere
   const [lane, part] = name.split('/')
   const view = lanes.find(({ lane: number, inJournal }) => number === Number(lane) && !inJournal)
   return view === undefined ? nowhere : part === 'data' ? view.dataEnd : view.end
@@ -34,7 +35,7 @@ export function endOfLog(name: LogName, { journal, lanes }: Snapshot): Position 
 /** Behind this everything is needed; before it only what an active message holds. */
 export function floorOfLog(name: LogName, snapshot: Snapshot): Position {
   if (name === 'journal') return floorOf(snapshot)
-  if (name === 'keys' || name === 'outcomes') return snapshot.journal.checkpoint?.[name]?.floor ?? nowhere
+  if (isSideLog(name)) return snapshot.journal.checkpoint?.[name]?.floor ?? nowhere
   const [lane, part] = name.split('/')
   const view = snapshot.lanes.find(({ lane: number }) => number === Number(lane))
   return view === undefined ? nowhere : part === 'data' ? view.dataFloor : view.checkpointRunner

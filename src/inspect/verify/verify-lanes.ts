@@ -2,6 +2,7 @@
 import type { Position } from '../../base/position.js'
 import type { SegmentFiles } from '../../log/segment-files.js'
 import { segmentHeaderBytes } from '../../log/segment.js'
+import { sideLogNames } from '../../directory/paths.js'
 import { isSame, type Finding, type Report } from '../damage/finding.js'
 import { walkLog, type LogRange } from '../records/log-reader.js'
 import { type LogName, type QueueDirectory } from '../queue/queue-directory.js'
@@ -64,7 +65,7 @@ export async function verifyLanes(
   report: Report,
 ): Promise<void> {
   await confirmed(directory, report, laneTroubles)
-  for (const name of ['keys', 'outcomes'] as const) {
+  for (const name of sideLogNames) {
     const positions = snapshot.journal.checkpoint?.[name]
     if (positions !== undefined)
       await walkLog(directory, snapshot, { name, from: positions.floor }, report, () => undefined)
