@@ -1,12 +1,12 @@
 /** A key makes one message at most, through a loss of power before any call of the disk. */
 import { expect, test } from 'vitest'
-import { seededPrng } from '../../../src/base/prng.js'
-import { openQueue, type Queue } from '../../../src/queue.js'
+import type { Queue } from '../../../src/queue.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 import type { CrashState } from '../../../src/sim/disk/crash-states.js'
 import type { DiskImage } from '../../../src/sim/disk/disk-image.js'
-import { SimDisk } from '../../../src/sim/disk/sim-disk.js'
+import type { SimDisk } from '../../../src/sim/disk/sim-disk.js'
 import { SimWorld } from '../../../src/sim/world/world.js'
+import { simulatedLife } from '../simulated-life.js'
 import { mail } from '../stage.js'
 
 const keys = ['a', 'b', 'c', 'd', 'e']
@@ -42,22 +42,14 @@ async function live(
 ): Promise<Life> {
   const world = new SimWorld({ seed })
   const life: Life = { settled: new Map(), delivered: new Map() }
-  const disk: SimDisk = new SimDisk(world, {
-    observer: { before: () => before(disk, life) },
-    ...(image === undefined ? undefined : { image }),
-  })
-  await world.settle(
-    (async () => {
-      const queue = await openQueue('queue', {
-        disk,
-        clock: world.clock,
-        prng: seededPrng(seed + (image === undefined ? 0 : 1000)),
-        segmentBytes: 16 * 4096,
-        laneSegmentBytes: 8 * 4096,
-        checkpointIntervalMs: 20,
-        freeBytesMin: 0,
+  await simulatedLife(
+    {
+      world,
+      seed,
+      image,
+      before: (disk) => before(disk, life),
+      options: {
         retry: fixedRetry([100]),
-        route: () => ({ transport: 'out', nexthop: 'n' }),
         transports: {
           out: {
             deliver: ({ id, recipients: [to] }) => {
@@ -67,16 +59,16 @@ async function live(
             },
           },
         },
-      })
-      queue.on('crashed', () => undefined)
+      },
+    },
+    async (queue) => {
       for (const key of [...keys, ...keys]) {
         const { id } = await submit(queue, key)
         life.settled.set(key, id)
         await new Promise<void>((resolve) => world.clock.after(40, resolve))
       }
       await queue.idle()
-      queue.crash()
-    })(),
+    },
   )
   return life
 }

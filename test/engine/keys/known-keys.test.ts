@@ -128,7 +128,7 @@ test('a queue that has seen no key has no log of keys', async () => {
   })
 })
 
-test('rot in the log of keys is told, and costs keys and no mail', async () => {
+test('rot in the log of keys is reported, and costs keys and no mail', async () => {
   await simulated(async (stage) => {
     stage.answer = () => deferred
     await stage.open()

@@ -1,13 +1,12 @@
 /** O12: a consumer sees every durable outcome at least once, whichever call of the disk the power is
  * lost before. */
 import { expect, test } from 'vitest'
-import { seededPrng } from '../../../src/base/prng.js'
 import type { QueueOutcome } from '../../../src/record/outcome.js'
-import { openQueue } from '../../../src/queue.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 import type { DiskImage } from '../../../src/sim/disk/disk-image.js'
-import { SimDisk } from '../../../src/sim/disk/sim-disk.js'
+import type { SimDisk } from '../../../src/sim/disk/sim-disk.js'
 import { SimWorld } from '../../../src/sim/world/world.js'
+import { simulatedLife } from '../simulated-life.js'
 import { mail } from '../stage.js'
 
 interface Life {
@@ -35,23 +34,15 @@ async function live(
 ): Promise<Life> {
   const world = new SimWorld({ seed, overtakeMsMax: 1000 })
   const life: Life = { settled: new Map(), consumed: [], given: [], isKnown: false }
-  const disk: SimDisk = new SimDisk(world, {
-    observer: { before: () => before(disk, life) },
-    ...(image === undefined ? undefined : { image }),
-  })
   const pause = (ms: number): Promise<void> => new Promise((resolve) => world.clock.after(ms, resolve))
-  await world.settle(
-    (async () => {
-      const queue = await openQueue('queue', {
-        disk,
-        clock: world.clock,
-        prng: seededPrng(seed + (image === undefined ? 0 : 1000)),
-        segmentBytes: 16 * 4096,
-        laneSegmentBytes: 8 * 4096,
-        checkpointIntervalMs: 20,
-        freeBytesMin: 0,
+  await simulatedLife(
+    {
+      world,
+      seed,
+      image,
+      before: (disk) => before(disk, life),
+      options: {
         retry: fixedRetry([60]),
-        route: () => ({ transport: 'out', nexthop: 'n' }),
         transports: {
           out: {
             deliver: ({ recipients: [to], attempts }) =>
@@ -60,8 +51,9 @@ async function live(
                 : { kind: 'delivered', response: long },
           },
         },
-      })
-      queue.on('crashed', () => undefined)
+      },
+    },
+    async (queue) => {
       const abort = new AbortController()
       const consuming = (async () => {
         for await (const outcome of queue.outcomes({ consumer: 'it', signal: abort.signal })) {
@@ -92,9 +84,8 @@ async function live(
       }
       abort.abort()
       await consuming
-      queue.crash()
-    })(),
-    { eventsMax: 5_000_000 },
+    },
+    5_000_000,
   )
   return life
 }

@@ -19,6 +19,8 @@ import {
 
 type Item = QueueOutcome | OutcomeGap
 
+const many = Array.from({ length: 5 }, (_, i) => `someone-with-a-long-name-${i}@example.net`)
+
 /** Consumes until the condition holds of what came, in the background. */
 function consuming(stage: Stage, request: OutcomesRequest = { consumer: 'it' }) {
   const items: Item[] = []
@@ -38,6 +40,18 @@ function consuming(stage: Stage, request: OutcomesRequest = { consumer: 'it' }) 
   }
 }
 
+/** Waits until the queue keeps outcomes for so many consumers. */
+const known = (stage: Stage, count = 1): Promise<void> =>
+  stage.until(`${count} consumers are known`, () => stage.queue.consumers().length === count)
+
+/** A life with one consumer, which is known. */
+async function opened(stage: Stage) {
+  await stage.open()
+  const consumer = consuming(stage)
+  await known(stage)
+  return consumer
+}
+
 const shown = (items: readonly Item[]): string[] =>
   items.map((item) => (item.kind === 'gap' ? `gap ${item.from}-${item.to}` : `${item.number} ${item.kind}`))
 
@@ -45,9 +59,7 @@ test.each(stages)('%s: a consumer gets all that becomes of a message, in order',
   await run(async (stage) => {
     const answers: Record<string, typeof delivered> = { a: delivered, b: deferred, c: failed }
     stage.answer = (recipient, { attempts }) => (attempts > 0 ? delivered : answers[recipient[0]!]!)
-    await stage.open()
-    const consumer = consuming(stage)
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    const consumer = await opened(stage)
     const { id } = await stage.queue.submit(submission(['a@example.net', 'b@example.net', 'c@example.net']))
     // Two are of the report.
     await consumer.until(9)
@@ -76,7 +88,7 @@ test('a consumer goes on behind what it is done with, in the same life and in la
   await simulated(async (stage) => {
     await stage.open()
     const first = consuming(stage)
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    await known(stage)
     await stage.queue.submit(submission())
     await first.until(3)
     await first.end()
@@ -95,12 +107,12 @@ test('a consumer goes on behind what it is done with, in the same life and in la
   })
 })
 
-test('what was told and not done with is told again after a crash', async () => {
+test('an outcome that was given and not done with is given again after a crash', async () => {
   await simulated(async (stage) => {
     await stage.open()
     const iterator = stage.queue.outcomes({ consumer: 'it' })
     const first = iterator.next()
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    await known(stage)
     await stage.queue.submit(submission())
     expect((await first).value).toMatchObject({ number: 1, kind: 'accepted' })
     await pause(stage, 500)
@@ -113,9 +125,7 @@ test('what was told and not done with is told again after a crash', async () => 
 
 test('a consumer may begin at any outcome that is kept', async () => {
   await simulated(async (stage) => {
-    await stage.open()
-    const consumer = consuming(stage)
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    const consumer = await opened(stage)
     for (let i = 0; i < 4; i++) await stage.queue.submit(submission())
     await consumer.until(12)
     const other = consuming(stage, { from: 5 })
@@ -126,14 +136,13 @@ test('a consumer may begin at any outcome that is kept', async () => {
   })
 })
 
-test('mail does not wait for a consumer that does not come, which is told of what it has missed', async () => {
+test('mail does not wait for a consumer that does not come, which learns what it has missed', async () => {
   await simulated(async (stage) => {
     const options = { outcomeBytesMax: 3 * 32 * 1024 }
     await stage.open(options)
     const abandoned = stage.queue.outcomes({ consumer: 'it' })
     const first = abandoned.next()
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
-    const many = Array.from({ length: 5 }, (_, i) => `someone-with-a-long-name-${i}@example.net`)
+    await known(stage)
     for (let i = 0; i < 300; i++) await stage.queue.submit(submission(many))
     await first
     await stage.queue.idle()
@@ -159,8 +168,7 @@ test('what one consumer is done with is kept for another that is not', async () 
     await stage.open()
     const eager = consuming(stage, { consumer: 'eager' })
     const late = stage.queue.outcomes({ consumer: 'late' }).next()
-    await stage.until('both are known', () => stage.queue.consumers().length === 2)
-    const many = Array.from({ length: 5 }, (_, i) => `someone-with-a-long-name-${i}@example.net`)
+    await known(stage, 2)
     for (let i = 0; i < 100; i++) await stage.queue.submit(submission(many))
     await eager.until(300)
     await late
@@ -174,9 +182,7 @@ test('what one consumer is done with is kept for another that is not', async () 
 
 test('no segment of the journal is recycled before its outcomes are copied', async () => {
   await simulated(async (stage) => {
-    await stage.open()
-    const consumer = consuming(stage)
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    const consumer = await opened(stage)
     // Copying stands still.
     const copy = vi.spyOn(Outcomes.prototype, 'copy').mockReturnValue()
     onTestFinished(() => copy.mockRestore())
@@ -194,12 +200,11 @@ test('no segment of the journal is recycled before its outcomes are copied', asy
   })
 })
 
-test('rot costs what stands behind it in its segment, and the consumer is told how much', async () => {
+test('rot costs what stands behind it in its segment, and the consumer learns how much', async () => {
   await simulated(async (stage) => {
     await stage.open()
     const late = stage.queue.outcomes({ consumer: 'it' }).next()
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
-    const many = Array.from({ length: 5 }, (_, i) => `someone-with-a-long-name-${i}@example.net`)
+    await known(stage)
     for (let i = 0; i < 100; i++) await stage.queue.submit(submission(many))
     await stage.queue.idle()
     await late
@@ -243,7 +248,7 @@ test('a checkpoint between two outcomes of one batch counts the first as copied'
   await simulated(async (stage) => {
     await stage.open()
     consuming(stage)
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    await known(stage)
     const hasRoom = Reflect.get(LaneLog.prototype, 'hasRoom') as (this: LaneLog, bytes: number) => boolean
     let roomCount = 2
     const spy = vi.spyOn(LaneLog.prototype, 'hasRoom').mockImplementation(function (this: LaneLog, bytes) {
@@ -271,9 +276,7 @@ test('a checkpoint between two outcomes of one batch counts the first as copied'
 
 test('a consumer that is done with all keeps no segments', async () => {
   await simulated(async (stage) => {
-    await stage.open()
-    const consumer = consuming(stage)
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    const consumer = await opened(stage)
     for (let i = 0; i < 300; i++) await stage.queue.submit(submission())
     await consumer.until(900)
     await pause(stage, 1000)
@@ -289,12 +292,10 @@ test('a consumer that is done with all keeps no segments', async () => {
   })
 })
 
-test('expired and deleted mail is told of with its number of recipients', async () => {
+test('outcomes of expired and deleted mail have its number of recipients', async () => {
   await simulated(async (stage) => {
     stage.answer = () => deferred
-    await stage.open()
-    const consumer = consuming(stage)
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    const consumer = await opened(stage)
     const one = await stage.queue.submit(submission(['a@example.net', 'b@example.net']))
     const two = await stage.queue.submit(submission())
     await stage.until('both wait', () => stage.told('deferred').length >= 3)
@@ -302,7 +303,7 @@ test('expired and deleted mail is told of with its number of recipients', async 
     await stage.queue.expire({ id: two.id })
     const has = (kind: string, id: string): Item | undefined =>
       consumer.items.find((item) => item.kind !== 'gap' && item.kind === kind && item.id === id)
-    await stage.until('both are told of', () =>
+    await stage.until('both have ended', () =>
       has('finished', one.id) && has('finished', two.id) ? true : false,
     )
     expect(has('deleted', one.id)).toMatchObject({ recipientCount: 2 })
@@ -312,9 +313,7 @@ test('expired and deleted mail is told of with its number of recipients', async 
 
 test('mail that is released, requeued or retried is accepted once', async () => {
   await simulated(async (stage) => {
-    await stage.open()
-    const consumer = consuming(stage)
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    const consumer = await opened(stage)
     const { id } = await stage.queue.submit({ ...submission(), hold: true })
     await stage.until('it is on hold', async () => {
       for await (const { where } of stage.queue.list()) return where === 'hold'
@@ -331,7 +330,7 @@ test('the iteration fails when the life ends, and ends with its signal', async (
     await stage.open()
     const one = consuming(stage, { consumer: 'one' })
     const two = consuming(stage, { consumer: 'two' })
-    await stage.until('both are known', () => stage.queue.consumers().length === 2)
+    await known(stage, 2)
     await two.end()
     stage.queue.crash()
     expect(await codeOf(one.ended)).toBe('QUEUE_CRASHED')
@@ -354,7 +353,7 @@ test('two readers of one name would share a cursor: the second is refused', asyn
   await simulated(async (stage) => {
     await stage.open()
     consuming(stage)
-    await stage.until('it is known', () => stage.queue.consumers().length === 1)
+    await known(stage)
     expect(await codeOf(stage.queue.outcomes({ consumer: 'it' }).next())).toBe('OPTION_INVALID')
   })
 })
