@@ -131,10 +131,10 @@ export class Queue {
     return flush(this.#opened, selector, options)
   }
 
-  /** What becomes of messages, durably and in order: each outcome at least once for a consumer that has
-   * a name, through any crash, from the first call with the name on. One that is asked for the next
-   * outcome is done with the one before. The iteration ends with its signal; it fails when this life
-   * ends.
+  /** What becomes of messages, durably and in order: each outcome at least once for a consumer that
+   * has a name, through any crash, from the first call with the name on. One that is asked for the
+   * next outcome is done with the one before. The iteration ends with its signal; it fails when
+   * this life ends.
    *
    *     for await (const outcome of queue.outcomes({ consumer: 'webhooks' })) await post(outcome)
    *
@@ -162,14 +162,16 @@ export class Queue {
     }
   }
 
-  /** Consumers with a name, as soon as that is durable: the number of the last outcome that each is done
-   * with, and of the last one that there is. */
+  /** Consumers with a name, as soon as that is durable: the number of the last outcome that each is
+   * done with, and of the last one that there is. */
   consumers(): readonly ConsumerStatus[] {
     return statusOf(this.#parts.outcomes)
   }
 
-  /** Outcomes are no longer kept for the consumer, durably. @returns false when there is none
-   * @throws WaybillError by rejection: OPTION_INVALID while it is consuming, DISK_FULL, QUEUE_CRASHED */
+  /** Outcomes are no longer kept for the consumer, durably.
+   * @returns false when there is none
+   * @throws WaybillError by rejection: OPTION_INVALID while it is consuming, DISK_FULL,
+   * QUEUE_CRASHED */
   forgetConsumer(name: string): Promise<boolean> {
     return forget(this.#parts.outcomes, this.#consumingLife, name)
   }
@@ -218,7 +220,8 @@ export class Queue {
     return this.#engine.dispatch.resume(transport, name)
   }
 
-  /** What keeps other processes out of the directory, for a log; undefined on a disk that does not say. */
+  /** What keeps other processes out of the directory, for a log; undefined on a disk that does not
+   * say. */
   get lockKind(): string | undefined {
     return this.#parts.ownership.lockKind
   }

@@ -20,8 +20,8 @@ export interface LaneFiles {
 export const envelopesLog = (lane: number): number => 2 * lane
 export const dataLog = (lane: number): number => 2 * lane + 1
 
-/** The incoming lane stands in the journal, so the numbers of its logs are free: 0 is the journal's, 1
- * that of keys. That of outcomes stands above those of the highest lane. */
+/** The incoming lane stands in the journal, so the numbers of its logs are free: 0 is the journal's,
+ * 1 that of keys. That of outcomes stands above those of the highest lane. */
 export const sideLogNumbers: Readonly<Record<SideLogName, number>> = { keys: 1, outcomes: 2 * 32_768 }
 
 export const journalFiles = (disk: Disk, { segmentBytes }: Pick<QueueHeader, 'segmentBytes'>): SegmentFiles =>

@@ -1,7 +1,8 @@
 /** Where the parts of a queue lie in its directory; header.ts and log/journal.ts name the header and the journal. */
 
 export const lanesDirectory = 'lanes'
-/** @param name of a directory in that of the lanes @returns undefined for one that no life has made */
+/** @param name of a directory in that of the lanes
+ * @returns undefined for one that no life has made */
 export const laneNumberOf = (name: string): number | undefined =>
   /^(?:0|[1-9][0-9]{0,14})$/.test(name) ? Number(name) : undefined
 

@@ -101,7 +101,8 @@ export class LaneSegments {
 
   /** A length that the kernel calls clean never reaches the device: it is changed, there and back.
    *    1. A segment grows, and its sync fails: the kernel calls its new length clean.
-   *    2. The next start in the same boot finds that length, and writes into the room that is there.
+   *    2. The next start in the same boot finds that length, and writes into the room that is
+   *       there.
    *    3. Sync, checkpoint, power loss: the segment is shorter than the checkpoint says. */
   #renewLength(file: DiskFile, fileBytes: number): void {
     this.#inherited = undefined

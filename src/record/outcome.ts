@@ -21,9 +21,9 @@ export type QueueOutcomeKind = (typeof outcomeKinds)[number]
 export interface QueueOutcome {
   /** Ascending by 1 in a queue's life, from 1 on. */
   readonly number: number
-  /** `delivered`, `deferred` and `failed` are of an attempt; `expired` and `deleted` of recipients that
-   * were given up; `finished`: nothing is left to do; `reported`: a report to the sender, which is a
-   * message with outcomes of its own, was made. */
+  /** `delivered`, `deferred` and `failed` are of an attempt; `expired` and `deleted` of recipients
+   * that were given up; `finished`: nothing is left to do; `reported`: a report to the sender,
+   * which is another message with outcomes, was made. */
   readonly kind: QueueOutcomeKind
   /** Milliseconds since 1970. */
   readonly at: number

@@ -1,6 +1,6 @@
 /** Outcomes to an HTTP receiver, in batches signed as Standard Webhooks specifies.
- * Invariant: a batch is posted again until the receiver answers 2xx, and the next one comes behind it.
- * The queue keeps what waits, so a receiver that is down, slow or wrong delays no mail.
+ * Invariant: a batch is posted again until the receiver answers 2xx, and the next one comes behind
+ * it. The queue keeps what waits, so a receiver that is down, slow or wrong delays no mail.
  * @see https://github.com/standard-webhooks/standard-webhooks */
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -125,8 +125,8 @@ function checked(options: WebhookOptions) {
 }
 
 interface Message {
-  /** Of the outcomes in it, so that one that is composed anew after a crash, of more of them, is another
-   * message to a receiver that remembers ids. */
+  /** Of the outcomes in it, so that one that is composed anew after a crash, of more of them, is
+   * another message to a receiver that remembers ids. */
   readonly id: string
   readonly body: string
 }

@@ -55,7 +55,7 @@ export class SpaceWatch {
     return this.#isShort
   }
 
-  /** What mail that is refused for it is told. */
+  /** The answer to mail that is refused for it. */
   get refusal(): WaybillError {
     const reason = this.#shortOf === 'files' ? 'the disk has too few free inodes' : 'the disk is too full'
     return new WaybillError('DISK_FULL', `${reason} to accept mail`)

@@ -39,7 +39,8 @@ export class StoppedAttempts {
     this.#untold.clear()
   }
 
-  /** The end of the life, of every attempt. @returns which transports did not close, as sentences */
+  /** The end of the life, of every attempt.
+   * @returns which transports did not close, as sentences */
   abandonAll(): string[] {
     const defects: string[] = []
     for (const [name, attempts] of this.#attempts) {

@@ -1,6 +1,6 @@
 /** Room in the journal for what records say to consumers of outcomes.
- * Invariant: an attempt gives up as much as was kept for it, also when the first consumer has come, or
- * the last has gone, meanwhile. */
+ * Invariant: an attempt gives up as much as was kept for it, also when the first consumer has come,
+ * or the last has gone, meanwhile. */
 import type { Journal } from '../../log/journal.js'
 import type { Outcomes } from '../outcomes/outcomes.js'
 import { notesBytesMost, type OutcomeNote } from '../../record/outcome-note.js'
@@ -58,7 +58,8 @@ export class ToldRoom {
     return toldBytesMost(recipientCount, this.#addressesBytesMax(recipientCount))
   }
 
-  /** Bytes of addresses in one record, which holds the notes as well; where they take more it has none. */
+  /** Bytes of addresses in one record, which holds the notes as well; where they take more it has
+   * none. */
   #addressesBytesMax(recipientCount: number): number {
     const { grid, groupBytesMost } = this.#journal
     const leftBytes = groupBytesMost - notesBytesMost(recipientCount) - besideBytes

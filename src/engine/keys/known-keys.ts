@@ -7,7 +7,7 @@
  *    3. The submitter, which has not heard the answer, submits again: the message goes out twice.
  * 3. Of two submissions with one key the second waits for the first. Where the first fails, the
  *    second takes its place.
- * Why a log of its own: a key outlives its message, for `keyRetentionMs`. */
+ * Why a separate log: a key outlives its message, for `keyRetentionMs`. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import type { LaneLog } from '../../log/lane-log.js'

@@ -6,7 +6,8 @@ import type { RetryPolicy } from '../../policy/retry-policy.js'
 import { checkedParameters } from '../../scheduler/parameter-bounds.js'
 import type { QueueOptions } from './options.js'
 
-/** Lanes and checkpoints are made of these: what a policy of somebody else's answers is checked before anything is written. */
+/** Lanes and checkpoints are made of these: what a policy of somebody else's answers is checked
+ * before anything is written. */
 export function checkPolicy(policy: RetryPolicy): RetryPolicy {
   const { intervalsMs, bounceQueueLifetimeMs, delayWarningAgesMs } = policy
   if (!Array.isArray(intervalsMs) || intervalsMs.length === 0)
@@ -30,7 +31,8 @@ export function checkPolicy(policy: RetryPolicy): RetryPolicy {
   return policy
 }
 
-/** A transport that there is not would end each life at its first entry, and limits under its name would limit nothing. */
+/** A transport that there is not would end each life at its first entry, and limits under its name
+ * would limit nothing. */
 export function checkScheduler(
   scheduler: NonNullable<QueueOptions['scheduler']>,
   transports: QueueOptions['transports'],

@@ -9,11 +9,12 @@ import type { Consumer, Outcomes } from './outcomes.js'
 import type { QueueOutcome } from '../../record/outcome.js'
 
 export interface OutcomesRequest {
-  /** Its name, 1 … 64 bytes. The queue keeps its cursor, and its outcomes, from the first call on, in
-   * all lives, until `forgetConsumer`. Default: outcomes are recorded while the iteration goes on. */
+  /** Its name, 1 … 64 bytes. The queue keeps its cursor, and its outcomes, from the first call on,
+   * in all lives, until `forgetConsumer`. Default: outcomes are recorded while the iteration goes
+   * on. */
   readonly consumer?: string
-  /** The number of the first outcome that is wanted. Default: behind the consumer's cursor; without a
-   * consumer, what happens from now on. */
+  /** The number of the first outcome that is wanted. Default: behind the consumer's cursor; without
+   * a consumer, what happens from now on. */
   readonly from?: number
   /** Ends the iteration. */
   readonly signal?: AbortSignal

@@ -1,4 +1,4 @@
-/** The outcomes in their log: appended with ascending numbers, found by number, forgotten by segment.
+/** The outcomes in their log: appended in order, found by number, forgotten by segment.
  * Invariant: the numbers of a segment lie between its first and that of the next one. Where one is
  * missing there was no room for it. */
 import { position, type Position } from '../../base/position.js'
@@ -19,7 +19,7 @@ interface OutcomeRecord {
 
 export class KeptOutcomes {
   readonly log: LaneLog
-  /** The number of the first outcome of a segment, as far as it was appended or read in this life. */
+  /** The number of a segment's first outcome, once it was appended or read in this life. */
   readonly #firsts = new Map<number, number>()
   #floor: Position
 
@@ -31,7 +31,7 @@ export class KeptOutcomes {
 
   recordOf({ at, ...outcome }: NewOutcome, number: number): OutcomeRecord {
     const payload = encodeOutcome({ ...outcome, number })
-    // Of more recipients than a segment should hold only the number is told.
+    // Of more recipients than a segment should hold it keeps only the number.
     if (payload.length <= this.log.files.grid.segmentBytes / 4) return { number, timeMs: at, payload }
     return { number, timeMs: at, payload: encodeOutcome({ ...outcome, number, recipients: [] }) }
   }

@@ -2,11 +2,11 @@
  * Invariants:
  * 1. An outcome is copied when its record is durable in the journal, so no consumer hears of what a
  *    crash takes back.
- * 2. A checkpoint says how far the journal is copied, and its suffix begins there or before. A later
- *    life copies the rest again, with the same numbers.
+ * 2. A checkpoint says how far the journal is copied, and its suffix begins there or before. A
+ *    later life copies the rest again, with the same numbers.
  * 3. A consumer's outcomes are kept up to `outcomeBytesMax`. Mail never waits for a consumer: where
- *    there is no room the numbers go on, and the consumer sees the gap.
- * Why a log of its own: outcomes take a tenth of the journal's bytes, and outlive its segments. */
+ *    there is no room the numbers go on, and the consumer sees the gap. Why a separate log:
+ *    outcomes take a tenth of the journal's bytes, and outlive its segments. */
 import { nowhere, type Position } from '../../base/position.js'
 import type { Journal } from '../../log/journal.js'
 import type { LaneLog } from '../../log/lane-log.js'
@@ -169,7 +169,7 @@ export class Outcomes {
     return new Promise((look) => this.#waiting.push(look))
   }
 
-  /** What the capture of a checkpoint says, and the first frame of the journal that it may not pass. */
+  /** @returns what a checkpoint says, and the first frame of the journal that it may not pass */
   capture(journalEnd: Position, timeMs: number): { said: OutcomePositions | undefined; from: Position } {
     const kept = this.#kept
     if (!this.isOn) {

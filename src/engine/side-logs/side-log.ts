@@ -48,8 +48,9 @@ export class SideLog {
     return this.#opening
   }
 
-  /** Opens what a checkpoint trusts up to `end`. Where some of that is missing the log goes on behind
-   * it, in a segment that it does not have yet. @returns whether nothing is missing */
+  /** Opens what a checkpoint trusts up to `end`. Where some of that is missing the log goes on
+   * behind it, in a segment that it does not have yet.
+   * @returns whether nothing is missing */
   async reopen(end: Position): Promise<boolean> {
     const { disk, place } = this.#options
     const { grid } = place.files

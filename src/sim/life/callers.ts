@@ -75,8 +75,8 @@ export class Callers {
       },
       (error: unknown) => {
         this.#unanswered--
-        // A failed device and the end of a life leave it open whether the message is there. What has a
-        // key is submitted again.
+        // A failed device and the end of a life leave it open whether the message is there. What
+        // has a key is submitted again.
         if (!isOpen(error) && keyOf(sender) === undefined) model.refused(sender)
         const isCut = form === 'cut' && (isOpen(error) || isWaybillError(error, 'DATA_INCOMPLETE'))
         const isAborted = signal?.aborted === true && isWaybillError(error, 'SUBMIT_ABORTED')

@@ -86,8 +86,8 @@ export const controlWitness = (
   },
 })
 
-/** Of the SMTP server. What a full disk refuses, or a table that makes too many of one, is the operator's
- * trouble, not the client's. */
+/** Of the SMTP server. What a full disk refuses, or a table that makes too many of one, is the
+ * operator's trouble, not the client's. */
 export function clientWitness(log: Logger): SmtpFrontCallbacks {
   const limited = new LimitedLines((client, lines) =>
     log.warn({ client: { address: client }, lines }, 'lines about a client were left out'),

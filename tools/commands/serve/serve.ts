@@ -336,7 +336,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   // SIGKILL takes the last lines with it.
   const lines = new LogLines(descriptorSink(2), isText ? logText : undefined)
   process.on('exit', () => lines.flushNow())
-  // What is told there stands in the log as well.
+  // What it says there stands in the log as well.
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
   const log = pino({ level, base: null }, lines)
   const transports = transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname)
