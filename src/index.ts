@@ -19,6 +19,8 @@ export type { SubmitManyOptions, SubmitResult } from './engine/accept/submit-man
 export type { Accepted } from './engine/accept/tickets.js'
 export type { QueueEvents, RecipientEvent } from './engine/life/events.js'
 export type { ListedMessage, ListOptions } from './admin/select/listing.js'
+export type { ListPage, PageOptions } from './admin/select/page.js'
+export type { StoredMessage } from './admin/select/stored-message.js'
 export type { Selector } from './admin/select/selector.js'
 export type { QueueOptions, Route } from './engine/life/options.js'
 export type { Queue, QueueLimits } from './queue.js'

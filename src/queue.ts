@@ -14,6 +14,8 @@ import { drain, type DrainOptions, type DrainResult } from './engine/deliver/dra
 import type { Engine } from './engine/engine.js'
 import type { Listener, QueueEvents } from './engine/life/events.js'
 import { list, type ListedMessage, type ListOptions } from './admin/select/listing.js'
+import { page, type ListPage, type PageOptions } from './admin/select/page.js'
+import { storedMessage, type StoredMessage } from './admin/select/stored-message.js'
 import type { QueueOptions } from './engine/life/options.js'
 import { openEngine, type OpenedEngine } from './engine/open.js'
 import type { Parts } from './engine/life/parts.js'
@@ -86,6 +88,17 @@ export class Queue {
    * DISK_FAILED and LIST_INCOMPLETE for what cannot be read, when all else has been listed */
   list(selector: Selector = {}, options: ListOptions = {}): AsyncIterable<ListedMessage> {
     return list(this.#parts, this.#engine, selector, options)
+  }
+
+  /** The same in pages, each of bounded time and memory, for clients that come back for more.
+   * @throws WaybillError by rejection, those of `list`, except for what a page tells as its `damage` */
+  page(selector: Selector = {}, options: PageOptions = {}): Promise<ListPage> {
+    return page(this.#parts, this.#engine, selector, options)
+  }
+
+  /** One message with its data; undefined when it is not in the queue. @throws as `list` */
+  message(id: string, options: ListOptions = {}): Promise<StoredMessage | undefined> {
+    return storedMessage(this.#parts, this.#engine, id, options)
   }
 
   /** No attempts until released. What was on hold before is not counted.
@@ -168,10 +181,8 @@ export class Queue {
     return statusOf(this.#parts.outcomes)
   }
 
-  /** Outcomes are no longer kept for the consumer, durably.
-   * @returns false when there is none
-   * @throws WaybillError by rejection: OPTION_INVALID while it is consuming, DISK_FULL,
-   * QUEUE_CRASHED */
+  /** Outcomes are no longer kept for the consumer, durably. @returns false when there is none
+   * @throws WaybillError by rejection: OPTION_INVALID while it is consuming, DISK_FULL, QUEUE_CRASHED */
   forgetConsumer(name: string): Promise<boolean> {
     return forget(this.#parts.outcomes, this.#consumingLife, name)
   }

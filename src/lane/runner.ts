@@ -63,6 +63,13 @@ export class Runner {
     return this.#readFrom < this.#missedEnd
   }
 
+  /** When its first one in memory is due, milliseconds since 1970.
+   * @param intervalMs of the lane */
+  headDueAt(intervalMs: number): number | undefined {
+    const head = this.#ring.peek()
+    return head === undefined ? undefined : head.timeMs + intervalMs
+  }
+
   /** Bytes of the log in which something waits to be started. */
   get waitingBytes(): number {
     const end = this.isBehind ? this.#missedEnd : this.#readFrom

@@ -167,6 +167,7 @@ test('each number of the journal is told by its own name', async () => {
     ...idleStatistics,
     recovering: true,
     activeCount: 20,
+    activeCountMax: 20_000,
     damagedCount: 21,
     journal,
     deliveries,
@@ -193,7 +194,7 @@ test('each number of the journal is told by its own name', async () => {
 
 test('lanes are told by number, queue and interval, and one that is gone is not told of', async () => {
   const queue = new StillQueue()
-  const lane = { waitingBytes: 300, segmentCount: 3, markCount: 1, damage: undefined }
+  const lane = { waitingBytes: 300, segmentCount: 3, nextDueAt: undefined, markCount: 1, damage: undefined }
   queue.statistics = {
     ...idleStatistics,
     lanes: [

@@ -77,6 +77,7 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
 export const idleStatistics: QueueStatistics = {
   recovering: false,
   activeCount: 0,
+  activeCountMax: 20_000,
   damagedCount: 0,
   lanes: [
     {
@@ -85,6 +86,7 @@ export const idleStatistics: QueueStatistics = {
       intervalMs: 0,
       waitingBytes: 0,
       segmentCount: 0,
+      nextDueAt: undefined,
       markCount: 0,
       damage: undefined,
     },
@@ -94,6 +96,7 @@ export const idleStatistics: QueueStatistics = {
       intervalMs: Infinity,
       waitingBytes: 4096,
       segmentCount: 2,
+      nextDueAt: undefined,
       markCount: 0,
       damage: undefined,
     },

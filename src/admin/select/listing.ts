@@ -177,7 +177,7 @@ export function checkAborted(signal: AbortSignal | undefined): void {
 export const verbAborted = ({ reason }: AbortSignal): WaybillError =>
   new WaybillError('VERB_ABORTED', 'the verb was aborted', {}, reason)
 
-function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<void> {
+export function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<void> {
   life.run(event)
   return new Promise((resolve) => {
     const timer = options.clock.after(waitMs, resolve)
@@ -192,7 +192,11 @@ function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<vo
 const notesOf = (message: ActiveMessage): readonly OutcomeNote[] =>
   message.deferredCount > 0 ? message.notesOf('deferred') : message.envelope.notes
 
-async function matchesActive(parts: Parts, message: ActiveMessage, selector: Selector): Promise<boolean> {
+export async function matchesActive(
+  parts: Parts,
+  message: ActiveMessage,
+  selector: Selector,
+): Promise<boolean> {
   const { envelope } = message
   const { options } = parts
   if (!selectsEnvelope(selector, { envelope, notes: notesOf(message) }, options.clock.wallMs())) return false
@@ -203,7 +207,7 @@ async function matchesActive(parts: Parts, message: ActiveMessage, selector: Sel
   return false
 }
 
-async function matchesWaiting(
+export async function matchesWaiting(
   { reader, options, life }: Parts,
   message: WaitingMessage,
   selector: Selector,
@@ -218,7 +222,7 @@ async function matchesWaiting(
   return false
 }
 
-const listedMessage = (parts: Parts, found: Selected): Promise<ListedMessage> =>
+export const listedMessage = (parts: Parts, found: Selected): Promise<ListedMessage> =>
   found.kind === 'active'
     ? activeMessage(parts, found.message)
     : waitingMessage(parts, found.lane, found.message)

@@ -16,6 +16,9 @@ export interface LaneStatistics {
    * there. */
   readonly waitingBytes: number
   readonly segmentCount: number
+  /** When the next one is due, milliseconds since 1970, as far as it is in memory: what has just come
+   * into an empty lane, and what the runner has read ahead. undefined: nothing is, and on hold. */
+  readonly nextDueAt: number | undefined
   /** Envelopes started out of order that the runner has not passed. */
   readonly markCount: number
   /** Why it stands still, if it does. */
@@ -25,6 +28,8 @@ export interface LaneStatistics {
 export interface QueueStatistics {
   readonly recovering: boolean
   readonly activeCount: number
+  /** Messages that may be active at once: `activeCountMax`. */
+  readonly activeCountMax: number
   /** Messages that were being worked on and that the recovery could not read, each with a `warning` that says where. They are not listed
    * (a listing of all ends with LIST_INCOMPLETE), and stay until what is whole is rescued to another queue. */
   readonly damagedCount: number
@@ -58,6 +63,7 @@ export function statistics(parts: Parts, engine: Engine): QueueStatistics {
   return {
     recovering: engine.isRecovering,
     activeCount: active.count,
+    activeCountMax: options.activeCountMax,
     damagedCount: active.damagedCount,
     lanes: [...lanes].map(({ number, kind, intervalMs, logs, runner, marks, damage }) => ({
       lane: number,
@@ -69,6 +75,7 @@ export function statistics(parts: Parts, engine: Engine): QueueStatistics {
         logs === undefined
           ? 0
           : garbage.of(envelopesLog(number)).existingCount + garbage.of(dataLog(number)).existingCount,
+      nextDueAt: kind === 'hold' ? undefined : runner.headDueAt(intervalMs),
       markCount: marks.count,
       damage: damage?.message,
     })),

@@ -35,8 +35,8 @@ export async function flush(
   if (!(perSecond > 0))
     throw new WaybillError('OPTION_INVALID', `${perSecond} is not a number above 0`, { option: 'perSecond' })
   const { parts } = opened
-  if (!parts.options.deliver) {
-    // Nothing is attempted in this life: they are the first ones of the next.
+  if (!parts.options.deliver || common.dryRun === true) {
+    // Where nothing is attempted in this life they are the first ones of the next.
     const orderFor = ({ kind }: Selected): Order | undefined => (kind === 'active' ? undefined : order)
     return carryOut(opened, selector, { orderFor, isAsked: isDeferred }, common)
   }

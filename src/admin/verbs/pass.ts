@@ -49,7 +49,10 @@ export async function goThrough(
 }
 
 /** Messages that recovery could not read, from lanes that are looked at: the verb cannot be carried out on them. */
-function unreadCount({ parts: { active, lanes } }: OpenedEngine, { isAsked = () => true }: Verb): number {
+export function unreadCount(
+  { parts: { active, lanes } }: OpenedEngine,
+  { isAsked = () => true }: Verb,
+): number {
   let count = 0
   for (const [, { place }] of active.damaged()) if (isAsked(lanes.get(place.lane))) count++
   return count

@@ -1,7 +1,8 @@
 /** What a verb has done so far, and whether it is to go on. */
 import type { OptionNames } from '../../base/option-names.js'
-import { signalOption } from '../../base/option-values.js'
-import { checkAborted, verbAborted } from '../select/listing.js'
+import { integerOption, signalOption } from '../../base/option-values.js'
+import { WaybillError } from '../../errors.js'
+import { checkAborted, verbAborted, type ListedMessage } from '../select/listing.js'
 
 /** Of `hold`, `release`, `requeue`, `delete`, `expire`, `reroute` and `flush`. Each acts on all messages that match as of the call, on one
  * that is being attempted as soon as the attempt has its outcome. What is done is durable when it settles, and counted; a verb that is
@@ -17,6 +18,8 @@ export interface VerbResult {
   readonly missedCount: number
   /** Could not be read: each has had a `warning`. */
   readonly failedCount: number
+  /** The first of them, of a dry run. */
+  readonly sample?: readonly ListedMessage[]
 }
 
 export interface VerbOptions {
@@ -25,9 +28,18 @@ export interface VerbOptions {
   readonly signal?: AbortSignal
   /** Told now and then how far it has come. */
   readonly onProgress?: (soFar: VerbResult) => void
+  /** Nothing is done: the result says what the verb would be carried out on now. Default: no. */
+  readonly dryRun?: boolean
+  /** Messages that a dry run shows as its `sample`, 0 … 1000. Default 0. */
+  readonly sampleMax?: number
 }
 
-export const verbOptionNames: OptionNames<VerbOptions> = { signal: true, onProgress: true }
+export const verbOptionNames: OptionNames<VerbOptions> = {
+  signal: true,
+  onProgress: true,
+  dryRun: true,
+  sampleMax: true,
+}
 
 export class Tally {
   readonly #options: VerbOptions
@@ -38,8 +50,20 @@ export class Tally {
 
   /** @throws WaybillError OPTION_INVALID */
   constructor(options: VerbOptions) {
-    signalOption(options.signal)
+    const { signal, dryRun = false, sampleMax = 0 } = options
+    signalOption(signal)
+    if (typeof dryRun !== 'boolean')
+      throw new WaybillError('OPTION_INVALID', 'a dry run is true or false', { option: 'dryRun' })
+    integerOption('sampleMax', sampleMax, 0, 1000)
     this.#options = options
+  }
+
+  get isDryRun(): boolean {
+    return this.#options.dryRun === true
+  }
+
+  get sampleMax(): number {
+    return this.#options.sampleMax ?? 0
   }
 
   get signal(): AbortSignal | undefined {

@@ -4,6 +4,7 @@ import type { OpenedEngine } from '../../engine/open.js'
 import { checkSelector, type Selector } from '../select/selector.js'
 import { WaybillError } from '../../errors.js'
 import { compactHold, giveWay } from './compaction.js'
+import { dryRun } from './dry-run.js'
 import { goThrough, type Verb } from './pass.js'
 import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tally.js'
 
@@ -26,9 +27,11 @@ export async function carryOut(
   requireSelection(selector)
   checkOptionNames(options, verbOptionNames)
   const { life, lanes } = opened.parts
+  const tally = new Tally(options)
+  if (tally.isDryRun) return life.orEnd(dryRun(opened, selector, verb, tally))
   // One message is found again.
   if (selector.id === undefined && verb.isAsked?.(lanes.hold) !== false) giveWay(opened)
-  const result = await life.orEnd(goThrough(opened, selector, verb, new Tally(options)))
+  const result = await life.orEnd(goThrough(opened, selector, verb, tally))
   life.run(compactHold(opened))
   return result
 }

@@ -52,13 +52,14 @@ export class Stretch {
   /** Why it is not known what waited. */
   readonly #damage: WaybillError | undefined
 
-  constructor(parts: Parts, lane: Lane) {
+  /** @param from where a message of the lane stands, or may: before the runner nothing waits */
+  constructor(parts: Parts, lane: Lane, from: Position = lane.runner.position) {
     this.lane = lane
     this.#parts = parts
     const { areKnown, unread } = lane.marks
     const log = lane.logs?.envelopes ?? parts.journal
     this.#damage = areKnown ? undefined : log.files.corrupt(unread, 'marks cannot be read')
-    this.#from = lane.runner.position
+    this.#from = position(Math.max(from, lane.runner.position))
     this.#end = lane.logs?.envelopes.end ?? parts.journal.end
     this.#marks = lane.marks.snapshot()
     lane.userCount++

@@ -49,6 +49,7 @@ const now: Sample = {
   statistics: {
     ...idle,
     activeCount: 1234,
+    activeCountMax: 20_000,
     lanes: [
       ...idle.lanes,
       {
@@ -57,6 +58,7 @@ const now: Sample = {
         intervalMs: 300_000,
         waitingBytes: 2_000_000,
         segmentCount: 3,
+        nextDueAt: undefined,
         markCount: 17,
         damage: undefined,
       },

@@ -1,0 +1,239 @@
+/** A listing in pages, for clients that come back for more.
+ * Invariant: a page costs a bounded time and bounded memory, however many messages the queue has and
+ * however few match; a cursor is a place in a log, never a number of messages to pass over. Messages
+ * that move between two pages are listed twice or not at all; all others once. */
+import { checkOptionNames } from '../../base/option-names.js'
+import { integerOption, signalOption } from '../../base/option-values.js'
+import { position, type Position } from '../../base/position.js'
+import { isWaybillError, WaybillError } from '../../errors.js'
+import type { ActiveMessage } from '../../active/active-message.js'
+import type { Lane } from '../../lane/lane.js'
+import type { Engine } from '../../engine/engine.js'
+import type { Parts } from '../../engine/life/parts.js'
+import { Stretch } from '../../engine/start/waiting.js'
+import { pinSegments, unpinSegments } from '../../engine/checkpoint/pinning.js'
+import {
+  checkAborted,
+  listedMessage,
+  matchesActive,
+  matchesWaiting,
+  soonAtLeast,
+  type ListedMessage,
+  type Selected,
+} from './listing.js'
+import { checkSelector, selectsActive, selectsLane, selectsUnread, type Selector } from './selector.js'
+import { checkAllRead, WalkDamage } from './walk-damage.js'
+
+export interface PageOptions {
+  /** `next` of the page before. Default: the first page. */
+  readonly after?: string | undefined
+  /** Messages of the page at the most, 1 … 1000. Default 100. */
+  readonly max?: number
+  /** Messages that are looked at for it at the most, 1 … 1 000 000. Default 20 000. */
+  readonly lookMax?: number
+  readonly signal?: AbortSignal
+}
+
+export interface ListPage {
+  /** Fewer than `max`, or none, also where more match: `next` tells. */
+  readonly messages: readonly ListedMessage[]
+  /** Where the next page begins; undefined behind the last one. Valid in every life of the queue. */
+  readonly next: string | undefined
+  /** Messages that were looked at. */
+  readonly lookedAtCount: number
+  /** What could not be read, and is not listed. */
+  readonly damage: WaybillError | undefined
+}
+
+/** A page takes no longer than this, when something was looked at. */
+const pageMs = 200
+
+/** The place of the last message that was looked at: a page begins behind it. */
+interface Cursor {
+  readonly among: 'active' | 'waiting'
+  readonly lane: number
+  readonly at: Position
+}
+
+const cursorPattern = /^([aw])(\d{1,9})\.(\d{1,16})$/
+
+const textOf = ({ among, lane, at }: Cursor): string => `${among[0]}${lane}.${at}`
+
+/** @throws WaybillError OPTION_INVALID */
+function cursorIn(text: string): Cursor {
+  const [, among, lane, at] = (typeof text === 'string' && cursorPattern.exec(text)) || []
+  if (among === undefined || !Number.isSafeInteger(Number(at))) throw noCursor()
+  return { among: among === 'a' ? 'active' : 'waiting', lane: Number(lane), at: position(Number(at)) }
+}
+
+const noCursor = (): WaybillError =>
+  new WaybillError('OPTION_INVALID', 'a page begins behind `next` of another one', { option: 'after' })
+
+/** @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room */
+export async function page(
+  parts: Parts,
+  engine: Engine,
+  selector: Selector,
+  options: PageOptions,
+): Promise<ListPage> {
+  checkOptionNames(options, { after: true, max: true, lookMax: true, signal: true })
+  checkSelector(selector)
+  const { after, max = 100, lookMax = 20_000, signal } = options
+  signalOption(signal)
+  integerOption('max', max, 1, 1000)
+  integerOption('lookMax', lookMax, 1, 1_000_000)
+  const cursor = after === undefined ? undefined : cursorIn(after)
+  await parts.life.orEnd(engine.whenRecovered())
+  const made = new Page(parts, selector, { max, lookMax, signal })
+  if (cursor?.among !== 'waiting') await made.addActive(cursor)
+  const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
+  for (const lane of lanesFrom(parts, selector, cursor)) {
+    if (made.next !== undefined) break
+    await made.addWaiting(lane, cursor, trust)
+  }
+  return made.result
+}
+
+/** Lanes by number, from the cursor's on. */
+function lanesFrom(parts: Parts, selector: Selector, cursor: Cursor | undefined): Lane[] {
+  const first = cursor?.among === 'waiting' ? cursor.lane : -1
+  return Array.from(parts.lanes)
+    .filter((lane) => lane.number >= first && !lane.isRetired && selectsLane(selector, lane))
+    .sort((a, b) => a.number - b.number)
+}
+
+/** The page that is being made. */
+class Page {
+  readonly #parts: Parts
+  readonly #selector: Selector
+  readonly #max: number
+  readonly #lookMax: number
+  readonly #signal: AbortSignal | undefined
+  readonly #untilMs: number
+  readonly #damage: WalkDamage
+  readonly #messages: ListedMessage[] = []
+  #lookedAtCount = 0
+  #next: Cursor | undefined
+
+  constructor(
+    parts: Parts,
+    selector: Selector,
+    { max, lookMax, signal }: { max: number; lookMax: number; signal: AbortSignal | undefined },
+  ) {
+    this.#parts = parts
+    this.#selector = selector
+    this.#max = max
+    this.#lookMax = lookMax
+    this.#signal = signal
+    this.#untilMs = parts.options.clock.monotonicMs() + pageMs
+    this.#damage = new WalkDamage(parts.life)
+  }
+
+  get next(): Cursor | undefined {
+    return this.#next
+  }
+
+  get result(): ListPage {
+    const next = this.#next === undefined ? undefined : textOf(this.#next)
+    return {
+      messages: this.#messages,
+      next,
+      lookedAtCount: this.#lookedAtCount,
+      damage: this.#damageWhen(next === undefined),
+    }
+  }
+
+  /** Active messages in the order of their places. */
+  async addActive(cursor: Cursor | undefined): Promise<void> {
+    if (!selectsActive(this.#selector)) return
+    const isBehind = ({ place }: ActiveMessage): boolean =>
+      cursor === undefined ||
+      place.lane > cursor.lane ||
+      (place.lane === cursor.lane && place.position > cursor.at)
+    const active = Array.from(this.#parts.active.messages())
+      .filter(isBehind)
+      .sort((a, b) => a.place.lane - b.place.lane || a.place.position - b.place.position)
+    for (const message of active) {
+      const { lane, position: at } = message.place
+      pinSegments(this.#parts, message)
+      try {
+        await this.#look({ kind: 'active', message }, matchesActive(this.#parts, message, this.#selector))
+      } finally {
+        unpinSegments(this.#parts, message)
+      }
+      if (!this.#isFull) continue
+      this.#next = { among: 'active', lane, at }
+      return
+    }
+  }
+
+  /** Of one lane, in the order in which they are due. */
+  async addWaiting(lane: Lane, cursor: Cursor | undefined, trust: () => Promise<void>): Promise<void> {
+    const from = cursor?.among === 'waiting' && cursor.lane === lane.number ? cursor.at : undefined
+    if (from !== undefined && !(await this.#isPlace(lane, from))) throw noCursor()
+    const stretch = new Stretch(this.#parts, lane, from)
+    try {
+      for await (const batch of stretch.batches(trust)) {
+        checkAborted(this.#signal)
+        for (const message of batch) {
+          const { position: at } = message.place
+          if (at === from) continue
+          const isMatch = matchesWaiting(this.#parts, message, this.#selector)
+          await this.#look({ kind: 'waiting', lane, message }, isMatch)
+          if (!this.#isFull) continue
+          this.#next = { among: 'waiting', lane: lane.number, at }
+          return
+        }
+      }
+    } catch (error) {
+      // The other lanes go on.
+      this.#damage.meet(error)
+    } finally {
+      stretch.end()
+    }
+  }
+
+  async #look(found: Selected, isMatch: Promise<boolean>): Promise<void> {
+    this.#lookedAtCount++
+    const { id } = found.message.envelope
+    if ((await this.#damage.of(id, isMatch)) !== true) return
+    const listed = await this.#damage.of(id, listedMessage(this.#parts, found))
+    if (listed !== undefined) this.#messages.push(listed)
+  }
+
+  get #isFull(): boolean {
+    checkAborted(this.#signal)
+    return (
+      this.#messages.length >= this.#max ||
+      this.#lookedAtCount >= this.#lookMax ||
+      this.#parts.options.clock.monotonicMs() >= this.#untilMs
+    )
+  }
+
+  /** Does a message of the lane stand there, or did one before the runner passed it? What a client
+   * makes up would be met as damage. */
+  async #isPlace(lane: Lane, at: Position): Promise<boolean> {
+    const { journal, life } = this.#parts
+    const log = lane.logs?.envelopes ?? journal
+    if (at < lane.runner.position) return true
+    if (at >= log.end) return false
+    try {
+      const frame = await life.orEnd(log.files.frame(at))
+      return frame.kind === 'envelope' && frame.lane === lane.number
+    } catch (error) {
+      if (isWaybillError(error, 'LOG_CORRUPT')) return false
+      throw error
+    }
+  }
+
+  #damageWhen(isLast: boolean): WaybillError | undefined {
+    try {
+      this.#damage.tell()
+      if (isLast && selectsUnread(this.#selector)) checkAllRead(this.#parts)
+      return undefined
+    } catch (error) {
+      if (isWaybillError(error)) return error
+      throw error
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/** One message of the queue, found by its id, with its data. */
+import { ActiveMessage } from '../../active/active-message.js'
+import { nowhere } from '../../base/position.js'
+import { checkOptionNames } from '../../base/option-names.js'
+import { signalOption } from '../../base/option-values.js'
+import type { Engine } from '../../engine/engine.js'
+import type { Parts } from '../../engine/life/parts.js'
+import { listedMessage, selected, soonAtLeast, type ListedMessage, type ListOptions } from './listing.js'
+
+export interface StoredMessage {
+  readonly message: ListedMessage
+  /** Where its data is kept by reference. */
+  readonly ref: string | undefined
+  /** Its data in pieces of at most 256 KiB, verified: the last piece comes when all have been. The
+   * queue does not keep it for the reader. Data of a message that ends meanwhile may be gone.
+   * @throws WaybillError while iterated: DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED;
+   * TypeError for a reference */
+  data(): AsyncGenerator<Buffer, void>
+}
+
+/** @returns undefined when there is none @throws WaybillError as `list` */
+export async function storedMessage(
+  parts: Parts,
+  engine: Engine,
+  id: string,
+  options: ListOptions,
+): Promise<StoredMessage | undefined> {
+  checkOptionNames(options, { signal: true })
+  const { signal } = options
+  signalOption(signal)
+  await parts.life.orEnd(engine.whenRecovered())
+  const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
+  for await (const [found] of selected(parts, { id }, { trust, signal })) {
+    if (found === undefined) continue
+    const message = await listedMessage(parts, found)
+    const stored =
+      found.kind === 'active'
+        ? found.message
+        : new ActiveMessage(found.message.envelope, found.message.place, nowhere, undefined)
+    const { data } = stored.envelope
+    return {
+      message,
+      ref: data.kind === 'ref' ? data.ref : undefined,
+      data: () => piecesOf(parts, stored),
+    }
+  }
+  return undefined
+}
+
+async function* piecesOf({ reader, life }: Parts, message: ActiveMessage): AsyncGenerator<Buffer, void> {
+  for await (const piece of reader.pieces(message)) {
+    life.check()
+    yield piece
+  }
+}

@@ -1,0 +1,174 @@
+/** Pages of a listing, dry runs, and one message with its data: on the simulated disk. */
+import { expect, test } from 'vitest'
+import type { ListedMessage } from '../../../src/admin/select/listing.js'
+import type { PageOptions } from '../../../src/admin/select/page.js'
+import type { Selector } from '../../../src/admin/select/selector.js'
+import { fixedRetry } from '../../../src/policy/fixed-retry.js'
+import {
+  codeOf,
+  deferred,
+  gate,
+  mail,
+  patient,
+  simulated,
+  submission,
+  type Stage,
+} from '../../engine/stage.js'
+
+/** Messages to r0, r1, … of example.net, in the lane of their retry. */
+async function deferredQueue(stage: Stage, count: number): Promise<string[]> {
+  stage.answer = () => deferred
+  const queue = await stage.open(patient)
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) {
+    const sender = `s${i % 2}@example.org`
+    ids.push((await queue.submit({ ...submission(`r${i}@example.net`), sender })).id)
+  }
+  await stage.until('all wait', async () => {
+    const { messages } = await queue.page({ lane: 'deferred' }, { max: 1000 })
+    return messages.length === count
+  })
+  return ids
+}
+
+async function paged(
+  stage: Stage,
+  selector: Selector,
+  options: PageOptions,
+): Promise<{ readonly pages: ListedMessage[][]; readonly lookedAtCount: number }> {
+  const pages: ListedMessage[][] = []
+  let lookedAtCount = 0
+  let after: string | undefined
+  do {
+    const page = await stage.queue.page(selector, { ...options, after })
+    expect(page.damage).toBeUndefined()
+    pages.push([...page.messages])
+    lookedAtCount += page.lookedAtCount
+    after = page.next
+  } while (after !== undefined)
+  return { pages, lookedAtCount }
+}
+
+const idsOf = (messages: readonly ListedMessage[]): string[] => messages.map(({ id }) => id)
+
+test('pages give every message once, in the order of a listing', async () => {
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 25)
+    const listed: string[] = []
+    for await (const { id } of stage.queue.list()) listed.push(id)
+    const { pages } = await paged(stage, {}, { max: 4 })
+    expect(pages.map((page) => page.length).slice(0, 6)).toEqual([4, 4, 4, 4, 4, 4])
+    expect(pages.flatMap(idsOf)).toEqual(listed)
+  })
+})
+
+test('a page looks at so many messages at the most, and the next one goes on behind them', async () => {
+  await simulated(async (stage) => {
+    const ids = await deferredQueue(stage, 25)
+    const { pages, lookedAtCount } = await paged(stage, { recipient: 'r20@example.net' }, { lookMax: 3 })
+    expect(pages.length).toBeGreaterThan(8)
+    expect(pages.flatMap(idsOf)).toEqual([ids[20]])
+    expect(lookedAtCount).toBe(25)
+  })
+})
+
+test('a page in the next life begins where the one before ended', async () => {
+  await simulated(async (stage) => {
+    const ids = await deferredQueue(stage, 10)
+    const first = await stage.queue.page({}, { max: 6 })
+    await stage.open(patient)
+    const second = await stage.queue.page({}, { max: 6, after: first.next })
+    expect([...idsOf(first.messages), ...idsOf(second.messages)].sort()).toEqual([...ids].sort())
+    expect(second.next).toBeUndefined()
+  })
+})
+
+test('active messages have pages, too', async () => {
+  await simulated(async (stage) => {
+    const held = gate()
+    const queue = await stage.open({ transports: held.transports })
+    const ids: string[] = []
+    for (let i = 0; i < 7; i++) ids.push((await queue.submit(submission(`r${i}@example.net`))).id)
+    await stage.until('all are active', () => queue.stats().activeCount === 7)
+    const { pages } = await paged(stage, { lane: 'active' }, { max: 3 })
+    expect(pages.map((page) => page.length)).toEqual([3, 3, 1])
+    expect(pages.flatMap(idsOf)).toEqual(ids)
+    held.open()
+  })
+})
+
+test('a cursor that no page has given is refused, and nothing is taken for damage', async () => {
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 3)
+    const { next } = await stage.queue.page({ lane: 'deferred' }, { max: 1 })
+    const [lane, at] = next!.slice(1).split('.').map(Number)
+    const made = [
+      '',
+      'x1.2',
+      'w1',
+      `w${lane}.${at! + 8}`,
+      `w${lane}.9000000000000000`,
+      'w1.99999999999999999',
+    ]
+    for (const after of made)
+      expect([after, await codeOf(stage.queue.page({}, { after }))]).toEqual([after, 'OPTION_INVALID'])
+    expect(stage.warnings).toEqual([])
+  })
+})
+
+test('a dry run counts what the verb is carried out on, shows the first, and does nothing', async () => {
+  await simulated(async (stage) => {
+    const ids = await deferredQueue(stage, 9)
+    const selector = { sender: 's0@example.org' }
+    const dry = await stage.queue.delete(selector, { dryRun: true, sampleMax: 2 })
+    expect({ ...dry, sample: idsOf(dry.sample!) }).toEqual({
+      messageCount: 5,
+      recipientCount: 5,
+      missedCount: 0,
+      failedCount: 0,
+      sample: [ids[0], ids[2]],
+    })
+    expect(await stage.ids()).toEqual([...ids].sort())
+    const { messageCount } = await stage.queue.delete(selector)
+    expect(messageCount).toBe(5)
+  })
+})
+
+test('a dry run passes over what the verb would leave as it is', async () => {
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 6)
+    await stage.queue.hold({ sender: 's0@example.org' })
+    const count = async (dry: Promise<{ readonly messageCount: number }>): Promise<number> =>
+      (await dry).messageCount
+    const dryRun = { dryRun: true }
+    expect(await count(stage.queue.hold({ all: true }, dryRun))).toBe(3)
+    expect(await count(stage.queue.release({ all: true }, dryRun))).toBe(3)
+    expect(await count(stage.queue.flush({ all: true }, dryRun))).toBe(3)
+    expect(await count(stage.queue.reroute({ all: true }, { nexthop: 'mail.example' }, dryRun))).toBe(6)
+    expect(await codeOf(stage.queue.expire({}, dryRun))).toBe('OPTION_INVALID')
+  })
+})
+
+test('a message is found by its id, with its data, small or large, waiting or active', async () => {
+  await simulated(async (stage) => {
+    const held = gate()
+    const queue = await stage.open({ transports: held.transports, retry: fixedRetry([1000]) })
+    const large = mail('x'.repeat(70).concat('\r\n').repeat(4000))
+    const sent = [
+      await queue.submit(submission('a@example.net')),
+      await queue.submit(submission('b@example.net', large)),
+      await queue.submit({ ...submission('c@example.net', large), hold: true }),
+    ]
+    const texts: string[] = []
+    for (const { id } of sent) {
+      const stored = (await queue.message(id))!
+      expect(stored.message.id).toBe(id)
+      const pieces: Buffer[] = []
+      for await (const piece of stored.data()) pieces.push(piece)
+      texts.push(Buffer.concat(pieces).toString())
+    }
+    expect(texts).toEqual([mail(), large, large])
+    expect(await queue.message('0')).toBeUndefined()
+    held.open()
+  })
+})
