@@ -22,6 +22,8 @@ import { blockBytes, segmentHeaderBytes } from './segment.js'
 
 /** Room is made in steps of this, ahead of the need. */
 const extendBytesMax = 1024 * 1024
+/** The same at the beginning of a segment: a lane that is not used keeps little of the disk. */
+const extendBytesFirst = 256 * 1024
 const bufferBytesMin = 64 * 1024
 /** What a pad frame at a sync or at the end of a segment may take beyond the group. */
 const padBytesMax = blockBytes + frameHeaderBytes
@@ -83,7 +85,8 @@ export class LaneLog {
     const { grid } = this.files
     const offset = grid.offsetOf(this.#end)
     const lengthBytes = offset > segmentHeaderBytes ? offset : 0
-    const zeroes = Buffer.alloc(Math.min(this.#stepBytes + 2 * padBytesMax, grid.segmentBytes - offset))
+    const roomBytesMax = this.#stepBytesAt(offset) + 2 * padBytesMax
+    const zeroes = Buffer.alloc(Math.min(roomBytesMax, grid.segmentBytes - offset))
     const roomBytes = await this.#segments.cut(grid.indexOf(this.#end), lengthBytes, zeroes)
     if (roomBytes > 0) this.#allocatedEnd = this.#after(grid.indexOf(this.#end), offset + roomBytes)
   }
@@ -190,20 +193,23 @@ export class LaneLog {
 
   async #extendWhileNeeded(): Promise<void> {
     const { grid } = this.files
-    const stepBytes = this.#stepBytes
-    const zeroes = Buffer.alloc(stepBytes)
-    while (this.#allocatedEnd < this.#target(this.#wantedBytes + stepBytes)) {
+    let zeroes = Buffer.alloc(0)
+    for (;;) {
       const index = grid.indexOf(this.#allocatedEnd)
       const offset = grid.offsetOf(this.#allocatedEnd)
+      const stepBytes = this.#stepBytesAt(offset)
+      if (this.#allocatedEnd >= this.#target(this.#wantedBytes + stepBytes)) break
+      if (zeroes.length < stepBytes) zeroes = Buffer.alloc(stepBytes)
       const bytes = Math.min(stepBytes, grid.segmentBytes - offset)
       await this.#segments.allocate(index, offset, zeroes.subarray(0, bytes))
       this.#allocatedEnd = this.#after(index, offset + bytes)
     }
   }
 
-  /** Room that is made at a time. */
-  get #stepBytes(): number {
-    return Math.min(extendBytesMax, Math.max(this.files.grid.segmentBytes / 4, blockBytes))
+  /** Room that is made at a time, behind so many bytes of a segment. */
+  #stepBytesAt(offset: number): number {
+    const most = offset < extendBytesMax ? Math.min(extendBytesFirst, extendBytesMax) : extendBytesMax
+    return Math.min(most, Math.max(this.files.grid.segmentBytes / 4, blockBytes))
   }
 
   /** The position behind so many bytes of a segment. */

@@ -1,6 +1,7 @@
 /** From the delay that a policy wants to the interval of a lane that exists.
- * Invariant: an answer is always one of the intervals, so append order stays due order. Jitter is the choice between the two
- * lanes around the wanted delay, never an offset inside a lane; it is drawn so that the mean is the wanted delay. */
+ * Invariant: an answer is always one of the intervals, so append order stays due order. Jitter is the
+ * choice between lanes, never an offset inside one: first between the two around the wanted delay, so
+ * that the mean is the wanted delay, then among those beside that one. */
 import { assert } from '../base/assert.js'
 import type { Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
@@ -19,6 +20,38 @@ export function checkJitter(jitter: number): number {
   if (jitter >= 0 && jitter <= 0.5) return jitter
   throw new WaybillError('OPTION_INVALID', `${jitter} is not a share from 0 to 0.5`, { option: 'jitter' })
 }
+
+/** Intervals beside one delay, with it. Of messages that were deferred together one in
+ * 4 · 4 · 4 / 2 is due with another after three rounds: at most 3.2 %. */
+const scatterCountMax = 4
+
+/** Shares of the jitter. Sums of two or three of them, doubled or not, are all different. */
+const scatterShares = [0.34, 0.75, 0.98] as const
+
+/** Each delay, and the intervals that may stand for it, itself among them: as many as there is room for lanes.
+ * None is shorter than the first delay or longer than the last.
+ * @param delaysMs ascending and distinct
+ * @param jitter how far they are away, as a share of the delay; 0: there are none */
+export function scattered(
+  delaysMs: readonly number[],
+  jitter: number,
+): ReadonlyMap<number, readonly number[]> {
+  const count = Math.min(scatterCountMax, Math.floor(intervalCountMax / delaysMs.length))
+  const shares = jitter === 0 || delaysMs.length === 1 ? [] : scatterShares.slice(0, count - 1)
+  return new Map(
+    delaysMs.map((delayMs, index) => {
+      const beside = shares.map((share, i) => {
+        const isBelow = index > 0 && (i % 2 === 1 || index === delaysMs.length - 1)
+        return Math.round(delayMs * (1 + (isBelow ? -share : share) * jitter))
+      })
+      return [delayMs, [...new Set([delayMs, ...beside])]]
+    }),
+  )
+}
+
+/** Each is as likely as the others. */
+export const oneOf = (intervalsMs: readonly number[], prng: Prng): number =>
+  intervalsMs.length === 1 ? intervalsMs[0]! : intervalsMs[Math.floor(unit(prng) * intervalsMs.length)]!
 
 /** The lanes for `delaysMs`, ascending and distinct. Of more than intervalCountMax, first go those whose neighbours are closest
  * to each other (by ratio); both ends stay. A delay that loses its lane is rounded to the nearest by `intervalFor`. */

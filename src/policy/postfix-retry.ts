@@ -1,12 +1,15 @@
-/** Postfix's retry rule: the next delay is the message's age, within limits, so attempts spread out as a message grows old.
- * Invariant: intervals double from the minimal to the maximal backoff time (300, 600, 1200, 2400, 4000 s by default); an age
- * between two of them is met on average, by jitter. Postfix itself has no jitter: a site that was down gets all its mail at
- * once, every 4000 s. */
+/** Postfix's retry rule: the next delay is the message's age, within limits, so attempts spread out as a
+ * message grows old.
+ * Invariant: intervals double from the minimal to the maximal backoff time (300, 600, 1200, 2400,
+ * 4000 s by default), and none is shorter or longer than these two. An age between two of them is met
+ * on average, by chance; up to three intervals beside each scatter what was deferred together.
+ * Why: Postfix has no jitter, so a site that was down gets all its mail at once, every 4000 s.
+ * @see QSHAPE_README, "thundering herd" */
 import { assert } from '../base/assert.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { WaybillError } from '../errors.js'
 import { checkDurationMs } from './duration.js'
-import { checkJitter, intervalFor, intervalsOf, jitterDefault } from './intervals.js'
+import { checkJitter, intervalFor, intervalsOf, jitterDefault, oneOf, scattered } from './intervals.js'
 import type { RetryPolicy } from './retry-policy.js'
 
 /** Postfix's parameters and defaults, in milliseconds: whole numbers, at most a hundred years. */
@@ -21,7 +24,8 @@ export interface PostfixRetryOptions {
   readonly bounceQueueLifetimeMs?: number
   /** Age at which the sender is told that the message is late; 0, the default, = never. */
   readonly delayWarningTimeMs?: number
-  /** How far a delay may be moved before its lane is chosen, as a share of it: 0 (off) … 0.5. Default 0.1. */
+  /** How far a delay may be moved, as a share of it: 0 (off, and one interval for each delay) … 0.5.
+   * Default 0.1. */
   readonly jitter?: number
 }
 
@@ -57,7 +61,9 @@ export function postfixRetry(options: PostfixRetryOptions = {}): RetryPolicy {
 
   const delaysMs = [highMs]
   for (let delayMs = lowMs; delayMs < highMs; delayMs *= 2) delaysMs.push(delayMs)
-  const intervalsMs = intervalsOf(delaysMs)
+  const centresMs = intervalsOf(delaysMs)
+  const groups = scattered(centresMs, jitter)
+  const intervalsMs = intervalsOf([...groups.values()].flat())
   return {
     intervalsMs,
     bounceQueueLifetimeMs: Math.min(bounceMs, lifetimeMs),
@@ -66,7 +72,8 @@ export function postfixRetry(options: PostfixRetryOptions = {}): RetryPolicy {
       assert(state.attempts >= 1, 'a policy is asked after an attempt')
       if (state.ageMs >= lifetimeMs) return { kind: 'expire' }
       const delayMs = Math.min(Math.max(state.ageMs, lowMs), highMs)
-      return { kind: 'retry', delayMs: intervalFor(intervalsMs, delayMs, jitter, prng) }
+      const centreMs = intervalFor(centresMs, delayMs, jitter, prng)
+      return { kind: 'retry', delayMs: oneOf(groups.get(centreMs)!, prng) }
     },
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { seededPrng, type Prng } from '../../src/base/prng.js'
+import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { postfixRetry, type PostfixRetryOptions } from '../../src/policy/postfix-retry.js'
 import type { RetryPolicy } from '../../src/policy/retry-policy.js'
 import { refusal } from './refusal.js'
@@ -12,8 +13,20 @@ const delayAt = (policy: RetryPolicy, ageMs: number, prng: Prng = seededPrng(1))
   return decision.kind === 'retry' ? decision.delayMs : Number.NaN
 }
 
-test('the defaults make five lanes, doubling up to the maximal backoff time', () => {
-  expect(postfixRetry().intervalsMs).toEqual([300_000, 600_000, 1_200_000, 2_400_000, 4_000_000])
+test('without jitter the defaults make five lanes, doubling up to the maximal backoff time', () => {
+  expect(postfixRetry({ jitter: 0 }).intervalsMs).toEqual([300_000, 600_000, 1_200_000, 2_400_000, 4_000_000])
+})
+
+test('jitter has three more lanes beside each, none beyond the backoff times', () => {
+  const { intervalsMs } = postfixRetry()
+  expect(intervalsMs).toHaveLength(20)
+  expect([intervalsMs[0], intervalsMs.at(-1)]).toEqual([300_000, 4_000_000])
+  expect(intervalsMs.slice(4, 8)).toEqual([555_000, 600_000, 620_400, 658_800])
+})
+
+test('a policy with many doublings has fewer lanes beside each, and never more than a queue takes', () => {
+  expect(postfixRetry({ minimalBackoffTimeMs: 1000 }).intervalsMs).toHaveLength(26)
+  expect(postfixRetry({ minimalBackoffTimeMs: 1, maximalBackoffTimeMs: 1e9 }).intervalsMs).toHaveLength(30)
 })
 
 test('the minimal backoff time may be the maximal one: then there is one lane', () => {
@@ -55,33 +68,39 @@ test('delay warnings are off unless a time is given', () => {
   expect(postfixRetry({ delayWarningTimeMs: 4 * hourMs }).delayWarningAgesMs).toEqual([4 * hourMs])
 })
 
-test('jitter is on by default, and moves one in sixteen of a herd, to the lane next to its own only', () => {
-  const policy = postfixRetry()
+/** Messages that are deferred together at each round, and the most that are due in one second after each. */
+function herdOf(policy: RetryPolicy, messageCount: number, roundCount: number): number[] {
   const prng = seededPrng(42)
-  const counts = new Map<number, number>()
-  for (let i = 0; i < 10_000; i++) {
-    const delayMs = delayAt(policy, dayMs, prng)
-    counts.set(delayMs, (counts.get(delayMs) ?? 0) + 1)
-  }
-  expect([...counts.keys()].sort((a, b) => a - b)).toEqual([2_400_000, 4_000_000])
-  expect(counts.get(2_400_000)).toBeGreaterThan(500)
-  expect(counts.get(2_400_000)).toBeLessThan(750)
+  const ages = Array.from({ length: messageCount }, () => 0)
+  return Array.from({ length: roundCount }, () => {
+    const dueInSecond = new Map<number, number>()
+    for (const [i, ageMs] of ages.entries()) {
+      ages[i] = ageMs + delayAt(policy, ageMs, prng)
+      const second = Math.floor(ages[i]! / 1000)
+      dueInSecond.set(second, (dueInSecond.get(second) ?? 0) + 1)
+    }
+    return Math.max(...dueInSecond.values())
+  })
+}
+
+test('of 10 000 messages deferred together, at most 5 % are due in one second after three rounds', () => {
+  const most = herdOf(postfixRetry(), 10_000, 6)
+  expect(Math.max(...most.slice(2))).toBeLessThan(500)
+  expect(most.at(-1)).toBeLessThan(60)
 })
 
-test('of a herd that starts as one, less than a third is still together after a day', () => {
+test('without jitter they stay together, and with fixed intervals, which are exact', () => {
+  expect(herdOf(postfixRetry({ jitter: 0 }), 100, 6).every((count) => count === 100)).toBe(true)
+  expect(herdOf(fixedRetry([60_000, 120_000]), 100, 6).every((count) => count === 100)).toBe(true)
+})
+
+test('jitter waits neither less than the minimal backoff time nor more than the maximal one', () => {
   const policy = postfixRetry()
-  const prng = seededPrng(42)
-  const nextAt = (jittered: RetryPolicy): Map<number, number> => {
-    const counts = new Map<number, number>()
-    for (let i = 0; i < 1000; i++) {
-      let ageMs = 0
-      while (ageMs < dayMs) ageMs += delayAt(jittered, ageMs, prng)
-      counts.set(ageMs, (counts.get(ageMs) ?? 0) + 1)
-    }
-    return counts
-  }
-  expect(Math.max(...nextAt(postfixRetry({ jitter: 0 })).values())).toBe(1000)
-  expect(Math.max(...nextAt(policy).values())).toBeLessThan(333)
+  const prng = seededPrng(7)
+  const delays = (ageMs: number): number[] =>
+    Array.from({ length: 2000 }, () => delayAt(policy, ageMs, prng)).sort((a, b) => a - b)
+  expect([delays(0)[0], delays(0).at(-1)]).toEqual([300_000, 658_800])
+  expect([delays(dayMs)[0], delays(dayMs).at(-1)]).toEqual([2_220_000, 4_000_000])
 })
 
 test('the same seed gives the same delays', () => {
