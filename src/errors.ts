@@ -108,6 +108,7 @@ export interface Place {
   readonly position?: number
   readonly option?: string
   readonly line?: number
+  readonly column?: number
   readonly id?: string
   readonly recipient?: string
   readonly operation?: string

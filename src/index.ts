@@ -58,7 +58,16 @@ export type {
 export { fixedRetry } from './policy/fixed-retry.js'
 export { postfixRetry, type PostfixRetryOptions } from './policy/postfix-retry.js'
 export type { RetryDecision, RetryPolicy, RetryState } from './policy/retry-policy.js'
-export { zmailerPolicy } from './policy/zmailer-policy.js'
+export type { DeliveryLimits } from './policy/delivery-limits.js'
+export type { Glob, GlobToken } from './policy/glob.js'
+export type { PolicyProblem, ZmailerClause } from './policy/zmailer-clauses.js'
+export type { ZmailerSettings } from './policy/zmailer-keywords.js'
+export {
+  zmailerPolicy,
+  zmailerPolicyProblems,
+  type ZmailerExplanation,
+  type ZmailerPolicy,
+} from './policy/zmailer-policy.js'
 export type { DkimKey } from './relay/dkim/dkim-keys.js'
 export { lmtpTransport, type LmtpTransportOptions } from './relay/smtp-out/lmtp-out.js'
 export { maildirTransport, type MaildirOptions } from './relay/maildir/maildir.js'

@@ -34,7 +34,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
   handshakes: ['test/relay/smtp-out/mx-out-{dane,tls-policy}.test.ts'],
   /** What only real time shows: elapsed time is compared with a bound far from what is expected. */
   clock: [
-    'test/policy/{glob,zmailer-policy}.test.ts',
+    'test/policy/{glob,zmailer-cost}.test.ts',
     'test/admin/verbs/flush.test.ts',
     'test/engine/checkpoint/outliving.test.ts',
     'test/relay/dkim/author-domain.test.ts',

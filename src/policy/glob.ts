@@ -1,10 +1,9 @@
 /** Patterns in the style of the shell: `*`, `?`, `[a-z]`, `[^a-z]` or `[!a-z]`, `{edu,gov}`, and `\` before a character that
  * means itself.
  * Invariant: matching takes at most (pattern × text) steps and no recursion, whatever the pattern: a configuration line must
- * not be able to stall the queue. Characters are compared as they are; who wants to ignore case lowers both sides. */
-import { WaybillError } from '../errors.js'
+ * not be able to stall the queue. Characters are compared as they are; a caller that ignores case lowers both sides. */
 
-type Token =
+export type GlobToken =
   | { readonly kind: 'literal'; readonly character: string }
   | { readonly kind: 'one' }
   | { readonly kind: 'any' }
@@ -17,32 +16,43 @@ type Token =
 export interface Glob {
   readonly source: string
   /** One per combination of what stands in braces. */
-  readonly alternatives: readonly (readonly Token[])[]
+  readonly alternatives: readonly (readonly GlobToken[])[]
 }
 
 export const globLengthMax = 255
 export const alternativeCountMax = 64
 
-/** @param line named in the error
- * @throws WaybillError POLICY_INVALID */
-export function parseGlob(source: string, line: number): Glob {
+/** Why a text is no pattern. */
+export class GlobError extends Error {
+  override readonly name = 'GlobError'
+  /** Characters before the place, 0 … the length of the pattern. */
+  readonly offset: number
+
+  constructor(expected: string, offset: number) {
+    super(expected)
+    this.offset = offset
+  }
+}
+
+/** @throws GlobError */
+export function parseGlob(source: string): Glob {
   const characters = Array.from(source)
   if (characters.length > globLengthMax)
-    throw invalid(`expected a pattern of at most ${globLengthMax} characters`, line)
-  let alternatives: Token[][] = [[]]
-  const append = (tails: readonly (readonly Token[])[]): void => {
+    throw new GlobError(`a pattern of at most ${globLengthMax} characters`, globLengthMax)
+  let alternatives: GlobToken[][] = [[]]
+  const append = (tails: readonly (readonly GlobToken[])[], at: number): void => {
     if (alternatives.length * tails.length > alternativeCountMax)
-      throw invalid(`expected at most ${alternativeCountMax} combinations of alternatives in braces`, line)
+      throw new GlobError(`at most ${alternativeCountMax} combinations of alternatives in braces`, at)
     alternatives = alternatives.flatMap((head) => tails.map((tail) => [...head, ...tail]))
   }
   for (let at = 0; at < characters.length;) {
     if (characters[at] === '{') {
-      const { tails, end } = parseBraces(characters, at, line)
-      append(tails)
+      const { tails, end } = parseBraces(characters, at)
+      append(tails, at)
       at = end
     } else {
-      const { token, end } = parseToken(characters, at, line)
-      append([[token]])
+      const { token, end } = parseToken(characters, at)
+      append([[token]], at)
       at = end
     }
   }
@@ -63,44 +73,36 @@ export const globMatchesAll = (glob: Glob): boolean =>
 export const globsOverlap = (a: Glob, b: Glob): boolean =>
   a.alternatives.some((left) => b.alternatives.some((right) => tokensOverlap(left, right)))
 
-function parseBraces(
-  characters: readonly string[],
-  start: number,
-  line: number,
-): { tails: Token[][]; end: number } {
-  const tails: Token[][] = [[]]
+function parseBraces(characters: readonly string[], start: number): { tails: GlobToken[][]; end: number } {
+  const tails: GlobToken[][] = [[]]
   for (let at = start + 1; at < characters.length;) {
     const character = characters[at]
     if (character === '}') return { tails, end: at + 1 }
-    if (character === '{') throw invalid('expected no braces inside braces', line)
+    if (character === '{') throw new GlobError('no braces inside braces', at)
     if (character === ',') {
       tails.push([])
       at++
     } else {
-      const { token, end } = parseToken(characters, at, line)
+      const { token, end } = parseToken(characters, at)
       tails.at(-1)?.push(token)
       at = end
     }
   }
-  throw invalid('expected } after {', line)
+  throw new GlobError('} after {', start)
 }
 
-function parseToken(characters: readonly string[], at: number, line: number): { token: Token; end: number } {
+function parseToken(characters: readonly string[], at: number): { token: GlobToken; end: number } {
   const character = characters[at] ?? ''
   if (character === '*') return { token: { kind: 'any' }, end: at + 1 }
   if (character === '?') return { token: { kind: 'one' }, end: at + 1 }
-  if (character === '[') return parseClass(characters, at, line)
+  if (character === '[') return parseClass(characters, at)
   if (character !== '\\') return { token: { kind: 'literal', character }, end: at + 1 }
   const escaped = characters[at + 1]
-  if (escaped === undefined) throw invalid('expected a character after \\', line)
+  if (escaped === undefined) throw new GlobError('a character after \\', at)
   return { token: { kind: 'literal', character: escaped }, end: at + 2 }
 }
 
-function parseClass(
-  characters: readonly string[],
-  start: number,
-  line: number,
-): { token: Token; end: number } {
+function parseClass(characters: readonly string[], start: number): { token: GlobToken; end: number } {
   const negated = characters[start + 1] === '^' || characters[start + 1] === '!'
   const first = start + (negated ? 2 : 1)
   const ranges: (readonly [string, string])[] = []
@@ -113,10 +115,10 @@ function parseClass(
     ranges.push([from, isRange ? to : from])
     at += isRange ? 3 : 1
   }
-  throw invalid('expected ] after [', line)
+  throw new GlobError('] after [', start)
 }
 
-function tokensMatch(tokens: readonly Token[], characters: readonly string[]): boolean {
+function tokensMatch(tokens: readonly GlobToken[], characters: readonly string[]): boolean {
   let t = 0
   let c = 0
   // The last * and where its text ends: what follows is tried there, then one character later, and so on.
@@ -139,14 +141,14 @@ function tokensMatch(tokens: readonly Token[], characters: readonly string[]): b
   return t === tokens.length
 }
 
-function tokenMatches(token: Token, character: string): boolean {
+function tokenMatches(token: GlobToken, character: string): boolean {
   if (token.kind === 'literal') return token.character === character
   if (token.kind === 'class')
     return token.ranges.some(([from, to]) => character >= from && character <= to) !== token.negated
   return true
 }
 
-function tokensOverlap(a: readonly Token[], b: readonly Token[]): boolean {
+function tokensOverlap(a: readonly GlobToken[], b: readonly GlobToken[]): boolean {
   const width = b.length + 1
   const seen = new Set<number>([0])
   const open = [0]
@@ -171,10 +173,7 @@ function tokensOverlap(a: readonly Token[], b: readonly Token[]): boolean {
   return false
 }
 
-function singlesOverlap(a: Token, b: Token): boolean {
+function singlesOverlap(a: GlobToken, b: GlobToken): boolean {
   if (a.kind === 'literal') return tokenMatches(b, a.character)
   return b.kind === 'literal' ? tokenMatches(a, b.character) : true
 }
-
-const invalid = (expected: string, line: number): WaybillError =>
-  new WaybillError('POLICY_INVALID', expected, { line })

@@ -3,6 +3,7 @@
  * order is its due order only because its interval is constant. Policies are pure; the engine asks anew after every attempt,
  * so nothing about retrying is frozen in the queue. */
 import type { Prng } from '../base/prng.js'
+import type { DeliveryLimits } from './delivery-limits.js'
 
 export interface RetryState {
   /** Attempts that were made, ≥ 1. */
@@ -26,4 +27,7 @@ export interface RetryPolicy {
    * is taken; who is to expire while others are not, fails. What it throws, and an answer that is none, is a `warning` with
    * POLICY_INVALID: it is asked again later, and no mail is lost. */
   decide(state: RetryState, prng: Prng): RetryDecision
+  /** What deliveries to a destination keep to, beside the scheduler's parameters; answers at once, and the
+   * same as long as the policy is in use. Without it there is nothing. */
+  limitsFor?(transport: string, nexthop: string): DeliveryLimits
 }

@@ -1,10 +1,14 @@
 /** ZMailer's scheduler configuration, from text to clauses.
- * Invariant: everything that the language can say is kept as data, with its line, whether or not it means anything here; what
- * it cannot say is an error with its line. An empty clause holds the very settings of the next non-empty one.
+ * Invariant: everything that the language can say is kept as data, with the line where it stands; all that
+ * it cannot say is reported, with line, column and what was expected there. An empty clause holds the very
+ * settings of the next non-empty one.
  * @see ZMailer manual, chapter Scheduler, Configuration Language; README.md beside this file for what was settled here */
 import { WaybillError } from '../errors.js'
-import { parseGlob, type Glob } from './glob.js'
+import { GlobError, parseGlob, type Glob } from './glob.js'
 import { keywords, type ZmailerSettings } from './zmailer-keywords.js'
+import { scan, type Component, type PatternToken, type ProblemToken, type TextPlace } from './zmailer-scan.js'
+
+export type SettingName = keyof ZmailerSettings
 
 export interface ZmailerClause {
   /** Where its pattern stands, from 1. */
@@ -13,118 +17,167 @@ export interface ZmailerClause {
   /** In lower case: hosts are compared without regard to case, channels with. */
   readonly host: Glob
   readonly settings: Partial<ZmailerSettings>
+  /** Where each of the settings stands. */
+  readonly lines: Readonly<Partial<Record<SettingName, number>>>
+  /** Where the pattern stands before the settings: of an empty clause, that of another one. */
+  readonly contentsLine: number
+}
+
+/** One thing that is wrong with a configuration. */
+export interface PolicyProblem extends TextPlace {
+  /** What should stand there. */
+  readonly expected: string
 }
 
 export const clauseCountMax = 500
+/** Problems that are reported; what comes behind so many is not looked at. */
+export const problemCountMax = 100
 
 /** Characters of a configuration. */
 const textLengthMax = 1 << 20
 
 /** @returns 1 … 500 clauses in the order of the text
- * @throws WaybillError POLICY_INVALID with the line and what was expected there */
+ * @throws WaybillError POLICY_INVALID with every problem; its place is that of the first */
 export function parseZmailerClauses(text: string): readonly ZmailerClause[] {
-  if (text.length > textLengthMax) throw invalid(`expected at most ${textLengthMax} characters`, 1)
-  const clauses: ZmailerClause[] = []
-  const empty: Omit<ZmailerClause, 'settings'>[] = []
-  let settings: Partial<ZmailerSettings> | undefined
-  for (const token of scan(text.replaceAll('\r\n', '\n'))) {
-    if (token.kind === 'pattern') {
-      empty.push(parsePattern(token.text, token.line))
-      settings = undefined
-      if (empty.length + clauses.length > clauseCountMax)
-        throw invalid(`expected at most ${clauseCountMax} clauses`, token.line)
-    } else {
-      if (settings === undefined) {
-        if (empty.length === 0) throw invalid('expected a pattern in the first column first', token.line)
-        const shared: Partial<ZmailerSettings> = {}
-        clauses.push(...empty.splice(0).map((clause) => ({ ...clause, settings: shared })))
-        settings = shared
-      }
-      Object.assign(settings, readComponent(token))
+  const { clauses, problems } = readZmailerClauses(text)
+  const [first] = problems
+  if (first === undefined) return clauses
+  const { line, column } = first
+  const others = problems
+    .slice(1)
+    .map((problem) => `; line ${problem.line}, column ${problem.column}: expected ${problem.expected}`)
+  throw new WaybillError('POLICY_INVALID', `expected ${first.expected}${others.join('')}`, { line, column })
+}
+
+export interface ReadClauses {
+  /** Without those whose pattern is none, and without settings that are none. */
+  readonly clauses: readonly ZmailerClause[]
+  /** In the order of the text. */
+  readonly problems: readonly PolicyProblem[]
+}
+
+/** Everything that is right, and everything that is wrong. */
+export function readZmailerClauses(text: string): ReadClauses {
+  if (text.length > textLengthMax)
+    return {
+      clauses: [],
+      problems: [{ line: 1, column: 1, expected: `at most ${textLengthMax} characters` }],
     }
-  }
-  const last = empty[0]
-  if (last !== undefined) throw invalid('expected a clause with contents after an empty one', last.line)
-  if (clauses.length === 0) throw invalid('expected at least one clause', 1)
-  return clauses
+  return new Reading().all(text)
 }
 
-interface Pattern {
-  readonly kind: 'pattern'
-  readonly line: number
-  readonly text: string
+type Head = Pick<ZmailerClause, 'line' | 'channel' | 'host'>
+
+interface Contents {
+  readonly settings: Partial<ZmailerSettings>
+  readonly lines: Partial<Record<SettingName, number>>
 }
 
-interface Component {
-  readonly kind: 'component'
-  readonly line: number
-  readonly name: string
-  /** undefined for a keyword that stands alone */
-  readonly value: string | undefined
-}
+/** What there is between the last clause with contents and the next one. */
+class Reading {
+  readonly #clauses: ZmailerClause[] = []
+  readonly #problems: PolicyProblem[] = []
+  /** Clauses without contents so far, and where the last of them stands. */
+  #empty: Head[] = []
+  #emptyAt: TextPlace | undefined
+  #patternCount = 0
+  #contents: Contents | undefined
 
-function parsePattern(text: string, line: number): Omit<ZmailerClause, 'settings'> {
-  const slash = text.indexOf('/')
-  const channel = slash < 0 ? text : text.slice(0, slash)
-  const host = slash < 0 ? '*' : text.slice(slash + 1)
-  if (channel === '' || host === '') throw invalid('expected a pattern, channel/host or channel', line)
-  return { line, channel: parseGlob(channel, line), host: parseGlob(host.toLowerCase(), line) }
-}
-
-function readComponent({ name, value, line }: Component): Partial<ZmailerSettings> {
-  const keyword = keywords.get(name.toLowerCase())
-  if (keyword === undefined)
-    throw invalid(`expected one of ${[...keywords.keys()].join(', ')}, not ${name.slice(0, 40)}`, line)
-  const settings = keyword.read(value)
-  if (settings === undefined) throw invalid(`${name}: expected ${keyword.expected}`, line)
-  return settings
-}
-
-function* scan(text: string): Generator<Pattern | Component, undefined> {
-  const skipped = /[^\S\n]*(?:#[^\n]*)?/y
-  const pattern = /[^\s#]+/y
-  const named = /([a-z][a-z0-9]*)(?:[^\S\n]*(=)[^\S\n]*)?/iy
-  const quoted = /"((?:[^"\\\n]|\\[^\n]|\\\n)*)"/y
-  const bare = /[^\s"]+/y
-  let at = 0
-  let line = 1
-  const take = (regexp: RegExp): RegExpExecArray | undefined => {
-    regexp.lastIndex = at
-    const found = regexp.exec(text)
-    if (found === null) return undefined
-    at = regexp.lastIndex
-    return found
-  }
-  while (at < text.length) {
-    const firstColumn = at === 0 || text[at - 1] === '\n'
-    const start = at
-    take(skipped)
-    if (at >= text.length) return
-    if (text[at] === '\n') {
-      at++
-      line++
-    } else if (firstColumn && at === start) {
-      const source = take(pattern)?.[0] ?? ''
-      if (source.includes('=')) throw invalid('expected a pattern; assignments are indented', line)
-      yield { kind: 'pattern', line, text: source }
-    } else {
-      const componentLine = line
-      const found = take(named)
-      if (found === undefined) throw invalid('expected a variable or keyword', line)
-      let value: string | undefined
-      if (found[2] === '=') {
-        const inQuotes = take(quoted)?.[1]
-        value =
-          inQuotes?.replace(/\\(\n|.)/g, (_, escaped) => (escaped === '\n' ? '' : escaped)) ?? take(bare)?.[0]
-        line += (inQuotes?.match(/\n/g) ?? []).length
-        if (value === undefined) throw invalid(`expected a value after ${found[1]}=, quotes closed`, line)
-      }
-      if (at < text.length && !/[\s#]/.test(text[at] ?? ''))
-        throw invalid(`expected white space after ${found[1]}`, line)
-      yield { kind: 'component', line: componentLine, name: found[1] ?? '', value }
+  all(text: string): ReadClauses {
+    for (const token of scan(text)) {
+      if (token.kind === 'problem') this.#takeProblem(token)
+      else if (token.kind === 'pattern') this.#takePattern(token)
+      else this.#takeComponent(token)
+      if (this.#problems.length >= problemCountMax || this.#patternCount > clauseCountMax) break
     }
+    if (this.#emptyAt !== undefined) this.#report(this.#emptyAt, 'a clause with contents after an empty one')
+    if (this.#patternCount === 0 && this.#problems.length === 0)
+      this.#report({ line: 1, column: 1 }, 'at least one clause')
+    return { clauses: this.#clauses, problems: this.#problems.sort(inText) }
+  }
+
+  #report({ line, column }: TextPlace, expected: string): void {
+    this.#problems.push({ line, column, expected })
+  }
+
+  /** What follows it is read as if it were right: one mistake is one problem. */
+  #takeProblem(token: ProblemToken): void {
+    this.#report(token, token.expected)
+    if (token.isPattern) this.#begin()
+    else this.#contentsAt(token)
+  }
+
+  #begin(): void {
+    this.#contents = undefined
+    this.#patternCount++
+  }
+
+  #takePattern(token: PatternToken): void {
+    this.#begin()
+    this.#emptyAt ??= token
+    if (this.#patternCount > clauseCountMax) this.#report(token, `at most ${clauseCountMax} clauses`)
+    const head = this.#headOf(token)
+    if (head !== undefined) this.#empty.push(head)
+  }
+
+  #headOf({ text, line, column, textColumn }: PatternToken): Head | undefined {
+    const slash = text.indexOf('/')
+    const channel = slash < 0 ? text : text.slice(0, slash)
+    const host = slash < 0 ? '*' : text.slice(slash + 1)
+    if (channel === '' || host === '') {
+      this.#report({ line, column }, 'a pattern, channel/host or channel')
+      return undefined
+    }
+    const glob = (source: string, before: number): Glob | undefined => {
+      try {
+        return parseGlob(source)
+      } catch (error) {
+        if (!(error instanceof GlobError)) throw error
+        this.#report({ line, column: textColumn + before + error.offset }, error.message)
+        return undefined
+      }
+    }
+    const channels = glob(channel, 0)
+    const hosts = glob(host.toLowerCase(), slash + 1)
+    return channels && hosts && { line, channel: channels, host: hosts }
+  }
+
+  #takeComponent(component: Component): void {
+    if (this.#patternCount === 0) {
+      this.#report(component, 'a pattern in the first column first')
+      this.#patternCount++
+    }
+    this.#set(component, this.#contentsAt(component))
+  }
+
+  /** Those of the clauses above, which begin here unless they have begun. */
+  #contentsAt({ line }: TextPlace): Contents {
+    if (this.#contents !== undefined) return this.#contents
+    const contents: Contents = { settings: {}, lines: {} }
+    const contentsLine = this.#empty.at(-1)?.line ?? line
+    this.#clauses.push(...this.#empty.map((head) => ({ ...head, ...contents, contentsLine })))
+    this.#empty = []
+    this.#emptyAt = undefined
+    return (this.#contents = contents)
+  }
+
+  #set(component: Component, { settings, lines }: Contents): void {
+    const { name, value, line } = component
+    const keyword = keywords.get(name.toLowerCase())
+    if (keyword === undefined) {
+      const known = [...keywords.keys()].join(', ')
+      this.#report(component, `one of ${known}, not ${name.slice(0, 40)}`)
+      return
+    }
+    const read = keyword.read(value)
+    if (read === undefined) {
+      const place = { line: component.valueLine, column: component.valueColumn }
+      this.#report(place, `${keyword.expected} for ${name}`)
+      return
+    }
+    Object.assign(settings, read)
+    for (const setting of Object.keys(read)) lines[setting as SettingName] = line
   }
 }
 
-const invalid = (reason: string, line: number): WaybillError =>
-  new WaybillError('POLICY_INVALID', reason, { line })
+const inText = (a: TextPlace, b: TextPlace): number => a.line - b.line || a.column - b.column

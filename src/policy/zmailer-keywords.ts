@@ -1,8 +1,9 @@
 /** What each variable and keyword of a ZMailer clause may say.
  * Invariant: a reader answers the setting, or undefined for a value outside the language; the caller knows the line. */
+import { commandWords, wordCountMax } from './command-words.js'
 import { readDuration } from './duration.js'
 
-/** What clauses say, accumulated or not. README.md tells which of these have an effect here. */
+/** What clauses say, accumulated or not. README.md says what each of them does here. */
 export interface ZmailerSettings {
   /** The primary retry interval, at least a second. */
   readonly intervalMs: number
@@ -10,11 +11,11 @@ export interface ZmailerSettings {
   readonly expiryMs: number
   /** Multiples of the interval, 1 … 100 of them. 0 = as soon as can be. */
   readonly retries: readonly number[]
-  /** Transport agents at once, of all channels; 0 = agentCountDefault. */
+  /** Deliveries at once, of all channels; 0 = agentCountDefault. */
   readonly maxta: number
-  /** Transport agents at once, of this channel; 0 = agentCountDefault. */
+  /** Deliveries at once, of this channel; 0 = agentCountDefault. */
   readonly maxchannel: number
-  /** Transport agents at once, for the destinations of one clause and channel; 0 = agentCountDefault. */
+  /** Deliveries at once, of the ring: all destinations whose search ended at one clause; 0 = agentCountDefault. */
   readonly maxring: number
   readonly ageorder: boolean
   readonly queueonly: boolean
@@ -50,12 +51,14 @@ export const keywords: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ['idlemax', span('a time, like 2m', 0, (idlemaxMs) => ({ idlemaxMs }))],
   ['overfeed', count((overfeed) => ({ overfeed }))],
   ['bychannel', flag({ bychannel: true })],
-  ['user', string('a user', (user) => ({ user }))],
-  ['group', string('a group', (group) => ({ group }))],
+  ['user', string('the name of a user, or its number', account, (user) => ({ user }))],
+  ['group', string('the name of a group, or its number', account, (group) => ({ group }))],
   [
     'command',
-    string('a command', (command) =>
-      command.includes('$channel') ? { command, bychannel: true } : { command },
+    string(
+      `a command of at most ${wordCountMax} words, its quotes closed`,
+      (command) => !/[\0\n]/.test(command) && commandWords(command) !== undefined,
+      (command) => (command.includes('$channel') ? { command, bychannel: true } : { command }),
     ),
   ],
 ])
@@ -83,8 +86,17 @@ function flag(settings: Partial<ZmailerSettings>): Keyword {
   return { expected: 'no value', read: (value) => (value === undefined ? settings : undefined) }
 }
 
-function string(expected: string, make: (text: string) => Partial<ZmailerSettings>): Keyword {
-  return { expected, read: (value = '') => (value === '' ? undefined : make(value)) }
+function string(
+  expected: string,
+  isOne: (text: string) => boolean,
+  make: (text: string) => Partial<ZmailerSettings>,
+): Keyword {
+  return { expected, read: (value = '') => (isOne(value) ? make(value) : undefined) }
+}
+
+/** As useradd(8) takes them, and numbers. */
+function account(name: string): boolean {
+  return /^(?:[0-9]{1,9}|[a-z_][a-z0-9_.-]{0,31}\$?)$/i.test(name)
 }
 
 function readRetries(value = ''): Partial<ZmailerSettings> | undefined {

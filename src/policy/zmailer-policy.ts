@@ -1,146 +1,146 @@
-/** ZMailer's clauses at work: which settings an address has, when it is tried again, and which limits it asks for.
- * Invariant: settings accumulate over the matching clauses, in order, later ones first, until a clause with a command has been
- * applied; what no clause sets has the documented default. channel = transport, host = nexthop.
+/** ZMailer's clauses at work: when an address is tried again, and what deliveries to it must keep to.
+ * Invariant: channel = transport, host = nexthop, and the same clauses answer for delays and for limits. A
+ * delay is exact where its lane exists; there are as many lanes as a queue takes (README.md).
  * @see ZMailer manual, chapter Scheduler */
 import { assert } from '../base/assert.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { WaybillError } from '../errors.js'
-import { globMatches, globMatchesAll } from './glob.js'
-import { checkJitter, intervalFor, intervalsOf, jitterDefault } from './intervals.js'
+import type { DeliveryLimits } from './delivery-limits.js'
+import { checkJitter, intervalFor, intervalsOf } from './intervals.js'
 import type { RetryPolicy } from './retry-policy.js'
-import { parseZmailerClauses, type ZmailerClause } from './zmailer-clauses.js'
+import {
+  parseZmailerClauses,
+  readZmailerClauses,
+  type PolicyProblem,
+  type SettingName,
+  type ZmailerClause,
+} from './zmailer-clauses.js'
 import type { ZmailerSettings } from './zmailer-keywords.js'
-import { delayOf, delaysOf, retryIndex } from './zmailer-retries.js'
+import { ClauseLookup, defaults } from './zmailer-lookup.js'
+import { delayOf, delaysOf, retryIndex, unaskedDelayMs } from './zmailer-retries.js'
 
-/** What maxta, maxchannel and maxring mean when they are 0. */
-export const agentCountDefault = 1000
-
-const defaults = {
-  intervalMs: 60_000,
-  expiryMs: 3 * 86_400_000,
-  retries: [1, 1, 2, 3, 5, 8, 13, 21, 34],
-  maxta: 0,
-  maxchannel: 0,
-  maxring: 0,
-  ageorder: false,
-  queueonly: false,
-  skew: 5,
-  overfeed: 0,
-  bychannel: false,
-  user: 'root',
-  group: 'daemon',
-} satisfies Partial<ZmailerSettings>
-
-/** What the clauses want the scheduler to keep to for one destination. The queue does not ask: who opens it hands it on. Counts are ≥ 1. */
-export interface ZmailerLimits {
-  /** Deliveries at once, of all transports (maxta). */
-  readonly deliveryCountMax: number
-  /** Deliveries at once, for this destination: the least of maxring, maxchannel and maxta. */
-  readonly destinationConcurrencyLimit: number
-  /** Destinations with the same ring share `ringConcurrencyLimit` (maxring) deliveries at once. */
-  readonly ring: string
-  readonly ringConcurrencyLimit: number
-  /** Oldest first; otherwise ZMailer shuffles. */
-  readonly ageorder: boolean
-  /** Mail waits until somebody asks for its site (ETRN, flush). */
-  readonly queueonly: boolean
+/** Why an address has what it has. */
+export interface ZmailerExplanation {
+  readonly transport: string
+  readonly nexthop: string
+  /** The clauses that match, in order; the search ended at the last one. */
+  readonly clauses: readonly {
+    readonly line: number
+    /** Of an empty clause, the line of the one whose contents it has. */
+    readonly contentsLine: number
+    readonly pattern: string
+  }[]
+  readonly settings: ZmailerSettings
+  /** Where each setting stands; one that is missing has its default. */
+  readonly lines: Readonly<Partial<Record<SettingName, number>>>
+  readonly limits: DeliveryLimits
+  /** Delays after the attempts in turn, milliseconds, until the list of retries ends. */
+  readonly delaysMs: readonly number[]
 }
 
 export interface ZmailerPolicy extends RetryPolicy {
   readonly clauses: readonly ZmailerClause[]
   settingsFor(transport: string, nexthop: string): ZmailerSettings
-  limitsFor(transport: string, nexthop: string): ZmailerLimits
-  /** Deliveries at once of a whole transport: the largest maxchannel that any of its destinations has. */
-  processLimitFor(transport: string): number
+  limitsFor(transport: string, nexthop: string): DeliveryLimits
+  explain(transport: string, nexthop: string): ZmailerExplanation
 }
 
 const optionNames: OptionNames<{ jitter?: number }> = { jitter: true }
 
 /** @param text a ZMailer scheduler configuration
- * @param jitter how far a delay may be moved before its lane is chosen, as a share of it: 0 (off) … 0.5
- * @throws WaybillError POLICY_INVALID with the line, OPTION_INVALID */
+ * @param jitter how far a delay may be moved before one of its clause's own delays is chosen, as a share
+ * of it: 0 (default: delays are exact) … 0.5
+ * @throws WaybillError POLICY_INVALID with every problem, by line and column; OPTION_INVALID */
 export function zmailerPolicy(text: string, options: { readonly jitter?: number } = {}): ZmailerPolicy {
+  checkText(text)
+  checkOptionNames(options, optionNames)
+  const { jitter = 0 } = options
+  checkJitter(jitter)
+  return new ClausePolicy(parseZmailerClauses(text), jitter)
+}
+
+/** @param text a ZMailer scheduler configuration
+ * @returns every problem in the order of the text, at most 100; none: `zmailerPolicy` takes it
+ * @throws WaybillError OPTION_INVALID when it is no text */
+export function zmailerPolicyProblems(text: string): readonly PolicyProblem[] {
+  checkText(text)
+  return readZmailerClauses(text).problems
+}
+
+function checkText(text: unknown): void {
   if (typeof text !== 'string')
     throw new WaybillError('OPTION_INVALID', 'a policy is the text of its clauses', { option: 'text' })
-  checkOptionNames(options, optionNames)
-  const { jitter = jitterDefault } = options
-  checkJitter(jitter)
-  const clauses = parseZmailerClauses(text)
-  const intervalsMs = intervalsOf(delaysOf(defaults, clauses))
-  const expiriesMs = [
-    defaults.expiryMs,
-    ...clauses.map(({ settings }) => settings.expiryMs ?? defaults.expiryMs),
-  ]
-  const settingsFor = (transport: string, nexthop: string): ZmailerSettings =>
-    accumulate(clauses, transport, nexthop).settings
-  return {
-    clauses,
-    intervalsMs,
-    bounceQueueLifetimeMs: expiriesMs.includes(0) ? Number.MAX_SAFE_INTEGER : Math.max(...expiriesMs),
-    delayWarningAgesMs: [],
-    settingsFor,
-    limitsFor: (transport, nexthop) => {
-      const { settings, line } = accumulate(clauses, transport, nexthop)
-      const deliveryCountMax = settings.maxta || agentCountDefault
-      const ringConcurrencyLimit = settings.maxring || agentCountDefault
-      return {
-        deliveryCountMax,
-        destinationConcurrencyLimit: Math.min(
-          ringConcurrencyLimit,
-          settings.maxchannel || agentCountDefault,
-          deliveryCountMax,
-        ),
-        ring: `${transport}/${line}`,
-        ringConcurrencyLimit,
-        ageorder: settings.ageorder,
-        queueonly: settings.queueonly,
-      }
-    },
-    processLimitFor: (transport) => processLimit(clauses, transport),
-    decide: ({ attempts, ageMs, transport, nexthop }, prng) => {
-      assert(attempts >= 1, 'a policy is asked after an attempt')
-      const { intervalMs, expiryMs, retries } = settingsFor(transport, nexthop)
-      if (expiryMs > 0 && ageMs >= expiryMs) return { kind: 'expire' }
-      const factor = retries[retryIndex(attempts, retries.length, `${transport}/${nexthop.toLowerCase()}`)]
-      assert(factor !== undefined, 'the walk stays inside the list of retries')
-      return { kind: 'retry', delayMs: intervalFor(intervalsMs, delayOf(intervalMs, factor), jitter, prng) }
-    },
-  }
 }
 
-/** Settings of an address, and the line of the last clause that gave any (0 = none did). */
-function accumulate(
-  clauses: readonly ZmailerClause[],
-  transport: string,
-  nexthop: string,
-): { settings: ZmailerSettings; line: number } {
-  const host = nexthop.toLowerCase()
-  const said: Partial<ZmailerSettings> = {}
-  let line = 0
-  for (const clause of clauses) {
-    if (!globMatches(clause.channel, transport) || !globMatches(clause.host, host)) continue
-    Object.assign(said, clause.settings)
-    line = clause.line
-    if (clause.settings.command !== undefined) break
-  }
-  const intervalMs = said.intervalMs ?? defaults.intervalMs
-  return { settings: { ...defaults, idlemaxMs: 3 * intervalMs, command: '', ...said }, line }
-}
+class ClausePolicy implements ZmailerPolicy {
+  readonly clauses: readonly ZmailerClause[]
+  readonly intervalsMs: readonly number[]
+  readonly bounceQueueLifetimeMs: number
+  readonly delayWarningAgesMs: readonly number[] = []
+  readonly #jitter: number
+  readonly #lookup: ClauseLookup
 
-/** ZMailer counts a channel's agents against the limit of the address at hand; a transport here has one limit. The largest, so
- * that a clause for a few hosts does not throttle the others: these few are held back by their destinationConcurrencyLimit. */
-function processLimit(clauses: readonly ZmailerClause[], transport: string): number {
-  const reached: number[] = []
-  let standing = defaults.maxchannel
-  for (const { channel, host, settings } of clauses) {
-    if (!globMatches(channel, transport)) continue
-    const limit = settings.maxchannel ?? standing
-    if (!globMatchesAll(host)) {
-      reached.push(limit)
-    } else {
-      standing = limit
-      if (settings.command !== undefined) break
+  constructor(clauses: readonly ZmailerClause[], jitter: number) {
+    this.clauses = clauses
+    this.#jitter = jitter
+    this.#lookup = new ClauseLookup(clauses)
+    const { intervalMs, retries, expiryMs } = defaults
+    this.intervalsMs = intervalsOf(delaysOf({ intervalMs, retries, expiryMs }, clauses))
+    const expiriesMs = clauses.map(({ settings }) => settings.expiryMs ?? defaults.expiryMs)
+    this.bounceQueueLifetimeMs = expiriesMs.includes(0)
+      ? Number.MAX_SAFE_INTEGER
+      : Math.max(defaults.expiryMs, ...expiriesMs)
+  }
+
+  // Properties, so that one can be handed on by itself.
+  readonly settingsFor: ZmailerPolicy['settingsFor'] = (transport, nexthop) =>
+    this.#lookup.find(transport, nexthop).settings
+
+  readonly limitsFor: ZmailerPolicy['limitsFor'] = (transport, nexthop) =>
+    this.#lookup.find(transport, nexthop).limits
+
+  readonly explain: ZmailerPolicy['explain'] = (transport, nexthop) => {
+    const { settings, lines, clauses, limits } = this.#lookup.find(transport, nexthop)
+    const { intervalMs, retries, expiryMs, queueonly } = settings
+    return {
+      transport,
+      nexthop,
+      clauses: clauses.map(({ line, contentsLine, channel, host }) => ({
+        line,
+        contentsLine,
+        pattern: `${channel.source}/${host.source}`,
+      })),
+      settings,
+      lines,
+      limits,
+      delaysMs: queueonly
+        ? [unaskedDelayMs(expiryMs, 0)]
+        : retries.map((factor) => this.#nearest(delayOf(intervalMs, factor))),
     }
   }
-  return Math.max(...[...reached, standing].map((limit) => limit || agentCountDefault))
+
+  readonly decide: ZmailerPolicy['decide'] = ({ attempts, ageMs, transport, nexthop }, prng) => {
+    assert(attempts >= 1, 'a policy is asked after an attempt')
+    const { intervalMs, expiryMs, retries, queueonly } = this.settingsFor(transport, nexthop)
+    if (expiryMs > 0 && ageMs >= expiryMs) return { kind: 'expire' }
+    if (queueonly) return { kind: 'retry', delayMs: this.#nearest(unaskedDelayMs(expiryMs, ageMs)) }
+    const factor = retries[retryIndex(attempts, retries.length, `${transport}/${nexthop.toLowerCase()}`)]
+    assert(factor !== undefined, 'the walk stays inside the list of retries')
+    const delayMs = delayOf(intervalMs, factor)
+    if (this.#jitter === 0) return { kind: 'retry', delayMs: this.#nearest(delayMs) }
+    // Lanes of other clauses are none of its delays.
+    const ownMs = intervalsOf(retries.map((own) => this.#nearest(delayOf(intervalMs, own))))
+    return { kind: 'retry', delayMs: intervalFor(ownMs, delayMs, this.#jitter, prng) }
+  }
+
+  /** Of the lanes that there are: the delay itself, unless there are too many. */
+  #nearest(delayMs: number): number {
+    return intervalFor(this.intervalsMs, delayMs, 0, noChance)
+  }
+}
+
+const noChance = {
+  uint32: (): number => {
+    throw new Error('without jitter nothing is drawn')
+  },
 }

@@ -32,12 +32,41 @@ export function retryIndex(attempts: number, listLength: number, thread: string)
   }
 }
 
+/** What queue-only mail waits for that nobody asks for, when it never expires. */
+const unaskedMs = 30 * 86_400_000
+/** It has three lanes, so that it expires at most a sixteenth of its lifetime late. */
+const unaskedShares = [1, 4, 16] as const
+
+/** How long mail waits that is attempted only when somebody asks for its site: as long as it can, until
+ * it expires. @param ageMs of the message */
+export function unaskedDelayMs(expiryMs: number, ageMs: number): number {
+  const delaysMs = unaskedDelaysMs(expiryMs)
+  if (expiryMs === 0) return delaysMs[0]!
+  return delaysMs.find((delayMs) => delayMs <= expiryMs - ageMs) ?? delaysMs.at(-1)!
+}
+
+/** All of these, the longest first. */
+const unaskedDelaysMs = (expiryMs: number): readonly number[] =>
+  expiryMs === 0
+    ? [unaskedMs]
+    : unaskedShares.map((share) => Math.max(Math.round(expiryMs / share), delayMsMin))
+
 /** Every delay that some address may get. A few that none gets are harmless; a missing one would be rounded. */
 export function* delaysOf(
   defaults: Partial<ZmailerSettings>,
   clauses: readonly ZmailerClause[],
 ): Generator<number, undefined> {
-  const everything = parseGlob('*', 0)
+  yield* listedDelaysOf(defaults, clauses)
+  if (!clauses.some(({ settings }) => settings.queueonly)) return
+  for (const { settings } of [{ settings: defaults }, ...clauses])
+    if (settings.expiryMs !== undefined) yield* unaskedDelaysMs(settings.expiryMs)
+}
+
+function* listedDelaysOf(
+  defaults: Partial<ZmailerSettings>,
+  clauses: readonly ZmailerClause[],
+): Generator<number, undefined> {
+  const everything = parseGlob('*')
   const rows: Row[] = [{ channel: everything, host: everything, settings: defaults }, ...clauses]
   const givers = rows.filter(
     (row, i) => row.settings.intervalMs !== undefined && !isHidden(rows, i, 'intervalMs'),

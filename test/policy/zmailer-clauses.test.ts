@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { clauseCountMax, parseZmailerClauses } from '../../src/policy/zmailer-clauses.js'
+import {
+  clauseCountMax,
+  parseZmailerClauses,
+  problemCountMax,
+  readZmailerClauses,
+} from '../../src/policy/zmailer-clauses.js'
 import { refusal } from './refusal.js'
 
 const only = (text: string): object => parseZmailerClauses(text)[0]?.settings ?? {}
@@ -80,38 +85,93 @@ test('$channel in a command says bychannel', () => {
   expect(only('a command="sm -c $channel uucp"')).toEqual({ command: 'sm -c $channel uucp', bychannel: true })
 })
 
+test('every setting has the line where it stands', () => {
+  const [first, second] = parseZmailerClauses('a/*\nb/* maxring=2 maxta=1\n\n  command="x \\\n y"\n  maxta=3')
+  const lines = { maxring: 2, maxta: 6, command: 4 }
+  expect([first?.lines, second?.lines]).toEqual([lines, lines])
+  expect([first?.contentsLine, second?.contentsLine]).toEqual([2, 2])
+})
+
+test('a byte order mark is no part of the text', () => {
+  expect(only('\uFEFFx/* maxta=1')).toEqual({ maxta: 1 })
+  expect(readZmailerClauses('\uFEFF# comment\nx/* maxta=z').problems).toMatchObject([{ line: 2, column: 11 }])
+})
+
+test('a pattern may stand in quotes, with blanks, hashes and equals signs', () => {
+  const [clause] = parseZmailerClauses('"smtp/a #=\\"b" maxta=1')
+  expect([clause?.channel.source, clause?.host.source]).toEqual(['smtp', 'a #="b'])
+  expect(parseZmailerClauses('"x/*" maxta=1')[0]?.channel.source).toBe('x')
+})
+
 test.each([
-  ['', 1, 'at least one clause'],
-  ['# nothing\n\n', 1, 'at least one clause'],
-  ['  interval=1m', 1, 'a pattern in the first column'],
-  ['*/* maxta=1\ninterval=1m', 2, 'assignments are indented'],
-  ['a maxta=1\nb/*\nc/*\n', 2, 'a clause with contents'],
-  ['/x maxta=1', 1, 'channel/host'],
-  ['a/ maxta=1', 1, 'channel/host'],
-  ['a\n\n  maxhost=3', 3, 'expected one of interval'],
-  ['a\n interval=soon', 2, 'interval: expected a time'],
-  ['a interval=0', 1, 'at least a second'],
-  ['a interval=5000ms', 1, 'interval: expected a time'],
-  ['a interval=', 1, 'a value after interval='],
-  ['a interval', 1, 'interval: expected a time'],
-  ['a retries="1 x"', 1, 'retries: expected 1 to 100 numbers'],
-  ['a retries=""', 1, 'retries: expected 1 to 100 numbers'],
-  [`a retries="${'1 '.repeat(101)}"`, 1, 'retries: expected 1 to 100 numbers'],
-  ['a maxta=-1', 1, 'maxta: expected a whole number'],
-  ['a skew=0', 1, 'skew: expected a whole number from 1'],
-  ['a ageorder=yes', 1, 'ageorder: expected no value'],
-  ['a command=""', 1, 'command: expected'],
-  ['a command="x', 1, 'quotes closed'],
-  ['a\n command="x\ny"', 2, 'quotes closed'],
-  ['a command="x"y', 1, 'white space after command'],
-  ['a maxta=1"2"', 1, 'white space after maxta'],
-  ['a =1', 1, 'a variable or keyword'],
-  ['a/[x maxta=1', 1, 'expected ] after ['],
-  ['a command="x \\\n y"\n maxta=z', 3, 'maxta: expected'],
-])('%j is refused at line %d: %s', (text, line, expected) => {
+  ['', 1, 1, 'at least one clause'],
+  ['# nothing\n\n', 1, 1, 'at least one clause'],
+  ['  interval=1m', 1, 3, 'a pattern in the first column'],
+  ['*/* maxta=1\ninterval=1m', 2, 1, 'assignments are indented'],
+  ['a maxta=1\nb/*\nc/*\n', 2, 1, 'a clause with contents'],
+  ['/x maxta=1', 1, 1, 'channel/host'],
+  ['a/ maxta=1', 1, 1, 'channel/host'],
+  ['"a maxta=1', 1, 1, 'its quotes closed'],
+  ['a"b maxta=1', 1, 1, 'no quotes in a pattern'],
+  ['a\n\n  maxhost=3', 3, 3, 'one of interval'],
+  ['a\n interval=soon', 2, 11, 'a time of at least a second, like 1h5m20s for interval'],
+  ['a interval=0', 1, 12, 'at least a second'],
+  ['a interval=5000ms', 1, 12, 'a time of'],
+  ['a interval=', 1, 12, 'a value after interval='],
+  ['a interval', 1, 3, 'a time of'],
+  ['a retries="1 x"', 1, 11, '1 to 100 numbers'],
+  ['a retries=""', 1, 11, '1 to 100 numbers'],
+  [`a retries="${'1 '.repeat(101)}"`, 1, 11, '1 to 100 numbers'],
+  ['a maxta=-1', 1, 9, 'a whole number'],
+  ['a skew=0', 1, 8, 'a whole number from 1'],
+  ['a ageorder=yes', 1, 12, 'no value for ageorder'],
+  ['a command=""', 1, 11, 'a command'],
+  ['a command="x', 1, 11, 'quotes closed'],
+  ['a\n command="x\ny"', 2, 10, 'quotes closed'],
+  ['a command="x"y', 1, 14, 'white space after command'],
+  ['a command="x \'y"', 1, 11, 'its quotes closed'],
+  ['a maxta=1"2"', 1, 10, 'white space after maxta'],
+  ['a user="a b"', 1, 8, 'the name of a user'],
+  ['a =1', 1, 3, 'a variable or keyword'],
+  ['a \u00A0maxta=1', 1, 3, 'a variable or keyword'],
+  ['a/[x maxta=1', 1, 3, '] after ['],
+  ['"a/b{c" maxta=1', 1, 5, '} after {'],
+  ['a command="x \\\n y"\n maxta=z', 3, 8, 'a whole number'],
+])('%j is refused at %d:%d: expected %s', (text, line, column, expected) => {
   const error = refusal(() => parseZmailerClauses(text))
-  expect([error?.code, error?.place.line]).toEqual(['POLICY_INVALID', line])
+  expect([error?.code, error?.place]).toEqual(['POLICY_INVALID', { line, column }])
   expect(error?.message).toContain(expected)
+})
+
+test('all that is wrong is reported, in the order of the text, and nothing twice', () => {
+  const text = `*/* interval=soon maxta=x
+smtp/[ maxring=2
+  maxhost=3 expiry=1d
+interval=1m
+uucp/* maxchannel="5
+  retries="1 1 z" ageorder=yes
+b/*
+`
+  expect(readZmailerClauses(text).problems.map(({ line, column }) => [line, column])).toEqual([
+    [1, 14],
+    [1, 25],
+    [2, 6],
+    [3, 3],
+    [4, 1],
+    [5, 19],
+    [6, 11],
+    [6, 28],
+    [7, 1],
+  ])
+  const error = refusal(() => parseZmailerClauses(text))
+  expect(error?.message).toMatch(
+    /^expected a time.*; line 1, column 25: expected a whole number.*; line 7, column 1:/,
+  )
+})
+
+test('of a text that is no configuration no more problems are reported than a person reads', () => {
+  const { problems } = readZmailerClauses('a\n' + ' =\n'.repeat(10_000))
+  expect(problems).toHaveLength(problemCountMax)
 })
 
 test('a configuration has as many clauses and characters as are allowed, and no more', () => {
@@ -143,7 +203,9 @@ test('any text parses to at least one clause or is POLICY_INVALID with a line', 
       let count = 0
       const error = refusal(() => (count = parseZmailerClauses(source).length))
       expect(error?.code).toBe(count > 0 ? undefined : 'POLICY_INVALID')
-      expect(error?.place.line ?? 1).toBeGreaterThanOrEqual(1)
+      const lines = source.replaceAll('\r\n', '\n').split('\n')
+      for (const { line, column } of readZmailerClauses(source).problems)
+        expect(column).toBeLessThanOrEqual((lines[line - 1]?.length ?? -1) + 1)
     }),
     { numRuns: 2000 },
   )

@@ -56,7 +56,19 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'maildrop',
   ],
   'src/sim': ['world', 'disk', 'workload', 'model', 'life', 'hunt'],
-  'tools/commands': ['cli', 'text', 'look', 'log', 'serve', 'fill', 'operate', 'watch', 'sendmail', 'help'],
+  'tools/commands': [
+    'cli',
+    'text',
+    'policy',
+    'look',
+    'log',
+    'serve',
+    'fill',
+    'operate',
+    'watch',
+    'sendmail',
+    'help',
+  ],
 }
 
 /** Folders that decide and do not act: no module of the system, no clock, no chance. */

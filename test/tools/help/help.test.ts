@@ -48,7 +48,8 @@ test('a command is found by one word or two', () => {
 
 test('the overview has every command with its summary', () => {
   const overview = overviewOf(groups)
-  for (const { name, command } of all) expect(overview).toContain(`  ${name.padEnd(14)}${command.summary}\n`)
+  const lines = overview.split('\n').map((line) => line.replace(/ +/g, ' '))
+  for (const { name, command } of all) expect(lines).toContain(` ${name} ${command.summary}`)
 })
 
 test.each(all.map((named) => [named.name, named] as const))(

@@ -58,6 +58,13 @@ export const commandGroups: readonly CommandGroup[] = [
     },
   },
   {
+    title: "ZMailer's scheduler configuration",
+    commands: {
+      'policy check': async () => (await import('../policy/policy-check.js')).policyCheck,
+      'policy explain': async () => (await import('../policy/policy-explain.js')).policyExplain,
+    },
+  },
+  {
     title: 'Besides',
     commands: {
       fill: async () => (await import('../fill/fill.js')).fill,

@@ -1,0 +1,14 @@
+/** What a policy lets a destination have at once, beside the scheduler's own limits. */
+
+export interface DeliveryLimits {
+  /** Deliveries at once of all transports, while one of this destination begins; ≥ 1. */
+  readonly deliveryCountMax: number
+  /** The same of its transport; ≥ 1. */
+  readonly transportDeliveryCountMax: number
+  /** Destinations with the same ring share the next bound, whatever their transport. */
+  readonly ring: string
+  /** The same of its ring; ≥ 1. */
+  readonly ringDeliveryCountMax: number
+  /** Mail waits until somebody asks for its site: `flush`, or ETRN. */
+  readonly queueonly: boolean
+}

@@ -1,0 +1,37 @@
+/** `waybill policy check FILE`: all that is wrong with a scheduler configuration of ZMailer's. */
+import { countText } from '../../../src/base/count-text.js'
+import { zmailerPolicy, zmailerPolicyProblems } from '../../../src/index.js'
+import type { Arguments, Command } from '../cli/command.js'
+import { Output, processSurroundings, type Surroundings } from '../text/output.js'
+import { fileOperand, policyTextOf, problemLine } from './policy-file.js'
+
+export const policyCheck: Command = {
+  summary: "says what is wrong with a scheduler configuration of ZMailer's, by line and column",
+  synopsis: '[--json] FILE',
+  operands: true,
+  options: {
+    json: { help: 'one JSON object: clauses, intervals in milliseconds, and problems' },
+  },
+  notes: 'It ends with 1 when something is wrong. `serve --scheduler-conf FILE` takes what has no problem.',
+  run: (args) => check(args),
+}
+
+/** @returns the exit code */
+export async function check(
+  args: Arguments,
+  surroundings: Pick<Surroundings, 'write'> = processSurroundings(),
+): Promise<number> {
+  const path = fileOperand(args.rest)
+  const text = await policyTextOf(path)
+  const problems = zmailerPolicyProblems(text)
+  const policy = problems.length === 0 ? zmailerPolicy(text) : undefined
+  const out = new Output(surroundings)
+  if (args.isSet('json')) {
+    out.json({ clauses: policy?.clauses.length ?? 0, intervalsMs: policy?.intervalsMs ?? [], problems })
+  } else if (policy !== undefined) {
+    const clauses = countText(policy.clauses.length, 'clause')
+    out.line(`${path}: ${clauses}, ${countText(policy.intervalsMs.length, 'interval')} between attempts`)
+  } else for (const problem of problems) out.line(problemLine(path, problem))
+  await out.flush()
+  return problems.length === 0 ? 0 : 1
+}

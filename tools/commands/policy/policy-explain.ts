@@ -1,0 +1,50 @@
+/** `waybill policy explain FILE CHANNEL/HOST`: what a scheduler configuration of ZMailer's says of a destination. */
+import { zmailerPolicy } from '../../../src/index.js'
+import { UsageError, type Arguments, type Command } from '../cli/command.js'
+import { Output, processSurroundings, type Surroundings } from '../text/output.js'
+import { explanationText } from './explanation-text.js'
+import { fileOperand, policyTextOf, problemLines } from './policy-file.js'
+
+export const policyExplain: Command = {
+  summary: 'says which settings a destination has, and from which lines',
+  synopsis: '[--json] FILE CHANNEL/HOST',
+  operands: true,
+  options: {
+    json: { help: 'one JSON object: clauses, settings with their lines, limits, and delays in milliseconds' },
+  },
+  notes:
+    'CHANNEL is the name of a transport, HOST a nexthop, such as smtp/example.org. The file may be wrong\n' +
+    'nowhere: `waybill policy check FILE` says where it is.',
+  run: (args) => explain(args),
+}
+
+/** @returns the exit code */
+export async function explain(
+  args: Arguments,
+  surroundings: Pick<Surroundings, 'write' | 'complain'> = processSurroundings(),
+): Promise<number> {
+  const { address, path } = operandsOf(args.rest)
+  const text = await policyTextOf(path)
+  const problems = problemLines(path, text)
+  if (problems.length > 0) {
+    surroundings.complain(`${problems.join('\n')}\n`)
+    return 1
+  }
+  const explained = zmailerPolicy(text).explain(...address)
+  const out = new Output(surroundings)
+  if (args.isSet('json')) out.json(explained)
+  else out.text(explanationText(explained))
+  await out.flush()
+  return 0
+}
+
+/** @throws UsageError */
+function operandsOf(rest: readonly string[]): {
+  readonly path: string
+  readonly address: readonly [transport: string, nexthop: string]
+} {
+  const path = fileOperand(rest.slice(0, 1))
+  const [, transport = '', nexthop = ''] = /^([^/]+)\/(.+)$/.exec(rest[1] ?? '') ?? []
+  if (transport === '' || rest.length !== 2) throw new UsageError('FILE and CHANNEL/HOST are wanted')
+  return { path, address: [transport, nexthop] }
+}
