@@ -1,7 +1,8 @@
 /** A message that is started and not yet finished or replaced: what is known of each recipient.
- * Invariant: `apply` is the only writer, and what it applies stands in the journal, so replaying the journal gives the
- * same state as living through it. A recipient leaves `pending` once in the life of a start; who is given up leaves `deferred` for
- * `failed`, and has one note all the same, as whoever makes room for them counts on. */
+ * Invariant: `apply` is the only writer, and what it applies stands in the journal, so replaying
+ * the journal gives the same state as living through it. A recipient leaves `pending` once in the
+ * life of a start; one that is given up moves from `deferred` to `failed` and still has one note,
+ * so the room reserved for notes suffices. */
 import { assert } from '../base/assert.js'
 import { nowhere, type Position } from '../base/position.js'
 import { tells, type NotifyWhen } from '../base/notification.js'
@@ -32,20 +33,21 @@ export class ActiveMessage {
   /** Without its recipients, once `forgetRecipients` was called. */
   envelope: Envelope
   readonly place: EnvelopePlace
-  /** The newest start record: what later records name. `nowhere`: it waits, and is started by what ends it. */
+  /** The newest start record: what later records name. `nowhere`: it waits, and the record that
+   * ends it starts it. */
   start: Position
   /** The data, while it is cheap to keep. */
   data: Buffer | undefined
-  /** What the set of active messages counts for its recipients in memory; 0 when it does not
-   * count them. */
+  /** Bytes counted for its recipients in memory; 0 if they are not counted. */
   recipientBytes = 0
-  /** Recoveries in a row that found it attempted and without progress; 0 when there has been some. */
+  /** Recoveries in a row that found it attempted and without progress; 0 when there has been
+   * some. */
   recoveries: number
   /** Where the journal says that this life has attempted it; `nowhere`: it does not say so. */
   attemptNote: Position = nowhere
-  /** What the scheduler knows it by, while it has it. */
+  /** Its message in the scheduler, while it is there. */
   job: object | undefined = undefined
-  /** Neighbours in the set of active messages, which alone changes them. */
+  /** Neighbours in the set of active messages; only the set changes them. */
   older: ActiveMessage | undefined = undefined
   newer: ActiveMessage | undefined = undefined
   /** Of each recipient its state's index in `states`; undefined while all have the state
@@ -54,12 +56,11 @@ export class ActiveMessage {
   #common: RecipientState = 'pending'
   #attempted = false
   #finished = false
-  /** What was asked for each recipient, once somebody wants to know. */
+  /** The requests of each recipient, decoded when they are first needed. */
   #asked: Uint8Array | undefined
   readonly #counts: Record<RecipientState, number>
-  /** Failed and deferred, as they came; delivered as well when the sender wants to hear of it.
-   * The reason of a deferral stays here when its recipient is given up: `#currentNotes` leaves
-   * it out. */
+  /** Failed and deferred, in order; delivered, too, if that is reported. The reason of a deferral
+   * stays here when its recipient is given up: `#currentNotes` leaves it out. */
   #notes: OutcomeNote[] | undefined
   /** Some recipients left `deferred` for `failed` after the reasons in `#notes` were noted. */
   #hasStaleReasons = false
@@ -73,7 +74,7 @@ export class ActiveMessage {
     this.start = start
     this.recoveries = carried?.recoveries ?? 0
     this.#counts = { pending: envelope.recipientCount, delivered: 0, deferred: 0, failed: 0 }
-    // What was carried of it while its envelope was not shown does not know of those before.
+    // Its earlier notes are unknown if it was carried while its envelope could not be read.
     this.#warnings = Math.max(carried?.warnings ?? 0, envelope.warnings)
     if (carried === undefined) return
     this.#applyNotes(carried.notes)
@@ -120,12 +121,13 @@ export class ActiveMessage {
     return this.#warnings
   }
 
-  /** A report on the last attempt is written: with a replacement that a recovery did not believe. */
+  /** The report on the last attempt is already written, with a replacement that recovery
+   * did not trust. */
   get isReportedOn(): boolean {
     return this.#reported.length > 0 || this.#warnings > this.envelope.warnings
   }
 
-  /** A replacement that was appended in an earlier life and not believed. */
+  /** A replacement of an earlier life that is not trusted. */
   get replacement(): Carried['replacement'] {
     return this.#replacement
   }
@@ -135,7 +137,7 @@ export class ActiveMessage {
     return this.#finished
   }
 
-  /** Do these outcomes leave nothing to do, nor anybody to be told? */
+  /** Do these outcomes leave nothing to do and nothing to report? */
   isFinishedBy(notes: readonly OutcomeNote[]): boolean {
     if (this.#replacement !== undefined || this.envelope.data.kind === 'spool' || this.tellsSuccess)
       return false
@@ -196,29 +198,29 @@ export class ActiveMessage {
     return this.#notes
   }
 
-  /** The sender wants to be told of some deliveries. */
+  /** Some deliveries are to be reported. */
   get tellsSuccess(): boolean {
     const { dsn } = this.envelope
     return dsn !== undefined && asksFor(dsn, 'success')
   }
 
-  /** What was asked for a recipient, as base/notification.ts has it. */
+  /** The request of a recipient, as base/notification.ts encodes it. */
   askedOf(index: number): number {
     const { dsn, recipientCount } = this.envelope
     return dsn === undefined ? 0 : (this.#asked ??= askedOfEach(dsn, recipientCount))[index]!
   }
 
-  /** Is the sender to be told when this becomes of the recipient? */
+  /** Is this event of the recipient to be reported? */
   tells(index: number, when: NotifyWhen): boolean {
     return tells(this.askedOf(index), when)
   }
 
-  /** Recipients that failed and of whom the sender is still to be told. */
+  /** Failed recipients that are still to be reported. */
   unreportedFailures(): number[] {
     return this.#unreported('failed', 'failure')
   }
 
-  /** The same of deliveries, but for those of which the next server tells him. */
+  /** The same of deliveries, except those that the next server reports. */
   unreportedSuccesses(): number[] {
     if (!this.tellsSuccess) return []
     const passedOn = new Set(

@@ -1,8 +1,11 @@
-/** The active messages, in the order of their newest starts: the first one is where the working suffix begins.
- * A message whose spool file is not unlinked yet holds the suffix though it is finished, so that a recovery unlinks again.
- * Invariant: starts ascend along the list, because each is the newest record when its message is added.
- * A list through the messages and no Map: the table of a Map that is filled and emptied all the time is replaced again and again,
- * and an old table that garbage collection has promoted keeps all that follow, with every message that was in them. */
+/** The active messages, in the order of their newest starts; the working suffix begins at the
+ * first.
+ * A finished message whose spool file is not unlinked yet holds the suffix, so that recovery
+ * unlinks it again.
+ * Invariant: starts ascend along the list, because each is the newest record when its message is
+ * added.
+ * Why a linked list and no Map: a Map that is always filled and emptied replaces its table often.
+ * An old table that garbage collection has promoted keeps all later ones, with their messages. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
 import { namesRecipients } from '../record/envelope.js'
@@ -17,7 +20,7 @@ const dataBytesMax = 32 * 1024 * 1024
 const recipientBytesMax = 16 * 1024 * 1024
 const fewRecipients = 10
 
-/** A message whose envelope does not verify, or is not shown. Nothing can be done with it but to keep what is left, for the operator. */
+/** A message whose envelope does not verify or cannot be read. It is kept for the operator. */
 export interface DamagedMessage {
   readonly place: EnvelopePlace
   readonly carried: Carried
@@ -25,7 +28,7 @@ export interface DamagedMessage {
 
 export class ActiveSet {
   readonly #unlinking = new Map<Position, ActiveMessage>()
-  /** Messages that cannot be read: what was carried of them, by the start that holds their place. */
+  /** Messages that cannot be read: their carried state, by the start that holds their place. */
   readonly #damaged = new Map<Position, DamagedMessage>()
   #first: ActiveMessage | undefined
   #last: ActiveMessage | undefined
@@ -99,9 +102,11 @@ export class ActiveSet {
     this.add(message)
   }
 
-  /** Is one of them to be replaced again in this lane, because a recovery did not believe that it was? One that cannot be read is, too, as
-   * soon as it can:
-   *    // 1. a checkpoint is captured without the lane  2. it is read, and replaced there  3. the lane goes */
+  /** Is one of them to be replaced again in this lane, because recovery did not trust its
+   * replacement? An unreadable one is, too, as soon as it can be read:
+   *    1. a checkpoint is captured without the lane
+   *    2. the message is read, and replaced there
+   *    3. the lane is removed, and the message with it */
   hasReplacementFor(lane: number): boolean {
     for (const { replacement } of this.messages()) if (replacement?.lane === lane) return true
     for (const { carried } of this.#damaged.values()) if (carried.replacement?.lane === lane) return true

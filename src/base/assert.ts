@@ -1,5 +1,5 @@
-/** An invariant that does not hold is a bug of ours: the process must not go on acting on it.
- * Assertions stay on in production; the crash that follows is the same event as a power loss, and recovery handles it. */
+/** Assertions: a broken invariant is a bug of ours, and the process must not act on it. They stay
+ * on in production; the crash that follows is like a power loss, and recovery handles it. */
 
 export class InvariantError extends Error {
   override readonly name = 'InvariantError'

@@ -1,11 +1,11 @@
-/** CRC-32 (IEEE 802.3), running: `crc32(b, crc32(a))` is the checksum of a followed by b.
- * Two implementations of one polynomial, by length: the call into zlib, which wants an object for the piece, costs more than a short
- * loop over tables, and beats it from about 300 bytes. bench/checksum.ts holds the numbers. */
+/** CRC-32 (IEEE 802.3), running: `crc32(b, crc32(a))` is the checksum of a followed by b. Two
+ * implementations of one polynomial, by length: a loop over tables is faster for short pieces, and
+ * a call into zlib from about 300 bytes on. bench/checksum.ts holds the numbers. */
 import { crc32 as zlibCrc32 } from 'node:zlib'
 
 export const zlibFromBytes = 288
 
-/** @param seed a checksum to go on from, or any 32-bit number that the reader of the checksum knows as well
+/** @param seed a checksum to continue from, or any 32-bit number that the reader also knows
  * @returns an unsigned 32-bit integer */
 export const crc32 = (bytes: Uint8Array, seed = 0): number => crc32Of(bytes, 0, bytes.length, seed)
 
@@ -16,9 +16,11 @@ export function crc32Of(bytes: Uint8Array, from: number, to: number, seed: numbe
     : zlibCrc32(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to), seed >>> 0)
 }
 
-/** The checksum of A followed by B, from those of A (with any seed) and of B (with seed 0): B is not read again.
+/** The checksum of A followed by B, from those of A (with any seed) and of B (with seed 0): B is
+ * not read again.
  * @param secondBytes length of B, below 2³¹
- * @see zlib's crc32_combine: a checksum is a polynomial, and what follows A multiplies it by x^(8 × length) */
+ * @see zlib's crc32_combine: a checksum is a polynomial, and what follows A multiplies it by
+ * x^(8 × length) */
 export function crc32Joined(first: number, second: number, secondBytes: number): number {
   let power = shortPowers[secondBytes & shortMask]!
   let bits = 3 + shortBits // Of 8 × length: powers of x², x⁴, x⁸ …
@@ -49,7 +51,8 @@ const squares = new Int32Array(34)
 squares[0] = 1 << 30
 for (let n = 1; n < squares.length; n++) squares[n] = product(squares[n - 1]!, squares[n - 1]!)
 
-/** Eight bytes a step ("slicing by 8"): table k holds the remainder of a byte that k zero bytes follow. */
+/** Eight bytes a step ("slicing by 8"): table k holds the remainder of a byte that k
+ * zero bytes follow. */
 function byTables(bytes: Uint8Array, from: number, to: number, seed: number): number {
   let rest = ~seed
   let at = from

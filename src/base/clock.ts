@@ -18,7 +18,7 @@ export interface Clock {
   soon(callback: () => void): void
 }
 
-/** Settles when so much time has passed, or the signal is aborted: who waits looks which. */
+/** Settles when the time has passed or the signal is aborted; the caller looks which. */
 export function pause(clock: Clock, durationMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve()
@@ -37,7 +37,8 @@ export function pause(clock: Clock, durationMs: number, signal: AbortSignal | un
 const { now: wallNow } = Date
 const monotonicNow = performance.now.bind(performance)
 
-/** The system's clock. Its timers keep the process alive: what waits for one is work to do, and a queue with nothing to do has none. */
+/** The system's clock. Its timers keep the process alive: a timer is work to do, and an idle
+ * queue has none. */
 export const systemClock: Clock = {
   wallMs: () => wallNow(),
   monotonicMs: () => monotonicNow(),

@@ -1,6 +1,6 @@
 /** How many of what, for a reader: `1 message`, `1 234 messages`. Pure. */
 
-/** The noun as it stands behind the count. @param more than one, where that is not the noun with an s */
+/** The noun as it stands behind the count. @param the plural, if it is not the noun with an s */
 export const nounText = (count: number, noun: string, more: string = `${noun}s`): string =>
   count === 1 ? noun : more
 

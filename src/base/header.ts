@@ -1,6 +1,6 @@
 /** The one reader of a message's header. Pure.
- * Invariant: CR, LF and CR LF each end a line, because each leaves as CR LF (smtp-delivery.ts). So no reader takes for header what
- * the next server takes for the body. */
+ * Invariant: CR, LF and CR LF each end a line, because each leaves as CR LF (smtp-delivery.ts). So
+ * no reader takes for header what the next server takes for the body. */
 
 const LF = 0x0a
 const CR = 0x0d
@@ -15,7 +15,7 @@ export interface LeadingField {
 
 export interface LeadingFields {
   readonly fields: readonly LeadingField[]
-  /** Behind the last field. */
+  /** Where the last field ends. */
   readonly end: number
   /** The last field, or the header, goes on behind the data that was given. */
   readonly isCut: boolean
@@ -34,7 +34,8 @@ export class HeaderEnd {
   #isBehindCr = false
   #isBehindEmptyLine = false
 
-  /** @returns where the body begins, in this piece or behind its last octet; -1 for a piece that is all header */
+  /** @returns where the body begins, in this piece or behind its last octet; -1 for a piece
+   * that is all header */
   find(piece: Uint8Array): number {
     for (let i = 0; i < piece.length; i++) {
       const octet = piece[i]!
@@ -51,7 +52,8 @@ export class HeaderEnd {
   }
 }
 
-/** The fields at the beginning of a message. A line that is no field, or has nothing but blanks, ends the header. */
+/** The fields at the beginning of a message. A line that is no field, or has nothing but blanks,
+ * ends the header. */
 export function leadingFields(data: Buffer): LeadingFields {
   const fields: { name: string; start: number; end: number }[] = []
   let start = 0
@@ -82,7 +84,8 @@ const behindLineEnd = (data: Buffer, at: number): number =>
 const fieldStart = /^([!-9;-~]+)[ \t]*:/
 
 /** @param header with the empty line behind it, if there is one
- * @returns undefined when something in it is no field: some readers would begin the body there, some a field */
+ * @returns undefined when something in it is no field: some readers would begin the body
+ * there, some a field */
 export function headerFields(header: Buffer): HeaderField[] | undefined {
   const lines = header.toString('latin1').split(/\r\n|\r|\n/)
   const fields: { name: string; value: string }[] = []

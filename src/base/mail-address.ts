@@ -1,12 +1,14 @@
-/** What counts as a mail address: local@domain, the local part possibly quoted, the domain possibly a literal, nothing that
- * could read as two addresses or break a line. Whether it can be delivered is the transport's to say. */
+/** Checks mail addresses: local@domain, where the local part may be quoted and the domain a
+ * literal.
+ * Invariant: an accepted address cannot be read as two addresses, and cannot break a line. Only the
+ * transport knows whether it can be delivered. */
 
 /** Octets of an address: more than SMTP's 256 for a path, less than a line. */
 export const addressBytesMax = 512
 
 const pattern = /^(?:"(?:[^"\\]|\\.)+"|[^\s"@<>()[\],;:\\]+)@(?:\[[^\s[\]\\<>]+\]|[^\s"@<>()[\],;:\\]+)$/u
 const forbidden = /[\p{Cc}\p{Cs}\u2028\u2029]/u
-/** The usual kind, decided by one cheap test. It has ASCII only. */
+/** The common kind, in ASCII, recognised by one cheap test. */
 const plain = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]{1,64}@[A-Za-z0-9.-]{1,255}$/
 
 /** `international` needs SMTPUTF8 on the way; undefined is no address. */

@@ -1,9 +1,9 @@
-/** Message ids: 16 characters of Crockford's base 32, nine of time and seven of a number that
- * starts at random in every life and counts up. They sort by age, are never given twice (a queue
- * that reuses short ids lets an operator delete the wrong message), and read aloud: no I, L, O,
- * U. A report has the id of the message that it reports on and the number of the attempt. The
- * numbers of a queue are even. Those of a submitter, which stand in the message before it is
- * submitted, are odd. */
+/** Message ids: 16 characters of Crockford's base 32.
+ * Nine are the time; seven are a number that starts at random in every life and counts up. So ids
+ * sort by age, and can be read aloud: no I, L, O, U. A report has the id of its message and the
+ * number of the attempt.
+ * Invariant: no id is given twice, so an operator never deletes the wrong message. Numbers given by
+ * a queue are even; those given by a submitter before it submits are odd. */
 import { systemClock } from './clock.js'
 import { systemPrng, type Prng } from './prng.js'
 
@@ -16,14 +16,15 @@ const countBound = 32 ** 7
 export const isMessageId = (text: string): text is MessageId =>
   /^[0-9A-HJKMNP-TV-Z]{16}(?:-[1-9][0-9]{0,8})?$/.test(text)
 
-/** Is it of the kind that a submitter makes? */
+/** Was it made by a submitter? */
 export const isSubmitterId = (text: string): text is MessageId =>
   isMessageId(text) && text.length === 16 && alphabet.indexOf(text[15]!) % 2 === 1
 
-/** Attempts of one time that a message was new, in the numbers of its reports. */
+/** Attempts between two requeues, in the numbers of reports. */
 const attemptsPerRequeue = 1_000_000
 
-/** @param attempt the number of the attempt that it reports on, @param requeues how often the message was made new */
+/** @param attempt number of the attempt that the report is about @param requeues how often the
+ * message was requeued */
 export const reportId = (id: MessageId, attempt: number, requeues: number): MessageId =>
   `${id}-${requeues * attemptsPerRequeue + attempt}` as MessageId
 
@@ -59,8 +60,7 @@ export class MessageIds {
 
 const submitterIds = new MessageIds(systemPrng(), 'submitter')
 
-/** An id for one submission that names itself by it: `submit({ id })`. No queue gives it to
- * another message. */
+/** An id for one submission, for `submit({ id })`. No queue gives it to another message. */
 export const newMessageId = (): MessageId => submitterIds.next(systemClock.wallMs())
 
 function digits(value: number, width: number): string {

@@ -1,15 +1,16 @@
-/** What a sender may ask to be told of, RFC 3461, and the forms that this takes.
- * Invariant: an envelope id and an original recipient are printable ASCII, and so short that they can be passed on in the form
- * that SMTP has for them. */
+/** Requests for delivery status notifications (RFC 3461), and their forms.
+ * Invariant: an envelope id and an original recipient are printable ASCII, and short enough to be
+ * passed on over SMTP. */
 import { isInternational } from './mail-address.js'
 
-/** What may become of a recipient, of which the sender is told. */
+/** An event of a recipient that can be reported to the sender. */
 export type NotifyWhen = 'success' | 'failure' | 'delay'
 
-/** When the sender is told about a recipient; 'never' stands alone. */
+/** Events of a recipient that are reported; 'never' stands alone. */
 export type Notify = 'never' | readonly NotifyWhen[]
 
-/** The message went on to a server, which has taken over what the sender asked to be told or does not know of it. */
+/** The message was relayed to a server that knows DSN, and took over the request, or to one
+ * that does not. */
 export type Relayed = 'with-dsn' | 'without-dsn'
 
 /** How much of the message a report of a failure returns. */
@@ -17,9 +18,9 @@ export type Ret = 'full' | 'headers'
 
 /** What is asked for one recipient. */
 export interface RecipientDsn {
-  /** undefined: nothing was said, so failures and delays are told. */
+  /** undefined: nothing was asked, so failures and delays are reported. */
   readonly notify?: Notify | undefined
-  /** The recipient as the sender knows him, `rfc822;ada@example.org`. */
+  /** The recipient as the sender named it, `rfc822;ada@example.org`. */
   readonly orcpt?: string | undefined
 }
 
@@ -43,7 +44,7 @@ export function notifyBits(notify: unknown): number | undefined {
   return all
 }
 
-/** What the words of a list ask for, which may be wrong. @param words in small letters */
+/** The request in a list of words; some may be unknown. @param words in small letters */
 export const notifyOfWords = (words: readonly unknown[]): unknown =>
   words.length === 1 && words[0] === 'never' ? 'never' : words
 
@@ -60,7 +61,7 @@ export function notifyOf(asked: number): Notify | undefined {
   return asked === neverBit ? 'never' : events.filter((when) => (asked & bits[when]) !== 0)
 }
 
-/** Is the sender told? Without a request he hears of failures and delays, as ever. */
+/** Is the event reported? Without a request, failures and delays are. */
 export const tells = (asked: number, when: NotifyWhen): boolean =>
   asked === 0 ? when !== 'success' : (asked & bits[when]) !== 0
 
@@ -82,7 +83,7 @@ export const isOrcpt = (text: string): boolean =>
 
 const typeOf = (orcpt: string): string => orcpt.slice(0, Math.max(0, orcpt.indexOf(';')))
 
-/** As SMTP has it: what could end a parameter, and `+`, as `+` and two digits. RFC 3461 §4 */
+/** Encodes characters that could end a parameter, and `+`, as `+` and two digits. RFC 3461 §4 */
 export const xtext = (text: string): string =>
   text.replace(/[^\x21-\x2a\x2c-\x3c\x3e-\x7e]/g, (character) => {
     const code = character.charCodeAt(0)
@@ -101,7 +102,8 @@ export const fromXtext = (text: string): string | undefined =>
     ? text.replace(/\+([0-9A-F]{2})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)))
     : undefined
 
-/** The address in one. Forms of letters outside ASCII become these; any other stays a form: of a line's end, say. */
+/** The address in an ORCPT. Encoded letters outside ASCII are decoded; other codes, such as line
+ * ends, stay encoded. */
 export const addressOfOrcpt = (orcpt: string): string =>
   orcpt.slice(orcpt.indexOf(';') + 1).replace(/\\x\{([0-9a-f]{2,6})\}/gi, (form, digits: string) => {
     const code = parseInt(digits, 16)

@@ -1,5 +1,6 @@
-/** The abort of a signal that many wait for: a program that stops has one signal for all that it submits.
- * Invariant: a signal has one listener of ours while anybody waits, and none when nobody does: of an eleventh Node warns as of a leak. */
+/** Waits for the abort of a signal that many submissions share.
+ * Invariant: a signal has one listener of ours while something waits, and none otherwise.
+ * Why: Node warns of a leak at the eleventh listener. */
 
 class Waiting {
   readonly callbacks = new Set<() => void>()
@@ -10,7 +11,7 @@ class Waiting {
 
 const bySignal = new WeakMap<AbortSignal, Waiting>()
 
-/** Calls back when the signal is aborted, in the order in which they came who wait for it.
+/** Calls back when the signal is aborted, in the order of registration.
  * @returns ends the waiting */
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   if (signal === undefined) return () => undefined

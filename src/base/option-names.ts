@@ -1,7 +1,7 @@
-/** Options under a name that nobody reads are somebody's mistake: they are refused, not ignored. */
+/** Refuses options with an unknown name: they are mistakes. */
 import { WaybillError } from '../errors.js'
 
-/** All names that there are; the compiler sees to it that none is missing. */
+/** All known names; the compiler checks that none is missing. */
 export type OptionNames<T> = Readonly<Record<keyof T, true>>
 
 /** @param within what the options belong to, `attempt`; '' for none

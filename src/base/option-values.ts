@@ -1,15 +1,17 @@
-/** Values of options that several of those have who take options. A wrong one is refused where it is given: later it would be a wait
- * without an end, or mail to somewhere else. */
+/** Checks for option values that several sets of options share.
+ * Why: a wrong value that is refused late has already caused an endless wait, or mail
+ * to a wrong host. */
 import { WaybillError } from '../errors.js'
 import type { OptionNames } from './option-names.js'
 
-/** Of one wait, milliseconds: a day. What timers cannot count they do at once. */
+/** Bound of one wait, milliseconds: a day. Timers run at once when they cannot count the delay. */
 export const waitMsMax = 86_400_000
 
-/** A value as it was given: a port out of the environment is '25', and not the number that it looks like. */
+/** A value as it was given: a port out of the environment is '25', and not the number that
+ * it looks like. */
 export const asGiven = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : String(value))
 
-/** @throws WaybillError OPTION_INVALID: of a signal that is none nobody would ever hear */
+/** @throws WaybillError OPTION_INVALID: if the signal is no AbortSignal */
 export function signalOption(signal: AbortSignal | undefined): void {
   if (signal === undefined) return
   if (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function')
@@ -27,11 +29,12 @@ export function integerOption(option: string, value: number, least: number, most
   return value
 }
 
-/** Text of 1 to `bytesMax` bytes as it stands in a record: half a surrogate pair would be read back as another character. */
+/** Text of 1 to `bytesMax` bytes as it stands in a record: half a surrogate pair would be read back
+ * as another character. */
 export const isRecordText = (value: unknown, bytesMax: number): value is string =>
   typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= bytesMax && !/\p{Cs}/u.test(value)
 
-/** What is called later, from the middle of something else: all that is called is there.
+/** An object whose methods are called later: all of them must be there.
  * @throws WaybillError OPTION_INVALID, which names the option and what it lacks */
 export function methodsOption<T extends object>(option: string, value: T, names: Partial<OptionNames<T>>): T {
   const methods = Object.keys(names) as (keyof T & string)[]
@@ -47,7 +50,7 @@ export function methodsOption<T extends object>(option: string, value: T, names:
   return value
 }
 
-/** Whatever names a machine, to the system or to another machine. @throws WaybillError OPTION_INVALID */
+/** A host name or an address. @throws WaybillError OPTION_INVALID */
 export function hostOption(option: string, value: string): string {
   if (typeof value !== 'string' || !/^[^\s\p{Cc}]{1,255}$/u.test(value))
     throw new WaybillError('OPTION_INVALID', `${JSON.stringify(value)} is no host`, { option })

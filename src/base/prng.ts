@@ -6,7 +6,8 @@ export interface Prng {
   uint32(): number
 }
 
-/** sfc32: small, fast, passes PractRand; state from one seed by splitmix32. The same seed gives the same numbers. */
+/** sfc32: small, fast, passes PractRand; state from one seed by splitmix32. The same seed gives
+ * the same numbers. */
 export function seededPrng(seed: number): Prng {
   let s = seed | 0
   const splitmix = (): number => {
@@ -44,6 +45,6 @@ export function pick<T>(prng: Prng, values: readonly T[]): T {
   return values[below(prng, values.length)]!
 }
 
-/** A generator for one of the many places of a seed. @param salt tells apart who draw for the same ones */
+/** The generator for number `n` of a seed. @param salt differs between callers with the same `n` */
 export const prngAt = (seed: number, n: number, salt: number): Prng =>
   seededPrng(Math.imul(seed, 0x9e3779b1) ^ Math.imul(n, 0x85ebca6b) ^ salt)

@@ -1,5 +1,6 @@
-/** Sets of small integers as flat inclusive ranges [first, last, first, last, …], ascending and apart.
- * Recipients of one destination are mostly neighbours, so a thousand outcomes are a few bytes. */
+/** Sets of small integers as flat inclusive ranges [first, last, first, last, …], ascending
+ * and apart. Recipients of one destination are mostly neighbours, so a thousand outcomes
+ * are a few bytes. */
 
 export type Ranges = readonly number[]
 

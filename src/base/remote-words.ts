@@ -1,12 +1,12 @@
-/** What a remote server said, as it stands in the reason of an outcome.
- * Invariant: an outcome that names a remote has one reply of it in its reason: at the end, behind
- * what we say ourselves. Readers that show both put the name directly before the reply.
+/** Finds the reply of a remote server in the reason of an outcome.
+ * Invariant: the reason of an outcome that names a remote ends with one reply of it, behind our own
+ * words. Readers that show both put the name directly before the reply.
  * Why: a bounce has the reply alone in `Diagnostic-Code: smtp` (RFC 3464, 2.3.6). */
 
 /** Bound of a remote's name, octets of printable ASCII. */
 export const remoteBytesMax = 255
 
-/** Between what is said of other servers and of the one that replied. */
+/** Separates what is said of other servers from the reply of the last one. */
 export const andLastly = '; and '
 
 const replyStart = /^[245]\d\d(?:[ -]|$)/
@@ -33,11 +33,11 @@ function replyAt(text: string): number {
   return inner === null ? -1 : start + inner.index + 2
 }
 
-/** One line for people: the status where the text does not say it, our words, the server, its reply.
- * `mx.example.net[192.0.2.1]:25: 451 4.2.1 try later` */
+/** One line for people: the status where the text does not say it, our words, the server, its
+ * reply. `mx.example.net[192.0.2.1]:25: 451 4.2.1 try later` */
 export function reasonText(status: string, text: string, remote: string | undefined): string {
   const words = remoteWords(text)
-  // A reply without a status of its own has one that says no more than its first digit.
+  // A reply without an enhanced status gets one that says no more than its first digit.
   const isSaid = words !== undefined && (words.reply.includes(status) || status.endsWith('.0.0'))
   const start = status === '' || isSaid ? '' : `${status} `
   if (remote === undefined) return start + text

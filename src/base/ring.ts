@@ -1,4 +1,5 @@
-/** A first-in first-out queue over a circular array that doubles when full: no shifting, no node per element.
+/** A first-in first-out queue over a circular array that doubles when full: no shifting, no node
+ * per element.
  *
  *      head ─┐        ┌─ tail
  *   [ . . . .a b c d e . . . ]      length = tail − head, capacity a power of two */

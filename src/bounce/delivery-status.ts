@@ -1,6 +1,6 @@
-/** The part of a report that programs read.
- * Invariant: one group of fields for the message and one for each recipient, in their order; one field per line however long and
- * strange its value was. It is ASCII unless `isGlobal`.
+/** The part of a report for programs: message/delivery-status.
+ * Invariant: one group of fields for the message and one for each recipient, in their order; one
+ * field per line however long and strange its value was. It is ASCII unless `isGlobal`.
  * @see RFC 3464; RFC 6533 for addresses and text outside ASCII */
 import { remoteBytesMax, remoteMta, remoteWords } from '../base/remote-words.js'
 import { mailDate, reasonBytesMax } from './report-text.js'
@@ -13,7 +13,7 @@ export interface DeliveryStatus {
   readonly isGlobal: boolean
 }
 
-/** @param listed those of the recipients that the report names */
+/** @param listed the recipients that the report names */
 export function deliveryStatus(input: ReportInput, listed: readonly ReportedRecipient[]): DeliveryStatus {
   const text = groups(input, listed, oneLine)
   if (isAscii(text)) return { text, isGlobal: false }
@@ -45,7 +45,8 @@ function groups(input: ReportInput, listed: readonly ReportedRecipient[], words:
 
 const folded = (fields: readonly string[]): string[] => fields.map((field) => `${fold(field, ' ')}\r\n`)
 
-/** What the sender looks for must be what he gave, every blank of it: it was checked when it came, and is short enough for a line. */
+/** The value that the sender gave, blanks included: it was checked at submission, and fits a
+ * line. */
 const asGiven = (name: string, value: string | undefined): string[] =>
   value === undefined ? [] : [`${name}: ${asciiOnly(value)}\r\n`]
 
@@ -64,7 +65,7 @@ function recipientFields(recipient: ReportedRecipient, input: ReportInput, words
     `Status: ${status}`,
   ]
   if (mta !== undefined) fields.push(`Remote-MTA: dns; ${mta}`)
-  // `smtp` is for what a server said, RFC 3464 2.3.6; what we say ourselves has a type of ours.
+  // `smtp` is for replies of servers (RFC 3464, 2.3.6); our own text has another type.
   if (diagnostic !== '')
     fields.push(`Diagnostic-Code: ${reply === undefined ? 'x-waybill' : 'smtp'}; ${diagnostic}`)
   if (action === 'delayed' && input.giveUpAtMs !== undefined)
@@ -72,8 +73,8 @@ function recipientFields(recipient: ReportedRecipient, input: ReportInput, words
   return fields
 }
 
-/** `rfc822; a@b`, or `utf-8; …` for an address outside ASCII: as it is if the words may be, else in RFC 6533's
- * `\x{…}` form, which loses nothing. */
+/** `rfc822; a@b`, or `utf-8; …` for an address outside ASCII: as it is if the report is global,
+ * else in RFC 6533's `\x{…}` form, which loses nothing. */
 function typedAddress(address: string, words: Words): string {
   const clean = oneLine(address, 512)
   if (isAscii(clean)) return `rfc822; ${clean}`

@@ -1,19 +1,22 @@
 /** The header of the message that a report is about.
- * Invariant: only header fields, whole ones, at most headerBytesMax of them, with CR LF line ends and without control characters.
- * Nothing of the body: the sender has it, and a report must not carry a stranger's content to a forged sender. Who has asked for it gets it by original-message.ts. */
+ * Invariant: only header fields, whole ones, at most headerBytesMax of them, with CR LF line ends
+ * and without control characters.
+ * Why nothing of the body: a report must not carry a stranger's content to a forged sender. For a
+ * sender that asked for it, original-message.ts returns the body. */
 
 import { leadingFields } from '../base/header.js'
 
-/** Octets; what lies behind is cut at the beginning of a field. */
+/** Octets; the rest is cut at the beginning of a field. */
 export const headerBytesMax = 65_536
 
 /** Octets of a line on the way, RFC 5322; longer ones are split. */
 const lineBytesMax = 998
 
-/** But line ends and tabs, and but what is half of a UTF-8 character when bytes are read as latin1. */
+/** Except line ends, tabs, and halves of a UTF-8 character in bytes read as latin1. */
 const controls = /[^\P{Cc}\t\r\n\x80-\x9f]/gu
 
-/** @param data the message or its beginning; a field that its end cuts short is left out, unless it is all there is
+/** @param data the message or its beginning; a field that its end cuts short is left out, unless it
+ * is all there is
  * @param dataBytes length of the whole message */
 export function originalHeader(data: Buffer, dataBytes: number): Buffer {
   const text = data.toString('latin1', 0, headerBytesMax)

@@ -1,6 +1,7 @@
-/** The whole message that a report is about, when its sender has asked for it back (RET=FULL, RFC 3461).
- * Invariant: it has CR LF line ends and nothing else is changed; one that is larger than the bound is not returned, but its header. A sender
- * who may be forged can ask for it as well: but only who may relay here, which the bound keeps from being worth it. */
+/** The whole message that a report is about, if its sender asked for it (RET=FULL, RFC 3461).
+ * Invariant: only line ends change, to CR LF. Of a message larger than the bound, the header is
+ * returned instead. A client that may relay can ask in the name of a forged sender; the bound
+ * limits what it gains. */
 
 /** Octets. @see Postfix bounce_size_limit */
 export const messageBytesMax = 50_000

@@ -1,6 +1,7 @@
-/** Whether the sender hears of an outcome at all; of which he does is ActiveMessage's to know, and when mail is late, settle-decision.ts's.
- * Invariant: nothing is ever reported to the null sender, so a report about a report cannot exist and no mail loop can be made
- * of reports. */
+/** Decides whether a report is written at all. ActiveMessage knows which outcomes are reported, and
+ * settle-decision.ts when mail is late.
+ * Invariant: no report goes to the null sender, so there are no reports about reports, and no
+ * loops of them. */
 
 import { isMailAddress } from '../base/mail-address.js'
 
@@ -9,7 +10,7 @@ export type ReportDecision =
   | { readonly kind: 'silent'; readonly why: 'null sender' | 'sender is not an address' | 'already reported' }
 
 /** @param sender of the message that failed
- * @param unreportedCount its recipients of which the sender wants to be told and was not yet */
+ * @param unreportedCount its recipients that are still to be reported */
 export function reportDecision(sender: string, unreportedCount: number): ReportDecision {
   if (sender === '') return { kind: 'silent', why: 'null sender' }
   if (!isMailAddress(sender)) return { kind: 'silent', why: 'sender is not an address' }

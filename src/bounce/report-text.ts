@@ -1,4 +1,4 @@
-/** The part of a report that people read: what happened, to whom, why, and whether there is anything to do.
+/** The part of a report for people: what happened to which recipients, why, and what can be done.
  * Invariant: each recipient's address begins a line, and nothing foreign does. */
 import { remoteBytesMax, remoteWords } from '../base/remote-words.js'
 import { nounText } from '../base/count-text.js'
@@ -8,7 +8,7 @@ import { fold, oneLine } from './safe-text.js'
 /** Octets of a remote's text. */
 export const reasonBytesMax = 1000
 
-/** @param listed those of the recipients that the report names
+/** @param listed the recipients that the report names
  * @param follows what of the original comes with the report */
 export function reportText(
   input: ReportInput,

@@ -1,7 +1,8 @@
 /** A report to the sender, RFC 3464, composed with nodemailer's MIME writer.
- * Invariant: the same input gives the same bytes (no clock, no chance): a report is composed again after a crash and must not
- * become another one. It is 7 bit but for the To field of a sender outside ASCII, so it needs SMTPUTF8 exactly when that
- * address does; and but for a whole message that its sender has asked back, if that is not. Its boundary is a hash of all parts, so none of them can contain it. */
+ * Invariant: the same input gives the same bytes (no clock, no randomness), because a report may be
+ * composed again after a crash. It is 7 bit, except for the To field of a sender outside ASCII, and
+ * for a returned message that is not. So it needs SMTPUTF8 exactly when the sender's address does.
+ * Its boundary is a hash of all parts, so no part can contain it. */
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import MimeNode from 'nodemailer/lib/mime-node'
@@ -30,8 +31,8 @@ interface Part {
 export const isReportingMta = (host: string): boolean =>
   host.length <= 255 && /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[a-z0-9.:-]+\])$/i.test(host)
 
-/** @throws WaybillError ADDRESS_INVALID when the sender cannot get a report (ask reportDecision first),
- * OPTION_INVALID when `reportingMta` is not a host name or address literal */
+/** @throws WaybillError ADDRESS_INVALID when the sender cannot get a report (ask reportDecision
+ * first), OPTION_INVALID when `reportingMta` is not a host name or address literal */
 export async function composeReport(input: ReportInput): Promise<Buffer> {
   assert(input.recipients.length > 0, 'a report names at least one recipient')
   assert(Number.isFinite(new Date(input.nowMs).getTime()), 'a report has a date')
@@ -106,7 +107,7 @@ function partsOf(input: ReportInput): Part[] {
   return parts
 }
 
-/** Those that are named. Where not all can be, whom mail has reached does not take the place of who has not got it. */
+/** The recipients that are named. If not all can be, failures go before successes. */
 function mostTelling(recipients: readonly ReportedRecipient[]): readonly ReportedRecipient[] {
   if (recipients.length <= listedRecipientsMax) return recipients
   return (['failed', 'delayed', 'relayed', 'delivered'] as const)
@@ -114,7 +115,7 @@ function mostTelling(recipients: readonly ReportedRecipient[]): readonly Reporte
     .slice(0, listedRecipientsMax)
 }
 
-/** RFC 3461 §4.3: what was asked back comes with a failure, and with nothing else. */
+/** RFC 3461 §4.3: the whole message is returned with a failure only. */
 function returned({ returnsFull, recipients, data, dataBytes }: ReportInput): Buffer | undefined {
   const isAsked = returnsFull === true && tellsOf(recipients, 'failed')
   const isWhole = data !== undefined && data.length === dataBytes && dataBytes <= messageBytesMax

@@ -1,15 +1,16 @@
-/** Foreign text made fit for a report.
- * Invariant: what leaves here has no control characters, no line breaks but ours, no marks that turn the direction of writing,
- * and no line longer than it may be; so neither a remote's reply nor an address can begin a header field, a body part or
- * a paragraph of its own. */
+/** Makes foreign text safe for a report.
+ * Invariant: the result has no control characters, no line breaks except ours, no marks that turn
+ * the direction of writing, and no line that is too long. So neither a reply nor an address can
+ * begin a header field, a body part or a paragraph. */
 
 /** Octets of a folded line, where there is a space to fold at. */
 const lineBytes = 76
 
-/** Octets of a word that is still left in one piece; RFC 5322 allows a line of 998. */
+/** Octets of a word that is not split; RFC 5322 allows a line of 998. */
 const wordBytesMax = 900
 
-/** One line of well-formed text; line breaks and tabs become spaces. @param bytesMax octets kept; more end in `...` */
+/** One line of well-formed text; line breaks and tabs become spaces. @param bytesMax octets kept;
+ * more end in `...` */
 export function oneLine(text: string, bytesMax: number): string {
   const clean = Buffer.from(text)
     .toString()
@@ -24,7 +25,8 @@ export const asciiOnly = (text: string): string => text.replace(/[^\x20-\x7e]/gu
 
 export const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text)
 
-/** Lines of at most 76 octets, as far as there are spaces, and 900 at most; those after the first begin with `indent`.
+/** Lines of at most 76 octets, as far as there are spaces, and 900 at most; those after the first
+ * begin with `indent`.
  * @param text one line */
 export function fold(text: string, indent: string): string {
   const lines: string[] = []

@@ -1,11 +1,13 @@
 /** One transport's attempts under way.
- * Invariant: every attempt that began settles exactly once, at the latest one sweep after its deadline, unless the queue crashed
- * meanwhile; what a transport says afterwards is ignored. A transport that answers at once costs no promise, no timer and no
- * signal; one coarse timer looks at all attempts that wait.
+ * Invariant: every attempt settles exactly once, at the latest one sweep after its deadline, except
+ * when the queue crashes; later answers are ignored. A transport that answers at once costs no
+ * promise, timer or signal; one coarse timer serves all waiting attempts.
+ * Why the deadline grows with the data (by default as at 580 octets a second, about Postfix's
+ * smtp_min_data_rate):
  *
- * 1. 50 MB, over a link of 30 KB/s  2. a deadline of 20 minutes, whatever the message  3. each attempt is cut short, and after five days it is
- * returned to a sender whose recipient could have had it in half an hour. So the time grows with the data: by default as at 580 octets a
- * second, about what Postfix asks of a server (smtp_min_data_rate). */
+ * 1. a message of 50 MB is sent over a link of 30 KB/s
+ * 2. the deadline is 20 minutes for every message
+ * 3. each attempt is cut short, and after five days the message is returned to its sender */
 import { assert } from '../base/assert.js'
 import type { Clock, Timer } from '../base/clock.js'
 import { WaybillError } from '../errors.js'
@@ -13,8 +15,8 @@ import { reportOf, reportOfError, type Report } from './outcome.js'
 import type { DeliveryRequest, Transport } from './transport.js'
 
 export interface AttemptOptions {
-  /** When an attempt without an answer is given up, milliseconds, 1 … 86 400 000, for each mebibyte of the data that it begins; 30 minutes
-   * unless told: what RFC 5321 §4.5.3.2 lets the replies to one message take together. */
+  /** Deadline of an attempt, milliseconds for each mebibyte of data begun, 1 … 86 400 000. Default
+   * 30 minutes: the sum of the timeouts for one message in RFC 5321 §4.5.3.2. */
   readonly deadlineMs?: number
 }
 
@@ -35,10 +37,10 @@ interface Attempt<Tag> {
 
 const mebibyte = 1 << 20
 
-/** Lives that have a transport: queues of one process may share it, and the last one closes it. */
+/** Lives that share a transport: the last one closes it. */
 const userCounts = new WeakMap<Transport, number>()
 
-/** What a transport gets whose `deliver` takes no signal. */
+/** The signal for a transport whose `deliver` takes none. */
 const neverAborted: AbortSignal = new AbortController().signal
 
 export class Attempts<Tag> {
@@ -49,13 +51,13 @@ export class Attempts<Tag> {
   readonly #sweepMs: number
   readonly #wantsSignal: boolean
   readonly #underWay = new Set<Attempt<Tag>>()
-  /** Of attempts that were answered, by a transport that lets go of signals. */
+  /** Signals of answered attempts, of transports that release them. */
   readonly #free: AbortController[] = []
   #sweep: Timer | undefined
   #abandoned = false
 
-  /** @param settled is told the outcome of each attempt, before `begin` returns when the transport answers at once. What it
-   * throws is not the transport's and is not caught.
+  /** @param settled called with the outcome of each attempt, before `begin` returns if the
+   * transport answers at once. Its errors are not the transport's and are not caught.
    * @throws WaybillError OPTION_INVALID */
   constructor(
     transport: Transport,
@@ -102,7 +104,8 @@ export class Attempts<Tag> {
     this.#settled(tag, report)
   }
 
-  /** An operator has ended the message: signals abort. Each attempt still settles, with what the transport answers then. */
+  /** An operator has ended the message: signals abort. Each attempt still settles, with the
+   * transport's answer. */
   withdraw(isMeant: (tag: Tag) => boolean): void {
     for (const { tag, controller } of this.#underWay) {
       if (isMeant(tag))
@@ -110,7 +113,7 @@ export class Attempts<Tag> {
     }
   }
 
-  /** The queue has crashed: signals abort, connections drop, nothing settles any more. */
+  /** The queue has crashed: signals abort, connections are closed, nothing settles any more. */
   abandon(): void {
     if (this.#abandoned) return
     this.#abandoned = true
@@ -143,7 +146,7 @@ export class Attempts<Tag> {
     )
   }
 
-  /** An attempt that was withdrawn says nothing of its site: the operator ended it. */
+  /** A withdrawn attempt says nothing about its site: the operator ended it. */
   #answeredLate({ tag, controller }: Attempt<Tag>, report: Report): void {
     if (controller?.signal.aborted === true) this.#settled(tag, { ...report, site: undefined })
     else {
@@ -152,7 +155,7 @@ export class Attempts<Tag> {
     }
   }
 
-  /** Nobody has aborted it: those whose attempt was given up are not given back. */
+  /** It is not aborted: signals of attempts that were given up are not reused. */
   #answered(controller: AbortController | undefined): void {
     if (controller !== undefined && this.#transport.letsGoOfSignal === true) this.#free.push(controller)
   }

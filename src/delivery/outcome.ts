@@ -1,7 +1,8 @@
-/** What a transport answered, made safe to act on.
- * Invariant: a report has exactly one outcome per recipient, each with a status of its kind's class (4.x deferred, 5.x failed)
- * and a text without control characters; it and the name of a remote have at most `textCharsMax` together. An answer that breaks the contract defers everybody: mail
- * is neither lost nor returned because of a bug in a transport, and the bug is named. */
+/** Checks a transport's answer.
+ * Invariant: a report has one outcome per recipient, each with a status of its kind's class (4.x
+ * deferred, 5.x failed) and a text without control characters. Text and name of the remote have at
+ * most `textCharsMax` characters together. An answer that breaks the contract defers all
+ * recipients: a bug in a transport neither loses nor returns mail, and is reported. */
 import { InvariantError } from '../base/assert.js'
 import { countText } from '../base/count-text.js'
 import { ownText } from '../base/own-text.js'
@@ -15,14 +16,14 @@ export const textCharsMax = 500
 export interface Report {
   /** One per recipient, in the order of the request. */
   readonly outcomes: readonly Outcome[]
-  /** The destination is in trouble; all outcomes are deferred for its reason. */
+  /** The site is in trouble; all outcomes are deferred for this reason. */
   readonly site: SiteTrouble | undefined
-  /** What the operator must see: an error of the queue (WaybillError), whose code says what; else the transport broke its contract, a
-   * programmer's error. */
+  /** An error for the operator: a WaybillError of the queue; any other error is a bug of
+   * the transport. */
   readonly defect: Error | undefined
 }
 
-/** @param answer what `deliver` returned, whatever it is. */
+/** @param answer what `deliver` returned; may be anything. */
 export function reportOf(answer: unknown, recipientCount: number): Report {
   if (Array.isArray(answer)) return reportOfMany(answer as readonly unknown[], recipientCount)
   if (isRecord(answer) && answer['kind'] === 'site') {
@@ -30,7 +31,7 @@ export function reportOf(answer: unknown, recipientCount: number): Report {
     const site: SiteTrouble = {
       kind: 'site',
       status: statusOf(answer['status'], '4'),
-      // A destination that is dead of it keeps it.
+      // Kept as the reason while the destination is dead.
       reason: ownText(textBeside(answer['reason'], remote)),
       remote,
     }
@@ -41,12 +42,13 @@ export function reportOf(answer: unknown, recipientCount: number): Report {
   return { outcomes: sameForAll(outcome, recipientCount), site: undefined, defect: undefined }
 }
 
-/** @param error what `deliver` threw or rejected with. A programmer's error is the transport's own, anything else its site's. */
+/** @param error what `deliver` threw or rejected with. A programmer's error is a bug of the
+ * transport, anything else trouble of its site. */
 export function reportOfError(error: unknown, recipientCount: number): Report {
   try {
     return reportOfThrown(error, recipientCount)
   } catch {
-    // An attempt has its outcome, whatever the error's name, message and prototype are.
+    // An attempt gets its outcome even if the error's name, message or prototype are hostile.
     return brokenReport(`it threw ${textOfThrown(error)}`, recipientCount)
   }
 }
@@ -81,8 +83,8 @@ function brokenReport(what: string, recipientCount: number, cause?: Error): Repo
   return { outcomes: sameForAll(deferredByDefect(what), recipientCount), site: undefined, defect }
 }
 
-/** What was asked of the queue, mostly the data, is not to be had: no fault of the transport. The operator learns the place, the sender does
- * not. */
+/** The queue could not give something, mostly the data: no fault of the transport. The place is for
+ * the operator, not for the sender. */
 const queueErrorReport = (defect: WaybillError, recipientCount: number): Report => ({
   outcomes: sameForAll(
     {
@@ -112,7 +114,7 @@ const deferredBySite = (site: SiteTrouble): Outcome => ({
 const sameForAll = (outcome: Outcome, recipientCount: number): readonly Outcome[] =>
   recipientCount === 1 ? [outcome] : Array.from({ length: recipientCount }, () => outcome)
 
-/** The outcome itself when there is nothing to repair: the hot path copies nothing. */
+/** The outcome itself if nothing needs repair: the hot path copies nothing. */
 function cleaned(answer: unknown): Outcome | undefined {
   if (!isRecord(answer)) return undefined
   switch (answer['kind']) {
@@ -148,7 +150,7 @@ function statusOf(status: unknown, statusClass: '4' | '5'): string {
   return statusClass + (match?.[1] ?? '.3.0')
 }
 
-/** A name that is none is left out, and so is what is nobody's: the outcome stays. */
+/** An invalid name is left out, and so are unknown members: the outcome stays. */
 function remoteOf(value: unknown): string | undefined {
   const isName = typeof value === 'string' && value.length <= remoteBytesMax && /^[\x21-\x7e]+$/.test(value)
   return isName ? value : undefined
@@ -163,11 +165,11 @@ function tlsOf(value: unknown): OutcomeTls | undefined {
   return isTls && tlsWord.test(version) && tlsWord.test(cipher) ? (value as unknown as OutcomeTls) : undefined
 }
 
-/** The text of an outcome, so short that the name of the remote has room beside it. */
+/** The text of an outcome, cut so that the name of the remote fits, too. */
 const textBeside = (value: unknown, remote: string | undefined): string =>
   textOf(value, textCharsMax - (remote?.length ?? 0))
 
-/** Any value as text that can stand in a log line, an SMTP reply and a header. */
+/** Any value as a string that is safe in a log line, an SMTP reply and a header. */
 export function textOf(value: unknown, charsMax: number = textCharsMax): string {
   const text = typeof value === 'string' ? value : value === undefined ? '' : shown(value)
   if (text.length <= charsMax && !/\p{Cc}/u.test(text)) return text
@@ -176,7 +178,7 @@ export function textOf(value: unknown, charsMax: number = textCharsMax): string 
   return ownText(text.slice(0, cut).replace(/\p{Cc}+/gu, ' '))
 }
 
-/** What somebody threw, in words. */
+/** A thrown value as a string. */
 export function textOfThrown(error: unknown): string {
   try {
     return textOf(error instanceof Error ? error.message || error.name : error)
@@ -196,14 +198,15 @@ function shown(value: unknown): string {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-/** Of the kinds that a typing mistake raises. `fetch` reports a network that is down as a TypeError with a cause. */
+/** Of the kinds that a typing mistake raises. `fetch` reports a network that is down as a
+ * TypeError with a cause. */
 const isProgrammersError = (error: unknown): error is Error =>
   error instanceof InvariantError ||
   ((error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) &&
     error.cause === undefined)
 
 function placeOf(error: Error): string {
-  // Who prepares stacks by himself may make anything of them.
+  // A program that sets Error.prepareStackTrace may return anything.
   const stack: unknown = error.stack
   if (typeof stack !== 'string') return ''
   const frame = stack.split('\n').find((line) => line.startsWith('    at '))

@@ -1,7 +1,8 @@
 /** The calls of one disk that the thread pool has not answered yet.
- * Invariant: no descriptor is closed while a call that uses it is under way, for the number of a closed descriptor is
- * given to the next file, and a late write would land there. So `abandon` releases what is held only after the last
- * answer; until then new calls reject, and so do the ones under way. */
+ * Invariant: no descriptor is closed while a call that uses it is under way, for the number of a
+ * closed descriptor is given to the next file, and a late write would land there. So `abandon`
+ * releases what is held only after the last answer; until then new calls reject, and so do the
+ * ones under way. */
 import type { NoParamCallback } from 'node:fs'
 import { isWaybillError } from '../errors.js'
 import { abandonedFailure, diskFailure } from './failure.js'

@@ -1,10 +1,11 @@
-/** What a driver throws when the system refuses a call.
- * Invariant: DISK_FULL means "nothing is lost, there was no room"; a sync that reports ENOSPC has lost pages that the
- * system now believes to be clean (seen on XFS and btrfs), so whatever comes from a sync is DISK_FAILED. */
+/** Turns a refused system call into an error.
+ * Invariant: DISK_FULL means "nothing is lost, there was no room". An error of a sync is always
+ * DISK_FAILED: a sync that reports ENOSPC has lost pages that the system now takes for clean (seen
+ * on XFS and btrfs). */
 import { isWaybillError, WaybillError } from '../errors.js'
 
 const noRoom: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
-/** What an operator can do something about. */
+/** Errors that an operator can do something about. */
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
@@ -32,7 +33,7 @@ function fullReason(operation: string, errno: string): string {
 }
 
 /** @param errno the system's code, or `undefined` for a short count
- * @param directory that `path` lies below: whoever has two queues reads of which one it is */
+ * @param directory above `path`: an operator with two queues sees which one is meant */
 export function diskFailure(
   operation: string,
   path: string,
@@ -61,10 +62,11 @@ export const isOutOfDescriptors = (error: unknown): error is WaybillError =>
   (error.place.errno === 'EMFILE' || error.place.errno === 'ENFILE') &&
   (error.place.operation === 'open' || error.place.operation === 'list')
 
-/** The system's code of a call that it refused; undefined for every other error, Node's own about arguments too. */
+/** The system's code of a refused call; undefined for other errors, such as Node's about
+ * arguments. */
 export const errnoOf = (error: unknown): string | undefined =>
   error instanceof Error && 'errno' in error && 'code' in error ? String(error.code) : undefined
 
-/** What a call rejects with that outlives its disk. */
+/** The error of a call that outlives its disk. */
 export const abandonedFailure = (operation: string, path: string): WaybillError =>
   new WaybillError('QUEUE_CRASHED', 'this disk was abandoned', { path, operation })

@@ -1,6 +1,6 @@
-/** What kind of file system a queue may live on.
- * Invariant: a file system whose lock or sync goes over a network is refused: its server may forget what it said was
- * durable, and its lock may be lost without a word. One that is merely doubtful is used, with a warning. */
+/** Decides which file systems a queue may live on.
+ * Invariant: a file system whose lock or sync goes over a network is refused: its server may forget
+ * durable data, and may lose a lock silently. A doubtful one is used, with a warning. */
 import fs from 'node:fs'
 import { WaybillError } from '../errors.js'
 import { diskFailure } from './failure.js'
@@ -28,7 +28,8 @@ const doubtful: ReadonlyMap<number, string> = new Map([
   [0x794c7630, 'overlay: all mail is lost when the container is removed; mount a volume for the queue'],
 ])
 
-/** @param type the number that statfs(2) gives; other systems than Linux give numbers of their own and are not judged */
+/** @param type the number that statfs(2) gives; other systems than Linux give other numbers and
+ * are not judged */
 export function judgeFileSystem(type: number, path: string, platform: string = process.platform): string[] {
   if (platform !== 'linux') return []
   const magic = type >>> 0
@@ -44,7 +45,8 @@ export function judgeFileSystem(type: number, path: string, platform: string = p
   return doubt === undefined ? [] : [`the queue lies on ${doubt}`]
 }
 
-/** The warnings for the directory at `path`. @throws WaybillError NETWORK_FILE_SYSTEM, DISK_FAILED */
+/** The warnings for the directory at `path`. @throws WaybillError NETWORK_FILE_SYSTEM,
+ * DISK_FAILED */
 export function fileSystemWarnings(path: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
     fs.statfs(path, (error, stats) => {

@@ -1,5 +1,4 @@
-/** A disk that hands every call on to another one: what stands between two disks, but for the calls
- * that it is there for. */
+/** A disk that forwards every call to another one: the base of disks that change a few calls. */
 import type { Disk } from './disk.js'
 
 export const forwarded = (disk: Disk): Disk => ({

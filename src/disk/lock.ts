@@ -1,20 +1,11 @@
-/** One owner of a queue directory: flock(2), exclusive, on a file that is never removed, and on a directory that only its owner can open.
- * Invariant: the locks belong to the open file descriptions of descriptors of this process, so the kernel frees them at
- * the death of the process, however it dies, and never earlier; they hold across containers that share the directory.
- * The file is where the owner's pid stands; the directory is what no operator removes to get in:
+/** One owner of a queue's directory, by flock(2) on a file and on a directory.
+ * Invariant: the kernel frees the locks when the process dies, however it dies, and never earlier.
+ * They hold across containers that share the directory.
+ * Why a directory, too: an operator may remove the file.
  *   1. "process 17 runs this queue"
  *   2. rm lock, as one does with pid files
  *   3. a new file, a new lock: two owners write one journal
- * Only what nobody else can open is locked: to hold flock(2) it is enough to read, and a stranger could keep every relay from starting.
- * So the directory is `journal`, or the queue's own where others may not look into it. A queue that others may look into, and that
- * has no message yet, has none of these: there the file alone is locked.
- *
- * Node has no flock. fs-ext has, but newer npm does not run its install script unasked, so it may be there without
- * its binary. Then flock(1) of util-linux is run with our descriptor inherited: a lock taken on an inherited
- * descriptor belongs to the description that we share with it, so it stays with us when that program ends.
- * Same lock, same strength, one process at start. Not used, because weaker: fcntl locks (gone when any descriptor of
- * the file is closed), an abstract socket (one per network namespace, so two containers would both get it), a pid file
- * (says nothing about who lives). Without both there is no lock and no queue: LOCK_UNAVAILABLE. */
+ * README.md in this folder says which directory, how, and why not another lock. */
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
@@ -35,12 +26,12 @@ export interface Lock {
   readonly kind: string
 }
 
-/** Tries once, without waiting. Resolves with false when another description holds the lock. */
+/** Tries once, without waiting. Resolves with false if another process holds the lock. */
 export type TryLock = (descriptor: number) => Promise<boolean>
 
 const pidBytesMax = 16
 
-/** Locks that this process gave up whose descriptors are still being closed: the next life waits for them. */
+/** Locks of this process whose descriptors are still being closed: its next life waits for them. */
 const releasing = new Map<string, Promise<void>>()
 
 export function whenReleased(lock: Lock, released: Promise<void>): void {
@@ -60,7 +51,8 @@ export async function takeLock(path: string, tryLock: TryLock = usualLock()): Pr
   try {
     const guard = await openGuard(directory)
     if (guard !== undefined) descriptors.push(guard)
-    // Who ends lets go of the directory last: who gets that gets the file. A file system may lock files only.
+    // An owner that ends frees the directory last, so this process gets the file, too. Some file
+    // systems lock only files.
     let isDirectoryLocked = false
     const lockDirectory = async (directory: number): Promise<boolean> =>
       (isDirectoryLocked = await tryLock(directory))
@@ -79,7 +71,8 @@ export async function takeLock(path: string, tryLock: TryLock = usualLock()): Pr
   }
 }
 
-/** In a worker thread fs-ext would end the process: it answers on the event loop of the main thread. */
+/** In a worker thread fs-ext would end the process: it answers on the event loop of
+ * the main thread. */
 function usualLock(): TryLock {
   const binding = isMainThread ? loadBinding() : undefined
   return binding === undefined ? flockByProgram : (descriptor) => flockByBinding(binding, descriptor)
@@ -137,12 +130,12 @@ const unavailable = (reason: string, cause?: unknown): WaybillError =>
   )
 
 const { O_CREAT, O_DIRECTORY, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
-/** Others may look into it. */
+/** Other users may look into it. */
 const othersMayRead = 0o044
 
 const openLock = (path: string): Promise<number> => open(path, O_RDWR | O_CREAT | O_NONBLOCK | noFollow)
 
-/** The directory that is locked beside the file; undefined: there is none yet that only its owner can open. */
+/** The directory that is locked beside the file; undefined if others can open each that exists. */
 async function openGuard(directory: string): Promise<number | undefined> {
   for (const path of [directory, join(directory, 'journal')]) {
     const stats = await lstat(path).catch(() => undefined)
@@ -161,8 +154,8 @@ function open(path: string, flags: number): Promise<number> {
   })
 }
 
-/** Padded to a fixed length, so that one write replaces whatever an earlier owner left. It only helps the operator:
- * a full disk must not keep a queue from starting, so a failure is nobody's concern. */
+/** Padded to a fixed length, so that one write replaces what an earlier owner left. It only informs
+ * the operator, so a failure (of a full disk, say) is ignored. */
 function writePid(descriptor: number): Promise<void> {
   const bytes = Buffer.from(`${process.pid}\n`.padEnd(pidBytesMax))
   return new Promise((resolve) => {

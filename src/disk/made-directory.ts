@@ -1,11 +1,12 @@
-/** A directory that is there, with those above it.
- * Invariant: the error is the system's own. Node's `recursive` says ENOENT of a file system that is read-only, and below /proc it never ends. */
+/** Creates a directory and those above it.
+ * Invariant: the error is the system's. Node's `recursive` says ENOENT for a read-only file system,
+ * and never ends below /proc. */
 import { chmod, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { errnoOf } from './failure.js'
 
-/** Whatever else stands there is left, for who opens it.
- * @param mode of all that are made, whatever the umask takes away or leaves
+/** A name that exists already is left as it is.
+ * @param mode of all directories made, whatever the umask is
  * @throws the system's error */
 export async function madeDirectory(path: string, mode: number = 0o755): Promise<void> {
   try {

@@ -1,7 +1,8 @@
 /** The disk of Node: callback `node:fs` behind promises.
- * Invariant: every call is asynchronous and done once; names are resolved below one root directory, which is created by
- * `makeDirectory('')`. Callback `fs` and plain descriptors because a FileHandle costs an object and a promise more per
- * call, and closes its descriptor when it is collected, at a moment nobody chose. */
+ * Invariant: every call is asynchronous and made once. Names are resolved below one root directory,
+ * which `makeDirectory('')` creates.
+ * Why no FileHandle: it costs an object and a promise more per call, and closes its descriptor
+ * whenever it is collected. */
 import fs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { isWaybillError } from '../errors.js'
@@ -12,14 +13,15 @@ import { NodeFile } from './node-file.js'
 import { noFollow } from './safe-directory.js'
 
 const { O_CREAT, O_DIRECTORY, O_DSYNC, O_EXCL, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
-// Not blocking: to open a pipe that nobody writes would hold a thread of Node's pool for ever; so its first read is refused. To a file it is nothing.
+// Not blocking: opening a pipe without a writer would hold a thread of Node's pool for ever. For
+// files it changes nothing.
 const flagsOf: Readonly<Record<OpenMode, number>> = {
   read: O_RDONLY | O_NONBLOCK | noFollow,
   write: O_RDWR | O_NONBLOCK | noFollow,
   create: O_RDWR | O_CREAT | O_EXCL,
   synced: O_RDWR | O_DSYNC | O_NONBLOCK | noFollow,
 }
-// Mail is nobody else's business.
+// Only the owner may read mail.
 const fileAccess = 0o600
 const directoryAccess = 0o700
 
@@ -55,9 +57,13 @@ class NodeDisk implements Disk {
     if (path === '') await this.#syncRoot(created)
   }
 
-  /** Nobody else can make the root's own name durable: its directory is not ours.
-   *    // 1. made, killed before the sync  2. the next start finds it, empty  3. mail settled  4. power loss: no queue
-   * One that somebody else has made may lie where we may not look, and behind a link: then its name is in another directory than the link's. */
+  /** Makes the root's own name durable, which lies in a directory that is not ours.
+   *    1. the root is made; the process is killed before the sync
+   *    2. the next start finds it, empty
+   *    3. mail is settled
+   *    4. power loss: there is no queue
+   * A root that another user made may lie in a directory that we may not read, or behind a link:
+   * then its name is in another directory than the link. */
   async #syncRoot(created: boolean): Promise<void> {
     if (!created && (await this.list('')).length > 0) return
     const link = dirname(this.#root)
@@ -120,7 +126,7 @@ class NodeDisk implements Disk {
   }
 
   abandon(): void {
-    // Once: what the next owner in this process waits for is the first end.
+    // Once: the next owner in this process waits for the first end.
     if (this.#isAbandoned) return
     this.#isAbandoned = true
     const locks = this.#locks

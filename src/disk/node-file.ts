@@ -1,6 +1,7 @@
-/** An open file of Node's.
- * Invariant: one call is one trip to the thread pool, with an offset of our own; nothing is retried. `close` waits for
- * the calls of this file, so that its descriptor's number cannot be given away under them. */
+/** An open file of Node.
+ * Invariant: one call is one trip to the thread pool, at an offset that we give; nothing is
+ * retried. `close` waits for the calls of this file, so that its descriptor's number is not
+ * reused under them. */
 import fs from 'node:fs'
 import { assert } from '../base/assert.js'
 import type { Calls } from './calls.js'
@@ -56,8 +57,9 @@ export class NodeFile implements DiskFile {
     const operation = this.#writeOperation
     const count = await this.#writeFrom(bytes, 0, position)
     if (count === bytes.length) return
-    // libuv goes on until all is written; fewer means that the next part failed, and its code is gone. Going on with the rest tells
-    // it: a full disk, mostly. A synced write has failed in any case; of another one nothing is durable before a sync says so.
+    // libuv writes until all is written; a short count means that the next part failed, and its
+    // code is lost. Writing the rest shows the code: mostly a full disk. A synced write has failed
+    // in any case; other bytes are not durable before a sync.
     const rest = await this.#writeFrom(bytes, count, position)
     if (this.#isSynced || count + rest !== bytes.length) throw diskFailure(operation, this.#path, undefined)
   }

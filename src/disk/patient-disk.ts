@@ -1,8 +1,8 @@
 /** A disk whose calls wait for a free descriptor.
- * Invariant: only a call that found none is made again, because it has done nothing (disk.ts, 5). What fails otherwise is told at once: a
- * sync of a directory whose descriptor was there has failed, and is never repeated.
- * Who has too many files open mostly has fewer in a moment, when a client goes; the end of the life would cost all of them. One that
- * lasts is better ended after a while: that gives all descriptors of the process back. */
+ * Invariant: only a call that found no descriptor is made again, because it has done nothing
+ * (disk.ts, 5). All other errors reject at once: a failed sync is never repeated.
+ * Why: descriptors are mostly free again when a client leaves, and ending the life would end all
+ * clients. After a while it ends all the same: that frees all descriptors of the process. */
 import { pause, type Clock } from '../base/clock.js'
 import type { WaybillError } from '../errors.js'
 import type { Disk } from './disk.js'
@@ -12,7 +12,7 @@ import { forwarded } from './forwarded-disk.js'
 const patienceMs = 60_000
 const againMs = 100
 
-/** @param onWait told about once a minute while calls wait */
+/** @param onWait called about once a minute while calls wait */
 export function patientDisk(disk: Disk, clock: Clock, onWait: (error: WaybillError) => void): Disk {
   let toldAtMs = -Infinity
   const tell = (error: WaybillError): void => {

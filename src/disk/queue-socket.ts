@@ -1,8 +1,10 @@
 /** A Unix socket's place in a queue's directory.
- * Invariant: there is no moment at which somebody could connect who may not. The socket is made within a directory of mode 0700, gets its
- * mode there, and only then its name, which replaces whatever a dead process left under it. It is never removed: a name that
- * nobody listens behind refuses connections, and that is how a client learns that its process is over. Names in the directory are made by
- * the queue's owner alone, so who answers has the queue open: whoever has got hold of a port after a relay may be anybody. */
+ * Invariant: a user without permission can connect at no moment. The socket is made in a directory
+ * of mode 0700, gets its mode there, and then its name, which replaces the one of a dead process.
+ * It is never removed: a name without a listener refuses connections, so a client learns that the
+ * process has ended.
+ * Why not a port: only the queue's owner can make names in the directory, while any process can
+ * listen on a port after the relay. */
 import { chmod, lstat, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createConnection, type Server, type Socket } from 'node:net'
 import { basename, join } from 'node:path'
@@ -11,16 +13,16 @@ import { diskFailure, errnoOf } from './failure.js'
 
 export interface QueueSocket {
   readonly name: 'control' | 'listening'
-  /** 0666: for everyone who may look into the directory. */
+  /** 0666: for all users that may look into the directory. */
   readonly mode: number
 }
 
-/** For verbs: who may open the queue's files may operate it. */
+/** For verbs: users that may open the queue's files may operate it. */
 export const controlSocket: QueueSocket = { name: 'control', mode: 0o600 }
-/** For mail: an SMTP session, with everyone who may look into the directory. */
+/** For mail: an SMTP session, for all users that may look into the directory. */
 export const listeningSocket: QueueSocket = { name: 'listening', mode: 0o666 }
 
-/** What fits `sun_path`, with its final NUL. */
+/** The size of `sun_path`, with its final NUL. */
 const pathBytesMax = 107
 
 /** The caller holds the queue's lock. @throws WaybillError DISK_FAILED, DISK_FULL */
@@ -46,8 +48,9 @@ export async function bindQueueSocket(
   }
 }
 
-/** @returns undefined when nobody listens there
- * @throws WaybillError QUEUE_LOCKED when the relay has too many clients, DISK_FAILED when the system refuses, by its mode too */
+/** @returns undefined without a listener
+ * @throws WaybillError QUEUE_LOCKED when the relay has too many clients, DISK_FAILED when the
+ * system refuses, by its mode too */
 export async function connectQueueSocket(
   directory: string,
   { name }: QueueSocket,
@@ -66,7 +69,7 @@ export async function connectQueueSocket(
   }
 }
 
-/** Behind a link another relay would be asked, with the rights of who asks. */
+/** Behind a link, another relay would be asked, with the rights of the caller. */
 async function refusedSocket(directory: string, name: string): Promise<WaybillError | undefined> {
   const path = join(directory, name)
   const [own, there] = await Promise.all([lstat(path), stat(directory)]).catch(() => [])

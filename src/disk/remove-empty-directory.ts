@@ -1,8 +1,8 @@
-/** Takes away what somebody else may have put there in our place. */
+/** Removes a directory that must be empty. */
 import { isWaybillError } from '../errors.js'
 import type { Disk } from './disk.js'
 
-/** Takes an empty directory away, unless it is a mount point or a link: an operator put that there, who sees to its name. */
+/** Removes an empty directory, except a mount point or a link: an operator put that there. */
 export async function removeEmptyDirectory(disk: Disk, path: string): Promise<void> {
   try {
     await disk.removeDirectory(path)

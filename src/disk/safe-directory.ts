@@ -1,9 +1,10 @@
-/** Whether a queue's directory may be used: who owns it, who may change it, and what lies in it.
- * Invariant: no name in it that another user could have made is followed. A symbolic link in the place of a file of the queue, and whatever
- * is another user's, is refused before anything is opened:
+/** Decides whether a queue's directory is safe to use, by owner, mode and contents.
+ * Invariant: no name that another user could have made is followed. A symbolic link in place of a
+ * file of the queue, and any file of another user, is refused before anything is opened:
  *   1. a user makes `lock` a link to a file of the relay's user
  *   2. the relay opens it, and writes its pid over that file
- * A check of names is enough where the owner alone may change them; a directory that others may change is warned of. */
+ * Checking names is enough where only the owner may change them; for a directory that others may
+ * change, a warning is emitted. */
 import fs from 'node:fs'
 import { lstat, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ import process from 'node:process'
 import { WaybillError } from '../errors.js'
 import { errnoOf } from './failure.js'
 
-/** What a queue keeps there, and of which kind it is. */
+/** The names of a queue, and their kinds. */
 const kindOf: Readonly<Record<string, 'file' | 'directory' | 'socket'>> = {
   'queue.json': 'file',
   'queue.json.new': 'file',
@@ -30,8 +31,8 @@ const othersMayWrite = 0o022
 const sticky = 0o1000
 
 /** Does nothing for a directory that is not there.
- * @returns what an operator should know
- * @throws WaybillError NOT_A_QUEUE when something in it is refused, or another user owns it */
+ * @returns warnings for the operator
+ * @throws WaybillError NOT_A_QUEUE if something in it is refused, or another user owns it */
 export async function checkQueueDirectory(directory: string): Promise<string[]> {
   const own = process.geteuid?.()
   const stats = await stat(directory).catch(() => undefined)
@@ -58,7 +59,7 @@ async function checkNames(directory: string, owners: ReadonlySet<number>): Promi
   for (const [name, kind] of Object.entries(kindOf)) {
     const path = join(directory, name)
     const stats = await lstat(path).catch((error: unknown) => {
-      // What cannot be looked at cannot be opened either.
+      // A file that cannot be looked at cannot be opened either.
       if (errnoOf(error) === undefined) throw error
     })
     if (stats === undefined) continue
@@ -74,7 +75,8 @@ async function checkNames(directory: string, owners: ReadonlySet<number>): Promi
   }
 }
 
-/** An operator may keep a directory of the queue on another disk: then he, or root, has made both ends. */
+/** An operator may keep a directory of the queue on another disk: then the operator, or root, has
+ * made both ends. */
 async function isOwnLink(path: string, link: fs.Stats, owners: ReadonlySet<number>): Promise<boolean> {
   const end = await stat(path).catch(() => undefined)
   return owners.has(link.uid) && end?.isDirectory() === true && owners.has(end.uid)

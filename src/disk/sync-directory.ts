@@ -1,4 +1,4 @@
-/** The names in a directory, made durable, where no disk of a queue is open. */
+/** Makes the names in a directory durable, where no disk of a queue is open. */
 import { open } from 'node:fs/promises'
 
 /** @throws the system's error */

@@ -1,4 +1,5 @@
-/** Takes away a name that may be there or not: a call that failed may have had its effect, and a file may be gone already. */
+/** Removes a name that may be missing: a failed call may have had its effect, and a file may
+ * be gone already. */
 import { isWaybillError } from '../errors.js'
 import type { Disk } from './disk.js'
 

@@ -1,11 +1,16 @@
-/** Which segments are held by active messages, and which may go.
- * Invariant: a segment goes only when a durable checkpoint that was captured after the last message gave it up says so.
- *    // 1. finish appended  2. segment recycled  3. power loss takes the finish  4. the message is active again, its data gone
- * A message gives up its pins when its finish or its replacement is appended; `capture` takes those of that moment along and
- * `confirm` lets them go. */
+/** Counts the segments that active messages hold, and says which are garbage.
+ * Invariant: a segment is released only by a durable checkpoint that was captured after the last
+ * message gave it up.
+ *   1. a finish is appended
+ *   2. the segment is recycled
+ *   3. a power loss takes the finish
+ *   4. the message is active again, without its data
+ * A message gives up its pins when its finish or replacement is appended. `capture` collects those
+ * pins, and `confirm` releases them. */
 import { assert } from '../base/assert.js'
 
-/** How many messages hold a segment, and how many of these have given it up since the last capture. */
+/** How many messages hold a segment, and how many of these have given it up since the last
+ * capture. */
 interface Pin {
   readonly index: number
   heldCount: number
@@ -16,10 +21,10 @@ interface Pin {
 export class SegmentPins {
   readonly #pins = new Map<number, Pin>()
   readonly #existing = new Set<number>()
-  /** The one asked for last: mostly that is the one asked for next. */
+  /** The last one asked for: mostly it is asked for next. */
   #recent: Pin | undefined
 
-  /** A segment has come to be. */
+  /** A segment was created. */
   add(index: number): void {
     this.#existing.add(index)
   }
@@ -33,7 +38,8 @@ export class SegmentPins {
     this.#of(index).releasedCount++
   }
 
-  /** Takes what was given up until now: a checkpoint is being captured. @returns index, how often, index, … */
+  /** Takes what was given up until now: a checkpoint is being captured. @returns index, how
+   * often, index, … */
   capture(): readonly number[] {
     const released: number[] = []
     for (const pin of this.#pins.values()) {

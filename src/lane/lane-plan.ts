@@ -1,9 +1,9 @@
-/** Which lanes a life has: those of the checkpoint, and one for each interval of the policy that
- * has none yet.
- * Invariant: no two lanes of a queue's whole life have both number and a position in common.
- * Numbers are given in turn. When all have been given they are given again, and the logs of such
- * a lane begin at positions that no lane of that number had. So a record of a lane that is gone
- * never names a message of a later one. A lane that no policy names any more is drained. */
+/** Decides which lanes a life has: those of the checkpoint, and one for each new interval of the
+ * policy.
+ * Invariant: no two lanes of a queue ever share both number and position, so a record of a removed
+ * lane never names a message of a later one. Numbers are given in turn. A lane with a reused
+ * number begins at positions that no lane of that number had. A lane that the policy no longer
+ * names is drained. */
 import { WaybillError } from '../errors.js'
 import type { LanePositions } from '../record/checkpoint.js'
 import { firstRetryLane, holdLane, incomingLane } from './lane.js'
@@ -12,19 +12,19 @@ import { nowhere, position } from '../base/position.js'
 
 /** Lanes of a policy, `incoming` and `hold` not counted. */
 export const laneCountMax = 32
-/** The highest number that a frame's class can say. */
+/** The highest number that fits a frame's class. */
 const laneNumberMax = 0x7fff
 /** Segments that a lane's log can have before its positions reach those of the next lane with its
  * number: 16 TiB by default. */
 const turnSegments = 2 ** 20
 
-/** `lanes`: each lane has logs of its own. `single`: all but `hold` stand in the journal. */
+/** `lanes`: each lane has separate logs. `single`: all but `hold` stand in the journal. */
 export type Layout = 'lanes' | 'single'
 
 export interface LanePlan {
   readonly lanes: readonly LanePositions[]
-  /** How many numbers were given so far, and 2 of `incoming` and `hold`: beyond `laneNumberMax`
-   * they are given again. */
+  /** Numbers given so far, `incoming` and `hold` included; beyond `laneNumberMax` they are
+   * reused. */
   readonly laneNext: number
 }
 
@@ -33,7 +33,7 @@ export interface LanePlace {
   readonly journalEnd: number
   /** Of the logs of lanes. */
   readonly laneSegmentBytes: number
-  /** Lanes that have a directory: nothing of it may be taken for that of a new lane. */
+  /** Lanes that have a directory: its files must not be taken for those of a new lane. */
   readonly present: ReadonlySet<number>
 }
 
@@ -74,7 +74,8 @@ export function planLanes(
     )
   const lanes = [...known]
   if (known.length === 0) {
-    // No checkpoint was ever durable, but mail may be: a life can end between its first batch and its first checkpoint.
+    // A life can end between its first batch and its first checkpoint, so there may be mail without
+    // a checkpoint.
     lanes.push(
       newLane(incomingLane, 0, 0, true, { ...place, journalEnd: segmentHeaderBytes }),
       newLane(holdLane, 0, 0, false, place),
@@ -97,7 +98,7 @@ export function planLanes(
   return { lanes, laneNext }
 }
 
-/** Numbers of one turn. */
+/** Numbers before the first reuse. */
 const turnNumbers = laneNumberMax + 1 - firstRetryLane
 
 const turnOf = (count: number): number => Math.floor((count - firstRetryLane) / turnNumbers)

@@ -1,6 +1,8 @@
-/** The messages that wait for one retry interval. Append order is due order, because the interval is constant.
- * Invariant: nothing behind `trustedEnd` is started. Of a lane with logs of its own that is its end in the last durable
- * checkpoint; of one in the journal the journal's durable end (`trustedEnd` is not used there). */
+/** The messages that wait for one retry interval. Append order is due order, because the interval
+ * is constant.
+ * Invariant: nothing behind `trustedEnd` is started. For a lane with separate logs, that is its
+ * end in the last durable checkpoint. A lane in the journal goes by the journal's durable end
+ * instead. */
 import type { Position } from '../base/position.js'
 import type { LaneLog } from '../log/lane-log.js'
 import { Marks } from './marks.js'
@@ -30,7 +32,7 @@ export interface LaneOptions {
   readonly lastMarks: Position
   /** Where this life found its end. */
   readonly inheritedEnd: Position
-  /** A policy names its interval; else it is only drained. */
+  /** The policy names its interval; otherwise it is only drained. */
   readonly wanted: boolean
 }
 
@@ -41,22 +43,24 @@ export class Lane {
   readonly runner: Runner
   readonly marks: Marks
   readonly wanted: boolean
-  /** What stands before it was appended by earlier lives. */
+  /** Earlier lives appended everything before it. */
   readonly inheritedEnd: Position
   trustedEnd: Position
-  /** The first data that an envelope which is not started can have. */
+  /** The first data of an envelope that is not started. */
   dataFloor: Position
   /** The newest record of the journal that names this lane. */
   namedAt: Position
-  /** A message from it cannot be read: what data it has is not known, so all of it stays. */
+  /** A message from it cannot be read, so the place of its data is unknown, and all data stays. */
   isDataHeld = false
-  /** Those who read it, or are about to append to it: it stays in the table. */
+  /** Readers and pending appends: while there are any, it stays in the table. */
   userCount = 0
-  /** What the largest message takes that a verb has marked in this life, its data included, bytes. */
+  /** Bytes of the largest message that a verb has marked in this life, data included. */
   markedBytesMax = 0
-  /** A checkpoint was captured that does not name it any more: it is empty, and goes when that is durable. */
+  /** A checkpoint was captured that no longer names it: it is empty, and is removed when
+   * that is durable. */
   isRetired = false
-  /** How far the wall clock is known to have been set back, milliseconds, and the time of the envelope that showed it. */
+  /** How far the wall clock was set back, milliseconds, and the time of the envelope
+   * that showed it. */
   #setBack = { byMs: 0, shownAtMs: 0 }
   /** The runner met damage: the lane stands still until the operator decides. */
   damage: Error | undefined
@@ -78,17 +82,18 @@ export class Lane {
     return this.number === incomingLane ? 'incoming' : this.number === holdLane ? 'hold' : 'retry'
   }
 
-  /** Milliseconds until a candidate is due, 0 when it is. It waits at most its interval by the monotonic clock, wherever the
-   * wall clock steps. */
+  /** Milliseconds until a candidate is due, 0 when it is. It waits at most its interval by the
+   * monotonic clock, wherever the wall clock steps. */
   waitMs({ timeMs, seenAtMs }: Candidate, wallMs: number, monotonicMs: number): number {
     const byWall = timeMs + this.intervalMs - wallMs
     const byMonotonic = this.intervalMs - (monotonicMs - seenAtMs)
-    // Appended in the future: the clock was set back since. What comes behind one that was not, was not appended by that clock either.
+    // Appended in the future: the clock was set back since. Envelopes behind one with a past time
+    // were not appended by that clock either.
     const isAhead = timeMs > wallMs
     if (!isAhead) this.#setBack = { byMs: 0, shownAtMs: 0 }
     else if (byMonotonic <= 0) this.#setBack = { byMs: byWall, shownAtMs: timeMs }
-    // Appended by the clock of the one that showed how far it was set back: it is due as long after that one as it was appended. One with
-    // an earlier time was appended by a clock that had been set back by then.
+    // Appended by the clock that was set back: it is due as long after the first such envelope as
+    // it was appended after it. An earlier time comes from a clock that had already been set back.
     const isKnown = isAhead && timeMs >= this.#setBack.shownAtMs
     return Math.max(0, Math.min(isKnown ? byWall - this.#setBack.byMs : byWall, byMonotonic))
   }

@@ -7,7 +7,7 @@ import { nearestInterval } from './lane-plan.js'
 export class Lanes {
   readonly #lanes = new Map<number, Lane>()
   readonly #byInterval = new Map<number, Lane>()
-  /** What gives the next new lane its number (lane-plan.ts). */
+  /** Gives the next new lane its number (lane-plan.ts). */
   readonly laneNext: number
 
   constructor(lanes: readonly Lane[], laneNext: number) {
@@ -36,7 +36,8 @@ export class Lanes {
     return this.#lanes.has(number)
   }
 
-  /** The lane for a delay: that of the nearest interval, among those that are not damaged if there are any. */
+  /** The lane for a delay: that of the nearest interval, among those that are not damaged if
+   * there are any. */
   forDelay(delayMs: number): Lane {
     const lane = this.#byInterval.get(delayMs)
     if (lane !== undefined && goesOn(lane)) return lane
@@ -45,7 +46,8 @@ export class Lanes {
     return this.#byInterval.get(nearestInterval(intervalsMs, delayMs))!
   }
 
-  /** @throws WaybillError MESSAGE_TOO_LARGE when a group of this size does not fit a lane's segment */
+  /** @throws WaybillError MESSAGE_TOO_LARGE when a group of this size does not fit a lane's
+   * segment */
   checkFits(groupBytes: number): void {
     for (const { logs } of this.#lanes.values()) logs?.envelopes.checkFits(groupBytes)
   }

@@ -1,10 +1,10 @@
 /** Envelopes that were started out of order and that the runner has not reached.
- * Invariant: a mark is in a `marks` record of the checkpoint that vouches for its start's effect, or its start is in the working
- * suffix; so no crash lets the runner start an envelope twice. A mark stays until the runner's position is behind it: what lies
- * ahead of that position and is not marked waits.
- * Until the records of earlier lives are read it is not known what waits: the lane stands still.
- * A bit for each place where a frame can begin, in chunks that come with their first mark: memory is at most a sixty-fourth
- * of what waits in the log, however many are marked. */
+ * Invariant: a mark is in a `marks` record of a durable checkpoint, or its start is in the working
+ * suffix, so no crash lets the runner start an envelope twice. A mark stays until the runner has
+ * passed it: an unmarked envelope ahead of the runner waits. The lane stands still until the
+ * records of earlier lives are read.
+ * Memory: a bit for each place where a frame can begin, in chunks that are made for their first
+ * mark: at most a sixty-fourth of the waiting part of the log. */
 import { nowhere, type Position } from '../base/position.js'
 
 /** Frames begin on multiples of this. */
@@ -32,7 +32,7 @@ export class Marks {
   #generation = 0
   /** The lane's newest `marks` record. */
   lastRecord: Position
-  /** The newest record of earlier lives, as long as it and those before it are not restored; `nowhere` then. */
+  /** The newest record of earlier lives until all of them are restored; then `nowhere`. */
   #unread: Position
 
   constructor(lastRecord: Position = nowhere) {
@@ -54,13 +54,13 @@ export class Marks {
     if (this.restore(envelope)) this.#fresh.push(envelope)
   }
 
-  /** Restores what the records of earlier lives name, all of it. */
+  /** Restores all marks of earlier lives. */
   restoreAll(marked: readonly Position[]): void {
     for (const envelope of marked) this.restore(envelope)
     this.#unread = nowhere
   }
 
-  /** Marked by a record that the checkpoint names. @returns false when it was marked already */
+  /** Marked by a record that the checkpoint names. @returns false if it was marked already */
   restore(envelope: Position): boolean {
     const index = Math.floor(envelope / chunkBytes)
     const chunk = this.#chunkForWriting(index)
@@ -78,14 +78,15 @@ export class Marks {
     return this.#count > 0 && isMarked(this.#chunks, envelope)
   }
 
-  /** The marks of this moment, for who reads the lane as it is now. */
+  /** The marks of this moment, for a reader of the lane's present contents. */
   snapshot(): MarksThen {
     this.#generation++
     const chunks = new Map(this.#chunks)
     return { has: (envelope) => isMarked(chunks, envelope) }
   }
 
-  /** The runner's position is here: marks behind it need no record, and those chunks behind it are forgotten. */
+  /** The runner's position is here: marks behind it need no record, and chunks behind
+   * it are released. */
   passed(runner: Position): void {
     if (this.#fresh.length > 0) this.#fresh = this.#fresh.filter((envelope) => envelope >= runner)
     const floor = Math.floor(runner / chunkBytes)
@@ -96,7 +97,7 @@ export class Marks {
     }
   }
 
-  /** Those that are kept: a few that the runner has passed are among them. */
+  /** Kept marks, a few that the runner has passed among them. */
   get count(): number {
     return this.#count
   }

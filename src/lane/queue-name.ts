@@ -1,5 +1,6 @@
-/** Where a message is, as operators say it.
- * Invariant: Postfix's words, wherever a person or a program reads them; lanes have kinds of their own, whose words are ours. */
+/** Names of queues as operators know them.
+ * Invariant: Postfix's words wherever a person or a program reads them; kinds of lanes
+ * have our words. */
 import type { LaneKind } from './lane.js'
 
 export type QueueName = 'incoming' | 'active' | 'deferred' | 'hold'

@@ -1,6 +1,7 @@
-/** A lane's cursor: the lane's envelopes in order, those ahead of it read or handed over while they are still in memory.
- * Invariant: every envelope of the lane before `position` has a start record; every one in [position, readFrom) is in the ring, or
- * marked; so `position` can be a restart position at any moment, and what lies behind it and is not marked waits.
+/** A lane's cursor: its envelopes in order, read from the log or handed over by the appender.
+ * Invariant: every envelope before `position` has a start record; every one in [position, readFrom)
+ * is in the ring or marked. So `position` is a restart position at any moment, and an unmarked
+ * envelope behind it waits.
  *
  *          position            readFrom                 missedEnd
  *   started   │  in the ring      │  to be read from the log   │  handed over from here on
@@ -11,11 +12,11 @@ import { Ring } from '../base/ring.js'
 import type { Envelope } from '../record/envelope.js'
 import type { Marks } from './marks.js'
 
-/** Candidates in memory, per lane: read ahead, or handed over by the appender. */
+/** Candidates in memory, per lane. */
 export const readAheadCountMax = 256
 export const readAheadBytesMax = 524_288
 const handedOverCountMax = 4096
-/** Beyond it, data is left to be read when it is delivered; envelopes beyond it are read from the log. */
+/** Beyond it, data is read at delivery, and envelopes are read from the log. */
 const handedOverBytesMax = 32 * 1024 * 1024
 
 export interface Candidate {
@@ -27,7 +28,7 @@ export interface Candidate {
   readonly envelope: Envelope
   /** Its data, when it has just been appended and there was room for it. */
   readonly data: Buffer | undefined
-  /** When it came into memory, by the monotonic clock; not asked of a lane whose mail is due at once. */
+  /** When it came into memory, by the monotonic clock; unused in a lane without an interval. */
   readonly seenAtMs: number
 }
 
@@ -58,7 +59,7 @@ export class Runner {
     return this.#ring.length
   }
 
-  /** Is there something to be read, before what is handed over? */
+  /** Must something be read before handed-over envelopes? */
   get isBehind(): boolean {
     return this.#readFrom < this.#missedEnd
   }
@@ -70,13 +71,14 @@ export class Runner {
     return head === undefined ? undefined : head.timeMs + intervalMs
   }
 
-  /** Bytes of the log in which something waits to be started. */
+  /** Bytes of the log with waiting envelopes. */
   get waitingBytes(): number {
     const end = this.isBehind ? this.#missedEnd : this.#readFrom
     return this.isBehind || this.#ring.length > 0 ? end - this.position : 0
   }
 
-  /** The appender hands over what it has just appended. Refused when earlier ones have to be read first, or memory is short. */
+  /** The appender hands over an envelope that it has just appended. Refused if earlier ones must be
+   * read first, or memory is short. */
   handOver(candidate: Candidate): void {
     const end = position(candidate.position + candidate.bytes)
     const left = handedOverBytesMax - this.#heldBytes - candidate.bytes
@@ -87,7 +89,8 @@ export class Runner {
     const dataBytes = candidate.data?.length ?? 0
     const keepsData = dataBytes <= left
     this.#heldBytes += candidate.bytes + (keepsData ? dataBytes : 0)
-    // Without its data it still keeps the runner from falling behind, which costs a read of all that is submitted from then on.
+    // Even without its data it keeps the runner from falling behind, after which all later
+    // envelopes would be read.
     this.#ring.push(keepsData ? candidate : { ...candidate, data: undefined })
     this.#readFrom = end
   }
@@ -110,12 +113,12 @@ export class Runner {
     if (end > this.#readFrom) this.#readFrom = end
   }
 
-  /** The log ends here: what is not in the ring and not missed does not exist. */
+  /** The log ends here: an envelope that is neither in the ring nor missed does not exist. */
   caughtUp(end: Position): void {
     if (this.#ring.length === 0 && !this.isBehind) this.readTo(end)
   }
 
-  /** The first one in memory for which this holds, whether it may be started or not. */
+  /** The first one in memory that satisfies the predicate, whether it may be started or not. */
   find(holds: (candidate: Candidate) => boolean): Candidate | undefined {
     for (let i = 0; i < this.#ring.length; i++) {
       const candidate = this.#ring.at(i)!

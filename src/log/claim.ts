@@ -1,7 +1,7 @@
-/** The purposes for which groups are appended to the journal, and the spares that each leaves alone.
- * Invariant: new mail leaves the reserve alone. All else leaves one spare for the end of a recovery
- * and the room that is kept for outcomes; accepted mail leaves room for one more checkpoint, too,
- * which may bring segments back. */
+/** The purposes for which groups are appended to the journal, and the spares that each must leave.
+ * Invariant: new mail leaves the whole reserve. All other purposes leave one spare for the end of a
+ * recovery, and the room reserved for outcomes. Accepted mail leaves room for one more checkpoint,
+ * too, which may release segments. */
 import { reserveSpares } from './segment-pool.js'
 
 export type Claim = 'new mail' | 'accepted mail' | 'checkpoint' | 'recovery'

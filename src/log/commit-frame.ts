@@ -1,10 +1,11 @@
-/** The frame that ends a batch (FORMAT.md §3). It is as long as it takes to end on a block boundary:
+/** The frame that ends a batch (FORMAT.md §3). It is long enough to end on a block boundary:
  *
- *     │ header 16 │ previous end 8 │ checksum 4 │ checkpoint 4 │ zeroes … │ length of this frame 4 │   ← block boundary
+ *     │ header 16 │ previous end 8 │ checksum 4 │ checkpoint 4 │ zeroes … │ length of this frame 4 │
  *
- * so it can be found from either side. `previous end` is where the commit before it ended (in another segment, for the first
- * of a segment); the checksum is the CRC-32 of the checksums of the batch's frames, 4 bytes each, so no byte is read twice for it;
- * `checkpoint` is where the newest one of the segment stands, so that a start need not walk through the segment for it. */
+ * so it can be found from either side. `previous end` is the end of the commit before it, maybe
+ * in another segment. The checksum is the CRC-32 of the checksums of the batch's frames, so no
+ * byte is read twice. `checkpoint` is the place of the segment's newest one, so that a start
+ * finds it at once. */
 import { crc32Of } from '../base/checksum.js'
 import { position, type Position } from '../base/position.js'
 import { frameHeaderBytes, kindAt, kinds, payloadBytesAt, sealFrame, verifyFrame } from '../record/frame.js'
@@ -24,7 +25,8 @@ export function commitBytesAt(offsetBytes: number): number {
 export interface Commit {
   readonly previousEnd: Position
   readonly checksum: number
-  /** Offset in the segment of the newest checkpoint before the end of the batch; 0 where an earlier release has not said it. */
+  /** Offset in the segment of the newest checkpoint before the end of the batch; 0 in frames of
+   * earlier releases. */
   readonly checkpoint: number
 }
 

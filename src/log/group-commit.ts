@@ -1,7 +1,7 @@
 /** Group commit: many appends, one sync.
- * Invariant: what was appended is durable only when a write that STARTED after the append RETURNED has come back; the write in
- * flight proves nothing about later bytes. One batch is in flight at a time, batches are written in the order of
- * their positions, a batch lies in one segment, and a group lies in one batch.
+ * Invariant: appended bytes are durable only when a write that STARTED after the append RETURNED
+ * has returned; the write in flight proves nothing about them. One batch is in flight at a time, in
+ * the order of positions. A batch lies in one segment, and a group in one batch.
  * Pure: journal-writer.ts performs the writes that `take` hands out.
  *
  *      durableEnd         sealed, waiting             filling
@@ -87,7 +87,7 @@ export class GroupCommit {
     return this.#grid.at(this.#filling.index, this.#filling.offsetBytes + this.#filling.used)
   }
 
-  /** Bytes appended and not yet durable: what a submitter waits for when it grows too large. */
+  /** Bytes appended and not yet durable; when they are too many, submitters wait. */
   get stagedBytes(): number {
     return (this.#inFlight?.used ?? 0) + this.#sealedBytes + this.#filling.used
   }
@@ -121,7 +121,8 @@ export class GroupCommit {
       )
   }
 
-  /** Would this group have to enter the next segment? If what is staged must be sealed first, its padding counts. */
+  /** Would this group have to enter the next segment? If what is staged must be sealed first, its
+   * padding counts. */
   leavesSegment(groupBytes: number): boolean {
     const staged = this.#filling.offsetBytes + this.#filling.used
     if (staged + groupBytes + 2 * commitBytesMax <= this.#grid.segmentBytes) return false
@@ -129,13 +130,13 @@ export class GroupCommit {
     return roundUpToBlock(from + groupBytes + commitBytesMin) > this.#grid.segmentBytes
   }
 
-  /** Makes place for a group in the batch that is being filled: what `open` does mostly, and what needs no time.
-   * @returns false when the batch has to be sealed first */
+  /** Makes room for a group in the batch that is being filled: the common and fast case of `open`.
+   * @returns false if the batch has to be sealed first */
   openHere(groupBytes: number): boolean {
     return this.#filling.used > 0 && !this.#sealsFor(groupBytes) && !this.leavesSegment(groupBytes)
   }
 
-  /** Makes place for a group; the `append`s that follow without a wait belong to it.
+  /** Makes room for a group; the `append`s that follow without a wait belong to it.
    * @param groupBytes the sum of its frames, in bytes
    * @throws WaybillError MESSAGE_TOO_LARGE */
   open(groupBytes: number, timeMs: number): void {
@@ -147,8 +148,8 @@ export class GroupCommit {
     }
   }
 
-  /** The payload that is written next is to stand where its frame will be: `appendWritten` then has nothing to copy, and its group
-   * needs no more room than the batch has. */
+  /** The payload that is written next is to stand where its frame will be: `appendWritten` then has
+   * nothing to copy, and its group needs no more room than the batch has. */
   aim(): void {
     const { buffer, used, offsetBytes } = this.#filling
     const end = Math.min(buffer.length, this.#grid.segmentBytes - offsetBytes)
@@ -175,10 +176,12 @@ export class GroupCommit {
     return this.#appended(frameBytes(payload.length))
   }
 
-  /** The same for a message's data, which is read once, for its frame and for the envelope (of 1 KiB each time costs 0.3 µs), and where
-   * it stands now: nothing that others can still change has a say in whether a batch verifies.
-   *    // 1. a checksum of the caller's buffer  2. another thread writes there  3. the copy is sealed with the old checksum  4. restart: the
-   *    // batch does not verify, and the mail of all who were told in it is cut
+  /** The same for a message's data. Its checksum is computed once, for frame and envelope, and from
+   * the copy, which nobody else can change:
+   *    1. the checksum of the caller's buffer is taken
+   *    2. another thread writes into that buffer
+   *    3. the copy is sealed with the old checksum, and the batch is settled
+   *    4. at the next start the batch does not verify: its mail is cut
    * @returns CRC-32 of the data */
   appendData(lane: number, timeMs: number, data: Uint8Array): number {
     const { buffer, used: at, seed, offsetBytes } = this.#copied(data)

@@ -1,5 +1,5 @@
-/** Reads the journal from a position to a durable end, over segment borders. Where a segment's content ends is said by the first
- * commit of the next one, which names it; so what a recovery cut can never come back. */
+/** Reads the journal from a position to a durable end, over segment borders. The first commit of a
+ * segment names the end of the one before, so bytes that a recovery cut never come back. */
 import type { Position } from '../base/position.js'
 import type { PositionVisitor, SegmentFiles } from './segment-files.js'
 import { firstCommit } from './segment-scan.js'

@@ -1,11 +1,10 @@
-/** Performs what group-commit.ts decides: one write in flight, on a descriptor whose writes are synced (one trip through the
- * thread pool per commit), segments entered in order, the next one prepared ahead.
- * Invariant: the first failure of a write or a sync is the end of this life. Nothing is retried, and what was pending never becomes durable
- * as far as anybody is told. A segment for which a full disk has no room, or no name, is waited for.
- *
- * Tried and not kept: a thread of our own that looks for its next write for a quarter of a
- * millisecond before it sleeps. On an idle processor 1 to 30 producers had a tenth to a fifth more;
- * beside one busy process on two processors they had half. */
+/** Performs what group-commit.ts decides: one synced write in flight, in segments that are prepared
+ * ahead.
+ * Invariant: the first failure of a write or a sync ends this life. Nothing is retried, and nothing
+ * that was pending is ever called durable. If a full disk has no room or no name for a segment, the
+ * writer waits.
+ * Why no thread that spins between two writes: on an idle processor 1 to 30 producers got a tenth
+ * to a fifth more; beside one busy process on two processors they got half. */
 import type { Clock } from '../base/clock.js'
 import { nowhere, type Position } from '../base/position.js'
 import type { Prng } from '../base/prng.js'
@@ -72,7 +71,7 @@ export class JournalWriter {
   /** Since when the batch in flight is on its way, by the monotonic clock. */
   #inFlightSinceMs: number | undefined
   #soon = false
-  /** What stands before it is to be synced; what is appended later is not asked for yet. */
+  /** Bytes before it are to be synced; later ones are not asked for yet. */
   #wantedEnd: Position = nowhere
   #failure: { readonly error: unknown } | undefined
 
@@ -110,7 +109,8 @@ export class JournalWriter {
     return this.#commits.segmentIndex
   }
 
-  /** Since when the batch in flight waits for its segment or for the disk, by the monotonic clock. */
+  /** Since when the batch in flight waits for its segment or for the disk, by the monotonic
+   * clock. */
   get inFlightSinceMs(): number | undefined {
     return this.#inFlightSinceMs
   }
@@ -121,22 +121,24 @@ export class JournalWriter {
     this.want()
   }
 
-  /** May a group of this size be appended on this claim, as the disk stands? 'wait' when a segment is still being made. */
+  /** May a group of this size be appended on this claim, as the disk stands? 'wait' when a segment
+   * is still being made. */
   room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
     const leaves = this.#commits.leavesSegment(groupBytes + this.#leftAloneBytes(claim))
     const entered = this.#commits.segmentIndex - this.#fileIndex
-    // On a full disk outcomes may have entered a segment that is not made: what follows them there is durable as late as they are.
+    // On a full disk outcomes may have entered a segment that is not made: groups behind them
+    // become durable as late as they do.
     const isThere = entered === 0 || this.#next.hasSpare
-    // A segment that the reserve was broken for is not new mail's, even where it would fit.
+    // New mail does not use a segment that was taken from the reserve, even if it would fit.
     if (!leaves && isThere && claim !== 'new mail') return 'yes'
     const { pool } = this.#options
-    // Segments that were entered and are not there yet will take theirs first.
+    // Segments that were entered and do not exist yet take their spares first.
     const left = (this.#next.hasSpare ? 1 : 0) + pool.readyCount - entered - (leaves ? 1 : 0)
     if (left >= sparesKept[claim]) return 'yes'
     return pool.diskFull ? 'no' : 'wait'
   }
 
-  /** Bytes behind the group that others are to find. New mail leaves whole segments. */
+  /** Bytes behind the group that must stay free for others. New mail leaves whole segments. */
   #leftAloneBytes(claim: Claim): number {
     if (claim === 'new mail') return 0
     const { checkpointBytes } = this.#commits
@@ -144,7 +146,7 @@ export class JournalWriter {
     return claim === 'accepted mail' ? keptBytes + aloneBytes(checkpointBytes) : keptBytes
   }
 
-  /** Makes place for a group; see GroupCommit.open. */
+  /** Makes room for a group; see GroupCommit.open. */
   open(groupBytes: number): void {
     if (this.#commits.openHere(groupBytes)) return
     const before = this.#commits.segmentIndex
@@ -183,8 +185,8 @@ export class JournalWriter {
     this.#commits.rememberCheckpoint(payload, at)
   }
 
-  /** Asks for a commit of what is appended. It begins when this turn of the event loop has done its work, so that all who
-   * append in it share it. */
+  /** Asks for a commit of what is appended. It begins at the end of this turn of the event loop, so
+   * that all appends in it share it. */
   want(): void {
     this.#wantedEnd = this.end
     if (this.#soon || this.#pumping) return
@@ -195,7 +197,8 @@ export class JournalWriter {
     })
   }
 
-  /** Settles when everything before `end` is durable; rejects with the failure that ended this life. */
+  /** Settles when everything before `end` is durable; rejects with the failure that
+   * ended this life. */
   whenDurable(end: Position): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
     if (end <= this.durableEnd) return Promise.resolve()
@@ -203,7 +206,7 @@ export class JournalWriter {
     return new Promise((resolve, reject) => this.#waiters.push({ end, resolve, reject }))
   }
 
-  /** Ends this life: everybody who waits is told, nothing is written any more. */
+  /** Ends this life: all waits reject, and nothing is written any more. */
   fail(error: unknown): void {
     if (this.#failure !== undefined) return
     this.#failure = { error }
@@ -231,7 +234,7 @@ export class JournalWriter {
       this.#options.onFailure(error)
     }
     this.#pumping = false
-    // One turn later, so that those who were told just now share the next sync.
+    // One turn later, so that callers who resume now share the next sync.
     if (this.durableEnd < this.#wantedEnd && !this.#isOver()) this.want()
   }
 
@@ -263,7 +266,8 @@ export class JournalWriter {
     statistics.writtenBytes += bytes.length
   }
 
-  /** Moves on to a segment whose predecessors are all durable: batches are written in order, each synced. */
+  /** Moves on to a segment whose predecessors are all durable: batches are written in
+   * order, each synced. */
   async #enter(index: number): Promise<void> {
     const file = await this.#next.file
     await this.#file?.close()

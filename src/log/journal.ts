@@ -1,5 +1,5 @@
-/** The narrow interface to the one log that is synced: append a group, wait until it is durable, read from a position,
- * forget segments. Another log could stand behind it one day; nobody outside log/ and recovery/ knows of batches. */
+/** The one log that is synced: append a group, wait until it is durable, read, forget segments.
+ * Invariant: only log/ and recovery/ know of batches. */
 import type { Position } from '../base/position.js'
 import { frameBytes, type Kind } from '../record/frame.js'
 import { payload } from '../record/payload-writer.js'
@@ -29,7 +29,7 @@ export class Journal {
     this.#pool = pool
   }
 
-  /** Makes place for a group of frames; the `append`s that follow without a wait belong to it.
+  /** Makes room for a group of frames; the `append`s that follow without a wait belong to it.
    * @param groupBytes the sum of its frames, `frameBytes` each
    * @throws WaybillError MESSAGE_TOO_LARGE when no segment could hold it */
   open(groupBytes: number): void {
@@ -42,23 +42,24 @@ export class Journal {
     return this.#writer.append(kind, lane, timeMs, payload)
   }
 
-  /** Appends a message's data as a frame of the open group. @returns its CRC-32 as it stands there */
+  /** Appends a message's data as a frame of the open group. @returns its CRC-32 as it stands
+   * there */
   appendData(lane: number, timeMs: number, data: Uint8Array): number {
     return this.#writer.appendData(lane, timeMs, data)
   }
 
-  /** The payload that is written next (record/payload-writer.ts) is written into the batch itself: so every record that all messages
-   * have is, which saves an object and a copy each. */
+  /** The payload that is written next (record/payload-writer.ts) is written into the batch itself,
+   * which saves an object and a copy. All frequent records are written so. */
   aim(): void {
     this.#writer.aim()
   }
 
-  /** Appends what was written, as the last frame of the open group. */
+  /** Appends the written payload as the last frame of the open group. */
   appendWritten(kind: Kind, lane: number, timeMs: number): Position {
     return this.#writer.appendWritten(kind, lane, timeMs)
   }
 
-  /** The same, as a group of its own. */
+  /** The same, as a whole group. */
   appendAlone(kind: Kind, lane: number, timeMs: number): Position {
     this.open(frameBytes(payload.bytes))
     return this.#writer.appendWritten(kind, lane, timeMs)
@@ -84,7 +85,7 @@ export class Journal {
     return this.#writer.kept
   }
 
-  /** Asks for a sync of what is appended; nobody waits. */
+  /** Asks for a sync of all that is appended, without waiting. */
   want(): void {
     this.#writer.want()
   }
@@ -127,7 +128,8 @@ export class Journal {
     return { readyCount: this.#pool.readyCount, diskFull: this.#pool.diskFull }
   }
 
-  /** The checkpoint that was appended last, at `at`: commits name it from here on, and every segment to come begins with a copy. */
+  /** The checkpoint that was appended last, at `at`: commits name it from here on, and every
+   * segment to come begins with a copy. */
   rememberCheckpoint(payload: Buffer, at: Position): void {
     this.#writer.rememberCheckpoint(payload, at)
   }
@@ -142,7 +144,7 @@ export class Journal {
     return this.#reader.read(from, end, visit)
   }
 
-  /** Recycles segments that nobody needs. */
+  /** Recycles garbage segments. */
   async forget(indexes: readonly number[]): Promise<void> {
     for (const index of indexes) await this.#reader.forget(index)
     await this.#pool.recycle(indexes)
@@ -159,12 +161,12 @@ export class Journal {
     return this.#pool.refill()
   }
 
-  /** The disk is short of room: what is not in reserve goes. */
+  /** The disk is short of room: unlinks spares beyond the reserve. */
   shrink(): Promise<void> {
     return this.#pool.shrink()
   }
 
-  /** The end of this life: everybody who waits is told. */
+  /** Ends this life: all waits reject. */
   fail(error: unknown): void {
     this.#writer.fail(error)
   }

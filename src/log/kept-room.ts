@@ -1,14 +1,16 @@
 /** Room in the journal for groups that are on their way and cannot wait: the outcomes of attempts.
- * Invariant: as long as they come as large as was said, there is room for each, also when it comes alone, and for the checkpoint that may
- * follow it, whoever appends meanwhile. What is kept beyond a segment has one more segment for certain, not two: that is
- * where more than 8000 attempts are under way, with segments of 64 MiB.
- *    // 1. the disk is full; an attempt begins, there is room for its outcome  2. endings, marks and checkpoints take it  3. delivered, and the
- *    // record enters a segment that is never made  4. crash: the mail goes out again
+ * Invariant: each reserved group has room, even as a whole batch, with the checkpoint that may
+ * follow. Reservations beyond a segment have one more segment, not two: the limit is 8000 attempts
+ * under way with segments of 64 MiB.
+ *    1. the disk is nearly full; an attempt begins, and its outcome has room
+ *    2. finishes, marks and checkpoints take that room
+ *    3. the message is delivered; its record enters a segment that is never made
+ *    4. crash: the message is delivered again
  * Pure: journal-writer.ts asks for it. */
 import { commitBytesMin } from './commit-frame.js'
 import { roundUpToBlock } from './segment.js'
 
-/** Bytes of a group that is a batch of its own. */
+/** Bytes of a group that is a whole batch. */
 export const aloneBytes = (groupBytes: number): number => roundUpToBlock(groupBytes + commitBytesMin)
 
 export class KeptRoom {
@@ -27,7 +29,7 @@ export class KeptRoom {
     this.#count--
   }
 
-  /** Bytes for all that is kept, each with its checkpoint. */
+  /** Bytes of all reservations, each with its checkpoint. */
   bytes(checkpointBytes: number): number {
     return this.#bytes + this.#count * aloneBytes(checkpointBytes)
   }

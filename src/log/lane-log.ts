@@ -1,10 +1,11 @@
-/** A lane's log: frames appended through a buffer, synced only by a checkpoint, trusted only up to the checkpointed end.
+/** A lane's log: appended through a buffer, synced by checkpoints, trusted up to the checkpointed
+ * end.
  * Invariants:
- * 1. A group is appended only where room is allocated (zeroes were written there), so a full disk is met by `extend`, where
- *    waiting is possible, and never by the content.
- * 2. Before each sync the log is padded to a block: no later write touches a block that a checkpoint vouches for.
- * 3. A start cuts the log at the checkpointed end without looking at what lies behind.
- * 4. A failed write or sync of content is the end of this life; a disk too full to extend is not. */
+ * 1. A group is appended only into allocated room (zeroes were written there), so only `extend`
+ *    meets a full disk, and can wait.
+ * 2. Before each sync the log is padded to a block: no later write touches a trusted block.
+ * 3. A start cuts the log at the checkpointed end without reading behind it.
+ * 4. A failed write or sync of content ends this life; a disk too full to extend does not. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
 import { isWaybillError, WaybillError } from '../errors.js'
@@ -25,13 +26,13 @@ const extendBytesMax = 1024 * 1024
 /** The same at the beginning of a segment: a lane that is not used keeps little of the disk. */
 const extendBytesFirst = 256 * 1024
 const bufferBytesMin = 64 * 1024
-/** What a pad frame at a sync or at the end of a segment may take beyond the group. */
+/** The bound of a pad frame at a sync or at the end of a segment. */
 const padBytesMax = blockBytes + frameHeaderBytes
 
 export interface LaneLogOptions extends LaneSegmentsOptions {
   /** The checkpointed end. */
   readonly end: Position
-  /** Room was made: who waits looks again. */
+  /** Room was made: waiting work looks again. */
   readonly onRoom: () => void
   /** The disk is too full to make room: `extend` is to be called again when there may be some. */
   readonly onFull: () => void
@@ -74,12 +75,12 @@ export class LaneLog {
     return this.#full
   }
 
-  /** Room is being made: files may come to be. */
+  /** Room is being made: files may be created. */
   get isExtending(): boolean {
     return this.#extending
   }
 
-  /** Cuts the log at its end; segments behind it are removed, and some of the room that it has stays.
+  /** Cuts the log at its end and removes the segments behind it; some allocated room stays.
    * @throws WaybillError LOG_CORRUPT when trusted content is missing */
   async recover(): Promise<void> {
     const { grid } = this.files
@@ -105,12 +106,13 @@ export class LaneLog {
   /** Can a group of this size be appended? When not, room is made for it: `onRoom` tells. */
   hasRoom(groupBytes: number): boolean {
     this.#wantedBytes = Math.max(this.#wantedBytes, groupBytes)
-    // On a full disk whoever looks after it tries again, now and then.
+    // On a full disk the owner tries again from time to time.
     if (!this.#full && this.#allocatedEnd < this.#target(this.#wantedBytes)) this.extend()
     return this.#allocatedEnd >= this.#target(groupBytes)
   }
 
-  /** Makes place for a group; the appends that follow without a wait belong to it. It lies in one segment. */
+  /** Makes room for a group, in one segment; the appends that follow without a wait belong to
+   * it. */
   open(groupBytes: number, timeMs: number): void {
     assert(this.#allocatedEnd >= this.#target(groupBytes), 'a lane is appended to only where it has room')
     assert(groupBytes <= this.#groupBytesMost, 'a group fits a segment of its lane')
@@ -134,7 +136,8 @@ export class LaneLog {
     return at
   }
 
-  /** Pads to a block. What was appended until now can be synced, and vouched for up to the new end. */
+  /** Pads to a block. Bytes appended until now can then be synced, and trusted up to the new
+   * end. */
   pad(timeMs: number): Position {
     const used = this.files.grid.offsetOf(this.#end) % blockBytes
     if (used > 0) {
@@ -144,7 +147,7 @@ export class LaneLog {
     return this.#end
   }
 
-  /** Makes durable what was appended before the call, names included. */
+  /** Makes durable all that was appended before the call, names included. */
   async sync(): Promise<void> {
     this.#flush()
     await this.#segments.sync(this.files.grid.indexOf(this.#end))
@@ -162,17 +165,18 @@ export class LaneLog {
     return this.files.read(from, end, async (index) => grid.at(index, grid.segmentBytes), visit)
   }
 
-  /** Drops its descriptors, and what was not made whole: the lane has left the table. */
+  /** Closes descriptors and removes unfinished segments: the lane has left the table. */
   close(): Promise<void> {
     return this.#segments.close()
   }
 
-  /** Removes a segment that nobody needs. @throws WaybillError DISK_FULL: it can be asked for again; DISK_FAILED */
+  /** Removes a garbage segment. @throws WaybillError DISK_FULL: call it again; DISK_FAILED */
   forget(index: number): Promise<void> {
     return this.#segments.remove(index)
   }
 
-  /** Makes room ahead of the end, until there is enough or the disk is full. Returns at once when that is under way. */
+  /** Makes room ahead of the end, until there is enough or the disk is full. Returns at once when
+   * that is under way. */
   extend(): void {
     if (this.#extending) return
     this.#extending = true
@@ -212,7 +216,7 @@ export class LaneLog {
     return Math.min(most, Math.max(this.files.grid.segmentBytes / 4, blockBytes))
   }
 
-  /** The position behind so many bytes of a segment. */
+  /** The position of an offset in a segment. */
   #after(index: number, endBytes: number): Position {
     const { grid } = this.files
     return endBytes < grid.segmentBytes ? grid.at(index, endBytes) : grid.firstOf(index + 1)

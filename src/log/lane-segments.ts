@@ -1,6 +1,7 @@
 /** The segments of a lane's log that are open for writing: made, written, synced, closed, removed.
- * Invariant: `sync` covers what was written before it and every name that was made or removed; a file with writes that no sync
- * covers stays open: what is written while a sync waits goes to the segment that was the current one then, or behind it. */
+ * Invariant: `sync` covers all earlier writes, and every name that was made or removed. A file
+ * with unsynced writes stays open: writes during a sync go to the segment that was current
+ * then, or behind it. */
 import type { Prng } from '../base/prng.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
@@ -28,13 +29,14 @@ export class LaneSegments {
   readonly #options: LaneSegmentsOptions
   readonly #open = new Map<number, OpenFile>()
   readonly #touched = new Set<number>()
-  /** Segments whose making failed: a call that failed may have had its effect, so their names may be there. */
+  /** Segments whose making failed: a failed call may have had its effect, so their names may
+   * exist. */
   readonly #halfMade = new Set<number>()
   #writing: Promise<void> = Promise.resolve()
   #namesChanged = false
   /** The length that the last segment has from a life before. */
   #inherited: { readonly index: number; readonly fileBytes: number } | undefined
-  /** It is being made this life's own. */
+  /** That length is being renewed. */
   #renewing: Promise<void> | undefined
 
   constructor(options: LaneSegmentsOptions) {
@@ -46,10 +48,15 @@ export class LaneSegments {
     return this.#open.get(index)!.seed
   }
 
-  /** Removes what lies behind the end, and opens the last segment, cut there, but for room that it has: on a full disk there may be no other.
-   *    // 1. messages are marked  2. crash  3. the file is cut at its end  4. no checkpoint has room for the marks: recovery never ends
-   * @param last index of the last segment that holds content, @param lengthBytes of it; 0 when none does
-   * @param zeroes written over as much of that room, which holds frames of the life before
+  /** Removes everything behind the end and opens the last segment, cut there. Some room behind the
+   * end is kept, because a full disk may have no other:
+   *    1. messages are marked, on a full disk
+   *    2. crash
+   *    3. the file is cut at its end, without room
+   *    4. no checkpoint has room for the marks: recovery never ends
+   * @param last index of the last segment that holds content, @param lengthBytes of its content; 0
+   * if there is none
+   * @param zeroes written over that room, which holds frames of the life before
    * @returns how many bytes behind the end are room
    * @throws WaybillError LOG_CORRUPT when trusted content is missing */
   async cut(last: number, lengthBytes: number, zeroes: Buffer): Promise<number> {
@@ -82,7 +89,8 @@ export class LaneSegments {
     return roomBytes
   }
 
-  /** Writes zeroes, to allocate room. The segment is made if it is not there. @throws WaybillError DISK_FULL, DISK_FAILED */
+  /** Writes zeroes, to allocate room. The segment is made if it is not there. @throws WaybillError
+   * DISK_FULL, DISK_FAILED */
   async allocate(index: number, offsetBytes: number, zeroes: Buffer): Promise<void> {
     if (this.#renewing !== undefined) await this.#renewing
     if (this.#inherited?.index === index) this.#inherited = undefined
@@ -99,7 +107,8 @@ export class LaneSegments {
     return this.#writing
   }
 
-  /** A length that the kernel calls clean never reaches the device: it is changed, there and back.
+  /** Changes the file's length there and back, because a length that the kernel calls clean never
+   * reaches the device.
    *    1. A segment grows, and its sync fails: the kernel calls its new length clean.
    *    2. The next start in the same boot finds that length, and writes into the room that is
    *       there.
@@ -114,15 +123,19 @@ export class LaneSegments {
     this.#writing = this.#renewing
   }
 
-  /** Settles when all content that was given is written. */
+  /** Settles when all content is written. */
   get written(): Promise<void> {
     return this.#writing
   }
 
-  /** Makes durable what was written before the call. @param current segments before this one are not needed open any more */
+  /** Makes all earlier writes durable. @param current segments before this one are not
+   * needed open any more */
   async sync(current: number): Promise<void> {
-    // Taken in this step: what is written while we wait touches its segment anew, for the next sync.
-    //    // 1. sync waits for writes  2. more is written to segment 8  3. 8 is synced before that is, and counts as synced
+    // The set is taken in this step: writes during the wait enter their segment again, for the next
+    // sync.
+    //    1. a sync waits for writes
+    //    2. another write to segment 8 begins
+    //    3. segment 8 is synced before that write ends, and counts as synced
     const touched = [...this.#touched]
     this.#touched.clear()
     await this.#writing
@@ -133,7 +146,8 @@ export class LaneSegments {
     await this.#options.disk.syncDirectory(this.#options.directory)
   }
 
-  /** Removes a segment that nobody needs. @throws WaybillError DISK_FULL: it may have gone, and can be asked for again; DISK_FAILED */
+  /** Removes a garbage segment. @throws WaybillError DISK_FULL: it may be gone, call it
+   * again; DISK_FAILED */
   async remove(index: number): Promise<void> {
     const { disk, directory, files } = this.#options
     await files.forget(index)
@@ -141,8 +155,10 @@ export class LaneSegments {
     this.#namesChanged = true
   }
 
-  /** Drops all descriptors, and what there is of segments that were not made:
-   *    // 1. a segment is made, and its header meets a full disk  2. the lane leaves the table  3. its directory is not empty: the life ends */
+  /** Closes all descriptors and removes unfinished segments:
+   *    1. the header of a new segment meets a full disk
+   *    2. the lane leaves the table; the file stays
+   *    3. its directory is not empty: the life ends */
   async close(): Promise<void> {
     const { disk, directory } = this.#options
     await this.#closeBefore(Infinity)
@@ -181,7 +197,8 @@ export class LaneSegments {
   }
 }
 
-/** Does the file take other bytes where it has some? On a full disk not everywhere: some file systems write them elsewhere. */
+/** Can bytes of the file be overwritten on a full disk? Some file systems write the new
+ * ones elsewhere. */
 async function isOverwritten(file: DiskFile, bytes: Buffer, offsetBytes: number): Promise<boolean> {
   if (bytes.length === 0) return true
   try {

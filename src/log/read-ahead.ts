@@ -1,13 +1,15 @@
-/** A piece of a log, read at once for frames that are asked for one after the other: deferred mail becomes due in the order in which it was
- * appended, and a trip through the thread pool for each message costs more than all else that a retry does.
- * Invariant: the piece may be older than what has been written there since, so what does not verify in it is no damage. */
+/** A piece of a log, read at once for frames that are asked for one after the other.
+ * Why: deferred mail becomes due in the order of the log, and a trip through the thread pool for
+ * each message would cost more than the rest of a retry.
+ * Invariant: the piece may be older than the file, so a frame that does not verify in
+ * it is no damage. */
 import { nowhere, position, type Position } from '../base/position.js'
 
 const pieceBytes = 128 * 1024
 
 export interface Piece {
   readonly from: Position
-  /** All of it that the file had. */
+  /** The bytes that the file had. */
   readonly bytes: Buffer
 }
 
@@ -15,12 +17,13 @@ export class ReadAhead {
   #from: Position = nowhere
   #end: Position = nowhere
   #piece: Promise<Piece | undefined> | undefined
-  /** Where the frame ends that was asked for last. */
+  /** Where the last requested frame ends. */
   #askedEnd: Position = nowhere
 
   /** A frame of about so many bytes is asked for.
-   * @param segmentEnd what is read stays before it, @param read fills a buffer as far as the file goes, and says how far
-   * @returns a piece that may hold it; undefined, at once or in the end: it is to be read alone */
+   * @param segmentEnd what is read stays before it, @param read fills a buffer from the file, and
+   * resolves with the bytes read
+   * @returns a piece that may hold it; undefined: read the frame alone */
   ask(
     at: Position,
     bytes: number,
@@ -48,7 +51,8 @@ export class ReadAhead {
       (length) => ({ from: at, bytes: into.subarray(0, length) }),
       () => {
         if (this.#piece === piece) this.forget()
-        // A disk that refuses a block of it may have the frame: read alone, that comes, or tells what is wrong.
+        // The disk may refuse a block of the piece and still have the frame: the caller reads that
+        // alone.
         return undefined
       },
     )

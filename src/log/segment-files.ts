@@ -1,5 +1,7 @@
-/** The segments of one log, opened for reading when first needed: header checked, seed known, at most `openFilesMax` idle
- * descriptors kept. A descriptor in use is never closed: its number could be another file's by the time a read runs. */
+/** The segments of one log, opened for reading when first needed.
+ * Invariants: a segment's header is checked before its frames are read; at most `openFilesMax`
+ * idle descriptors are kept; a descriptor in use is never closed, because a read could then
+ * reach another file. */
 import { position, type Position } from '../base/position.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { WaybillError, type Place } from '../errors.js'
@@ -57,7 +59,7 @@ export type PositionVisitor = (
 
 export class SegmentFiles {
   readonly grid: SegmentGrid
-  /** What errors call this log. */
+  /** The log's name in errors. */
   readonly name: string
   readonly #disk: Disk
   readonly #directory: string
@@ -74,7 +76,8 @@ export class SegmentFiles {
     this.grid = grid
   }
 
-  /** Runs `use` with the segment open. @throws WaybillError LOG_CORRUPT, FORMAT_NEWER, DISK_FAILED */
+  /** Runs `use` with the segment open. @throws WaybillError LOG_CORRUPT, FORMAT_NEWER,
+   * DISK_FAILED */
   async with<T>(index: number, use: (segment: OpenSegment) => Promise<T>): Promise<T> {
     const handle = this.#handles.get(index) ?? { opened: this.#open(index), users: 0, forgotten: false }
     this.#handles.delete(index)
@@ -84,7 +87,7 @@ export class SegmentFiles {
       return await use(await handle.opened)
     } catch (error) {
       handle.forgotten = true
-      // By now it may be another one's place, which would never be closed.
+      // Another handle may have this place now; it would never be closed.
       if (this.#handles.get(index) === handle) this.#handles.delete(index)
       throw error
     } finally {
@@ -107,7 +110,7 @@ export class SegmentFiles {
       if (ahead !== undefined) {
         const inPiece = at - ahead.from
         const bytes = verifyFrame(ahead.bytes, inPiece, ahead.bytes.length, seed ^ offset)
-        // A copy: the piece is everybody's.
+        // A copy, because the piece is shared.
         if (bytes > 0) return frameIn(Buffer.from(ahead.bytes.subarray(inPiece, inPiece + bytes)), at, bytes)
       }
       let window = Buffer.allocUnsafe(wanted)
@@ -126,9 +129,10 @@ export class SegmentFiles {
     })
   }
 
-  /** Visits the frames in [from, end), over segment borders, until the visitor returns true. Resolves with the position behind
-   * the last frame that it saw, at the border of a segment with the first position of the next.
-   * @param end the end of a frame, @param endOf where the content of a segment before the last one ends
+  /** Visits the frames in [from, end), over segment borders, until the visitor returns true.
+   * Resolves with the position behind the last frame that it saw, at the border of a segment with
+   * the first position of the next.
+   * @param end the end of a frame, @param endOf where the content of an earlier segment ends
    * @throws WaybillError LOG_CORRUPT when a frame before `end` does not verify */
   async read(
     from: Position,
@@ -162,7 +166,7 @@ export class SegmentFiles {
     return at
   }
 
-  /** Closes what is idle of a segment that is about to be recycled or removed. */
+  /** Closes the idle descriptor of a segment that is about to be recycled or removed. */
   async forget(index: number): Promise<void> {
     this.#ahead.forget()
     const handle = this.#handles.get(index)
@@ -231,5 +235,5 @@ const frameIn = (window: Buffer, at: Position, bytes: number): Frame => ({
   end: position(at + bytes),
 })
 
-/** Whoever used the handle has been told; there is nothing to close. */
+/** The user of the handle got the error; nothing is open. */
 const ignoreFailedOpen = (): void => undefined

@@ -1,19 +1,14 @@
 /** The journal's files: segments in use, the next one prepared ahead, and spares.
- * Invariants:
- * 1. A file gets a segment's name only after its header, with a fresh epoch, was written and synced under another name; the
- *    directory is synced before the segment is handed to the writer.
- *    // 1. segment 8 created  2. batch settled in it  3. power loss  4. its name is gone: the directory was not synced
- * 2. A garbage segment becomes a spare by a rename, or goes where a full disk refuses that; it is used only after a sync of the directory
- *    that calls it a spare.
- * 3. Spares are zero-filled once, at full length: a full disk is met here, where a refusal is possible, and a write to a
- *    segment changes no file metadata. A disk whose traits say so is neither filled ahead nor are its segments used again.
- * 4. `reserve` of the spares belong to mail already accepted, and the last one to the end of a recovery.
- * 5. A name that a full disk refuses may have been given all the same. It is tried for again, by nothing but the same rename, and the
- *    directory says whether it is there: the writer never has a file that no start would find.
- * 6. A file that has another name, too, is no spare: it goes.
- *    // 1. spare-3 becomes segment 2, and segment 2 spare-5 in the next life; both times the sync of the directory fails  2. power loss keeps
- *    // the last only: spare-3 and spare-5 are one file  3. mail in what was spare-3  4. what was spare-5 is written over it
- * 7. What a full disk does not let go is tried for again, and used for nothing: it may have gone. The next start takes over what it finds. */
+ * Invariants (README.md in this folder has the crash stories behind 1 and 5):
+ * 1. A file gets a segment's name only after its header, with a fresh epoch, was synced under
+ *    another name; the directory is synced before the writer gets the segment.
+ * 2. A garbage segment becomes a spare by a rename, and is used only after a sync of the directory.
+ * 3. Spares are zero-filled once, at full length, unless the disk's traits say otherwise. So a full
+ *    disk is met where it can be refused, and a write to a segment changes no metadata.
+ * 4. `reserve` spares are for accepted mail only, and the last one for the end of a recovery.
+ * 5. A file with a second name is no spare: it is unlinked.
+ * 6. A rename that a full disk refuses may have happened: only the same rename is tried again. A
+ *    file that a full disk does not unlink is not used; the next start takes it over. */
 import { assert } from '../base/assert.js'
 import { fileSystemTraits, type Disk, type DiskFile, type DiskTraits } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/unlink-if-there.js'
@@ -39,7 +34,7 @@ export interface PoolOptions {
   readonly life: number
   /** Spares that are kept, the reserve among them; more are unlinked. */
   readonly spareCountMax: number
-  /** Called when a spare became ready, or could not: who waits looks again. */
+  /** Called when a spare became ready, or could not: waiting work looks again. */
   readonly onChange: () => void
 }
 
@@ -52,18 +47,18 @@ export class SegmentPool {
   #kept = 0
   #filling = false
   #full = false
-  /** Paths that are to be taken away. */
+  /** Paths to be unlinked. */
   readonly #unwanted = new Set<string>()
   /** Of this life. */
   #hasSegment = false
-  /** A full disk refused a spare the name of a segment: has it tried again. */
+  /** Tries again to rename a spare that a full disk refused. */
   #nameAgain: (() => void) | undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
   }
 
-  /** Spares that can be used now: none where the one before them cannot have its name. */
+  /** Spares that can be used now: none while a refused rename waits. */
   get readyCount(): number {
     return this.#nameAgain === undefined ? this.#ready.length : 0
   }
@@ -87,20 +82,27 @@ export class SegmentPool {
       if (lengthBytes === segmentBytes && nameCount === 1) whole.push(name)
       else await disk.unlink(this.#path(name))
     }
-    // A name of an earlier life may not be durable yet, and a file is not renamed twice between two syncs:
-    //    // 1. spare-3 becomes segment 2  2. killed  3. segment 2 becomes spare-5  4. power loss keeps the last only: one file, two names
+    // A name of an earlier life may not be durable yet, and a file is not renamed twice between two
+    // syncs:
+    //    1. spare-3 becomes segment 2; the sync fails
+    //    2. killed
+    //    3. segment 2 becomes spare-5; the sync fails
+    //    4. a power loss keeps only the last rename: one file has two names
     if (unbegun.length > 0) await disk.syncDirectory(this.#options.directory)
-    // The highest first, and for certain: where the one below is missing, a segment has begun and rotted (recovery/tail-verdict.ts).
+    // The highest first: if a lower one were missing, recovery would call the highest rotten
+    // (recovery/tail-verdict.ts).
     const [lowest, ...others] = [...unbegun].sort((a, b) => a - b)
     let refusal: WaybillError | undefined
     for (const index of others.reverse()) refusal ??= await this.#release([index], [])
     refusal ??= await this.#release(lowest === undefined ? [] : [lowest], whole)
-    // Names above the journal's end are given again in this life: what cannot go now may be in use when it could.
+    // Names above the journal's end are used again in this life, so a file that cannot be unlinked
+    // now may be in use later.
     if (refusal !== undefined) throw refusal
   }
 
-  /** Makes a spare segment `index` and opens it for synced writes. While the disk is full it waits: for a recycled segment, or
-   * for a `refill` that succeeds. @throws WaybillError DISK_FULL when the first one of a life cannot have its name; DISK_FAILED */
+  /** Makes a spare segment `index` and opens it for synced writes. While the disk is full it waits
+   * for a recycled segment, or for a `refill` that succeeds. @throws WaybillError DISK_FULL when
+   * the first one of a life cannot have its name; DISK_FAILED */
   async prepare(index: number, epoch: readonly [number, number]): Promise<DiskFile> {
     const { disk, directory, log, segmentBytes, life } = this.#options
     const spare =
@@ -116,7 +118,7 @@ export class SegmentPool {
     return file
   }
 
-  /** Whoever opens a queue is told of a full disk; later it is waited for. */
+  /** The first segment of a life rejects on a full disk; later ones wait. */
   async #name(spare: string, segment: string): Promise<void> {
     const { disk, directory, onChange } = this.#options
     for (let isThere = false; !isThere;)
@@ -140,8 +142,8 @@ export class SegmentPool {
     if (this.#ready.length === 0) await this.#makeSpare()
   }
 
-  /** Tries again for a name that was refused, and makes spares until the reserve is whole or the disk is full. Returns at once when that is
-   * under way. */
+  /** Tries a refused rename again, and makes spares until the reserve is whole or the disk is full.
+   * Returns at once when that is under way. */
   async refill(): Promise<void> {
     this.#nameAgain?.()
     if (this.#filling) return
@@ -158,14 +160,15 @@ export class SegmentPool {
     this.#options.onChange()
   }
 
-  /** Garbage segments become spares; those beyond `spareCountMax`, and those that cannot, are unlinked. */
+  /** Garbage segments become spares; those beyond `spareCountMax`, and those that
+   * cannot, are unlinked. */
   async recycle(indexes: readonly number[]): Promise<void> {
     if (indexes.length === 0) return
     if ((await this.#release(indexes, [])) !== undefined) this.#full = true
     this.#options.onChange()
   }
 
-  /** The disk is short of room: spares beyond the reserve go. */
+  /** The disk is short of room: unlinks spares beyond the reserve. */
   async shrink(): Promise<void> {
     if (this.#ready.length <= reserveSpares) return
     for (const name of this.#ready.splice(reserveSpares)) this.#unwanted.add(this.#path(name))
@@ -174,7 +177,7 @@ export class SegmentPool {
     this.#options.onChange()
   }
 
-  /** @returns the full disk that kept something from going */
+  /** @returns the error of a full disk that refused an unlink */
   async #release(indexes: readonly number[], spares: readonly string[]): Promise<WaybillError | undefined> {
     const { disk, directory, spareCountMax } = this.#options
     const names = [...spares]
@@ -214,13 +217,14 @@ export class SegmentPool {
     this.#add(name)
   }
 
-  /** A call that met a full disk may have had its effect; what else fails ends the life. @throws what is no full disk */
+  /** A call that met a full disk may have had its effect. @throws every other error,
+   * which ends the life */
   #takeAway(paths: readonly string[], error: unknown): void {
     if (!isWaybillError(error, 'DISK_FULL')) throw error
     for (const path of paths) this.#unwanted.add(path)
   }
 
-  /** @returns the full disk that refuses even that @throws WaybillError DISK_FAILED */
+  /** @returns the error of a full disk that refuses even that @throws WaybillError DISK_FAILED */
   async #clear(): Promise<WaybillError | undefined> {
     for (const path of this.#unwanted)
       try {
@@ -245,7 +249,8 @@ export class SegmentPool {
     }
   }
 
-  /** Keeps the last spare from now on, or gives it free: for the first segment of a life and the end of a recovery. */
+  /** Keeps the last spare, or releases it: for the first segment of a life and the end
+   * of a recovery. */
   keepLast(isKept: boolean): void {
     this.#kept = isKept ? 1 : 0
     this.#serve()

@@ -1,24 +1,25 @@
-/** Reads the frames of one segment in windows, verifying each. What it visits is valid; what does not verify is left to the
- * caller, who knows whether the end of what was written may be here. */
+/** Reads the frames of one segment in windows, verifying each.
+ * Invariant: every visited frame is valid. The caller decides what an invalid one means: damage, or
+ * the end of what was written. */
 import type { DiskFile } from '../disk/disk.js'
 import { frameBytesAt, frameHeaderBytes, kindAt, timeAt, kinds, verifyFrame } from '../record/frame.js'
 import { batchChecksum, commitAt, commitEndingAt, type Commit } from './commit-frame.js'
 import { blockBytes, segmentHeaderBytes, type ReadSegmentHeader } from './segment.js'
 
-/** So short that a recovery, which reads while mail is accepted, holds up nobody for long: in a new process, whose code is not compiled yet,
- * four times as much kept the first submission waiting for 30 ms instead of 10. */
+/** Short, because recovery reads while mail is accepted: in a new process, whose code is not
+ * compiled yet, four times as much delayed the first submission by 30 ms instead of 10. */
 const windowBytes = 64 * 1024
 
-/** A segment in which the last commit is looked for is read in long pieces, several at a time: one after the other, the two segments that a
- * start looks through cost it 90 ms, and twice that when they are not in memory. */
+/** The search for the last commit reads long pieces, several at a time: one after the other, the
+ * two segments of a start took 90 ms, and twice that when they were not in memory. */
 const searchBytes = 1024 * 1024
 const searchersMax = 4
 
 /** @returns true to stop behind this frame */
 export type FrameVisitor = (window: Buffer, at: number, offsetBytes: number, bytes: number) => boolean | void
 
-/** Visits valid frames from `offset` on. Resolves with the offset at which it stopped: `end`, the first frame that
- * does not verify, or behind the one at which the visitor stopped.
+/** Visits valid frames from `offset` on. Resolves with the offset at which it stopped: `end`, the
+ * first frame that does not verify, or behind the one at which the visitor stopped.
  * @param file anything that can be read by position */
 export async function scanFrames(
   file: Pick<DiskFile, 'read'>,
@@ -42,8 +43,8 @@ export async function scanFrames(
     }
     if (at > 0) offset += at
     else {
-      // A frame longer than the window, or one whose length is nonsense: a window of that length decides. One that would have fitted
-      // the window and was not read whole stands at the end of a file that was cut.
+      // A frame longer than the window, or with a wrong length: a window of that length decides. A
+      // frame that would fit the window but was not read whole stands at the end of a cut file.
       const bytes = length < frameHeaderBytes ? 0 : frameBytesAt(window, 0)
       if (bytes <= window.length || offset + bytes > end) return offset
       window = Buffer.allocUnsafe(bytes)
@@ -61,7 +62,8 @@ export interface FoundCommit extends Commit {
 }
 
 export interface BatchScan {
-  /** The commit of the last batch before the first byte that does not count; undefined when the first batch does not. */
+  /** The commit of the last batch before the first byte that does not count; undefined when the
+   * first batch does not. */
   readonly last: FoundCommit | undefined
   readonly first: FoundCommit | undefined
 }
@@ -74,9 +76,9 @@ export interface ScannedSegment {
 }
 
 /** Walks the batches from the first on, as far as their commits count.
- * @param visit sees every frame of every batch, also of one that turns out not to count
+ * @param visit sees every frame of every batch, also of a batch that does not count
  * @param batchCountMax stop behind so many
- * @param from where a batch begins: the segment's first, unless told */
+ * @param from where a batch begins; default: the segment's first */
 export async function scanBatches(
   { file, seed, header }: ScannedSegment,
   end: number,
@@ -107,7 +109,8 @@ export async function scanBatches(
   return { first, last }
 }
 
-/** The last commit frame of a segment that verifies; undefined when there is none. The search goes down from the end.
+/** The last commit frame of a segment that verifies; undefined when there is none. The search goes
+ * down from the end.
  * @param base the position of the segment's offset 0
  * @param segmentBytes how far frames can reach */
 export async function lastCommit(
@@ -118,7 +121,7 @@ export async function lastCommit(
   const overlap = 2 * blockBytes
   let next = segmentBytes
   let found: FoundCommit | undefined
-  // Windows above one in which something was found had been begun before, and may end after it.
+  // Windows above the one with a find were begun before it, and may end after it.
   const keep = (commit: FoundCommit): void => {
     if (found === undefined || commit.end > found.end) found = commit
   }
@@ -142,15 +145,15 @@ export async function lastCommit(
   try {
     await Promise.all(searchers)
   } catch (error) {
-    // The others read no further: the file is about to be closed.
+    // The other reads stop: the file is about to be closed.
     next = 0
     throw error
   }
   return found
 }
 
-/** The commit of a segment's first batch, also where something else of that batch does not verify: no other names an end in another
- * segment. @param base as for `lastCommit` */
+/** The commit of a segment's first batch, even if the batch does not verify: no other commit names
+ * an end in another segment. @param base as for `lastCommit` */
 export async function firstCommit(
   segment: ScannedSegment,
   base: number,
@@ -178,7 +181,8 @@ export async function commitEnding(
 
 function foundAt(window: Buffer, at: number, base: number, end: number): FoundCommit {
   const commit = commitAt(window, at)
-  // The batch before the first of a segment ended in another one, at the latest where this one begins.
+  // The batch before the first of a segment ended in another one, at the latest where this one
+  // begins.
   const start = Math.max(segmentHeaderBytes, commit.previousEnd - base)
   return { ...commit, start, end, timeMs: timeAt(window, at) }
 }

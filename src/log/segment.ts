@@ -1,6 +1,7 @@
-/** A segment is a file of fixed size, a stretch of its log's positions: position = index × segmentBytes + offset in the file.
- * Its first block is the header; frames begin behind it. The header's epoch, drawn anew each time a file becomes a segment, is in
- * the seed of every frame's checksum, so what a recycled file held before never verifies (FORMAT.md §1). */
+/** A segment: a file of fixed size with a range of its log's positions (FORMAT.md §1).
+ * position = index × segmentBytes + offset in the file. The first block is the header.
+ * Invariant: frames of a recycled file's earlier life never verify: the header's epoch is drawn
+ * anew each time a file becomes a segment, and seeds every checksum. */
 import { crc32 } from '../base/checksum.js'
 import { position, type Position } from '../base/position.js'
 import { WaybillError, type Place } from '../errors.js'
@@ -24,7 +25,7 @@ export interface SegmentHeader {
   readonly life: number
 }
 
-/** What a file says of itself. */
+/** The contents of a header. */
 export interface ReadSegmentHeader extends SegmentHeader {
   readonly version: number
 }
@@ -43,11 +44,13 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   return block
 }
 
-/** @throws WaybillError LOG_CORRUPT when this is no segment's header, FORMAT_NEWER when a later version wrote it. */
+/** @throws WaybillError LOG_CORRUPT if this is no segment's header, FORMAT_NEWER if a later
+ * version wrote it. */
 export function decodeSegmentHeader(block: Buffer, place: Place): ReadSegmentHeader {
   if (block.length < checkedBytes || block.toString('latin1', 0, 8) !== magic)
     throw new WaybillError('LOG_CORRUPT', 'the file is no segment', place)
-  // First, because it is the same in every version: rot in the version is not the work of a later one.
+  // First, because it is the same in every version: a rotten version field must not look like a
+  // later version.
   if (block.readUInt32LE(40) !== crc32(block.subarray(0, 40)))
     throw new WaybillError('LOG_CORRUPT', 'the checksum of the segment header does not hold', place)
   const version = block.readUInt32LE(8)
@@ -67,8 +70,8 @@ export function decodeSegmentHeader(block: Buffer, place: Place): ReadSegmentHea
   }
 }
 
-/** The seed of a frame is this XOR the frame's offset in the segment: no two places of a log share one by design, and two
- * epochs only by chance of 2⁻³². */
+/** The seed of a frame is this XOR the frame's offset in the segment: no two places of a log share
+ * one by design, and two epochs only by chance of 2⁻³². */
 export function segmentSeed(log: number, index: number, epoch: readonly [number, number]): number {
   const identity = Buffer.alloc(20)
   identity.writeUInt32LE(log, 0)

@@ -1,6 +1,7 @@
 /** Spans of time as people write them: `1h5m20s`, `1s`, `250ms`.
- * Invariant: parseDuration(formatDuration(ms)) is ms, for every whole number from 0 to durationMsMax. A span is numbers with
- * units, added up, in any order; a number without a unit is an error, because half of those who write `60` mean minutes. */
+ * Invariant: parseDuration(formatDuration(ms)) is ms, for every whole number from 0 to
+ * durationMsMax. A span is a sum of numbers with units, in any order. A number without a unit is an
+ * error, because `60` could mean seconds or minutes. */
 import { assert } from '../base/assert.js'
 import { asGiven } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
@@ -43,7 +44,8 @@ export function parseDuration(text: string, option = 'duration'): number {
   )
 }
 
-/** The shortest form with descending units: 3920000 → `1h5m20s`. @param durationMs a whole number, 0 … durationMsMax */
+/** The shortest form with descending units: 3920000 → `1h5m20s`. @param durationMs a whole number,
+ * 0 … durationMsMax */
 export function formatDuration(durationMs: number): string {
   assert(
     Number.isInteger(durationMs) && durationMs >= 0 && durationMs <= durationMsMax,

@@ -1,6 +1,6 @@
-/** Retries at the intervals that were asked for, `--retry 1s,2s,5s`.
- * Invariant: the n-th attempt is followed by the n-th interval, and when there is none by the last one, exactly: no jitter.
- * Meant for tests, for demonstrations, and for those who want to know to the second. */
+/** Retries at given intervals, `--retry 1s,2s,5s`.
+ * Invariant: the n-th attempt is followed by exactly the n-th interval, or by the last one: no
+ * jitter. For tests, demonstrations, and operators who want exact times. */
 import { assert } from '../base/assert.js'
 import { WaybillError } from '../errors.js'
 import { checkDurationMs } from './duration.js'

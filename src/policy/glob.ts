@@ -69,7 +69,8 @@ export function globMatches(glob: Glob, text: string): boolean {
 export const globMatchesAll = (glob: Glob): boolean =>
   glob.alternatives.some((tokens) => tokens.length > 0 && tokens.every((token) => token.kind === 'any'))
 
-/** False only when no text can match both; two character classes count as overlapping without a look at them. */
+/** False only when no text can match both; two character classes count as overlapping without
+ * a look at them. */
 export const globsOverlap = (a: Glob, b: Glob): boolean =>
   a.alternatives.some((left) => b.alternatives.some((right) => tokensOverlap(left, right)))
 
@@ -121,7 +122,8 @@ function parseClass(characters: readonly string[], start: number): { token: Glob
 function tokensMatch(tokens: readonly GlobToken[], characters: readonly string[]): boolean {
   let t = 0
   let c = 0
-  // The last * and where its text ends: what follows is tried there, then one character later, and so on.
+  // The last * and where its text ends: what follows is tried there, then one character later, and
+  // so on.
   let anyAt = -1
   let anyEnd = 0
   while (c < characters.length) {

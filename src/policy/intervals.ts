@@ -9,10 +9,12 @@ import { WaybillError } from '../errors.js'
 /** One lane each; two more lanes are `incoming` and `hold`. */
 export const intervalCountMax = 30
 
-/** Jitter when nothing is said: the wanted delay is moved by up to a tenth either way before the lane is chosen. */
+/** Default jitter: the wanted delay is moved by up to a tenth either way before the lane is
+ * chosen. */
 export const jitterDefault = 0.1
 
-/** Beyond this ratio two lanes are not neighbours: a message that should wait a minute never waits an hour by chance. */
+/** Beyond this ratio two lanes are not neighbours: a message that should wait a minute never waits
+ * an hour by chance. */
 const neighbourRatioMax = 2
 
 /** @throws WaybillError OPTION_INVALID when `jitter` is not from 0 (off) to 0.5 */

@@ -22,7 +22,7 @@ export interface PostfixRetryOptions {
   readonly maximalQueueLifetimeMs?: number
   /** The same for reports; counts as no longer than maximalQueueLifetimeMs. Default five days. */
   readonly bounceQueueLifetimeMs?: number
-  /** Age at which the sender is told that the message is late; 0, the default, = never. */
+  /** Age at which a delay is reported to the sender; 0, the default, = never. */
   readonly delayWarningTimeMs?: number
   /** How far a delay may be moved, as a share of it: 0 (off, and one interval for each delay) … 0.5.
    * Default 0.1. */

@@ -1,7 +1,8 @@
 /** The delays that ZMailer's `interval` and `retries` make.
- * Invariant: an address goes through its list once, then enters it again and again at a random spot and goes on to its end.
- * Where ZMailer keeps the place in the list in memory, per thread (channel and host), and loses it with the process, the
- * walk here is a function of the thread's name and the number of attempts: nothing to keep, nothing to lose. */
+ * Invariant: an address goes through its list once, then enters it again and again at a random spot
+ * and goes on to its end. Where ZMailer keeps the place in the list in memory, per thread (channel
+ * and host), and loses it with the process, the walk here is a function of the thread's name and
+ * the number of attempts: nothing to keep, nothing to lose. */
 import { below, seededPrng } from '../base/prng.js'
 import { durationMsMax } from './duration.js'
 import { globMatchesAll, globsOverlap, parseGlob } from './glob.js'
@@ -87,7 +88,8 @@ function* listedDelaysOf(
     }
 }
 
-/** True when every address that gets `setting` from row `i` gets it again from a later one that matches everything. */
+/** True when every address that gets `setting` from row `i` gets it again from a later one that
+ * matches everything. */
 function isHidden(rows: readonly Row[], i: number, setting: 'intervalMs' | 'retries'): boolean {
   for (let j = i; j + 1 < rows.length && rows[j]?.settings.command === undefined; j++) {
     const next = rows[j + 1]

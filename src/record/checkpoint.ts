@@ -1,5 +1,6 @@
-/** Restart positions. They may lag behind the truth and never go back: segments were recycled and messages started because of
- * the newest one. */
+/** Restart positions.
+ * Invariant: they may lag behind the truth and never go back: segments were recycled, and messages
+ * started, because of the newest one. */
 import { position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
 import { encodeFields, FieldReader, type Field } from './msgpack.js'
@@ -7,13 +8,14 @@ import { encodeFields, FieldReader, type Field } from './msgpack.js'
 export interface LanePositions {
   /** Given once in a queue's life. 0 is `incoming`, 1 is `hold`. */
   readonly lane: number
-  /** The retry interval in milliseconds; 0 for `incoming` and `hold`, whose numbers say what they are. */
+  /** The retry interval in milliseconds; 0 for `incoming` and `hold`, whose numbers say
+   * what they are. */
   readonly intervalMs: number
-  /** Stands in the journal and has no logs of its own. */
+  /** Stands in the journal and has no separate logs. */
   readonly inJournal: boolean
   /** Behind the last envelope in order whose start was appended. */
   readonly runner: Position
-  /** Behind the last byte that may be believed, of the log of envelopes and of the log of data. */
+  /** End of the trusted bytes in the log of envelopes and in the log of data. */
   readonly envelopesEnd: Position
   readonly dataEnd: Position
   /** The first data that an envelope behind the runner's position can have. */
@@ -26,13 +28,13 @@ export interface LanePositions {
 export interface SideLogPositions {
   /** The first record that is still needed. */
   readonly floor: Position
-  /** Behind the last byte that may be believed. */
+  /** End of the trusted bytes. */
   readonly end: Position
   /** The first frame of the journal of which the log may lack something. */
   readonly from: Position
 }
 
-/** The log of outcomes, and who consumes them. */
+/** The log of outcomes, and its consumers. */
 export interface OutcomePositions extends SideLogPositions {
   /** How many outcomes of the journal from `from` on are in the log. */
   readonly skip: number
@@ -49,17 +51,18 @@ export interface Checkpoint {
   readonly lanes: readonly LanePositions[]
   /** The number that the next new lane gets. */
   readonly laneNext: number
-  /** The highest number given to a spool file, and those up to it whose envelope was not appended yet. One above it is claimed: all up
-   * to there may be given by this life. */
+  /** The highest number given to a spool file, and those up to it whose envelope was not appended
+   * yet. One above it is claimed: all up to there may be given by this life. */
   readonly spoolHighest: number
   readonly spoolPending: readonly number[]
   /** Absent: no submission has had a key. */
   readonly keys?: SideLogPositions | undefined
-  /** Absent: nobody has consumed outcomes. */
+  /** Absent: outcomes have no consumer. */
   readonly outcomes?: OutcomePositions | undefined
 }
 
-/** Up to where the envelopes of a lane with logs of its own are believed; undefined for one that the checkpoint does not know. */
+/** End of the trusted envelopes of a lane with separate logs; undefined for a lane that the
+ * checkpoint does not know. */
 export const trustedEndIn = ({ lanes }: Checkpoint, lane: number): Position | undefined =>
   lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd
 

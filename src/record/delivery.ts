@@ -1,4 +1,5 @@
-/** Outcomes of one attempt for some recipients: a delta to the start that it names. The small record that is written most. */
+/** Outcomes of one attempt for some recipients: a delta to the start that it names. The small
+ * record that is written most. */
 import { position, type Position } from '../base/position.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
@@ -9,9 +10,10 @@ export interface Delivery {
   readonly start: Position
   /** Empty: an attempt has begun. Written only for messages that a recovery has found before. */
   readonly notes: readonly OutcomeNote[]
-  /** Nothing is left to do: this record is the finish too, one without a report and without a spool file. So most messages end. */
+  /** This record is the finish, too: one without a report and without a spool file. Most
+   * messages end so. */
   readonly finishes: boolean
-  /** Absent: nobody consumes outcomes. */
+  /** Absent: outcomes have no consumer. */
   readonly told?: ToldAttempt | undefined
 }
 

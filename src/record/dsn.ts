@@ -1,5 +1,6 @@
-/** What the sender has asked to be told of, RFC 3461, as an envelope keeps it: the field that most have not.
- * Invariant: ranges count in the envelope that the field stands in, and each recipient is in those of one request at most. */
+/** The field of an envelope for requests of RFC 3461; most envelopes have none.
+ * Invariant: ranges hold indexes in the envelope with the field; a recipient is in the ranges of
+ * one request at most. */
 import {
   notifyBitsMax,
   notifyOf,
@@ -14,7 +15,7 @@ import { FieldReader } from './msgpack.js'
 import { areRanges } from './outcome-note.js'
 import { payload } from './payload-writer.js'
 
-/** All recipients for whom the same was asked. */
+/** All recipients with the same request. */
 export interface NotifyNote {
   /** As base/notification.ts has it. */
   readonly asked: number
@@ -26,8 +27,8 @@ export interface EnvelopeDsn {
   /** '' when none was given. */
   readonly envid: string
   readonly notify: readonly NotifyNote[]
-  /** Of each recipient, in their order, '' where none was given. Empty: nobody has one, or they stand with the recipients in frames of
-   * their own. */
+  /** Of each recipient, in order; '' where none was given. Empty: there are none, or they stand
+   * with the recipients in separate frames. */
   readonly orcpts: readonly string[]
 }
 
@@ -84,7 +85,7 @@ export function requestOfEach(dsn: EnvelopeDsn, orcpts: readonly string[]): Reci
   return orcpts.map((orcpt, index) => ({ notify: notifyOf(asked[index]!), orcpt: orcpt || undefined }))
 }
 
-/** Is the sender to be told of this for any recipient who was asked about? */
+/** Is this event to be reported for any recipient with a request? */
 export const asksFor = ({ notify }: EnvelopeDsn, when: NotifyWhen): boolean =>
   notify.some(({ asked }) => tells(asked, when))
 

@@ -1,5 +1,6 @@
-/** Everything needed to route a message, without its data. A replacement is an envelope that stands for what was left of
- * an earlier one; in a log that has no `replaced` notes it names the start that it replaces. */
+/** Everything needed to route a message, without its data.
+ * A replacement is an envelope for the remaining recipients of an earlier one. In a log without
+ * `replaced` notes it names the start that it replaces. */
 import type { MessageId } from '../base/message-id.js'
 import { nowhere, position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
@@ -9,11 +10,12 @@ import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
 import { payload } from './payload-writer.js'
 
-/** Recipients in one frame: a message with more keeps them in frames of their own, before its envelope. */
+/** Recipients in one frame: a message with more keeps them in separate frames before its
+ * envelope. */
 export const frameRecipientsMax = 1000
 
-/** Where the data is. `before` and the recipients' frames are distances back from the envelope's position, in bytes, so that a
- * group can be encoded before it has a position. */
+/** Where the data is. `before` and the recipients' frames are distances back from the envelope's
+ * position, in bytes, so that a group can be encoded before it has a position. */
 export type DataPlace =
   | { readonly kind: 'before'; readonly distanceBytes: number }
   | { readonly kind: 'lane'; readonly position: Position }
@@ -24,7 +26,8 @@ export interface Envelope {
   readonly id: MessageId
   /** '' is the null sender. */
   readonly sender: string
-  /** Milliseconds since 1970; the age of a message counts from here through all its replacements. */
+  /** Milliseconds since 1970; the age of a message counts from here through all its
+   * replacements. */
   readonly acceptedAt: number
   /** Attempts that ended before this envelope was written. */
   readonly attempts: number
@@ -33,28 +36,31 @@ export interface Envelope {
   /** All of them, or none: none when they are more than 1000, and none in the copy of
    * `withoutRecipients`. */
   readonly recipients: readonly string[]
-  /** Distances of the `recipients` frames, in the order of the recipients; empty when they stand here. */
+  /** Distances of the `recipients` frames, in the order of the recipients; empty when
+   * they stand here. */
   readonly recipientFrames: readonly number[]
   readonly data: DataPlace
   /** Length of the data; 0 for a reference. */
   readonly dataBytes: number
   /** CRC-32 of the data; 0 for a reference. */
   readonly checksum: number
-  /** The start that this envelope replaces, `nowhere` when it is none or a `replaced` note says so. */
+  /** The start that this envelope replaces, `nowhere` when it is none or a `replaced` note says
+   * so. */
   readonly replaces: Position
   /** Why these recipients are still waiting: the outcomes of the attempt before. */
   readonly notes: readonly OutcomeNote[]
   /** Delay warnings that the sender had. */
   readonly warnings: number
-  /** Recipients of the replaced envelope that a report in the same group tells the sender of; names them when `replaces` is set. */
+  /** Recipients of the replaced envelope that a report in the same group tells the sender of; names
+   * them when `replaces` is set. */
   readonly reported: readonly number[]
-  /** Where an operator sends it instead of asking for its route. */
+  /** The route that an operator gave it. */
   readonly route: EnvelopeRoute | undefined
-  /** How often an operator made it new. */
+  /** How often it was requeued. */
   readonly requeues: number
-  /** What the sender has asked to be told of; undefined: nothing. */
+  /** The sender's requests (RFC 3461); undefined: none. */
   readonly dsn: EnvelopeDsn | undefined
-  /** It is put on hold where it would be attempted, because its submitter asks for that. A
+  /** It is put on hold instead of being attempted, because its submitter asked for that. A
    * replacement is not held again. */
   readonly held: boolean
   readonly priority: Priority
@@ -62,16 +68,17 @@ export interface Envelope {
   readonly key?: string | undefined
 }
 
-/** Which messages are attempted first where several wait for one destination. */
+/** Decides which message is attempted first for a destination. */
 export type Priority = 'high' | 'normal' | 'low'
 
-/** A route that is kept with the message. An empty transport: that which is asked for. */
+/** A route that is kept with the message. An empty transport: the one that routing gives. */
 export interface EnvelopeRoute {
   readonly transport: string
   readonly nexthop: string
 }
 
-/** What an envelope says that nobody has attempted, replaced or touched, nor asked anything of. */
+/** The fields of an envelope that was never attempted, replaced, rerouted or requeued, and
+ * has no requests. */
 export const untouched: Pick<
   Envelope,
   | 'attempts'
@@ -109,7 +116,8 @@ export const withoutRecipients = (envelope: Envelope): Envelope => ({
   dsn: envelope.dsn && { ...envelope.dsn, orcpts: [] },
 })
 
-/** What a message takes in its lane beside the frame of its envelope: the frames of its recipients, which stand before it, and its data. */
+/** Bytes of a message in its lane beside its envelope: the frames of its recipients, which stand
+ * before it, and its data. */
 export const bytesBeside = ({ recipientFrames, data, dataBytes }: Envelope): number =>
   (recipientFrames[0] ?? 0) + (data.kind === 'lane' ? frameBytes(dataBytes) : 0)
 
@@ -135,7 +143,7 @@ export const hasKey = (encoded: Buffer): boolean =>
 /** Into the payload that is being written. */
 export function writeEnvelope(envelope: Envelope): void {
   const { data, route, requeues, dsn, key } = envelope
-  // What no operator has touched, and nobody asked anything of, is written without the fields for that.
+  // The last fields are left out when they are empty.
   const isTouched = route !== undefined || requeues > 0 || dsn !== undefined || key !== undefined
   payload
     .list(key !== undefined ? fieldsWithKey : dsn !== undefined ? 19 : isTouched ? 18 : 16)

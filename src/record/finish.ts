@@ -1,4 +1,4 @@
-/** Nothing is left to do for a message. What the sender is told stands in the same group. */
+/** A message is done. The report to its sender stands in the same group. */
 import { position, type Position } from '../base/position.js'
 import { FieldReader } from './msgpack.js'
 import { payload } from './payload-writer.js'
@@ -6,11 +6,11 @@ import { toldEndOf, writeToldEnd, type ToldEnd } from './told.js'
 
 export interface Finish {
   readonly start: Position
-  /** Recipients whom the report in the same group names, as ranges. */
+  /** Recipients in the report of the same group, as ranges. */
   readonly reported: readonly number[]
   /** Its spool file, to be unlinked when this record is durable; 0 when it has none. */
   readonly spool: number
-  /** Absent: nobody consumes outcomes. */
+  /** Absent: outcomes have no consumer. */
   readonly told?: ToldEnd | undefined
 }
 

@@ -3,13 +3,14 @@
  *     0        4            7    8      10                16
  *     │ crc 4  │ length 3   │kind│class2│ time 6          │ payload … │ zeroes to 8
  *
- * Valid at an offset of a segment when (1) kind is known and the frame ends within the bounds given, and (2) crc is the CRC-32 of
- * bytes 4 … 16+length, seeded with the segment's seed XOR the offset, and (3) the zeroes are zeroes. The seed comes from log, segment and epoch, so a
- * frame of another place, log or life of the file never verifies. Kind 0 is never valid: zeroes are the end of what was written. */
+ * Valid at an offset of a segment when (1) kind is known and the frame ends within the bounds, (2)
+ * crc is the CRC-32 of bytes 4 … 16+length, seeded with the segment's seed XOR the offset, and (3)
+ * the zeroes are zeroes. The seed comes from log, segment and epoch: a frame of another place never
+ * verifies. Kind 0 is invalid: zeroes end what was written. */
 import { crc32Joined, crc32Of, zlibFromBytes } from '../base/checksum.js'
 
 export const frameHeaderBytes = 16
-/** 2²⁴ − 1: what three bytes can say. */
+/** 2²⁴ − 1: the maximum of three bytes. */
 export const payloadBytesMax = 0xff_ffff
 
 export const kinds = {
@@ -56,7 +57,8 @@ export const timeAt = (buffer: Buffer, at: number): number =>
 export const payloadAt = (buffer: Buffer, at: number): Buffer =>
   buffer.subarray(at + frameHeaderBytes, at + frameHeaderBytes + payloadBytesAt(buffer, at))
 
-/** Byte by byte, as all of a header: V8 looks a method of Buffer up at each call, and makes an object of a number beyond 2³¹ for it. */
+/** Byte by byte: V8 looks up a method of Buffer at each call, and makes an object of a
+ * number beyond 2³¹. */
 function putUint32(buffer: Buffer, at: number, value: number): void {
   buffer[at] = value
   buffer[at + 1] = value >>> 8
@@ -64,7 +66,8 @@ function putUint32(buffer: Buffer, at: number, value: number): void {
   buffer[at + 3] = value >>> 24
 }
 
-/** Puts header and checksum around a payload that already stands at `at` + 16, and zeroes behind it.
+/** Puts header and checksum around a payload that already stands at `at` + 16, and zeroes behind
+ * it.
  * @param seed the segment's seed XOR the offset of this frame in its segment
  * @param checksum CRC-32 of the payload, where it is known: a long one is not read again */
 export function sealFrame(

@@ -1,4 +1,4 @@
-/** Idempotency keys of accepted messages, in the log of keys: as many as fit a record. */
+/** Idempotency keys of accepted messages, in the log of keys: several in a record. */
 import type { MessageId } from '../base/message-id.js'
 import { WaybillError } from '../errors.js'
 import { encodeFields, FieldReader } from './msgpack.js'

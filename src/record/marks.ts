@@ -1,5 +1,5 @@
-/** Envelopes of a lane that were started out of order, so that its runner skips them. Each record names the one before, so
- * recovery follows the chain back to the runner's position and reads nothing else. */
+/** Envelopes of a lane that were started out of order, so that its runner skips them. Each record
+ * names the one before. Recovery follows this chain back to the runner's position. */
 import { position, type Position } from '../base/position.js'
 import { encodeFields, FieldReader } from './msgpack.js'
 

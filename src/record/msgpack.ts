@@ -1,5 +1,6 @@
-/** Payloads are MessagePack arrays whose fields FORMAT.md §4 lists by place: no maps, no structures that earlier records define,
- * so any frame can be read alone. A payload may grow fields at its end; a reader ignores those it does not know. */
+/** Payloads are MessagePack arrays whose fields FORMAT.md §4 lists by place: no maps, and no
+ * structures that earlier records define, so any frame can be read alone. A payload may grow fields
+ * at its end; a reader ignores those that it does not know. */
 import { Packr, Unpackr } from 'msgpackr'
 import { WaybillError } from '../errors.js'
 
@@ -10,8 +11,8 @@ export type Field = string | number | boolean | null | Buffer | readonly Field[]
 
 export const encodeFields = (fields: readonly Field[]): Buffer => packr.pack(fields)
 
-/** Reads one field after the other and insists on its type. All throw WaybillError LOG_CORRUPT: the checksum held, so what
- * wrote this was not us, or a version that we do not know. */
+/** Reads one field after the other and checks its type. All throw WaybillError LOG_CORRUPT: the
+ * checksum was right, so another program or an unknown version wrote this. */
 export class FieldReader {
   readonly #fields: readonly unknown[]
   readonly #record: string

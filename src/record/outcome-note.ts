@@ -1,5 +1,6 @@
-/** What became of some recipients of one message, as every record that speaks of outcomes says it: one note for all that
- * share kind, status and text, the recipients as ranges of their indexes in the envelope that the start links to. */
+/** Notes: the outcomes of some recipients of one message, as all records have them.
+ * One note is for all recipients with the same kind, status and text. They are ranges of indexes in
+ * the envelope that the start links to. */
 import type { Relayed } from '../base/notification.js'
 import { forEachIn, toRanges, type Ranges } from '../base/ranges.js'
 import { WaybillError } from '../errors.js'
@@ -14,9 +15,10 @@ export interface OutcomeNote {
   /** It and `remote` have at most 500 characters together. */
   readonly text: string
   readonly ranges: Ranges
-  /** Of a delivery that the sender wants to be told of; undefined: it came to its end here. */
+  /** Of a delivery that is reported to the sender; undefined: it was the final delivery. */
   readonly relayed?: Relayed | undefined
-  /** The server whose reply the text ends with, ASCII. A delivery has one only where it was relayed. */
+  /** The server whose reply the text ends with, ASCII. A delivery has one only where
+   * it was relayed. */
   readonly remote?: string | undefined
 }
 
@@ -51,27 +53,29 @@ export function notesFromFields(fields: readonly unknown[]): OutcomeNote[] {
   })
 }
 
-/** Notes that one record holds: a message with very many recipients, each with a text of its own, must still fit a frame. */
+/** Notes in one record: a message with very many recipients, each with another text,
+ * must fit a frame. */
 export const notesMax = 100
 
-/** Characters of a note's text, and the octets that they, its status and what surrounds them can take. */
+/** Characters of a note's text, and the octets that it takes with its status. */
 export const noteTextCharsMax = 500
 const noteBytesMost = 3 * noteTextCharsMax + 64
 /** Of the range of one recipient. */
 export const rangeBytesMost = 10
 
-/** Octets that the notes of so many recipients can take in one record, whatever their outcomes are. */
+/** Octets that the notes of so many recipients can take in one record, for any outcomes. */
 export const notesBytesMost = (recipientCount: number): number =>
   Math.min(notesMax, recipientCount) * noteBytesMost + rangeBytesMost * recipientCount
 
-/** What is never given up, as far as notes can differ in it. */
+/** The fields that are never given up. */
 const plainClasses = codes.map((kind) => ({ kind, relayed: undefined }))
 const allClasses: readonly Pick<OutcomeNote, 'kind' | 'relayed'>[] = [
   ...plainClasses,
   ...relays.slice(1).map((relayed) => ({ kind: 'delivered' as const, relayed })),
 ]
 
-/** The same outcomes in at most `notesMax` notes: beyond that, texts are given up, kinds never, nor where a delivery went. */
+/** The same outcomes in at most `notesMax` notes: beyond that, texts are given up, kinds never, nor
+ * where a delivery went. */
 export function condensed(notes: readonly OutcomeNote[]): readonly OutcomeNote[] {
   if (notes.length <= notesMax) return notes
   const classes = notes.some(({ relayed }) => relayed !== undefined) ? allClasses : plainClasses

@@ -17,13 +17,13 @@ export const outcomeKinds = [
 
 export type QueueOutcomeKind = (typeof outcomeKinds)[number]
 
-/** One thing that became of a message. */
+/** One event of a message. */
 export interface QueueOutcome {
   /** Ascending by 1 in a queue's life, from 1 on. */
   readonly number: number
-  /** `delivered`, `deferred` and `failed` are of an attempt; `expired` and `deleted` of recipients
-   * that were given up; `finished`: nothing is left to do; `reported`: a report to the sender,
-   * which is another message with outcomes, was made. */
+  /** `delivered`, `deferred` and `failed`: by an attempt. `expired` and `deleted`: recipients were
+   * given up. `finished`: the message is done. `reported`: a report to the sender was made, which
+   * is another message with outcomes. */
   readonly kind: QueueOutcomeKind
   /** Milliseconds since 1970. */
   readonly at: number

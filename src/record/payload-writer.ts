@@ -1,7 +1,8 @@
-/** MessagePack written field by field, for the records that every message has: the same bytes as `encodeFields`, without arrays that
- * only carry fields and without a look at what each of them is (bench/codec.ts holds the numbers).
- * Invariant: one payload is written at a time, to where it was aimed if it has room there, else into a slab. Payloads lie one behind
- * the other in slabs that are never used again, so each stays what it is as long as somebody holds it. */
+/** MessagePack written field by field, for the records that every message has: the same bytes as
+ * `encodeFields`, without arrays of fields and without a look at their types (bench/codec.ts holds
+ * the numbers).
+ * Invariant: one payload is written at a time: to where it was aimed if there is room, else into a
+ * slab. Bytes of a slab are written once, so a payload never changes. */
 
 const slabBytes = 64 * 1024
 /** The longest head of a field: an integer beyond 32 bits. */
@@ -16,7 +17,8 @@ class PayloadWriter {
   #at = 0
   #limit = slabBytes
 
-  /** The next payload is written into this buffer from `at` on, if it ends at `limit` or before: then nobody has to copy it. */
+  /** The next payload is written into this buffer from `at` on, if it ends at `limit` or before:
+   * then it need not be copied. */
   aim(buffer: Buffer, at: number, limit: number): void {
     this.#buffer = buffer
     this.#start = this.#at = at
@@ -139,7 +141,7 @@ class PayloadWriter {
     this.#at += 5
   }
 
-  /** Makes place. A payload that was begun moves to a slab as a whole. */
+  /** Makes room. A payload that was begun moves to a slab as a whole. */
   #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#limit) return
     const begun = this.bytes
@@ -149,7 +151,8 @@ class PayloadWriter {
       this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, 2 * (begun + bytes)))
       this.#slabUsed = at = 0
     }
-    // What nothing was written to may lie behind the end of its buffer: there was no room from the start.
+    // If nothing was written, the start may lie behind the end of the buffer: there was no room at
+    // all.
     if (begun > 0) from.copy(this.#slab, at, this.#start, this.#at)
     this.aim(this.#slab, at, this.#slab.length)
     this.#at = at + begun

@@ -1,7 +1,8 @@
-/** Up to a thousand recipients of a message that has more; the envelope that follows in the same group names these frames. */
+/** Up to a thousand recipients of a message that has more; the envelope that follows in the same
+ * group names these frames. */
 import { encodeFields, FieldReader } from './msgpack.js'
 
-/** @param orcpts of each, when anybody has one */
+/** @param orcpts of each, if any has one */
 export const encodeRecipients = (recipients: readonly string[], orcpts: readonly string[] = []): Buffer =>
   encodeFields(orcpts.length === 0 ? [recipients] : [recipients, orcpts])
 

@@ -1,6 +1,6 @@
-/** A replacement was appended to a lane that has logs of its own. Recovery believes it only if the target lies before the
- * lane's checkpointed end; what it says of reports counts in any case. The frame's class is the lane, its time
- * that of the replacement. */
+/** A replacement was appended to a lane that has separate logs.
+ * Recovery trusts it only if the target lies before the lane's checkpointed end; its reports count
+ * in any case. The frame's class is the lane, its time that of the replacement. */
 import { position, type Position } from '../base/position.js'
 import { encodeFields, FieldReader } from './msgpack.js'
 
@@ -9,7 +9,7 @@ export interface Replaced {
   /** The replacement's place in the lane's log of envelopes, and the first byte behind it. */
   readonly target: Position
   readonly targetEnd: Position
-  /** Recipients whom the report in the same group names, as ranges. */
+  /** Recipients in the report of the same group, as ranges. */
   readonly reported: readonly number[]
   /** Delay warnings that the sender had, the one in the same group included. */
   readonly warnings: number

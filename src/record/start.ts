@@ -1,30 +1,32 @@
-/** A message became active. The newest start of a message is its name in all that happens to it until it is finished or
- * replaced. One that takes the place of an earlier start carries everything known by then, so that nothing before
- * it need be read. */
+/** A message became active.
+ * Later records name a message by its newest start until it is finished or replaced. A start that
+ * replaces an earlier one carries everything known by then, so nothing before it need be read. */
 import { position, type Position } from '../base/position.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
 import { payload } from './payload-writer.js'
 
 export interface Carried {
-  /** The start whose place this one takes. */
+  /** The start that this one replaces. */
   readonly start: Position
   readonly notes: readonly OutcomeNote[]
-  /** Recipients that the sender was told of, as ranges. */
+  /** Recipients that were reported to the sender, as ranges. */
   readonly reported: readonly number[]
   /** Delay warnings that the sender had. */
   readonly warnings: number
   /** Recoveries in a row that found this message without any progress. */
   readonly recoveries: number
-  /** A replacement that was appended and not believed: it is to be made again, for this lane and of this time. */
+  /** A replacement that was appended and is not trusted: it is made again, for this lane and
+   * with this time. */
   readonly replacement: { readonly lane: number; readonly timeMs: number } | undefined
 }
 
 export interface Start {
-  /** Where the envelope is and what it takes there, in bytes: a runner's position may go behind it. */
+  /** Position and length of the envelope, in bytes: a runner's position may pass it. */
   readonly envelope: Position
   readonly envelopeBytes: number
-  /** Started from the middle of its lane: the envelope is marked, and the runner's position does not follow. */
+  /** Started from the middle of its lane: the envelope is marked, and the runner's position
+   * stays. */
   readonly outOfOrder: boolean
   readonly carried: Carried | undefined
 }

@@ -1,5 +1,5 @@
-/** What records say of their message beside what recovery needs, so that an outcome can be told from
- * its record alone. Written only while somebody consumes outcomes. */
+/** Fields for consumers of outcomes, so that an outcome can be read from its record alone.
+ * Recovery does not need them; they are written only while there are consumers. */
 import type { MessageId } from '../base/message-id.js'
 import { WaybillError } from '../errors.js'
 import { FieldReader } from './msgpack.js'

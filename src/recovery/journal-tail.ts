@@ -1,6 +1,7 @@
-/** Where the journal ends, and the checkpoint to start from: newest begun segment, last commit, and the checkpoint that it names. So a
- * start looks at one batch, or two, however much the segment holds; the working suffix is verified when recovery reads it.
- * Reads, decides by tail-verdict.ts, and refuses what is corrupt; writes nothing. */
+/** Finds the end of the journal and the checkpoint to start from.
+ * It reads the newest begun segment, its last commit, and the checkpoint that this names: one batch
+ * or two, however long the segment is. The working suffix is verified when recovery reads it.
+ * tail-verdict.ts decides; a corrupt journal is refused; nothing is written. */
 import { nowhere, type Position } from '../base/position.js'
 import type { OpenSegment, SegmentFiles } from '../log/segment-files.js'
 import {
@@ -28,9 +29,10 @@ export interface JournalTail {
   readonly unbegun: readonly number[]
   /** All begun segments, ascending. */
   readonly begun: readonly number[]
-  /** Of the batch behind `end` that was torn: all of it where its commit frame is there, else what verifies of it. */
+  /** The torn batch behind `end`: all of it if its commit frame is there, else the part
+   * that verifies. */
   readonly cutBytes: number
-  /** The highest life that a segment was made in: maybe one that never began, and has no batch. */
+  /** The highest life that made a segment; it may have written no batch. */
   readonly life: number
   /** The life of the newest batch. */
   readonly begunLife: number
@@ -61,7 +63,7 @@ interface Begun {
 interface Examined {
   /** Undefined when it was never begun. */
   readonly begun: Begun | undefined
-  /** Where its first batch, which was torn, says that the segment before ends; `nowhere` when nothing says it. */
+  /** Where the segment before ends, as its torn first batch says; `nowhere` if it does not say. */
   readonly previousEnd: Position
   readonly cutBytes: number
   readonly life: number
@@ -77,7 +79,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
   let named: Position = nowhere
   for (let i = indexes.length - 1; i >= 0; i--) {
     const index = indexes[i]!
-    // A queue that never got as far as a batch may be taken away in any order: its segments are the first two.
+    // The segments of a queue without a batch may be removed in any order: they are the first two.
     const examined = await examine(files, index, index <= 1 || indexes[i - 1] === index - 1)
     await files.forget(index)
     life = Math.max(life, examined.life)
@@ -125,7 +127,8 @@ async function examine(files: SegmentFiles, index: number, previousThere: boolea
   })
 }
 
-/** The commit at which the segment's content ends, and the one behind it whose batch was torn. @throws WaybillError LOG_CORRUPT */
+/** The commit at which the segment's content ends, and the one behind it whose batch was torn.
+ * @throws WaybillError LOG_CORRUPT */
 async function lastWhole(
   files: SegmentFiles,
   index: number,
@@ -157,7 +160,7 @@ async function lastWhole(
   return { last: verdict === 'before' ? before : undefined, torn: last }
 }
 
-/** Of a batch without a commit frame: what stands of it before the tear. */
+/** The part before the tear of a batch without a commit frame. */
 async function validBytesBehind(segment: OpenSegment, from: number, segmentBytes: number): Promise<number> {
   const reached = await scanFrames(
     segment.file,
@@ -169,7 +172,8 @@ async function validBytesBehind(segment: OpenSegment, from: number, segmentBytes
   return reached - from
 }
 
-/** The payload of the newest checkpoint that counts; undefined when there is none. @throws WaybillError LOG_CORRUPT */
+/** The payload of the newest checkpoint that counts; undefined when there is none. @throws
+ * WaybillError LOG_CORRUPT */
 async function newestCheckpoint(
   files: SegmentFiles,
   index: number,

@@ -1,4 +1,4 @@
-/** Follows a lane's chain of `marks` records from the checkpoint back to the runner's position, and reads nothing else. */
+/** Reads a lane's chain of `marks` records, from the checkpoint back to the runner's position. */
 import { nowhere, type Position } from '../base/position.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { decodeMarks } from '../record/marks.js'

@@ -1,4 +1,4 @@
-/** Reads the working suffix into a working set, and what it says of spool files. */
+/** Reads the working suffix into a working set. */
 import { nowhere, type Position } from '../base/position.js'
 import type { Journal } from '../log/journal.js'
 import { decodeDelivery } from '../record/delivery.js'
@@ -23,7 +23,7 @@ export interface KeyedEnvelope extends AcceptedKey {
 }
 
 /** @param end where the journal ended when this life began
- * @param needsEnvelopes replacements may stand in the journal, or there are spool files to be judged
+ * @param needsEnvelopes replacements may stand in the journal, or spool files must be judged
  * @throws WaybillError LOG_CORRUPT */
 export async function readSuffix(
   journal: Pick<Journal, 'read'>,

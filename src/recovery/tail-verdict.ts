@@ -1,5 +1,6 @@
-/** What the newest segments say about the end of the journal: a decision over five facts, as a table. A commit is *found* when its
- * frame verifies, and *whole* when its batch does. The segment before is *there* when it has a file, or this is one of the first two.
+/** Decides where the journal ends: a table over five facts about the newest segments.
+ * A commit is *found* when its frame verifies, and *whole* when its batch does. The segment before
+ * is *there* when it has a file, or this is one of the first two.
  *
  * | header valid | last commit found | it is whole | the one before it is whole | the segment before is there | verdict |
  * |---|---|---|---|---|---|
@@ -13,7 +14,7 @@
  * | yes | later | no  | yes | –   | before: the last batch was torn, and is cut |
  * | yes | later | no  | no  | –   | corrupt: the batch before it was synced before it was written |
  *
- * Batches before these two are not looked at here: they were synced, and whoever needs them verifies what he reads. */
+ * Earlier batches do not count here: they were synced, and their readers verify them. */
 
 export interface TailFacts {
   readonly headerValid: boolean

@@ -1,7 +1,7 @@
-/** The messages that an earlier life was working on, as the records of the suffix tell it: a fold that knows no disk.
- * Invariant: replaying the suffix leaves exactly the messages whose end is not believed. A record that names a start before
- * the suffix speaks of a message that ended before the checkpoint, and is ignored; one that names an unknown start inside it is
- * corruption. */
+/** The messages that an earlier life was working on: a fold over the records of the suffix.
+ * Invariant: replaying the suffix leaves exactly the messages without a trusted end. A record that
+ * names a start before the suffix is ignored: its message ended before the checkpoint. A record
+ * that names an unknown start inside the suffix is corruption. */
 import { position, type Position } from '../base/position.js'
 import { WaybillError } from '../errors.js'
 import type { ActiveRecord, EnvelopePlace } from '../active/active-message.js'
@@ -19,7 +19,7 @@ export interface WorkingMessage {
   readonly records: ActiveRecord[]
 }
 
-/** What the suffix says of one lane. */
+/** One lane in the suffix. */
 export interface LaneTrace {
   /** Behind the last envelope that was started in order. */
   runner: Position
@@ -31,7 +31,8 @@ export interface LaneTrace {
 
 export interface SuffixFacts {
   readonly suffix: Position
-  /** The checkpointed end of a lane's envelopes; undefined for a lane that the checkpoint does not know. */
+  /** The checkpointed end of a lane's envelopes; undefined for a lane that the checkpoint
+   * does not know. */
   readonly trustedEnd: (lane: number) => Position | undefined
 }
 
@@ -78,7 +79,8 @@ export class WorkingSet {
     if (spool !== 0) this.finishedSpools.push(spool)
   }
 
-  /** The note of a replacement: in a lane with logs of its own, or in `incoming`, where note and replacement are one group. */
+  /** The note of a replacement: in a lane with separate logs, or in `incoming`, where note and
+   * replacement are one group. */
   replaced(at: Position, lane: number, timeMs: number, note: Replaced): void {
     const message = this.#find(at, note.start)
     this.#trace(lane, at)

@@ -1,6 +1,7 @@
 /** Jobs none of whose destinations has room: blockers, which selection skips.
- * Invariant: every waiting entry of a blocker is for a destination that carries the blocker tag too, so the end of a delivery
- * there finds out that blockers can go on. All are released at once: destinations stay first in, first out. */
+ * Invariant: every waiting entry of a blocker is for a destination that carries the blocker tag
+ * too, so the end of a delivery there releases the blockers. All are released at once: destinations
+ * stay first in, first out. */
 import type { Destination } from './destination.js'
 import type { Job } from './job.js'
 import type { Transport } from './transport.js'

@@ -1,6 +1,7 @@
-/** What ends with an entry: its peer, its destination, its message.
- * Invariant: after `entryDone` the counts of job, message and scheduler hold only entries that wait or are under way; a message
- * without entries is read on, or waits for a batch or for room, or is gone. */
+/** Ends an entry, and with it its peer, destination and message.
+ * Invariant: after `entryDone` the counts of job, message and scheduler hold only entries that
+ * wait or are under way; a message without entries is read on, or waits for a batch or for
+ * room, or is gone. */
 import { assert } from '../base/assert.js'
 import { releaseBlockers } from './blockers.js'
 import { delayRate, revive, setTimer } from './concurrency.js'
@@ -44,8 +45,9 @@ export function entryDone(state: SchedulerState, entry: QueuedEntry): void {
   if (--message.entryCount === 0) advance(state, message)
 }
 
-/** A destination without entries is forgotten with its feedback, unless it is dead, suspended, or has a history to keep:
- * a recovery that is being tried out, or starts that count against its rate limit. */
+/** A destination without entries is forgotten with its feedback, unless it is dead, suspended,
+ * or has a history to keep: a recovery that is being tried out, or starts that count against
+ * its rate limit. */
 export function forgetIfIdle(state: SchedulerState, destination: Destination): void {
   if (!destination.isIdle) return
   const crowded = state.destinationCount > 2 * state.parameters.qmgrMessageRecipientLimit
@@ -64,7 +66,8 @@ export function forgetIfIdle(state: SchedulerState, destination: Destination): v
   state.destinationCount--
 }
 
-/** Nothing of the message waits or is under way: the next batch, or its end. Bounded by the number of its batches. */
+/** Nothing of the message waits or is under way: the next batch, or its end. Bounded by the number
+ * of its batches. */
 export function advance(state: SchedulerState, message: Message): void {
   while (message.entryCount === 0 && message.promisedCount === 0 && !message.starved) {
     if (message.unread) {

@@ -1,6 +1,8 @@
-/** How many deliveries at once a destination gets: feedback with hysteresis, death by failed cohorts, revival.
- * Invariant: a living destination's window lies in 1 … its limit. Success raises it at the END of 1/g deliveries, failure lowers it
- * at the START of 1/f: so one overload is corrected at once and one success proves little. */
+/** How many deliveries at once a destination gets: feedback with hysteresis, death by failed
+ * cohorts, revival.
+ * Invariant: a living destination's window lies in 1 … its limit. Success raises it at the END of
+ * 1/g deliveries, failure lowers it at the START of 1/f: so one overload is corrected at once and
+ * one success proves little. */
 import { assert } from '../base/assert.js'
 import { type Destination, ready } from './destination.js'
 import { type DeferReason, type FeedbackEvent } from './face.js'
@@ -9,7 +11,8 @@ import type { SchedulerState } from './state.js'
 
 const perCohort: Feedback = { kind: 'per-window', x: 1 }
 
-/** After a delivery whose site gave no trouble; it still counts as busy. Revives a dead destination. */
+/** After a delivery whose site gave no trouble; it still counts as busy. Revives a
+ * dead destination. */
 export function praise(state: SchedulerState, destination: Destination): void {
   destination.failCohorts = 0
   if (destination.state.kind === 'dead') {
@@ -60,7 +63,8 @@ function climb(state: SchedulerState, destination: Destination): void {
   report(state, destination, 'positive', amount)
 }
 
-/** Never below what is under way, some of it perhaps from before the outage: as without recovery, it would hold up others. */
+/** Never below what is under way, some of it perhaps from before the outage: as without recovery,
+ * it would hold up others. */
 function recovered(destination: Destination): void {
   destination.window = Math.max(destination.transport.settings.initialWindow, destination.busy)
   destination.recovery = 'none'
@@ -139,7 +143,8 @@ export function unsuspend(state: SchedulerState, destination: Destination): void
   destination.recount()
 }
 
-/** After a delivery: suspends the destination for its rate delay, or for longer when its rate limit wants that. */
+/** After a delivery: suspends the destination for its rate delay, or for longer when its rate
+ * limit wants that. */
 export function delayRate(state: SchedulerState, destination: Destination): void {
   const { destinationRateDelay } = destination.transport.settings
   if (destinationRateDelay === 0 || destination.state.kind === 'dead') return

@@ -1,9 +1,9 @@
-/** When memory is crowded, no destination keeps more than it can deliver until what is put off
- * would be tried again.
+/** Limits the entries of each destination while memory is crowded.
  * Invariant: recipients are put off only for a destination that was watched for `watchMs` while
- * memory was crowded, and only as far as more waits than it ends within `minimalBackoffTime`: so
- * a destination is not slower for it, and the others get room. Postfix keeps all in the active
- * queue until it is full, and then no other destination gets mail (QSHAPE_README). */
+ * memory was crowded, and only those that it cannot end within `minimalBackoffTime`. So it is not
+ * slower for it, and others get room.
+ * Why: Postfix keeps all in the active queue until it is full, and then no other destination gets
+ * mail (QSHAPE_README). */
 import type { Destination } from './destination.js'
 import type { DeferReason } from './face.js'
 import type { SchedulerState } from './state.js'
@@ -28,11 +28,12 @@ export function watchWhenCrowded(state: SchedulerState): void {
   if (state.relieveAtMs === Infinity && isCrowded(state)) state.relieveAtMs = state.nowMs
 }
 
-/** So much waits for the destination already that more would only take room from others. */
+/** So many entries wait for the destination that more would only take room from others. */
 export const isFull = (state: SchedulerState, { pace, todo }: Destination): boolean =>
   pace !== undefined && todo >= pace.keptMax && isCrowded(state)
 
-/** Begins to count what ends, or says how much may wait when that was counted for long enough. */
+/** Begins to count ended deliveries, or sets how many may wait when they were counted long
+ * enough. */
 export function watch({ nowMs, parameters }: SchedulerState, destination: Destination): void {
   const { pace, endCount } = destination
   const isStale = pace === undefined || nowMs - pace.seenAtMs > 2 * lookMs

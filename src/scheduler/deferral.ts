@@ -1,7 +1,7 @@
-/** Entries that will not be tried: their destination or transport is dead, or too much waits for
+/** Defers entries without an attempt: their destination or transport is dead, or too many wait for
  * it.
- * Invariant: a dead destination has nothing waiting. Recipients go to the retry transport if there is one and it lives, else to
- * the host. */
+ * Invariant: a dead destination has nothing waiting. Recipients go to the retry transport if there
+ * is one and it lives, else to the host. */
 import { entryDone } from './completion.js'
 import { crowded, isCrowded, isFull, lookMs, watch } from './crowding.js'
 import { type Destination } from './destination.js'
@@ -47,7 +47,8 @@ export function deferTransport(state: SchedulerState, transport: Transport, reas
 /** Entries put off in one step, so that the step is short. */
 const crowdedStepMax = 200
 
-/** Memory is crowded: puts off what is too much for one destination. Called at `relieveAtMs`. */
+/** Memory is crowded: puts off the entries that are too many for one destination. Called at
+ * `relieveAtMs`. */
 export function relieve(state: SchedulerState): void {
   state.relieveAtMs = Infinity
   if (!isCrowded(state)) return

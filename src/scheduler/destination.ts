@@ -1,5 +1,7 @@
-/** What waits and what is under way for one nexthop of one transport (Postfix's "queue").
- * Invariant: `window` is 0 exactly while the destination is dead; `contribution` is what the transport's sums hold of it. */
+/** The waiting entries and the deliveries under way for one nexthop of one transport (Postfix's
+ * "queue").
+ * Invariant: `window` is 0 exactly while the destination is dead; `contribution` is what the
+ * transport's sums hold of it. */
 import { assert } from '../base/assert.js'
 import type { QueuedEntry } from './entry.js'
 import type { DestinationSnapshot, DestinationState } from './face.js'
@@ -8,7 +10,7 @@ import type { Transport } from './transport.js'
 
 export const ready: DestinationState = { kind: 'ready' }
 
-/** What a destination keeps while memory is crowded. */
+/** The bound of a destination while memory is crowded. */
 export interface Pace {
   readonly sinceMs: number
   /** When it was looked at last. */
@@ -17,7 +19,7 @@ export interface Pace {
   readonly keptMax: number
 }
 
-/** The last starts of deliveries to one destination: how a rate limit is kept in EVERY interval,
+/** The last starts of deliveries to one destination, so that a rate limit holds in EVERY interval,
  * not only in aligned ones.
  * Invariant: `#startsMs` holds the last `limit` starts; the next may come one interval after the
  * oldest of them. */
@@ -111,7 +113,7 @@ export class Destination {
     return this.window > this.busy && this.state === ready && !this.isHeldBack
   }
 
-  /** It has not answered yet, and others may need the processes that it could have. */
+  /** It has not answered yet, and others may need its processes. */
   get isHeldBack(): boolean {
     if (this.hasAnswered || this.busy === 0) return false
     const { settings, busy } = this.transport
@@ -128,8 +130,9 @@ export class Destination {
     return { transport: this.transport.name, nexthop, name, window, busy, todo, state, recovery, rate }
   }
 
-  /** Brings the transport's sums up to date: to be called after every change of state, window, busy, todo or recovery. What a recovery
-   * keeps below what is under way is no window that shrank: it lacks nothing. */
+  /** Brings the transport's sums up to date: to be called after every change of state, window,
+   * busy, todo or recovery. What a recovery keeps below what is under way is no window that
+   * shrank: it lacks nothing. */
   recount(): void {
     const places = this.window - this.busy
     const free = this.recovery === 'none' ? places : Math.max(places, 0)

@@ -1,11 +1,13 @@
 /** Recipients of one message for one destination, delivered at once.
- * Invariant: a waiting entry is in its peer's list and in its destination's; one under way is in neither, only counted. */
+ * Invariant: a waiting entry is in its peer's list and in its destination's; one under way is in
+ * neither, only counted. */
 import type { Entry } from './face.js'
 import type { Destination } from './destination.js'
 import type { Message } from './message.js'
 import type { Peer } from './peer.js'
 
-/** Lists of one recipient are shared: most entries have one, and most of those its message's first. */
+/** Lists of one recipient are shared: most entries have one, and most of those its message's
+ * first. */
 const singles: readonly (readonly number[])[] = Array.from({ length: 64 }, (_, index) => [index])
 
 export const single = (index: number): readonly number[] => singles[index] ?? [index]
@@ -65,7 +67,8 @@ export function enqueue(message: Message, peer: Peer, recipients: readonly numbe
   return entry
 }
 
-/** Takes a waiting entry, the first of its peer, out of both lists. The caller recounts the destination. */
+/** Takes a waiting entry, the first of its peer, out of both lists. The caller recounts
+ * the destination. */
 export function dequeue(entry: QueuedEntry): void {
   const { peer, destination, todoPrevious, todoNext } = entry
   peer.firstEntry = entry.peerNext

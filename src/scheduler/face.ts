@@ -1,6 +1,6 @@
-/** What the scheduler and its user say to each other.
- * Invariant: a recipient that a batch gave to the scheduler comes out exactly once: in an entry that `next` returns, or in
- * `deferred`, or (when its message is withdrawn) not at all. */
+/** The interface between the scheduler and its user.
+ * Invariant: a recipient that a batch gave to the scheduler comes out exactly once: in an entry
+ * that `next` returns, or in `deferred`, or (when its message is withdrawn) not at all. */
 
 export interface SchedulerRecipient {
   /** Its number within the message. */
@@ -20,7 +20,7 @@ export interface RecipientBatch {
   readonly unreadCount?: number
 }
 
-/** Recipients of one message for one destination: what a transport is asked to deliver at once. */
+/** Recipients of one message for one destination: one delivery of a transport. */
 export interface Entry<M> {
   readonly message: M
   readonly transport: string
@@ -39,13 +39,14 @@ export interface DeferReason {
   readonly remote?: string | undefined
 }
 
-/** How a delivery ended, as far as the scheduler cares.
+/** How a delivery ended, for the scheduler.
  * - `ok`: the site answered; recipients may have been refused for good.
  * - `defer`: the site answered, some recipients are put off. Counts like `ok`.
  * - `site`: no connection or no handshake: negative feedback.
  * - `okreason`: delivered, but trouble of the site was seen: no feedback at all.
- * - `crash`: the delivery vanished without an answer: as `site` if the answer before it (of any delivery) saw trouble of its
- *   site, else no feedback. That is Postfix's behaviour; who does not want it reports `site`. */
+ * - `crash`: the delivery vanished without an answer: as `site` if the answer before it (of any
+ *   delivery) saw trouble of its site, else no feedback. That is Postfix's behaviour; report
+ *   `site` to avoid it. */
 export type DeliveryReport = 'ok' | 'defer' | 'site' | 'okreason' | 'crash'
 
 export type DestinationState =
@@ -56,7 +57,8 @@ export type DestinationState =
 export interface DestinationSnapshot {
   readonly transport: string
   readonly nexthop: string
-  /** Its key within the transport: the nexthop in lower case, or `localpart@nexthop` where entries have one recipient. */
+  /** Its key within the transport: the nexthop in lower case, or `localpart@nexthop` where entries
+   * have one recipient. */
   readonly name: string
   /** Deliveries at once that it may have; 0 while it is dead. */
   readonly window: number
@@ -70,8 +72,8 @@ export interface DestinationSnapshot {
   readonly rate: number
 }
 
-/** A timer that fired: a dead destination revived, a suspended one resumed, a dead transport revived, an idle destination
- * whose history was forgotten. */
+/** A timer that fired: a dead destination revived, a suspended one resumed, a dead transport
+ * revived, an idle destination whose history was forgotten. */
 export interface FiredTimer {
   readonly kind: 'revive' | 'resume' | 'transport' | 'forget'
   readonly transport: string
@@ -84,7 +86,8 @@ export interface FeedbackEvent {
   readonly kind: 'positive' | 'negative' | 'dead' | 'revived'
   readonly transport: string
   readonly name: string
-  /** The amount of this event, signed; 0 for `revived` and `dead`, and when the safety rule or the limit suppressed it. */
+  /** The amount of this event, signed; 0 for `revived` and `dead`, and when the safety rule or the
+   * limit suppressed it. */
   readonly feedback: number
   readonly limit: number
   readonly window: number
@@ -93,7 +96,8 @@ export interface FeedbackEvent {
   readonly failCohorts: number
 }
 
-/** What the scheduler tells and asks of its user, synchronously, during a call. None of these may call the scheduler. */
+/** Calls of the scheduler to its user, synchronously, during a call. None of these may call
+ * the scheduler. */
 export interface SchedulerHost<M> {
   /** Recipients put off without an attempt: their destination or transport is dead. */
   deferred(message: M, recipients: readonly number[], reason: DeferReason): void

@@ -1,4 +1,5 @@
-/** How much one delivery moves a destination's concurrency: g(N) after one without trouble of the site, f(N) after one with.
+/** How much one delivery moves a destination's concurrency: g(N) after one without trouble of the
+ * site, f(N) after one with.
  * Invariant: the amount lies in 0 … 1 for every window N ≥ 1. */
 
 export interface Feedback {
@@ -9,7 +10,8 @@ export interface Feedback {
 const number = String.raw`(\d+(?:\.\d*)?|\.\d+)`
 const form = new RegExp(`^${number}(?:\\s*/\\s*(?:${number}|(concurrency|sqrt_concurrency)))?$`)
 
-/** Reads `0.5`, `1/8`, `1/concurrency` or `1/sqrt_concurrency`; undefined when it is none of these or above 1. */
+/** Reads `0.5`, `1/8`, `1/concurrency` or `1/sqrt_concurrency`; undefined if it has none of these
+ * forms or is above 1. */
 export function parseFeedback(text: string): Feedback | undefined {
   const match = form.exec(text.trim())
   if (match === null) return undefined

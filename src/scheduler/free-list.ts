@@ -1,6 +1,8 @@
-/** Objects for use again: messages, jobs and peers live as long as a message waits, so garbage collection would copy each of
- * them twice before it dies; that cost more than half of the time (bench/scheduler.ts).
- * Invariant: an object in the list is referred to by nothing else that is still read, and is as new. */
+/** Freed objects for reuse.
+ * Why: messages, jobs and peers live as long as a message waits, so garbage collection would copy
+ * each of them twice; that took more than half of the time (bench/scheduler.ts).
+ * Invariant: an object in the list is referred to by nothing else that is still read,
+ * and is as new. */
 
 export class FreeList<T> {
   readonly #free: T[] = []

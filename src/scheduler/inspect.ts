@@ -1,4 +1,4 @@
-/** The inside of a scheduler as plain data: for the conformance traces, and for looking at.
+/** The inside of a scheduler as plain data, for the conformance traces and for people.
  * Invariant: reads only; two inspections without a call between them are equal. */
 import type { Job } from './job.js'
 import type { SchedulerState } from './state.js'

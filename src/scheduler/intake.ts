@@ -1,6 +1,7 @@
-/** How recipients come into memory: read, resolve, group into entries.
- * Invariant: a batch is never larger than what was asked for, so the recipients in memory stay within `recipientBound`;
- * recipients of one peer fill its last waiting entry before a new one is begun. */
+/** Brings recipients into memory: read, resolve, group into entries.
+ * Invariant: a batch is never larger than requested, so the recipients in memory stay within
+ * `recipientBound`; recipients of one peer fill its last waiting entry before a new one is
+ * begun. */
 import { assert } from '../base/assert.js'
 import { crowded, isFull } from './crowding.js'
 import { addDestination, Destination } from './destination.js'
@@ -19,7 +20,7 @@ import type { Transport } from './transport.js'
 /** Recipients read at once at most: keeps the time of one step in check. */
 const batchCountMax = 5000
 
-/** The first batch may use what is free of the common limit; the message's own minimum is there for every one. */
+/** The first batch may use the free part of the common limit; each message has its minimum. */
 export function readFirst(state: SchedulerState, message: Message): void {
   const common = state.parameters.qmgrMessageRecipientLimit - state.recipientCount
   readBatch(state, message, Math.max(common, message.recipientLimit))
@@ -67,7 +68,7 @@ export function takeStarved(state: SchedulerState): Message | undefined {
   return message
 }
 
-/** The answer to a read that was put off. */
+/** The late answer to a read. */
 export function takePromised(state: SchedulerState, message: Message, batch: RecipientBatch): void {
   const countMax = message.promisedCount
   message.promisedCount = 0
@@ -103,8 +104,8 @@ function takeOne(state: SchedulerState, message: Message, recipient: SchedulerRe
   }
 }
 
-/** Destinations are made, and recipients deferred, in the order of the addresses; the rest comes back in the order of the
- * destinations, so that a peer's recipients lie together. */
+/** Destinations are made, and recipients deferred, in the order of the addresses; the rest comes
+ * back in the order of the destinations, so that a peer's recipients lie together. */
 function resolveAll(
   state: SchedulerState,
   message: Message,
@@ -164,7 +165,8 @@ function findNamed(state: SchedulerState, transport: Transport, name: string, ne
   return addDestination(transport, name, nexthop)
 }
 
-/** Where recipients go whose own destination or transport is dead; undefined when nowhere. */
+/** The retry destination for recipients whose destination or transport is dead; undefined if
+ * there is none. */
 export function retryDestination(
   state: SchedulerState,
   { status, text }: DeferReason,
@@ -202,7 +204,7 @@ function place(message: Message, peer: Peer, index: number): void {
   message.recipientCount++
 }
 
-/** What is unread has changed, for jobs too that got no recipients now. */
+/** The unread count has changed, for jobs too that got no recipients now. */
 export function reconsider(message: Message): void {
   for (let job = message.firstJob; job !== undefined; job = job.messageNext) {
     lowerFloor(job)

@@ -1,6 +1,7 @@
 /** When a job is in its transport's lists.
- * Invariant: a job is listed from its first recipients until its last entry is SELECTED and nothing is unread; it comes back when
- * further recipients come, with the slots it had, and is freed with its message. */
+ * Invariant: a job is listed from its first recipients until its last entry is SELECTED and
+ * nothing is unread; it comes back when further recipients come, with the slots it had, and is
+ * freed with its message. */
 import { assert } from '../base/assert.js'
 import type { FreeList } from './free-list.js'
 import { Job } from './job.js'
@@ -26,19 +27,21 @@ export function obtainJob(free: FreeList<Job>, message: Message, transport: Tran
   return job
 }
 
-/** The job is tried again: selection starts anew at the head, because this one may lie before the current job. */
+/** The job is tried again: selection starts anew at the head, because this one may lie before
+ * the current job. */
 export function unblock(job: Job): void {
   job.blockerTag = 0
   job.transport.selectAnew()
 }
 
-/** Cost: one step per job that is younger than this one: none when it is the newest, as always but for messages of
- * several transports that are read in batches. */
+/** Cost: one step per job that is younger than this one: none if it is the newest, as always except
+ * for messages of several transports that are read in batches. */
 function list(job: Job): void {
   const { transport, message } = job
   let passedCurrent = transport.currentJob === undefined
   let previous = transport.lastJob
-  // A child stands where it preempted, not where its time puts it; an orphan of any depth is compared like the rest.
+  // A child stands where it preempted, not where its time puts it; an orphan of any depth is
+  // compared like the rest.
   while (
     previous !== undefined &&
     (previous.parent !== undefined || previous.message.queuedAtMs > message.queuedAtMs)
@@ -76,7 +79,7 @@ function unlist(job: Job): void {
   assert(job.level === 0 && job.parent === undefined, 'a job that leaves the lists is out of the tree')
   passChildrenTo(job, undefined)
   const isCurrent = transport.currentJob === job
-  // What holds for the jobs behind this one holds for those behind the next.
+  // Facts about the jobs behind this one hold for those behind the next.
   if (transport.floorFor === job) transport.floorFor = isCurrent ? job.next : undefined
   if (isCurrent) transport.currentJob = job.next
   if (transport.candidate === job || transport.candidateFor === job) transport.forgetCandidate()

@@ -1,5 +1,6 @@
-/** The two lists of a transport's jobs: the scheduler's order, which preemption changes, and the order of time, which it does
- * not. Invariant: both hold the same jobs; without preemption both are the same. */
+/** The two lists of a transport's jobs: the scheduler's order, which preemption changes, and the
+ * order of time, which it does not. Invariant: both hold the same jobs; without preemption both are
+ * the same. */
 import type { Job } from './job.js'
 import type { Transport } from './transport.js'
 

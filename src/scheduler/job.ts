@@ -1,6 +1,6 @@
-/** What it takes to deliver one message through one transport.
- * Invariant: `level` is -1 exactly while the job is in neither of its transport's lists (scheduler's order, time order);
- * `slotsAvailable` counts in 1/cost of a slot. */
+/** One message's deliveries through one transport.
+ * Invariant: `level` is -1 exactly while the job is in neither of its transport's lists
+ * (scheduler's order, time order); `slotsAvailable` counts in 1/cost of a slot. */
 import type { Destination } from './destination.js'
 import type { Message } from './message.js'
 import type { Peer } from './peer.js'
@@ -42,7 +42,8 @@ export class Job {
     this.transport = transport
   }
 
-  /** As the constructor, for one that was freed: it is in no list, in no tree and without peers already. */
+  /** As the constructor, for one that was freed: it is in no list, in no tree and without
+   * peers already. */
   renew(message: Message, transport: Transport): this {
     this.message = message
     this.transport = transport

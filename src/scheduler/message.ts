@@ -1,9 +1,9 @@
 /** A message in memory, as the scheduler sees it: counts, not contents.
- * Invariant: `entryCount` is the number of its entries that wait or are under way; `recipientCount` that of their recipients
- * plus those promised by a read that has not answered yet. */
+ * Invariant: `entryCount` is the number of its entries that wait or are under way; `recipientCount`
+ * that of their recipients plus those promised by a read that has not answered yet. */
 import type { Job } from './job.js'
 
-const nobody: object = {}
+const noHandle: object = {}
 
 export class Message {
   /** The user's object for it. */
@@ -39,14 +39,15 @@ export class Message {
     this.recipientLimit = recipientMinimum
   }
 
-  /** Lets go of the user's object: this one may lie unused for long. */
+  /** Releases the user's object: this one may lie unused for long. */
   leave(): object {
     const { handle } = this
-    this.handle = nobody
+    this.handle = noHandle
     return handle
   }
 
-  /** As the constructor, for one that has left: its counts are 0 and its links undefined already. */
+  /** As the constructor, for one that has left: its counts are 0 and its links undefined
+   * already. */
   renew(handle: object, queuedAtMs: number, recipientMinimum: number): this {
     this.handle = handle
     this.queuedAtMs = queuedAtMs

@@ -1,12 +1,13 @@
 /** The messages in memory, in the order in which they came.
- * Invariant: a user's object that is here carries the scheduler's message under `inScheduler`, and no other does.
- * A list through the messages and no Map: the table of a Map that is filled and emptied all the time is replaced again and again,
- * and an old table that garbage collection has promoted keeps all that follow, 800 bytes a message. */
+ * Invariant: a user's object that is here carries the scheduler's message under `inScheduler`, and
+ * no other does.
+ * Why a linked list and no Map: a Map that is always filled and emptied replaces its table often.
+ * An old table that garbage collection has promoted keeps all later ones, 800 bytes a message. */
 import { assert } from '../base/assert.js'
 import type { Message } from './message.js'
 
-/** The scheduler's name for what it knows of a message, in the user's own object for it: that is in one scheduler at a time.
- * An object that has the property from the beginning is cheaper. */
+/** The property of the user's object that holds the scheduler's message; it is in one scheduler at
+ * a time. An object that has the property from the beginning is cheaper. */
 export const inScheduler: unique symbol = Symbol('in scheduler')
 
 interface Known {
@@ -22,7 +23,7 @@ export class Messages {
     return this.#count
   }
 
-  /** What is known under the user's object. */
+  /** The scheduler's message of a user's object. */
   of(handle: object): Message | undefined {
     return (handle as Known)[inScheduler]
   }

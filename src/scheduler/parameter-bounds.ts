@@ -1,5 +1,6 @@
 /** Defaults and bounds of the parameters.
- * Invariant: what `checkedParameters` returns lies within its bounds; whoever reads a parameter need not look again. */
+ * Invariant: every result of `checkedParameters` lies within its bounds, and no
+ * reader checks again. */
 import { WaybillError } from '../errors.js'
 import { parseFeedback } from './feedback.js'
 import type {
@@ -18,8 +19,7 @@ interface Bound {
 }
 
 const countMax = 0x3fff_ffff
-/** A smaller process limit is handed out to whatever comes, as in Postfix: shares of it would be
- * too small. */
+/** A smaller process limit has no shares, as in Postfix: they would be too small. */
 const sharedProcessLimitMin = 20
 const secondsMax = 100_000_000
 const count = (value: number, min = 0, max = countMax): Bound => ({ default: value, min, max, integer: true })
@@ -106,7 +106,7 @@ function feedbackOf(values: Values, name: string, option: string, fallback: stri
   throw invalid(option, value, 'x, x/y, x/concurrency or x/sqrt_concurrency with a value from 0 to 1')
 }
 
-/** Parameters by name. A Map, a list or a number has none that would be read.
+/** Parameters by name. A Map, a list or a number is refused.
  * @param option what they are of; '' for all */
 function membersOf(value: unknown, option: string): Values {
   if (typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Map))
@@ -129,7 +129,8 @@ const transportNames: readonly string[] = [
   ...transportFlags,
 ]
 
-/** @param named gives the option's name in an error: the same parameter is `defaultX` or `transports.smtp.x`. */
+/** @param named gives the option's name in an error: the same parameter is `defaultX` or
+ * `transports.smtp.x`. */
 function transportOf(
   values: Values,
   key: (name: string) => string,

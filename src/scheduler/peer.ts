@@ -1,5 +1,6 @@
 /** The entries of one message for one destination.
- * Invariant: the peers of a job form a ring whose head is the one to be tried first; a peer leaves it with its last entry. */
+ * Invariant: the peers of a job form a ring whose head is the one to be tried first; a peer leaves
+ * it with its last entry. */
 import { assert } from '../base/assert.js'
 import type { Destination } from './destination.js'
 import type { QueuedEntry } from './entry.js'
@@ -24,7 +25,7 @@ export class Peer {
   }
 }
 
-/** A peer in a ring of its own. @param free peers that were freed */
+/** A peer alone in a ring. @param free peers that were freed */
 function newPeer(free: FreeList<Peer>, job: Job, destination: Destination): Peer {
   const peer = free.take()
   if (peer === undefined) return new Peer(job, destination)
@@ -78,7 +79,8 @@ export function freePeer(free: FreeList<Peer>, peer: Peer): void {
   const job = peer.job
   if (peer.ringNext === peer) {
     job.peers = undefined
-    // Or it would lack the first peer of the next batch, which then got a second one of its destination.
+    // Otherwise the ring would lack the first peer, and the next batch would make a second one for
+    // its destination.
     job.peerOf = undefined
   } else if (job.peers === peer) job.peers = peer.ringNext
   peer.ringPrevious.ringNext = peer.ringNext

@@ -1,6 +1,7 @@
 /** Small jobs slip in before large ones, at a bounded price.
- * Invariant: a job pays `deliverySlotCost` selected entries for every entry of a job that preempts it, so its delivery takes at
- * most cost/(cost - 1) times as long, however deep preemption nests. */
+ * Invariant: a job pays `deliverySlotCost` selected entries for every entry of a job that
+ * preempts it, so its delivery takes at most cost/(cost - 1) times as long, however deep
+ * preemption nests. */
 import { assert } from '../base/assert.js'
 import type { Job } from './job.js'
 import { insertInOrder, removeFromOrder } from './job-lists.js'
@@ -26,14 +27,16 @@ export function preempt(current: Job, nowMs: number): Job {
   addChild(current, job)
   transport.currentJob = job
   transport.forgetCandidate()
-  // The whole price is due at once, or several jobs could be let in on the same slots; popFromStack() corrects it.
+  // The whole price is due at once; otherwise several jobs could preempt with the same slots;
+  // popFromStack() corrects it.
   current.slotsAvailable -= needed * deliverySlotCost
   job.slotsUsed = -needed
   if (job.message.unread) takeExtraSlots(job)
   return job
 }
 
-/** The job behind `current` that has waited longest for its size and fits into the slots that `current` can still earn. */
+/** The job behind `current` that has waited longest for its size and fits into the slots that
+ * `current` can still earn. */
 export function candidateFor(current: Job, nowSecond: number): Job | undefined {
   const transport = current.transport
   const known = transport.candidateFor === current
@@ -48,9 +51,9 @@ export function candidateFor(current: Job, nowSecond: number): Job | undefined {
   return transport.candidate
 }
 
-/** Cost: one step per job behind the current one, unless a good one comes first. When none was found it is not repeated,
- * for this current job or those behind it, until a job that is small enough appears, blockers are released, or the preemption
- * tree changes. */
+/** Cost: one step per job behind the current one, unless a good one comes first. When none was
+ * found it is not repeated, for this current job or those behind it, until a job that is small
+ * enough appears, blockers are released, or the preemption tree changes. */
 function scan(current: Job, slotsMax: number, nowSecond: number): Job | undefined {
   const { transport } = current
   let best: Job | undefined
@@ -71,7 +74,8 @@ function scan(current: Job, slotsMax: number, nowSecond: number): Job | undefine
         best = job
       }
     }
-    // Jobs on level 0 come in the order of time: none behind can beat this one's age, which is its score at best.
+    // Jobs on level 0 come in the order of time: none behind can beat this one's age, which is its
+    // score at best.
     if (age <= bestScore && job.level === 0) break
   }
   transport.floorFor = best === undefined ? current : undefined
@@ -87,7 +91,8 @@ export function lowerFloor(job: Job): void {
   if (needed > 0 && needed < transport.neededFloor) transport.neededFloor = needed
 }
 
-/** An entry of the job was selected: it earned a slot's fraction, and used a slot of whom it preempted. */
+/** An entry of the job was selected: it earned a slot's fraction, and used a slot of the job
+ * that it preempted. */
 export function countSlot(job: Job): void {
   job.slotsAvailable++
   job.slotsUsed++
@@ -95,7 +100,8 @@ export function countSlot(job: Job): void {
   if (job !== job.transport.candidateFor) job.transport.forgetCandidate()
 }
 
-/** Takes the job out of the preemption tree; its place in the scheduler's list is the caller's to change. */
+/** Takes the job out of the preemption tree; its place in the scheduler's list is the
+ * caller's to change. */
 export function popFromStack(job: Job): void {
   assert(job.level > 0, 'a job that is popped has preempted another')
   const { parent, transport } = job
@@ -111,7 +117,7 @@ export function popFromStack(job: Job): void {
   transport.floorFor = undefined
 }
 
-/** The children's parent is gone: its own parent adopts them, or nobody. */
+/** The children's parent is gone: their grandparent adopts them, if there is one. */
 export function passChildrenTo(job: Job, parent: Job | undefined): void {
   for (let child = job.firstChild; child !== undefined; child = job.firstChild) {
     removeChild(job, child)

@@ -1,5 +1,7 @@
-/** The order in which recipients of a batch are looked at: Postfix's, which decides the first round of a job's peers.
- * Invariant: both orders are total up to equal addresses, which keep the order in which they were read. */
+/** The order in which recipients of a batch are looked at: Postfix's, which decides the first round
+ * of a job's peers.
+ * Invariant: both orders are total up to equal addresses, which keep the order in which
+ * they were read. */
 import type { Destination } from './destination.js'
 import type { SchedulerRecipient } from './face.js'
 

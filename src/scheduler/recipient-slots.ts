@@ -1,12 +1,14 @@
-/** Who may have how many recipients in memory.
- * Invariant: of a transport, unused slots + slots of its jobs = recipientLimit, and unused slots ≥ -extraRecipientLimit.
- * The first job (in time) whose message is not wholly read holds all unused slots. */
+/** How many recipients each job may have in memory.
+ * Invariant: of a transport, unused slots + slots of its jobs = recipientLimit, and unused
+ * slots ≥ -extraRecipientLimit. The first job (in time) whose message is not wholly read holds
+ * all unused slots. */
 import { assert } from '../base/assert.js'
 import type { Job } from './job.js'
 import type { Message } from './message.js'
 
-/** Slots that neither the job nor its message needs now go back to the transport, and from there to the first job that can
- * read more. Amortized constant: the pointer to that job only moves forward. */
+/** Slots that neither the job nor its message needs now go back to the transport, and from
+ * there to the first job that can read more. Amortized constant: the pointer to that job only
+ * moves forward. */
 export function giveBackSlots(job: Job): void {
   const { transport, message } = job
   if (transport.firstUnread === job) {
@@ -51,7 +53,8 @@ export function takeExtraSlots(job: Job): void {
   )
 }
 
-/** Slots after an entry of `job` left memory: first what other jobs of the message lent, then its own. */
+/** Slots after an entry of `job` left memory: first those lent by other jobs of the
+ * message, then its own. */
 export function settleSlots(message: Message, job: Job): void {
   for (let lender = message.firstJob; lender !== undefined; lender = lender.messageNext) {
     if (lender === job || lender.recipientCount >= lender.recipientLimit) continue
@@ -60,7 +63,7 @@ export function settleSlots(message: Message, job: Job): void {
   if (!message.unread) giveBackSlots(job)
 }
 
-/** The message has been read to its end: nobody has to hold slots for it. */
+/** The message has been read to its end: no job has to hold slots for it. */
 export function giveBackAllSlots(message: Message): void {
   for (let job = message.firstJob; job !== undefined; job = job.messageNext) giveBackSlots(job)
 }

@@ -1,6 +1,6 @@
-/** What comes back: by its timer, or because the user says so.
- * Invariant: whatever leaves a destination ready either leaves it with entries or forgets it; one that was suspended may have
- * blocked jobs, which are released then. */
+/** Brings destinations and transports back, by a timer or on request.
+ * Invariant: a destination that becomes ready has entries, or is forgotten. One that was suspended
+ * may have blocked jobs; these are released. */
 import { releaseBlockers } from './blockers.js'
 import { forgetIfIdle } from './completion.js'
 import { revive, unsuspend } from './concurrency.js'

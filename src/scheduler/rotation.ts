@@ -1,5 +1,6 @@
-/** Whose turn it is: the transports, in a ring.
- * Invariant: a transport that was taken comes last; those passed on the way stay, in their order, just before it. */
+/** The ring of transports, in the order of their turns.
+ * Invariant: a transport that was taken comes last; those passed on the way stay, in their order,
+ * just before it. */
 import type { Transport } from './transport.js'
 
 /** Requests of one transport that may wait for a delivery agent. */

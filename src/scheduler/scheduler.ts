@@ -1,7 +1,7 @@
 /** Which entry is delivered next: the Postfix queue manager's scheduler (SCHEDULER.md).
- * Invariant: a destination has at most its window, a transport at most its process limit under way; every recipient that was read
- * comes out once. Pure: time and recipients come in as arguments, effects go out through SchedulerHost; nothing is scheduled
- * while nobody calls. */
+ * Invariant: a destination has at most its window, a transport at most its process limit under way;
+ * every recipient that was read comes out once. Pure: time and recipients come in as arguments,
+ * effects go out through SchedulerHost; nothing happens between calls. */
 import { assert } from '../base/assert.js'
 import { releaseHeldBack } from './blockers.js'
 import { advance, entryDone } from './completion.js'
@@ -64,7 +64,7 @@ export class Scheduler<M extends object> {
     return this.#state.recipientBound
   }
 
-  /** A further message can be admitted and read. One that is admitted without room waits inside. */
+  /** Can a further message be admitted and read? One that is admitted without room waits inside. */
   get hasRoom(): boolean {
     const { messages, parameters, recipientCount, recipientBound } = this.#state
     return messages.count < parameters.qmgrMessageActiveLimit && recipientCount < recipientBound
@@ -76,8 +76,9 @@ export class Scheduler<M extends object> {
   }
 
   /** A message enters; its first batch is asked for.
-   * @param queuedAtMs its place among the others and its age, by the clock of `nowMs`: when it became active, so mostly `nowMs`
-   * itself. An earlier time costs one step per job that is younger.
+   * @param queuedAtMs its place among the others and its age, by the clock of `nowMs`: when it
+   * became active, so mostly `nowMs` itself. An earlier time costs one step per job that is
+   * younger.
    * @param nowMs here and everywhere: milliseconds of one clock that does not go back */
   admit(message: M, queuedAtMs: number, nowMs: number): void {
     const state = this.#state
@@ -92,7 +93,8 @@ export class Scheduler<M extends object> {
     if (entered.entryCount === 0) advance(state, entered)
   }
 
-  /** The batch that `SchedulerHost.read` put off. One for a message that was withdrawn is ignored. */
+  /** The batch that `SchedulerHost.read` put off. One for a message that was withdrawn is
+   * ignored. */
   supply(message: M, batch: RecipientBatch, nowMs: number): void {
     const state = this.#state
     state.nowMs = nowMs
@@ -117,7 +119,8 @@ export class Scheduler<M extends object> {
     return undefined
   }
 
-  /** How a delivery ended. @param reason what its recipients and later ones are told if the destination dies of it */
+  /** How a delivery ended. @param reason the reason of its recipients, and of later ones, if the
+   * destination dies */
   report(entry: Entry<M>, result: DeliveryReport, nowMs: number, reason: DeferReason = unexplained): void {
     const state = this.#state
     state.nowMs = nowMs
@@ -138,7 +141,7 @@ export class Scheduler<M extends object> {
     this.#feedStarved()
   }
 
-  /** No delivery can be had: the transport rests, what waits for it is deferred. */
+  /** The transport cannot deliver: it rests, and its waiting entries are deferred. */
   transportFailed(transport: string, nowMs: number, reason: DeferReason): void {
     const state = this.#state
     state.nowMs = nowMs
@@ -152,7 +155,7 @@ export class Scheduler<M extends object> {
     this.#feedStarved()
   }
 
-  /** Fires what is due. */
+  /** Fires all due timers. */
   tick(nowMs: number): void {
     while (this.fire(nowMs) !== undefined);
     if (nowMs < this.#state.relieveAtMs) return
@@ -169,7 +172,8 @@ export class Scheduler<M extends object> {
     return fired
   }
 
-  /** Takes out what waits of the message; what is under way goes on. `done` comes when nothing is left, perhaps at once. */
+  /** Removes the message's waiting entries; deliveries under way go on. `done` comes after the last
+   * of them, perhaps at once. */
   withdraw(message: M): void {
     const known = this.#state.messages.of(message)
     if (known === undefined) return
@@ -177,7 +181,8 @@ export class Scheduler<M extends object> {
     this.#feedStarved()
   }
 
-  /** All destinations that are in use, dead, or remembered; by transport, in the order of creation. */
+  /** All destinations that are in use, dead, or remembered; by transport, in the order of
+   * creation. */
   *destinations(): Generator<DestinationSnapshot> {
     for (const transport of this.#state.transports.values())
       for (const destination of transport.destinations.values()) yield destination.snapshot(this.#state.nowMs)
@@ -188,7 +193,8 @@ export class Scheduler<M extends object> {
     return restingDestination(this.#state, transport, name) !== undefined
   }
 
-  /** Revives a dead destination, or ends a suspension, at once. @param name `DestinationSnapshot.name`
+  /** Revives a dead destination, or ends a suspension, at once. @param name
+   * `DestinationSnapshot.name`
    * @returns false when there is nothing to resume */
   resume(transport: string, name: string, nowMs: number): boolean {
     this.#state.nowMs = nowMs
@@ -204,8 +210,8 @@ export class Scheduler<M extends object> {
     return true
   }
 
-  /** For users who must wait for a delivery agent: the transport to ask one of, counted as pending; to be answered with
-   * `grant` or `refuse`. undefined: no further agent is of use now. */
+  /** For users that must wait for a delivery agent: the transport that needs one, counted as
+   * pending; answer with `grant` or `refuse`. undefined: no further agent is of use now. */
   request(): string | undefined {
     const transport = this.#state.rotation.takeForRequest()
     if (transport === undefined) return undefined
@@ -213,7 +219,8 @@ export class Scheduler<M extends object> {
     return transport.name
   }
 
-  /** The agent is there: selects its entry. undefined when things have changed since the request. */
+  /** The agent is there: selects its entry. undefined when things have changed since the
+   * request. */
   grant(transport: string, nowMs: number): Entry<M> | undefined {
     const state = this.#state
     state.nowMs = nowMs
@@ -223,7 +230,7 @@ export class Scheduler<M extends object> {
     return selectEntry(state, granted) as unknown as Entry<M> | undefined
   }
 
-  /** The agent is not to be had. */
+  /** There is no agent. */
   refuse(transport: string, nowMs: number, reason: DeferReason): void {
     const refused = this.#state.transportOf(transport)
     assert(refused.pending > 0, 'an agent was asked for')
@@ -231,7 +238,7 @@ export class Scheduler<M extends object> {
     this.transportFailed(transport, nowMs, reason)
   }
 
-  /** Everything inside, for tests and for looking at: not a copy that is cheap. @param label names a message */
+  /** Everything inside, for tests and people: an expensive copy. @param label names a message */
   inspect(label: (message: M) => string): SchedulerInspection {
     return inspect(this.#state, label as (message: object) => string)
   }
@@ -241,7 +248,8 @@ export class Scheduler<M extends object> {
     if (state.kind === 'dead') deferWaiting(this.#state, entry.destination, state.reason)
   }
 
-  /** Recipients have left memory: messages that wait for that are read. Bounded: each read fills what became free. */
+  /** Recipients have left memory: messages that wait for that are read. Bounded: each read
+   * fills freed room. */
   #feedStarved(): void {
     const state = this.#state
     for (let message = takeStarved(state); message !== undefined; message = takeStarved(state))

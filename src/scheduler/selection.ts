@@ -1,6 +1,6 @@
-/** Which entry of a transport is next: the jobs in the scheduler's order, of a job the peers in turn.
- * Invariant: an entry is selected only while its destination has room; a job with nothing to select leaves the lists, one whose
- * destinations are full becomes a blocker. */
+/** Selects the next entry of a transport: jobs in the scheduler's order, peers of a job in turn.
+ * Invariant: an entry is selected only while its destination has room; a job with nothing to select
+ * leaves the lists, one whose destinations are full becomes a blocker. */
 import { block } from './blockers.js'
 import { limitRate } from './concurrency.js'
 import { dequeue, type QueuedEntry } from './entry.js'
@@ -13,7 +13,8 @@ import type { SchedulerState } from './state.js'
 import type { Transport } from './transport.js'
 
 /** Takes the next entry, or undefined when none can be selected now.
- * Cost: one step per blocker between the current job and the one that is found; each is passed once until blockers are released. */
+ * Cost: one step per blocker between the current job and the one that is found; each is passed once
+ * until blockers are released. */
 export function selectEntry(state: SchedulerState, transport: Transport): QueuedEntry | undefined {
   if (transport.isReserved) return selectReserved(state, transport)
   const current = transport.currentJob
@@ -25,7 +26,8 @@ export function selectEntry(state: SchedulerState, transport: Transport): Queued
     if (!job.isBlocker) {
       const peer = selectPeer(state, job)
       if (peer !== undefined) return start(state, job, peer)
-      // A job that waits for its batch is passed like a blocker: retired, it would lose its place in the preemption tree.
+      // A job that waits for its batch is passed like a blocker: retired, it would lose its place
+      // in the preemption tree.
       if (job.waiting > 0 || job.message.promisedCount > 0) block(job)
       else retireJob(job)
     }
@@ -74,7 +76,8 @@ function retireIfDone(job: Job): void {
   if (job.waiting === 0 && !job.message.unread) retireJob(job)
 }
 
-/** New recipients are read early, so that one slow destination does not starve the message; but not one by one. */
+/** New recipients are read early, so that one slow destination does not starve the message; but
+ * not one by one. */
 function selectPeer(state: SchedulerState, job: Job): Peer | undefined {
   const { message } = job
   const { recipientRefillLimit, recipientRefillDelay } = job.transport.settings

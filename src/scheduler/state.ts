@@ -1,5 +1,6 @@
-/** What the parts of one scheduler share.
- * Invariant: `recipientCount` ≤ `recipientBound`: recipients in memory, and promised ones, never exceed the document's formula. */
+/** The state that the parts of one scheduler share.
+ * Invariant: `recipientCount` ≤ `recipientBound`: recipients in memory, and promised ones, never
+ * exceed the document's formula. */
 import type { Message } from './message.js'
 import { Messages } from './messages.js'
 import type { SchedulerHost } from './face.js'
@@ -23,7 +24,8 @@ export class SchedulerState {
   readonly freePeers: FreeList<Peer>
   nowMs = 0
   recipientCount = 0
-  /** max(minimum × active limit + Σ over used transports (recipient limit + extra), message recipient limit). */
+  /** max(minimum × active limit + Σ over used transports (recipient limit + extra), message
+   * recipient limit). */
   recipientBound: number
   #slotsMax: number
   destinationCount = 0
@@ -33,7 +35,7 @@ export class SchedulerState {
   siteTroubleSeen = false
   /** When crowding.ts looks at the destinations again; Infinity while memory is not crowded. */
   relieveAtMs: number = Infinity
-  /** Messages that wait for room to be read, first come first served. */
+  /** Messages that wait for room to be read, first in, first out. */
   firstStarved: Message | undefined = undefined
   lastStarved: Message | undefined = undefined
 

@@ -1,6 +1,6 @@
-/** What is due when: a heap with cancellation.
- * Invariant: of two timers the one with the earlier due time fires first, of equal ones the one that was asked for first;
- * a timer's `place` is its index in the heap, or -1 when it does not wait. */
+/** Timers: a heap with cancellation.
+ * Invariant: of two timers the one with the earlier due time fires first, of equal ones the one
+ * that was set first. A timer's `place` is its index in the heap, or -1. */
 import type { Destination } from './destination.js'
 import type { Transport } from './transport.js'
 

@@ -1,6 +1,6 @@
-/** Everything that is delivered by one kind of delivery.
- * Invariant: `open` and `deficit` are the sums of the positive and of the negative contributions
- * of its destinations. Those that could have a delivery and have none stand in a line, which the
+/** The destinations and jobs of one transport.
+ * Invariant: `open` and `deficit` are the sums of the positive and of the negative contributions of
+ * its destinations. Those that could have a delivery and have none stand in a line, which the
  * reserve of processes serves. */
 import type { Destination } from './destination.js'
 import type { DeferReason } from './face.js'
@@ -29,14 +29,15 @@ export class Transport {
   currentJob: Job | undefined = undefined
   /** Odd; raised by 2 to release all blockers at once. */
   blockerTag = 1
-  /** The candidate found last, for which current job and in which second; undefined = none would do. */
+  /** The candidate found last, with its current job and second; undefined = there was none. */
   candidate: Job | undefined = undefined
   candidateFor: Job | undefined = undefined
   candidateSecond = 0
-  /** While this job is the current one, no other that could be a candidate needs fewer entries than `neededFloor`. */
+  /** While this job is the current one, no other that could be a candidate needs fewer entries than
+   * `neededFloor`. */
   floorFor: Job | undefined = undefined
   neededFloor = 0
-  /** How often a candidate was looked for without the answer being known, and the jobs looked at for it. */
+  /** Searches for a candidate, and the jobs that they looked at. */
   scanCount = 0
   scannedJobs = 0
   /** The first job in time whose message is not wholly read. */
@@ -49,7 +50,7 @@ export class Transport {
   pending = 0
   busy = 0
   open = 0
-  /** Not negative: how much the destinations with more under way than their window allows lack. */
+  /** Not negative: the sum of what overfull destinations have under way beyond their windows. */
   deficit = 0
 
   constructor(name: string, settings: TransportSettings) {
@@ -99,8 +100,9 @@ export class Transport {
     this.candidateFor = undefined
   }
 
-  /** Whether some first part of the destinations, in the order of creation, has `need` entries more to select than it lacks.
-   * Cost: constant, unless the shortfall of overfull destinations makes the order matter; then one step per destination. */
+  /** Whether some first part of the destinations, in the order of creation, has `need` entries more
+   * to select than it lacks. Cost: constant, unless the shortfall of overfull destinations makes
+   * the order matter; then one step per destination. */
   hasOpen(need: number): boolean {
     if (this.open < need) return false
     if (this.open - this.deficit >= need) return true

@@ -1,5 +1,6 @@
-/** A message is taken out by its user.
- * Invariant: afterwards none of its recipients waits or will be read; those under way are reported as always. */
+/** Removes a message from the scheduler.
+ * Invariant: afterwards none of its recipients waits or will be read; those under way are
+ * reported as always. */
 import { advance, entryDone } from './completion.js'
 import { reconsider } from './intake.js'
 import type { Message } from './message.js'

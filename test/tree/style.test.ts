@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { deepPatterns } from '../../tools/test-tiers.js'
-import { codeOf, filesBelow, root, sourcesBelow } from './sources.js'
+import { codeOf, filesBelow, root, sourcesBelow, type Source } from './sources.js'
 
 const sources = sourcesBelow('src')
 const everything = [...sources, ...sourcesBelow('tools'), ...sourcesBelow('bench'), ...sourcesBelow('test')]
@@ -22,6 +22,64 @@ test('every file of the source opens with what always holds', () => {
     .filter(({ text }) => !/^(?:#!.*\n)?\/\*\*[\s\S]{40,}?\*\//.test(text))
     .map(({ path }) => path)
   expect(silent).toEqual([])
+})
+
+/** The lines of comments, with their numbers. A table's rows are as long as they are. */
+function commentLines(text: string): { readonly line: string; readonly number: number }[] {
+  let isInside = false
+  return text.split('\n').flatMap((line, index) => {
+    const bare = line.trim()
+    const isComment = isInside || bare.startsWith('//') || bare.startsWith('/*')
+    if (bare.startsWith('/*')) isInside = true
+    if (bare.includes('*/')) isInside = false
+    return isComment && !/^(?:\*|\/\/) *\|/.test(bare) ? [{ line, number: index + 1 }] : []
+  })
+}
+
+const columnsMax = 100
+const headLinesMax = 12
+
+/** Rooms whose comments are still to be wrapped and said in plain words. */
+const unwritten: readonly RegExp[] = [
+  /^src\/(?:adapters|admin|control|directory|engine|inspect|relay|sim|[\w-]+\.ts)/,
+  /^(?:tools|bench|test)\//,
+]
+const isWritten = ({ path }: Source): boolean => !unwritten.some((room) => room.test(path))
+const written = everything.filter(isWritten)
+
+test('no line of a comment is wider than 100 columns', () => {
+  const wide = written.flatMap(({ path, text }) =>
+    commentLines(text)
+      .filter(({ line }) => line.length > columnsMax)
+      .map(({ number }) => `${path}:${number}`),
+  )
+  expect(wide).toEqual([])
+})
+
+test('the head of a file has at most 12 lines', () => {
+  const long = written.flatMap(({ path, text }) => {
+    const head = /^(?:#!.*\n)?(\/\*[\s\S]*?\*\/)/.exec(text)?.[1] ?? ''
+    const lines = commentLines(head).length
+    return lines > headLinesMax ? [`${path}: ${lines} lines`] : []
+  })
+  expect(long).toEqual([])
+})
+
+/** Words that name no actor, or hide what happens. */
+const oldWords =
+  /\b(?:whoever|whomever|whom|lest|unless told|be it|but for|of (?:its|his|their) own|(?:is|are) told|vouch(?:es|ed)?|those who|lets? go of|gives? free|stands? aside|as of the call|who listens|he|his|him)\b/i
+
+test('comments are in plain words', () => {
+  const found = written.flatMap(({ path, text }) => {
+    const lines = commentLines(text)
+    return lines.flatMap(({ line, number }, index) => {
+      const word = oldWords.exec(
+        `${line} ${lines[index + 1]?.line.trim().replace(/^(?:\*|\/\/) ?/, '') ?? ''}`,
+      )
+      return word === null || word.index >= line.length ? [] : [`${path}:${number}: ${word[0]}`]
+    })
+  })
+  expect(found).toEqual([])
 })
 
 const nothingNames = /(?:utils?|helpers?|managers?|misc|common)/i
