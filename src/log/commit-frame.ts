@@ -1,6 +1,6 @@
 /** The frame that ends a batch (FORMAT.md §3). It is long enough to end on a block boundary:
  *
- *     │ header 16 │ previous end 8 │ checksum 4 │ checkpoint 4 │ zeroes … │ length of this frame 4 │
+ *   │ header 16 │ previous end 8 │ checksum 4 │ checkpoint 4 │ zeroes │ own length 4 │
  *
  * so it can be found from either side. `previous end` is the end of the commit before it, maybe
  * in another segment. The checksum is the CRC-32 of the checksums of the batch's frames, so no

@@ -1,14 +1,15 @@
-/** The words of a command line, as a shell parts them, without a shell.
- * Invariant: what is put in for a variable stays inside its word, and is no quote, no blank and no
- * variable itself.
- *   1. A sender writes to `ada@[; rm -rf ~]`, which has a host of its own.
+/** Splits a command line into words as a shell does, without a shell.
+ * Invariant: a variable's value stays inside its word, and is never read as a quote, a blank or a
+ * variable.
+ *   1. A sender writes to `ada@[; rm -rf ~]`.
  *   2. The clause's command names `$host`, and a shell reads the line.
  *   3. The relay's files are gone. */
 
 /** Words of a command, the program first. */
 export const wordCountMax = 100
 
-/** @returns the words; undefined when a quote is not closed, or there are none or more than wordCountMax */
+/** @returns the words; undefined when a quote is not closed, or there are none or more
+ * than wordCountMax */
 export function commandWords(command: string): readonly string[] | undefined {
   const word = /\s*((?:[^\s"'\\]|\\[^]|"(?:[^"\\]|\\[^])*"|'[^']*')+)(?=\s|$)/y
   const words: string[] = []

@@ -1,7 +1,8 @@
-/** Patterns in the style of the shell: `*`, `?`, `[a-z]`, `[^a-z]` or `[!a-z]`, `{edu,gov}`, and `\` before a character that
- * means itself.
- * Invariant: matching takes at most (pattern × text) steps and no recursion, whatever the pattern: a configuration line must
- * not be able to stall the queue. Characters are compared as they are; a caller that ignores case lowers both sides. */
+/** Patterns in the style of the shell: `*`, `?`, `[a-z]`, `[^a-z]` or `[!a-z]`, `{edu,gov}`, and
+ * `\` before a character that means itself.
+ * Invariant: matching takes at most (pattern × text) steps and no recursion, whatever the pattern:
+ * a configuration line must not be able to stall the queue. Characters are compared as they are; a
+ * caller that ignores case lowers both sides. */
 
 export type GlobToken =
   | { readonly kind: 'literal'; readonly character: string }

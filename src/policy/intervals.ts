@@ -1,7 +1,7 @@
 /** From the delay that a policy wants to the interval of a lane that exists.
- * Invariant: an answer is always one of the intervals, so append order stays due order. Jitter is the
- * choice between lanes, never an offset inside one: first between the two around the wanted delay, so
- * that the mean is the wanted delay, then among those beside that one. */
+ * Invariant: an answer is always one of the intervals, so append order stays due order. Jitter is
+ * the choice between lanes, never an offset inside one: first between the two around the wanted
+ * delay, so that the mean is the wanted delay, then among those beside that one. */
 import { assert } from '../base/assert.js'
 import type { Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
@@ -30,8 +30,8 @@ const scatterCountMax = 4
 /** Shares of the jitter. Sums of two or three of them, doubled or not, are all different. */
 const scatterShares = [0.34, 0.75, 0.98] as const
 
-/** Each delay, and the intervals that may stand for it, itself among them: as many as there is room for lanes.
- * None is shorter than the first delay or longer than the last.
+/** Each delay, and the intervals that may stand for it, itself among them: as many as there is room
+ * for lanes. None is shorter than the first delay or longer than the last.
  * @param delaysMs ascending and distinct
  * @param jitter how far they are away, as a share of the delay; 0: there are none */
 export function scattered(
@@ -55,8 +55,9 @@ export function scattered(
 export const oneOf = (intervalsMs: readonly number[], prng: Prng): number =>
   intervalsMs.length === 1 ? intervalsMs[0]! : intervalsMs[Math.floor(unit(prng) * intervalsMs.length)]!
 
-/** The lanes for `delaysMs`, ascending and distinct. Of more than intervalCountMax, first go those whose neighbours are closest
- * to each other (by ratio); both ends stay. A delay that loses its lane is rounded to the nearest by `intervalFor`. */
+/** The lanes for `delaysMs`, ascending and distinct. Of more than intervalCountMax, first go those
+ * whose neighbours are closest to each other (by ratio); both ends stay. A delay that loses its
+ * lane is rounded to the nearest by `intervalFor`. */
 export function intervalsOf(delaysMs: Iterable<number>): readonly number[] {
   const intervalsMs = [...new Set(delaysMs)].sort((a, b) => a - b)
   const gapWithout = (i: number): number => (intervalsMs[i + 1] ?? 0) / (intervalsMs[i - 1] ?? 1)

@@ -1,8 +1,8 @@
-/** Postfix's retry rule: the next delay is the message's age, within limits, so attempts spread out as a
- * message grows old.
+/** Postfix's retry rule: the next delay is the message's age, within limits, so attempts spread out
+ * as a message grows old.
  * Invariant: intervals double from the minimal to the maximal backoff time (300, 600, 1200, 2400,
- * 4000 s by default), and none is shorter or longer than these two. An age between two of them is met
- * on average, by chance; up to three intervals beside each scatter what was deferred together.
+ * 4000 s by default), and none is shorter or longer than these two. An age between two of them is
+ * met on average, by chance; up to three intervals beside each scatter what was deferred together.
  * Why: Postfix has no jitter, so a site that was down gets all its mail at once, every 4000 s.
  * @see QSHAPE_README, "thundering herd" */
 import { assert } from '../base/assert.js'
@@ -24,8 +24,8 @@ export interface PostfixRetryOptions {
   readonly bounceQueueLifetimeMs?: number
   /** Age at which a delay is reported to the sender; 0, the default, = never. */
   readonly delayWarningTimeMs?: number
-  /** How far a delay may be moved, as a share of it: 0 (off, and one interval for each delay) … 0.5.
-   * Default 0.1. */
+  /** How far a delay may be moved, as a share of it: 0 (off, and one interval for each delay) …
+   * 0.5. Default 0.1. */
   readonly jitter?: number
 }
 

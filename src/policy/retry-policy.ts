@@ -31,7 +31,7 @@ export interface RetryPolicy {
    * failed. An error, or an invalid answer, emits `warning` with POLICY_INVALID; the policy is
    * asked again later, and no mail is lost. */
   decide(state: RetryState, prng: Prng): RetryDecision
-  /** What deliveries to a destination keep to, beside the scheduler's parameters; answers at once, and the
-   * same as long as the policy is in use. Without it there is nothing. */
+  /** What deliveries to a destination keep to, beside the scheduler's parameters; answers at once,
+   * and the same as long as the policy is in use. Without it there is nothing. */
   limitsFor?(transport: string, nexthop: string): DeliveryLimits
 }

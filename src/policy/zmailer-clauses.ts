@@ -1,8 +1,9 @@
 /** ZMailer's scheduler configuration, from text to clauses.
- * Invariant: everything that the language can say is kept as data, with the line where it stands; all that
- * it cannot say is reported, with line, column and what was expected there. An empty clause holds the very
- * settings of the next non-empty one.
- * @see ZMailer manual, chapter Scheduler, Configuration Language; README.md beside this file for what was settled here */
+ * Invariant: everything in the language is kept as data, with its line; anything else is reported,
+ * with line, column and what was expected there. An empty clause holds the very settings of the
+ * next non-empty one.
+ * @see ZMailer manual, chapter Scheduler, Configuration Language; README.md in this folder
+ * for our decisions */
 import { WaybillError } from '../errors.js'
 import { GlobError, parseGlob, type Glob } from './glob.js'
 import { keywords, type ZmailerSettings } from './zmailer-keywords.js'

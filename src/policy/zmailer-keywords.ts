@@ -1,5 +1,6 @@
 /** What each variable and keyword of a ZMailer clause may say.
- * Invariant: a reader answers the setting, or undefined for a value outside the language; the caller knows the line. */
+ * Invariant: a reader answers the setting, or undefined for a value outside the language; the
+ * caller knows the line. */
 import { commandWords, wordCountMax } from './command-words.js'
 import { readDuration } from './duration.js'
 
@@ -15,7 +16,8 @@ export interface ZmailerSettings {
   readonly maxta: number
   /** Deliveries at once, of this channel; 0 = agentCountDefault. */
   readonly maxchannel: number
-  /** Deliveries at once, of the ring: all destinations whose search ended at one clause; 0 = agentCountDefault. */
+  /** Deliveries at once, of the ring: all destinations whose search ended at one clause; 0 =
+   * agentCountDefault. */
   readonly maxring: number
   readonly ageorder: boolean
   readonly queueonly: boolean

@@ -1,7 +1,7 @@
 /** Which clauses apply to an address.
- * Invariant: settings accumulate over the matching clauses, in order, later ones first, until a clause with a
- * command has been applied; what no clause sets has the documented default. An answer that is remembered is
- * the one that the clauses give.
+ * Invariant: settings accumulate over the matching clauses, in order, later ones first, until a
+ * clause with a command has been applied; what no clause sets has the documented default. A cached
+ * answer equals that of the clauses.
  * @see ZMailer manual, chapter Scheduler, Clause selection */
 import type { DeliveryLimits } from './delivery-limits.js'
 import { globMatches } from './glob.js'

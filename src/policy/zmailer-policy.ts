@@ -1,6 +1,7 @@
-/** ZMailer's clauses at work: when an address is tried again, and what deliveries to it must keep to.
- * Invariant: channel = transport, host = nexthop, and the same clauses answer for delays and for limits. A
- * delay is exact where its lane exists; there are as many lanes as a queue takes (README.md).
+/** Applies ZMailer's clauses: retry delays and delivery limits of an address.
+ * Invariant: channel = transport, host = nexthop, and the same clauses answer for delays and for
+ * limits. A delay is exact where its lane exists; there are as many lanes as a queue takes
+ * (README.md).
  * @see ZMailer manual, chapter Scheduler */
 import { assert } from '../base/assert.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
@@ -48,8 +49,8 @@ export interface ZmailerPolicy extends RetryPolicy {
 const optionNames: OptionNames<{ jitter?: number }> = { jitter: true }
 
 /** @param text a ZMailer scheduler configuration
- * @param jitter how far a delay may be moved before one of its clause's own delays is chosen, as a share
- * of it: 0 (default: delays are exact) … 0.5
+ * @param jitter how far a delay may be moved before one of its clause's own delays is chosen, as a
+ * share of it: 0 (default: delays are exact) … 0.5
  * @throws WaybillError POLICY_INVALID with every problem, by line and column; OPTION_INVALID */
 export function zmailerPolicy(text: string, options: { readonly jitter?: number } = {}): ZmailerPolicy {
   checkText(text)

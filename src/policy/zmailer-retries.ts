@@ -38,8 +38,8 @@ const unaskedMs = 30 * 86_400_000
 /** It has three lanes, so that it expires at most a sixteenth of its lifetime late. */
 const unaskedShares = [1, 4, 16] as const
 
-/** How long mail waits that is attempted only when somebody asks for its site: as long as it can, until
- * it expires. @param ageMs of the message */
+/** How long mail waits that is attempted only when somebody asks for its site: as long as it can,
+ * until it expires. @param ageMs of the message */
 export function unaskedDelayMs(expiryMs: number, ageMs: number): number {
   const delaysMs = unaskedDelaysMs(expiryMs)
   if (expiryMs === 0) return delaysMs[0]!
@@ -52,7 +52,8 @@ const unaskedDelaysMs = (expiryMs: number): readonly number[] =>
     ? [unaskedMs]
     : unaskedShares.map((share) => Math.max(Math.round(expiryMs / share), delayMsMin))
 
-/** Every delay that some address may get. A few that none gets are harmless; a missing one would be rounded. */
+/** Every delay that some address may get. A few that none gets are harmless; a missing one
+ * would be rounded. */
 export function* delaysOf(
   defaults: Partial<ZmailerSettings>,
   clauses: readonly ZmailerClause[],

@@ -1,6 +1,6 @@
 /** The text of a ZMailer configuration, cut into patterns and components.
- * Invariant: every token has its place. Behind a problem the scan goes on at the next blank, or at the next
- * line where a quote is open, so one mistake is reported once and hides no other. */
+ * Invariant: every token has its place. Behind a problem the scan continues at the next blank, or
+ * at the next line if a quote is open, so one mistake is reported once and hides no other. */
 
 /** From 1; columns count characters of JavaScript's strings. */
 export interface TextPlace {
