@@ -67,6 +67,22 @@ export const errorCatalogue = {
     enhanced: '4.3.5',
     means: 'A policy with more than 32 intervals, or mail waits in 32 766 lanes',
   },
+  // What a store says.
+  QUEUE_LOST: {
+    code: 451,
+    enhanced: '4.3.0',
+    means: 'Another process owns the queue now; this life is over',
+  },
+  STORE_UNREACHABLE: {
+    code: 451,
+    enhanced: '4.3.0',
+    means: 'No server of the store takes changes, or none has answered in time',
+  },
+  STORE_UNSAFE: {
+    code: 451,
+    enhanced: '4.3.5',
+    means: 'What the store commits may be on one machine only; the error names the settings',
+  },
   // What the device did.
   DISK_FAILED: {
     code: 451,

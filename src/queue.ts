@@ -37,6 +37,7 @@ import { statistics, type QueueStatistics } from './admin/select/statistics.js'
 import type { Submission } from './engine/accept/submission.js'
 import { removeDurable } from './relay/maildrop/remove-durable.js'
 import type { DestinationSnapshot } from './scheduler/scheduler.js'
+import { isStoreUrl } from './store/is-store-url.js'
 
 /** What `submit` refuses more of: as the options say. */
 export interface QueueLimits {
@@ -281,18 +282,19 @@ export class Queue {
   }
 }
 
-/** Opens the queue in a directory, which is made if it is not there. Settles as soon as mail can be submitted; deliveries
- * go on when the event `recovered` tells. There is no close: `crash()` or the end of the process ends it.
+/** Opens the queue in a directory, which is made if it is not there, or in a store by its URL (src/MACHINES.md).
+ * Settles as soon as mail can be submitted; deliveries go on when `recovered` tells. There is no close.
  * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT,
- * LANES_TOO_MANY, DISK_FULL, DISK_FAILED */
+ * LANES_TOO_MANY, DISK_FULL, DISK_FAILED; of a store STORE_UNREACHABLE, STORE_UNSAFE */
 export async function openQueue(directory: string, options: QueueOptions): Promise<Queue> {
   // Where the disk is another one `sendmail` leaves no mail.
   const isFileSystem = options?.disk === undefined
+  if (isFileSystem && isStoreUrl(directory))
+    return new Queue(await (await import('./engine/open-in-store.js')).openInStore(directory, options))
   return new Queue(await openEngine(directory, options, isFileSystem ? endTaking : undefined))
 }
 
 const endTaking = (disk: Disk): Promise<void> =>
-  removeDurable(disk, async (ids) => {
-    const { idsInJournal } = await import('./inspect/records/journal-ids.js')
-    return idsInJournal(disk, ids)
-  })
+  removeDurable(disk, async (ids) =>
+    (await import('./inspect/records/journal-ids.js')).idsInJournal(disk, ids),
+  )

@@ -9,6 +9,7 @@ export const floors: Readonly<Record<string, number>> = {
   policy: 1,
   log: 2,
   active: 2,
+  store: 2,
   directory: 3,
   lane: 3,
   garbage: 3,
@@ -55,12 +56,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'maildir',
     'maildrop',
   ],
+  'src/store': ['store.ts', 'safety.ts', 'store-url.ts', 'postgres'],
   'src/sim': ['world', 'disk', 'workload', 'model', 'life', 'hunt'],
   'tools/commands': [
     'cli',
     'text',
     'policy',
     'look',
+    'store',
     'log',
     'serve',
     'fill',
@@ -97,6 +100,8 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/engine\//, /^node:(stream|events)$/],
   [/^src\/adapters\/nodemailer\.ts$/, /^node:events$/],
   [/^src\/(admin|control|directory|inspect|sim)\//, /^node:(stream|events|path)$/],
+  // A life's name must not be guessed from a seed.
+  [/^src\/store\/postgres\/pg-store\.ts$/, /^node:crypto$/],
   [/^src\/sim\/hunt\/state-key\.ts$/, /^node:(crypto|util)$/],
   [/^src\/control\/(channel|server)\.ts$/, /^node:net$/],
 ]

@@ -11,6 +11,7 @@ import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { queueHeaderName } from '../../../src/directory/header.js'
 import { WaybillError } from '../../../src/errors.js'
+import { isStoreUrl } from '../../../src/store/is-store-url.js'
 
 const othersMayWrite = 0o022
 const sticky = 0o1000
@@ -18,7 +19,8 @@ const sticky = 0o1000
 /** From here on, this process is the owner of the queue, if it was root; without a queue, of the nearest directory that is there.
  * @throws WaybillError NOT_A_QUEUE when somebody else could replace the directory */
 export async function actAsOwner(directory: string): Promise<void> {
-  if (process.geteuid?.() !== 0) return
+  // A store has users of its own.
+  if (process.geteuid?.() !== 0 || isStoreUrl(directory)) return
   const path = await nearest(resolve(directory))
   const owner = await ownerOf(path)
   if (owner.uid !== 0) return become(owner)

@@ -9,7 +9,7 @@ export const queueVariable = 'WAYBILL_QUEUE'
 const queueUsual = './var/queue'
 
 /** As the help of an option has it. */
-export const queueHelp: string = `the queue's directory ($${queueVariable}, or ${queueUsual})`
+export const queueHelp: string = `the queue's directory, or the URL of one in a store, postgres://…?queue=NAME\n($${queueVariable}, or ${queueUsual})`
 
 export const queuePathOf = (args: Arguments): string =>
   args.one('queue') ?? (queueOfEnvironment() || queueUsual)

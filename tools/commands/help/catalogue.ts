@@ -65,6 +65,13 @@ export const commandGroups: readonly CommandGroup[] = [
     },
   },
   {
+    title: 'More than one machine',
+    commands: {
+      'store init': async () => (await import('../store/store-init.js')).storeInit,
+      'store status': async () => (await import('../store/store-status.js')).storeStatus,
+    },
+  },
+  {
     title: 'Besides',
     commands: {
       fill: async () => (await import('../fill/fill.js')).fill,

@@ -12,6 +12,7 @@ import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { lineOf, UsageError } from '../cli/command.js'
 import { answerForRelay } from '../cli/relay-socket.js'
 import { formatEndpoint, type Endpoint } from '../cli/values.js'
+import type { QueueHome } from './queue-home.js'
 
 const reasons: Readonly<Record<string, string>> = {
   // Of `0.0.0.0:25` and `[::]:25` the system refuses the second.
@@ -99,16 +100,12 @@ function reasonOf(error: unknown): string {
  * @param places that were asked for, in the order of the ports
  * @returns stops answering for `sendmail` */
 export async function tellPlaces(
-  queue: string,
+  { directory, shown: queue }: Pick<QueueHome, 'directory' | 'shown'>,
   places: readonly Place[],
   ports: readonly Endpoint[],
   log: Logger,
 ): Promise<() => void> {
-  // Without it mail by SMTP goes its way all the same: a file system that has no sockets is no reason to stop.
-  const stop = await answerForRelay(queue, reachable(ports[0]!)).catch((error: unknown) => {
-    log.warn({ err: error }, 'sendmail does not reach this relay, but by --smtp')
-    return () => undefined
-  })
+  const stop = directory === undefined ? nothing : await answerForSendmail(directory, ports[0]!, log)
   for (const [index, port] of ports.entries()) {
     const endpoint = formatEndpoint(port)
     const tls = places[index]?.implicitTls === true
@@ -117,6 +114,15 @@ export async function tellPlaces(
   }
   return stop
 }
+
+const nothing = (): void => undefined
+
+/** Without it mail by SMTP goes its way all the same: a file system that has no sockets is no reason to stop. */
+const answerForSendmail = (directory: string, port: Endpoint, log: Logger): Promise<() => void> =>
+  answerForRelay(directory, reachable(port)).catch((error: unknown) => {
+    log.warn({ err: error }, 'sendmail does not reach this relay, but by --smtp')
+    return nothing
+  })
 
 /** An address that a client on this machine can connect to. */
 const reachable = ({ host, port }: Endpoint): Endpoint => ({

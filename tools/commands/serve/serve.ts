@@ -21,7 +21,8 @@ import { logText } from '../text/log-text.js'
 import { maildropOf } from './maildrop.js'
 import { descriptorSink, LogLines } from '../log/log-lines.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
-import { queueHelp, queuePathOf } from '../cli/queue-path.js'
+import { queueHelp } from '../cli/queue-path.js'
+import { queueHomeOf, storeOptions, type QueueHome } from './queue-home.js'
 import { processLimitOf, queueParameters, schedulerParameters } from './scheduler-parameters.js'
 import {
   checkWays,
@@ -67,6 +68,7 @@ export const serve: Command = {
   synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --direct | --maildir DIR] [OPTION …]',
   options: {
     queue: { value: 'DIR', help: queueHelp },
+    ...storeOptions,
     listen: {
       value: 'HOST:PORT',
       many: true,
@@ -235,7 +237,7 @@ export const serve: Command = {
 }
 
 interface Settings {
-  readonly queue: string
+  readonly home: QueueHome
   readonly places: readonly Place[]
   readonly hostname: string
   readonly relay: Endpoint | undefined
@@ -272,7 +274,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
   const settings: Settings = {
-    queue: queuePathOf(args),
+    home: await queueHomeOf(args),
     places: await withAddresses(placesOf(args)),
     hostname: args.one('hostname') ?? machineName(),
     relay:
@@ -288,7 +290,8 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
   if (!isReportingMta(settings.hostname))
     throw new UsageError(`--hostname wants a host name or an address literal, not '${settings.hostname}'`)
-  await checkDirectory('queue', settings.queue)
+  const { shown, directory } = settings.home
+  if (directory !== undefined) await checkDirectory('queue', directory)
   if (args.isSet('maildir') || (settings.relay === undefined && !settings.direct))
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
   let tables = await tablesOf(args)
@@ -331,8 +334,10 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     })),
   ])
 
-  await refuseForeignDirectory(settings.queue)
-  await madeDirectory(settings.queue)
+  if (directory !== undefined) {
+    await refuseForeignDirectory(directory)
+    await madeDirectory(directory)
+  }
   // SIGKILL takes the last lines with it.
   const lines = new LogLines(descriptorSink(2), isText ? logText : undefined)
   process.on('exit', () => lines.flushNow())
@@ -340,7 +345,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
   const log = pino({ level, base: null }, lines)
   const transports = transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname)
-  const queue = await openQueue(settings.queue, {
+  const queue = await openQueue(settings.home.place, {
     transports: withLoggedAttempts(transports, log),
     route: routeOf(settings.relay, () => tables.routes),
     retry,
@@ -361,7 +366,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     () => tables.clients.tls,
     () => reloads.last,
   )
-  log.info({ queue: settings.queue, lock: queue.lockKind }, 'the queue is open')
+  log.info({ queue: shown, lock: queue.lockKind }, 'the queue is open')
   logEvents(queue, log)
   if (settings.direct && !/[.:]/.test(settings.hostname))
     log.warn(
@@ -378,16 +383,20 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   const stopping = new Stopping(queue, log, stopTimeoutMs)
   stopping.begin()
   // Without it mail goes its way all the same: a file system that has no sockets is no reason to stop.
-  await serveControl(queue, settings.queue, {
-    ...controlWitness(log),
-    onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
-    reload: () => reloads.ask(),
-  }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
+  if (directory !== undefined)
+    await serveControl(queue, directory, {
+      ...controlWitness(log),
+      onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
+      reload: () => reloads.ask(),
+    }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const logged = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   const entry = withHold(logged, (recipient) => tables.routes.holds(recipient))
   const { sizeBytesMax } = server
   const aliases = (): Aliases | undefined => tables.clients.aliases
-  const pickup = await maildropOf({ ...settings, port: entry, sizeBytesMax, aliases }, log)
+  const pickup =
+    directory === undefined
+      ? undefined
+      : await maildropOf({ ...settings, queue: directory, port: entry, sizeBytesMax, aliases }, log)
   stopping.beforeThat(() => pickup?.stop())
   if (webhook !== undefined) postToWebhook(queue, webhook, log)
   let metrics: readonly Listener[] = []
@@ -407,7 +416,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
     listener.closePorts()
     for (const listening of metrics) listening.close()
   })
-  stopping.beforeThat(await tellPlaces(settings.queue, settings.places, listener.ports, log))
+  stopping.beforeThat(await tellPlaces(settings.home, settings.places, listener.ports, log))
   void pickup?.run()
   reloads.begin(() =>
     reloaded(args, transportNames, log, async (next) => {

@@ -3,7 +3,7 @@
  * is a failure. A slow reader is waited for, so memory stays bounded. What a terminal could take for an order leaves a program's output
  * escaped, too: people look at that as well. */
 import type { Disk } from '../../../src/disk/disk.js'
-import { nodeDisk } from '../../../src/disk/node-disk.js'
+import { openQueueDisk } from '../cli/queue-disk.js'
 import { complaint, escapedJson, harmless } from './shown-text.js'
 
 /** What a command finds around it, so that a test can be around it instead. */
@@ -86,7 +86,7 @@ export function processSurroundings(): Surroundings {
     nowMs: () => Date.now(),
     isTerminal: process.stdout.isTTY === true,
     complainsToTerminal: process.stderr.isTTY === true,
-    openDisk: nodeDisk,
+    openDisk: openQueueDisk,
     get stopped() {
       hear()
       return stop.signal

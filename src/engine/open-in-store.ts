@@ -1,0 +1,46 @@
+/** Opens a queue that lies in a store, by its URL. Loaded when a URL is given, and so is `pg`. */
+import { WaybillError } from '../errors.js'
+import type { StoreDisk } from '../store/store-disk.js'
+import type { StoreDiskRequest } from '../store/open-store.js'
+import type { StoreEvent } from '../store/statistics.js'
+import type { QueueOptions } from './life/options.js'
+import { openEngine, type OpenedEngine } from './open.js'
+
+/** @throws as openQueue; WaybillError STORE_UNREACHABLE, STORE_UNSAFE */
+export async function openInStore(url: string, options: QueueOptions): Promise<OpenedEngine> {
+  let tell: ((event: StoreEvent) => void) | undefined
+  const { clock } = options
+  const disk = await loadStoreDisk({
+    url,
+    ...(clock === undefined ? undefined : { clock }),
+    onEvent: (event) => tell?.(event),
+  })
+  const opened = await openEngine(disk.name, { ...options, disk })
+  tell = ({ kind, ...event }) => {
+    if (kind !== 'safety') return
+    const { reasons } = event as Extract<StoreEvent, { kind: 'safety' }>
+    const message = reasons.length === 0 ? 'the store is safe again' : reasons.join('; ')
+    opened.parts.events.emit('warning', { code: 'STORE_UNSAFE', message })
+  }
+  return opened
+}
+
+/** A queue's disk in a store. @throws WaybillError OPTION_INVALID, also when `pg` is not installed */
+export async function loadStoreDisk(request: StoreDiskRequest): Promise<StoreDisk> {
+  return (await loadStore()).storeDisk(request)
+}
+
+export async function loadStore(): Promise<typeof import('../store/open-store.js')> {
+  try {
+    return await import('../store/open-store.js')
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
+    if (!isMissing || !error.message.includes("'pg'")) throw error
+    throw new WaybillError(
+      'OPTION_INVALID',
+      "a queue in a store needs the package 'pg': npm install pg",
+      { option: 'store' },
+      error,
+    )
+  }
+}

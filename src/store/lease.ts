@@ -1,0 +1,281 @@
+/** Ownership of a queue in a store, from the claim to its loss.
+ * Invariants:
+ * 1. An epoch belongs to one set of connections. When one of them fails, all are dropped, and the
+ *    queue's epoch is raised by the nonce of this life before anything else is asked.
+ * 2. What was found under a tenure is final: no change of an earlier one happens after it.
+ * 3. Ownership is proven for `proofMs` from the ASKING time of the newest commit that was answered. An
+ *    answer that comes late proves nothing about now.
+ * 4. The next beat is asked when the last one was answered, so an owner that hears nothing falls silent.
+ * Why an unknown answer does not end the life: README, "A commit of unknown outcome". */
+import { pause, type Clock, type Timer } from '../base/clock.js'
+import { isWaybillError, WaybillError } from '../errors.js'
+import { Proof } from './proof.js'
+import { unsafeReasons } from './safety.js'
+import type { Answer, Claimant, Fence, QueueRow, Session, Store } from './store.js'
+import type { StoreEvent, StoreStatistics } from './statistics.js'
+import { claimQueue, type Claimed, type ClaimOptions } from './take.js'
+
+export interface LeaseOptions extends ClaimOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly beatMs: number
+  readonly proofMs: number
+  /** An owner that the store does not answer gives up after so long. */
+  readonly resumeMs: number
+  readonly safetyMs: number
+  readonly onEvent: (event: StoreEvent) => void
+  readonly statistics: StoreStatistics
+}
+
+/** Connections, and the epoch that they may change the queue under. */
+export interface Tenure {
+  readonly fence: Fence
+  readonly journal: Session
+  readonly names: Session
+  readonly reads: Session
+  /** Its claim or resume made the epoch: what it reads is not older. */
+  readonly beat: Session
+}
+
+const retryMs = 50
+
+export class Lease {
+  readonly proof: Proof
+  readonly queue: QueueRow
+  readonly #options: LeaseOptions
+  readonly #claimant: Claimant
+  readonly #onLost: (error: WaybillError) => void
+  /** What is to be removed: asked with each beat. */
+  readonly #garbage: () => readonly number[] | undefined
+  #tenure: Promise<Tenure>
+  #current: Tenure | undefined
+  #over: WaybillError | undefined
+  #beatTimer: Timer | undefined
+  #safetyDueMs: number
+  #isUnsafe = false
+
+  private constructor(
+    options: LeaseOptions,
+    { claimant, row, askedMs }: Claimed,
+    onLost: (error: WaybillError) => void,
+    garbage: () => readonly number[] | undefined,
+  ) {
+    this.#options = options
+    this.#claimant = claimant
+    this.queue = row
+    this.#onLost = onLost
+    this.#garbage = garbage
+    this.proof = new Proof(options.clock, options.proofMs)
+    this.proof.prove(askedMs)
+    this.#safetyDueMs = options.clock.monotonicMs() + options.safetyMs
+    this.#tenure = new Promise(() => undefined)
+  }
+
+  /** @param garbage files that are unlinked and open; undefined: nothing was unlinked
+   * @throws WaybillError QUEUE_LOCKED, STORE_UNREACHABLE, STORE_UNSAFE, NOT_A_QUEUE */
+  static async take(
+    options: LeaseOptions,
+    onLost: (error: WaybillError) => void,
+    garbage: () => readonly number[] | undefined,
+  ): Promise<Lease> {
+    const claimed = await claimQueue(options)
+    const lease = new Lease(options, claimed, onLost, garbage)
+    const { session, epoch, row } = claimed
+    const tenure = await lease.#connected(session, { queue: row.queue, epoch })
+    if (tenure === undefined) {
+      session.close()
+      lease.#resume()
+    } else lease.#begin(tenure)
+    await lease.tenure()
+    return lease
+  }
+
+  /** The connections of now. @throws WaybillError QUEUE_LOST, STORE_UNREACHABLE */
+  tenure(): Promise<Tenure> {
+    return this.#tenure
+  }
+
+  /** A question under this tenure was not answered, or found another epoch. */
+  broken(tenure: Tenure): void {
+    if (this.#current === tenure) this.#resume()
+  }
+
+  /** The server was seen not to keep its promise a while ago, and not to since. */
+  get isUnsafe(): boolean {
+    return this.#isUnsafe
+  }
+
+  /** The end of this life: nothing is asked any more, and nobody is told. */
+  abandon(error: WaybillError): void {
+    if (this.#over !== undefined) return
+    this.#over = error
+    this.#drop()
+    this.proof.end()
+    this.#tenure = Promise.reject(error)
+    this.#tenure.catch(() => undefined)
+  }
+
+  /** For a Session's answer that is no change. */
+  async ask<T>(question: (session: Session) => Promise<Answer<T>>): Promise<Answer<T>> {
+    for (;;) {
+      const tenure = await this.#tenure
+      const answer = await question(tenure.reads)
+      if (answer.kind !== 'unknown') return answer
+      this.broken(tenure)
+    }
+  }
+
+  #begin(tenure: Tenure): void {
+    this.#current = tenure
+    this.#tenure = Promise.resolve(tenure)
+    this.#options.statistics.epoch = tenure.fence.epoch
+    this.#beatLater(tenure, this.#options.beatMs)
+  }
+
+  #beatLater(tenure: Tenure, delayMs: number): void {
+    this.#beatTimer = this.#options.clock.after(delayMs, () => void this.#beat(tenure))
+  }
+
+  async #beat(tenure: Tenure): Promise<void> {
+    if (this.#current !== tenure) return
+    const { clock, beatMs } = this.#options
+    const askedMs = clock.monotonicMs()
+    const answer = await tenure.beat.beat(this.queue.queue, this.#claimant.nonce)
+    if (this.#current !== tenure) return
+    if (answer.kind !== 'done') return this.broken(tenure)
+    this.proof.prove(askedMs)
+    if (!(await this.#sweep(tenure)) || !(await this.#look(tenure))) return this.broken(tenure)
+    if (this.#current === tenure)
+      this.#beatLater(tenure, Math.max(0, beatMs - (clock.monotonicMs() - askedMs)))
+  }
+
+  /** Removes what was unlinked. @returns false when nobody knows whether it did */
+  async #sweep(tenure: Tenure): Promise<boolean> {
+    const open = this.#garbage()
+    if (open === undefined) return true
+    const answer = await tenure.beat.reap(tenure.fence, open)
+    if (answer.kind === 'done') this.#options.statistics.reapWaiting = answer.value
+    else if (answer.kind === 'refused' && answer.refusal.kind === 'failed')
+      this.#options.onEvent({ kind: 'unreaped', error: answer.refusal.error })
+    else return false
+    return true
+  }
+
+  /** Looks at the server's settings now and then. @returns false when it did not answer */
+  async #look({ beat }: Tenure): Promise<boolean> {
+    const { clock, safety, safetyMs, onEvent, statistics } = this.#options
+    if (clock.monotonicMs() < this.#safetyDueMs) return true
+    const answer = await beat.safety()
+    if (answer.kind !== 'done') return false
+    this.#safetyDueMs = clock.monotonicMs() + safetyMs
+    statistics.standbyCount = answer.value.standbyCount
+    const reasons = safety === 'assumed' ? [] : unsafeReasons(answer.value)
+    if (reasons.length > 0 !== this.#isUnsafe) onEvent({ kind: 'safety', reasons })
+    this.#isUnsafe = reasons.length > 0
+    return true
+  }
+
+  /** Drops all connections, and takes new ones. */
+  #resume(): void {
+    if (this.#over !== undefined) return
+    const { onEvent } = this.#options
+    onEvent({ kind: 'interrupted' })
+    this.#drop()
+    this.#tenure = this.#resumed()
+    this.#tenure.then(
+      (tenure) => {
+        if (this.#over !== undefined) return
+        this.#options.statistics.resumeCount++
+        onEvent({ kind: 'resumed', epoch: tenure.fence.epoch })
+      },
+      (error: unknown) => this.#end(asWaybill(error)),
+    )
+  }
+
+  async #resumed(): Promise<Tenure> {
+    const { clock, resumeMs, store } = this.#options
+    const startedMs = clock.monotonicMs()
+    let last: WaybillError | undefined
+    for (;;) {
+      if (this.#over !== undefined) throw this.#over
+      const connection = await store.connect(this.#claimant.nonce)
+      if (connection.kind === 'done') {
+        const raised = await this.#raise(connection.value)
+        if (raised !== undefined) return raised
+      } else if (connection.kind === 'unknown') last = connection.error
+      else if (connection.refusal.kind === 'failed') last = connection.refusal.error
+      if (clock.monotonicMs() - startedMs >= resumeMs)
+        throw new WaybillError(
+          'STORE_UNREACHABLE',
+          `the store has not answered for ${Math.round(resumeMs / 1000)} s`,
+          { directory: store.name },
+          last,
+        )
+      await pause(clock, retryMs, undefined)
+    }
+  }
+
+  /** @returns undefined: to be tried again @throws WaybillError QUEUE_LOST */
+  async #raise(session: Session): Promise<Tenure | undefined> {
+    const { queue } = this.queue
+    const askedMs = this.#options.clock.monotonicMs()
+    const answer = await session.resume(queue, this.#claimant.nonce)
+    if (answer.kind !== 'done') {
+      session.close()
+      if (answer.kind === 'unknown') return undefined
+      if (answer.refusal.kind !== 'fenced') throw errorOf(answer.refusal)
+      throw new WaybillError('QUEUE_LOST', 'another process owns the queue now', {
+        directory: this.#options.store.name,
+      })
+    }
+    const tenure = await this.#connected(session, { queue, epoch: answer.value })
+    if (tenure === undefined || this.#over !== undefined) {
+      session.close()
+      closeAll(tenure)
+      return undefined
+    }
+    this.proof.prove(askedMs)
+    this.#begin(tenure)
+    return tenure
+  }
+
+  /** The other connections, each to a server that has the epoch: one that was replaced meanwhile, and does
+   * not know it, has not. */
+  async #connected(beat: Session, fence: Fence): Promise<Tenure | undefined> {
+    const { store } = this.#options
+    const answers = await Promise.all([0, 1, 2].map(() => store.connect(this.#claimant.nonce)))
+    const sessions = answers.flatMap((answer) => (answer.kind === 'done' ? [answer.value] : []))
+    const standings = await Promise.all(sessions.map((session) => session.standing(fence.queue)))
+    const [journal, names, reads] = sessions
+    const isSame = standings.every((answer) => answer.kind === 'done' && answer.value.epoch === fence.epoch)
+    if (journal !== undefined && names !== undefined && reads !== undefined && isSame)
+      return { fence, journal, names, reads, beat }
+    for (const session of sessions) session.close()
+    return undefined
+  }
+
+  #drop(): void {
+    this.#beatTimer?.cancel()
+    const tenure = this.#current
+    this.#current = undefined
+    closeAll(tenure)
+  }
+
+  #end(error: WaybillError): void {
+    if (this.#over !== undefined) return
+    this.abandon(error)
+    this.#onLost(error)
+  }
+}
+
+function closeAll(tenure: Tenure | undefined): void {
+  if (tenure === undefined) return
+  for (const session of [tenure.journal, tenure.names, tenure.reads, tenure.beat]) session.close()
+}
+
+function errorOf(refusal: { readonly kind: string; readonly error?: WaybillError }): WaybillError {
+  return refusal.error ?? new WaybillError('DISK_FAILED', `the store refused: ${refusal.kind}`)
+}
+
+const asWaybill = (error: unknown): WaybillError =>
+  isWaybillError(error) ? error : new WaybillError('DISK_FAILED', String(error), {}, error)

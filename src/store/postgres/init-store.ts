@@ -1,0 +1,77 @@
+/** Makes a store, and queues in it: what `waybill store init` does.
+ * Invariant: nothing that is there is changed; to run it again is harmless. */
+import type { Clock } from '../../base/clock.js'
+import { WaybillError } from '../../errors.js'
+import type { PgConnection, Question, Rows } from './pg-connection.js'
+import { PgStore } from './pg-store.js'
+import { schemaText, schemaVersion } from './schema.js'
+import type { StorePlace } from '../store-url.js'
+
+export interface Made {
+  readonly schema: boolean
+  readonly queue: boolean
+}
+
+/** @throws WaybillError STORE_UNREACHABLE, NOT_A_QUEUE, DISK_FAILED */
+export async function initStore(
+  place: StorePlace,
+  queue: { readonly name: string; readonly quotaBytes: number | undefined } | undefined,
+  clock: Clock,
+): Promise<Made> {
+  const connected = await new PgStore(place, clock).connectAny(undefined)
+  if (connected.kind === 'unknown') throw connected.error
+  if (connected.kind === 'refused')
+    throw connected.refusal.kind === 'failed' ? connected.refusal.error : unexpected(place)
+  const { connection } = connected.value
+  try {
+    const schema = await makeSchema(place, connection)
+    return { schema, queue: queue !== undefined && (await makeQueue(place, connection, queue)) }
+  } finally {
+    connection.close()
+  }
+}
+
+async function makeSchema(place: StorePlace, connection: PgConnection): Promise<boolean> {
+  const { rows } = await ask(place, connection, { text: "SELECT to_regclass('waybill.schema')" })
+  if (rows[0]?.[0] === null) {
+    await ask(place, connection, { text: `BEGIN; ${schemaText}; COMMIT` })
+    return true
+  }
+  const { rows: versions } = await ask(place, connection, { text: 'SELECT version FROM waybill.schema' })
+  if (versions[0]?.[0] !== schemaVersion)
+    throw new WaybillError(
+      'NOT_A_QUEUE',
+      `the schema of the store has version ${String(versions[0]?.[0])}, this program knows ${schemaVersion}`,
+      { directory: place.name },
+    )
+  return false
+}
+
+async function makeQueue(
+  place: StorePlace,
+  connection: PgConnection,
+  { name, quotaBytes }: { readonly name: string; readonly quotaBytes: number | undefined },
+): Promise<boolean> {
+  const text =
+    'WITH made AS (INSERT INTO waybill.queue (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING queue),' +
+    ' fences AS (INSERT INTO waybill.fence (queue, part) SELECT queue, part FROM made, (VALUES (0), (1)) p (part)),' +
+    ' beats AS (INSERT INTO waybill.beat (queue) SELECT queue FROM made)' +
+    ' INSERT INTO waybill.changed (queue) SELECT queue FROM made'
+  const { count } = await ask(place, connection, { text, values: [name] })
+  if (quotaBytes !== undefined)
+    await ask(place, connection, {
+      text: 'UPDATE waybill.queue SET quota = $2 WHERE name = $1',
+      values: [name, quotaBytes],
+    })
+  return count === 1
+}
+
+async function ask(place: StorePlace, connection: PgConnection, question: Question): Promise<Rows> {
+  const answer = await connection.ask(question)
+  if (answer.kind === 'done') return answer.value
+  if (answer.kind === 'unknown') throw answer.error
+  throw answer.refusal.kind === 'failed' ? answer.refusal.error : unexpected(place)
+}
+
+const unexpected = (place: StorePlace): WaybillError =>
+  new WaybillError('DISK_FAILED', 'the store answered what was not asked', { directory: place.name })

@@ -1,0 +1,183 @@
+/** One connection to a PostgreSQL server; the only file that imports `pg`.
+ * Invariants:
+ * 1. Every question has a deadline, that of the connection itself too: `pg` waits for ever for a server
+ *    that has vanished.
+ * 2. A question during which the server warned is `unknown`. PostgreSQL reports success, with a warning,
+ *    when the wait for a standby was cancelled: committed here, perhaps nowhere else.
+ * 3. After an answer that did not come, the connection is dropped: a later answer would be taken for
+ *    that of the next question. */
+import pg from 'pg'
+import type { Clock } from '../../base/clock.js'
+import { diskFailure } from '../../disk/failure.js'
+import { isWaybillError, WaybillError } from '../../errors.js'
+import { done, fenced, refused, unknown, type Answer } from '../store.js'
+
+export interface Question {
+  readonly text: string
+  readonly values?: readonly unknown[]
+  /** A warning says nothing about what it did. */
+  readonly isRead?: boolean
+}
+
+/** Rows of arrays, and how many rows were changed. */
+export interface Rows {
+  readonly rows: readonly (readonly unknown[])[]
+  readonly count: number
+}
+
+export interface ConnectOptions {
+  /** Of one host. */
+  readonly url: string
+  /** How pg_stat_activity calls it. */
+  readonly tag: string
+  readonly deadlineMs: number
+  readonly clock: Clock
+}
+
+/** Whatever the server, the database or the role has set: a commit waits, and a dead machine is let go. */
+const settings = [
+  'default_transaction_isolation=read\\ committed',
+  'default_transaction_read_only=off',
+  'synchronous_commit=on',
+  'statement_timeout=0',
+  'lock_timeout=0',
+  'idle_session_timeout=0',
+  'idle_in_transaction_session_timeout=0',
+  'client_min_messages=warning',
+  'client_connection_check_interval=2000',
+  'tcp_keepalives_idle=5',
+  'tcp_user_timeout=10000',
+]
+  .map((setting) => `-c ${setting}`)
+  .join(' ')
+
+/** States in which nobody can tell what happened, by their class: connection, operator, shutdown, resources, a server that became a standby. */
+const unknownStates = /^(?:08|57|53[23]|25006|40|58)/
+
+export class PgConnection {
+  readonly #client: pg.Client
+  readonly #options: ConnectOptions
+  /** Settles when the question before has its answer. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #warning: string | undefined
+  #failure: WaybillError | undefined
+
+  private constructor(client: pg.Client, options: ConnectOptions) {
+    this.#client = client
+    this.#options = options
+    client.on('error', (error) => this.#fail(error))
+    client.on('end', () => this.#fail(undefined))
+    client.on('notice', ({ severity, message }) => {
+      if (severity === 'WARNING') this.#warning = message
+    })
+  }
+
+  /** @throws WaybillError STORE_UNREACHABLE; DISK_FAILED when the server refuses it, for a password that is wrong */
+  static async open(options: ConnectOptions): Promise<PgConnection> {
+    const client = new pg.Client({
+      connectionString: options.url,
+      application_name: options.tag,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 5000,
+      options: settings,
+    })
+    const connection = new PgConnection(client, options)
+    const answer = await connection.#inTime(client.connect().then(() => undefined))
+    if (answer.kind === 'done') return connection
+    connection.close()
+    if (answer.kind === 'unknown') throw answer.error
+    throw answer.refusal.kind === 'failed' ? answer.refusal.error : unreachable('no connection', undefined)
+  }
+
+  /** One after the other: the deadline of a question begins when the one before it was answered. */
+  ask(question: Question): Promise<Answer<Rows>> {
+    const turn = this.#turn.then(() => this.#ask(question))
+    this.#turn = turn
+    return turn
+  }
+
+  async #ask({ text, values = [], isRead = false }: Question): Promise<Answer<Rows>> {
+    if (this.#failure !== undefined) return unknown(this.#failure)
+    this.#warning = undefined
+    const asked = this.#client.query({ text, values: [...values], rowMode: 'array' })
+    const answer = await this.#inTime(asked)
+    if (answer.kind !== 'done') return answer
+    const warning = this.#warned()
+    if (warning !== undefined && !isRead) {
+      this.#fail(unreachable(`the store warned: ${warning}`, undefined))
+      return unknown(this.#failure ?? unreachable(warning, undefined))
+    }
+    return done({ rows: answer.value.rows as unknown[][], count: answer.value.rowCount ?? 0 })
+  }
+
+  close(): void {
+    this.#fail(undefined)
+  }
+
+  /** Behind the last question. */
+  #warned(): string | undefined {
+    return this.#warning
+  }
+
+  /** What it settles with, or `unknown` at the deadline. */
+  #inTime<T>(asked: Promise<T>): Promise<Answer<T>> {
+    const { clock, deadlineMs } = this.#options
+    return new Promise((resolve) => {
+      const timer = clock.after(deadlineMs, () => {
+        const error = new Error(`no answer for ${deadlineMs} ms`)
+        this.#fail(error)
+        resolve(unknown(unreachable(error.message, error)))
+      })
+      asked.then(
+        (value) => {
+          timer.cancel()
+          resolve(done(value))
+        },
+        (error: unknown) => {
+          timer.cancel()
+          resolve(this.#answerOf(error))
+        },
+      )
+    })
+  }
+
+  #answerOf(error: unknown): Answer<never> {
+    if (isWaybillError(error)) return unknown(error)
+    const answer = pgAnswer(error)
+    if (answer.kind === 'unknown') this.#fail(answer.error)
+    return answer
+  }
+
+  #fail(cause: unknown): void {
+    if (this.#failure !== undefined) return
+    this.#failure = isWaybillError(cause)
+      ? cause
+      : unreachable('the connection to the store has ended', cause)
+    // Not `end()`: that waits for what is in flight.
+    streamOf(this.#client).destroy()
+  }
+}
+
+/** Undocumented, and there since the first release: `end()` waits for a server that is gone. */
+const streamOf = (client: pg.Client): { destroy(): void } =>
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
+
+/** What an error of `pg` says about the change that was asked for. */
+export function pgAnswer(error: unknown): Answer<never> {
+  const code = error instanceof pg.DatabaseError ? error.code : undefined
+  const text = error instanceof Error ? error.message : String(error)
+  if (code === undefined || unknownStates.test(code)) return unknown(unreachable(text, error))
+  if (code === 'WB001') return fenced
+  if (code === 'WB002') return refused({ kind: 'errno', errno: text })
+  if (code === '53100') return refused({ kind: 'errno', errno: 'ENOSPC' })
+  // A table that an owner has dropped meanwhile.
+  if (code === '42P01' && /waybill\.s\d+/.test(text)) return refused({ kind: 'errno', errno: 'ENOENT' })
+  const failure = diskFailure('store', '', code, error)
+  return refused({
+    kind: 'failed',
+    error: new WaybillError('DISK_FAILED', `the store refused: ${text}`, failure.place, error),
+  })
+}
+
+const unreachable = (reason: string, cause: unknown): WaybillError =>
+  new WaybillError('STORE_UNREACHABLE', reason, {}, cause)

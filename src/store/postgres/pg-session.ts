@@ -1,0 +1,297 @@
+/** The questions of store.ts as SQL.
+ * Invariant: a change is one statement, so one transaction and one round trip, and holds the fence row
+ * FOR SHARE. A claim updates that row: of a change and a claim the second waits for the first one's
+ * transaction, its wait for the standby included, and then sees the newest row. FOR KEY SHARE would not
+ * conflict; an advisory lock would be taken under a snapshot that is older than the lock. */
+import { WaybillError } from '../../errors.js'
+import type { PgConnection, Question, Rows } from './pg-connection.js'
+import { safetySettings } from '../safety.js'
+import {
+  done,
+  fenced,
+  refused,
+  split,
+  type Answer,
+  type Change,
+  type Changed,
+  type Claimant,
+  type Content,
+  type Extent,
+  type Fence,
+  type FileRow,
+  type FoundFile,
+  type Part,
+  type QueueRow,
+  type SafetyFacts,
+  type Session,
+  type Standing,
+} from '../store.js'
+
+/** What a connection of this life is called. */
+export const tagOf = (nonce: string | undefined): string =>
+  nonce === undefined ? 'waybill' : `waybill ${nonce}`
+
+/** Unlinked files that are removed in one question. */
+const reapedMost = 64
+
+const held = '(SELECT 1 FROM waybill.fence WHERE queue = $1 AND part = $2 AND epoch = $3 FOR SHARE) held'
+
+export class PgSession implements Session {
+  readonly timeline: number
+  readonly #connection: PgConnection
+
+  constructor(connection: PgConnection, timeline: number) {
+    this.#connection = connection
+    this.timeline = timeline
+  }
+
+  queueNamed(name: string): Promise<Answer<QueueRow | undefined>> {
+    const text = `${queueColumns} WHERE name = $1`
+    return this.#read(text, [name], ({ rows: [row] }) => row && queueRow(row))
+  }
+
+  queues(): Promise<Answer<readonly QueueRow[]>> {
+    return this.#read(`${queueColumns} ORDER BY name`, [], ({ rows }) => rows.map(queueRow))
+  }
+
+  standing(queue: number): Promise<Answer<Standing>> {
+    const text =
+      'SELECT epoch, nonce, node, host(address), beat, EXISTS (SELECT FROM pg_stat_activity' +
+      " WHERE application_name = 'waybill ' || nonce) FROM waybill.fence JOIN waybill.beat USING (queue)" +
+      ' WHERE queue = $1 AND part = 0'
+    return this.#read(text, [queue], ({ rows: [row = []] }) => ({
+      epoch: Number(row[0]),
+      nonce: textOf(row[1]),
+      node: textOf(row[2]),
+      address: textOf(row[3]),
+      beat: Number(row[4]),
+      isConnected: row[5] === true,
+    }))
+  }
+
+  present(node: string): Promise<Answer<void>> {
+    const text =
+      'INSERT INTO waybill.member (node) VALUES ($1) ON CONFLICT (node) DO UPDATE SET beat = waybill.member.beat + 1'
+    return this.#change({ text, values: [node] }, nothing)
+  }
+
+  expel(nonce: string): Promise<Answer<void>> {
+    const text = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1'
+    return this.#read(text, [tagOf(nonce)], nothing)
+  }
+
+  async claim(fence: Fence, { nonce, node }: Claimant, isHome: boolean): Promise<Answer<number>> {
+    const text =
+      'WITH home AS (UPDATE waybill.queue SET home = $4 WHERE queue = $1 AND home IS NULL AND $5)' +
+      ' UPDATE waybill.fence SET epoch = epoch + 1, nonce = $3, node = $4, address = inet_client_addr()' +
+      ' WHERE queue = $1 AND epoch = $2 RETURNING epoch'
+    const values = [fence.queue, fence.epoch, nonce, node, isHome]
+    return bothParts(await this.#connection.ask({ text, values }))
+  }
+
+  async resume(queue: number, nonce: string): Promise<Answer<number>> {
+    const text =
+      'UPDATE waybill.fence SET epoch = epoch + 1, address = inet_client_addr()' +
+      ' WHERE queue = $1 AND nonce = $2 RETURNING epoch'
+    return bothParts(await this.#connection.ask({ text, values: [queue, nonce] }))
+  }
+
+  beat(queue: number, nonce: string): Promise<Answer<void>> {
+    const text =
+      'UPDATE waybill.beat SET beat = beat + 1 WHERE queue = $1 AND EXISTS' +
+      ' (SELECT FROM waybill.fence WHERE queue = $1 AND part = 0 AND nonce = $2)'
+    return this.#one({ text, values: [queue, nonce] }, 1)
+  }
+
+  append(
+    { queue, epoch }: Fence,
+    part: Part,
+    { file, hasTable }: FileRow,
+    extents: readonly Extent[],
+  ): Promise<Answer<void>> {
+    const rows = extents.map((_, i) => `($${3 * i + 4}::bigint, $${3 * i + 5}::bigint, $${3 * i + 6}::bytea)`)
+    const into = hasTable
+      ? `waybill.s${file} (at, upto, bytes)`
+      : 'waybill.extent (queue, file, at, upto, bytes)'
+    const key = hasTable ? '' : `$1::int, ${file}, `
+    const text =
+      `INSERT INTO ${into} SELECT ${key}v.at, v.upto, v.bytes` +
+      ` FROM (VALUES ${rows.join(', ')}) v (at, upto, bytes), ${held}`
+    const values = [queue, part, epoch, ...extents.flatMap(({ at, upto, bytes }) => [at, upto, bytes])]
+    return this.#one({ text, values }, extents.length)
+  }
+
+  holds(queue: number, { file, hasTable }: FileRow, { at, upto }: Extent): Promise<Answer<boolean>> {
+    const text = hasTable
+      ? `SELECT upto FROM waybill.s${file} WHERE at = $1`
+      : `SELECT upto FROM waybill.extent WHERE at = $1 AND queue = ${queue} AND file = ${file}`
+    return this.#read(text, [at], ({ rows: [row] }) => row !== undefined && Number(row[0]) === upto)
+  }
+
+  overwrite(
+    { queue, epoch }: Fence,
+    part: Part,
+    { file, hasTable }: FileRow,
+    { from, upto }: { readonly from: number; readonly upto: number },
+    [first, second]: readonly Extent[],
+  ): Promise<Answer<void>> {
+    const text = 'SELECT waybill.overwrite($1, $2::smallint, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)'
+    const values = [queue, part, epoch, file, hasTable, from, upto, ...columns(first), ...columns(second)]
+    return this.#change({ text, values }, nothing)
+  }
+
+  change({ queue, epoch }: Fence, number: number, change: Change): Promise<Answer<number>> {
+    const values = [queue, epoch, number]
+    const call = (name: string, ...more: readonly unknown[]): Promise<Answer<number>> => {
+      const all = [...values, ...more]
+      const text = `SELECT waybill.${name}(${all.map((_, i) => `$${i + 1}`).join(', ')})`
+      return this.#change({ text, values: all }, ({ rows }) => Number(rows[0]?.[0]))
+    }
+    switch (change.verb) {
+      case 'makeDirectory':
+        return call('make_directory', ...split(change.path))
+      case 'removeDirectory':
+        return call('remove_directory', ...split(change.path))
+      case 'unlink':
+        return call('unlink', ...split(change.path))
+      case 'create':
+        return call('create_file', ...split(change.path), change.hasTable)
+      case 'rename':
+        return call('rename', ...split(change.path), ...split(change.to))
+      case 'truncate':
+      case 'lengthen':
+        return call('set_length', change.file, change.lengthBytes, change.verb === 'truncate')
+    }
+  }
+
+  changed(queue: number): Promise<Answer<Changed>> {
+    const text = 'SELECT number, value FROM waybill.changed WHERE queue = $1'
+    return this.#read(text, [queue], ({ rows: [row = []] }) => ({
+      number: Number(row[0]),
+      value: Number(row[1]),
+    }))
+  }
+
+  async read(
+    queue: number,
+    { file, hasTable }: FileRow,
+    from: number,
+    upto: number,
+  ): Promise<Answer<Content>> {
+    const table = hasTable ? `waybill.s${file}` : 'waybill.extent'
+    const key = hasTable ? '' : `queue = ${queue} AND file = ${file} AND `
+    const all = key === '' ? '' : `WHERE ${key.slice(0, -5)}`
+    const length = `greatest(length, (SELECT upto FROM ${table} ${all} ORDER BY at DESC LIMIT 1))`
+    const text =
+      `SELECT NULL::bigint, ${length}, NULL::bytea FROM waybill.file WHERE queue = ${queue} AND file = ${file}` +
+      ` UNION ALL SELECT greatest(at, $1::bigint), least(upto, $2::bigint), substring(bytes from` +
+      ` (greatest($1 - at, 0) + 1)::int for least($2 - greatest(at, $1), 2147483647)::int) FROM ${table}` +
+      ` WHERE ${key} at < $2 AND upto > $1` +
+      ` AND at >= coalesce((SELECT max(at) FROM ${table} WHERE ${key} at <= $1), 0)`
+    const answer = await this.#connection.ask({ text, values: [from, upto], isRead: true })
+    if (answer.kind !== 'done') return answer
+    const [head, ...extents] = [...answer.value.rows].sort((a, b) => Number(a[0] ?? -1) - Number(b[0] ?? -1))
+    if (head === undefined || head[0] !== null) return refused({ kind: 'errno', errno: 'ENOENT' })
+    const content = extents.map((row) => ({
+      at: Number(row[0]),
+      upto: Number(row[1]),
+      bytes: row[2] as Buffer,
+    }))
+    return done({ extents: content, lengthBytes: Number(head[1]) })
+  }
+
+  async list(queue: number, directory: string): Promise<Answer<string[]>> {
+    const text = 'SELECT name FROM waybill.file WHERE queue = $1 AND parent = $2 AND name IS NOT NULL'
+    const names = await this.#read(text, [queue, directory], ({ rows }) => rows.map(([name]) => String(name)))
+    if (names.kind !== 'done' || names.value.length > 0 || directory === '') return names
+    const found = await this.find(queue, directory)
+    if (found.kind !== 'done') return found
+    return found.value?.isDirectory === false ? refused({ kind: 'errno', errno: 'ENOTDIR' }) : names
+  }
+
+  find(queue: number, path: string): Promise<Answer<FoundFile | undefined>> {
+    const text =
+      'SELECT file, has_table, is_directory, length, CASE WHEN is_directory THEN 0 ELSE' +
+      ' waybill.content_end(queue, file, has_table) END FROM waybill.file' +
+      ' WHERE queue = $1 AND parent = $2 AND name = $3'
+    return this.#read(text, [queue, ...split(path)], ({ rows: [row] }) => {
+      if (row === undefined) return undefined
+      const contentEnd = Number(row[4])
+      return {
+        file: Number(row[0]),
+        hasTable: row[1] === true,
+        isDirectory: row[2] === true,
+        lengthBytes: Math.max(Number(row[3]), contentEnd),
+        contentEnd,
+      }
+    })
+  }
+
+  usedBytes(queue: number): Promise<Answer<number>> {
+    return this.#read('SELECT waybill.used_bytes($1)', [queue], ({ rows }) => Number(rows[0]?.[0]))
+  }
+
+  reap({ queue, epoch }: Fence, open: readonly number[]): Promise<Answer<number>> {
+    const text = `SELECT waybill.reap($1, $2, $3::bigint[], ${reapedMost})`
+    return this.#change({ text, values: [queue, epoch, open] }, ({ rows }) => Number(rows[0]?.[0]))
+  }
+
+  safety(): Promise<Answer<SafetyFacts>> {
+    const settings = safetySettings.map((name) => `current_setting('${name}')`)
+    const text =
+      `SELECT current_setting('server_version_num')::int, ${settings.join(', ')},` +
+      " pg_has_role(current_user, 'pg_read_all_stats', 'usage')," +
+      " (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))"
+    return this.#read(text, [], ({ rows: [row = []] }) => ({
+      versionNumber: Number(row[0]),
+      settings: Object.fromEntries(safetySettings.map((name, i) => [name, String(row[i + 1])])),
+      standbyCount: row.at(-2) === true ? Number(row.at(-1)) : undefined,
+    }))
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  async #change<T>(question: Question, value: (rows: Rows) => T): Promise<Answer<T>> {
+    const answer = await this.#connection.ask(question)
+    return answer.kind === 'done' ? done(value(answer.value)) : answer
+  }
+
+  #read<T>(text: string, values: readonly unknown[], value: (rows: Rows) => T): Promise<Answer<T>> {
+    return this.#change({ text, values, isRead: true }, value)
+  }
+
+  /** So many rows, or none because of the fence. */
+  async #one(question: Question, count: number): Promise<Answer<void>> {
+    const answer = await this.#connection.ask(question)
+    if (answer.kind !== 'done') return answer
+    return answer.value.count === count ? done(undefined) : fenced
+  }
+}
+
+const queueColumns = 'SELECT queue, name, home, quota FROM waybill.queue'
+
+const queueRow = ([queue, name, home, quota]: readonly unknown[]): QueueRow => ({
+  queue: Number(queue),
+  name: String(name),
+  home: textOf(home),
+  quotaBytes: Number(quota),
+})
+
+const nothing = (): undefined => undefined
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+const columns = (extent: Extent | undefined): readonly unknown[] =>
+  extent === undefined ? [null, null, null] : [extent.at, extent.upto, extent.bytes]
+
+/** Both rows of the fence, or none. */
+function bothParts(answer: Answer<Rows>): Answer<number> {
+  if (answer.kind !== 'done') return answer
+  const { rows } = answer.value
+  if (rows.length === 0) return fenced
+  if (rows.length === 2 && rows[0]![0] === rows[1]![0]) return done(Number(rows[0]![0]))
+  const error = new WaybillError('DISK_FAILED', 'the two parts of a queue have two epochs')
+  return refused({ kind: 'failed', error })
+}

@@ -1,0 +1,123 @@
+/** A store on PostgreSQL: finds the server that takes changes.
+ * Invariant: a connection is to a server that says it is no standby, has our schema, and has no earlier
+ * timeline than was seen before. An old primary that wakes up says the first as well; it never answers a
+ * change, because no standby follows it, and the claim or resume that begins a tenure is one. */
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../base/clock.js'
+import { isWaybillError, WaybillError } from '../../errors.js'
+import { PgConnection } from './pg-connection.js'
+import { PgSession, tagOf } from './pg-session.js'
+import { schemaVersion } from './schema.js'
+import { done, refused, unknown, type Answer, type Session, type Store } from '../store.js'
+import type { StorePlace } from '../store-url.js'
+
+/** How long others that say they are primary are waited for. */
+const graceMs = 300
+
+interface Candidate {
+  readonly connection: PgConnection
+  readonly timeline: number
+}
+
+export class PgStore implements Store {
+  readonly name: string
+  readonly #place: StorePlace
+  readonly #clock: Clock
+  #timelineSeen = 0
+
+  constructor(place: StorePlace, clock: Clock) {
+    this.name = place.name
+    this.#place = place
+    this.#clock = clock
+  }
+
+  newNonce(): string {
+    return randomUUID()
+  }
+
+  async connect(nonce: string | undefined): Promise<Answer<Session>> {
+    const connected = await this.connectAny(nonce)
+    if (connected.kind !== 'done') return connected
+    const { connection, timeline } = connected.value
+    const text = "SELECT to_regclass('waybill.schema')"
+    const schema = await connection.ask({ text, isRead: true })
+    const version =
+      schema.kind !== 'done' || schema.value.rows[0]?.[0] === null
+        ? schema
+        : await connection.ask({ text: 'SELECT version FROM waybill.schema', isRead: true })
+    const reason = version.kind === 'done' ? schemaReason(version.value.rows[0]?.[0]) : undefined
+    if (version.kind === 'done' && reason === undefined) return done(new PgSession(connection, timeline))
+    connection.close()
+    if (version.kind !== 'done') return version
+    const error = new WaybillError('NOT_A_QUEUE', reason!, { directory: this.name })
+    return refused({ kind: 'failed', error })
+  }
+
+  /** Whatever its schema. */
+  async connectAny(nonce: string | undefined): Promise<Answer<Candidate>> {
+    const { urls } = this.#place
+    const candidates: Candidate[] = []
+    const errors: WaybillError[] = []
+    let isOver = false
+    await new Promise<void>((resolve) => {
+      let waiting = urls.length
+      const oneLess = (): void => {
+        if (--waiting === 0) resolve()
+      }
+      for (const url of urls)
+        this.#candidate(url, nonce).then(
+          (candidate) => {
+            if (candidate !== undefined && isOver) candidate.connection.close()
+            else if (candidate !== undefined) candidates.push(candidate)
+            if (candidates.length === 1) this.#clock.after(graceMs, resolve)
+            oneLess()
+          },
+          (error: unknown) => {
+            if (isWaybillError(error)) errors.push(error)
+            oneLess()
+          },
+        )
+    })
+    isOver = true
+    candidates.sort((a, b) => b.timeline - a.timeline)
+    const [best, ...others] = candidates
+    for (const other of others) other.connection.close()
+    const refusal = errors.find(({ code }) => code !== 'STORE_UNREACHABLE')
+    if (best === undefined && refusal !== undefined) return refused({ kind: 'failed', error: refusal })
+    if (best === undefined) return unknown(errors[0] ?? this.#noPrimary())
+    if (best.timeline < this.#timelineSeen) {
+      best.connection.close()
+      return unknown(this.#noPrimary())
+    }
+    this.#timelineSeen = best.timeline
+    return done(best)
+  }
+
+  /** @returns undefined for a standby */
+  async #candidate(url: string, nonce: string | undefined): Promise<Candidate | undefined> {
+    const { deadlineMs } = this.#place
+    const connection = await PgConnection.open({ url, tag: tagOf(nonce), deadlineMs, clock: this.#clock })
+    const text =
+      'SELECT pg_is_in_recovery(), CASE WHEN pg_is_in_recovery() THEN NULL' +
+      ' ELSE pg_walfile_name(pg_current_wal_lsn()) END'
+    const answer = await connection.ask({ text, isRead: true })
+    const [row] = answer.kind === 'done' ? answer.value.rows : []
+    if (row?.[0] === false) return { connection, timeline: Number.parseInt(String(row[1]).slice(0, 8), 16) }
+    connection.close()
+    if (answer.kind === 'unknown') throw answer.error
+    return undefined
+  }
+
+  #noPrimary(): WaybillError {
+    return new WaybillError('STORE_UNREACHABLE', 'no server of the store takes changes', {
+      directory: this.name,
+    })
+  }
+}
+
+function schemaReason(version: unknown): string | undefined {
+  if (version === schemaVersion) return undefined
+  return typeof version === 'number'
+    ? `the schema of the store has version ${version}, this program knows ${schemaVersion}`
+    : 'there are no tables of Waybill in this database; `waybill store init` makes them'
+}

@@ -1,0 +1,9 @@
+/** A queue as people read it: the URL of a store without its password. */
+import { isStoreUrl } from '../../../src/store/is-store-url.js'
+
+const password = /^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/
+
+export const hasPassword = (url: string): boolean => password.test(url)
+
+export const shownQueue = (place: string): string =>
+  isStoreUrl(place) ? place.replace(password, '$1@') : place

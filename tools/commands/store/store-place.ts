@@ -1,0 +1,18 @@
+/** Which store a command is about.
+ * Invariant: named by --store or by the environment, never guessed. */
+import process from 'node:process'
+import { isStoreUrl } from '../../../src/store/is-store-url.js'
+import { UsageError, type Arguments, type Option } from '../cli/command.js'
+
+export const storeVariable = 'WAYBILL_STORE'
+
+export const storeOption: Readonly<Record<string, Option>> = {
+  store: { value: 'URL', help: `postgres://USER@HOST,HOST/DATABASE ($${storeVariable})` },
+}
+
+/** @throws UsageError */
+export function storeUrlOf(args: Arguments): string {
+  const url = args.one('store') ?? process.env[storeVariable] ?? ''
+  if (!isStoreUrl(url)) throw new UsageError('--store wants postgres://USER@HOST/DATABASE')
+  return url
+}
