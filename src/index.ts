@@ -1,4 +1,5 @@
 /** What an embedder imports: the queue, the policies, the transports' port, the errors. */
+export type { Change } from './engine/life/change.js'
 export { openQueue } from './queue.js'
 export type { Clock, Timer } from './base/clock.js'
 export type { Notify, NotifyWhen, RecipientDsn, Relayed, Ret } from './base/notification.js'

@@ -12,6 +12,7 @@ import { submitMany, type SubmitManyOptions, type SubmitResult } from './engine/
 import type { Accepted } from './engine/accept/tickets.js'
 import { drain, type DrainOptions, type DrainResult } from './engine/deliver/drain.js'
 import type { Engine } from './engine/engine.js'
+import type { Change } from './engine/life/change.js'
 import type { Listener, QueueEvents } from './engine/life/events.js'
 import { list, type ListedMessage, type ListOptions } from './admin/select/listing.js'
 import { page, type ListPage, type PageOptions } from './admin/select/page.js'
@@ -22,6 +23,7 @@ import type { Parts } from './engine/life/parts.js'
 import {
   consume,
   consumeBatches,
+  consumingLifeOf,
   forget,
   statusOf,
   type ConsumerStatus,
@@ -165,15 +167,7 @@ export class Queue {
   }
 
   get #consumingLife(): ConsumingLife {
-    const { life } = this.#parts
-    return {
-      check: () => life.check(),
-      orEnd: (work) => life.orEnd(work),
-      checkpoint: async () => {
-        await this.#engine.whenRecovered()
-        await this.#engine.checkpoint()
-      },
-    }
+    return consumingLifeOf(this.#parts.life, this.#engine)
   }
 
   /** Consumers with a name, as soon as that is durable: the number of the last outcome that each is
@@ -230,6 +224,13 @@ export class Queue {
    * @param name of the snapshot, @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
     return this.#engine.dispatch.resume(transport, name)
+  }
+
+  /** Other limits of the scheduler, and further transports, from now on; deliveries under way go on.
+   * @throws WaybillError OPTION_INVALID, also for parameters of memory, which are fixed: all is as it was */
+  reconfigure(change: Change): void {
+    this.#parts.life.check()
+    this.#engine.dispatch.reconfigure(change)
   }
 
   /** What keeps other processes out of the directory, for a log; undefined on a disk that does not

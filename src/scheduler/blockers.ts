@@ -39,7 +39,8 @@ export function releaseHeldBack(transport: Transport): void {
   releaseAll(transport)
 }
 
-function releaseAll(transport: Transport): void {
+/** Everything is looked at again: a blocker may find a place. */
+export function releaseAll(transport: Transport): void {
   transport.blockerTag += 2
   transport.selectAnew()
 }

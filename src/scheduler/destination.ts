@@ -62,6 +62,11 @@ class RateRing {
   }
 }
 
+export function rateRingOf({ settings }: Transport): RateRing | undefined {
+  const { destinationRateLimit: limit, destinationRateInterval } = settings
+  return limit > 0 ? new RateRing(limit, destinationRateInterval * 1000) : undefined
+}
+
 export class Destination {
   readonly transport: Transport
   /** Its key: the nexthop in lower case, or `localpart@nexthop`. */
@@ -94,18 +99,14 @@ export class Destination {
   timer: Timer | undefined = undefined
   recovery: DestinationSnapshot['recovery'] = 'none'
   recoveryUntilMs = 0
-  readonly rate: RateRing | undefined
+  rate: RateRing | undefined
 
   constructor(transport: Transport, name: string, nexthop: string) {
-    const { initialWindow, destinationRateLimit, destinationRateInterval } = transport.settings
     this.transport = transport
     this.name = name
     this.nexthop = nexthop
-    this.window = initialWindow
-    this.rate =
-      destinationRateLimit > 0
-        ? new RateRing(destinationRateLimit, destinationRateInterval * 1000)
-        : undefined
+    this.window = transport.settings.initialWindow
+    this.rate = rateRingOf(transport)
   }
 
   /** One more delivery may start. */

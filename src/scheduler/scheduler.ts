@@ -24,6 +24,7 @@ import { unblock } from './job-life.js'
 import { Message } from './message.js'
 import { checkedParameters } from './parameter-bounds.js'
 import type { SchedulerOptions } from './parameters.js'
+import { checkedChange, takeUp } from './reconfigure.js'
 import { fireTimer, restingDestination, resumeDestination, reviveTransport } from './revival.js'
 import { selectEntry } from './selection.js'
 import { SchedulerState } from './state.js'
@@ -47,6 +48,18 @@ export class Scheduler<M extends object> {
   /** @throws WaybillError OPTION_INVALID with the parameter, its value and its bound */
   constructor(options: SchedulerOptions, host: SchedulerHost<M>) {
     this.#state = new SchedulerState(checkedParameters(options), host as SchedulerHost<object>)
+  }
+
+  /** Other limits, from now on. What is under way goes on, and what is dead or suspended stays so for as
+   * long as it was told.
+   * @throws WaybillError OPTION_INVALID, also for a parameter that is fixed: all is as it was */
+  reconfigure(options: SchedulerOptions): void {
+    takeUp(this.#state, checkedChange(this.#state.parameters, options))
+  }
+
+  /** Would `reconfigure` take them? @throws WaybillError OPTION_INVALID */
+  checkReconfiguration(options: SchedulerOptions): void {
+    checkedChange(this.#state.parameters, options)
   }
 
   /** Messages in memory. */

@@ -13,7 +13,7 @@ import { Timers } from './timers.js'
 import { Transport } from './transport.js'
 
 export class SchedulerState {
-  readonly parameters: CheckedParameters
+  parameters: CheckedParameters
   readonly host: SchedulerHost<object>
   readonly messages: Messages = new Messages()
   readonly transports: Map<string, Transport> = new Map()
@@ -30,7 +30,7 @@ export class SchedulerState {
   #slotsMax: number
   destinationCount = 0
   /** Whether feedback events are asked for. */
-  readonly traced: boolean
+  traced: boolean
   /** The last answer of any delivery saw trouble of its site. */
   siteTroubleSeen = false
   /** When crowding.ts looks at the destinations again; Infinity while memory is not crowded. */
@@ -45,10 +45,20 @@ export class SchedulerState {
     this.freeMessages = new FreeList(parameters.qmgrMessageActiveLimit)
     this.freeJobs = new FreeList(parameters.qmgrMessageActiveLimit)
     this.freePeers = new FreeList(parameters.qmgrMessageActiveLimit)
-    this.traced = parameters.destinationConcurrencyFeedbackDebug && host.onFeedback !== undefined
+    this.traced = this.#isTraced
     this.#slotsMax = parameters.qmgrMessageRecipientMinimum * parameters.qmgrMessageActiveLimit
     this.recipientBound = Math.max(this.#slotsMax, parameters.qmgrMessageRecipientLimit)
     for (const name of parameters.transports.keys()) this.transportOf(name)
+  }
+
+  /** Other parameters are in force. */
+  replaceParameters(parameters: CheckedParameters): void {
+    this.parameters = parameters
+    this.traced = this.#isTraced
+  }
+
+  get #isTraced(): boolean {
+    return this.parameters.destinationConcurrencyFeedbackDebug && this.host.onFeedback !== undefined
   }
 
   /** The transport of this name, made at first use. */

@@ -10,7 +10,7 @@ import type { Timer } from './timers.js'
 
 export class Transport {
   readonly name: string
-  readonly settings: TransportSettings
+  settings: TransportSettings
   readonly destinations: Map<string, Destination> = new Map()
   firstDestination: Destination | undefined = undefined
   lastDestination: Destination | undefined = undefined

@@ -45,7 +45,7 @@ export class World {
   readonly #answered = new Set<string>()
   nowMs = 0
   #held = 0
-  readonly #options: SchedulerOptions
+  #options: SchedulerOptions
 
   constructor(options: SchedulerOptions = {}) {
     this.#options = options
@@ -53,7 +53,8 @@ export class World {
       deferred: (letter, recipients, reason) => {
         assert(recipients.length > 0, 'a deferral names a recipient')
         assert(
-          reason.status !== '4.4.5' || this.scheduler.activeCount >= (options.crowdedActiveCount || Infinity),
+          reason.status !== '4.4.5' ||
+            this.scheduler.activeCount >= (this.#options.crowdedActiveCount || Infinity),
           'mail is put off for others only while memory is crowded',
         )
         for (const index of recipients) this.#settle(letter, index, 'deferred')
@@ -128,6 +129,12 @@ export class World {
     this.starts.push({ name: `${transport}/${name}`, atMs: this.nowMs, letter: message.id })
     this.#check()
     return entry
+  }
+
+  /** Other parameters, from now on. */
+  reconfigure(options: SchedulerOptions): void {
+    this.scheduler.reconfigure(options)
+    this.#options = options
   }
 
   /** Selects until nothing can be selected any more. */

@@ -9,7 +9,8 @@ import type { Timer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
 import { Attempts } from '../../delivery/attempt.js'
 import type { Report } from '../../delivery/outcome.js'
-import { notesMax, type OutcomeNote } from '../../record/outcome-note.js'
+import type { Transport } from '../../delivery/transport.js'
+import type { OutcomeNote } from '../../record/outcome-note.js'
 import {
   Scheduler,
   type DeferReason,
@@ -18,16 +19,19 @@ import {
 } from '../../scheduler/scheduler.js'
 import { Caution } from './caution.js'
 import { requestOf } from './delivery-request.js'
+import { byWallClock } from './destinations-now.js'
 import { Gate } from './gate.js'
 import { jobOf, placeOf, type Job } from './job.js'
 import {
   appendOutcomes,
+  canRecord,
   deferralBytesMost,
   deferralOf,
   hasKind,
   notesOf,
   outcomeBytesMost,
 } from './outcome-notes.js'
+import { checkedChange, takeUp, type Change } from '../life/change.js'
 import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
 import { ToldRoom, type Told } from './told-room.js'
@@ -58,8 +62,9 @@ export class Dispatch {
   readonly #untilStill: (() => void)[] = []
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
   #running: { readonly wallMs: number; readonly monotonicMs: number } | undefined
-  /** Destinations that somebody wants back. */
-  readonly #toResume: { readonly transport: string; readonly name: string }[] = []
+  /** What was asked of the scheduler; carried out in a step of its own, for the caller may be a listener
+   * in the middle of one. */
+  readonly #asked: ((nowMs: number) => void)[] = []
   #soon = false
   #timer: Timer | undefined
   #timerAt = Infinity
@@ -86,16 +91,26 @@ export class Dispatch {
       done: (job) => this.#done(job),
       onFeedback: (event) => parts.events.emit('feedback', event),
     })
-    for (const [name, transport] of Object.entries(options.transports))
-      this.#attempts.set(
-        name,
-        new Attempts(
-          transport,
-          options.clock,
-          (entry, report) => parts.life.guard(() => this.#report(entry, report)),
-          options.attempt,
-        ),
-      )
+    for (const [name, transport] of Object.entries(options.transports)) this.#add(name, transport)
+  }
+
+  #add(name: string, transport: Transport): void {
+    const { life, options } = this.#parts
+    const onReport = (entry: Entry<Job>, report: Report): void =>
+      life.guard(() => this.#report(entry, report))
+    this.#attempts.set(name, new Attempts(transport, options.clock, onReport, options.attempt))
+  }
+
+  /** Other limits, and further transports, behind this step.
+   * @throws WaybillError OPTION_INVALID: all is as it was */
+  reconfigure(change: Change): void {
+    const { options } = this.#parts
+    const scheduler = schedulerOptionsOf(checkedChange(options, change))
+    this.#scheduler.checkReconfiguration(scheduler)
+    takeUp(options, change)
+    for (const [name, transport] of Object.entries(change.transports ?? {})) this.#add(name, transport)
+    this.#asked.push(() => this.#scheduler.reconfigure(scheduler))
+    this.wake()
   }
 
   /** Attempts that may bring about an end. */
@@ -110,19 +125,13 @@ export class Dispatch {
 
   /** Another message may become active: the scheduler has room for it, and the journal for what becomes of it. */
   get hasRoom(): boolean {
-    return this.#scheduler.hasRoom && this.#canRecord()
+    return this.#scheduler.hasRoom && canRecord(this.#parts.journal)
   }
 
   /** Destinations in use, dead or suspended; `untilMs` by the wall clock. */
   destinations(): readonly DestinationSnapshot[] {
     const { clock } = this.#parts.options
-    const offsetMs = clock.wallMs() - clock.monotonicMs()
-    return [...this.#scheduler.destinations()].map((destination) => {
-      const { state } = destination
-      return state.kind === 'ready'
-        ? destination
-        : { ...destination, state: { ...state, untilMs: Math.round(state.untilMs + offsetMs) } }
-    })
+    return byWallClock(this.#scheduler.destinations(), clock.wallMs() - clock.monotonicMs())
   }
 
   /** Revives a dead destination, or ends a suspension, behind this step: it may be a listener's, and the scheduler in the middle of its own.
@@ -131,7 +140,7 @@ export class Dispatch {
    * @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
     if (!this.#scheduler.isResting(transport, name)) return false
-    this.#toResume.push({ transport, name })
+    this.#asked.push((nowMs) => this.#scheduler.resume(transport, name, nowMs))
     this.wake()
     return true
   }
@@ -196,10 +205,10 @@ export class Dispatch {
     const { clock } = this.#parts.options
     const nowMs = clock.monotonicMs()
     this.#running = { wallMs: clock.wallMs(), monotonicMs: nowMs }
-    for (const { transport, name } of this.#toResume.splice(0)) this.#scheduler.resume(transport, name, nowMs)
+    for (const carryOut of this.#asked.splice(0)) carryOut(nowMs)
     this.#stopped.tell()
     this.#scheduler.tick(nowMs)
-    while (this.gate.isOpen && this.#canRecord() && !this.#parts.life.isOver) {
+    while (this.gate.isOpen && canRecord(this.#parts.journal) && !this.#parts.life.isOver) {
       const known = this.#caution.take()
       const entry = known ?? this.#scheduler.next(nowMs)
       if (entry === undefined) break
@@ -209,13 +218,6 @@ export class Dispatch {
     for (let message = this.#ready.shift(); message !== undefined; message = this.#ready.shift())
       this.#onSettled(message)
     this.#wakeAt(this.#scheduler.wakeAtMs, nowMs)
-  }
-
-  /** Attempts begin only while there is room for what becomes of one more, whatever that is. */
-  #canRecord(): boolean {
-    const { journal } = this.#parts
-    const bytes = Math.min(outcomeBytesMost(notesMax), journal.grid.segmentBytes / 4)
-    return journal.room(bytes, 'accepted mail') === 'yes'
   }
 
   #begin(entry: Entry<Job>): void {

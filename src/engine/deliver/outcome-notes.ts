@@ -11,7 +11,13 @@ import { frameBytes, kinds } from '../../record/frame.js'
 import type { DeferReason } from '../../scheduler/scheduler.js'
 import type { ToldAttempt } from '../../record/told.js'
 import type { Job } from './job.js'
-import { condensed, notesBytesMost, rangeBytesMost, type OutcomeNote } from '../../record/outcome-note.js'
+import {
+  condensed,
+  notesBytesMost,
+  rangeBytesMost,
+  notesMax,
+  type OutcomeNote,
+} from '../../record/outcome-note.js'
 
 /** Of a delivery's record, without its notes. */
 const besideNotesBytes = 32
@@ -127,6 +133,12 @@ export const outcomeBytesMost = (recipientCount: number): number =>
 /** The same where one thing became of all. */
 export const deferralBytesMost = (recipientCount: number): number =>
   outcomeBytesMost(1) + rangeBytesMost * recipientCount
+
+/** Attempts begin only while there is room for what becomes of one more, whatever that is. */
+export function canRecord(journal: Journal): boolean {
+  const bytes = Math.min(outcomeBytesMost(notesMax), journal.grid.segmentBytes / 4)
+  return journal.room(bytes, 'accepted mail') === 'yes'
+}
 
 export function hasKind(notes: readonly OutcomeNote[], kind: OutcomeNote['kind']): boolean {
   for (const note of notes) if (note.kind === kind) return true

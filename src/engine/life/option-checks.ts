@@ -31,6 +31,14 @@ export function checkPolicy(policy: RetryPolicy): RetryPolicy {
   return policy
 }
 
+export function checkTransports(transports: QueueOptions['transports']): void {
+  for (const [name, transport] of Object.entries(transports))
+    if (typeof transport?.deliver !== 'function')
+      throw new WaybillError('OPTION_INVALID', `the transport has no deliver()`, {
+        option: `transports.${name}`,
+      })
+}
+
 /** A transport that there is not would end each life at its first entry, and limits under its name
  * would limit nothing. */
 export function checkScheduler(

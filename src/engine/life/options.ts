@@ -13,7 +13,7 @@ import { blockBytes } from '../../log/segment.js'
 import { postfixRetry } from '../../policy/postfix-retry.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'
-import { checkPolicy, checkScheduler } from './option-checks.js'
+import { checkPolicy, checkScheduler, checkTransports } from './option-checks.js'
 
 export interface Route {
   /** A name in `transports`. */
@@ -89,8 +89,11 @@ export interface QueueOptions {
   readonly disk?: Disk
 }
 
-export interface EngineOptions extends Required<Omit<QueueOptions, 'disk'>> {
+export interface EngineOptions extends Required<Omit<QueueOptions, 'disk' | 'transports' | 'scheduler'>> {
   readonly disk: Disk
+  /** These two change while the queue lives (change.ts). */
+  readonly transports: Record<string, Transport>
+  scheduler: NonNullable<QueueOptions['scheduler']>
 }
 
 const names: OptionNames<QueueOptions> = {
@@ -152,11 +155,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   checkOptionNames(given, names)
   checkOptionNames(given.attempt ?? {}, { deadlineMs: true }, 'attempt')
   checkedDeadlineMs(given.attempt ?? {})
-  for (const [name, transport] of Object.entries(given.transports))
-    if (typeof transport?.deliver !== 'function')
-      throw new WaybillError('OPTION_INVALID', `the transport has no deliver()`, {
-        option: `transports.${name}`,
-      })
+  checkTransports(given.transports)
   const segmentBytes = blocks('segmentBytes', given.segmentBytes ?? 64 * mebibyte, 8, 2 ** 31)
   const laneSegmentBytes = blocks(
     'laneSegmentBytes',
@@ -166,7 +165,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   )
   const inlineMost = inlineBytesMost({ segmentBytes, laneSegmentBytes })
   return {
-    transports: given.transports,
+    transports: { ...given.transports },
     route: given.route,
     retry: checkPolicy(given.retry ?? postfixRetry()),
     scheduler: checkScheduler(given.scheduler ?? {}, given.transports),

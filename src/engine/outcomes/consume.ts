@@ -1,6 +1,7 @@
 /** Outcomes for one consumer, in their order.
  * Invariant: an outcome counts as consumed when the consumer asks for the next one. A crash before
  * that, or before the checkpoint that says it, gives it again: at least once, never not at all. */
+import type { Life } from '../life/life.js'
 import { onAbort } from '../../base/on-abort.js'
 import { integerOption, isRecordText, signalOption } from '../../base/option-values.js'
 import type { Position } from '../../base/position.js'
@@ -48,6 +49,19 @@ export interface ConsumingLife {
   /** Settles when a checkpoint says what is true now. */
   readonly checkpoint: () => Promise<void>
 }
+
+/** @param engine whose checkpoints make a cursor durable */
+export const consumingLifeOf = (
+  life: Pick<Life, 'check' | 'orEnd'>,
+  engine: { whenRecovered(): Promise<void>; checkpoint(): Promise<void> },
+): ConsumingLife => ({
+  check: () => life.check(),
+  orEnd: (work) => life.orEnd(work),
+  checkpoint: async () => {
+    await engine.whenRecovered()
+    await engine.checkpoint()
+  },
+})
 
 /** One outcome after the other.
  * @throws WaybillError OPTION_INVALID, DISK_FULL, LOG_CORRUPT, QUEUE_CRASHED */
