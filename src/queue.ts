@@ -226,8 +226,7 @@ export class Queue {
     return this.#engine.dispatch.resume(transport, name)
   }
 
-  /** Other limits of the scheduler, and further transports, from now on; deliveries under way go on.
-   * @throws WaybillError OPTION_INVALID, also for parameters of memory, which are fixed: all is as it was */
+  /** Other limits and further transports. @throws WaybillError OPTION_INVALID: all is as it was */
   reconfigure(change: Change): void {
     this.#parts.life.check()
     this.#engine.dispatch.reconfigure(change)

@@ -3,7 +3,7 @@
  * nothing is unread; it comes back when further recipients come, with the slots it had, and is
  * freed with its message. */
 import { assert } from '../base/assert.js'
-import type { FreeList } from './free-list.js'
+import type { FreeList } from '../base/free-list.js'
 import { Job } from './job.js'
 import { insertInOrder, insertInTime, removeFromOrder, removeFromTime } from './job-lists.js'
 import type { Message } from './message.js'

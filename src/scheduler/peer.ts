@@ -4,7 +4,7 @@
 import { assert } from '../base/assert.js'
 import type { Destination } from './destination.js'
 import type { QueuedEntry } from './entry.js'
-import type { FreeList } from './free-list.js'
+import type { FreeList } from '../base/free-list.js'
 import type { Job } from './job.js'
 
 export class Peer {

@@ -1,6 +1,6 @@
 /** Other parameters for a scheduler that is at work.
- * Invariant: a living destination's window stays in 1 … its limit. Parameters on which the sums of slots in
- * memory stand are fixed: a change of them is refused, and nothing has changed. */
+ * Invariant: a living destination's window stays in 1 … its limit. Parameters on which the sums
+ * of slots in memory stand are fixed: a change of them is refused, and nothing has changed. */
 import { WaybillError } from '../errors.js'
 import { releaseAll } from './blockers.js'
 import { rateRingOf } from './destination.js'

@@ -50,8 +50,8 @@ export class Scheduler<M extends object> {
     this.#state = new SchedulerState(checkedParameters(options), host as SchedulerHost<object>)
   }
 
-  /** Other limits, from now on. What is under way goes on, and what is dead or suspended stays so for as
-   * long as it was told.
+  /** Other limits, from now on. What is under way goes on, and what is dead or suspended stays so
+   * until the time that was set then.
    * @throws WaybillError OPTION_INVALID, also for a parameter that is fixed: all is as it was */
   reconfigure(options: SchedulerOptions): void {
     takeUp(this.#state, checkedChange(this.#state.parameters, options))

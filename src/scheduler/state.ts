@@ -4,7 +4,7 @@
 import type { Message } from './message.js'
 import { Messages } from './messages.js'
 import type { SchedulerHost } from './face.js'
-import { FreeList } from './free-list.js'
+import { FreeList } from '../base/free-list.js'
 import type { Job } from './job.js'
 import type { Peer } from './peer.js'
 import type { CheckedParameters } from './parameters.js'

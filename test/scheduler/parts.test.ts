@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { addDestination } from '../../src/scheduler/destination.js'
-import { FreeList } from '../../src/scheduler/free-list.js'
+import { FreeList } from '../../src/base/free-list.js'
 import { Message } from '../../src/scheduler/message.js'
 import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
 import { Arrival, byAddress, sortArrivals } from '../../src/scheduler/recipient-order.js'

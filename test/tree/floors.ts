@@ -65,6 +65,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'look',
     'store',
     'log',
+    'parameters',
     'serve',
     'fill',
     'operate',

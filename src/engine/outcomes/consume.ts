@@ -1,7 +1,6 @@
 /** Outcomes for one consumer, in their order.
  * Invariant: an outcome counts as consumed when the consumer asks for the next one. A crash before
  * that, or before the checkpoint that says it, gives it again: at least once, never not at all. */
-import type { Life } from '../life/life.js'
 import { onAbort } from '../../base/on-abort.js'
 import { integerOption, isRecordText, signalOption } from '../../base/option-values.js'
 import type { Position } from '../../base/position.js'
@@ -52,7 +51,7 @@ export interface ConsumingLife {
 
 /** @param engine whose checkpoints make a cursor durable */
 export const consumingLifeOf = (
-  life: Pick<Life, 'check' | 'orEnd'>,
+  life: Pick<ConsumingLife, 'check' | 'orEnd'>,
   engine: { whenRecovered(): Promise<void>; checkpoint(): Promise<void> },
 ): ConsumingLife => ({
   check: () => life.check(),

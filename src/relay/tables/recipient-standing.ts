@@ -29,6 +29,10 @@ export function standingBy({ relayDomains, aliases }: OwnMail, recipient: string
 
 const localOf = (address: string): string => localPartOf(addressKey(address))
 
+/** Its domain, or the address, has a line in the table of relay domains. */
+export const isForRelayDomain = ({ relayDomains }: OwnMail, recipient: string): boolean =>
+  relayDomains !== undefined && standingOf(relayDomains, recipient) !== 'elsewhere'
+
 /** Whether a stranger may have sent to all of them: who signs it says that it is ours.
  *    // 1. a stranger sends in the name of the director to a mailbox of his own there, and it is signed on its way in
  *    // 2. with that signature he sends it to the world

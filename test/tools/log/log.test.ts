@@ -69,7 +69,7 @@ test.each(['yes', 'no'])(
 
 test.each([
   ['info', []],
-  ['debug', [{ level: 20, recipients: ['one@example.net'], transport: 'out', attempt: 1 }]],
+  ['debug', [{ level: 20, recipients: ['one@example.net'], transport: 'smtp', attempt: 1 }]],
 ] as const)('the level %s tells of each attempt that begins: %o', async (level, expected) => {
   const { relay, client } = await served(() => ['--log-level', level, '--relay', '127.0.0.1:9'])
   await untilData(client)
@@ -159,8 +159,8 @@ test('what concurrency feedback comes to is logged when it is asked for, by the 
     .toMatchObject([
       {
         kind: 'positive',
-        transport: 'out',
-        window: 6,
+        transport: 'maildir',
+        window: 2,
         success: 0,
         failure: 0,
         failCohorts: 0,

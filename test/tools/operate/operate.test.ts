@@ -239,7 +239,7 @@ test('a dead destination is shown and resumed, and mail that is rerouted goes el
   const ids = await laid(...Array.from({ length: 20 }, () => 'ok-1'))
   await relayTo(addressOf(closed))
   await becomes('deferred', ids)
-  const dead = { transport: 'out', destination: addressOf(closed), state: 'dead', window: 0 }
+  const dead = { transport: 'smtp', destination: addressOf(closed), state: 'dead', window: 0 }
   expect(objects(await waybill('destinations', ['--json', '--dead']))).toMatchObject([dead])
   expect((await waybill('destinations')).stdout).toMatch(/^out +127\.0\.0\.1:\d+ +dead, \d.* 4\.4\.1 /m)
   expect(await waybill('resume', ['nowhere.example'])).toMatchObject({ exitCode: 1 })

@@ -102,7 +102,7 @@ test('a relay starts from its file alone, and a wrong one makes nothing', async 
   await expect.poll(() => readdir(at('mail')).catch(() => [])).toHaveLength(1)
   const reload = await runWaybill(['reload', '--queue', at('queue')], { directory })
   expect(reload).toMatchObject({ exitCode: 0 })
-  expect(reload.stdout).toContain(`--config ${at('right.conf')}: options, as they were at the start`)
+  expect(reload.stdout).toContain(`--config ${at('right.conf')}: 0 parameters; other options, as they were`)
 })
 
 test('what is wrong with a value of the file is told with its line, and one of the command line as ever', async () => {

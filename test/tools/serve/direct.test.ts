@@ -78,6 +78,6 @@ test.each(['127.0.0.1', '0.0.0.0', 'localhost'])('mail for where it listens loop
 test.each(['one@Example.NET', 'two@example.net.'])(
   'a domain is one destination, however it is written: %s',
   (recipient) => {
-    expect(routeOf(undefined)(recipient)).toEqual({ transport: 'out', nexthop: 'example.net' })
+    expect(routeOf(undefined)(recipient)).toEqual({ transport: 'smtp', nexthop: 'example.net' })
   },
 )

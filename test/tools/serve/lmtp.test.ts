@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { parseArguments } from '../../../tools/commands/cli/command.js'
 import { serve } from '../../../tools/commands/serve/serve.js'
-import { outgoingOf } from '../../../tools/commands/serve/delivery.js'
+import { queueParameters } from '../../../tools/commands/parameters/scheduler-parameters.js'
+import { transportsOf } from '../../../tools/commands/serve/transports.js'
 import { tablesOf } from '../../../tools/commands/serve/tables.js'
 import { RelayProcess } from '../../end-to-end/relay-process.js'
 import { serversAt } from '../../relay/smtp-out/mx-out-fixture.js'
@@ -57,16 +58,13 @@ test('a table of TLS is for its servers, too, and DANE is not', async () => {
     direct: true,
     places: [],
     hostname: 'relay.example.org',
-    processLimit: 10,
   }
   const resultOf = async (lines: string): Promise<unknown> => {
     await writeFile(policy, lines)
-    const { usual, lmtp } = await outgoingOf(args, surroundings, await tablesOf(args))
-    onTestFinished(() => {
-      usual.close?.()
-      lmtp.close?.()
-    })
-    return deliver(lmtp, { nexthop: server })
+    const tables = await tablesOf(args)
+    const { lmtp } = await transportsOf(args, ['lmtp'], surroundings, tables, queueParameters([], ['lmtp']))
+    onTestFinished(() => lmtp!.close?.())
+    return deliver(lmtp!, { nexthop: server })
   }
   expect(await resultOf(`${server} encrypt\n`)).toMatchObject({ kind: 'site', status: '4.7.4' })
   expect(servers[0]!.taken).toEqual([])

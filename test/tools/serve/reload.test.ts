@@ -163,8 +163,11 @@ test('of several files all are taken up, or none', async () => {
     ['users', '# nobody\n', /there is no user \(option auth, path .*\/users\)/],
     ['users', undefined, /--auth: ENOENT.*users/],
     ['routes', 'example.net slow:\nexample.org\n', /PATTERN NAME:NEXTHOP.*\/routes, line 2/],
-    ['routes', 'example.net slow:\na.example fast:\n', /fast is new: that takes a restart.*\/routes, line 2/],
-    ['routes', 'example.net :\n', /\/routes: no line for a transport of -o: -o slow_destination_rate_delay/],
+    [
+      'routes',
+      'example.net :\n',
+      /-o slow_destination_rate_delay=1s: there is no transport 'slow'; there are smtp, /,
+    ],
     ['dkim', 'example.org s1 nowhere.pem\n', /ENOENT.*nowhere\.pem.*\/dkim, line 1/],
     ['tls', '[127.0.0.1] dane\n', /level dane is for servers that.*\/tls, line 1/],
     ['tls', '[127.0.0.1] may\n', /the relay: credentials.*\/tls, line 1/],
@@ -266,4 +269,28 @@ test('without a relay there is nobody to reload', async () => {
     stdout: '',
     stderr: `waybill reload: no relay runs on the queue at ${at('queue')}\n`,
   })
+})
+
+test('parameters in the file of options are taken up; what takes a restart is told', async () => {
+  await write('options', 'listen 127.0.0.1:0\ndefer_transports = maildir\nretry 1h\n')
+  const relay = await started('--config', at('options'), '--maildir', at('maildir'))
+  await sendOne(await connected(relay.endpoint.port))
+  await expect.poll(() => relay.log).toMatch(/"status":"4\.3\.2","text":"[^"]*deferred transport/)
+  await write(
+    'options',
+    'listen 127.0.0.1:0\nretry 2h\nmaximal_backoff_time = 1h\nmaildir_process_limit = 3\n',
+  )
+  expect(await reload()).toMatchObject({ exitCode: 0 })
+  await expect
+    .poll(() => relay.log)
+    .toMatch(/"options":\["--retry","maximal_backoff_time"\],"msg":"these have changed, and/)
+  expect(await runWaybill(['flush', '--all', '--queue', at('queue')], { directory })).toMatchObject({
+    exitCode: 0,
+  })
+  await expect.poll(() => relay.log).toContain('"msg":"delivered"')
+
+  await write('options', 'listen 127.0.0.1:0\nsmtp_connect_timeout = 5s\n')
+  const { exitCode, stderr } = await reload()
+  expect(exitCode).toBe(1)
+  expect(stderr).toMatch(/smtp_connect_timeout=5s: .*there are maildir.* \(.*options, line 2\)/)
 })

@@ -37,6 +37,8 @@ export interface Arguments {
   one(option: string): string | undefined
   all(option: string): readonly string[]
   isSet(option: string): boolean
+  /** Of all options of the command. */
+  readonly names: readonly string[]
   readonly rest: readonly string[]
 }
 
@@ -69,7 +71,13 @@ export function parseArguments(command: Command, args: readonly string[]): Argum
     if (value !== undefined && !many && given(name).length > 1)
       throw new UsageError(`${flagOf(name)} is given twice`)
   }
-  return { one: (name) => all(name).at(-1), all, isSet: (name) => given(name).length > 0, rest: positionals }
+  return {
+    one: (name) => all(name).at(-1),
+    all,
+    isSet: (name) => given(name).length > 0,
+    names: Object.keys(command.options),
+    rest: positionals,
+  }
 }
 
 /** `-qIID` as `--q=IID`: else a value that is not there would be the next word. */

@@ -17,7 +17,7 @@ export const reroute: OperatingCommand = verbCommand({
     'All recipients of a message go there until it is requeued. What is on hold stays on hold.\n' +
     'To a relay that delivers directly a name is a domain, whose mail hosts are looked for; `[HOST]:PORT` is that host.\n' +
     'A relay that delivers to Maildirs does so all the same: there the nexthop only names the destination. Where --routes of\n' +
-    'serve has it for a domain alone, or puts it off, `--transport out` sends mail of that domain elsewhere.',
+    'serve has it for a domain alone, or puts it off, `--transport smtp` sends mail of that domain elsewhere.',
   request: (args) => {
     const nexthop = args.one('to')
     if (nexthop === undefined || nexthop === '') throw new UsageError('--to says where they go')

@@ -37,6 +37,7 @@ export async function withConfig({ options }: Command, args: Arguments): Promise
     one: (name) => all(name).at(-1),
     all,
     isSet: (name) => all(name).length > 0,
+    names: args.names,
     rest: args.rest,
     placed: (error) => placed(error, linesFor),
   }

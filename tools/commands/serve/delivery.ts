@@ -2,14 +2,7 @@
  * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says otherwise is none. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import { isWaybillError, WaybillError } from '../../../src/errors.js'
-import {
-  fixedRetry,
-  postfixRetry,
-  type DeliveryRequest,
-  type DeliveryResult,
-  type Route,
-  type Transport,
-} from '../../../src/index.js'
+import { fixedRetry, postfixRetry, type Route, type Transport } from '../../../src/index.js'
 import { expanded } from '../../../src/relay/tables/aliases.js'
 import { lmtpTransport } from '../../../src/relay/smtp-out/lmtp-out.js'
 import { nexthopParts, readDestination } from '../../../src/relay/tables/mail-destination.js'
@@ -26,20 +19,13 @@ import {
   tlsWays,
   type SmtpTransportOptions,
 } from '../../../src/relay/smtp-out/smtp-out-options.js'
-import { isVerdict, verdictOutcome, type Verdict } from '../../../src/relay/tables/route-verdict.js'
 import { isDane, isVerifying, type TlsPolicyLine } from '../../../src/relay/tls/tls-policy.js'
 import { flagOf, lineOf, UsageError, type Arguments } from '../cli/command.js'
-import type { QueueParameters } from './scheduler-parameters.js'
+import type { QueueParameters } from '../parameters/scheduler-parameters.js'
+import type { ClientOptions } from '../parameters/client-parameters.js'
 import { daneOf } from './dane.js'
-import {
-  noRoutes,
-  routesIn,
-  transportLmtp,
-  transportLocal,
-  transportUsual,
-  type RouteTable,
-} from './route-table.js'
-import type { Tables } from './tables.js'
+import { noRoutes, routesIn, type RouteTable } from './route-table.js'
+import { transportLocal, transportRelay, transportUsual } from '../parameters/transport-names.js'
 import { delimitersOf, fileTextOf } from './secrets.js'
 import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
 import {
@@ -56,14 +42,17 @@ export const maildirUsual = './var/maildir'
 
 type Tls = (typeof tlsWays)[number]
 
-interface Surroundings {
+/** What a transport is made for. */
+export interface Surroundings {
   readonly relay: Endpoint | undefined
   readonly direct: boolean
   /** Where it listens itself: addresses, by which a mail host is known to be this one. */
   readonly places: readonly Endpoint[]
   readonly hostname: string
-  /** Attempts at once, of all transports together, as the scheduler has it. */
+  /** Attempts at once of the transport, as the scheduler has it. */
   readonly processLimit: number
+  /** What `-o` says of its client. */
+  readonly client?: ClientOptions
   /** Asked at every attempt; what strangers may have sent is not signed. */
   readonly ownMail?: () => OwnMail
   /** What is known of domains stays so when tables are read again. */
@@ -109,37 +98,8 @@ export function sourcesOf(args: Arguments): Pick<SmtpTransportOptions, 'sourceAd
   return { sourceAddresses }
 }
 
-/** Whether the transport is another one when files have changed. */
-export const isMadeOfFiles = (args: Arguments): boolean =>
-  ['dkim', 'relay-auth', 'tls-policy'].some((name) => args.isSet(name))
-
-/** Of mail that goes to servers. */
-export interface Outgoing {
-  readonly usual: Transport
-  readonly lmtp: Transport
-}
-
-/** By name. @param outgoing of all but the one to Maildirs, and those that lead nowhere */
-export function transportsOf(
-  args: Arguments,
-  names: readonly string[],
-  outgoing: Outgoing,
-  hostname: string,
-): Record<string, Transport> {
-  const transportBy = (name: string): Transport => {
-    if (name === transportLocal) return localTransportOf(args, hostname)
-    if (name === transportLmtp) return outgoing.lmtp
-    return isVerdict(name) ? verdictTransport(name) : outgoing.usual
-  }
-  return Object.fromEntries(names.map((name) => [name, transportBy(name)]))
-}
-
-const verdictTransport = (verdict: Verdict): Transport => ({
-  deliver: ({ nexthop }) => verdictOutcome(verdict, nexthop),
-})
-
 /** To all mailboxes. */
-function localTransportOf(args: Arguments, hostname: string): Transport {
+export function localTransportOf(args: Arguments, hostname: string): Transport {
   const delimiters = delimitersOf(args)
   return maildirTransport({
     directory: args.one('maildir') ?? maildirUsual,
@@ -158,35 +118,25 @@ const connectionsOf = (
   ...sourcesOf(args),
 })
 
-/** @param tables what files say */
-export const outgoingOf = async (
-  args: Arguments,
-  surroundings: Surroundings,
-  { credentials, dkim, tlsPolicy }: Pick<Tables, 'credentials' | 'dkim' | 'tlsPolicy'>,
-): Promise<Outgoing> => ({
-  usual: await transportOf(args, surroundings, credentials, dkim.keys, tlsPolicy),
-  lmtp: lmtpTransportOf(args, surroundings, tlsPolicy),
-})
-
 /** What the table says of servers is for these, too; DANE is for mail hosts. */
-function lmtpTransportOf(
+export function lmtpTransportOf(
   args: Arguments,
-  { hostname, processLimit }: Surroundings,
+  { hostname, processLimit, client }: Surroundings,
   { lines }: TlsPolicyTable,
 ): Transport {
   const tlsPolicy = lines.filter(({ destination, level }) => destination.startsWith('[') && !isDane(level))
-  return lmtpTransport({ hostname, tlsPolicy, ...connectionsOf(args, processLimit) })
+  return lmtpTransport({ hostname, tlsPolicy, ...client, ...connectionsOf(args, processLimit) })
 }
 
 /** Of all mail for which no line of the table names Maildirs, or LMTP. */
 export async function transportOf(
   args: Arguments,
-  { relay, direct, places, hostname, processLimit, ownMail, mtaSts }: Surroundings,
+  { relay, direct, places, hostname, processLimit, client, ownMail, mtaSts }: Surroundings,
   auth: SmtpTransportOptions['auth'],
   keys?: SmtpTransportOptions['dkim'],
   policy: TlsPolicyTable = noTlsPolicy,
 ): Promise<Transport> {
-  const connections = connectionsOf(args, processLimit)
+  const connections = { ...client, ...connectionsOf(args, processLimit) }
   const dkimSigns = (recipients: readonly string[]): boolean =>
     !mayBeOfStrangers(ownMail?.() ?? {}, recipients, hostname)
   const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }
@@ -279,17 +229,42 @@ export async function routesOf(args: Arguments): Promise<RouteTable> {
   return routesIn(await fileTextOf('routes', path), path, ways)
 }
 
+/** What is said of recipients beside the table of routes; asked for each of them. */
+export interface Routing {
+  readonly routes: RouteTable
+  /** Of mail for which nothing names a transport. */
+  readonly usual: string
+  /** It is for a domain of ours that lies behind us. @see Postfix relay_transport */
+  readonly isForRelayDomain: (recipient: string) => boolean
+  /** @see Postfix defer_transports */
+  readonly deferred: ReadonlySet<string>
+}
+
+const noRouting: Routing = {
+  routes: noRoutes,
+  usual: transportUsual,
+  isForRelayDomain: () => false,
+  deferred: new Set(),
+}
+
+/** As in Postfix. */
+const deferredRoute: Route = { transport: 'retry', nexthop: '4.3.2 deferred transport' }
+
 /** A relay is one destination. All other mail is grouped by domain, that for Maildirs, too. What the table names goes before both.
- * @param routes asked for each recipient, so that it may be another table the next time */
+ * @param routing asked for each recipient, so that it may be another the next time */
 export function routeOf(
   relay: Endpoint | undefined,
-  routes: () => RouteTable = () => noRoutes,
+  routing: () => Partial<Routing> = () => noRouting,
 ): (recipient: string) => Route {
   const nexthopUsual = relay === undefined ? comparableDomainOf : (): string => formatEndpoint(relay)
   return (recipient) => {
-    const { transport, nexthop } = routes().find(recipient) ?? { transport: '', nexthop: '' }
+    const { routes, usual, isForRelayDomain, deferred } = { ...noRouting, ...routing() }
+    const found = routes.find(recipient) ?? { transport: '', nexthop: '' }
+    const isOwn = found.transport === '' && usual === transportUsual && isForRelayDomain(recipient)
+    const transport = found.transport || (isOwn ? transportRelay : usual)
+    if (deferred.has(transport)) return deferredRoute
     if (transport === transportLocal) return { transport, nexthop: comparableDomainOf(recipient) }
-    return { transport: transport || transportUsual, nexthop: nexthop || nexthopUsual(recipient) }
+    return { transport, nexthop: found.nexthop || nexthopUsual(recipient) }
   }
 }
 
@@ -323,43 +298,5 @@ export function retryOf(
     })
   } catch (error) {
     throw new UsageError(`-o ${retryNames.join(', -o ')}: ${lineOf(error)}`)
-  }
-}
-
-/** A transport in whose place another may come: attempts that have begun end with the one that they began with. */
-export class ReplaceableTransport implements Transport {
-  #transport: Transport
-
-  constructor(transport: Transport) {
-    this.#transport = transport
-  }
-
-  deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> | DeliveryResult {
-    return this.#transport.deliver(request, signal)
-  }
-
-  /** The one before keeps its connections until its attempts have ended, and a little longer. */
-  replace(by: Transport): void {
-    this.#transport = by
-  }
-
-  close(): void {
-    this.#transport.close?.()
-  }
-}
-
-/** The same of all. */
-export class ReplaceableOutgoing implements Outgoing {
-  readonly usual: ReplaceableTransport
-  readonly lmtp: ReplaceableTransport
-
-  constructor({ usual, lmtp }: Outgoing) {
-    this.usual = new ReplaceableTransport(usual)
-    this.lmtp = new ReplaceableTransport(lmtp)
-  }
-
-  replace({ usual, lmtp }: Outgoing): void {
-    this.usual.replace(usual)
-    this.lmtp.replace(lmtp)
   }
 }

@@ -1,6 +1,7 @@
 /** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line is `PATTERN NAME:NEXTHOP`. Pure.
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
-import { beginsParameter } from './scheduler-parameters.js'
+import { beginsParameter } from '../parameters/parameter-names.js'
+import { transportLmtp, transportLocal, transportUsual } from '../parameters/transport-names.js'
 import { WaybillError, type Route } from '../../../src/index.js'
 import type { Place } from '../../../src/errors.js'
 import { patternKey } from '../../../src/relay/tables/address-pattern.js'
@@ -26,13 +27,6 @@ export interface RouteTable {
   /** Is mail for this recipient put on hold at the door? */
   holds(recipient: string): boolean
 }
-
-/** The transport of all mail for which no line names one. */
-export const transportUsual = 'out'
-/** Of mail that stays here, where there are Maildirs: a line `PATTERN maildir:`. */
-export const transportLocal = 'maildir'
-/** Of mail for who keeps mailboxes: a line `PATTERN lmtp:SERVER`. */
-export const transportLmtp = 'lmtp'
 
 /** Where mail may go. */
 export interface RouteWays {

@@ -10,11 +10,11 @@ import { madeDirectory } from '../../../src/disk/made-directory.js'
 import { isWaybillError, openQueue, serveControl } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
 import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
-import { isVerdict } from '../../../src/relay/tables/route-verdict.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../../src/relay/smtp-in/smtp-in.js'
 import type { Aliases } from '../../../src/relay/tables/aliases.js'
+import { isForRelayDomain } from '../../../src/relay/tables/recipient-standing.js'
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { logText } from '../text/log-text.js'
@@ -23,21 +23,16 @@ import { descriptorSink, LogLines } from '../log/log-lines.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp } from '../cli/queue-path.js'
 import { queueHomeOf, storeOptions, type QueueHome } from './queue-home.js'
-import { processLimitOf, queueParameters, schedulerParameters } from './scheduler-parameters.js'
 import {
   checkWays,
-  isMadeOfFiles,
   maildirUsual,
   mtaStsOf,
-  outgoingOf,
-  ReplaceableOutgoing,
   reportRecipientsOf,
   retryOf,
   routeOf,
   sourcesOf,
-  transportsOf,
 } from './delivery.js'
-import { withConfig } from './config.js'
+import { withConfig, type ConfiguredArguments } from './config.js'
 import { tellProofs } from './dane.js'
 import {
   clientWitness,
@@ -53,7 +48,8 @@ import { reloads } from './reload.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
 import { postToWebhook, webhookOf } from './webhook.js'
-import { reloaded, tablesOf, tellTables, transportNamesOf } from './tables.js'
+import { reloaded, saidBy, tellTables, type Said } from './tables.js'
+import { ReplaceableTransports, transportsOf, usualTransport } from './transports.js'
 import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
 const roomNeeded =
@@ -156,7 +152,7 @@ export const serve: Command = {
       short: 'o',
       value: 'NAME=VALUE',
       many: true,
-      help: "a parameter of Postfix's queue and scheduler, may be repeated, such as\nmaximal_backoff_time=1h, delay_warning_time=4h, qmgr_message_active_limit=50000,\ndefault_destination_concurrency_limit=5, default_destination_rate_delay=1s;\na transport of --routes has its own, by its name instead of `default`",
+      help: "a parameter of Postfix's queue, scheduler and transports, may be repeated, such as\nmaximal_backoff_time=1h, delay_warning_time=4h, qmgr_message_active_limit=50000,\ndefault_destination_concurrency_limit=5, smtp_connect_timeout=5s, defer_transports=relay;\ntransports are smtp, relay, lmtp, maildir and those of --routes",
     },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'lock-wait': {
@@ -231,8 +227,8 @@ export const serve: Command = {
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
     '--relay-domains or --aliases names.\n' +
     'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes,\n' +
-    '--dkim, --tls-policy and --relay-auth again, all or, where one is wrong, none. Nothing else changes before a restart: no\n' +
-    'option, that of --config neither, and no transport of --routes that was not there.',
+    '--dkim, --tls-policy and --relay-auth again, and of --config the parameters (-o): all or, where one is wrong, none. Other\n' +
+    'options, and the parameters that it names then, take a restart.',
   run,
 }
 
@@ -246,9 +242,10 @@ interface Settings {
 }
 
 async function run(words: Arguments): Promise<number | undefined> {
-  const args = await withConfig(serve, words)
+  const readAgain = (): Promise<ConfiguredArguments> => withConfig(serve, words)
+  const args = await readAgain()
   try {
-    return await runWith(args)
+    return await runWith(args, readAgain)
   } catch (error) {
     throw args.placed(error)
   }
@@ -269,7 +266,10 @@ function lockWaitMsOf(args: Arguments): number {
 }
 
 /** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
-async function runWith(args: Arguments): Promise<number | undefined> {
+async function runWith(
+  args: Arguments,
+  readAgain: () => Promise<ConfiguredArguments>,
+): Promise<number | undefined> {
   checkWays(args)
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
@@ -294,21 +294,14 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   if (directory !== undefined) await checkDirectory('queue', directory)
   if (args.isSet('maildir') || (settings.relay === undefined && !settings.direct))
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
-  let tables = await tablesOf(args)
-  const transportNames = transportNamesOf(tables)
-  const parameters = queueParameters(args.all('o'))
-  const scheduler = schedulerParameters(parameters.scheduler, transportNames)
-  const surroundings = {
-    ...settings,
-    processLimit: processLimitOf(
-      scheduler,
-      transportNames.filter((name) => !isVerdict(name)),
-    ),
-    ownMail: () => tables.clients,
-    ...mtaStsOf(args),
-  }
-  const outgoing = await outgoingOf(args, surroundings, tables)
-  const replaceable = isMadeOfFiles(args) ? new ReplaceableOutgoing(outgoing) : undefined
+  let said = await saidBy(args, settings)
+  const surroundings = { ...settings, ownMail: () => said.tables.clients, ...mtaStsOf(args) }
+  const transportsSaid = ({ names, tables, parameters }: Said): ReturnType<typeof transportsOf> =>
+    transportsOf(args, names, surroundings, tables, parameters)
+  const replaceable = new ReplaceableTransports()
+  const transports = replaceable.replace(await transportsSaid(said))
+  const usual = usualTransport(settings)
+  const { parameters } = said
   const retry = retryOf(args, parameters)
   const server = serverOf(args, {
     ...settings,
@@ -344,18 +337,22 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   // What it says there stands in the log as well.
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
   const log = pino({ level, base: null }, lines)
-  const transports = transportsOf(args, transportNames, replaceable ?? outgoing, settings.hostname)
   const queue = await openQueue(settings.home.place, {
     transports: withLoggedAttempts(transports, log),
-    route: routeOf(settings.relay, () => tables.routes),
+    route: routeOf(settings.relay, () => ({
+      routes: said.tables.routes,
+      usual,
+      deferred: said.parameters.deferred,
+      isForRelayDomain: (recipient) => isForRelayDomain(said.tables.clients, recipient),
+    })),
     retry,
-    scheduler,
+    scheduler: parameters.scheduler,
     ...(parameters.activeCountMax === undefined ? undefined : { activeCountMax: parameters.activeCountMax }),
     proofMs,
     lockWaitMs,
     dataBytesMax: server.sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
-    reportRecipients: (sender) => reportRecipientsOf(tables.clients, sender),
+    reportRecipients: (sender) => reportRecipientsOf(said.tables.clients, sender),
   }).catch((error: unknown) => {
     if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
     throw error
@@ -363,7 +360,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   // In this turn: what happens before it is not counted.
   const registry = watch?.(
     queue,
-    () => tables.clients.tls,
+    () => said.tables.clients.tls,
     () => reloads.last,
   )
   log.info({ queue: shown, lock: queue.lockKind }, 'the queue is open')
@@ -373,8 +370,8 @@ async function runWith(args: Arguments): Promise<number | undefined> {
       { hostname: settings.hostname },
       'mail from a host without a domain is refused by many: --hostname names it',
     )
-  tellTables(args, tables, log, 'read')
-  void tellProofs(args, tables.tlsPolicy, log)
+  tellTables(args, said.tables, log, 'read')
+  void tellProofs(args, said.tables.tlsPolicy, log)
   queue.on('crashed', ({ error }) => {
     if (error === undefined) return
     log.fatal({ err: error }, 'the queue has crashed')
@@ -390,9 +387,9 @@ async function runWith(args: Arguments): Promise<number | undefined> {
       reload: () => reloads.ask(),
     }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const logged = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
-  const entry = withHold(logged, (recipient) => tables.routes.holds(recipient))
+  const entry = withHold(logged, (recipient) => said.tables.routes.holds(recipient))
   const { sizeBytesMax } = server
-  const aliases = (): Aliases | undefined => tables.clients.aliases
+  const aliases = (): Aliases | undefined => said.tables.clients.aliases
   const pickup =
     directory === undefined
       ? undefined
@@ -402,7 +399,7 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   let metrics: readonly Listener[] = []
   const answer = async (): Promise<SmtpListener> => {
     if (registry !== undefined) metrics = await answerForMetrics(queue, registry, settings.metrics, log)
-    const options = { ...server, ...tables.clients }
+    const options = { ...server, ...said.tables.clients }
     return await (hasThread
       ? listenSmtpOnThread(entry, options, clientWitness(log))
       : listenSmtp(entry, { ...options, ...clientWitness(log) }))
@@ -418,15 +415,15 @@ async function runWith(args: Arguments): Promise<number | undefined> {
   })
   stopping.beforeThat(await tellPlaces(settings.home, settings.places, listener.ports, log))
   void pickup?.run()
-  reloads.begin(() =>
-    reloaded(args, transportNames, log, async (next) => {
-      const renewed = replaceable === undefined ? undefined : await outgoingOf(args, surroundings, next)
-      await listener.takeUp(next.clients)
-      // From here on nothing can be refused.
-      tables = next
-      if (renewed !== undefined) replaceable?.replace(renewed)
-      void tellProofs(args, next.tlsPolicy, log)
-    }),
-  )
+  const takeUp = async (next: Said): Promise<void> => {
+    const renewed = await transportsSaid(next)
+    await listener.takeUp(next.tables.clients)
+    // From here on nothing is refused: parameters were checked, and fixed ones are those of the start.
+    said = next
+    const added = withLoggedAttempts(replaceable.replace(renewed), log)
+    queue.reconfigure({ scheduler: next.parameters.scheduler, transports: added })
+    void tellProofs(args, next.tables.tlsPolicy, log)
+  }
+  reloads.begin(() => reloaded({ args, ways: settings, readAgain, takeUp }, log))
   return undefined
 }

@@ -1,6 +1,6 @@
 /** The files that `serve` is given, read at its start and again at each reload.
  * Invariant: nothing is made of any of them before all are right, and what a reload has taken up the next start takes, too: it is checked as
- * there. What stands on the command line itself is read once. */
+ * there. Of options that stand in the file of --config a reload takes up parameters (-o) alone. */
 import { statSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { ReloadedFile } from '../../../src/control/protocol.js'
@@ -8,9 +8,12 @@ import { countText } from '../../../src/base/count-text.js'
 import { WaybillError } from '../../../src/errors.js'
 import type { ClientTables } from '../../../src/relay/smtp-in/smtp-in.js'
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
-import { lineOf, UsageError, type Arguments } from '../cli/command.js'
-import { transportUsual, type RouteTable } from './route-table.js'
-import { schedulerParameters } from './scheduler-parameters.js'
+import { flagOf, UsageError, type Arguments } from '../cli/command.js'
+import type { ConfiguredArguments } from './config.js'
+import type { RouteTable } from './route-table.js'
+import { changedFixed, parametersNow } from '../parameters/fixed-parameters.js'
+import { queueParameters, type QueueParameters } from '../parameters/scheduler-parameters.js'
+import { transportNamesOf } from './transports.js'
 import { routesOf, tlsPolicyOf } from './delivery.js'
 import { dkimTableOf, type DkimTable } from './dkim.js'
 import { aliasesOf, certificateOf, credentialsOf, expiryMsOf, relayDomainsOf, usersOf } from './secrets.js'
@@ -47,46 +50,71 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
   }
 }
 
-export const transportNamesOf = ({ routes }: Tables): string[] => [
-  transportUsual,
-  ...routes.transports.keys(),
-]
+/** What files and parameters say, together. */
+export interface Said {
+  readonly tables: Tables
+  readonly names: readonly string[]
+  readonly parameters: QueueParameters
+}
 
-/** A queue has the transports that it was opened with. One more would have no limits of its own either: they are said by `-o`. */
-async function tablesAgain(args: Arguments, names: readonly string[]): Promise<Tables> {
+/** @param ways where mail may go @throws UsageError, WaybillError OPTION_INVALID */
+export async function saidBy(args: Arguments, ways: Parameters<typeof transportNamesOf>[1]): Promise<Said> {
   const tables = await tablesOf(args)
-  for (const [name, place] of tables.routes.transports)
-    if (!names.includes(name))
-      throw new WaybillError('OPTION_INVALID', `the transport ${name} is new: that takes a restart`, place)
-  // 1. the last line of a transport goes, its `-o` stays  2. taken up  3. weeks later the relay does not start
-  try {
-    schedulerParameters(args.all('o'), transportNamesOf(tables))
-  } catch (error) {
-    throw new UsageError(`--routes ${args.one('routes')}: no line for a transport of -o: ${lineOf(error)}`)
-  }
-  return tables
+  const names = transportNamesOf(args, ways, tables)
+  return { tables, names, parameters: queueParameters(args.all('o'), names) }
+}
+
+export interface Reloading {
+  /** As the relay was started. */
+  readonly args: Arguments
+  readonly ways: Parameters<typeof transportNamesOf>[1]
+  /** Reads the file of `--config` again. */
+  readonly readAgain: () => Promise<ConfiguredArguments>
+  /** Takes up what is right; when it throws, all is as it was. */
+  readonly takeUp: (said: Said) => Promise<void>
 }
 
 /** One reload, and what the log says of it.
- * @param names of the transports that there are
- * @param takeUp of tables that are right; when it throws, all is as it was
  * @throws WaybillError OPTION_INVALID */
 export async function reloaded(
-  args: Arguments,
-  names: readonly string[],
+  { args, ways, readAgain, takeUp }: Reloading,
   log: Logger,
-  takeUp: (tables: Tables) => Promise<void>,
 ): Promise<readonly ReloadedFile[]> {
+  let placed = (error: unknown): unknown => error
   try {
-    const tables = await tablesAgain(args, names)
-    await takeUp(tables)
-    return tellTables(args, tables, log, 'reloaded')
-  } catch (error) {
+    const next = await readAgain()
+    placed = next.placed
+    const now = withParameters(args, parametersNow(args.all('o'), next.all('o')))
+    const said = await saidBy(now, ways)
+    await takeUp(said)
+    const restart = changedForRestart(args, next)
+    if (restart.length > 0) log.warn({ options: restart }, 'these have changed, and take a restart')
+    return tellTables(now, said.tables, log, 'reloaded')
+  } catch (thrown) {
+    const error = placed(thrown)
     const told = error instanceof UsageError ? new WaybillError('OPTION_INVALID', error.message) : error
     log.error({ err: told }, 'not reloaded, all is as it was')
     throw told
   }
 }
+
+/** All else is as it was. */
+const withParameters = (args: Arguments, texts: readonly string[]): Arguments => ({
+  one: (name) => (name === 'o' ? texts.at(-1) : args.one(name)),
+  all: (name) => (name === 'o' ? texts : args.all(name)),
+  isSet: (name) => (name === 'o' ? texts.length > 0 : args.isSet(name)),
+  names: args.names,
+  rest: args.rest,
+})
+
+/** Names of options and of parameters, as they were given. */
+function changedForRestart(args: Arguments, next: Arguments): string[] {
+  const options = args.names.filter((name) => name !== 'o' && !isSame(args.all(name), next.all(name)))
+  return [...options.map(flagOf), ...changedFixed(args.all('o'), next.all('o'))]
+}
+
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((value, i) => value === b[i])
 
 /** What was read, and what of it is right and will not do. */
 export function tellTables(
@@ -120,7 +148,7 @@ const isForEveryone = (path: string): boolean =>
 function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy }: Tables): ReloadedFile[] {
   const { tls, users, relayDomains, aliases } = clients
   const holds: Readonly<Record<string, string>> = {
-    config: 'options, as they were at the start',
+    config: `${countText(args.all('o').length, 'parameter')}; other options, as they were at the start`,
     'tls-cert': tls === undefined ? '' : `valid until ${dateOf(expiryMsOf(tls))}`,
     'tls-key': 'its key',
     auth: countText(users?.size ?? 0, 'user'),
