@@ -177,7 +177,8 @@ export class Queue {
   }
 
   /** Outcomes are no longer kept for the consumer, durably. @returns false when there is none
-   * @throws WaybillError by rejection: OPTION_INVALID while it is consuming, DISK_FULL, QUEUE_CRASHED */
+   * @throws WaybillError by rejection: OPTION_INVALID while it is consuming,
+   * DISK_FULL, QUEUE_CRASHED */
   forgetConsumer(name: string): Promise<boolean> {
     return forget(this.#parts.outcomes, this.#consumingLife, name)
   }

@@ -1,16 +1,17 @@
-/** `queue.json`: what makes a directory a queue, and the numbers that hold for all its lives.
- * Invariant: it is there, whole, before the first segment is: written under another name, synced, renamed, the directory synced. */
+/** `queue.json`: marks a directory as a queue and holds the numbers that never change.
+ * Invariant: it exists, complete, before the first segment: written under another name, synced,
+ * renamed, the directory synced. */
 import type { Disk } from '../disk/disk.js'
 import { WaybillError } from '../errors.js'
 import { formatVersion } from '../log/segment.js'
 import { sideLogNames } from './paths.js'
 
 export const queueHeaderName = 'queue.json'
-/** Whose owner the queue's is. */
+/** Its owner is the queue's owner. */
 export const queueLockName = 'lock'
 const unfinishedName = 'queue.json.new'
 const headerBytesMax = 4096
-/** What the making of a queue that was cut short may have left behind, and what its owner keeps there. */
+/** Names that an interrupted creation may have left, and those that the owner keeps there. */
 const ourNames = new Set([
   queueLockName,
   'journal',
@@ -23,10 +24,10 @@ const ourNames = new Set([
   'control',
   unfinishedName,
 ])
-/** Files that a system puts into any directory: they do not make it another program's. */
+/** Files that systems put into any directory; they do not mean that another program uses it. */
 const systemNames =
   /^(?:lost\+found|\.DS_Store|\._.*|\.(?:fseventsd|Spotlight-V100|Trashes|localized)|\.Trash-\d+|Thumbs\.db|desktop\.ini|@eaDir|\.snapshots?|\.zfs|\.nfs[0-9a-f]+|\.fuse_hidden[0-9a-f]+|\.(?:git)?keep|\.gitignore)$/
-/** A socket that was not finished. */
+/** An unfinished socket. */
 const unfinishedSocket = /^(?:control|listening)\.[A-Za-z0-9]{6}$/
 
 export interface QueueHeader {
@@ -35,7 +36,7 @@ export interface QueueHeader {
   readonly laneSegmentBytes: number
 }
 
-/** The header; undefined when the directory is empty, or a queue whose making was cut short.
+/** The header; undefined if the directory is empty, or holds an interrupted creation of a queue.
  * @throws WaybillError NOT_A_QUEUE, FORMAT_NEWER */
 export async function readQueueHeader(disk: Disk): Promise<QueueHeader | undefined> {
   const names = await disk.list('')

@@ -1,10 +1,15 @@
-/** A queue that lacks directories gets them: an empty one may not have come along with a copy, as `rsync -m` leaves it out, and so does an
- * archive of files.
- *    // 1. a copy without spool/  2. mail settled  3. no checkpoint can be taken  4. restart, and so on, a segment each time
- * Invariant: while a directory that was made so may be in the page cache only, the file `incomplete` is there, and who starts with it takes
- * away what is empty and makes it anew, for no later sync brings a name to the disk that the kernel calls clean:
- *    // 1. spool/ made, sync of the queue's directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no spool
- * After a power loss all that is seen is on the disk, so that nobody needs to find the file then, nor to miss it. */
+/** Makes directories that a queue lacks: copies leave out empty ones (`rsync -m`).
+ *    1. a copy without spool/ is opened
+ *    2. mail is settled
+ *    3. no checkpoint can be made
+ *    4. each restart leaves one more segment
+ * Invariant: the file `incomplete` exists while a directory made here may be in the page cache
+ * only. A life that starts with this file removes empty directories and makes them again:
+ *    1. spool/ is made; the sync of the queue's directory fails: the name is called clean
+ *    2. a restart in the same boot sees spool/
+ *    3. mail is settled
+ *    4. power loss: there is no spool/
+ * After a power loss the file is not needed: every visible name is on the disk. */
 import type { Disk } from '../disk/disk.js'
 import { removeEmptyDirectory } from '../disk/remove-empty-directory.js'
 import { lanesDirectory, spoolDirectory } from './paths.js'
@@ -40,8 +45,8 @@ export class Completion {
   }
 }
 
-/** Makes `lanes` and `spool` where they are not there; lanes are for who knows which there are, and so is the completion's end.
- * One in which something is missing is not made good by this: who reads that says so. */
+/** Makes `lanes` and `spool` if they are missing. lane-directories.ts makes the lanes' directories
+ * and ends the completion. Missing files are reported by their readers. */
 export async function completeQueue(disk: Disk): Promise<Completion> {
   let names = await disk.list('')
   const completion = new Completion(disk, names.includes(incompleteName))

@@ -1,16 +1,20 @@
-/** The directories of lanes with logs of their own: `lanes/<number>/envelopes` and `lanes/<number>/data`.
- * Invariant: a directory's name is durable before a log is written in it; and what the last batch retires goes when there is one behind it:
- *    // 1. a checkpoint without the lane durable, killed  2. restart removes its directory, killed before its first batch is durable  3. rot in
- *    // that of the checkpoint  4. the one before counts, and names a lane that is not there: no later life opens */
+/** The directories of lanes with separate logs: `lanes/<number>/envelopes` and
+ * `lanes/<number>/data`.
+ * Invariant: a directory's name is durable before a log is written in it. A directory that the last
+ * batch retires is removed only when there is a later batch:
+ *    1. a checkpoint without the lane is durable; the process is killed
+ *    2. a restart removes the directory, and is killed before its first batch is durable
+ *    3. the batch of the checkpoint rots
+ *    4. the checkpoint before counts, and names a missing lane: no later life opens */
 import type { Disk } from '../disk/disk.js'
 import type { Checkpoint } from '../record/checkpoint.js'
 import { dataDirectory, envelopesDirectory, laneDirectory, lanesDirectory } from './paths.js'
 import type { Completion } from './incomplete.js'
 
-/** What stands in the directory of lanes when a life begins. */
+/** The names in the directory of lanes when a life begins. */
 export interface LaneDirectories {
   readonly names: readonly string[]
-  /** Of lanes that a checkpoint, this one or an earlier one, has retired: they stay until there is a batch behind it. */
+  /** Directories of lanes that a checkpoint has retired: they stay until there is a later batch. */
   readonly spared: readonly string[]
 }
 
@@ -26,9 +30,9 @@ export async function laneDirectories(
   return { names, spared: mayCutCheckpoint ? names.filter(isRetired) : [] }
 }
 
-/** Makes directories for the lanes that are new, and removes those that no checkpoint names: they were made after it, or
- * retired by it. A new lane's directory is made again even if it is there, because an earlier life may have made it and
- * failed to sync its name.
+/** Makes directories for the lanes that are new, and removes those that no checkpoint names: they
+ * were made after it, or retired by it. A new lane's directory is made again even if it is there,
+ * because an earlier life may have made it and failed to sync its name.
  * @param known lanes of the checkpoint, @param added lanes that it does not have
  * @param completion of the queue, which ends */
 export async function arrangeLaneDirectories(
@@ -55,7 +59,7 @@ export async function arrangeLaneDirectories(
   await completion.end()
 }
 
-/** Removes what was spared. */
+/** Removes the retired directories. */
 export async function removeLanes(disk: Disk, names: readonly string[]): Promise<void> {
   if (names.length === 0) return
   for (const name of names) await removeLaneDirectory(disk, `${lanesDirectory}/${name}`)
@@ -64,11 +68,11 @@ export async function removeLanes(disk: Disk, names: readonly string[]): Promise
 
 const partsOf = [envelopesDirectory, dataDirectory]
 
-/** An empty directory may not have come along with a copy of the queue. */
+/** A copy of the queue may lack empty directories. */
 const isLacking = async (disk: Disk, names: readonly string[], lane: number): Promise<boolean> =>
   !names.includes(String(lane)) || (await disk.list(laneDirectory(lane))).length < partsOf.length
 
-/** What is there of it stays. */
+/** Existing parts stay. */
 async function makeLaneDirectory(disk: Disk, lane: number): Promise<void> {
   await disk.makeDirectory(laneDirectory(lane))
   for (const partOf of partsOf) await disk.makeDirectory(partOf(lane))

@@ -1,4 +1,5 @@
-/** The logs of a queue, for reading: where their segments lie, the number in their headers (FORMAT.md §1), and what errors call them. */
+/** The logs of a queue, for readers: directories, numbers in headers (FORMAT.md §1),
+ * names in errors. */
 import type { Disk } from '../disk/disk.js'
 import { journalDirectory } from '../log/journal.js'
 import { journalLog } from '../log/journal-writer.js'
@@ -7,7 +8,7 @@ import { SegmentGrid } from '../log/segment.js'
 import type { QueueHeader } from './header.js'
 import { dataDirectory, envelopesDirectory, type SideLogName } from './paths.js'
 
-/** The two logs of a lane that has logs of its own. */
+/** The two logs of a lane with separate logs. */
 export type LanePart = 'envelopes' | 'data'
 
 export interface LaneFiles {
@@ -20,8 +21,8 @@ export interface LaneFiles {
 export const envelopesLog = (lane: number): number => 2 * lane
 export const dataLog = (lane: number): number => 2 * lane + 1
 
-/** The incoming lane stands in the journal, so the numbers of its logs are free: 0 is the journal's,
- * 1 that of keys. That of outcomes stands above those of the highest lane. */
+/** The incoming lane stands in the journal, so the numbers of its logs are free: 0 is the
+ * journal's, 1 that of keys. That of outcomes stands above those of the highest lane. */
 export const sideLogNumbers: Readonly<Record<SideLogName, number>> = { keys: 1, outcomes: 2 * 32_768 }
 
 export const journalFiles = (disk: Disk, { segmentBytes }: Pick<QueueHeader, 'segmentBytes'>): SegmentFiles =>

@@ -1,8 +1,11 @@
-/** A directory becomes a queue: its directories, then the header that says so.
- * Invariant: what a making left behind that never got as far as a durable batch is taken away and made again, every name of it, for the
- * names may be in the page cache only, and no later sync brings a name to the disk that the kernel calls clean:
- *    // 1. queue.json renamed, sync of the directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no queue
- *    // 1. journal/ made, sync of the directory fails  2. restart in the same boot sees it  3. mail settled  4. power loss: no journal */
+/** Makes a directory into a queue: first its directories, then the header.
+ * Invariant: everything that an interrupted creation left before its first durable batch is removed
+ * and made again, name by name. After a failed sync of a directory its names may be in the page
+ * cache only, and no later sync writes them:
+ *    1. queue.json (or journal/) gets its name; the sync of the directory fails
+ *    2. a restart in the same boot sees the name
+ *    3. mail is settled
+ *    4. power loss: the name is gone, and the mail with it */
 import type { Disk } from '../disk/disk.js'
 import { removeEmptyDirectory } from '../disk/remove-empty-directory.js'
 import { WaybillError } from '../errors.js'
@@ -13,7 +16,7 @@ import { lanesDirectory, spoolDirectory } from './paths.js'
 
 const directories = [journalDirectory, lanesDirectory, spoolDirectory]
 
-/** What is there of it is empty: readQueueHeader and unmakeQueue have seen to that. */
+/** Existing directories are empty: readQueueHeader and unmakeQueue have checked that. */
 export async function makeQueue(
   disk: Disk,
   segmentBytes: number,
@@ -27,9 +30,10 @@ export async function makeQueue(
   return header
 }
 
-/** Empties a queue in which no batch was ever durable. Its header stays until the new one replaces it: without one, it would not open when a
- * power loss has brought back what was taken away.
- * @throws WaybillError LOG_CORRUPT when there are signs that it was used, so that its journal must be missing */
+/** Empties a queue in which no batch was ever durable. Its header stays until the new one replaces
+ * it: without a header it would not open if a power loss brought removed files back.
+ * @throws WaybillError LOG_CORRUPT if there are signs that it was used, so its journal
+ * must be missing */
 export async function unmakeQueue(disk: Disk): Promise<void> {
   const hasSegment = (await disk.list(journalDirectory)).some((name) => segmentIndexOf(name) !== undefined)
   const spools = await disk.list(spoolDirectory)
@@ -45,8 +49,10 @@ export async function unmakeQueue(disk: Disk): Promise<void> {
     await disk.removeDirectory(`${lanesDirectory}/${lane}`)
   }
   const there = await disk.list('')
-  // 1. spool file unlinked  2. segments unlinked  3. power loss takes the first only: a spool file without a journal, which does not open.
-  // So the spool is empty for certain before the journal is.
+  //    1. spool file unlinked
+  //    2. segments unlinked
+  //    3. power loss takes the first only: a spool file without a journal, which does not open.
+  // So the spool is durably empty before the journal is.
   for (const directory of [spoolDirectory, journalDirectory]) {
     for (const name of await disk.list(directory)) await disk.unlink(`${directory}/${name}`)
     await makeAnew(disk, directory, there)

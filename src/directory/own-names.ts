@@ -1,5 +1,5 @@
-/** A disk that lists only the names that a queue gives, so that files of other programs stay where
- * they are and change nothing: `.DS_Store`, `lost+found`, a backup's notes.
+/** A disk that lists only the queue's names, so that files of other programs change nothing.
+ * Such files (`.DS_Store`, `lost+found`, a backup's notes) stay where they are.
  * Invariant: no part of the engine, and no inspection, sees another name below the queue's
  * directory. A directory in which other files are left counts as removed. */
 import type { Disk } from '../disk/disk.js'

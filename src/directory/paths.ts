@@ -1,7 +1,7 @@
-/** Where the parts of a queue lie in its directory; header.ts and log/journal.ts name the header and the journal. */
+/** Paths of the parts of a queue in its directory; header.ts and log/journal.ts name the rest. */
 
 export const lanesDirectory = 'lanes'
-/** @param name of a directory in that of the lanes
+/** @param name of a directory in `lanes`
  * @returns undefined for one that no life has made */
 export const laneNumberOf = (name: string): number | undefined =>
   /^(?:0|[1-9][0-9]{0,14})$/.test(name) ? Number(name) : undefined
@@ -23,7 +23,8 @@ export const spoolPath = (number: number): string =>
 
 const spoolNamePattern = /^([0-9a-f]{12,14})\.mail$/
 
-/** No life comes so far, and what it would give behind this is exact still: a file above it is somebody else's. */
+/** No life reaches this number, and later ones are still exact: a file above it is
+ * another program's. */
 const spoolNumberMax = 2 ** 52
 
 /** @param name of a file in the spool directory @returns undefined for one that no life has made */

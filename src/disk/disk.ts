@@ -18,8 +18,8 @@ export interface DiskFile {
   /** Fills `into` from `position`. Resolves with the bytes read, fewer only at the end of the
    * file. */
   read(into: Buffer, position: number): Promise<number>
-  /** Writes all of `bytes` at `position`; the buffer must stay untouched until it settles. @throws
-   * WaybillError DISK_FAILED, DISK_FULL */
+  /** Writes all of `bytes` at `position`; the buffer must stay untouched until it settles.
+   * @throws WaybillError DISK_FAILED, DISK_FULL */
   write(bytes: Buffer, position: number): Promise<void>
   /** Makes this file's bytes and length durable (fdatasync). After a failure nothing is known:
    * end this life. */

@@ -45,8 +45,8 @@ export function judgeFileSystem(type: number, path: string, platform: string = p
   return doubt === undefined ? [] : [`the queue lies on ${doubt}`]
 }
 
-/** The warnings for the directory at `path`. @throws WaybillError NETWORK_FILE_SYSTEM,
- * DISK_FAILED */
+/** The warnings for the directory at `path`.
+ * @throws WaybillError NETWORK_FILE_SYSTEM, DISK_FAILED */
 export function fileSystemWarnings(path: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
     fs.statfs(path, (error, stats) => {

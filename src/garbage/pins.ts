@@ -38,8 +38,8 @@ export class SegmentPins {
     this.#of(index).releasedCount++
   }
 
-  /** Takes what was given up until now: a checkpoint is being captured. @returns index, how
-   * often, index, … */
+  /** Takes what was given up until now: a checkpoint is being captured.
+   * @returns index, how often, index, … */
   capture(): readonly number[] {
     const released: number[] = []
     for (const pin of this.#pins.values()) {

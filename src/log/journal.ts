@@ -42,8 +42,8 @@ export class Journal {
     return this.#writer.append(kind, lane, timeMs, payload)
   }
 
-  /** Appends a message's data as a frame of the open group. @returns its CRC-32 as it stands
-   * there */
+  /** Appends a message's data as a frame of the open group.
+   * @returns its CRC-32 as it stands there */
   appendData(lane: number, timeMs: number, data: Uint8Array): number {
     return this.#writer.appendData(lane, timeMs, data)
   }

@@ -89,8 +89,8 @@ export class LaneSegments {
     return roomBytes
   }
 
-  /** Writes zeroes, to allocate room. The segment is made if it is not there. @throws WaybillError
-   * DISK_FULL, DISK_FAILED */
+  /** Writes zeroes, to allocate room. The segment is made if it is not there.
+   * @throws WaybillError DISK_FULL, DISK_FAILED */
   async allocate(index: number, offsetBytes: number, zeroes: Buffer): Promise<void> {
     if (this.#renewing !== undefined) await this.#renewing
     if (this.#inherited?.index === index) this.#inherited = undefined
@@ -146,8 +146,8 @@ export class LaneSegments {
     await this.#options.disk.syncDirectory(this.#options.directory)
   }
 
-  /** Removes a garbage segment. @throws WaybillError DISK_FULL: it may be gone, call it
-   * again; DISK_FAILED */
+  /** Removes a garbage segment.
+   * @throws WaybillError DISK_FULL: it may be gone, call it again; DISK_FAILED */
   async remove(index: number): Promise<void> {
     const { disk, directory, files } = this.#options
     await files.forget(index)

@@ -76,8 +76,8 @@ export class SegmentFiles {
     this.grid = grid
   }
 
-  /** Runs `use` with the segment open. @throws WaybillError LOG_CORRUPT, FORMAT_NEWER,
-   * DISK_FAILED */
+  /** Runs `use` with the segment open.
+   * @throws WaybillError LOG_CORRUPT, FORMAT_NEWER, DISK_FAILED */
   async with<T>(index: number, use: (segment: OpenSegment) => Promise<T>): Promise<T> {
     const handle = this.#handles.get(index) ?? { opened: this.#open(index), users: 0, forgotten: false }
     this.#handles.delete(index)

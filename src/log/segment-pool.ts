@@ -100,9 +100,10 @@ export class SegmentPool {
     if (refusal !== undefined) throw refusal
   }
 
-  /** Makes a spare segment `index` and opens it for synced writes. While the disk is full it waits
-   * for a recycled segment, or for a `refill` that succeeds. @throws WaybillError DISK_FULL when
-   * the first one of a life cannot have its name; DISK_FAILED */
+  /** Makes a spare segment `index` and opens it for synced writes. While the disk is full it
+   * waits for a recycled segment, or for a `refill` that succeeds.
+   * @throws WaybillError DISK_FULL when the first one of a life cannot have its name;
+   * DISK_FAILED */
   async prepare(index: number, epoch: readonly [number, number]): Promise<DiskFile> {
     const { disk, directory, log, segmentBytes, life } = this.#options
     const spare =
@@ -217,8 +218,8 @@ export class SegmentPool {
     this.#add(name)
   }
 
-  /** A call that met a full disk may have had its effect. @throws every other error,
-   * which ends the life */
+  /** A call that met a full disk may have had its effect.
+   * @throws every other error, which ends the life */
   #takeAway(paths: readonly string[], error: unknown): void {
     if (!isWaybillError(error, 'DISK_FULL')) throw error
     for (const path of paths) this.#unwanted.add(path)

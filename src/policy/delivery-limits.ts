@@ -5,10 +5,10 @@ export interface DeliveryLimits {
   readonly deliveryCountMax: number
   /** The same of its transport; ≥ 1. */
   readonly transportDeliveryCountMax: number
-  /** Destinations with the same ring share the next bound, whatever their transport. */
+  /** Destinations with the same ring share the next bound, over all transports. */
   readonly ring: string
   /** The same of its ring; ≥ 1. */
   readonly ringDeliveryCountMax: number
-  /** Mail waits until somebody asks for its site: `flush`, or ETRN. */
+  /** Mail waits until its site is asked for: `flush`, or ETRN. */
   readonly queueonly: boolean
 }

@@ -33,13 +33,12 @@ export function retryIndex(attempts: number, listLength: number, thread: string)
   }
 }
 
-/** What queue-only mail waits for that nobody asks for, when it never expires. */
+/** The wait of queue-only mail that never expires and is not asked for. */
 const unaskedMs = 30 * 86_400_000
 /** It has three lanes, so that it expires at most a sixteenth of its lifetime late. */
 const unaskedShares = [1, 4, 16] as const
 
-/** How long mail waits that is attempted only when somebody asks for its site: as long as it can,
- * until it expires. @param ageMs of the message */
+/** How long queue-only mail waits: until it expires. @param ageMs of the message */
 export function unaskedDelayMs(expiryMs: number, ageMs: number): number {
   const delaysMs = unaskedDelaysMs(expiryMs)
   if (expiryMs === 0) return delaysMs[0]!

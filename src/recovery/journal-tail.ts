@@ -172,8 +172,8 @@ async function validBytesBehind(segment: OpenSegment, from: number, segmentBytes
   return reached - from
 }
 
-/** The payload of the newest checkpoint that counts; undefined when there is none. @throws
- * WaybillError LOG_CORRUPT */
+/** The payload of the newest checkpoint that counts; undefined when there is none.
+ * @throws WaybillError LOG_CORRUPT */
 async function newestCheckpoint(
   files: SegmentFiles,
   index: number,

@@ -1,4 +1,5 @@
-/** `waybill/sim`: the simulated world, and crash tests of a transport of one's own. See README.md. */
+/** `waybill/sim`: the simulated world, and crash tests of an embedder's transport. See
+ * README.md. */
 export { SimWorld, type RunOptions, type WorldOptions } from './world/world.js'
 export { SimClock } from './world/sim-clock.js'
 export { SimDisk, type DiskObserver, type NumberedOperation, type SimDiskOptions } from './disk/sim-disk.js'

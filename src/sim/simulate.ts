@@ -1,9 +1,9 @@
-/** Crash tests for those who embed the queue: their transport, their messages, our crashes.
- * Invariant: the transport is made anew in every life, as a process that starts again would; what it keeps elsewhere is the
- * world's, and is made anew for every run. The same options give the same runs.
- *
- * When it crashes is drawn by calls of the disk. One crash in eight comes while the queue is made or opened; the others from when a life first
- * submits or attempts something, within as many calls as that takes in a rehearsal that nothing disturbs. */
+/** Crash tests for embedders: their transport, their messages, our crashes.
+ * Invariant: the transport is made anew in every life, as in a process that starts again; the world
+ * outside is made anew for every run. The same options give the same runs.
+ * Crashes are drawn by calls of the disk. One in eight comes while the queue is made or opened; the
+ * others after the first submission or attempt of a life, within as many calls as an undisturbed
+ * rehearsal takes. */
 import { domainOf } from '../base/mail-address.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { integerOption } from '../base/option-values.js'
@@ -20,19 +20,20 @@ import { SimDisk } from './disk/sim-disk.js'
 import { SimWorld } from './world/world.js'
 
 export interface SimulateOptions<World> {
-  /** What lies outside the queue and survives its crashes: the other side of the transport. Made for every run, and for a rehearsal before the
-   * first one, of which `check` is not asked. */
+  /** The world outside the queue, which survives its crashes: the other side of the transport. Made
+   * for every run, and for a rehearsal, which `check` does not see. */
   readonly world: () => World
-  /** The transports of one life. They wait by `clock` and by nothing else, or the run does not repeat. */
+  /** The transports of one life. They wait by `clock` and by nothing else, or the run
+   * does not repeat. */
   readonly transports: (world: World, clock: SimWorld['clock']) => Readonly<Record<string, Transport>>
   /** Submitted in the first life, one after the other. */
   readonly submissions: readonly Submission[]
-  /** Asked when nothing is left to happen. What it throws is the verdict on the run.
+  /** Called when no event is left. Its error is the verdict on the run.
    * @param settled which submissions were promised, by index */
   readonly check: (world: World, settled: readonly number[]) => void | Promise<void>
   /** Default: all to the only transport, the domain as nexthop. */
   readonly route?: (recipient: string) => Route
-  /** Of the queue; small segments unless told. */
+  /** Options of the queue; default: small segments. */
   readonly queue?: Omit<QueueOptions, 'transports' | 'route' | 'disk' | 'clock' | 'prng'>
   /** Runs, each with its own crashes, 1 … 1 000 000. Default 100. */
   readonly seeds?: number
@@ -43,7 +44,7 @@ export interface SimulateOptions<World> {
 }
 
 export interface SimulatedCrash {
-  /** The operation of the disk before which it came, and what it left. */
+  /** The operation of the disk before which it came, and its state. */
   readonly op: number
   readonly operation: string
   readonly left: string
@@ -61,7 +62,7 @@ export interface Simulation {
 const kibibyte = 1024
 /** Of the crashes. */
 const earlyOneIn = 8
-/** A life that ends before it was over takes as long as this, perhaps. */
+/** The assumed length of a life that ended early. */
 const usualCalls: LifeCalls = { opening: 80, work: 170 }
 const longMs = 30 * 86_400_000
 const small = { segmentBytes: 64 * kibibyte, laneSegmentBytes: 64 * kibibyte, inlineBytesMax: 4 * kibibyte }
@@ -78,9 +79,9 @@ const names: OptionNames<SimulateOptions<unknown>> = {
   crashesMax: true,
 }
 
-/** Runs the queue with these transports through power losses and kills, `seeds` times. Most of them come while these submissions are made and
- * attempted, a few while the queue is made or opens.
- * @throws WaybillError OPTION_INVALID by rejection: no run at all would find nothing wrong */
+/** Runs the queue with these transports through power losses and kills, `seeds` times. Most of them
+ * come while these submissions are made and attempted, a few while the queue is made or opens.
+ * @throws WaybillError OPTION_INVALID by rejection: zero runs would find nothing wrong */
 export async function simulate<World>(options: SimulateOptions<World>): Promise<Simulation> {
   checkOptionNames(options, names)
   const { seeds = 100, from = 1, crashesMax = 3 } = options
@@ -113,7 +114,7 @@ interface LifeCalls {
   readonly work: number
 }
 
-/** One life that nothing disturbs. What it meets is met again by the first run. */
+/** One undisturbed life. Its errors occur again in the first run. */
 async function rehearse<World>(options: SimulateOptions<World>): Promise<LifeCalls> {
   const sim = new SimWorld({ seed: 1 })
   const disk = new SimDisk(sim)
@@ -140,7 +141,7 @@ async function runOnce<World>(
   let wallStartMs: number | undefined
   for (let life = 0; life <= crashCount; life++) {
     const isEarly = below(prng, earlyOneIn) === 0
-    // What comes after a crash has less left to do.
+    // A life after a crash has less to do.
     const range = isEarly ? calls.opening : calls.work / (life + 1)
     const crashIn = life === crashCount ? Infinity : 1 + below(prng, Math.max(1, Math.floor(range)))
     let crashFrom = isEarly ? 0 : Infinity
@@ -171,7 +172,7 @@ async function runOnce<World>(
   await options.check(outside, settled)
 }
 
-/** One life, until nothing is left to happen or the world stops.
+/** One life, until no event is left or the world stops.
  * @param settled in the first life, @param onWork something is submitted or to be attempted */
 async function live<World>(
   { transports, route, queue, submissions }: SimulateOptions<World>,

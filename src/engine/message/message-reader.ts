@@ -68,8 +68,9 @@ export class MessageReader {
     return data
   }
 
-  /** The same in pieces, so that a hundred deliveries of large messages do not hold a hundred of them. The last piece comes when all
-   * have verified: what has rotted is never whole. @throws WaybillError DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED; TypeError for a reference */
+  /** The same in pieces, so that a hundred deliveries of large messages do not hold a hundred of
+   * them. The last piece comes when all have verified: what has rotted is never whole.
+   * @throws WaybillError DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED; TypeError for a reference */
   async *pieces(message: ActiveMessage): AsyncGenerator<Buffer> {
     const { data: place, dataBytes, checksum } = message.envelope
     if (place.kind !== 'spool') {

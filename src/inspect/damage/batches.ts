@@ -1,7 +1,8 @@
-/** The batches of one segment of the journal, over damage.
- * Invariant: a commit frame that verifies says by itself where its batch begins and what stands in it, so each batch behind a bad one is
- * judged as if nothing were wrong before it. Where the commit frame of a bad batch is gone, nobody knows how many there were up to the
- * next one that verifies: they are told as one stretch. Work is bounded by the segment's length: no length that damage made is believed. */
+/** Walks the batches of one segment of the journal, over damage.
+ * Invariant: a valid commit frame says where its batch begins, so each batch is judged for
+ * itself, also behind a bad one. If commit frames are gone, the bad batches up to the next valid
+ * one are reported as one stretch. Work is bounded by the segment's length: lengths in damaged
+ * frames are not trusted. */
 import { batchChecksum, commitAt } from '../../log/commit-frame.js'
 import { commitEnding, scanFrames, type FoundCommit, type ScannedSegment } from '../../log/segment-scan.js'
 import { blockBytes, segmentHeaderBytes } from '../../log/segment.js'
@@ -50,7 +51,7 @@ export async function walkBatches(
       }
       const commit = commitAt(window, at)
       const isLinked = start === segmentHeaderBytes || commit.previousEnd === base + start
-      // One that stands where nothing verifies cannot be looked for.
+      // A batch in a stretch without a valid frame cannot be found.
       if (isInBad(commit.checkpoint)) checkpoint = commit.checkpoint
       const namesNewest = commit.checkpoint === 0 || commit.checkpoint === checkpoint
       if (commit.checksum !== checksum || !isLinked || !namesNewest) return true
@@ -85,7 +86,8 @@ export async function walkBatches(
   return { batchCount, recordCount, bad }
 }
 
-/** The first commit frame behind an offset at which a batch begins, or may begin, whether its batch verifies or not. */
+/** The first commit frame behind an offset at which a batch begins, or may begin, whether its batch
+ * verifies or not. */
 export async function nextCommit(
   segment: ScannedSegment,
   base: number,

@@ -1,5 +1,6 @@
-/** Something that is wrong with a queue on disk: where, what, and what it costs. Damage is collected and reported, never thrown:
- * what else verifies is still of use. */
+/** A finding: something wrong with a queue on disk, its place, and its cost.
+ * Invariant: damage is collected and reported, never thrown, because the valid rest
+ * is still of use. */
 import { InvariantError } from '../../base/assert.js'
 import type { Position } from '../../base/position.js'
 import { isWaybillError, type ErrorCode, type Place, type WaybillError } from '../../errors.js'
@@ -13,10 +14,10 @@ export interface Finding {
   readonly segment?: number | undefined
   /** Of the first byte that does not verify. */
   readonly offsetBytes?: number | undefined
-  /** Bytes that cannot be read as records; 0 when that is not known. */
+  /** Bytes that cannot be read as records; 0 if unknown. */
   readonly bytes: number
   readonly reason: string
-  /** What is lost by it. */
+  /** Its cost. */
   readonly lost: string
 }
 
@@ -40,8 +41,9 @@ export const damageAt = (
   lost,
 })
 
-/** @param place where it is when the error does not say so itself
- * @throws what is no damage: bugs of ours, and a disk that answers with anything but that the file is not there, is none, or cannot be read */
+/** @param place used if the error does not name a place
+ * @throws every error that is no damage: bugs of ours, and errors of the disk except for a file
+ * that is missing, is none, or cannot be read */
 export function findingOf(error: unknown, place: Place, lost: string): Finding {
   if (!isDamage(error)) throw error
   const { log, segment, offsetBytes, path, position } = nearest(place, placeOf(error))
@@ -55,7 +57,7 @@ export function findingOf(error: unknown, place: Place, lost: string): Finding {
   }
 }
 
-/** What the error knows of its place; what it leaves open, if it speaks of the same log, is that of the reader. */
+/** The place in the error, completed by the reader's if both name the same log. */
 function nearest(place: Place, own: Place): Place {
   if (own.path !== undefined) return placeOfPath(own.path)
   return own.log === undefined || own.log === place.log ? { ...place, ...own } : own
@@ -63,7 +65,7 @@ function nearest(place: Place, own: Place): Place {
 
 const placeOf = (error: unknown): Place => (isWaybillError(error) ? error.place : {})
 
-/** What a disk refuses of a file. What that costs is told by who needs it. */
+/** A part of a file that the disk refuses. Its cost is reported by the reader that needs it. */
 export const refusalFinding = ({ path, offsetBytes, bytes }: RefusedStretch): Finding => ({
   log: path,
   ...placeOfPath(path),
@@ -94,7 +96,8 @@ export function reasonOf(error: unknown): string {
   )
 }
 
-/** Says that what lies on disk is not what was written. An invariant that records break is damage too: this code wrote none of them. */
+/** Does the error mean that the bytes on disk are not those written? A broken invariant is damage,
+ * too: this code wrote none of the records. */
 export function isDamage(error: unknown): error is Error {
   if (error instanceof InvariantError) return true
   if (!isWaybillError(error)) return false
@@ -108,7 +111,8 @@ const damageCodes: ReadonlySet<ErrorCode> = new Set([
   'NOT_A_QUEUE',
 ])
 
-/** Of a file that is not there, of what is none (a directory, a pipe, a socket), and of one that cannot be read. */
+/** Of a missing file, of a name that is no file (a directory, a pipe, a socket), and of an
+ * unreadable file. */
 const missingErrnos: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ESPIPE', 'ENXIO', 'EIO'])
 
 export const isMissing = (error: unknown): error is WaybillError =>

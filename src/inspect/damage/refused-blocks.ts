@@ -1,12 +1,13 @@
-/** Reads around what a disk refuses: a block that it answers with EIO reads as zeroes, everything else as it stands there.
- * Invariant: nothing is taken for read that was not. What a block took from a frame is missing from its checksum, so it does not verify, and
- * whoever meets that tells what it costs; and each stretch that is refused is told by itself, whole, with its place.
- * Only inspections read like this: to who has the queue open, a refused call is the end of its life, or of what it was for. */
+/** Reads around blocks that a disk refuses (EIO): they read as zeroes.
+ * Invariant: a frame with a refused block does not verify, and its reader reports the cost. Each
+ * refused stretch is reported as a whole, with its place. Only inspections read like this: in an
+ * open queue a refused call ends the life, or the work it was for. */
 import type { Disk, DiskFile } from '../../disk/disk.js'
 import { isWaybillError } from '../../errors.js'
 import { blockBytes } from '../../log/segment.js'
 
-/** Refused blocks in a row that are each asked for; behind them every second, every fourth … of so many. */
+/** Refused blocks in a row that are each asked for; behind them every second, every
+ * fourth … of so many. */
 const oneByOneMax = 64
 const strideMax = 256
 
@@ -17,7 +18,7 @@ export interface RefusedStretch {
   readonly bytes: number
 }
 
-/** @param tell may be told of a stretch again */
+/** @param tell may be called with a known stretch */
 export const aroundRefusals = (disk: Disk, tell: (refused: RefusedStretch) => void): Disk => ({
   ...disk,
   open: async (path, mode) => {
@@ -37,7 +38,7 @@ export const aroundRefusals = (disk: Disk, tell: (refused: RefusedStretch) => vo
 export const isRefusal = (error: unknown): boolean =>
   isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'EIO' && error.place.operation === 'read'
 
-/** Of one open file: each is asked for once, since a device may take seconds to say no. */
+/** Of one open file: each block is tried once, because a device may take seconds to refuse. */
 class RefusedBlocks {
   readonly #file: DiskFile
   readonly #path: string
@@ -80,7 +81,7 @@ class RefusedBlocks {
     return false
   }
 
-  /** @returns undefined when it is refused */
+  /** @returns undefined if it is refused */
   async #readIn(block: number, into: Buffer, position: number): Promise<number | undefined> {
     if (this.#refused.has(block)) return undefined
     try {
@@ -91,7 +92,8 @@ class RefusedBlocks {
     }
   }
 
-  /** To both ends of the stretch that a refused block is in, and tells it; one that is known was told. */
+  /** Finds both ends of the stretch around a refused block, and reports it; known stretches
+   * were reported. */
   async #follow(block: number, sizeBytes: number): Promise<void> {
     if (this.#refused.has(block)) return
     const first = await this.#lastRefused(block, -1, 0)
@@ -102,7 +104,8 @@ class RefusedBlocks {
     this.#tell({ path: this.#path, offsetBytes, bytes })
   }
 
-  /** Of a long stretch not every block is asked for: a device that says no to all of a file may take an hour for it.
+  /** Not every block of a long stretch is tried: a device that refuses a whole file may take an
+   * hour.
    * @param limit the last block in that direction */
   async #lastRefused(from: number, direction: -1 | 1, limit: number): Promise<number> {
     let last = from
@@ -113,7 +116,7 @@ class RefusedBlocks {
         last += leap
         continue
       }
-      // What was leapt over on the way out of it is asked for from the other side.
+      // Skipped blocks are tried from the other side.
       let readable = last + leap
       while (readable - direction !== last && !(await this.#isRefused(readable - direction)))
         readable -= direction

@@ -1,9 +1,10 @@
-/** Is the file of a segment there, is it that segment, and is it as long as it must be? Says nothing of what is in it. */
+/** Checks the file of a segment: is it there, is it that segment, is it long enough?
+ * Not its contents. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import type { SegmentFiles } from '../../log/segment-files.js'
 import { damageAt, findingOf, isDamage, type Finding } from './finding.js'
 
-/** Indexes of the segments that hold something of [floor, end). */
+/** Indexes of the segments with a part of [floor, end). */
 export function indexesOf({ grid }: SegmentFiles, floor: Position, end: Position): number[] {
   if (end === nowhere || floor >= end) return []
   const first = grid.indexOf(floor)
@@ -32,7 +33,7 @@ export async function sizeTrouble(
   return { log: files.name, segment: index, offsetBytes, bytes, reason, lost }
 }
 
-/** One of a lane grows with what it holds. */
+/** A lane's segment grows with its contents. */
 async function shortage(
   files: SegmentFiles,
   index: number,
@@ -47,7 +48,7 @@ async function shortage(
   return damageAt(files, position(base + size), neededBytes - size, 'the segment is cut short', lost)
 }
 
-/** @param end of what the log holds */
+/** @param end of the log's contents */
 export async function segmentTrouble(
   files: SegmentFiles,
   index: number,

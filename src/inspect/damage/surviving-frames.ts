@@ -1,5 +1,7 @@
-/** Reads what verifies of a log, over damage: behind a frame that does not verify it looks for the next one that does.
- * A frame's checksum covers its log, position and the file's epoch, so what is found is a frame of this place and no other. */
+/** Reads the valid frames of a log, over damage: behind an invalid frame it looks for the next
+ * valid one.
+ * Invariant: a found frame belongs to its place, because the checksum covers log, position and
+ * the file's epoch. */
 import { position, type Position } from '../../base/position.js'
 import type { DiskFile } from '../../disk/disk.js'
 import type { PositionVisitor, SegmentFiles } from '../../log/segment-files.js'
@@ -10,7 +12,7 @@ import { isDamage, reasonOf } from './finding.js'
 /** A stretch that does not verify. */
 export interface Gap {
   readonly from: Position
-  /** The next frame that verifies, or the end of what was to be read. */
+  /** The next valid frame, or the end. */
   readonly to: Position
   readonly reason: string
 }
@@ -21,15 +23,18 @@ export interface Stretch {
   /** Where the content of a segment before the last one ends. */
   readonly endOf: (index: number) => Promise<Position>
   readonly visit: PositionVisitor
-  /** @returns where to go on: `gap.to`, or further when what lies between is no longer of interest */
+  /** @returns where to continue: `gap.to`, or further if the frames between are of no
+   * interest any more */
   readonly onGap: (gap: Gap) => Promise<Position> | Position
 }
 
 const windowBytes = 256 * 1024
-/** Bytes whose checksums are computed in search of one frame, at the most; then the rest of the segment counts as lost. */
+/** Bound of the bytes checked in search of one frame; then the rest of the segment counts as
+ * lost. */
 const searchBytesMax = 256 * 1024 * 1024
 
-/** Visits the frames in [from, end) that verify, until the visitor returns true. Resolves with where it stopped. */
+/** Visits the frames in [from, end) that verify, until the visitor returns true. Resolves with
+ * where it stopped. */
 export async function readSurviving(files: SegmentFiles, stretch: Stretch): Promise<Position> {
   const { grid } = files
   const { end, visit, onGap } = stretch

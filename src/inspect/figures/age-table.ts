@@ -1,5 +1,6 @@
-/** Ages by domain, as Postfix's qshape counts them: the first bucket ends at `firstMs`, each later one at twice the time (or, linear, at
- * one step more), the last one has no end. Pure.
+/** Ages by domain, as Postfix's qshape counts them. Pure.
+ * The first bucket ends at `firstMs`, each later one at twice the time (or, linear, one step
+ * later); the last has no end.
  * Invariant: memory is bounded: domains beyond `domainCountMax` are counted together. */
 
 export const domainCountMax = 200_000
@@ -41,7 +42,7 @@ export class AgeTable {
     const ends: number[] = []
     for (let i = 0; i < this.#bucketCount - 1; i++)
       ends.push((this.#firstMs * (this.#linear ? i + 1 : 2 ** i)) / 60_000)
-    // Short ones in three digits: rounded like the others, several would be one.
+    // Short ages have three digits, so that buckets differ.
     const texts = ends.map((minutes) =>
       String(minutes < 1 ? Number(minutes.toPrecision(3)) : Math.round(minutes * 100) / 100),
     )

@@ -1,5 +1,6 @@
-/** What each log's segments hold: which bytes are needed, by whom, and which are garbage.
- * Live is a segment at or behind the log's floor, pinned one before it that holds the envelope or data of an active message. */
+/** Which segments of each log are needed, by which messages, and which are garbage.
+ * A segment at or behind the log's floor is live; an earlier one with the envelope or data of an
+ * active message is pinned. */
 import { position } from '../../base/position.js'
 import { segmentName } from '../../log/segment.js'
 import { kindName, type KindName } from '../../record/frame.js'
@@ -18,7 +19,7 @@ export interface SegmentStatistics {
   readonly index: number
   /** Of its file. */
   readonly fileBytes: number
-  /** Up to the end of its content. */
+  /** Its content in bytes. */
   readonly contentBytes: number
   readonly state: SegmentState
   /** Ids of active messages that hold it; at most `pinnersMax`. */

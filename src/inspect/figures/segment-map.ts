@@ -1,6 +1,6 @@
-/** A picture of the logs as SVG: a row for each, a box for each segment, as wide as its file is long, coloured by who needs it. Pure.
- * Positions that matter stand above and below the row, so that those that coincide are both seen; what is garbage between live segments
- * is there to be seen. */
+/** A picture of the logs as SVG: a row for each log, a box for each segment. Pure.
+ * A box is as wide as its file is long; its colour says why the segment is needed. Important
+ * positions stand above and below the row, so that equal ones are both visible. */
 import type { LogStatistics, SegmentState } from './log-statistics.js'
 
 export type MarkName = 'suffix' | 'runner' | 'floor' | 'end'
@@ -31,7 +31,7 @@ const colours: Readonly<Record<SegmentState, string>> = {
   garbage: '#b9b3a7',
   unused: '#ffffff',
 }
-/** Of a live segment, what lies before the floor: it goes when all of the segment may go. */
+/** The part of a live segment before the floor: it is released with the segment. */
 const passedColour = '#94c0a4'
 const spareColour = '#e8eef7'
 const markStyles: Readonly<Record<MarkName, { readonly colour: string; readonly side: 'above' | 'below' }>> =
@@ -85,7 +85,7 @@ function legend(): string {
   return items.join('')
 }
 
-/** How wide an amount is: the largest power of two that is at most a tenth of the picture. */
+/** The scale: the largest power of two that is at most a tenth of the picture. */
 function ruler(scale: number, bytesText: (bytes: number) => string): string {
   const bytes = 2 ** Math.floor(Math.log2(width / 10 / scale))
   const x = width - right
@@ -145,11 +145,12 @@ function rowSvg(
   return parts.join('\n')
 }
 
-/** @param tipY where it points */
+/** @param tipY of its tip */
 const triangle = (x: number, side: 'above' | 'below', tipY: number): string =>
   `M${num(x)} ${tipY} l-5 ${side === 'above' ? -10 : 10} h10 z`
 
-/** Where a position is drawn; undefined when its segment is not there. An end on a border belongs to the segment before it. */
+/** The x of a position; undefined if its segment is missing. An end on a border belongs to the
+ * segment before it. */
 function placeOf(
   at: number,
   segmentBytes: number,

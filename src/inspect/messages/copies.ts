@@ -1,13 +1,14 @@
-/** Messages that a damaged queue shows in more than one place: where damage took the record that says that a message has moved on, or was
- * started, its old envelope looks alive beside the one that replaced it. Which is the newer is told by the envelopes themselves.
- * All ids are compared, 16 bytes each; of those that may be there twice the messages are kept. */
+/** Finds messages that a damaged queue shows in more than one place.
+ * Why: if damage took the record of a move or a start, the old envelope looks alive beside its
+ * replacement. The envelopes themselves show which is newer.
+ * All ids are compared, 16 bytes each; messages are kept of those that may occur twice. */
 import { Messages } from './messages.js'
 import type { QueueDirectory } from '../queue/queue-directory.js'
 import type { QueuedMessage } from './queued-message.js'
 import { SeenIds } from './seen-ids.js'
 import type { Snapshot } from '../queue/snapshot.js'
 
-/** By id, the newest first; ids that are in one place are left out. */
+/** By id, the newest first; ids in one place are left out. */
 export async function copiesIn(
   directory: QueueDirectory,
   snapshot: Snapshot,
@@ -26,7 +27,7 @@ export async function copiesIn(
   return copies
 }
 
-/** A verb that moves a message makes no attempt: then what waits is what the other became. */
+/** A verb that moves a message makes no attempt: then the waiting one is the newer. */
 function newestFirst(one: QueuedMessage, other: QueuedMessage): number {
   const { requeues, attempts } = one.envelope
   return (

@@ -1,8 +1,8 @@
-/** Which starts damage to the journal has taken. A message whose start is gone is in nobody's hands: behind the runner of its lane, or marked,
- * and not among those that are worked on.
- * Invariant: nothing counts as lost whose start may stand before what is read. The journal is read from its last hole before the working
- * suffix on, and each of these tells that all starts behind it stand there: an envelope in that part of the journal, a note that names one
- * in a lane, and a start by a runner, who goes in order. So one of which no start is found had its start where nothing verifies. */
+/** Finds messages whose start record was lost to damage.
+ * Such a message stands behind its lane's runner, or is marked, and is not active.
+ * Invariant: a message is reported only if its start must stand in the part that is read, or in the
+ * hole before it. Three facts prove that: its envelope stands in that part of the journal, a note
+ * there names it, or a runner, which goes in order, started an earlier one there. */
 import { position, type Position } from '../../base/position.js'
 import { trustedEndIn } from '../../record/checkpoint.js'
 import type { WorkingMessage } from '../../recovery/working-set.js'
@@ -19,7 +19,7 @@ interface Trace {
 }
 
 export class LostStarts {
-  /** Started before the suffix; the start that took the place of that is lost, or what ended them is. */
+  /** Started before the suffix; a later start of it, or its end, is lost. */
   readonly working: readonly WorkingMessage[]
   readonly #traces: ReadonlyMap<number, Trace>
   readonly #from: Position
@@ -68,10 +68,11 @@ export class LostStarts {
     return position(Math.min(view.checkpointRunner, this.#notedFrom(view), trace?.ran ?? Infinity))
   }
 
-  /** Is the start of this envelope, which stands behind `from`, lost? @param isMarked a record of the lane says that it was started */
+  /** Is the start of this envelope, which stands behind `from`, lost? @param isMarked a record of
+   * the lane marks it as started */
   has(view: LaneView, at: Position, isMarked: boolean): boolean {
     if (this.#traces.get(view.lane)?.started.has(at)) return false
-    // Marks may be older than what is read.
+    // Marks may be older than the part that is read.
     const isNoted = at >= this.#notedFrom(view)
     return at < view.runner ? isNoted || !isMarked : isNoted && isMarked
   }

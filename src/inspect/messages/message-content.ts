@@ -1,4 +1,4 @@
-/** Reads what a message is made of from wherever it stands, verified. */
+/** Reads the parts of a message from any log, verified. */
 import { crc32 } from '../../base/checksum.js'
 import { position, type Position } from '../../base/position.js'
 import type { EnvelopePlace } from '../../active/active-message.js'
@@ -28,7 +28,7 @@ export class MessageContent {
     this.#directory = directory
   }
 
-  /** Forgets open files: the next read sees what lies there then. */
+  /** Forgets open files, so that the next read sees the present contents. */
   refresh(): void {
     this.#logs.clear()
   }
@@ -45,7 +45,8 @@ export class MessageContent {
     return decodeEnvelope(payload)
   }
 
-  /** Recipients `from` … `from` + `count` − 1, as far as there are so many. @throws WaybillError LOG_CORRUPT */
+  /** Recipients `from` … `from` + `count` − 1, fewer at the end.
+   * @throws WaybillError LOG_CORRUPT */
   async recipients(located: Located, from: number, count: number): Promise<readonly string[]> {
     const { envelope } = located
     if (envelope.recipientFrames.length === 0)
@@ -58,7 +59,8 @@ export class MessageContent {
     return addresses
   }
 
-  /** What the sender asked to be told of (RFC 3461): of all recipients, in their order; undefined: nothing. @throws WaybillError LOG_CORRUPT */
+  /** The sender's requests (RFC 3461) of all recipients, in order; undefined: none.
+   * @throws WaybillError LOG_CORRUPT */
   async dsn(located: Located): Promise<RequestDsn | undefined> {
     const { dsn } = located.envelope
     if (dsn === undefined) return undefined
@@ -78,7 +80,7 @@ export class MessageContent {
     return orcpts
   }
 
-  /** The frames in which recipients `from` … `from` + `count` − 1 stand, and which of each are these. */
+  /** The frames with recipients `from` … `from` + `count` − 1, and their numbers in each. */
   async *#frames(
     { envelope, log, at }: Located,
     from: number,
@@ -97,7 +99,7 @@ export class MessageContent {
     }
   }
 
-  /** The whole data, verified; undefined when it is kept elsewhere, by reference.
+  /** The whole data, verified; undefined for a reference.
    * @throws WaybillError DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED */
   async data({ envelope, log, lane, at }: Located): Promise<Buffer | undefined> {
     const { data, dataBytes } = envelope
@@ -119,7 +121,7 @@ export class MessageContent {
   async #spooled(number: number, bytes: number): Promise<Buffer> {
     const file = await this.#directory.disk.open(spoolPath(number), 'read')
     try {
-      // One byte more: a file that is too long is not what was submitted either.
+      // One byte more: a file that is too long is damaged, too.
       const size = await file.size()
       const data = Buffer.allocUnsafe(Math.min(bytes + 1, size))
       return data.subarray(0, await file.read(data, 0))

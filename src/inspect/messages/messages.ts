@@ -1,6 +1,8 @@
-/** All messages of a snapshot, some hundreds at a time: those being worked on, then each lane from its runner to its end.
- * Invariant: what a running relay has moved since the snapshot and whose place is recycled is left out, not reported: it is gone, not
- * damaged. What does not verify at a second look, and lies behind the newest runner, is reported and read over. */
+/** Lists all messages of a snapshot, some hundreds at a time: first the active ones, then each
+ * lane.
+ * Invariant: a message that a running relay has moved since the snapshot is left out, not reported
+ * as damage. A place that does not verify at a second look, and lies behind the newest runner, is
+ * reported and skipped. */
 import { ActiveMessage } from '../../active/active-message.js'
 import { position, type Position } from '../../base/position.js'
 import { queueNameOf } from '../../lane/queue-name.js'
@@ -18,13 +20,13 @@ import type { LaneView, Snapshot } from '../queue/snapshot.js'
 import { readSurviving, type Gap } from '../damage/surviving-frames.js'
 
 const batchCountMax = 1024
-/** How often one place is read again before it counts as damaged. */
+/** Looks at one place before it counts as damaged. */
 const looksMax = 3
 
 export interface MessagesOptions {
   readonly report: Report
   readonly lane?: Selection['lane']
-  /** How far reading has come, in bytes of all that is to be read. */
+  /** Progress, in bytes of all that is to be read. */
   readonly onProgress?: (doneBytes: number, allBytes: number) => void
 }
 
@@ -37,7 +39,7 @@ export class Messages {
   #doneBytes = 0
   #allBytes = 0
 
-  /** @param snapshot that of now: an earlier one may name what is recycled since */
+  /** @param snapshot the present one: an earlier one may name recycled segments */
   constructor(directory: QueueDirectory, snapshot: Snapshot, options: MessagesOptions) {
     this.#directory = directory
     this.#snapshot = snapshot
@@ -84,7 +86,7 @@ export class Messages {
       return activeMessage(active, located, this.#snapshot)
     } catch (error) {
       if (!isDamage(error)) throw error
-      // What ended long ago may have no place any more.
+      // A message that ended long ago may have no place any more.
       if (uncertain || !(await this.presence.isThere(place.lane, place.position))) return undefined
       const files = this.#directory.log(log)
       this.#options.report(
@@ -98,7 +100,7 @@ export class Messages {
     yield* this.#stretch(view, view.runner, view.end, (at) => !view.marks.has(at), false)
   }
 
-  /** Envelopes of which no start is known, though they do not wait: damage has taken it. */
+  /** Envelopes without a known start that do not wait: damage took the start. */
   async *#lost(view: LaneView, lost: LostStarts): AsyncGenerator<readonly QueuedMessage[]> {
     const from = lost.from(view)
     const marked = new Set(view.marks)
@@ -193,7 +195,8 @@ function waitingMessage(
   }
 }
 
-/** One whose replacement no checkpoint vouches for waits in the lane of that already, as far as anybody outside can tell. */
+/** A message whose replacement is not trusted yet already waits in that lane, as seen from
+ * outside. */
 function activeMessage(
   active: ActiveMessage,
   located: Pick<QueuedMessage, 'envelope' | 'log' | 'lane' | 'at' | 'uncertain'>,

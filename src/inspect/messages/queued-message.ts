@@ -1,4 +1,4 @@
-/** One message of the queue as an inspection finds it, and the choice among them. */
+/** One message of the queue as an inspection finds it, and the selection of messages. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { comparableDomainOf } from '../../base/mail-address.js'
 import type { QueueName } from '../../lane/queue-name.js'
@@ -7,16 +7,16 @@ import type { Located } from './message-content.js'
 
 export interface QueuedMessage extends Located {
   readonly where: QueueName
-  /** Milliseconds since 1970; 0 for what is due at once, Infinity on hold. */
+  /** Milliseconds since 1970; 0 if it is due at once, Infinity on hold. */
   readonly dueAt: number
   /** Indexes of the recipients that still wait; undefined: all. */
   readonly waiting: readonly number[] | undefined
   readonly waitingCount: number
   /** Why they wait, by their indexes in the envelope. */
   readonly notes: readonly OutcomeNote[]
-  /** What is known of each recipient, when it was being worked on. */
+  /** The state of each recipient, if it was active. */
   readonly active: ActiveMessage | undefined
-  /** Damage took the record that would say whether it was started, or even delivered. */
+  /** Damage took the record of its start, so it may even have been delivered. */
   readonly uncertain: boolean
 }
 
@@ -32,7 +32,7 @@ export interface Selection {
   readonly acceptedUntil?: number | undefined
 }
 
-/** What can be said without its recipients. */
+/** The conditions that need no recipients. */
 export function matchesEnvelope({ envelope }: QueuedMessage, selection: Selection): boolean {
   const { id, sender, acceptedUntil } = selection
   return (

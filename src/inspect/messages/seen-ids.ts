@@ -1,5 +1,6 @@
-/** Ids that were seen, by 64 bits of each: a million take 16 MiB. Pure.
- * Invariant: an id that was added before is always told; one that was not, hardly ever. Who asks must look again before he says so. */
+/** A set of seen ids, by 64 bits of each: a million take 16 MiB. Pure.
+ * Invariant: an id that was added before is always reported; another one hardly ever. So the caller
+ * compares the ids before it reports them. */
 
 const slotCountMin = 1024
 

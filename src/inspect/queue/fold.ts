@@ -1,5 +1,6 @@
-/** The working suffix, read into the state that a start would find, over damage.
- * Invariant: records are applied by recovery's own WorkingSet; what it refuses is reported and left out. */
+/** Reads the working suffix into the state that a start would find, over damage.
+ * Invariant: recovery's own WorkingSet applies the records; refused records are
+ * reported and left out. */
 import { nowhere } from '../../base/position.js'
 import { decodeDelivery } from '../../record/delivery.js'
 import { decodeEnvelope } from '../../record/envelope.js'
@@ -12,14 +13,14 @@ import { damageAt, findingOf, isDamage, type Report } from '../damage/finding.js
 import type { JournalView } from './journal-view.js'
 import { readSurviving } from '../damage/surviving-frames.js'
 
-/** Findings of one fold; a journal of nonsense could have one for each record. */
+/** Bound of findings in one fold; a broken journal could have one for each record. */
 const findingsMax = 1000
 
 export interface Folded {
   readonly working: WorkingSet
   /** Spool files that an envelope of the suffix names. */
   readonly spoolsNamed: ReadonlySet<number>
-  /** Something of the suffix does not verify: a start may be missing. */
+  /** A part of the suffix does not verify: a start may be missing. */
   readonly isDamaged: boolean
 }
 

@@ -1,6 +1,7 @@
-/** The journal as an inspection sees it: where it ends and which checkpoint is the newest, also when a start would refuse.
- * Invariant: an undamaged journal is judged by recovery/journal-tail.ts and by nothing else; only where that refuses does this go on
- * with what still verifies, and says so. */
+/** The journal as an inspection sees it: its end and newest checkpoint, even if a start would
+ * refuse it.
+ * Invariant: recovery/journal-tail.ts alone judges an undamaged journal. If it refuses, this file
+ * continues with the valid rest, and reports it. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import { commitAt } from '../../log/commit-frame.js'
 import type { SegmentFiles } from '../../log/segment-files.js'
@@ -30,15 +31,16 @@ export interface JournalView {
   readonly findings: readonly Finding[]
   /** Where the content of a segment ends. */
   readonly endOf: (index: number) => Promise<Position>
-  /** Does the segment behind it say so? When not, `endOf` is where the last commit frame is that verifies: there may have been more. */
+  /** Does the segment behind it name that end? If not, `endOf` is the last valid commit frame:
+   * there may have been more. */
   readonly isEndNamed: (index: number) => Promise<boolean>
 }
 
-/** What a missing or foreign segment costs. */
+/** The cost of a missing or foreign segment. */
 export const lostWithSegment = 'what the segment held: mail accepted in it, and what happened to other mail'
 const lostWithSegments = 'what the segments held: mail accepted in them, and what happened to other mail'
 
-/** @param files without open files, so that what is read is what lies there now
+/** @param files without open files, so that present contents are read
  * @param ofStart as a start reads them */
 export async function viewJournal(
   files: SegmentFiles,
@@ -77,7 +79,7 @@ export async function viewJournal(
       const finding = findingOf(error, { log: 'journal' }, lostWithSegment)
       const { log, segment: index } = finding
       if (index === undefined || !usable.has(index)) throw error
-      // Those above never began, or it would not have been come to.
+      // Later segments never began, or this one would not be the last.
       for (const other of indexes) if (other >= index) usable.delete(other)
       const salvaged = await salvage(files, index)
       const isInPart = isRefusal(error) && (await hasHeader(files, index))
@@ -88,7 +90,7 @@ export async function viewJournal(
   }
 }
 
-/** Which part is told where it is met. */
+/** The reader reports which part. */
 const refusedInPart = {
   bytes: 0,
   reason: 'the disk refuses a part of it',
@@ -107,7 +109,7 @@ async function hasHeader(files: SegmentFiles, index: number): Promise<boolean> {
 
 type Salvaged = Pick<JournalView, 'newest' | 'end' | 'checkpoint' | 'cutBytes' | 'lastBatchBytes'>
 
-/** The end and the checkpoint, if there is one left, of a segment in which a batch does not verify; undefined when nothing of it does. */
+/** End and checkpoint of a segment with an invalid batch; undefined if nothing of it verifies. */
 async function salvage(files: SegmentFiles, index: number): Promise<Salvaged | undefined> {
   const { grid } = files
   const segmentEnd = grid.at(index, grid.segmentBytes)
@@ -132,7 +134,8 @@ async function salvage(files: SegmentFiles, index: number): Promise<Salvaged | u
   return { newest: index, end, checkpoint, cutBytes: 0, lastBatchBytes: 0 }
 }
 
-/** The first commit of the next segment names the end of this one. When that does not verify, the segment is read as far as it goes. */
+/** The first commit of the next segment names the end of this one. If it does not verify, the whole
+ * segment is read. */
 function endsOf(files: SegmentFiles): Pick<JournalView, 'endOf' | 'isEndNamed'> {
   const { grid } = files
   const known = new Map<number, { readonly end: Position; readonly isNamed: boolean }>()
@@ -151,7 +154,7 @@ function endsOf(files: SegmentFiles): Pick<JournalView, 'endOf' | 'isEndNamed'> 
   }
 }
 
-/** Also by a commit frame that verifies where its batch does not. */
+/** A valid commit frame counts even if its batch does not verify. */
 async function named(files: SegmentFiles, index: number): Promise<Position | undefined> {
   const { grid } = files
   try {
@@ -187,8 +190,8 @@ async function lastCommitIn(files: SegmentFiles, index: number): Promise<Positio
   return end
 }
 
-/** Segments that must be there and are not, from the first that is needed to the newest that has a file. Those that follow one another are
- * one finding: the name of a foreign file may be that of a segment which is far away. */
+/** Missing segments between the first needed one and the newest file. Consecutive ones are one
+ * finding, because a foreign file may have the name of a distant segment. */
 export function missingSegments({ files, indexes }: JournalView, from: Position): Finding[] {
   const { grid } = files
   const contentBytesMax = grid.segmentBytes - segmentHeaderBytes

@@ -1,6 +1,6 @@
-/** The lanes of a queue whose checkpoints are all gone, as their files are: where what waits begins and ends nobody knows, nor what was
- * started or delivered since. So all that their logs hold may wait, and is said to be uncertain; what the journal still says was started
- * does not. */
+/** The lanes of a queue without any checkpoint, from their files alone.
+ * All messages in their logs may wait and are shown as uncertain, except those with a start
+ * in the journal. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import { holdLane } from '../../lane/lane.js'
 import { segmentName } from '../../log/segment.js'
@@ -8,7 +8,7 @@ import { directoryOf, type LogName, type QueueDirectory } from './queue-director
 import type { LaneView } from './snapshot.js'
 import { readSurviving } from '../damage/surviving-frames.js'
 
-/** @param started envelopes by lane, of which a start is known */
+/** @param started envelopes by lane, with a known start */
 export async function lanesOnDisk(
   directory: QueueDirectory,
   started: ReadonlyMap<number, ReadonlySet<Position>>,
@@ -39,7 +39,8 @@ export async function lanesOnDisk(
   return lanes
 }
 
-/** From its oldest segment to behind the last frame that verifies: zeroes, room that was made ahead, stand behind that. */
+/** From its oldest segment to the end of the last valid frame; behind it are zeroes,
+ * room made ahead. */
 async function contentOf(directory: QueueDirectory, name: LogName): Promise<[from: Position, end: Position]> {
   const files = directory.log(name)
   const { grid } = files

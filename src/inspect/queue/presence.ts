@@ -1,6 +1,6 @@
-/** Is what cannot be read still needed, or has a running relay moved it meanwhile?
- * Invariant: "it is still there" is answered only from a look that began after the question; "it is gone" from any look, since nothing
- * that is gone comes back to its place. */
+/** Decides whether an unreadable place is still needed, or a running relay has moved the message.
+ * Invariant: "still there" comes only from a look that began after the question; "gone" from any
+ * look, because nothing returns to its place. */
 import { position, type Position } from '../../base/position.js'
 import { isDamage } from '../damage/finding.js'
 import type { QueueDirectory } from './queue-directory.js'
@@ -23,7 +23,7 @@ export class Presence {
     return (await this.#renew()) ? this.#has(lane, at) : true
   }
 
-  /** What waits in a lane is behind this position now; undefined when the lane is gone. */
+  /** Messages in a lane wait behind this position now; undefined if the lane is gone. */
   async runnerOf(lane: number): Promise<Position | undefined> {
     await this.#renew()
     return this.#view(lane)?.runner
@@ -62,7 +62,8 @@ export class Presence {
 const placesOf = ({ working }: Snapshot): Set<string> =>
   new Set(working.map(({ place }) => `${place.lane} ${place.position}`))
 
-/** Are there other segments than before, or does something stand behind the journal's end, or in the segment behind its newest? */
+/** Are there other segments than before, or does something stand behind the journal's end, or in
+ * the segment behind its newest? */
 async function hasMoved(directory: QueueDirectory, { journal }: Snapshot): Promise<boolean> {
   const files = directory.log('journal')
   const { grid } = files

@@ -1,6 +1,6 @@
-/** A queue's directory as it lies there: how large its segments are, and readers for each of its logs.
- * Invariant: sizes come from segment headers, which have checksums, before they come from queue.json, which has none; so a queue whose
- * queue.json is damaged or gone can still be read. */
+/** A queue's directory as it is: the size of its segments, and readers for each log.
+ * Invariant: sizes come from segment headers, which have checksums, before queue.json, which has
+ * none. So a queue with a damaged or missing queue.json can be read. */
 import type { Disk } from '../../disk/disk.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { journalDirectory } from '../../log/journal.js'
@@ -28,11 +28,11 @@ export interface LogPlace {
 }
 
 const laneSegmentBytesUsual = 16 * 1024 * 1024
-/** Segments of one log that are asked for their size before it counts as unknown. */
+/** Segments of one log that are tried before the size counts as unknown. */
 const headersReadMax = 64
 
 export class QueueDirectory {
-  /** As the engine has it: what it refuses of a file ends the reading of that. */
+  /** The disk of the engine: a refused block ends the reading of a file. */
   readonly disk: Disk
   readonly header: QueueHeader
   readonly #around: Disk
@@ -43,8 +43,8 @@ export class QueueDirectory {
     this.header = header
   }
 
-  /** @param report is told what is wrong with queue.json, and from then on what the disk refuses of the logs
-   * @returns undefined when there is no queue
+  /** @param report called with damage of queue.json, and later with blocks that the disk refuses
+   * @returns undefined if there is no queue
    * @throws WaybillError FORMAT_NEWER, NOT_A_QUEUE, DISK_FAILED */
   static async open(writable: Disk, report: Report): Promise<QueueDirectory | undefined> {
     const readable = withOwnNames(readOnly(writable))
@@ -76,7 +76,7 @@ export class QueueDirectory {
     return new QueueDirectory(disk, around, found)
   }
 
-  /** A reader without any open file. Of what the disk refuses of a segment nothing verifies; the rest of it is read. */
+  /** A reader without open files. It reads around refused blocks. */
   log(name: LogName): SegmentFiles {
     if (name === 'journal') return journalFiles(this.#around, this.header)
     if (isSideLog(name)) return sideFiles(this.#around, this.header, name).files
@@ -84,12 +84,12 @@ export class QueueDirectory {
     return laneFiles(this.#around, this.header, Number(lane), part).files
   }
 
-  /** The journal as a start reads it, which is refused when a block is. */
+  /** The journal as a start reads it: a refused block is an error. */
   journalOfStart(): SegmentFiles {
     return journalFiles(this.disk, this.header)
   }
 
-  /** All logs that have a directory, and those of lanes that should have. */
+  /** All logs with a directory, and those of lanes that should have one. */
   async logs(lanes: readonly Pick<LaneView, 'lane' | 'inJournal'>[] = []): Promise<LogPlace[]> {
     const found: LogPlace[] = [{ name: 'journal', directory: journalDirectory }]
     const there = (await this.disk.list(lanesDirectory)).map(Number)
@@ -107,7 +107,7 @@ export class QueueDirectory {
     return (await this.disk.list(directory)).map(segmentIndexOf).filter((index) => index !== undefined)
   }
 
-  /** Length of a file, bytes; undefined when it is not there. */
+  /** Length of a file, bytes; undefined if it is missing. */
   async size(path: string): Promise<number | undefined> {
     try {
       const file = await this.disk.open(path, 'read')
@@ -123,7 +123,7 @@ export class QueueDirectory {
   }
 }
 
-/** What queue.json says beside what the segments say. */
+/** Compares queue.json with the segments. */
 function judge(
   header: QueueHeader | undefined,
   found: QueueHeader,
@@ -143,7 +143,7 @@ function judge(
   if (reason !== undefined) report({ log: queueHeaderName, bytes: 0, reason, lost: lostNothing })
 }
 
-/** What lies where a directory should be, or is refused, holds nothing: that is told. */
+/** A name that is no directory, or is refused, counts as empty and is reported. */
 async function namesIn(disk: Disk, path: string, report: Report): Promise<string[]> {
   try {
     return await disk.list(path)
@@ -159,7 +159,7 @@ async function namesIn(disk: Disk, path: string, report: Report): Promise<string
   }
 }
 
-/** What the segments of a directory say of their size, if one of them is of a format that we know. */
+/** The size in the segments of a directory, if one has a known format. */
 type SaidSize = { readonly segmentBytes: number } | { readonly newer: WaybillError } | undefined
 
 async function laneSize(disk: Disk, readable: Disk): Promise<SaidSize> {
@@ -189,7 +189,7 @@ async function sizeIn(disk: Disk, directory: string): Promise<SaidSize> {
         await file.close()
       }
     } catch (error) {
-      // A later version may have gone on in this queue: those before are of ours.
+      // A later version may have continued this queue: earlier segments have our format.
       if (isWaybillError(error, 'FORMAT_NEWER')) said ??= { newer: error }
       else if (!isWaybillError(error, 'LOG_CORRUPT') && !isWaybillError(error, 'DISK_FAILED')) throw error
     }

@@ -1,5 +1,6 @@
-/** A disk that can only be looked at.
- * Invariant: whoever holds it takes no lock, makes no name and writes no byte; an attempt is a bug of ours and stops the command. */
+/** A disk for reading only.
+ * Invariant: its user takes no lock, makes no name and writes no byte; an attempt is a bug of ours
+ * and stops the command. */
 import { assert } from '../../base/assert.js'
 import type { Disk } from '../../disk/disk.js'
 

@@ -1,6 +1,7 @@
-/** The queue at one moment: who was being worked on, and from where to where each lane waits.
- * Invariant: beside a running relay nothing counts as damage that a second look does not see again: a batch may be half written, a
- * segment may be recycled under the reader. Behind the newest checkpoint nothing a snapshot needs is ever removed. */
+/** The queue at one moment: its active messages, and the waiting range of each lane.
+ * Invariant: beside a running relay, damage counts only if a second look sees it, too: a batch may
+ * be half written, a segment recycled. Nothing behind the newest checkpoint is removed while a
+ * snapshot needs it. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import { holdLane, incomingLane, type LaneKind } from '../../lane/lane.js'
 import { trustedEndIn, type Checkpoint } from '../../record/checkpoint.js'
@@ -19,11 +20,12 @@ export interface LaneView {
   /** Milliseconds; 0 for incoming, Infinity for hold. */
   readonly intervalMs: number
   readonly inJournal: boolean
-  /** No checkpoint tells of it: it is as its files are, and what it shows may have been started, or delivered. */
+  /** Known from files only, without a checkpoint: its messages may have been started, or
+   * delivered. */
   readonly isGuessed: boolean
   /** The log of its envelopes. */
   readonly log: LogName
-  /** What waits stands from here … */
+  /** Waiting messages stand from here …… */
   readonly runner: Position
   /** … to here. */
   readonly end: Position
@@ -39,7 +41,7 @@ export interface LaneView {
 
 export interface Snapshot {
   readonly journal: JournalView
-  /** Where the state is that of: the journal's end, or the position that was asked for. */
+  /** The position of the state: the journal's end, or the requested one. */
   readonly end: Position
   /** That it is built on; undefined before a queue's first one. */
   readonly checkpoint: Checkpoint | undefined
@@ -49,7 +51,7 @@ export interface Snapshot {
   /** In the order of their starts. */
   readonly working: readonly WorkingMessage[]
   readonly spoolsNamed: ReadonlySet<number>
-  /** The suffix is damaged: envelopes that were passed may never have been started. */
+  /** The suffix is damaged: passed envelopes may never have been started. */
   readonly isDamaged: boolean
   readonly findings: readonly Finding[]
 }
@@ -71,7 +73,7 @@ export async function takeSnapshot(directory: QueueDirectory): Promise<Snapshot>
   }
 }
 
-/** @returns undefined when the journal could not be looked at because it changed meanwhile */
+/** @returns undefined if the journal changed during the look */
 async function tryOnce(directory: QueueDirectory): Promise<Snapshot | undefined> {
   const names = await directory.disk.list('journal')
   const journal = await viewJournal(directory.log('journal'), directory.journalOfStart(), names)
@@ -84,7 +86,8 @@ async function tryOnce(directory: QueueDirectory): Promise<Snapshot | undefined>
 }
 
 /** @param end the state is folded up to here
- * @param isNow what no checkpoint tells of is guessed from the files as they are, which say nothing of an earlier moment */
+ * @param isNow lanes without a checkpoint are read from the present files, which say nothing of an
+ * earlier moment */
 export async function snapshotOf(
   directory: QueueDirectory,
   journal: JournalView,
@@ -191,7 +194,7 @@ export function floorOf({ suffix, lanes }: Pick<Snapshot, 'suffix' | 'lanes'>): 
   return position(floor)
 }
 
-/** A journal without a batch is that of a queue that was never used, unless something else says that it was. */
+/** A journal without a batch belongs to an unused queue, unless other files show use. */
 async function lostJournal(directory: QueueDirectory, names: readonly string[]): Promise<Finding[]> {
   const lanes = (await directory.logs()).filter(({ name }) => name !== 'journal')
   const hasSegment = names.some((name) => name.endsWith('.log'))

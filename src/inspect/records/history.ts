@@ -1,5 +1,6 @@
-/** Everything that is still on disk about one message: its envelopes in all logs, and what the journal says of its starts.
- * A message is known by its id in envelopes only; a start names the envelope's place, all else names the start. */
+/** All records about one message that are still on disk.
+ * Only envelopes hold a message's id; a start names the envelope's place, and all other records
+ * name the start. */
 import type { Position } from '../../base/position.js'
 import { isWaybillError } from '../../errors.js'
 import { decodeDelivery } from '../../record/delivery.js'
@@ -13,10 +14,10 @@ import type { QueueDirectory } from '../queue/queue-directory.js'
 import type { LoggedRecord } from './records.js'
 import type { Snapshot } from '../queue/snapshot.js'
 
-/** Records kept at the most: a message has a handful for each attempt. */
+/** Bound of kept records: a message has a few for each attempt. */
 export const historyCountMax = 100_000
 
-/** In order of time, those of one time in the order in which they can have come about. */
+/** In order of time; those of one time in a possible order of events. */
 export async function historyOf(
   directory: QueueDirectory,
   snapshot: Snapshot,
@@ -71,7 +72,7 @@ export async function historyOf(
     }
   }
   const logs = await directory.logs(snapshot.lanes)
-  // Lanes first: the journal's starts name places in them.
+  // Lanes first, because the journal's starts name places in them.
   const ordered = [
     ...logs.filter(({ name }) => name.endsWith('/envelopes')),
     ...logs.filter(({ name }) => name === 'journal'),

@@ -1,4 +1,4 @@
-/** Which of some messages the journal has, finished or not. */
+/** Finds which of some messages stand in the journal, finished or not. */
 import type { MessageId } from '../../base/message-id.js'
 import type { Disk } from '../../disk/disk.js'
 import { decodeEnvelope } from '../../record/envelope.js'
@@ -6,7 +6,7 @@ import { QueueDirectory } from '../queue/queue-directory.js'
 import { takeSnapshot } from '../queue/snapshot.js'
 import { readLog } from './log-reader.js'
 
-/** Reads the whole journal. What is damaged in it is passed over.
+/** Reads the whole journal. Damaged parts are skipped.
  * @throws WaybillError DISK_FAILED, LOG_CORRUPT, FORMAT_NEWER, NOT_A_QUEUE */
 export async function idsInJournal(
   disk: Disk,

@@ -1,4 +1,4 @@
-/** What is appended to the journal, as it becomes settled: for those who follow a running queue. */
+/** The records of the journal as they are settled, for following a running queue. */
 import { position, type Position } from '../../base/position.js'
 import type { Report } from '../damage/finding.js'
 import { readLog } from './log-reader.js'
@@ -12,7 +12,7 @@ export interface Followed {
   readonly end: Position
 }
 
-/** The last records of the journal that are wanted: it is read backwards, a segment after the other, until there are so many. */
+/** The last `count` selected records of the journal, read backwards, segment by segment. */
 export async function lastRecords(
   directory: QueueDirectory,
   count: number,
@@ -43,7 +43,7 @@ export async function lastRecords(
   return { records: kept, end: snapshot.end }
 }
 
-/** What was settled behind a position since. Segments that were recycled meanwhile are passed over.
+/** The records settled behind a position. Recycled segments are skipped.
  * @param visit sees them in order, some at a time
  * @returns where the journal ends now */
 export async function recordsSince(

@@ -1,5 +1,5 @@
-/** Every record of a log that is still on disk and may be believed, oldest first, over damage.
- * Beside a running relay, a segment that goes while it is read is left out: it is gone, not damaged. */
+/** Reads all trusted records of a log that are still on disk, oldest first, over damage.
+ * A segment that a running relay removes meanwhile is left out, not reported as damage. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import { isSideLog } from '../../directory/paths.js'
 import type { PositionVisitor, SegmentFiles } from '../../log/segment-files.js'
@@ -19,11 +19,11 @@ export interface LogRange {
   readonly name: LogName
   /** Default: the oldest segment on disk. */
   readonly from?: Position | undefined
-  /** Default: what may be believed. */
+  /** Default: the trusted end. */
   readonly to?: Position | undefined
 }
 
-/** How far a log may be believed; `nowhere` for one that no checkpoint knows. */
+/** The trusted end of a log; `nowhere` for one that no checkpoint names. */
 export function endOfLog(name: LogName, { journal, lanes }: Snapshot): Position {
   if (name === 'journal') return journal.end
   if (isSideLog(name)) return journal.checkpoint?.[name]?.end ?? nowhere
@@ -32,7 +32,7 @@ export function endOfLog(name: LogName, { journal, lanes }: Snapshot): Position 
   return view === undefined ? nowhere : part === 'data' ? view.dataEnd : view.end
 }
 
-/** Behind this everything is needed; before it only what an active message holds. */
+/** Everything behind this is needed; before it, only segments that active messages hold. */
 export function floorOfLog(name: LogName, snapshot: Snapshot): Position {
   if (name === 'journal') return floorOf(snapshot)
   if (isSideLog(name)) return snapshot.journal.checkpoint?.[name]?.floor ?? nowhere
@@ -76,7 +76,7 @@ export async function* readLog(
   }
 }
 
-/** The same for those who keep nothing of what they see. @param visit does not stop it */
+/** The same for callers that keep nothing of the records. @param visit does not stop it */
 export async function walkLog(
   directory: QueueDirectory,
   snapshot: Snapshot,
@@ -94,7 +94,7 @@ export async function walkLog(
   }
 }
 
-/** What is to be read of one segment. */
+/** The part of one segment to be read. */
 interface SegmentRange {
   readonly name: LogName
   readonly index: number
@@ -104,7 +104,7 @@ interface SegmentRange {
   readonly presence: Presence
 }
 
-/** Those that are there, and those that should be. */
+/** Existing and missing segments. */
 async function* segmentsOf(
   directory: QueueDirectory,
   snapshot: Snapshot,
@@ -120,7 +120,7 @@ async function* segmentsOf(
   for (const index of [...new Set([...there, ...needed])].sort((a, b) => a - b)) {
     const first = position(Math.max(from ?? 0, grid.firstOf(index)))
     const contentEnd =
-      // Also of the last segment that is asked for: a life may have left it before it was full.
+      // For the last requested segment, too: a life may have left it before it was full.
       name === 'journal' && grid.at(index + 1, 0) < logEnd
         ? await snapshot.journal.endOf(index)
         : grid.at(index, grid.segmentBytes)

@@ -1,5 +1,6 @@
-/** The queue as it was at an earlier position of the journal: the newest checkpoint before it, and the journal from there.
- * What was recycled since cannot be told any more: lanes are listed as far as their logs are still there. */
+/** The queue at an earlier position of the journal: the checkpoint before it, and the journal from
+ * there.
+ * Recycled segments are gone: lanes are listed as far as their logs still exist. */
 import { position, type Position } from '../../base/position.js'
 import { decodeCheckpoint, type Checkpoint } from '../../record/checkpoint.js'
 import { kindAt, kinds, payloadAt } from '../../record/frame.js'
@@ -12,7 +13,7 @@ import { snapshotOf, takeSnapshot, type Snapshot } from '../queue/snapshot.js'
 
 export type Past =
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
-  /** The journal does not reach back so far, or not yet so far. */
+  /** The position lies before the oldest segment, or behind the end. */
   | { readonly kind: 'gone'; readonly oldest: Position; readonly newest: Position }
 
 export async function snapshotAt(
@@ -24,7 +25,8 @@ export async function snapshotAt(
   if (at > journal.end || journal.indexes.length === 0) return goneFrom(journal)
   const { checkpoint, end } = await checkpointBefore(journal, at)
   const suffix = checkpoint?.suffix
-  // A life's first segment repeats the checkpoint of the life before; before the very first there is none, and nothing to miss.
+  // A life's first segment repeats the checkpoint of the life before; before the very first there
+  // is none, and nothing to miss.
   if (suffix === undefined || !journal.indexes.includes(grid.indexOf(suffix))) return goneFrom(journal)
   const snapshot = await snapshotOf(directory, journal, checkpoint, end, false)
   if (snapshot.findings.length === 0) return { kind: 'snapshot', snapshot }
@@ -67,7 +69,7 @@ async function checkpointBefore(
   return { checkpoint, end }
 }
 
-/** What was read of then and does not verify: is it still needed, so that it is damaged, or was it recycled since? */
+/** Decides whether an invalid place is damage, or was recycled since. */
 export function isStillNeeded(
   { log, segment, offsetBytes }: Finding,
   directory: QueueDirectory,

@@ -1,4 +1,4 @@
-/** Any frame as plain fields, under the names of FORMAT.md. */
+/** Shows any frame as plain fields, with the names of FORMAT.md. */
 import { decodeCommit } from '../../log/commit-frame.js'
 import { decodeCheckpoint } from '../../record/checkpoint.js'
 import { decodeDelivery } from '../../record/delivery.js'
@@ -26,11 +26,11 @@ export interface LoggedRecord {
   readonly payload: Buffer
 }
 
-/** @throws WaybillError LOG_CORRUPT when the payload is not what its kind says */
+/** @throws WaybillError LOG_CORRUPT if the payload does not fit its kind */
 export function fieldsOf(kind: KindName, payload: Buffer): Readonly<Record<string, unknown>> {
   switch (kind) {
     case 'envelope': {
-      // What most messages do not ask is not shown.
+      // Fields that most messages lack are not shown.
       const { held, priority, key, ...envelope } = decodeEnvelope(payload)
       return {
         ...envelope,

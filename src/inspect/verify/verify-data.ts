@@ -1,5 +1,5 @@
-/** Is the data of each message what was submitted? Lanes keep it in the order of their envelopes, so it is read in windows, of which
- * there is one: nothing is kept of what was checked. */
+/** Checks the data of each message against its checksum.
+ * Lanes keep data in the order of their envelopes, so one moving window is read. */
 import { crc32 } from '../../base/checksum.js'
 import { frameBytes, kindAt, kinds, payloadAt, verifyFrame } from '../../record/frame.js'
 import { isDamage } from '../damage/finding.js'
@@ -23,7 +23,7 @@ export class DataVerifier {
 
   /** @throws WaybillError DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED */
   async check(message: Located): Promise<void> {
-    // What the window does not vouch for is read alone; that also says what is wrong with it.
+    // Data that does not verify in the window is read alone, which also shows the error.
     if (!(await this.#holdsInWindow(message))) await this.#content.data(message)
   }
 

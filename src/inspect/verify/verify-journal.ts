@@ -1,5 +1,7 @@
-/** Each batch of the journal that is still needed, and each link between two: checksums, order, and the length of the files.
- * What a running relay recycles meanwhile is not judged: damage is what two walks see. */
+/** Checks each needed batch of the journal and each link between two: checksums, order, file
+ * lengths.
+ * Invariant: damage counts only if two walks see it, because a running relay recycles
+ * segments meanwhile. */
 import { position } from '../../base/position.js'
 import { walkBatches, type BadBatches } from '../damage/batches.js'
 import { damageAt, findingOf, isDamage, isSame, type Finding, type Report } from '../damage/finding.js'
@@ -28,7 +30,7 @@ export async function verifyJournal(
     batchCount += walked.batchCount
     recordCount += walked.recordCount
     for (const finding of walked.findings) {
-      // A frame that does not verify says less than the batch in which it is the first.
+      // The batch says more than its first invalid frame.
       const isKnown = snapshot.findings.some(
         ({ log, segment, offsetBytes, bytes }) =>
           log === finding.log &&
@@ -42,7 +44,7 @@ export async function verifyJournal(
   return { batchCount, recordCount }
 }
 
-/** Until two walks see the same. @returns undefined when the segment is not needed any more */
+/** Walks until two walks agree. @returns undefined if the segment is not needed any more */
 async function walkNeeded(
   directory: QueueDirectory,
   snapshot: Snapshot,
@@ -73,7 +75,7 @@ async function walkSegment(directory: QueueDirectory, { journal }: Snapshot, ind
   try {
     const trouble = await sizeTrouble(files, index, lost)
     if (trouble !== undefined) findings.push(trouble)
-    // What was prepared ahead has a header and no batch.
+    // A segment prepared ahead has a header and no batch.
     const end =
       index > journal.newest
         ? grid.firstOf(index)

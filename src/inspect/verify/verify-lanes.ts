@@ -1,4 +1,4 @@
-/** The logs of the lanes, as far as they may be believed: their directories and files, and every frame in them. */
+/** Checks the trusted part of the lanes' logs: directories, files and every frame. */
 import type { Position } from '../../base/position.js'
 import type { SegmentFiles } from '../../log/segment-files.js'
 import { segmentHeaderBytes } from '../../log/segment.js'
@@ -23,7 +23,7 @@ async function confirmed(
   for (const finding of second) if (first.some((other) => isSame(finding, other))) report(finding)
 }
 
-/** What a start would refuse about lanes. */
+/** Problems of lanes that a start would refuse. */
 async function laneTroubles(directory: QueueDirectory, { lanes }: Snapshot): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const lane of lanes) {
@@ -39,13 +39,13 @@ async function laneTroubles(directory: QueueDirectory, { lanes }: Snapshot): Pro
   return findings
 }
 
-/** A start opens the segment in which a log ends, also when nothing waits in it. */
+/** A start opens the last segment of a log even if nothing waits in it. */
 function openedFrom({ grid }: SegmentFiles, floor: Position, end: Position): Position {
   const lastBase = grid.at(grid.indexOf(end), 0)
   return grid.offsetOf(end) > segmentHeaderBytes && lastBase < floor ? lastBase : floor
 }
 
-/** Of each of its logs: from where it is needed, and to where it may be believed. */
+/** The needed and trusted range of each of its logs. */
 const logsOf = ({
   lane,
   checkpointRunner,
@@ -57,7 +57,7 @@ const logsOf = ({
   [`${lane}/data`, dataFloor, dataEnd],
 ]
 
-/** Every frame of the lanes' logs that no message leads to: data that waits for its segment to become garbage, envelopes that were
+/** Every frame of the lanes' logs without a waiting message: data of ended messages, envelopes
  * started since the checkpoint, padding. */
 export async function verifyLanes(
   directory: QueueDirectory,

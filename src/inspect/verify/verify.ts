@@ -1,7 +1,11 @@
-/** Everything about a queue on disk that can be checked without opening it: each batch and each link of the journal that is still
- * needed, each lane up to where it is trusted, each message with its recipients and data, what a start would insist on, and the promises
- * that need no history: no message in two places, no outcome twice, nothing without its record.
- * A torn tail is normal; corruption is not. Before the positions of the newest checkpoint nothing is needed, and nothing is judged. */
+/** Checks everything about a queue on disk that can be checked without opening it.
+ * 1. each needed batch and link of the journal
+ * 2. each lane up to its trusted end
+ * 3. each message with its recipients and data
+ * 4. everything that a start insists on
+ * 5. promises that need no history: no message in two places, no outcome twice
+ * A torn tail is normal; corruption is not. Nothing before the positions of the newest checkpoint
+ * is needed or judged. */
 import { spoolDirectory, spoolNumberOf } from '../../directory/paths.js'
 import { DataVerifier } from './verify-data.js'
 import { damageAt, findingOf, isDamage, type Finding, type Report } from '../damage/finding.js'
@@ -17,7 +21,7 @@ export interface Verified extends JournalCounts {
   readonly snapshot: Snapshot
   readonly messageCount: number
   readonly dataBytes: number
-  /** Spool files that belong to no message: left by a crash, removed by the next start. */
+  /** Spool files without a message: left by a crash, removed by the next start. */
   readonly leftoverCount: number
   /** Ids were compared with each other, up to `idsMax`. */
   readonly idsCompared: boolean
@@ -25,7 +29,7 @@ export interface Verified extends JournalCounts {
 
 /** Ids compared to find one that is there twice. */
 const idsMax = 4_000_000
-/** Ids that may be there twice, of which it is made certain. */
+/** Ids that may occur twice; they are compared in a second look. */
 const suspectsMax = 1000
 
 export async function verify(
@@ -60,7 +64,7 @@ async function verifyMessages(
       messageCount++
       dataBytes += envelope.dataBytes
       if (envelope.data.kind === 'spool') spools.add(envelope.data.number)
-      // Of one that damage made uncertain, two places are no contradiction.
+      // An uncertain message may stand in two places without contradiction.
       const isCompared = !message.uncertain && ids.count < idsMax && suspects.size < suspectsMax
       if (isCompared && ids.add(envelope.id)) suspects.add(envelope.id)
       try {

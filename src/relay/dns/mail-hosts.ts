@@ -42,8 +42,9 @@ export type MailHosts = readonly MailHost[] | Outcome | SiteTrouble
 const addressesMax = 5
 /** Hosts whose addresses are asked for, the best. */
 const hostsMax = 20
-/** Addresses of a host that are looked at, of each family. An answer of the DNS holds thousands: whoever has a domain could make each
- * attempt for it take seconds, in which nothing else is done. @see Postfix dns_rr.c, var_dns_rr_list_limit */
+/** Addresses of a host that are looked at, of each family. An answer of the DNS holds thousands:
+ * whoever has a domain could make each attempt for it take seconds, in which nothing else is done.
+ * @see Postfix dns_rr.c, var_dns_rr_list_limit */
 const hostAddressesMax = 100
 
 export interface MailHostsPort {
@@ -149,8 +150,9 @@ async function addressesOf(
   ])
 }
 
-/** As many as are tried, each once. Where there are more, no family takes the places of the other: a host with many addresses of IPv6 has
- * to be reached from where there is none. @see Postfix smtp_balance_inet_protocols */
+/** As many as are tried, each once. Where there are more, no family takes the places of the other:
+ * a host with many addresses of IPv6 has to be reached from where there is none.
+ * @see Postfix smtp_balance_inet_protocols */
 function chosen(hosts: readonly (Host & MailHost)[], byName: boolean): readonly MailHost[] {
   const seen = new Set<string>()
   const different = hosts.filter(({ name, address }) => {

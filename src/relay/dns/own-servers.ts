@@ -13,8 +13,9 @@ export interface OwnServers {
 
 export const isOwnName = ({ hostname }: OwnServers, name: string): boolean => asciiName(hostname) === name
 
-/** Asked once an attempt: addresses come and go, and the system takes a fraction of a millisecond to tell them. All of 127.0.0.0/8 is this
- * machine. @returns whether mail comes in here at an address */
+/** Asked once an attempt: addresses come and go, and the system takes a fraction of a millisecond
+ * to tell them. All of 127.0.0.0/8 is this machine.
+ * @returns whether mail comes in here at an address */
 export function ownAddresses({ listeners }: OwnServers, port: number): (address: string) => boolean {
   const hosts = listeners.filter((listener) => listener.port === port).map(({ host }) => host)
   if (hosts.length === 0) return () => false

@@ -35,8 +35,10 @@ export interface MaildirOptions {
   readonly directory: string
   /** Last part of file names; the machine's name unless told. */
   readonly hostname?: string
-  /** What may stand before an extension: mail for `ada+lists@example.com` is for the mailbox of `ada@example.com` unless it has one of its
-   * own. Some of + - _ = . and their like; none unless told. @see Postfix recipient_delimiter */
+  /** What may stand before an extension: mail for `ada+lists@example.com` is for the mailbox of
+   * `ada@example.com` unless it has one of its own. Some of + - _ = . and their like; none unless
+   * told.
+   * @see Postfix recipient_delimiter */
   readonly recipientDelimiter?: string
   readonly clock?: Clock
 }

@@ -77,8 +77,8 @@ export async function dropMail(queue: string, { data, ...head }: DroppedMail): P
 }
 
 /** @param bytesMax of the message @returns undefined when it is not complete
- * @throws WaybillError NOT_A_QUEUE for what `sendmail` has not written, MESSAGE_TOO_LARGE,
- * DISK_FAILED */
+ * @throws WaybillError NOT_A_QUEUE for what `sendmail` has not written,
+ * MESSAGE_TOO_LARGE, DISK_FAILED */
 export async function readDropped(
   path: string,
   bytesMax: number,

@@ -1,6 +1,7 @@
 /** Networks of clients: which may relay, and whose sessions are counted together. Pure.
- * Invariant: of IPv6 the first 64 bits are one client, for one machine has all addresses behind them (RFC 4291 §2.5.1, RFC 8981); of IPv4
- * the address is. @see Postfix mynetworks, and smtpd_client_ipv6_prefix_length, which is 84 */
+ * Invariant: of IPv6 the first 64 bits are one client, for one machine has all addresses behind
+ * them (RFC 4291 §2.5.1, RFC 8981); of IPv4 the address is.
+ * @see Postfix mynetworks, and smtpd_client_ipv6_prefix_length, which is 84 */
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { WaybillError } from '../../errors.js'
 

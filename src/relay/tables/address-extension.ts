@@ -1,6 +1,8 @@
-/** The extension of an address, as Postfix's recipient_delimiter has it: `+lists` of `ada+lists@example.com`. Pure.
- * Invariant: what is taken off and put on again is the same address, and nobody's name is empty. The first delimiter decides, whichever of
- * them it is; what stands in quotes has none. @see Postfix split_addr(3), strip_addr(3) */
+/** The extension of an address, as Postfix's recipient_delimiter has it: `+lists` of
+ * `ada+lists@example.com`. Pure.
+ * Invariant: what is taken off and put on again is the same address, and nobody's name is empty.
+ * The first delimiter decides, whichever of them it is; what stands in quotes has none.
+ * @see Postfix split_addr(3), strip_addr(3) */
 import { localPartOf } from './address-pattern.js'
 
 /** What may stand between name and extension: of the characters of a name those that are no letter and no digit, and say nothing of the way,

@@ -1,7 +1,7 @@
 /** The bytes of a file, in pages that are never changed once written.
- * Invariant: a page that two contents hold is changed in neither; a write makes new pages. So a copy costs an array of
- * references, and a thousand states after a crash share what they have in common. A page that was never written takes
- * no room; a page of zeroes that was written does. */
+ * Invariant: a write makes new pages, and changes none that another content holds. So a copy costs
+ * an array of references, and a thousand states after a crash share their common pages. A page that
+ * was never written takes no room; a written page of zeroes does. */
 
 import { room } from './slab.js'
 
@@ -74,7 +74,7 @@ export class Content {
     return count
   }
 
-  /** What it is made of, holes among it. @param digestOf bytes that never change */
+  /** Its pages and holes. @param digestOf bytes that never change */
   parts(digestOf: (page: Buffer) => string): unknown {
     return [this.lengthBytes, this.#pages.map((page) => page && digestOf(page))]
   }
@@ -98,7 +98,7 @@ export class Content {
   }
 
   #setPage(page: number, bytes: Buffer): void {
-    // A hole before it stays a hole; an array with holes of its own would be slow.
+    // A hole before it stays a hole; a sparse array would be slow.
     while (this.#pages.length < page) this.#pages.push(undefined)
     if (this.#pages[page] === undefined) this.#allocatedPages++
     this.#pages[page] = bytes

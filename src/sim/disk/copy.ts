@@ -1,6 +1,6 @@
 /** Copies of an image.
- * Invariant: a copy has the shape of the original, one node for one node even where two names, a name that is not
- * durable, or only an open descriptor leads to it; pages are shared, all else is its own. */
+ * Invariant: a copy has one node for each node of the original, even where two names, a name that
+ * is not durable, or only an open descriptor leads to it. Pages are shared, all else is copied. */
 import type { DiskImage } from './disk-image.js'
 import { SimDirectory, type NameChange, type SimNode } from './sim-directory.js'
 import { SimFile } from './sim-file.js'
@@ -11,7 +11,8 @@ export interface ImageCopy {
   readonly fileOf: (file: SimFile) => SimFile
 }
 
-/** Everything that the kernel has, durable or not. Nobody holds the lock and nothing is open in the copy. */
+/** Everything that the kernel has, durable or not. In the copy the lock is free and
+ * no file is open. */
 export function copyImage(original: DiskImage): ImageCopy {
   const copies = new Map<SimNode, SimNode>()
   const fileOf = (file: SimFile): SimFile => {
@@ -43,8 +44,8 @@ export function copyImage(original: DiskImage): ImageCopy {
   return { image: original.with(directoryOf(original.root)), fileOf }
 }
 
-/** What a program makes of it elsewhere that reads every file and makes no directory for its own sake (`rsync -m`, an archive of files):
- * content as the kernel shows it, all of it durable, and without what is empty. */
+/** The copy that a program makes elsewhere that copies files but no empty directories (`rsync -m`,
+ * an archive of files): content as the kernel shows it, all of it durable. */
 export function leanCopy(original: DiskImage): DiskImage {
   const directoryOf = (directory: SimDirectory): SimDirectory => {
     const copy = new SimDirectory()

@@ -1,7 +1,7 @@
 /** The images that a power loss may leave.
- * Invariant: each is an image of its own, durable through and through, with empty caches, and holds everything that was
- * durable; of the rest, calls under way included, it holds one set of survivors, and of at most one sector garbage.
- * What is captured is the moment of the call; the states are made as they are asked for. */
+ * Invariant: each is a separate image with empty caches that holds everything durable, one set of
+ * survivors of the rest (calls under way included), and garbage in at most one sector. The moment
+ * of the call is captured; the states are made when they are taken. */
 import { seededPrng, type Prng } from '../../base/prng.js'
 import { Content } from './content.js'
 import { copyImage } from './copy.js'
@@ -17,10 +17,11 @@ export interface CrashOptions {
   readonly seed?: number
   /** What the device writes in one piece, 512 (default) or 4096. */
   readonly sectorBytes?: number
-  /** Whether the changes of one directory become durable in order only. Default false: in any order. */
+  /** Whether the changes of one directory become durable in order only. Default
+   * false: in any order. */
   readonly namesInOrder?: boolean
-  /** What a torn sector may hold besides old and new: nothing else, garbage where it was written, or (default)
-   * garbage all over the sector, settled neighbours included. */
+  /** The contents of a torn sector besides old and new: nothing else, garbage where it was written,
+   * or (default) garbage all over the sector, settled neighbours included. */
   readonly garbage?: 'none' | 'written' | 'sector'
   /** Up to so many units all sets of survivors are tried. Default 7. */
   readonly exhaustiveUnitsMax?: number
@@ -32,11 +33,12 @@ export interface CrashOptions {
 
 export interface CrashState {
   readonly image: DiskImage
-  /** Which changes survived, for a replay message. */
+  /** The changes that survived, for a replay message. */
   readonly describe: () => string
 }
 
-/** @param underWay calls that were issued and have not answered, in the order in which they were issued */
+/** @param underWay calls that were issued and have not answered, in the order in which
+ * they were issued */
 export function crashStates(
   original: DiskImage,
   underWay: readonly ChangingOperation[],
@@ -81,7 +83,8 @@ function* statesOf(image: DiskImage, options: CrashOptions): Generator<CrashStat
   }
 }
 
-/** Assumed of the device: a sector that is overwritten with the bytes that it holds keeps them, whenever the power goes. */
+/** Assumed of the device: a sector that is overwritten with its own bytes keeps them, whenever
+ * the power fails. */
 function changesAnything({ durable }: SimFile, { bytes, position }: PendingWrite): boolean {
   const held = Buffer.alloc(bytes.length)
   return durable.read(held, position) < bytes.length || !held.equals(bytes)

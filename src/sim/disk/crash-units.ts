@@ -1,7 +1,7 @@
 /** The changes of an image that a power loss may keep or lose, one by one.
- * Invariant: units come in the order in which the kernel made them, and each knows which earlier ones survive whenever
- * it does: of one sector only the newest state can be on the device without the older ones, and the name that a file
- * was moved away from goes only when the new one is there. */
+ * Invariant: units come in the kernel's order, and each names the earlier ones that survive
+ * whenever it does: of one sector the newest state can be on the device alone, and an old name is
+ * removed only when the new one is there. */
 import type { NameChange, SimDirectory, SimNode } from './sim-directory.js'
 import { sectorPieces, type Pending, type PendingWrite, type SimFile } from './sim-file.js'
 
@@ -45,7 +45,7 @@ export function crashUnits(root: SimDirectory, options: UnitOptions): CrashUnit[
   return units
 }
 
-/** What `unit` is, for a replay message. @param pathOf a name for the file or directory */
+/** Describes `unit` for a replay message. @param pathOf a name for the file or directory */
 export function describeUnit(unit: CrashUnit, pathOf: (node: SimNode) => string): string {
   if (unit.kind === 'file') {
     const { entry } = unit

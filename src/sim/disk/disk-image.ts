@@ -1,10 +1,11 @@
-/** A device with the kernel that has it mounted: a tree of names, files, and all that is not durable yet.
- * Invariant: everything that a life leaves behind is in its image, so the next life is a new SimDisk on it (or on one
- * that a crash made of it). Copies share all pages. Paths are as in the port; the root is always there. */
+/** A device with the kernel that has it mounted: names, files, and all that is not durable yet.
+ * Invariant: everything that a life leaves behind is in its image, so the next life is a new
+ * SimDisk on it, or on one that a crash made of it. Copies share all pages. Paths are as in the
+ * port; the root is always there. */
 import { SimDirectory, type SimNode } from './sim-directory.js'
 import { SimFile } from './sim-file.js'
 
-/** What the kernel answers instead of a result. */
+/** A refusal of the kernel. */
 export class Refusal extends Error {
   readonly errno: string
 
@@ -40,7 +41,7 @@ export class DiskImage {
     this.root = root
   }
 
-  /** The same device, as large and with as many changes behind it, on which other names are. */
+  /** The same device, with the same size and number of changes, and other names. */
   with(root: SimDirectory): DiskImage {
     const image = new DiskImage(root)
     image.seq = this.seq
@@ -123,7 +124,7 @@ export class DiskImage {
     }
   }
 
-  /** From now on the device has so much left. */
+  /** Sets the free bytes of the device. */
   leave(freeBytes: number): void {
     this.size = {
       ...this.size,
@@ -144,7 +145,7 @@ export class DiskImage {
     return nodes
   }
 
-  /** What is left of the device, by the room that files take, not by their lengths. */
+  /** Free bytes, by the room that files take, not by their lengths. */
   space(): { freeBytes: number; freeFiles: number } {
     const { capacityBytes, capacityFiles } = this.size
     if (capacityBytes === Number.POSITIVE_INFINITY && capacityFiles === Number.POSITIVE_INFINITY)
@@ -155,7 +156,7 @@ export class DiskImage {
     }
   }
 
-  /** The kernel drops from its memory what it calls clean, of all files. @returns whether there was any */
+  /** The kernel drops all clean pages from memory. @returns whether there were any */
   dropClean(): boolean {
     let isAny = false
     for (const node of this.#nodes()) if (node.kind === 'file' && node.dropClean()) isAny = true
@@ -193,7 +194,7 @@ export class DiskImage {
     return bytes
   }
 
-  /** Overwrites bytes on the device behind everybody's back; the file keeps its length. */
+  /** Overwrites bytes on the device, unseen by the kernel; the file keeps its length. */
   damage(path: string, position: number, bytes: Buffer): void {
     const file = this.file(path)
     file.damage(Buffer.from(bytes.subarray(0, Math.max(0, file.cached.lengthBytes - position))), position)

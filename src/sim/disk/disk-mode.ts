@@ -1,6 +1,6 @@
-/** What a simulated disk is: a file system, or one of the other kinds that the engine can live on.
- * Invariant: an atomic disk tears nothing and forgets nothing. Each call happens as a whole or not at
- * all, and what has happened is durable, as in a store that commits each call. */
+/** Kinds of simulated disks: a file system, and others that the engine supports.
+ * Invariant: an atomic disk tears nothing and forgets nothing. Each call happens as a whole or not
+ * at all, and what has happened is durable, as in a store that commits each call. */
 import { fileSystemTraits, type DiskTraits } from '../../disk/disk.js'
 import { SimDirectory } from './sim-directory.js'
 import type { DiskImage } from './disk-image.js'

@@ -1,10 +1,10 @@
-/** Which calls fail, and how.
- * Invariant: a fault is found by counting calls of its kinds and places, so `at` 1, 2, 3 … visits every call of a run; each call
- * meets at most one fault. */
+/** Plans failing calls.
+ * Invariant: a fault is found by counting calls of its kinds and places, so `at` 1, 2, 3 … visits
+ * every call of a run; each call meets at most one fault. */
 import type { Operation, OperationKind } from './operation.js'
 
 export interface Fault {
-  /** The how-manieth call fails, from 1; counted among `kinds`, and those `under` a directory. */
+  /** Number of the first failing call, from 1, counted among `kinds` and those `under` a path. */
   readonly at: number
   /** Default: calls of all kinds. */
   readonly kinds?: readonly OperationKind[]
@@ -12,7 +12,8 @@ export interface Fault {
   readonly under?: string
   /** The system's code, or 'SHORT' for a short count. */
   readonly errno: 'EIO' | 'ENOSPC' | 'EDQUOT' | 'EROFS' | 'EMFILE' | 'SHORT'
-  /** What the call does before it fails. Default 'part': of a write, some first bytes; of another call, all or nothing. */
+  /** The effect of the call before it fails. Default 'part': some first bytes of a write; all or
+   * nothing of another call. */
   readonly effect?: 'none' | 'part' | 'all'
   /** Calls of these kinds that fail from `at` on. Default 1. */
   readonly count?: number

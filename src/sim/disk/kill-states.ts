@@ -1,7 +1,7 @@
 /** The images that the death of a process may leave.
- * Invariant: the kernel lives on. All that it was told is there, what is not durable is still not durable, what it
- * wrongly calls clean stays so; of the calls under way any may have happened, and of one write a part.
- * An atomic disk is left in no other states by a loss of power: each call has happened, or has not. */
+ * Invariant: the kernel lives on: all finished calls have happened, durable or not, and pages that
+ * it wrongly calls clean stay so. Any call under way may have happened, and one write in part. On
+ * an atomic disk a power loss leaves the same states: each call has happened or not. */
 import { seededPrng } from '../../base/prng.js'
 import { copyImage } from './copy.js'
 import type { CrashState } from './crash-states.js'
@@ -12,7 +12,8 @@ import { survivorSets } from './survivors.js'
 
 const killBounds = { exhaustiveUnitsMax: 3, randomStates: 4, statesMax: 16 }
 
-/** @param underWay calls that were issued and have not answered, in the order in which they were issued */
+/** @param underWay calls that were issued and have not answered, in the order in which
+ * they were issued */
 export function killStates(
   original: DiskImage,
   underWay: readonly ChangingOperation[],

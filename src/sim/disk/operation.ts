@@ -1,5 +1,6 @@
-/** One call of the disk, as data: so that it can be numbered, refused, described, and tried on a copy of the image.
- * Invariant: `perform` is all that ever changes an image on behalf of a call. */
+/** One call of the disk, as data: it can be numbered, refused, described, and tried on a copy of
+ * the image.
+ * Invariant: only `perform` changes an image on behalf of a call. */
 import { pageBytes } from './content.js'
 import { Refusal, type DiskImage } from './disk-image.js'
 import type { SimFile } from './sim-file.js'
@@ -55,7 +56,8 @@ const synced: ReadonlySet<OperationKind> = new Set(['writeSynced', 'sync', 'sync
 
 export const makesDurable = ({ kind }: Operation): boolean => synced.has(kind)
 
-/** Makes the change that a call asks for. @param file the copy to change instead of the file itself. @throws Refusal */
+/** Makes the change of a call. @param file the copy to change instead of the file itself.
+ * @throws Refusal */
 export function perform(image: DiskImage, operation: ChangingOperation, file?: SimFile): void {
   switch (operation.kind) {
     case 'write':

@@ -1,12 +1,14 @@
-/** What a call does before it fails.
- * Invariant: a call that rejects may have happened in part, and a failed sync leaves pages that the kernel calls clean:
- * readable until the power goes, written by no later sync. A call that found no descriptor has done nothing. */
+/** The effect of a call before it fails.
+ * Invariant: a call that rejects may have happened in part, and a failed sync leaves pages that the
+ * kernel calls clean: readable until the power goes, written by no later sync. A call that found no
+ * descriptor has done nothing. */
 import { below, type Prng } from '../../base/prng.js'
 import type { DiskImage } from './disk-image.js'
 import type { Fault } from './faults.js'
 import { isChanging, perform, type Operation, type WriteOperation } from './operation.js'
 
-/** @param prng draws how much; without it half of a write happens and nothing of another call. @throws Refusal */
+/** @param prng draws how much; without it half of a write happens and nothing of another call.
+ * @throws Refusal */
 export function refuseInPart(
   image: DiskImage,
   operation: Operation,

@@ -1,7 +1,8 @@
 /** The names in a directory as the kernel and the device see them.
- * Invariant: `names` is what `list` returns; `durable` is what the device holds for certain; `pending` holds, in order,
- * what separates them. A name and the content it names are durable independently. A rename within a directory is one
- * change; between two it is two, of which the removal never happens without the new name. */
+ * Invariant: `list` returns `names`; the device certainly holds `durable`; `pending` holds their
+ * differences, in order. A name and the content it names are durable independently. A rename
+ * within a directory is one change; between two it is two, of which the removal never happens
+ * without the new name. */
 import type { SimFile } from './sim-file.js'
 
 export type SimNode = SimFile | SimDirectory
@@ -13,7 +14,8 @@ export interface NameChange {
   readonly node: SimNode | undefined
   /** The other name of a rename within this directory, removed in the same change. */
   readonly removes: string | undefined
-  /** The directory whose change of the same `seq` must be durable before this one is: the target of a rename. */
+  /** The directory whose change of the same `seq` must be durable before this one is: the
+   * target of a rename. */
   readonly after: SimDirectory | undefined
   /** The kernel believes that the device has it. */
   readonly clean: boolean
@@ -37,8 +39,9 @@ export class SimDirectory {
     this.#change({ seq, name: to, node, removes: from, after: undefined, clean: false })
   }
 
-  /** Makes durable what the kernel does not call clean, up to and with `seq`; and of what it calls clean those names that changed
-   * again since: the device gets what they are now, and what they were before cannot come back. */
+  /** Makes durable all changes up to `seq` that the kernel does not call clean, and those called
+   * clean whose names changed again since: the device gets the present name, and the older one
+   * cannot return. */
   sync(seq: number): void {
     const names = this.#dirtyNames(seq)
     const rest: NameChange[] = []
@@ -53,7 +56,7 @@ export class SimDirectory {
     this.pending = rest
   }
 
-  /** The sync failed: what it should have written is called clean. */
+  /** The sync failed: its changes are called clean. */
   failSync(seq: number): void {
     this.pending = this.pending.map((change) => (change.seq <= seq ? { ...change, clean: true } : change))
   }

@@ -1,12 +1,12 @@
 /** An open file of a simulated disk.
- * Invariant: it holds the file, not its name: a rename or an unlink does not touch what is open. */
+ * Invariant: it holds the file, not its name: a rename or an unlink does not touch an open file. */
 import { assert } from '../../base/assert.js'
 import type { DiskFile, OpenMode } from '../../disk/disk.js'
 import { Refusal, type DiskImage } from './disk-image.js'
 import type { ChangingOperation, Operation } from './operation.js'
 import type { SimFile } from './sim-file.js'
 
-/** What an open file asks of its disk. */
+/** The calls of an open file to its disk. */
 export interface FileCalls {
   readonly image: DiskImage
   /** Issues a call; `effect` runs at the moment the world chooses. */
@@ -15,7 +15,7 @@ export interface FileCalls {
   perform(operation: ChangingOperation): void
   /** The last change that a sync covers which was issued after change `seq`. */
   coveredSeq(seq: number): number
-  /** False when a test has taken that guarantee away. */
+  /** False if a test has removed that guarantee. */
   readonly syncs: boolean
   forget(open: SimDiskFile): void
 }

@@ -1,7 +1,8 @@
 /** A simulated disk: the port, on an image, in a world.
- * Invariant: a call changes the image at one moment between its issue and its answer, which the world chooses; until
- * then it is *under way*, and a crash may find it done, half done or not begun. Calls are numbered in the order in which
- * they take effect; the observer is told before and after each. */
+ * Invariant: a call changes the image at one moment between its issue and its answer, which the
+ * world chooses; until then it is *under way*, and a crash may find it done, half done or not
+ * begun. Calls are numbered in the order in which they take effect; the observer is called before
+ * and after each. */
 import { below, type Prng } from '../../base/prng.js'
 import type { Disk, DiskFile, DiskSpace, FileStatus, LockReport, OpenMode } from '../../disk/disk.js'
 import { abandonedFailure, diskFailure } from '../../disk/failure.js'
@@ -24,7 +25,7 @@ import { SimDiskFile, type FileCalls } from './sim-disk-file.js'
 import { SimLease } from './sim-lease.js'
 import type { SimWorld } from '../world/world.js'
 
-/** A guarantee that the device does not keep, to see whether a test notices. */
+/** A guarantee that the device breaks, to see whether a test notices. */
 export type Sabotage = 'sync does nothing' | 'synced writes are not synced' | 'syncDirectory does nothing'
 
 export interface NumberedOperation {
@@ -34,9 +35,10 @@ export interface NumberedOperation {
 }
 
 export interface DiskObserver {
-  /** A call is about to take effect; it is still among those under way. If this stops the world, it does not. */
+  /** A call is about to take effect; it is still among those under way. If this stops the
+   * world, it does not. */
   before?(call: NumberedOperation): void
-  /** It has taken effect, and its caller has not been told. */
+  /** It has taken effect; its caller has no answer yet. */
   after?(call: NumberedOperation, error: Error | undefined): void
   /** It meets a fault. */
   fails?(operation: Operation, fault: Fault): void
@@ -100,12 +102,13 @@ export class SimDisk implements Disk {
     return this.#callCount
   }
 
-  /** For so long no call that makes something durable takes effect, milliseconds. */
+  /** Milliseconds in which no call that makes something durable takes effect. */
   hang(forMs: number): void {
     this.#hangsUntilMs = this.#world.nowMs + forMs
   }
 
-  /** How long the oldest synced write of a batch has been under way, milliseconds; 0: there is none. */
+  /** How long the oldest synced write of a batch has been under way, milliseconds; 0:
+   * there is none. */
   get syncedWriteMs(): number {
     let oldestMs = 0
     for (const [operation, issuedAtMs] of this.#underWay)
@@ -114,14 +117,15 @@ export class SimDisk implements Disk {
     return oldestMs
   }
 
-  /** What a power loss now may leave. Captured now, made as they are taken. */
+  /** The states that a power loss now may leave. Captured now, made when they are taken. */
   crashStates(options: CrashOptions = {}): Generator<CrashState> {
     if (this.traits.isAtomic)
       return killStates(this.image, this.#changesUnderWay(), options.seed ?? this.#callCount, true)
     return crashStates(this.image, this.#changesUnderWay(), { seed: this.#callCount, ...options })
   }
 
-  /** What the death of the process now may leave: the kernel, its caches and its lies live on. */
+  /** The states that the death of the process now may leave: the kernel with its caches lives
+   * on. */
   killStates(): Generator<CrashState> {
     return killStates(this.image, this.#changesUnderWay(), this.#callCount, this.traits.isAtomic)
   }
@@ -194,7 +198,7 @@ export class SimDisk implements Disk {
   abandon(): void {
     if (this.#abandoned) return
     this.#abandoned = true
-    // The thread pool goes on with what it has begun; the lock is given up after that.
+    // The thread pool finishes its calls; the lock is freed after that.
     for (const operation of this.#changesUnderWay()) {
       if (this.#world.order === 'fifo' || below(this.#prng, 2) === 0) continue
       try {
@@ -242,7 +246,8 @@ export class SimDisk implements Disk {
     })
   }
 
-  /** Changes up to `seq` had been made when the sync was issued; by chance it covers some later ones too. */
+  /** Changes up to `seq` had been made when the sync was issued; it may cover some later ones,
+   * too. */
   #coveredSeq(seq: number): number {
     if (this.#world.order === 'fifo' || this.image.seq === seq) return seq
     return seq + below(this.#prng, this.image.seq - seq + 1)
@@ -284,7 +289,7 @@ function failureOf(operation: Operation, errno: string | undefined): WaybillErro
   return diskFailure(nameOf(operation, errno), operation.path, errno, new Error(describeOperation(operation)))
 }
 
-/** What the call is named in its error. */
+/** The call's name in its error. */
 function nameOf({ kind }: Operation, errno: string | undefined): string {
   if (kind === 'writeSynced') return 'write synced'
   return errno === 'EMFILE' && kind !== 'list' ? 'open' : kind

@@ -1,9 +1,9 @@
 /** A file as the kernel and the device see it.
- * Invariant: `cached` is what reads return; `durable` is what the device holds for certain; `pending` holds, in order,
- * what separates them. A write that grows the file is two things, bytes and length, and either may be lost alone.
- *
- * After a failed sync the kernel calls the pages clean: what was pending stays readable, no later sync writes it, and
- * power loss may take it. Only a new write to the same sector makes it dirty again, and then the whole sector. */
+ * Invariant: reads return `cached`; the device certainly holds `durable`; `pending` holds their
+ * differences, in order. A write that grows the file is two changes, bytes and length; either may
+ * be lost alone.
+ * After a failed sync the kernel calls the pages clean: they stay readable, no later sync writes
+ * them, and a power loss may take them. Only a new write makes its whole sector dirty again. */
 import { Content } from './content.js'
 import { ownCopy } from './slab.js'
 
@@ -45,7 +45,7 @@ export class SimFile {
     return copy
   }
 
-  /** A copy of which the device holds `durable` and the kernel nothing else. */
+  /** A copy with `durable` on the device and nothing else in the kernel. */
   static fromDevice(durable: Content): SimFile {
     const file = new SimFile()
     file.cached = durable.share()
@@ -69,11 +69,13 @@ export class SimFile {
     this.cached = this.cached.resize(lengthBytes)
   }
 
-  /** A write through an O_DSYNC descriptor: only its own bytes, and the length that reaches them, are certain. */
+  /** A write through an O_DSYNC descriptor: only its own bytes, and the length that reaches
+   * them, are certain. */
   writeSynced(bytes: Buffer, position: number, seq: number): void {
     const apart = this.pending.every((entry) => entry.kind === 'write' && isApart(entry, bytes, position))
     if (!apart) {
-      // Sectors are shared with writes that are pending: the device gets those with it, and may get all the rest.
+      // Sectors are shared with writes that are pending: the device gets those with it, and may get
+      // all the rest.
       this.write(bytes, position, seq)
       this.sync(seq)
       return
@@ -85,7 +87,7 @@ export class SimFile {
       this.pending.length === 0 ? this.cached.share() : grow(this.durable.patch(own, position), lengthBytes)
   }
 
-  /** Makes durable what is dirty, up to and with `seq`. */
+  /** Makes durable all dirty changes up to `seq`. */
   sync(seq: number): void {
     if (this.pending.every((entry) => entry.seq <= seq && !entry.clean)) {
       this.durable = this.cached.share()
@@ -109,12 +111,12 @@ export class SimFile {
     this.pending = rest
   }
 
-  /** The sync failed: what it should have written is called clean. */
+  /** The sync failed: its changes are called clean. */
   failSync(seq: number): void {
     this.pending = this.pending.map((entry) => (entry.seq <= seq ? { ...entry, clean: true } : entry))
   }
 
-  /** The kernel needs the memory: pages that it calls clean are read from the device again, whatever that holds.
+  /** The kernel needs the memory: clean pages are read from the device again.
    * @returns whether there were any */
   dropClean(): boolean {
     if (!this.pending.some(({ clean }) => clean)) return false
@@ -124,14 +126,15 @@ export class SimFile {
     return true
   }
 
-  /** Changes what the device holds, and what the kernel read of it: rot, or a test's own hand. */
+  /** Changes the bytes on the device and in the kernel: rot, or a test. */
   damage(bytes: Buffer, position: number): void {
     this.cached = this.cached.patch(bytes, position)
     this.durable = this.durable.patch(bytes, position)
   }
 }
 
-/** `content` with one pending change; bytes beyond the end stay unseen until a length reaches them. */
+/** `content` with one pending change; bytes beyond the end stay unseen until a length reaches
+ * them. */
 export function applied(content: Content, entry: Pending): Content {
   if (entry.kind === 'write') return content.patch(entry.bytes, entry.position)
   return entry.cut ? content.resize(entry.lengthBytes) : grow(content, entry.lengthBytes)

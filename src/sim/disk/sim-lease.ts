@@ -1,5 +1,5 @@
 /** The lease of a simulated disk: whether the holder of its lock is proven to be the owner.
- * Invariant: who asks to be told is told once, when ownership is proven again. */
+ * Invariant: a callback is called once, when ownership is proven again. */
 import type { LockReport } from '../../disk/disk.js'
 import type { WaybillError } from '../../errors.js'
 

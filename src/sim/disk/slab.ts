@@ -1,6 +1,6 @@
 /** Memory for bytes that never change again.
- * Invariant: what was handed out is written once, by the call that asked for it. Cut from slabs, because an ArrayBuffer
- * of its own for every page costs more than everything else a simulated write does. */
+ * Invariant: each piece is written once, by the call that asked for it.
+ * Why slabs: an ArrayBuffer for every page would cost more than the rest of a simulated write. */
 
 const slabBytes = 1 << 18
 let slab = Buffer.allocUnsafeSlow(slabBytes)

@@ -1,8 +1,8 @@
-/** Which of the changes that were not durable survive a power loss: the sets worth trying.
- * Invariant: a set never holds a unit without what it requires. Up to `exhaustiveUnitsMax` units, all sets; beyond
- * that none, all, every prefix, every single loss, every single survivor and random sets, each family sampled evenly
- * when together they are more than `statesMax`. The same units and the same generator give the same sets in the same
- * order. */
+/** Chooses sets of changes that survive a power loss.
+ * Invariant: a set never holds a unit without what it requires. Up to `exhaustiveUnitsMax` units,
+ * all sets; beyond that none, all, every prefix, every single loss, every single survivor and
+ * random sets, each family sampled evenly when together they are more than `statesMax`. The same
+ * units and the same generator give the same sets in the same order. */
 import { below, type Prng } from '../../base/prng.js'
 
 export interface SurvivorBounds {
@@ -18,12 +18,12 @@ export interface Survivors {
   readonly garbage: number | undefined
 }
 
-/** For each unit the indexes of those that survive whenever it does, all smaller than its own. */
+/** For each unit the smaller indexes of those that survive whenever it does. */
 export type Requirements = readonly (readonly number[])[]
 
 type Family = (index: number) => Survivors
 
-/** @param garbageUnits the units of which garbage may be left */
+/** @param garbageUnits the units that may leave garbage */
 export function* survivorSets(
   requires: Requirements,
   garbageUnits: readonly number[],
@@ -99,7 +99,7 @@ function isClosed(kept: readonly boolean[], requires: Requirements): boolean {
   return requires.every((needed, unit) => !kept[unit] || needed.every((other) => kept[other]))
 }
 
-/** Drops what lacks something that it requires. */
+/** Drops units without their requirements. */
 function withoutOrphans(kept: boolean[], requires: Requirements): boolean[] {
   for (const [unit, needed] of requires.entries()) {
     if (kept[unit] && !needed.every((other) => kept[other])) kept[unit] = false
@@ -107,7 +107,7 @@ function withoutOrphans(kept: boolean[], requires: Requirements): boolean[] {
   return kept
 }
 
-/** Adds what the kept ones require. */
+/** Adds the requirements of kept units. */
 function withRequired(kept: boolean[], requires: Requirements): boolean[] {
   for (let unit = kept.length - 1; unit >= 0; unit--) {
     if (kept[unit]) for (const other of requires[unit] ?? []) kept[other] = true

@@ -1,7 +1,7 @@
 /** A crash at every operation of a workload, and at every operation of the recovery that follows.
- * Invariant: a crash is taken before each call takes effect, while it is still under way, so that whatever it would have changed
- * may be there, in part, or not. The same workload, seed and options give the same result. Most crashes leave what another one left: what
- * was tried is not tried again. */
+ * Invariant: each crash comes before a call takes effect, while it is under way, so its change may
+ * be there, in part, or not. The same workload, seed and options give the same result. A state that
+ * an earlier crash left is not tried again. */
 import { aftermath, firstLife } from '../life/aftermath.js'
 import { crashPoint, type CrashPoint } from '../life/crash-point.js'
 import type { CrashOptions, CrashState } from '../disk/crash-states.js'
@@ -14,7 +14,7 @@ import type { Step, VerbStep, Workload } from '../workload/workload.js'
 export interface ExhaustOptions {
   readonly seed: number
   readonly order: EventOrder
-  /** What is lost with the power, and how many sets of it are tried; see CrashOptions. */
+  /** Power losses and the number of sets tried; see CrashOptions. */
   readonly power: CrashOptions
   /** The process is killed as well, at every operation. */
   readonly kills: boolean
@@ -39,7 +39,8 @@ export interface ExhaustOptions {
 /** A violation, and how to see it again. */
 export interface Finding extends Violation {
   readonly seed: number
-  /** The operation before which the crash came, and the one of the recovery, if there was a second crash. */
+  /** The operation before which the crash came, and the one of the recovery, if there was
+   * a second crash. */
   readonly op: number
   readonly secondOp: number | undefined
   readonly where: string
@@ -55,7 +56,7 @@ export interface HuntResult {
 }
 
 export interface ExhaustResult extends HuntResult {
-  /** Of the states, those that were tried already: what a crash left, what had been promised and the time were the same. */
+  /** States that were tried already: disk, promises and time were the same. */
   sameCount: number
 }
 
@@ -90,7 +91,7 @@ export async function exhaust(workload: Workload, options: ExhaustOptions): Prom
       where: 'without any crash',
     })),
   }
-  // A second crash is followed by another life than a first: nothing more is submitted or ordered.
+  // The life after a second crash differs: nothing more is submitted or ordered.
   const tried = { first: new TriedStates(), second: new TriedStates() }
   for (const point of points) {
     if (result.findings.length >= findingsMax || (options.untilFirst === true && result.findings.length > 0))

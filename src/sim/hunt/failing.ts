@@ -1,7 +1,8 @@
-/** Every call of a workload fails once: what was settled survives, and what fails is reported.
- * After the failure the process is started again in the same boot, on a kernel that calls clean what never reached the device; and
- * then, at some operations of that life, the power goes. Or calls of that start fail, too, each once, and a third start, in the same boot or after
- * a power loss, finds what the two have left. What two failures left alike is tried once. */
+/** Every call of a workload fails once: settled mail survives, and failures are reported.
+ * After the failure the process starts again in the same boot, on a kernel that calls lost pages
+ * clean; at some operations of that life the power fails. Or each call of that start fails, too,
+ * and a third start follows, in the same boot or after a power loss. Equal states are tried
+ * once. */
 import { aftermath, oneLife, runToEnd } from '../life/aftermath.js'
 import { copyImage } from '../disk/copy.js'
 import { crashPoint, type CrashPoint } from '../life/crash-point.js'
@@ -20,14 +21,14 @@ export interface FailOptions {
   readonly seed: number
   readonly order: EventOrder
   readonly errno: Fault['errno']
-  /** What the call does before it fails; of a write, by default, a part. */
+  /** The effect of the call before it fails; default: a part of a write. */
   readonly effect?: NonNullable<Fault['effect']>
-  /** The full disk does not let segments, nor spool files, go either, so many times. */
+  /** How often the full disk also refuses to unlink segments and spool files. */
   readonly unlinkRefusals?: number
-  /** Of the life after the failure each so-manieth operation is a power loss; 0: none. */
+  /** In the life after the failure, every n-th operation is a power loss; 0: none. */
   readonly powerEvery: number
-  /** Of the states that the failures leave, in each so-manieth every call of the next start fails, too, up to the end of its recovery.
-   * Default: none. */
+  /** In every n-th state after a failure, each call of the next start fails, too, up to the end of
+   * recovery. Default: none. */
   readonly againEvery?: number
   /** Submitted in the life after the failure. */
   readonly more?: readonly Step[]
@@ -39,7 +40,7 @@ export interface FailOptions {
 
 const powerStatesMax = 2
 
-/** What was tried: what first failures left, and second ones. */
+/** The states tried after first and second failures. */
 interface Tried {
   readonly first: TriedStates
   readonly second: TriedStates
@@ -152,7 +153,7 @@ async function failAt(
     }
 }
 
-/** What the life of a failure has left. */
+/** The state after a life with a failure. */
 interface Left {
   readonly model: QueueModel
   readonly image: DiskImage
@@ -249,7 +250,7 @@ const any: readonly OperationKind[] = [
   'lock',
 ]
 
-/** What takes room in a directory can wait for it, and who finds no descriptor for one. */
+/** Calls that need room in a directory, or a descriptor, can wait for it. */
 const canBeWaitedFor = ({ kind }: Operation, errno: Fault['errno']): boolean =>
   errno === 'EMFILE' || (isFull(errno) && (kind === 'create' || kind === 'rename'))
 

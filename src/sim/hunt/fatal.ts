@@ -1,6 +1,7 @@
-/** A message that ends each process in the step in which it is attempted: one seed is a chain of lives.
- * Invariant: after as many lives as the option says, and one more where the first one had accepted it,
- * the message is on hold, and nothing else is; all other mail is delivered. */
+/** A message that ends each process in the step in which it is attempted: one seed is a chain of
+ * lives.
+ * Invariant: after as many lives as the option says, and one more where the first one had accepted
+ * it, the message is on hold, and nothing else is; all other mail is delivered. */
 import { seededPrng, below, pick, type Prng } from '../../base/prng.js'
 import type { ListedMessage } from '../../admin/select/listing.js'
 import { DiskImage } from '../disk/disk-image.js'
@@ -86,7 +87,7 @@ function leftBy({ disk }: QueueLife, prng: Prng): DiskImage {
   return image
 }
 
-/** Nothing is left to happen. */
+/** No event is left. */
 async function judgeRest(life: QueueLife): Promise<void> {
   const { model, queue, world } = life
   if (queue === undefined || life.ended !== undefined) return

@@ -64,14 +64,16 @@ export const huntNames = [
 ] as const
 export type HuntName = (typeof huntNames)[number]
 
-/** Seeds of a random hunt, of one for rot, of one for rot behind starts, of a torture, and of a fatal message. */
+/** Seeds of a random hunt, of one for rot, of one for rot behind starts, of a torture, and of a
+ * fatal message. */
 const randomSeeds = 120
 const rotSeeds = 40
 const rotBehindStartsSeeds = 8
 const tortureSeeds = 100
 const fatalSeeds = 40
 
-/** @param op only what comes before this operation, of this seed: where a finding says that it was. Default: all of the hunt */
+/** @param op only the crash before this operation, of this seed, as a finding names it. Default:
+ * the whole hunt */
 export async function hunt(name: HuntName, seed: number, op?: number): Promise<HuntResult> {
   const only = op === undefined ? {} : { op }
   const crashesOf = (workload: Workload, options: Partial<ExhaustOptions> = {}): Promise<HuntResult> =>

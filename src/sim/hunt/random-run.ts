@@ -1,7 +1,6 @@
-/** Long seeded runs: any workload, calls in any order, crashes at any moment, lives that go on with new mail and crash again; and
- * rot in what a crash left.
- * Invariant: what happens at an operation is drawn from the seed and the operation's number alone, so that a run with `op` is
- * the part of the whole run that follows from this crash. */
+/** Long seeded runs: any workload, calls in any order, crashes at any moment, and rot after them.
+ * Invariant: events at an operation are drawn from the seed and the operation's number alone, so a
+ * run with `op` is the part of the whole run after this crash. */
 import { below, prngAt, seededPrng, type Prng } from '../../base/prng.js'
 import { asked, asks } from '../workload/asked.js'
 import { aftermath, firstLife, type AftermathOptions } from '../life/aftermath.js'
@@ -29,11 +28,11 @@ export interface RandomOptions {
   readonly seed: number
   /** Only the crash before this operation; every crash is taken there. */
   readonly op?: number
-  /** Only these steps of the workload, by index: what shrinking leaves. */
+  /** Only these steps of the workload, by index, after shrinking. */
   readonly only?: readonly number[]
   /** Stop at the first violation. */
   readonly untilFirst?: boolean
-  /** What the queue lives on. Default: a file system. */
+  /** The kind of disk. Default: a file system. */
   readonly disk?: DiskModeName
 }
 
@@ -67,7 +66,7 @@ export interface RandomPlan {
   readonly disturbance: Disturbance | undefined
 }
 
-/** What a seed stands for. */
+/** The run of a seed. */
 export function planOf(options: RandomOptions): RandomPlan {
   const { seed, only, disk } = options
   const drawn = askedPlan(seed, isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed))
@@ -89,7 +88,7 @@ function disturbedPlan(seed: number): RandomPlan {
   const prng = disturbanceAt(seed, 0)
   const disturbance = disturbanceOf(prng)
   return {
-    // Where calls take effect in order, how long mail waits is judged.
+    // Waiting times are judged only where calls take effect in order.
     order: disturbance.clock !== 'still' && below(prng, 2) === 0 ? 'fifo' : order,
     workload: disturbed(workload, disturbance, prng),
     disturbance,
@@ -100,7 +99,7 @@ function undisturbedPlan(seed: number): RandomPlan {
   const prng = seededPrng(seed)
   const order: EventOrder = below(prng, 4) === 0 ? 'fifo' : 'seeded'
   const mail = randomWorkload(prng, bounds)
-  // Runs without orders are drawn as they were before there were any, so that old seeds say what they said.
+  // Runs without orders are drawn as before orders existed, so that old seeds keep their meaning.
   const plain = hasVerbs(seed) ? { ...mail, verbs: randomVerbs(prng, verbCountMax, mail.steps.length) } : mail
   const workload = isPlain(seed) ? plain : varied(plain, at(seed, 0))
   return { order, workload, disturbance: undefined }
@@ -173,7 +172,7 @@ async function crashAt(
   }
 }
 
-/** Life after life, each with mail of its own, the last one to its end. */
+/** Life after life, each with new mail, the last one to its end. */
 async function livesFrom(
   seed: number,
   plan: RandomPlan,
@@ -233,7 +232,7 @@ async function livesFrom(
   }
 }
 
-/** The life with what disturbs it, and with a clock that was set before it. */
+/** The life with its disturbances, and with a clock that was set before it. */
 function disturbedBy(
   disturbance: Disturbance,
   drawn: AftermathOptions & LaterLife,
@@ -272,10 +271,10 @@ const moreSteps = (prng: Prng, life: number): Step[] =>
 
 const powerAt = (seed: number, n: number): Parameters<typeof crashPoint>[2] => drawnPower(at(seed, n), 4)
 
-/** The same for what disturbs it. */
+/** The same for its disturbances. */
 const disturbanceAt = (seed: number, n: number): Prng => at(seed ^ 0x4000_0000, n)
 
-/** The same for what is asked in it. */
+/** The same for its DSN requests. */
 const askedAt = (seed: number, n: number): Prng => at(seed ^ 0x1000_0000, n)
 
 /** A generator for one operation of one seed. */

@@ -1,10 +1,10 @@
-/** Rot in the last batch, behind a start that ends right after it has taken something away.
- * Invariant: what a start takes away has a batch of this start behind it; so a cut last batch brings nothing back that needs it.
- * Random rot seldom meets the order of events that this hunt builds on purpose:
- *    // 1. the batch that ends a large message is durable; the process is killed  2. a start unlinks its spool file, and is killed
- *    // 3. one bit of the last batch turns over
- * Or another start lies between the two, which has made a segment and no batch: nothing stands
- * behind the last one then, either. */
+/** Rot in the last batch, behind a start that ends right after it has removed something.
+ * Invariant: a start removes a file only behind a batch of the same life, so cutting the last batch
+ * brings nothing back that needs the file. Random rot seldom meets this order of events:
+ *    1. the batch that ends a large message is durable; the process is killed
+ *    2. a start unlinks its spool file, and is killed
+ *    3. one bit of the last batch turns over
+ * Or another start lies between the two that has made a segment and no batch. */
 import { at } from './random-run.js'
 import type { HuntResult } from './exhaustive.js'
 import { rottenInLastBatch } from './rot.js'
@@ -22,14 +22,14 @@ const removalsMax = 3
 
 export interface RotBehindStartsOptions {
   readonly seed: number
-  /** Only behind the crash before this operation of the first life. */
+  /** Only after the crash before this operation of the first life. */
   readonly op?: number
-  /** Of a life before that one, which comes to its end. Default: there was none. */
+  /** A life before that one, which comes to its end. Default: none. */
   readonly before?: Workload
 }
 
-/** Kills the first life before each operation, and each start that follows behind each of its first removals. Ends with the first
- * broken promise. */
+/** Kills the first life before each operation, and each start that follows behind each of its first
+ * removals. Ends with the first broken promise. */
 export async function rotBehindStarts(
   workload: Workload,
   { seed, op, before }: RotBehindStartsOptions,
@@ -66,8 +66,8 @@ export async function rotBehindStarts(
   return result
 }
 
-/** Starts behind a kill that are killed in their turn: each, and one that follows a start which
- * has made a segment and no batch. */
+/** Starts after a kill that are killed, too: each, and one after a start that has made a
+ * segment and no batch. */
 async function killedStarts(
   workload: Workload,
   seed: number,
@@ -93,7 +93,7 @@ function* firstOf(states: Iterable<CrashState>, countMax: number): Generator<Cra
   }
 }
 
-/** What a start is killed behind. */
+/** The calls behind which a start is killed. */
 interface Behind {
   readonly is: (operation: Operation) => boolean
   /** Only so many of the first. */

@@ -1,8 +1,8 @@
-/** Rot by the dozen: of each crash of a random run that is drawn some states are taken, and in each of them another bit turns over, and
- * apart from that one of its last batch. In the last batch, too, behind lives that end soon after: most of them before they have one of
- * their own, so that what they let go too early it brings back.
- * Random runs have a little of it among everything else.
- * Invariant: what happens at an operation is drawn from the seed and the operation's number alone, as there. */
+/** Rot in many states of a random run: a bit anywhere, and one of the last batch.
+ * Some states follow lives that end soon, mostly before their first batch: a file that such a life
+ * removes too early is missing when the last batch is cut.
+ * Invariant: events at an operation are drawn from the seed and the operation's number alone, as in
+ * random-run.ts. */
 import { below, pick, type Prng } from '../../base/prng.js'
 import { aftermath } from '../life/aftermath.js'
 import { copyImage } from '../disk/copy.js'
@@ -76,8 +76,8 @@ async function rottenLater(options: RotOptions): Promise<readonly Violation[]> {
   return rottenInLastBatch({ seed, order, workload, point, image, prng })
 }
 
-/** Before one of its first calls, or right behind one of those that take away what the last batch may have given free; and of two lives one
- * before one of its batches at the latest, maybe the first: between two of them there are many calls, and the last one is the same. */
+/** Before one of its first calls, or right behind a call that removes a file which the last batch
+ * may have released. One life of two ends before one of its batches. */
 function endOf(prng: Prng, ofBatches: Prng): (call: NumberedOperation) => boolean {
   const crashOp = 1 + below(prng, pick(prng, [40, 300, 300]))
   let left = below(prng, 3) > 0 ? 1 + below(prng, 2) : Infinity
@@ -90,7 +90,7 @@ function endOf(prng: Prng, ofBatches: Prng): (call: NumberedOperation) => boolea
   }
 }
 
-/** Where there is no room, what goes waits for no batch. */
+/** Without room, files are removed without waiting for a batch. */
 function workloadOf({ seed, workload, prng }: RotOptions): RotOptions['workload'] {
   return isPlain(seed) ? workload : { ...laterLife(workload, prng), shortage: undefined }
 }

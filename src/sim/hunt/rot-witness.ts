@@ -1,6 +1,7 @@
-/** What stands at a place of a disk, and who depends on it: read before the bit turns over, by an inspection, which shares no reader of
- * lanes with the engine.
- * Invariant: a message that is not named here is one that this bit can harm by nothing. */
+/** Reads which records stand at a place of a disk, and which messages depend on them, before the
+ * bit flips.
+ * It uses an inspection, which shares no reader of lanes with the engine.
+ * Invariant: the bit can harm no message that is not named here. */
 import { position, type Position } from '../../base/position.js'
 import { Messages } from '../../inspect/messages/messages.js'
 import { QueueDirectory, directoryOf, type LogName } from '../../inspect/queue/queue-directory.js'
@@ -24,9 +25,10 @@ import { SimWorld } from '../world/world.js'
 export interface Witness {
   /** Of which a frame, or the file, is there. */
   readonly touched: ReadonlySet<string>
-  /** Those that wait in a lane there or behind, so that who reads the lane in order does not come to them; by lane. */
+  /** Messages in the lane at this place or behind it, which a reader in order does not
+   * reach; by lane. */
   readonly behind: ReadonlyMap<number, ReadonlySet<string>>
-  /** The place is in the last batch, which is cut; and of which a record is in that. */
+  /** The place is in the last batch, which is cut; and the messages with a record in it. */
   readonly isInLastBatch: boolean
   readonly ofLastBatch: ReadonlySet<string>
   /** Where each waits. */
@@ -83,7 +85,7 @@ async function look(disk: SimDisk, path: string, offset: number): Promise<Witnes
   const isThere = ({ position: from, bytes }: Pick<LoggedRecord, 'position' | 'bytes'>): boolean =>
     place !== undefined && place.from < from + bytes && from < place.end
   const stop = place && stopOf(place, log ?? [])
-  // Marks say who was passed over: without them nobody of the lane is known to wait.
+  // Marks name skipped messages: without them it is unknown which of the lane wait.
   const isOfMarks = log?.some((record) => record.kind === 'marks' && isThere(record)) === true
   for await (const batch of new Messages(directory, snapshot, { report: ignore }).batches())
     for (const message of batch) {
@@ -109,7 +111,7 @@ async function look(disk: SimDisk, path: string, offset: number): Promise<Witnes
   }
 }
 
-/** What a flipped bit makes unreadable beside its own frame: of a header, the segment. */
+/** A flipped bit makes its frame unreadable; in a header, the whole segment. */
 interface RotPlace {
   readonly log: LogName
   readonly from: Position
@@ -131,7 +133,8 @@ function placeOf(directory: QueueDirectory, path: string, offset: number): RotPl
     : { log, from: at, end: position(at + 1), ...segments }
 }
 
-/** Where a reader in order stops: at the place; and at the segment before, where the place is what says where that ends. */
+/** Where a reader in order stops: at the place, or in the segment before if the place
+ * names its end. */
 function stopOf(
   { log, from, segmentFrom, segmentBefore }: RotPlace,
   records: readonly LoggedRecord[],
@@ -171,8 +174,9 @@ const isInSpool = ({ data }: Envelope, path: string): boolean =>
 const isInLastBatch = ({ journal: { end, lastBatchBytes } }: Snapshot, at: Position): boolean =>
   at >= end - lastBatchBytes && at < end
 
-/** Envelopes by their places, starts by their envelopes and by the starts that they take the place of, the rest by starts. A checkpoint is a
- * record of each whose replacement is believed from it on. */
+/** Envelopes by their places, starts by their envelopes and by the starts that they take the
+ * place of, the rest by starts. A checkpoint is a record of each message whose replacement it
+ * makes trusted. */
 async function messagesOfLastBatch(
   directory: QueueDirectory,
   snapshot: Snapshot,

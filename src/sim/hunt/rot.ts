@@ -1,8 +1,9 @@
-/** Rot in what a crash left: one bit turned over, anywhere in a segment or a spool file, or in the last batch of the journal.
- * Promise: it harms nobody, or the queue says where it is: it does not open, or a warning comes, or a torn batch is cut and
- * counted. What was said excuses what it explains and nothing else: a message that cannot be read, those behind the place in a lane
- * that stands still, those of whom a record was in the batch that was cut. Said or not, data that is not what was submitted is handed to no transport;
- * nor is, but for what stood in a batch that was cut, what was delivered durably or had ended. */
+/** Rot after a crash: one bit flips in a segment, a spool file, or the last batch of the journal.
+ * Promise: it harms no message, or the queue reports the place: it does not open, emits a warning,
+ * or cuts and counts a torn batch. A report excuses only what it explains: an unreadable message,
+ * the messages behind the place in a stopped lane, those with a record in the cut batch.
+ * Never excused: wrong data that reaches a transport, and (except for the cut batch) a second
+ * attempt of mail that was durably delivered or had ended. */
 import { below, type Prng } from '../../base/prng.js'
 import { aftermath } from '../life/aftermath.js'
 import type { CrashPoint } from '../life/crash-point.js'
@@ -18,12 +19,12 @@ export interface RotOptions {
   readonly order: EventOrder
   readonly workload: Workload
   readonly point: CrashPoint
-  /** What the crash left; it is used up. */
+  /** The image after the crash; it is used up. */
   readonly image: DiskImage
   readonly prng: Prng
 }
 
-/** What is wrong and was not reported, or must never happen. */
+/** Unreported harm, and harm that must never happen. */
 export async function rotten(options: RotOptions): Promise<Violation[]> {
   const { image, prng } = options
   const files = image.files().filter((path) => /\.(log|mail)$/.test(path))
@@ -34,7 +35,7 @@ export async function rotten(options: RotOptions): Promise<Violation[]> {
   return rottenAt(options, path, below(prng, lengthBytes))
 }
 
-/** The same in the last batch, which is cut: whatever else there is has to be as it was before it. */
+/** The same in the last batch, which is cut: everything else must be as before it. */
 export async function rottenInLastBatch(options: RotOptions): Promise<Violation[]> {
   const last = await lastBatchOf(options.image)
   if (last === undefined) return []
@@ -63,7 +64,7 @@ async function rottenAt(
     .map((violation) => ({ ...violation, text: `rot in ${path} at ${offset}: ${violation.text}` }))
 }
 
-/** Codes of what does not verify. */
+/** Codes of errors for bytes that do not verify. */
 const damageCodes: readonly string[] = ['LOG_CORRUPT', 'DATA_CORRUPT', 'FORMAT_NEWER', 'LIST_INCOMPLETE']
 
 /** How errors call the log, or the file. */
@@ -73,7 +74,7 @@ const wordsOf = (path: string): string =>
     .replace(/^lanes.([0-9]+).(\w+).*$/, 'log lane $1 $2')
     .replace(/^journal.*$/, 'log journal')
 
-/** What the notices of a life explain. */
+/** The harm that the notices of a life explain. */
 class RotExcuses {
   readonly #life: QueueLife
   readonly #path: string
@@ -102,7 +103,7 @@ class RotExcuses {
     if (text.startsWith('the data of')) return false
     if (code !== undefined) return this.#isTrue(code, text)
     if (text.startsWith('a verb could not read')) return this.#someWait()
-    // What waits keeps its files, and who is on hold again.
+    // Waiting messages keep their files, also those that are on hold again.
     if (oracle === 'O7')
       return this.#lanes.size > 0 || this.#someWait() || (this.#isCut && this.#witness.ofLastBatch.size > 0)
     if (message === undefined) return this.#isOfRevived(text)
@@ -114,24 +115,24 @@ class RotExcuses {
     return oracle !== 'O2' && oracle !== 'O4' && family.some((name) => this.#waits(name))
   }
 
-  /** An order was carried out on more than had not ended: no more than were in the batch that was cut. */
+  /** An order counted ended messages, too: at most those in the cut batch. */
   #isOfRevived(text: string): boolean {
     const [, told, meant] = /carried out on (\d+) messages of (\d+)$/.exec(text) ?? []
     return this.#isCut && Number(told) - Number(meant) <= this.#witness.ofLastBatch.size
   }
 
-  /** What is said names the damage. A lane is as whole without the last batch as with it. */
+  /** The report names the damage. A lane is as whole without the last batch as with it. */
   #isTrue(code: string, text: string): boolean {
     if (this.#witness.isInLastBatch && !text.includes('(log lane ')) return damageCodes.includes(code)
     return damageCodes.includes(code) && text.includes(wordsOf(this.#path))
   }
 
-  /** Somebody cannot be read, and that was said. */
+  /** A message cannot be read, and that was reported. */
   #someWait(): boolean {
     return [...this.#witness.touched].some((name) => this.#waits(name))
   }
 
-  /** It cannot be read, or nobody comes to it. */
+  /** It cannot be read, or no reader reaches it. */
   #waits(name: string): boolean {
     const { touched, behind, laneOf } = this.#witness
     if (touched.has(name) && (this.#isUnread || this.#warned.has(name))) return true

@@ -1,5 +1,5 @@
 /** Makes a failing seed small: fewer pieces, as long as a promise is still broken.
- * Invariant: what is left still fails, and can be replayed by its numbers alone. */
+ * Invariant: the smaller seed still fails, and can be replayed by its numbers alone. */
 import type { DiskModeName } from '../disk/disk-mode.js'
 import type { Finding, HuntResult } from './exhaustive.js'
 import { planOf, randomRun } from './random-run.js'
@@ -13,7 +13,7 @@ export interface Shrunk {
   readonly only: readonly number[] | undefined
 }
 
-/** Of many pieces so many parts are left out, one at a time; then of what is left smaller ones, down to single pieces. */
+/** Leaves out parts, one at a time, then smaller parts of the rest, down to single pieces. */
 const partsMax = 12
 
 /** @param finding of `randomRun({ seed })` */

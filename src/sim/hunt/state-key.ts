@@ -1,6 +1,7 @@
-/** What two images have in common: images with one key are the same to every life that begins on them.
- * Invariant: everything that a call can be told, or a later crash can leave, is in the key: bytes, names and their order, as the kernel
- * has them and as the device has, and the changes between the two. Of the numbers of changes only their order: nobody asks for more. */
+/** Keys of images: two images with one key are the same to every life that begins on them.
+ * Invariant: the key holds everything that a call can return or a later crash can leave: bytes,
+ * names and their order, in the kernel and on the device, and the changes between the two, of whose
+ * numbers only the order counts. */
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import type { CrashPoint } from '../life/crash-point.js'
@@ -8,7 +9,8 @@ import type { DiskImage } from '../disk/disk-image.js'
 import type { SimDirectory, SimNode } from '../disk/sim-directory.js'
 import type { SimFile } from '../disk/sim-file.js'
 
-/** Digests of bytes that never change, those of pages and of writes: thousands of states share most of them. */
+/** Digests of bytes that never change, those of pages and of writes: thousands of states
+ * share most of them. */
 const digests = new WeakMap<Buffer, string>()
 
 function digestOf(bytes: Buffer): string {
@@ -19,7 +21,7 @@ function digestOf(bytes: Buffer): string {
 
 const md5 = (bytes: Buffer | string): string => createHash('md5').update(bytes).digest('base64')
 
-/** Crashes that were tried: what each left, what had been promised, and when it was. */
+/** Crashes that were tried: image, promises and time of each. */
 export class TriedStates {
   readonly #keys = new Set<string>()
 
@@ -35,7 +37,7 @@ export class TriedStates {
   }
 }
 
-/** What all states of a crash have in common: what was promised, and the time. */
+/** The common part of all states of a crash: promises and time. */
 export const momentKey = ({ model, wallMs }: Pick<CrashPoint, 'model' | 'wallMs'>): string =>
   md5(
     inspect([wallMs, model.known], { depth: Infinity, maxArrayLength: Infinity, maxStringLength: Infinity }),
@@ -55,7 +57,7 @@ export function imageKey({ root, size }: DiskImage): string {
   return md5(JSON.stringify([size.capacityBytes, size.capacityFiles, parts]))
 }
 
-/** All that anything leads to: a name that the kernel has, one that the device has, or a change that is not durable. */
+/** All nodes that a name of the kernel, a name of the device, or a change leads to. */
 function nodesFrom(root: SimDirectory): ReadonlySet<SimNode> {
   const nodes = new Set<SimNode>([root])
   // What is added meanwhile is visited, too.

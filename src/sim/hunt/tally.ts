@@ -1,5 +1,5 @@
-/** How often each ingredient of a torture was met.
- * Invariant: only what happened is counted, not what was planned: a test asks for each, so that none is lost unseen. */
+/** Counts how often each ingredient of a torture occurred.
+ * Invariant: only real events are counted, not planned ones. A test demands each ingredient. */
 import type { Operation } from '../disk/operation.js'
 import type { QueueLife } from '../life/queue-life.js'
 import type { HardLife } from './torture-plan.js'

@@ -1,6 +1,6 @@
-/** What a torture is made of: a chain of lives, each with mail, orders and trouble of its own.
- * Invariant: everything is drawn before the first life begins, for each life by a generator of its own; so what is left out to make a
- * failing chain small shifts nothing of the rest. */
+/** The plan of a torture: a chain of lives, each with mail, orders and trouble.
+ * Invariant: everything is drawn before the first life begins, with one generator for each life, so
+ * leaving pieces out of a failing chain shifts nothing else. */
 import { below, pick, prngAt, type Prng } from '../../base/prng.js'
 import { asked, asks } from '../workload/asked.js'
 import { drawnPower } from '../life/crash-point.js'
@@ -24,24 +24,24 @@ import {
 export interface HardLife {
   readonly seed: number
   readonly order: EventOrder
-  /** How the queue is set up, and what happens to the machine. */
+  /** The queue's options, and the machine's trouble. */
   readonly workload: Workload
   readonly steps: readonly Step[]
   readonly orders: readonly VerbStep[]
   readonly faults: readonly Fault[]
-  /** Counted from when it is open. */
+  /** Counted from its opening. */
   readonly laterFaults: readonly Fault[]
   /** The queue is listed when it is open. */
   readonly looks: boolean
   /** How far the wall clock is set before it. */
   readonly clockByMs: number
-  /** The call before which it crashes; Infinity: it goes on until nothing is left to do. */
+  /** The call before which it crashes; Infinity: it goes on until it is idle. */
   readonly crashOp: number
-  /** What is lost at its end; undefined: nothing, the process is killed. */
+  /** The power loss at its end; undefined: the process is killed. */
   readonly power: CrashOptions | undefined
   /** Which of the images that its end may leave. */
   readonly choice: number
-  /** The next one has a copy of that, without what is empty. */
+  /** The next life gets a copy without empty directories. */
   readonly isCopied: boolean
 }
 
@@ -66,7 +66,7 @@ export function tortureOf(seed: number, only?: readonly number[]): HardLife[] {
   return only === undefined ? lives : kept(lives, new Set(only))
 }
 
-/** What all lives have in common: sizes of segments, when mail is too old, and what its sender is told. */
+/** Common settings of all lives: segment sizes, lifetimes, delay warnings. */
 function baseOf(prng: Prng): Workload {
   const workload = varied(randomWorkload(prng, bounds), prng)
   return {
@@ -103,7 +103,7 @@ function hardLife(
     answerMs: mail.answerMs,
     wallSteps: mail.wallSteps ?? [],
     shortage: below(prng, 4) === 0 ? shortageOf(prng) : undefined,
-    // Most of what the kernel calls clean is met by a start, and forgotten by it.
+    // Most falsely clean pages are met, and dropped, by a start.
     drops:
       below(prng, 3) === 0 ? [] : several(prng, 3, () => ({ calls: below(prng, pick(prng, [10, 60, 200])) })),
   }
@@ -151,7 +151,7 @@ const shortageOf = (prng: Prng): Shortage => ({
 })
 
 const errnos: readonly Fault['errno'][] = ['EIO', 'EIO', 'EIO', 'ENOSPC', 'ENOSPC', 'EDQUOT', 'SHORT']
-/** What a device that lies lies about, and what nothing but the next start makes good. */
+/** The lies of a device, which only the next start repairs. */
 const oftener: readonly OperationKind[] = [
   'writeSynced',
   'writeSynced',
@@ -163,7 +163,7 @@ const oftener: readonly OperationKind[] = [
 ]
 const places = ['', '', 'journal', 'journal', 'lanes', 'lanes', 'spool', 'spool']
 
-/** Calls of one kind and one place, mostly: else those that are many would fail, and the others hardly ever. */
+/** Mostly calls of one kind and place: otherwise rare calls would hardly ever fail. */
 function faultOf(prng: Prng): Fault {
   const errno = pick(prng, errnos)
   const kinds = kindsOf(errno)
@@ -180,7 +180,8 @@ function faultOf(prng: Prng): Fault {
 /** Calls of a life up to its opening, to the end of its recovery, or long after that. */
 const callsOf = (prng: Prng): number => pick(prng, [60, 150, 250, 400, 800])
 
-/** Leaves pieces out: lives, and of those that stay mail, orders and trouble, in the order in which they are counted here. */
+/** Leaves pieces out: lives, and of those that stay mail, orders and trouble, in the order in which
+ * they are counted here. */
 function kept(lives: readonly HardLife[], only: Pick<ReadonlySet<number>, 'has'>): HardLife[] {
   let n = 0
   const isKept = (): boolean => only.has(n++)

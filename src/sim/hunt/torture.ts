@@ -1,7 +1,8 @@
-/** A torture: one seed is a chain of lives on one disk, each with mail and trouble of its own, and each ends in its own way: a crash at
- * any call, with the power or without, a call that failed, or nothing left to do. Then a quiet life brings everything to its end.
- * Invariant: no life is excused for what happened in another: whatever the disk was left with by the lives before, a life whose own device
- * does what it is told opens, takes mail and loses nothing. */
+/** A torture: one seed is a chain of lives on one disk, each with mail and trouble. Each life ends
+ * by a kill or a power loss at any call, by a failed call, or idle. Then a quiet life brings
+ * everything to its end.
+ * Invariant: trouble of one life excuses no other: a life on a device that works opens, takes mail
+ * and loses nothing, whatever earlier lives left on the disk. */
 import { aftermath, oneLife, type AftermathOptions } from '../life/aftermath.js'
 import { leanCopy } from '../disk/copy.js'
 import { crashPoint, type CrashPoint } from '../life/crash-point.js'
@@ -20,9 +21,9 @@ import { toItsEnd } from '../workload/workload.js'
 
 export interface TortureOptions {
   readonly seed: number
-  /** Only these pieces, by their numbers: what shrinking leaves. */
+  /** Only these pieces, by their numbers, after shrinking. */
   readonly only?: readonly number[]
-  /** What the queue lives on. Default: a file system. */
+  /** The kind of disk. Default: a file system. */
   readonly disk?: DiskModeName
 }
 
@@ -31,7 +32,7 @@ export interface TortureResult extends HuntResult {
   readonly met: Tally
 }
 
-/** What a life begins with. */
+/** The input of a life. */
 interface Start {
   readonly image: DiskImage
   readonly wallMs: number
@@ -57,7 +58,7 @@ export async function tortureRun({ seed, only, disk }: TortureOptions): Promise<
     for (const name of mayComeBack(ended.image)) mayBeLeft.add(name)
     start = ended.start
   }
-  // A second one finds what the first has left: nothing.
+  // A second one has nothing to do.
   for (const again of [0, 1]) {
     const { workload } = lives.at(-1) ?? { workload: tortureOf(seed)[0]!.workload }
     const last = await aftermath({
@@ -77,7 +78,7 @@ export async function tortureRun({ seed, only, disk }: TortureOptions): Promise<
   return result
 }
 
-/** A life of its own end. @returns what the next one begins with */
+/** A life to its end. @returns the input of the next one */
 async function liveOnce(
   { workload, steps, orders, ...hard }: HardLife,
   { image, wallMs }: Start,

@@ -1,5 +1,5 @@
-/** What comes after a crash: a new life on what the disk holds, checked at every step, until the queue is empty.
- * Invariant: a branch has a model and an image of its own; nothing that happens in it is seen by another. */
+/** Runs the lives after a crash, checked at every step, until the queue is empty.
+ * Invariant: each branch has its own model and image, and sees nothing of the others. */
 import type { EventOrder } from '../world/event-queue.js'
 import type { DiskImage } from '../disk/disk-image.js'
 import { leftBehind } from '../model/left-behind.js'
@@ -35,12 +35,12 @@ export interface AftermathOptions {
 
 /** Longer than anything that a run waits for. */
 const longMs = 48 * 3_600_000
-/** Without room some wait, and look again and again. */
+/** Without room some work waits and polls. */
 const shortOfRoomMs = 40_000
 
-/** Lives on until nothing is left to happen; a life that only accepts, or has no room, is followed by one that delivers and has.
- * The model has what is wrong.
- * @returns the last life, at its end, with what all of them have told of */
+/** Runs until no event is left; a life that only accepts, or has no room, is followed by one that
+ * delivers and has. The model collects violations.
+ * @returns the last life, with the notices of all */
 export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
   const life = await oneLife(options)
   const isOver = life.world.stopped || (life.ended !== undefined && !life.mayAnswer(life.ended.error))
@@ -61,7 +61,7 @@ export async function aftermath(options: AftermathOptions): Promise<QueueLife> {
   return last
 }
 
-/** One life, until nothing is left to happen in it. The model has what is wrong. */
+/** One life, until no event is left in it. The model collects violations. */
 export async function oneLife(options: AftermathOptions): Promise<QueueLife> {
   const life = lifeOf(options)
   try {
@@ -72,7 +72,7 @@ export async function oneLife(options: AftermathOptions): Promise<QueueLife> {
   return life
 }
 
-/** What is left of a life in which nothing happens any more, by a kill or by a power loss. */
+/** The state after a life without further events, by a kill or by a power loss. */
 function restOf({ disk }: QueueLife, seed: number): DiskImage {
   const states = seed % 2 === 0 ? disk.killStates() : disk.crashStates({ seed, statesMax: 1 })
   for (const { image } of states) return image
@@ -122,7 +122,7 @@ export async function firstLife(options: Omit<LifeOptions, 'wallStartMs'>): Prom
   return life
 }
 
-/** Opens a queue and lets everything happen that the steps bring about. */
+/** Opens a queue and runs all steps and their effects. */
 export async function runToEnd(life: QueueLife, workload: Workload): Promise<void> {
   const { steps, verbs = [] } = workload
   try {
@@ -139,7 +139,7 @@ export async function runToEnd(life: QueueLife, workload: Workload): Promise<voi
 const isWell = ({ world, ended, mayCrash }: QueueLife): boolean =>
   !world.stopped && ended === undefined && !mayCrash
 
-/** Nothing is left to happen, but with what is on hold, or not to be attempted in this life. */
+/** No event is left, except for mail on hold, or mail that this life does not attempt. */
 async function checkEnd(life: QueueLife, workload: Workload): Promise<void> {
   const { model } = life
   const { unansweredCount } = life.callers
@@ -150,7 +150,7 @@ async function checkEnd(life: QueueLife, workload: Workload): Promise<void> {
   if (!isWell(life)) return
   model.drained(workload.warningAgesMs?.length ?? 0)
   await life.list()
-  // The listing asked for a checkpoint, which goes on after it.
+  // The listing asked for a checkpoint, which still runs.
   await life.run(3 * longMs)
   if (!isWell(life)) return
   for (const text of leftBehind(life.disk.image, life.spareCount)) model.violate('O7', text)

@@ -1,5 +1,6 @@
-/** Those who call a queue: their submissions and orders, when they give up, and what they are told.
- * Invariant: what is asked is told to the model before the queue hears of it, and an answer in the step in which it comes. */
+/** The callers of a queue: submissions, orders, aborts, and their answers.
+ * Invariant: the model gets a request before the queue does, and an answer in the step in
+ * which it comes. */
 import type { VerbResult } from '../../admin/verbs/tally.js'
 import type { Selector } from '../../admin/select/selector.js'
 import { isWaybillError } from '../../errors.js'
@@ -15,7 +16,7 @@ import { contentOf, handedOver } from '../workload/submission-form.js'
 import type { Step, VerbStep } from '../workload/workload.js'
 import type { SimWorld } from '../world/world.js'
 
-/** Of the life of a queue, what it takes to call it. */
+/** The part of a queue's life that callers need. */
 export interface Callable {
   readonly model: QueueModel
   readonly world: SimWorld
@@ -39,12 +40,12 @@ export class Callers {
     this.#life = life
   }
 
-  /** Submissions and orders that nobody has answered. */
+  /** Submissions and orders without an answer. */
   get unansweredCount(): number {
     return this.#unanswered
   }
 
-  /** Those that were told that they had been aborted. */
+  /** Requests that were aborted. */
   get abortedCount(): number {
     return this.#aborted
   }
@@ -75,8 +76,8 @@ export class Callers {
       },
       (error: unknown) => {
         this.#unanswered--
-        // A failed device and the end of a life leave it open whether the message is there. What
-        // has a key is submitted again.
+        // After a failed device, or the end of a life, the message may be there or not. A
+        // submission with a key is repeated.
         if (!isOpen(error) && keyOf(sender) === undefined) model.refused(sender)
         const isCut = form === 'cut' && (isOpen(error) || isWaybillError(error, 'DATA_INCOMPLETE'))
         const isAborted = signal?.aborted === true && isWaybillError(error, 'SUBMIT_ABORTED')
@@ -87,7 +88,7 @@ export class Callers {
     )
   }
 
-  /** A new life: submitters with keys do not know what the last one has done. */
+  /** A new life: submitters with keys do not know the outcome of the last one. */
   repeatAll(steps: readonly Step[]): void {
     for (const step of steps) if (this.#life.model.meant(step.sender) !== undefined) this.#repeat(step)
   }
@@ -122,7 +123,8 @@ export class Callers {
       this.#obey(queue, step, { all: true }, model.orders.givenForMany(verb, undefined, wallMs))
       return
     }
-    // A verb looks at the queue when recovery has ended: what is submitted meanwhile may be meant or not.
+    // A verb looks at the queue when recovery has ended: mail submitted meanwhile may be meant or
+    // not.
     const meant = model.meant(sender)
     if (meant === undefined) return
     const selector = selectorOf(step, meant)
@@ -133,7 +135,8 @@ export class Callers {
     this.#obey(queue, step, selector, told)
   }
 
-  /** The life is drained: no attempt begins from here on, and when it has, none is under way or could be forgotten. */
+  /** The life is being drained: no attempt begins; when drained, none is under way or
+   * could be forgotten. */
   drain(): void {
     const { queue, ended, model } = this.#life
     if (queue === undefined || ended !== undefined) return
@@ -153,7 +156,7 @@ export class Callers {
     )
   }
 
-  /** What may be on hold goes on. @returns false when there can be nothing */
+  /** Releases mail on hold. @returns false if there can be none */
   releaseAll(): boolean {
     const { queue, ended, model } = this.#life
     if (queue === undefined || ended !== undefined || !model.mayHold) return false
@@ -190,7 +193,7 @@ export class Callers {
       },
       (error: unknown) => {
         this.#unanswered--
-        // It has done a part: what it had counted, and perhaps what it was about to.
+        // It has done a part: the counted messages, and perhaps the next ones.
         if (isWaybillError(error, 'VERB_ABORTED') && signal?.aborted === true) {
           this.#aborted++
           told({ messageCount: soFar, isWhole: false, isAborted: true })
@@ -208,6 +211,6 @@ export class Callers {
   }
 }
 
-/** Nobody knows what has been done. */
+/** Its effect is unknown. */
 const isOpen = (error: unknown): boolean =>
   isWaybillError(error, 'QUEUE_CRASHED') || isWaybillError(error, 'DISK_FAILED')

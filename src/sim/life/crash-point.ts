@@ -1,4 +1,4 @@
-/** A moment at which the machine may stop: what the disk could then hold, and what had been promised by then. */
+/** A moment at which the machine may stop: possible disks, and promises made by then. */
 import { below, type Prng } from '../../base/prng.js'
 import type { CrashOptions, CrashState } from '../disk/crash-states.js'
 import type { NumberedOperation } from '../disk/sim-disk.js'
@@ -14,7 +14,7 @@ export interface CrashPoint {
   readonly wallMs: number
 }
 
-/** @param power what is lost with the power; undefined: the process is killed */
+/** @param power the power loss; undefined: the process is killed */
 export function crashPoint(
   life: QueueLife,
   { n, operation }: NumberedOperation,
@@ -30,7 +30,8 @@ export function crashPoint(
   }
 }
 
-/** What goes with the power in a random run, a few sets of it; of one crash in so many the process is killed instead. */
+/** A few sets of losses of a power failure in a random run; some crashes kill the process
+ * instead. */
 export function drawnPower(prng: Prng, killOneIn: number): CrashOptions | undefined {
   if (below(prng, killOneIn) === 0) return undefined
   return {

@@ -1,4 +1,4 @@
-/** What a model and its readers are told of an error: its words, and its code. */
+/** An error for a model and its readers: its text and its code. */
 import { isWaybillError } from '../../errors.js'
 
 /** An error in one line, with the one behind it. */
@@ -7,5 +7,5 @@ export const textOf = (error: unknown): string =>
     ? `${error.name}: ${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}`
     : JSON.stringify(error)
 
-/** Its code, '' for one that is none of ours: a mistake in the program. */
+/** Its code, '' for an error that is not ours: a bug. */
 export const codeOf = (error: unknown): string => (isWaybillError(error) ? error.code : '')

@@ -1,5 +1,5 @@
-/** What a queue says, told to the model in the moment in which it is said.
- * Invariant: what a queue may not say in this life is a broken promise. */
+/** Passes a queue's events to the model in the moment in which they are emitted.
+ * Invariant: an event that this life must not emit is a broken promise. */
 import { incomingLane } from '../../lane/lane.js'
 import type { Queue } from '../../queue.js'
 import { codeOf, textOf } from './error-text.js'
@@ -8,7 +8,7 @@ import type { QueueModel } from '../model/queue-model.js'
 import type { SimWorld } from '../world/world.js'
 import { leastWaitMs, type Workload } from '../workload/workload.js'
 
-/** Of the life of a queue, what it takes to understand it. */
+/** The part of a queue's life that events need. */
 export interface Heard {
   readonly model: QueueModel
   readonly world: SimWorld

@@ -1,5 +1,5 @@
 /** One life of a real queue on a simulated disk, watched by a model.
- * Invariant: everything that the queue says and does to others is told to the model in the moment in which it happens. */
+ * Invariant: the model gets each event and call of the queue in the moment in which it happens. */
 import { domainOf } from '../../base/mail-address.js'
 import type { Route } from '../../engine/life/options.js'
 import { openQueue } from '../../queue.js'
@@ -38,9 +38,9 @@ export interface LifeOptions {
   /** Wall time at which it begins, milliseconds since 1970. */
   readonly wallStartMs?: number
   readonly faults?: readonly Fault[]
-  /** Counted from when the queue is open: while it recovers, and later. */
+  /** Counted from the opening of the queue: during recovery, and later. */
   readonly laterFaults?: readonly Fault[]
-  /** Told of each call of the disk that is about to take effect. */
+  /** Called before each call of the disk takes effect. */
   readonly onOperation?: (life: QueueLife, call: NumberedOperation) => void
   /** A crash of the engine is no surprise, even before the device has failed. */
   readonly mayCrash?: boolean
@@ -48,7 +48,7 @@ export interface LifeOptions {
   readonly gated?: boolean
 }
 
-/** Of a queue that is not told otherwise. */
+/** Defaults of a queue. */
 const proofMsUsual = 2000
 
 /** Events that the longest life of a test needs, and then some. */
@@ -66,7 +66,7 @@ export class QueueLife {
   ended: { readonly error: unknown } | undefined
   /** Wall time at which it ended. */
   endedAtMs = 0
-  /** What it said of damage, in order. */
+  /** Its notices of damage, in order. */
   readonly notices: Notice[] = []
   /** The lanes to which messages went in it, by name. */
   readonly wentTo: Map<string, number> = new Map()
@@ -116,7 +116,8 @@ export class QueueLife {
     })
   }
 
-  /** Opens the queue. Resolves with false when it does not open: that the model was told, unless the device may fail. */
+  /** Opens the queue. Resolves with false if it does not open; the model has a violation then,
+   * unless the device may fail. */
   async open(): Promise<boolean> {
     const { workload } = this.#options
     const { world } = this
@@ -175,13 +176,14 @@ export class QueueLife {
     return this.#options.workload.shortage !== undefined
   }
 
-  /** Deliveries may be held: the journal waits for room or for the disk, or the lock is in doubt. */
+  /** Deliveries may be held: the journal waits for room or for the disk, or the lock is in
+   * doubt. */
   get mayHold(): boolean {
     const { order, workload } = this.#options
     return order !== 'fifo' || mayHang(workload) || this.isShortOfRoom || this.mayCrash
   }
 
-  /** Is this an error that nobody need be surprised at? */
+  /** Is this an expected error? */
   mayAnswer(error: unknown): boolean {
     return this.mayCrash || (this.isShortOfRoom && isWaybillError(error, 'DISK_FULL'))
   }
@@ -195,16 +197,16 @@ export class QueueLife {
     await this.world.run({ untilMs, eventsMax })
   }
 
-  /** Lets recovery end, and what is due be started; no time passes. */
+  /** Lets recovery end and due mail start; no time passes. */
   async settleDown(): Promise<void> {
     await this.world.run({ untilMs: this.world.nowMs, eventsMax })
   }
 
-  /** Shows the model what is in the queue. */
+  /** Shows the model the contents of the queue. */
   async list(): Promise<void> {
     const { queue, world } = this
     if (queue === undefined || this.ended !== undefined || this.mayCrash) return
-    // Its checkpoint vouches for what waits, so that the runners may go on; what is listed must not move.
+    // Its checkpoint would let the runners go on, but listed messages must not move.
     await this.#checkpoint(queue)
     const listing = async (): Promise<Listed[]> => {
       const all: Listed[] = []
@@ -213,7 +215,7 @@ export class QueueLife {
     }
     try {
       const all = await world.settle(listing(), { eventsMax, untilMs: world.nowMs })
-      // A message that a failing device does not show is not listed, and there.
+      // A message that a failing device does not show is there, but not listed.
       if (!this.mayCrash) this.model.observed(all)
     } catch (error) {
       if (!world.stopped && !this.mayCrash)
@@ -232,13 +234,13 @@ export class QueueLife {
     await this.settleDown()
   }
 
-  /** Bytes that the engine has appended to its journal in this life, and how many of them it says are durable. */
+  /** Bytes appended to the journal in this life, and those reported durable. */
   get appendedBytes(): number {
     const journal = this.queue?.stats().journal
     return journal === undefined ? 0 : journal.writtenBytes + journal.stagedBytes
   }
 
-  /** What is durable by now is told to the model, before anybody looks at it. */
+  /** The model learns which facts are durable before it is used. */
   noteDurable(): void {
     if (this.queue !== undefined && this.ended === undefined)
       this.model.durable(this.queue.stats().journal.writtenBytes)
@@ -272,10 +274,12 @@ const mayFail = ({ faults = [], laterFaults = [], workload, mayCrash }: LifeOpti
 /** Deliveries are held for a while. */
 const mayHang = ({ hangs = [], doubts = [] }: Workload): boolean => hangs.length + doubts.length > 0
 
-/** What a retry may wait for beside its interval: a checkpoint, the attempts of others, and room among the active. */
+/** Besides its interval a retry may wait for a checkpoint, other attempts, and room
+ * among the active. */
 const otherWaitsMsMax = 30_000
 
-/** While a call is under way, time stands still only where calls take effect in order; a device that fails is asked again later. */
+/** While a call is under way, time stands still only where calls take effect in order; a device
+ * that fails is asked again later. */
 function waitMsMaxOf(options: LifeOptions): number {
   const { order, workload } = options
   if (order !== 'fifo' || workload.shortage !== undefined || mayFail(options) || mayHang(workload))

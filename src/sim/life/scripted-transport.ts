@@ -1,6 +1,6 @@
-/** A transport that does what its recipients' addresses say, after a delay that the world draws, and tells the model.
- * Invariant: every attempt is told to the model before it is answered; data is read and compared unless the answer comes at once,
- * and that of a report always. */
+/** A transport that follows the script in its recipients' addresses, after a drawn delay.
+ * Invariant: the model gets every attempt before the answer. Data is read and compared, except when
+ * the answer comes at once; a report's data always. */
 import { below, type Prng } from '../../base/prng.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../../delivery/transport.js'
 import type { Attempt } from '../model/model-attempt.js'
@@ -14,11 +14,12 @@ export interface ScriptedOptions {
   readonly world: SimWorld
   readonly model: QueueModel
   readonly prng: Prng
-  /** The longest that an answer takes, milliseconds; 0: half of the time at once, without a look at the data. */
+  /** The longest that an answer takes, milliseconds; 0: half of the time at once, without a
+   * look at the data. */
   readonly answerMs: number
-  /** Told before each attempt is told to the model. */
+  /** Called before the model gets an attempt. */
   readonly onAttempt: () => void
-  /** What the disk says of this moment. */
+  /** The disk's state at this moment. */
   readonly proof: () => Pick<Attempt, 'syncedWriteMs' | 'isProven'>
   /** Nothing is answered before this settles. */
   readonly gate?: Promise<void>

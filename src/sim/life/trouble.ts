@@ -1,5 +1,5 @@
-/** What happens to the machine in a life: calls that fail, pages that the kernel drops, a disk without room, a clock that is set.
- * Invariant: what is noted here happened; what was only planned is not. */
+/** The machine's trouble in a life: failing calls, dropped pages, a full disk, a clock that is set.
+ * Invariant: only real trouble is noted here, not planned trouble. */
 import type { Callers } from './callers.js'
 import type { Fault } from '../disk/faults.js'
 import type { Moments } from '../world/moment.js'
@@ -19,7 +19,7 @@ export interface FailedCall {
 
 export type Trouble = 'pages dropped' | 'no room' | 'room again' | 'clock set' | 'disk hung' | 'in doubt'
 
-/** Of the life of a queue, what it takes to trouble it. */
+/** The part of a queue's life that trouble needs. */
 export interface Troubled {
   readonly model: QueueModel
   readonly world: SimWorld
@@ -38,7 +38,7 @@ export class Troubles {
     this.#life = life
   }
 
-  /** The device has failed, or shows something else than before. */
+  /** The device has failed, or its reads have changed. */
   get hasFailed(): boolean {
     return this.failedCalls.length > 0 || this.others.includes('pages dropped')
   }

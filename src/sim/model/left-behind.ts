@@ -1,13 +1,13 @@
-/** O7: what a drained queue may leave on the disk, by name: the segment in which the last checkpoint was captured, the one that is
- * written, the one prepared ahead, counted spares,
- * and nothing else. */
+/** O7: the files that a drained queue may leave on the disk.
+ * They are the segment with the capture of the last checkpoint, the current one, the next one, and
+ * counted spares. */
 import type { DiskImage } from '../disk/disk-image.js'
 import type { Violation } from './violation.js'
 
 const journalSegmentsMax = 3
 const laneSegmentsMax = 2
 
-/** What nobody needs, in words. @param spareCount spares that the queue counts */
+/** Names the other files. @param spareCount spares that the queue counts */
 export function leftBehind(image: DiskImage, spareCount: number): string[] {
   const counts = new Map<string, number>()
   const foreign: string[] = []
@@ -26,8 +26,8 @@ export function leftBehind(image: DiskImage, spareCount: number): string[] {
 
 const oneLeft = (path: string): string => `${path} is left behind`
 
-/** Spool files that were unlinked and are back when the power goes, and harm nobody: the sync of their directory failed, the kernel calls it
- * clean, and the device never saw it. */
+/** Spool files that were unlinked and harmlessly return after a power loss: the sync of their
+ * directory failed, and the kernel calls it clean. */
 export function mayComeBack(image: DiskImage): ReadonlySet<string> {
   const spool = image.find('spool')
   if (spool?.kind !== 'directory') return new Set()

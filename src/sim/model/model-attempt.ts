@@ -1,5 +1,7 @@
-/** What an attempt says about a message: it is there, waits, is not on hold, and each of its recipients is due; and what came of it.
- * Invariant: what a crash was allowed to forget breaks no promise; it is counted as a duplicate when the other side has the message. */
+/** Checks an attempt and its outcome: the message exists, waits, is not on hold, and each recipient
+ * is due.
+ * Invariant: repeating an attempt that a crash may forget breaks no promise; it counts as a
+ * duplicate if the other side has the message. */
 import type { ModelMessage, ModelRecipient } from './model-message.js'
 import type { Fact } from './pending-facts.js'
 import type { Violate } from './violation.js'
@@ -15,17 +17,17 @@ export interface Attempt {
   readonly nowMs: number
   /** How long the oldest synced write has been under way, milliseconds. */
   readonly syncedWriteMs: number
-  /** It is proven that the life owns the queue. */
+  /** The life certainly owns the queue. */
   readonly isProven: boolean
 }
 
-/** When it is: the life, and its instant. */
+/** The life, and its instant. */
 interface Now {
   readonly life: number
   readonly steadyMs: number
 }
 
-/** @returns recipients who had been delivered, in an earlier life that forgot */
+/** @returns recipients that had been delivered, in an earlier life that forgot */
 export function judgeAttempt(message: ModelMessage, attempt: Attempt, now: Now, violate: Violate): number {
   const { name } = message
   const { life } = now
@@ -81,7 +83,8 @@ function judgeRecipient(
     )
 }
 
-/** Mail waits no longer than its interval by the monotonic clock, wherever the wall clock goes, while it is not on hold. */
+/** Mail waits no longer than its interval by the monotonic clock, wherever the wall clock goes,
+ * while it is not on hold. */
 export function judgeWait(
   { name, recipients, mayBeHeld }: ModelMessage,
   attempt: Attempt,
@@ -97,7 +100,7 @@ export function judgeWait(
   }
 }
 
-/** What came of an attempt, as the engine has recorded it. */
+/** The outcome of an attempt, as the engine recorded it. */
 export function noteOutcome(
   { recipients }: ModelMessage,
   kind: Fact['kind'] & ('delivered' | 'failed' | 'deferred'),
@@ -108,7 +111,7 @@ export function noteOutcome(
     const recipient = recipients.get(address)
     if (recipient === undefined) continue
     recipient.inFlight = false
-    // It may be put off without an attempt, by a life that has forgotten what an earlier one was told.
+    // It may be deferred without an attempt, by a life that has forgotten an earlier outcome.
     if (kind === 'deferred' && !recipient.durable && recipient.life !== life) recipient.final = undefined
     recipient.life = life
     recipient.answeredAtMs = nowMs

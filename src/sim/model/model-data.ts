@@ -1,5 +1,6 @@
-/** What a transport reads of a message.
- * Invariant: it is what was submitted, byte for byte; of a report, which the queue writes, the same at every attempt. */
+/** Checks the data that a transport reads.
+ * Invariant: it equals the submitted bytes; a report, which the queue writes, is the same at
+ * every attempt. */
 import { crc32 } from '../../base/checksum.js'
 import type { ModelMessage, ReportNames } from './model-message.js'
 import type { Violate } from './violation.js'

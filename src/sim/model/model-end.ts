@@ -1,6 +1,6 @@
-/** What must have become of a message when nothing is left to happen.
- * Invariant: whatever was settled has come to its end, and each recipient to the one that its address says, or to an earlier one that
- * its age or an order explains. */
+/** Checks the end of each message when no event is left.
+ * Invariant: every settled message has ended, and each recipient as its address says, or earlier by
+ * age or by an order. */
 import type { ModelMessage } from './model-message.js'
 import { judgeReports } from './model-reports.js'
 import { scriptedEnd } from '../workload/script.js'

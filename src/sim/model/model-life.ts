@@ -1,5 +1,5 @@
-/** What is known of a life before it begins, and decides what is promised in it.
- * Invariant: what is not known is promised to nobody. */
+/** The facts about a life that decide its promises.
+ * Invariant: an unknown fact weakens the promise that is checked. */
 import type { Attempt } from './model-attempt.js'
 import type { ModelMessage } from './model-message.js'
 import type { Fact } from './pending-facts.js'
@@ -8,11 +8,11 @@ import type { Violate } from './violation.js'
 export interface LifeFacts {
   /** Mail is attempted. */
   readonly delivers: boolean
-  /** The longest that mail waits for its next attempt, by the monotonic clock; Infinity: nobody knows. */
+  /** The longest wait for the next attempt, by the monotonic clock; Infinity: unknown. */
   readonly waitMsMax: number
   /** Calls take effect in order, and time stands still while any is under way. */
   readonly isInOrder: boolean
-  /** What is appended may wait for room. */
+  /** Appends may wait for room. */
   readonly isShortOfRoom: boolean
   /** No attempt begins while a synced write has been under way for longer, milliseconds. */
   readonly proofMs: number
@@ -20,7 +20,7 @@ export interface LifeFacts {
   readonly isDraining: boolean
 }
 
-/** Of which nothing is known. */
+/** A life without known facts. */
 export const anyLife: LifeFacts = {
   delivers: true,
   waitMsMax: Infinity,
@@ -30,7 +30,8 @@ export const anyLife: LifeFacts = {
   isDraining: false,
 }
 
-/** An attempt begins only in a life that delivers, where its outcome can be durable soon, and where the queue is this life's. */
+/** An attempt begins only in a life that delivers, where its outcome can be durable soon, and where
+ * the queue is this life's. */
 export function judgeBegin(
   name: string,
   { syncedWriteMs, isProven }: Attempt,
@@ -44,7 +45,7 @@ export function judgeBegin(
   if (!isProven) violate('O3', `${name} is attempted while it is not proven who owns the queue`)
 }
 
-/** The life says that it is drained: a crash has nothing to forget. */
+/** The life reports that it is drained: a crash has nothing to forget. */
 export function judgeStanding(
   isDrained: boolean,
   messages: Iterable<ModelMessage>,

@@ -1,5 +1,6 @@
-/** What a listing right after a recovery says about a message: what was settled is there, what had ended is not.
- * Invariant: from here on what it shows is certain. A later crash brings nothing back that is not there, and takes nothing of it. */
+/** Checks a listing right after a recovery: settled messages are there, ended ones are not.
+ * Invariant: from here on the listing is certain. A later crash neither adds to it nor
+ * takes from it. */
 import type { ModelMessage } from './model-message.js'
 import type { Violate } from './violation.js'
 
@@ -34,7 +35,7 @@ export function judgeListing(
   judgeWaiting(message, listed, violate)
 }
 
-/** Recipients that are listed wait; of a message with more than a listing names, nobody knows about the others. */
+/** Listed recipients wait; if a message has more than a listing names, the others are unknown. */
 function judgeWaiting({ name, recipients }: ModelMessage, listed: Listed, violate: Violate): void {
   const waiting = new Set(listed.recipients)
   const isWhole = waiting.size === listed.recipientCount

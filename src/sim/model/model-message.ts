@@ -1,4 +1,4 @@
-/** What is known of one message from the outside: what was asked, what was told, what its recipients got.
+/** The facts about one message as seen from outside: requests, answers, deliveries.
  * Invariant: a copy shares nothing that changes. */
 
 import type { VerbName } from '../workload/workload.js'
@@ -6,9 +6,9 @@ import type { VerbName } from '../workload/workload.js'
 /** `final`: delivered or failed. `durable`: no crash may take it back. */
 export interface ModelRecipient {
   readonly address: string
-  /** What the transport answered last that counts for good. */
+  /** The last final answer of the transport. */
   final: 'delivered' | 'failed' | undefined
-  /** Its record was durable, or a later life was seen to believe it. */
+  /** Its record was durable, or a later life was seen to trust it. */
   durable: boolean
   /** The life in which it was answered. */
   life: number
@@ -17,25 +17,27 @@ export interface ModelRecipient {
   /** Successful answers of the transport. */
   deliveryCount: number
   inFlight: boolean
-  /** The earliest wall time of the next attempt, and the attempts that it must count: of a durable deferral. */
+  /** The earliest wall time of the next attempt, and the attempts that it must count: of a
+   * durable deferral. */
   notBeforeMs: number
   attemptsMin: number
 }
 
-/** `asked`: nobody was told. `settled`: the promise was given. `refused`: told no for good. `gone`: a recovery did not have it. */
+/** `asked`: no answer yet. `settled`: promised. `refused`: rejected for good. `gone`: a recovery
+ * did not have it. */
 export type SubmissionState = 'asked' | 'settled' | 'refused' | 'gone'
 
 /** The recipients that a report names. */
 export interface ReportNames {
   readonly failed: readonly string[]
   readonly late: readonly string[]
-  /** Who got it, and to whom a server was to pass it on. */
+  /** Recipients with a delivery, and those that a server was to relay to. */
   readonly delivered: readonly string[]
   readonly relayed: readonly string[]
-  /** What the sender calls the message, and the recipients of it, as the report says. */
+  /** ENVID and ORCPTs in the report. */
   readonly envid: string | undefined
   readonly orcpts: ReadonlyMap<string, string>
-  /** It says that there are so many more. */
+  /** Further recipients, as a number. */
   readonly moreCount: number
 }
 
@@ -44,15 +46,16 @@ export interface ModelMessage {
   readonly name: string
   readonly sender: string
   readonly data: Buffer | undefined
-  /** The life in which it was asked for, and the wall time: the earliest from which its age may count. */
+  /** The life in which it was asked for, and the wall time: the earliest from which its
+   * age may count. */
   readonly askedInLife: number
   askedAtMs: number
-  /** The same by a clock that nobody ever set. */
+  /** The same by a clock that was never set. */
   readonly askedElapsedMs: number
   readonly recipients: Map<string, ModelRecipient>
   state: SubmissionState
   id: string | undefined
-  /** It was said to be finished, in this life; and that was durable. */
+  /** It was reported as finished, in this life; and that was durable. */
   finished: boolean
   finishedInLife: number
   /** It was old enough to be given up when the clock was set back, and may have been since. */
@@ -60,18 +63,19 @@ export interface ModelMessage {
   /** It ended when it was old enough to be given up. */
   expired: boolean
   finishedDurably: boolean
-  /** Of a report: the message that it is about, and whom it names once it was read. */
+  /** Of a report: its message, and the recipients that it names once it was read. */
   readonly about: string | undefined
   names: ReportNames | undefined
   checksum: number | undefined
   /** Orders of this life that are not settled. */
   readonly orders: Ordered[]
-  /** It may be on hold; it is, and nobody has ordered otherwise since. */
+  /** It may be on hold; it is, without a later order. */
   mayBeHeld: boolean
   held: boolean
-  /** Attempts that it had before the last one of this life; undefined: there was none, or an order may have made it new since. */
+  /** Attempts that it had before the last one of this life; undefined: there was none, or an order
+   * may have made it new since. */
   attempts: number | undefined
-  /** It may have been made new: what its sender was told once may be told again. */
+  /** It may have been requeued: reports may be repeated. */
   mayBeNew: boolean
   /** It may go another way than its recipients' addresses say. */
   mayBeRerouted: boolean
@@ -83,7 +87,7 @@ export interface ModelMessage {
 
 export interface Ordered {
   readonly verb: VerbName
-  /** No other order for the message was under way at any time of its own. */
+  /** No other order for the message was ever under way together with it. */
   isAlone: boolean
 }
 
@@ -129,7 +133,7 @@ const newRecipient = (address: string): ModelRecipient => ({
   attemptsMin: 0,
 })
 
-/** Somebody waits who was deferred: nobody else is given up. */
+/** A deferred recipient waits: no other one is given up. */
 export const wasDeferred = ({ recipients }: ModelMessage): boolean =>
   [...recipients.values()].some(({ life, final }) => life > 0 && final === undefined)
 

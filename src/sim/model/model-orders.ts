@@ -1,6 +1,6 @@
-/** What an operator's order changes of what is promised about a message. From the call on it may have been carried out, in part of the
- * ways in which the queue may stand; when it has settled, it was.
- * Invariant: a promise that an order may break is given up at the call, and one that it makes begins when it has settled. */
+/** Applies an operator's order to the promises about a message.
+ * Invariant: a promise that an order may break ends at the call; one that it makes begins when it
+ * has settled. In between the order may have been carried out or not. */
 import type { ModelMessage, Ordered } from './model-message.js'
 import { otherNexthop, type VerbName } from '../workload/workload.js'
 
@@ -31,7 +31,7 @@ export function order(message: ModelMessage, verb: VerbName, wallMs: number): vo
   }
 }
 
-/** It has settled, and nothing is known of what it has done. */
+/** It has settled with unknown effect. */
 export function dropOrder(message: ModelMessage, verb: VerbName): void {
   takeOrder(message, verb)
 }
@@ -46,7 +46,7 @@ function takeOrder(message: ModelMessage, verb: VerbName): Ordered | undefined {
 
 export function obey(message: ModelMessage, verb: VerbName): void {
   const settled = takeOrder(message, verb)
-  // Of orders that were under way together nobody knows which came last.
+  // The last of concurrent orders is unknown.
   if (settled?.isAlone !== true) return
   if (verb === 'hold') message.held = true
   if (verb === 'reroute') message.nexthop = otherNexthop

@@ -1,13 +1,14 @@
-/** Who has to be named by a report, when everything has come to its end.
- * Invariant: each recipient that failed or expired is named as failed by one report, each that got it as that when its sender wants to know,
- * and no other recipient by any; one that is late is named as that no more often than the policy warns. Of nobody is told what the sender
- * has not asked for. */
+/** Checks which recipients reports name, when everything has ended.
+ * Invariant: each failed or expired recipient is named as failed by one report; each delivered one
+ * as delivered if its sender asked for that; no other recipient by any. Delays are reported at most
+ * as often as the policy warns, and nothing against the sender's requests. */
 import { envidOf, isTold, orcptOf, relayedOf } from '../workload/asked.js'
 import type { ModelMessage, ReportNames } from './model-message.js'
 import { scriptedEnd } from '../workload/script.js'
 import type { Violate } from './violation.js'
 
-/** @param messages all of the run, the reports among them, @param warningCountMax delay warnings that a sender gets */
+/** @param messages all of the run, the reports among them, @param warningCountMax delay warnings
+ * that a sender gets */
 export function judgeReports(
   message: ModelMessage,
   messages: Iterable<ModelMessage>,
@@ -25,7 +26,7 @@ export function judgeReports(
   let moreCount = 0
   for (const report of messages) {
     if (report.about !== name) continue
-    // A report that an operator has ended tells nobody anything.
+    // A report that an operator has ended reaches nobody.
     if (report.names === undefined) isUnread ||= report.deleted || report.expired
     moreCount += report.names?.moreCount ?? 0
     for (const how of ['failed', 'delivered', 'relayed'] as const)
@@ -66,13 +67,13 @@ export function judgeReports(
       violate('O5', `${count} reports say that ${name} is late for ${address}`)
 }
 
-/** What a report says of a delivery; undefined: nothing, the next server does. */
+/** A report's words for a delivery; undefined: the next server reports it. */
 const wordOf = (address: string): 'delivered' | 'relayed' | undefined =>
   (({ 'with-dsn': undefined, 'without-dsn': 'relayed', here: 'delivered' }) as const)[
     relayedOf(address) ?? 'here'
   ]
 
-/** It says again what the sender gave. */
+/** It repeats the sender's values. */
 function judgeWords(
   { name, recipients }: ModelMessage,
   { envid, orcpts, failed, late, delivered, relayed }: ReportNames,

@@ -1,6 +1,7 @@
-/** The orders of a life, and what their answers say: of a message, or of many.
- * Invariant: an order for many is one for each message that it may be carried out on: all that are in the queue at the call, and those
- * that come until it is answered. Which of those that came it was carried out on, nobody knows. */
+/** The orders of a life, for one message or many, and their answers.
+ * Invariant: an order for many is one for each message that it may be carried out on: all that are
+ * in the queue at the call, and those that come until it is answered. Which of the later ones it
+ * was carried out on is unknown. */
 import type { ModelMessage } from './model-message.js'
 import { dropOrder, obey, order } from './model-orders.js'
 import type { Violate } from './violation.js'
@@ -13,7 +14,8 @@ export interface Told {
   readonly messageCount: number
   /** It was carried out on every message that was meant at the call and had not ended. */
   readonly isWhole: boolean
-  /** It was aborted: messages that were being attempted may have it carried out on them when their attempts have ended. */
+  /** It was aborted: messages that were being attempted may have it carried out on them when their
+   * attempts have ended. */
   readonly isAborted: boolean
 }
 
@@ -32,7 +34,7 @@ export class OrderBook {
   readonly #violate: Violate
   readonly #many = new Set<OrderForMany>()
 
-  /** @param onOrder told of each message for which an order is given */
+  /** @param onOrder called with each message of an order */
   constructor(
     messages: ReadonlyMap<string, ModelMessage>,
     onOrder: (name: string, verb: VerbName) => void,
@@ -50,7 +52,7 @@ export class OrderBook {
   }
 
   /** An operator's verb is called for a message: from now on it may have been carried out.
-   * @returns what to call when it is answered: what it says that it did is durable */
+   * @returns a function to call with its answer, whose effects are durable */
   given(name: string, verb: VerbName, wallMs: number): (told: Told) => void {
     this.#give(this.#messages.get(name), verb, wallMs)
     return ({ messageCount, isAborted }) => {
@@ -98,7 +100,7 @@ export class OrderBook {
     let endedCount = 0
     for (const name of maybe) {
       const message = this.#messages.get(name)!
-      // Of one whose id was told to nobody the end is told by its id alone.
+      // The end of a message whose submitter has no id is reported by id alone.
       if (message.finished || message.id === undefined) endedCount++
       if (isWhole && surely.has(name) && !message.finished) this.#obeyed(message, verb)
       else if (!isAborted) dropOrder(message, verb)
@@ -110,7 +112,7 @@ export class OrderBook {
 
   #obeyed(message: ModelMessage, verb: VerbName): void {
     if (ends(verb)) {
-      // Of one whose id was told to nobody the end is told by its id alone.
+      // The end of a message whose submitter has no id is reported by id alone.
       if (message.id === undefined) message.finished = true
       if (!message.finished)
         this.#violate('O5', `${verb} of ${message.name} has settled, and it has not ended`)
@@ -130,7 +132,8 @@ const mayBeMeant = (
   return domain === undefined || [...recipients.keys()].some((address) => domainOf(address) === domain)
 }
 
-/** It is there, and cannot go another way. Where it goes is asked of those who wait: of a message of which a report is left, perhaps, nobody does. */
+/** It is there and cannot be rerouted: only waiting recipients have routes, and a message whose
+ * report is still to be written may have none. */
 const isMeant = (
   { state, finished, recipients, mayBeRerouted }: ModelMessage,
   domain: string | undefined,

@@ -1,6 +1,7 @@
-/** What the engine said in this life and a crash may still take back, in the order in which it was said.
- * Invariant: a fact becomes durable only when every byte that the engine had appended by the moment of the fact was written by a synced
- * write that returned (the engine's public statistics say so). */
+/** Facts that the engine reported in this life and that a crash may still take back, in order.
+ * Invariant: a fact becomes durable only when every byte that the engine had appended by the
+ * moment of the fact was written by a synced write that returned (the engine's public statistics
+ * say so). */
 import type { ModelMessage } from './model-message.js'
 
 export interface Fact {
@@ -50,7 +51,7 @@ export class PendingFacts implements Iterable<Fact> {
     )
   }
 
-  /** Those that are durable now that so many bytes of this life are: they are pending no longer. */
+  /** Removes and returns the facts that are durable with so many bytes of this life. */
   takeDurable(writtenBytes: number): readonly Fact[] {
     const first = this.#facts.findIndex(({ appendedBytes }) => appendedBytes > writtenBytes)
     return this.#facts.splice(0, first < 0 ? this.#facts.length : first)

@@ -1,8 +1,8 @@
-/** The queue as it looks from outside: what was promised, what happened, and what may still happen.
- * Invariant: a fact becomes durable here only as pending-facts.ts says, or when a recovery was seen to believe it.
- *
- * What a crash may change: an outcome that was not durable may be forgotten, so its recipient may be attempted once more; a
- * submission that was not settled may be there or not. Nothing else. */
+/** The queue as seen from outside: promises, events, and possible events.
+ * Invariant: a fact becomes durable here only as pending-facts.ts says, or when a recovery was
+ * seen to trust it. What a crash may change: an outcome that was not durable may be forgotten, so
+ * its recipient may be attempted once more; a submission that was not settled may be there or
+ * not. Nothing else. */
 import type { Meant } from '../workload/carry-out.js'
 import { judgeAttempt, judgeHaste, judgeWait, noteOutcome, type Attempt } from './model-attempt.js'
 import { judgeData } from './model-data.js'
@@ -27,7 +27,7 @@ export class QueueModel {
   #steady = new SteadyTime()
   #life: LifeFacts = anyLife
 
-  /** The same knowledge, to go on from in another branch. */
+  /** A copy for another branch. */
   copy(): QueueModel {
     const copy = new QueueModel()
     for (const [name, message] of this.#messages) copy.#messages.set(name, copyMessage(message))
@@ -41,7 +41,7 @@ export class QueueModel {
     return copy
   }
 
-  /** All that it judges by. */
+  /** Everything that its judgement depends on. */
   get known(): unknown {
     return [this.#messages, this.#names, [...this.#pending], this.#steady.at(0), this.#life, this.life]
   }
@@ -58,7 +58,7 @@ export class QueueModel {
     this.violate,
   )
 
-  /** A life begins: what was under way and what was not durable is forgotten, perhaps. */
+  /** A life begins: attempts under way and facts that were not durable may be forgotten. */
   beginLife(facts: LifeFacts): void {
     this.life++
     this.#steady.beginLife()
@@ -71,7 +71,8 @@ export class QueueModel {
     }
   }
 
-  /** The disk has room again: outcomes that waited for it are still to be written, and attempts may begin. */
+  /** The disk has room again: outcomes that waited for it are still to be written, and
+   * attempts may begin. */
   roomCame(): void {
     this.#life = { ...this.#life, isInOrder: false }
   }
@@ -82,7 +83,7 @@ export class QueueModel {
     this.#steady.stepped(byMs)
     for (const message of this.#messages.values()) {
       if (wallMs - message.askedAtMs >= lifetimeMs) message.wasOld = true
-      // What is not accepted yet, or may be made new, may be so by the new time.
+      // Mail that is not accepted yet, or may be requeued, may get the new time.
       const isOpen = message.state === 'asked' || message.mayBeNew
       if (isOpen) message.askedAtMs = Math.min(message.askedAtMs, wallMs + byMs)
     }
@@ -103,7 +104,7 @@ export class QueueModel {
     message.state = 'settled'
   }
 
-  /** What can be said of a message to mean it; undefined: nobody asked for it. */
+  /** The message's values that a selector can name; undefined: a message that was not submitted. */
   meant(name: string): Meant | undefined {
     const message = this.#messages.get(name)
     return message && { id: message.id, recipients: message.recipients.keys() }
@@ -130,7 +131,7 @@ export class QueueModel {
     return this.#messages.get(this.#names.get(id) ?? '')?.attempts
   }
 
-  /** The queue says that it put a message on hold that stopped life after life. */
+  /** The queue reports that it put a message on hold that ended life after life. */
   heldByQueue(id: string): void {
     const message = this.#messages.get(this.#names.get(id) ?? '')
     if (message !== undefined) message.mayBeHeld = true
@@ -148,7 +149,7 @@ export class QueueModel {
     const violate = ofMessage(this.violate, message.name)
     judgeBegin(message.name, attempt, this.#life, violate)
     judgeWait(message, attempt, { life: this.life, waitMsMax }, violate)
-    // Where there is no room for outcomes, no more are brought about.
+    // Without room for outcomes, no attempt begins.
     if (isInOrder && isShortOfRoom) this.#judgeHaste(attempt.nowMs)
     message.attempts = attempt.attempts
     const steadyMs = this.#steady.at(attempt.wallMs)
@@ -160,7 +161,7 @@ export class QueueModel {
     this.#life = { ...this.#life, isDraining: true }
   }
 
-  /** It is said to be drained: no attempt is under way, and no crash takes an outcome back. */
+  /** It reports that it is drained: no attempt is under way, and no crash takes an outcome back. */
   stands(isDrained: boolean): void {
     judgeStanding(isDrained, this.#messages.values(), this.#pending, this.violate)
   }
@@ -177,8 +178,9 @@ export class QueueModel {
     if (message !== undefined) judgeData(message, data, named, this.violate)
   }
 
-  /** The engine says that it has recorded an outcome.
-   * @param nowMs monotonic, @param notBeforeMs wall time of the next attempt, of a deferral; 0: at any time */
+  /** The engine reports a recorded outcome.
+   * @param nowMs monotonic, @param notBeforeMs wall time of the next attempt, of a deferral;
+   * 0: at any time */
   recorded(
     kind: 'delivered' | 'failed' | 'deferred',
     { id, sender, recipients }: Omit<Listed, 'recipientCount'>,
@@ -187,7 +189,7 @@ export class QueueModel {
     const message = this.#messageOf({ id, sender })
     if (message === undefined) return
     const { name } = message
-    // One without a route is acted on without an attempt.
+    // A recipient without a route has an outcome without an attempt.
     if (message.state === 'asked' && message.askedInLife !== this.life) message.state = 'settled'
     noteOutcome(message, kind, recipients, { life: this.life, nowMs: facts.nowMs })
     const { appendedBytes } = facts
@@ -198,7 +200,7 @@ export class QueueModel {
     this.#pending.push({ kind, appendedBytes, name, recipients, notBeforeMs, attempts })
   }
 
-  /** The queue speaks of it, before it tells anything by its id alone. */
+  /** Connects an id with its message, before events name it by id alone. */
   met(message: { readonly id: string; readonly sender: string }): void {
     this.#messageOf(message)
   }
@@ -217,14 +219,15 @@ export class QueueModel {
     this.#pending.push(factOf('finished', appendedBytes, name))
   }
 
-  /** A report was written: it is a submission of the queue's own. */
+  /** A report was written: it is a submission by the queue. */
   reported(id: string, report: string, appendedBytes: number, askedAtMs: number): void {
     const about = this.#messages.get(this.#names.get(id) ?? '')
     if (about === undefined) return
     const known = this.#messages.get(report)
     if (known?.state === 'settled')
       this.violate('O5', `the report ${report} was durable and is written again`, { message: report })
-    // It has waited since it was composed, for room or for its file, and nobody knows how long; the clock may have been set back meanwhile.
+    // It has waited for room or for its file since it was composed, for an unknown time; the clock
+    // may have been set back meanwhile.
     const isAtOnce = this.#life.isInOrder && !this.#life.isShortOfRoom
     const facts = { name: report, sender: '', data: undefined, askedInLife: this.life, about: about.name }
     const since = isAtOnce
@@ -255,8 +258,8 @@ export class QueueModel {
       judgeHaste(this.#messages.get(fact.name)!, fact, this.life, nowMs, this.violate)
   }
 
-  /** What a listing shows before anything else has happened in this life. From here on this is certain: a later crash
-   * brings nothing back that is not here, and takes nothing of it. */
+  /** The first listing of this life. From here on it is certain: a later crash neither adds to it
+   * nor takes from it. */
   observed(listing: readonly Listed[]): void {
     const seen = new Map<string, Listed>()
     for (const listed of listing) {
@@ -269,7 +272,8 @@ export class QueueModel {
       judgeListing(message, seen.get(message.name), this.life, ofMessage(this.violate, message.name))
   }
 
-  /** Nothing is left to happen: everything that was promised has come to its end. @param warningCountMax a sender gets, of a message */
+  /** No event is left: everything that was promised has ended. @param warningCountMax a sender
+   * gets, of a message */
   drained(warningCountMax: number): void {
     for (const message of this.#messages.values())
       judgeEnd(message, this.#messages.values(), warningCountMax, ofMessage(this.violate, message.name))
@@ -280,7 +284,7 @@ export class QueueModel {
     this.orders.came(message)
   }
 
-  /** The message that the queue speaks of, by its id, or by its sender while its id was told to nobody. */
+  /** The message of an event, by its id, or by its sender while its submitter has no id. */
   #messageOf({ id, sender }: { readonly id: string; readonly sender: string }): ModelMessage | undefined {
     const known = this.#messages.get(this.#names.get(id) ?? '')
     if (known !== undefined) {

@@ -1,4 +1,4 @@
-/** The wall clock of a run as one that is never set back: what was waited for by it has been waited for, or the clock was set forward.
+/** The wall clock of a run as if it were never set back.
  * Invariant: it never goes back, within a life and from life to life. */
 export class SteadyTime {
   #setBackMs = 0
@@ -30,14 +30,14 @@ export class SteadyTime {
     this.#stepsBeforeMs = this.#stepsMs
   }
 
-  /** When something is asked for, by the wall clock and by one that nobody ever set. @param
-   * wallMs of now */
+  /** The time of a request, by the wall clock and by one that was never set. @param wallMs of
+   * now */
   askedAt(wallMs: number): Asked {
     return { askedAtMs: wallMs, askedElapsedMs: wallMs - this.#stepsMs }
   }
 
-  /** The engine believes the wall clock, one that nobody has set in this life, or none: this is
-   * the most that it can come to. */
+  /** The engine trusts the wall clock, one that was not set in this life, or none: this is
+   * the upper bound. */
   ageMost({ askedAtMs, askedElapsedMs }: Asked, wallMs: number): number {
     const unsetMs = wallMs - (this.#stepsMs - this.#stepsBeforeMs)
     return Math.max(wallMs - askedAtMs, unsetMs - askedAtMs, wallMs - this.#stepsMs - askedElapsedMs)
@@ -47,6 +47,6 @@ export class SteadyTime {
 export interface Asked {
   /** By the wall clock. */
   readonly askedAtMs: number
-  /** By a clock that nobody ever set. */
+  /** By a clock that was never set. */
   readonly askedElapsedMs: number
 }

@@ -1,14 +1,15 @@
 /** A promise that was broken, as data. */
 
-/** design: one letter for each promise. O1 kept · O2 not repeated · O3 few duplicates · O4 ended is ended · O5 nothing strange ·
- * O6 the same state again · O7 no rubbish · O8 failures are reported. */
+/** design: one letter for each promise. O1 kept · O2 not repeated · O3 few duplicates · O4 ended
+ * is ended · O5 nothing strange · O6 the same state again · O7 no rubbish · O8 failures are
+ * reported. */
 export type Oracle = 'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8'
 
-/** What it is about, as far as that is one thing. */
+/** Its subject, if there is one. */
 export interface About {
   /** The message, by its name in the model. */
   readonly message?: string | undefined
-  /** The queue itself has said so: the code of its error or warning, '' for an error that has none. */
+  /** The queue reported it: the code of its error or warning, '' for an error without one. */
   readonly code?: string
 }
 
@@ -29,6 +30,6 @@ export const ofMessage =
   (oracle, text) =>
     violate(oracle, text, { message })
 
-/** Violations of one run that are kept. The first says what is wrong; where damage excuses many, one
- * that it does not excuse may be the last. */
+/** Violations of one run that are kept. The first says what is wrong; where damage excuses many,
+ * one that it does not excuse may be the last. */
 export const violationsMax = 1000

@@ -91,7 +91,8 @@ export const synced = (lane: State['lane']): State['lane'] =>
 export const unsynced = (lane: State['lane']): State['lane'] =>
   lane.map((entry) => (entry.disk === 'dirty' ? { ...entry, disk: 'limbo' } : entry))
 
-/** It is durable: the lane is trusted further, and what was given up before the capture goes. */
+/** It is durable: the lane is trusted further, and segments given up before the
+ * capture are recycled. */
 function confirmed(state: State, pending: Pending, without: Rule | undefined): State {
   const { facts, released } = pending
   const shift = <T extends { start: number }>(one: T): T => ({
@@ -112,7 +113,8 @@ function confirmed(state: State, pending: Pending, without: Rule | undefined): S
   }
 }
 
-/** Takes what is durable for known; a durable checkpoint is the newest, and what stands before its suffix will not be read again. */
+/** The life learns what is durable; a durable checkpoint is the newest, and nothing before its
+ * suffix will be read again. */
 export function vouched(state: State): State {
   const fates = fatesAfter(
     state.fates,
@@ -125,7 +127,8 @@ export function vouched(state: State): State {
   return { ...state, fates, history: suffixOf(others, facts.suffix), checkpoint: { ...facts, suffix: 0 } }
 }
 
-/** What the pins let go. A segment holds one envelope, so indexes of envelopes are those of segments. */
+/** The segments that the pins release. A segment holds one envelope, so both have the same
+ * index. */
 function recycled(state: State, released: readonly Place[], { runners }: Facts): State['gone'] {
   const gone = ([0, 1] as const).map((lane) => {
     const pins = new SegmentPins()
@@ -141,7 +144,7 @@ function recycled(state: State, released: readonly Place[], { runners }: Facts):
   return pair(gone)
 }
 
-/** What is durable, or was believed, about the messages. */
+/** The durable or trusted facts about the messages. */
 export function fatesAfter(fates: State['fates'], history: State['history']): State['fates'] {
   const after: [Fate, Fate] = [...fates]
   for (const { body } of history) {

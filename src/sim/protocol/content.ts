@@ -1,4 +1,5 @@
-/** The one envelope of this model: to one recipient. Which message it is stands in the state, not in it. */
+/** The one envelope of this model: to one recipient. Which message it is stands in the
+ * state, not in it. */
 import { assert } from '../../base/assert.js'
 import { isMessageId, type MessageId } from '../../base/message-id.js'
 import { untouched, type Envelope } from '../../record/envelope.js'

@@ -1,7 +1,9 @@
-/** The ends of a life: the process is killed, the power is lost, a sync fails and the page cache lies about it.
- * Invariant: what is durable stays; of the rest of the journal what one write could hold may be there, whole; the kernel outlives the
- * process and forgets with the power. The tail is made durable and the suffix read in the same step: a crash before that is the
- * one crash that ended the life, with less of what was written. A disk that was recovered before is not recovered again. */
+/** The ends of a life: the process is killed, the power is lost, a sync fails and the page cache
+ * lies about it.
+ * Invariant: durable records stay; of the rest of the journal the content of one write may be
+ * there, whole. The kernel outlives the process and forgets with the power. The tail is made
+ * durable and the suffix read in one step: a crash before that equals the crash that ended the
+ * life, with fewer records. A known disk is not recovered again. */
 import { isDirty, synced, unsynced, vouched } from './checkpoint.js'
 import { chosen, cuts, tornCuts, without as allBut, written, type History } from './history.js'
 import { recoveries } from './recovery.js'
@@ -33,7 +35,8 @@ export function crashSteps(state: State, variant: Variant): Step<State>[] {
   after('the process is killed', lane, kept)
   if (pending !== undefined && !pending.isSynced && isLaneDirty)
     after('the sync of the lane fails', unsynced(lane), kept)
-  // The page cache shows the batch. Rewritten, the first thing that a recovery does, it is as durable as if the sync had come back.
+  // The page cache shows the batch. Rewritten, the first thing that a recovery does, it is as
+  // durable as if the sync had come back.
   const isRewritten = without !== 'the last batch is rewritten, not only synced'
   const shown = isRewritten ? durable : written(history, 'limbo')
   const believed = possible.map((cut) => chosen(shown, cut))
@@ -55,7 +58,8 @@ export function crashSteps(state: State, variant: Variant): Step<State>[] {
   return steps
 }
 
-/** One in a batch that is never rewritten would have to be forgotten again: that case is left out where the rule is gone. */
+/** Without the rule, a record in a batch that is never rewritten would have to be forgotten again:
+ * that case is left out. */
 const hasCheckpoint = (history: History): boolean => history.some(({ body }) => body.kind === 'checkpoint')
 
 const ended = (state: State, history: History, lane: State['lane']): State =>

@@ -1,7 +1,7 @@
-/** The engine's own Runner and Marks, standing where a state says: what a runner starts next, and where it may be restarted, is their
- * decision. They are asked once for each question that differs.
- * Invariant: all that was appended is read ahead, trusted or not, so that a start or a position which counts what was only read is
- * found out. */
+/** The engine's own Runner and Marks in a given state: they decide the next start and the restart
+ * position.
+ * Invariant: everything appended is read ahead, trusted or not, so that a start or a position which
+ * goes by read entries is found. Equal questions are asked once. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import { Marks } from '../../lane/marks.js'
 import { Runner, type Candidate } from '../../lane/runner.js'
@@ -24,7 +24,8 @@ export interface Cursor {
   readonly head: { readonly index: number; readonly after: number } | undefined
 }
 
-/** How many entries of a lane are trusted: all of incoming, which is durable; of the other those before the checkpointed end. */
+/** How many entries of a lane are trusted: all of incoming, which is durable; of the other those
+ * before the checkpointed end. */
 export const trustedCount = (state: State, lane: 0 | 1): number =>
   lane === 0 ? messages.length : state.checkpoint.end
 

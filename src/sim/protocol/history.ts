@@ -1,8 +1,8 @@
-/** What the journal holds from the suffix of its newest durable checkpoint on.
- * Invariant: records stand in the order in which they were appended, but for those that commute: two records commute unless they are of
- * one message, are both starts, are both notes of a replacement, or one is a checkpoint. Of all orders that differ only so, one
- * stands for all: each record as early as it can be, so that histories with one future meet.
- * A record names a start by its number among the starts. */
+/** The journal's records from the suffix of its newest durable checkpoint on.
+ * Invariant: records stand in the order of their appends, except records that commute: those stand
+ * as early as possible, so that histories with one future meet. Two records commute unless they are
+ * of one message, are both starts, are both notes of a replacement, or one is a checkpoint. A
+ * record names a start by its number among the starts. */
 import type { Facts } from './state.js'
 
 export type Outcome = 'none' | 'deferred' | 'delivered'
@@ -14,10 +14,10 @@ export interface Place {
   readonly outOfOrder: boolean
 }
 
-/** What is known of an active message. */
+/** The state of an active message. */
 export interface Known {
   readonly outcome: Outcome
-  /** Its replacement was appended in an earlier life and not believed: it is made again. */
+  /** Its replacement was appended in an earlier life and is not trusted: it is made again. */
   readonly again: boolean
 }
 
@@ -48,8 +48,8 @@ export type Body =
     }
   | { readonly kind: 'checkpoint'; readonly facts: Facts }
 
-/** Where the bytes are: in this life's memory or in a write that has not come back · on the device · in a page cache that calls
- * them clean, and not on the device. */
+/** Where the bytes are: in this life's memory or in a write that has not come back · on the device
+ * · in a page cache that calls them clean, and not on the device. */
 export type Disk = 'staged' | 'durable' | 'limbo'
 
 export interface Entry {
@@ -77,7 +77,8 @@ export function appended(history: History, ...bodies: readonly Body[]): History 
   return longer
 }
 
-/** A start moves over nothing and everything else over starts, so that what ended before a suffix is cut off with it. */
+/** A start moves over nothing and everything else over starts, so that what ended before a suffix
+ * is cut off with it. */
 function comesBefore(a: Body, b: Body): boolean {
   if (a.kind === 'checkpoint' || b.kind === 'checkpoint' || a.kind === 'start') return false
   return b.kind === 'start' || a.message < b.message
@@ -89,8 +90,8 @@ export const startCount = (history: History): number =>
 /** A choice of records, a bit for each. */
 export type Cut = number
 
-/** What may have reached the disk when a life ends: all that is there for certain and, of the rest, with each record all on which
- * it depends. */
+/** The records that may be on the disk when a life ends: all certain ones, and each other one only
+ * with those that it depends on. */
 export const cuts = (history: History): readonly Cut[] =>
   choices(history, (at) => {
     let needed = 0
@@ -117,7 +118,7 @@ function choices(history: History, neededBy: (at: number) => Cut): readonly Cut[
 export const chosen = (history: History, cut: Cut): History =>
   without(history, (entry) => (cut & (1 << history.indexOf(entry))) === 0)
 
-/** Takes entries out; starts are numbered anew, and records that name a start which is gone say so. */
+/** Removes entries; starts are numbered anew, and records that name a removed start show that. */
 export function without(history: History, isGone: (entry: Entry) => boolean): History {
   if (!history.some(isGone)) return history
   let count = 0
@@ -129,7 +130,8 @@ export function without(history: History, isGone: (entry: Entry) => boolean): Hi
     .map((entry) => renumbered(entry, (start) => (start < 0 ? start : numbers[start]!)))
 }
 
-/** Cuts off what stands before a start. @param suffix its number, or that of the next start to come */
+/** Cuts off the records before a start. @param suffix its number, or that of the next start to
+ * come */
 export function suffixOf(history: History, suffix: number): History {
   let at = 0
   for (let count = 0; at < history.length; at++)
@@ -156,7 +158,7 @@ function renumbered(entry: Entry, numberOf: (start: number) => number): Entry {
 export const onDisk = (history: History, disk: Disk): History =>
   history.map((entry) => (entry.disk === disk ? entry : entryOf(entry.body, disk)))
 
-/** What is staged has reached the disk, or only the page cache. */
+/** Staged records have reached the disk, or only the page cache. */
 export const written = (history: History, disk: 'durable' | 'limbo'): History =>
   history.map((entry) => (entry.disk === 'staged' ? entryOf(entry.body, disk) : entry))
 

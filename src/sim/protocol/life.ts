@@ -1,6 +1,8 @@
-/** A life while its runners go: messages are started, attempted once per start, and finished or replaced.
- * Invariant: what has no wait between its parts is one step; so is an attempt with the end that follows, because nothing is captured
- * between them that the start does not say already, and a crash may cut the journal between any two records. */
+/** A life while its runners go: messages are started, attempted once per start, and finished or
+ * replaced.
+ * Invariant: actions without a wait between them are one step. An attempt with the end that follows
+ * is one step, too: a capture between them would add nothing to the start, and a crash may cut the
+ * journal between any two records. */
 import { appended, startCount, type Body, type Known, type Place } from './history.js'
 import { trustedCount } from './cursor.js'
 import type { Rule } from './rules.js'

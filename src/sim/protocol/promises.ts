@@ -1,6 +1,6 @@
-/** What a state must never show: a settled message lost, doubled, revived or in two places.
- * Invariant: judged by what was durable or believed, not by what the engine thinks. A repeated attempt whose outcome was not durable
- * is allowed (O3). */
+/** Finds broken promises in a state: a settled message lost, doubled, revived or in two places.
+ * Invariant: durable or trusted facts are judged, not the engine's memory. An attempt may be
+ * repeated if its outcome was not durable (O3). */
 import { isEnded, messages, type Active, type State } from './state.js'
 
 export function violationOf(state: State): string | undefined {
@@ -37,7 +37,7 @@ function placeCount(state: State, message: number): number {
       !marked.includes(index) &&
       !gone[1].includes(index),
   ).length
-  // Half of a replacement is known to be one, as long as the life lasts that made it.
+  // The life that made half of a replacement knows that it is half.
   const half = active.filter((one) => one.message === message && one.half).length
   return isActive + isIncoming + inLane - half
 }

@@ -1,6 +1,8 @@
-/** Recovery, when the tail is durable: the suffix folded by the engine's own WorkingSet and ActiveMessage, the lane cut, the runners
- * and marks restored; then each message that was being worked on gets a start that carries what is known.
- * Invariant: only the order of these steps is modelled here; what the records mean is the engine's decision. */
+/** Recovery, when the tail is durable: the suffix folded by the engine's own WorkingSet and
+ * ActiveMessage, the lane cut, the runners and marks restored; then each message that was being
+ * worked on gets a start that carries what is known.
+ * Invariant: only the order of these steps is modelled here; the engine's own code
+ * reads the records. */
 import { ActiveMessage } from '../../active/active-message.js'
 import { nowhere, position, type Position } from '../../base/position.js'
 import { isWaybillError } from '../../errors.js'
@@ -16,8 +18,8 @@ import type { Step } from './search.js'
 import { noMarks, type Active, type State } from './state.js'
 import type { Variant } from './variant.js'
 
-/** What follows a crash. The scan, the carrying starts and the capture behind them have nothing between them but crashes, which are
- * crashes at their end that take some of the starts. */
+/** The steps after a crash. Between scan, carrying starts and capture there are only crashes, which
+ * equal crashes at their end that take some of the starts. */
 export function recoveries(state: State, variant: Variant): readonly State[] {
   const { without } = variant
   const scanned = recovered(state, without)
@@ -50,7 +52,7 @@ function recovered(state: State, without: Rule | undefined): State {
   }
 }
 
-/** Frames of 8 bytes, the suffix behind what may stand before it. */
+/** Frames of 8 bytes, the suffix behind possible earlier records. */
 const suffix = position(16)
 const frameAt = (at: number): Position => position(suffix + 8 * at)
 const beforeTheSuffix = position(8)
@@ -146,7 +148,7 @@ function revived(working: WorkingMessage, start: number, { lane }: State): Activ
   }
 }
 
-/** Each gets a start that takes the place of the one that an earlier life wrote. */
+/** Each gets a start that replaces the one of an earlier life. */
 function carriedAll(state: State, without: Rule | undefined): State {
   const isCarried = without !== "a later recovery does not judge an earlier life's notes"
   let { history } = state

@@ -1,5 +1,6 @@
-/** The rules that the record protocol stands on, each of which can be taken away.
- * Invariant: without any one of them a promise is broken, and the search finds how; test/crash/protocol.test.ts demands it. */
+/** The rules of the record protocol; each can be removed.
+ * Invariant: without any one of them a promise is broken, and the search finds how;
+ * test/crash/protocol.test.ts demands it. */
 
 export const rules = [
   'nothing is started behind the checkpointed end',

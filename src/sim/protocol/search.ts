@@ -1,5 +1,6 @@
-/** Breadth-first search through all states of a protocol, so that the first broken promise is found by a shortest trace.
- * Invariant: a state is looked at once, whatever led to it; the search ends when there is none left, never before.
+/** Breadth-first search through all states of a protocol, so that the first broken promise is found
+ * by a shortest trace.
+ * Invariant: each state is visited once; the search ends when no state is left.
  * Pure: states in, a verdict out. */
 import { assert } from '../../base/assert.js'
 
@@ -25,7 +26,7 @@ export interface Verdict {
   readonly found: { readonly violation: string; readonly trace: readonly string[] } | undefined
 }
 
-/** More than any protocol here has. */
+/** A bound above the size of any protocol here. */
 const statesMost = 3_000_000
 
 /** @param stateCountMax reaching it is a failure, not an end

@@ -1,8 +1,9 @@
-/** One moment of two messages between journal, lane, checkpoint and crash: plain data, small numbers, never changed.
+/** One moment of two messages between journal, lane, checkpoint and crash: plain data, small
+ * numbers, never changed.
  * Invariant: states with one future have one key. */
 import { knownKey, placeKey, short, type History, type Known, type Place } from './history.js'
 
-/** What a checkpoint says. */
+/** The contents of a checkpoint. */
 export interface Facts {
   /** The working suffix begins with the start of this number. */
   readonly suffix: number
@@ -50,11 +51,11 @@ export interface Pending {
   readonly isAppended: boolean
 }
 
-/** `scanning`: recovered messages wait for their carrying starts. `carried`: they have them, and the first checkpoint
- * is to come. `running`: runners go. */
+/** `scanning`: recovered messages wait for their carrying starts. `carried`: they have them, and
+ * the first checkpoint is to come. `running`: runners go. */
 export type Phase = 'scanning' | 'carried' | 'running'
 
-/** What is durable about a message, or was believed by a recovery. */
+/** The facts about a message that are durable, or that a recovery trusted. */
 export type Fate = 'pending' | 'delivered' | 'finished'
 
 export interface State {
@@ -66,7 +67,8 @@ export interface State {
   readonly pending: Pending | undefined
   readonly lane: readonly LaneEntry[]
   readonly runners: readonly [number, number]
-  /** Envelopes of the lane that were started out of order and that the runner has not passed; those of them in no record yet. */
+  /** Envelopes of the lane that were started out of order and that the runner has not passed; those
+   * of them in no record yet. */
   readonly marked: readonly number[]
   readonly fresh: readonly number[]
   readonly marks: number
@@ -114,7 +116,7 @@ export function keyOf(state: State): string {
   if (pending !== undefined)
     key += `${factsKey(pending.facts)}${placesKey(pending.released)}${pending.isSynced ? 's' : ''}${pending.isAppended ? 'a' : ''}`
   key += `|${state.runners.join()}|${state.marked.join()}|${state.fresh.join()}|${state.marks}|`
-  // No crash is left: nobody will read the journal again, but for what it says of an end.
+  // No crash is left: the journal is not read again, except for ends.
   if (crashCount === crashesMax) for (const message of messages) key += isEnded(state, message)
   else for (const entry of history) key += entry.key
   key += laneKey(state.lane)
@@ -123,7 +125,7 @@ export function keyOf(state: State): string {
   return `${key}|${placesKey(state.released)}|${state.broken ?? ''}`
 }
 
-/** What a recovery starts from, lane and history apart. */
+/** The input of a recovery, except lane and history. */
 export const restartKey = ({ checkpoint, gone, fates }: State): string =>
   `${factsKey(checkpoint)}${gone[0].join()}+${gone[1].join()}|${short(fates[0])}${short(fates[1])}|`
 

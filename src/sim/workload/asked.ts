@@ -1,15 +1,16 @@
-/** What senders ask to be told of (RFC 3461), written in the addresses of their recipients, behind a plus, so that every life of a run, its
- * transports and its model know the same.
+/** DSN requests (RFC 3461), written behind a plus in the recipients' addresses, where every life
+ * sees them.
  *
- * | letter | what is asked, or what becomes of a delivery |
+ * | letter | request, or fate of a delivery |
  * |---|---|
- * | `s` `f` `d` | success, failure, delay is to be told |
+ * | `s` `f` `d` | success, failure, delay is to be reported |
  * | `n` | nothing is |
  * | `o` | the sender names an original recipient |
- * | `r` | it goes on to a server that knows nothing of this |
- * | `p` | it goes on to one that tells the sender |
+ * | `r` | it is relayed to a server without DSN |
+ * | `p` | it is relayed to a server with DSN |
  *
- * Invariant: some seeds only have it, and theirs is drawn by a generator of its own, so that the others say what they said. */
+ * Invariant: only some seeds have requests, drawn by a separate generator, so the others keep
+ * their meaning. */
 import { below, pick, type Prng } from '../../base/prng.js'
 import {
   notifyBits,
@@ -23,13 +24,13 @@ import type { Submission } from '../../engine/accept/submission.js'
 import { keyOf } from './keyed.js'
 import type { Step } from './workload.js'
 
-/** Of the seeds under 100 000, which tests and clues name, one of eleven; of the others every second. */
+/** One of eleven seeds under 100 000, which tests and clues name; every second of the others. */
 export const asks = (seed: number): boolean => seed % 11 === 0 || (seed >= 100_000 && seed % 2 === 0)
 
 const letters: readonly string[] = ['s', 's', 'sf', 'sfd', 'sd', 'f', 'fd', 'd', 'n', 'n', '']
 const ways: readonly string[] = ['', '', '', 'r', 'p']
 
-/** The steps, with something asked of some of their recipients. */
+/** The steps, with requests for some of their recipients. */
 export const asked = (steps: readonly Step[], prng: Prng): Step[] =>
   steps.map((step) => {
     // A crowd asks the same of most, as crowds do.
@@ -52,7 +53,7 @@ const lettersOf = (address: string): string => /\+([a-z]+)@/.exec(address)?.[1] 
 
 const isAsked = (address: string): boolean => lettersOf(address) !== ''
 
-/** What is asked of a recipient. */
+/** The request of a recipient. */
 function dsnOf(address: string): RecipientDsn {
   const tag = lettersOf(address)
   const whens = (['success', 'failure', 'delay'] as const).filter((when) => tag.includes(when[0]!))
@@ -62,7 +63,7 @@ function dsnOf(address: string): RecipientDsn {
   }
 }
 
-/** Is the sender to be told when this becomes of a recipient? */
+/** Is this event of a recipient to be reported? */
 export const isTold = (address: string, when: NotifyWhen): boolean =>
   tells(notifyBits(dsnOf(address).notify)!, when)
 
@@ -73,11 +74,11 @@ export function relayedOf(address: string): Relayed | undefined {
   return tag.includes('r') ? 'without-dsn' : undefined
 }
 
-/** The original recipient, when the sender names one. */
+/** The original recipient, if the sender names one. */
 export const orcptOf = (address: string): string | undefined =>
   lettersOf(address).includes('o') ? `rfc822;original-${address}` : undefined
 
-/** What the sender calls a message. */
+/** The envelope id of a message. */
 export const envidOf = (sender: string, addresses: Iterable<string>): string | undefined =>
   [...addresses].some(isAsked) ? `what ${sender} sent` : undefined
 
@@ -97,7 +98,7 @@ export const submitted = ({
   }
 }
 
-/** Is this what was asked for these recipients? The message may have others. */
+/** Is this the request of these recipients? The message may have others. */
 export function isAsAsked({ sender, recipients, dsn }: DeliveryRequest): boolean {
   if (sender === '') return dsn === undefined
   const expected: RequestDsn = {

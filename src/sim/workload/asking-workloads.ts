@@ -1,9 +1,10 @@
-/** Small workloads of senders who ask what they are told of, by the letters of asked.ts. Whoever adds an end of mail extends them. */
+/** Small workloads with DSN requests, by the letters of asked.ts. A new kind of end is added
+ * here. */
 import { manyRecipients } from './small-workloads.js'
 import { smallSetup, type Workload } from './workload.js'
 
-/** Senders who ask for less or for more than usual (asked.ts), of every end that mail can come to: one is active for long, so that its start is
- * carried with what its sender is still to be told. */
+/** Unusual requests for every end of mail. One message is active for long, so its carried start has
+ * reports that are still to be written. */
 export const asking: Workload = {
   name: 'asking',
   setup: { ...smallSetup, suffixBytesMax: 4096, attempt: { deadlineMs: 4000 } },
@@ -40,7 +41,7 @@ export const asking: Workload = {
   ],
 }
 
-/** Many recipients, of most of whom something is asked. */
+/** Many recipients, most of them with requests. */
 export const askedOfMany: Workload = {
   ...manyRecipients,
   name: 'asked of many',

@@ -1,4 +1,5 @@
-/** A workload's order as the call of the queue that it stands for: each verb of the face is named here, or the compiler says so. */
+/** Turns a workload's order into a call of the queue. The compiler checks that every verb
+ * is named here. */
 import type { VerbOptions, VerbResult } from '../../admin/verbs/tally.js'
 import type { Selector } from '../../admin/select/selector.js'
 import type { Queue } from '../../queue.js'
@@ -31,7 +32,8 @@ export interface Meant {
   readonly recipients: Iterable<string>
 }
 
-/** How an order says which message it means. The last recipient is named: of a message with many it stands in the last frame. */
+/** The selector of an order. It names the last recipient, which stands in the last frame of a
+ * large message. */
 export function selectorOf({ sender, by = 'sender' }: VerbStep, { id, recipients }: Meant): Selector {
   const last = [...recipients].at(-1)!
   switch (by) {

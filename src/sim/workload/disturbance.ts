@@ -1,6 +1,6 @@
-/** What disturbs some of the varied runs: a wall clock that is set, callers who give up, and operators who put a crowd on hold and then
- * take most of it away, so that `hold` is compacted.
- * Invariant: undisturbed runs have none of it; what the others have is drawn by a generator of its own. */
+/** Disturbances of some varied runs: the wall clock is set, callers give up, and `hold` is
+ * compacted.
+ * Invariant: other runs have none; a separate generator draws them. */
 import { below, pick, type Prng } from '../../base/prng.js'
 import type { Moment } from '../world/moment.js'
 import {
@@ -14,7 +14,7 @@ import {
   type Workload,
 } from './workload.js'
 
-/** Of the three seeds of five that are varied, one. */
+/** One of the three varied seeds in five. */
 export const isDisturbed = (seed: number): boolean => seed % 5 === 4
 
 export interface Disturbance {
@@ -22,7 +22,7 @@ export interface Disturbance {
   readonly clock: 'still' | 'near' | 'far'
   /** Submissions and orders are aborted. */
   readonly aborts: boolean
-  /** `hold` gets so much that it is compacted. */
+  /** `hold` gets so many messages that it is compacted. */
   readonly crowdsHold: boolean
 }
 
@@ -53,7 +53,7 @@ export function disturbed(workload: Workload, disturbance: Disturbance, prng: Pr
   }
 }
 
-/** A life that follows another one, with what is submitted and ordered in it. */
+/** A later life with its submissions and orders. */
 export interface LaterLife {
   readonly workload: Workload
   readonly more: readonly Step[]
@@ -80,7 +80,8 @@ const wallSteps = (clock: 'near' | 'far', prng: Prng): WallStep[] =>
     byMs: pick(prng, stepsMs[clock]),
   }))
 
-/** Where the clock may be set back by days, nothing is deferred until it is old enough: that would be days of retries. */
+/** If the clock may be set back by days, no mail is deferred until it expires: that would be
+ * days of retries. */
 const mortal = (step: Step): Step => ({
   ...step,
   recipients: step.recipients.map((address) =>
@@ -105,13 +106,15 @@ function abortedOrder(order: VerbStep, { aborts, crowdsHold }: Disturbance, prng
 const momentIn = (prng: Prng, ms: readonly number[], callsMax: number): Moment =>
   below(prng, 3) === 0 ? { ms: pick(prng, ms) } : { calls: below(prng, callsMax) }
 
-/** Their envelopes are two segments of a lane, and when most of them are gone, most of it is marked. */
+/** Their envelopes are two segments of a lane, and when most of them are gone, most
+ * of it is marked. */
 const crowdCount = 150
 const keptOneIn = 8
 /** Pads a domain, so that an envelope is long; labels are short. */
 const longDomain = 'long-enough-to-fill-a-block.'.repeat(12)
 
-/** Messages of which most are for one domain, put on hold together; then those for that domain are taken away. */
+/** Messages, most of them for one domain, are put on hold together; then those for that
+ * domain are deleted. */
 export function crowdingHold(workload: Workload, prng: Prng): Workload {
   const steps = Array.from({ length: crowdCount }, (_, m): Step => {
     const isKept = m === 0 || below(prng, keptOneIn) === 0
@@ -123,7 +126,7 @@ export function crowdingHold(workload: Workload, prng: Prng): Workload {
   return {
     ...workload,
     steps,
-    // Few checkpoints while they are put there: each pads to a block, which nobody has marked.
+    // Few checkpoints meanwhile: each pads to a block, which is unmarked.
     setup: { ...workload.setup, ...smallSegments, activeCountMax: 100, deliver },
     verbs: [
       { atMs: deliver ? 0 : 10, verb: 'hold', sender: 'm0@sender.test', by: 'all' },
@@ -140,7 +143,7 @@ function takenAway(steps: readonly Step[], atMs: number, prng: Prng): VerbStep {
   return { atMs, verb, sender: last.sender, by: 'domain' }
 }
 
-/** While the crowd is put on hold, taken away, or moved together. */
+/** While the crowd is put on hold, deleted, or moved. */
 const ordersForCrowd = (prng: Prng): VerbStep[] =>
   Array.from({ length: below(prng, 5) }, () => ({
     atMs: pick(prng, [0, 10, 20, 20, 21]),

@@ -1,6 +1,5 @@
-/** Submitters that give their message a key and submit it again: as soon as it is accepted, and in
- * every later life, whether they had heard or not. A plus and a `k` in the sender say who they are,
- * so that every life of a run knows. */
+/** Submitters that repeat a submission with its key: when it is accepted, and in every later life.
+ * A plus and a `k` in the sender mark them for every life of a run. */
 import { kibibyte, smallSetup, type Step, type Workload } from './workload.js'
 
 /** undefined: it is submitted once. */

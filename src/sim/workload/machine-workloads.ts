@@ -1,8 +1,9 @@
-/** Small workloads for a machine in trouble, or of another kind: mail is plain, what happens to it is not. */
+/** Small workloads of plain mail for a machine in trouble, or of another kind. */
 import type { DiskModeName } from '../disk/disk-mode.js'
 import { smallSetup, type Workload } from './workload.js'
 
-/** A disk that hangs while one delivery follows another; and later it is in doubt whether the life owns the queue. */
+/** A disk that hangs while one delivery follows another; and later it is in doubt whether the life
+ * owns the queue. */
 export const diskHangs: Workload = {
   name: 'disk hangs',
   setup: { ...smallSetup, checkpointIntervalMs: 500, scheduler: { defaultDestinationConcurrencyLimit: 1 } },
@@ -42,7 +43,8 @@ export const drained: Workload = {
   drain: { calls: 100 },
 }
 
-/** A message that ends the process in the step in which it is attempted, among mail that takes longer than that. */
+/** A message that ends the process in the step in which it is attempted, among mail that takes
+ * longer than that. */
 export const fatal: Workload = {
   name: 'fatal',
   setup: { ...smallSetup, checkpointIntervalMs: 500, fruitlessRecoveriesMax: 3 },

@@ -1,6 +1,6 @@
 /** Workloads and orders drawn from a seed.
- * Invariant: what is drawn here draws the same numbers in the same order for ever, so that old seeds say what they said; what came
- * later is drawn by a generator of its own (variety.ts). */
+ * Invariant: this file draws the same numbers in the same order for ever, so that old seeds keep
+ * their meaning; later additions have separate generators (variety.ts). */
 import { below, pick, type Prng } from '../../base/prng.js'
 import { kibibyte, smallSetup, type Step, type VerbStep, type Workload } from './workload.js'
 

@@ -1,4 +1,4 @@
-/** What happens to a recipient is written in its address, so that every life of a run tells the same story.
+/** A recipient's fate is written in its address, where every life of a run sees it.
  *
  * | local part | what the transport answers |
  * |---|---|
@@ -41,7 +41,7 @@ export function scripted(address: string, attempts: number): Answer {
   }
 }
 
-/** How it ends when it is left to end. */
+/** Its end without orders. */
 export function scriptedEnd(address: string): 'delivered' | 'failed' | 'expired' {
   if (address.startsWith('never')) return 'expired'
   return address.startsWith('fail') ? 'failed' : 'delivered'

@@ -1,4 +1,5 @@
-/** Small workloads that together contain everything that the engine does to mail. Whoever adds a verb extends them. */
+/** Small workloads that together contain everything that the engine does to mail. A new verb
+ * is added here. */
 import { seededPrng } from '../../base/prng.js'
 import { frameRecipientsMax } from '../../record/envelope.js'
 import { crowdingHold } from './disturbance.js'
@@ -14,7 +15,8 @@ function crowd(fates: readonly string[]): string[] {
   })
 }
 
-/** Deferral, retries from both lanes, failure and its report, expiry, a spool file, an answer that fails to come. */
+/** Deferral, retries from both lanes, failure and its report, expiry, a spool file, an answer that
+ * fails to come. */
 export const everything: Workload = {
   name: 'everything',
   setup: smallSetup,
@@ -33,7 +35,8 @@ export const everything: Workload = {
   ],
 }
 
-/** A message that is active for long, so that its start is carried; segments fill and come back meanwhile. */
+/** A message that is active for long, so that its start is carried; segments fill and come
+ * back meanwhile. */
 export const carried: Workload = {
   name: 'carried',
   setup: { ...smallSetup, suffixBytesMax: 4096, attempt: { deadlineMs: 6000 } },
@@ -77,7 +80,8 @@ export const crowded: Workload = {
   })),
 }
 
-/** Every verb, on mail that waits, that is active, or that is large; marks in a lane whose runner comes later. */
+/** Every verb, on mail that waits, that is active, or that is large; marks in a lane whose
+ * runner comes later. */
 export const operated: Workload = {
   name: 'operated',
   setup: { ...smallSetup, checkpointIntervalMs: 500 },
@@ -158,7 +162,8 @@ export const ordersBetween: readonly VerbStep[] = [
   { atMs: 20, verb: 'delete', sender: 'm2@sender.test' },
 ]
 
-/** Recipients in frames of their own: most are deferred together, then fewer than a frame holds; one that is on hold meanwhile. */
+/** Recipients in separate frames: most are deferred together, then fewer than a frame holds; one
+ * that is on hold meanwhile. */
 export const manyRecipients: Workload = {
   name: 'many recipients',
   setup: { ...smallSetup, ...crowdSetup, checkpointIntervalMs: 500 },
@@ -180,7 +185,8 @@ export const manyRecipients: Workload = {
   ],
 }
 
-/** A clock that is set back by days and minutes, and forward by less than mail lives; a site that is given up on meanwhile. */
+/** A clock that is set back by days and minutes, and forward by less than mail lives; a site that
+ * is given up on meanwhile. */
 export const clockIsSet: Workload = {
   name: 'clock is set',
   setup: { ...smallSetup, checkpointIntervalMs: 500, scheduler: earlyDeath },
@@ -200,8 +206,8 @@ export const clockIsSet: Workload = {
   ],
 }
 
-/** Recipients who are given up while others of their messages wait, by destination: of small mail and of large, of one that is put on hold
- * in between, one behind the other, and where the sender does not want to know. */
+/** Recipients that are given up while others of their messages wait, by destination: small and
+ * large mail, a message on hold in between, one after the other, and without reports. */
 export const expiredApart: Workload = {
   name: 'expired apart',
   setup: { ...smallSetup, checkpointIntervalMs: 500 },
@@ -235,7 +241,8 @@ export const expiredApart: Workload = {
   ],
 }
 
-/** Submissions from a network that are aborted ever later, and orders on what is attempted and on what waits. */
+/** Submissions from a network that are aborted ever later, and orders on what is attempted and
+ * on what waits. */
 export const givenUp: Workload = {
   name: 'given up',
   setup: { ...smallSetup, checkpointIntervalMs: 500 },
@@ -258,13 +265,13 @@ export const givenUp: Workload = {
   ],
 }
 
-/** So many on hold, and most of them taken away, that what is left is moved together. */
+/** Many messages on hold, most of them deleted, so that the lane is compacted. */
 export const crowdOnHold: Workload = {
   ...crowdingHold({ ...accepting, verbs: [] }, seededPrng(3)),
   name: 'crowd on hold',
 }
 
-/** Other intervals, and lanes with logs of their own. */
+/** Other intervals, and lanes with separate logs. */
 export const changedPolicy = (workload: Workload): Workload => ({
   ...workload,
   name: `${workload.name}, changed`,

@@ -1,5 +1,5 @@
-/** The ways in which data is handed to a queue, and what a transport gets of it.
- * Invariant: whatever the form, the bytes are those that the step says; a stream that is cut has shown some of them before. */
+/** The forms in which data is handed to a queue, and the bytes that a transport gets.
+ * Invariant: every form has the bytes of the step; a stream that is cut has given some of them. */
 import { Readable } from 'node:stream'
 import type { Clock } from '../../base/clock.js'
 import type { Submission } from '../../engine/accept/submission.js'
@@ -8,11 +8,11 @@ import { dataOf, type Step } from './workload.js'
 /** Bytes of a stream's piece: several stand for the smallest message. */
 const pieceBytes = 128
 
-/** What a transport gets. */
+/** The bytes for a transport. */
 export const contentOf = (step: Step): Buffer =>
   step.form === 'reference' ? Buffer.from(refOf(step)) : dataOf(step)
 
-/** @param clock between the pieces of what is paced, others have their turn */
+/** @param clock between the pieces of a paced stream, others have their turn */
 export function handedOver(step: Step, clock: Pick<Clock, 'soon'>): Submission['data'] {
   const data = dataOf(step)
   const { form = 'bytes' } = step

@@ -1,7 +1,8 @@
-/** What sets runs apart beyond their mail and their orders: messages with recipients in frames of their own, data in every form,
- * addresses without a route, sites in trouble, senders who are warned, messages that recoveries give up on; and lives unlike the one
- * before: such as only accept, have another layout or another policy, or a disk with hardly any room.
- * Invariant: plain runs have none of it; what the others have is drawn by a generator of its own. */
+/** Variety of runs beyond mail and orders.
+ * Messages: recipients in separate frames, data in every form, addresses without a route, sites in
+ * trouble, delay warnings, messages that recoveries give up on. Lives: accepting only, another
+ * layout or policy, a nearly full disk.
+ * Invariant: plain runs have none of it; a separate generator draws the rest. */
 import { below, pick, type Prng } from '../../base/prng.js'
 import { frameRecipientsMax } from '../../record/envelope.js'
 import {
@@ -19,7 +20,7 @@ import {
 /** Two seeds of five. */
 export const isPlain = (seed: number): boolean => seed % 5 < 2
 
-/** Sizes of segments in which messages with so many recipients have room, with an outcome of each. */
+/** Segment sizes with room for messages with so many recipients and their outcomes. */
 export const crowdSetup: Setup = { segmentBytes: 256 * kibibyte, laneSegmentBytes: 256 * kibibyte }
 
 /** Few recipients at once, so that those of a large message come in batches. */
@@ -42,7 +43,8 @@ const saids: readonly Said[] = ['sender', 'sender', 'id', 'recipient', 'nexthop'
 const layouts = ['lanes', 'single'] as const
 export const intervals: readonly (readonly number[])[] = [[700], [200, 1000], [400, 900, 2500]]
 
-/** Recipients that stand in frames of their own: more than a frame holds, all of the same fate but the first and the last. */
+/** Recipients in separate frames: more than a frame holds, all with one fate except the
+ * first and the last. */
 export function crowdOf(prng: Prng, m: number): string[] {
   const fate = pick(prng, ['ok', 'defer1', 'defer1', 'defer2', 'fail1', 'never'])
   const count = frameRecipientsMax + 3 + below(prng, 9)
@@ -102,11 +104,11 @@ const fromTheBeginning = (roomBytes: number): Shortage => ({
   forMs: Infinity,
 })
 
-/** Orders, each with its own way to say which message it means. */
+/** Orders, each with another kind of selector. */
 export const withOrders = (verbs: readonly VerbStep[], prng: Prng): VerbStep[] =>
   verbs.map((verb) => ({ ...verb, by: pick(prng, saids) }))
 
-/** Some of the recipients have a site that is in trouble, or nobody knows the way to them. */
+/** Some of the recipients have a site in trouble, or no route. */
 function inTrouble(recipients: Step['recipients'], prng: Prng): string[] {
   return recipients.map((address, r) => {
     const [, rest = ''] = /^[a-z0-9]+-([^@]*)@/.exec(address) ?? []

@@ -1,6 +1,6 @@
-/** What is done to a queue in a run, as data: who submits what and when, and how the queue is set up.
- * Invariant: the sender names the message: it is used once in a run, so that model and transport can tell messages apart
- * before anybody knows an id. */
+/** The input of a run, as data: submissions, orders, trouble and options of the queue.
+ * Invariant: each sender is used once in a run, so model and transport can tell messages apart
+ * before there is an id. */
 import type { QueueOptions } from '../../engine/life/options.js'
 import { fixedRetry } from '../../policy/fixed-retry.js'
 import type { DiskModeName } from '../disk/disk-mode.js'
@@ -10,7 +10,7 @@ export interface Step {
   /** Milliseconds since the beginning of the life. */
   readonly atMs: number
   readonly sender: string
-  /** Each says what happens to it (script.ts); the domain is its destination. */
+  /** Each contains its fate (script.ts); the domain is its destination. */
   readonly recipients: readonly string[]
   readonly dataBytes: number
   /** How the data is handed over; default 'bytes'. */
@@ -19,7 +19,8 @@ export interface Step {
   readonly abort?: Moment
 }
 
-/** `paced`: a stream that comes a piece at a time, as from a network; `cut`: one that ends with an error. */
+/** `paced`: a stream that comes a piece at a time, as from a network; `cut`: one that ends
+ * with an error. */
 export type Form = 'bytes' | 'text' | 'stream' | 'paced' | 'cut' | 'reference'
 
 export type VerbName = 'hold' | 'release' | 'requeue' | 'delete' | 'expire' | 'reroute' | 'flush'
@@ -31,8 +32,8 @@ export interface VerbStep {
   readonly verb: VerbName
   /** Of the message. */
   readonly sender: string
-  /** What is said of the message, besides its sender or instead of him; default 'sender'. `domain`: every message for the domain of its last
-   * recipient is meant; `all`: every message. */
+  /** Further conditions of the selector, besides the sender or instead of it; default 'sender'.
+   * `domain`: every message for the domain of its last recipient is meant; `all`: every message. */
   readonly by?: Said
   /** And so many calls of the disk after that instant. Default: at once. */
   readonly afterCalls?: number
@@ -46,7 +47,7 @@ export interface WallStep {
   readonly byMs: number
 }
 
-/** The disk has so little left, from a moment of the life on and for so long. */
+/** Free bytes of the disk, from a moment of the life on and for how long. */
 export interface Shortage {
   readonly from: Moment
   readonly roomBytes: number
@@ -65,7 +66,7 @@ export type Said = 'sender' | 'id' | 'recipient' | 'nexthop' | 'lane' | 'domain'
 /** No route leads there. */
 export const unroutableDomain = 'nowhere.test'
 
-/** Who is still deferred there after two attempts is given up. */
+/** Recipients still deferred there after two attempts are given up. */
 export const impatientDomain = 'impatient.test'
 const impatientAttempts = 2
 
@@ -100,24 +101,24 @@ export interface Workload {
   readonly intervalsMs: readonly number[]
   /** Those of other lives of the run, when their policies differ. */
   readonly otherIntervalsMs?: readonly (readonly number[])[]
-  /** Ages at which the sender is told that a message is late, milliseconds. Default: none. */
+  /** Ages at which a delay is reported, milliseconds. Default: none. */
   readonly warningAgesMs?: readonly number[]
   readonly lifetimeMs: number
   /** What happens to the wall clock of a life. Default: nothing. */
   readonly wallSteps?: readonly WallStep[]
-  /** Default: the disk has more room than anybody needs. */
+  /** Default: the disk has ample room. */
   readonly shortage?: Shortage | undefined
   /** When the kernel drops from its memory what it calls clean. Default: never. */
   readonly drops?: readonly Moment[]
   /** When calls that make something durable hang. Default: never. */
   readonly hangs?: readonly Spell[]
-  /** When it is not proven that the life owns the queue. Default: never. */
+  /** When ownership of the queue is in doubt. Default: never. */
   readonly doubts?: readonly Spell[]
-  /** When it is drained; whoever lives then only accepts. Default: never. */
+  /** When it is drained; a life at that time only accepts. Default: never. */
   readonly drain?: Moment | undefined
   /** Default: a file system. */
   readonly disk?: DiskModeName
-  /** The longest that a transport takes, milliseconds; 0: it answers at once. */
+  /** The longest answer time of a transport, milliseconds; 0: at once. */
   readonly answerMs: number
 }
 
@@ -152,11 +153,11 @@ export const retryOf = ({
   }
 }
 
-/** The shortest wait after so many attempts and one, whichever life decides about it. */
+/** The shortest wait after `attempts` + 1 attempts, in any life. */
 export const leastWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload, attempts: number): number =>
   Math.min(...[intervalsMs, ...otherIntervalsMs].map((each) => each[Math.min(attempts, each.length - 1)]!))
 
-/** The longest of them, whichever life decides. */
+/** The longest of them, in any life. */
 export const longestWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload): number =>
   Math.max(...[intervalsMs, ...otherIntervalsMs].flat())
 
@@ -166,7 +167,8 @@ export const delivers = ({ setup }: Workload): boolean => setup.deliver !== fals
 /** There is never room in such a life, once there is none. */
 export const isShortForGood = ({ shortage }: Workload): boolean => shortage?.forMs === Infinity
 
-/** Can mail come to its end in such a life? It is attempted to the end, and there is room at last. */
+/** Can mail come to its end in such a life? It is attempted to the end, and there is room at
+ * last. */
 export const canEnd = (workload: Workload): boolean =>
   delivers(workload) && !isShortForGood(workload) && workload.drain === undefined
 

@@ -1,8 +1,9 @@
-/** What may happen next in a simulated world.
- * Invariant: everything that is not a promise callback waits here: answers of the disk and `soon` are *ready*, in no
- * order that anybody may rely on; timers wait for their instant. Order 'seeded' takes any ready event, and now and then
- * lets time pass while calls are under way; 'fifo' takes ready events in order and moves time only when there is none. 'slow syncs' is as
- * 'seeded', but what makes durable comes last, as on most disks: by chance a chain of reads hardly ever overtakes it. */
+/** The events that may happen next in a simulated world.
+ * Invariant: everything except promise callbacks waits here: answers of the disk and `soon` are
+ * *ready*, in no guaranteed order; timers wait for their instant.
+ * Orders: 'seeded' takes any ready event, and sometimes lets time pass while calls are under way.
+ * 'fifo' takes ready events in order and moves time only when there is none. 'slow syncs' is
+ * 'seeded' with syncs last, as on most disks. */
 import type { Timer } from '../../base/clock.js'
 import { below, type Prng } from '../../base/prng.js'
 
@@ -29,7 +30,7 @@ export class EventQueue {
   readonly #overtakeMsMax: number
   #ready: (() => void)[] = []
   #readyHead = 0
-  /** Those that come when nothing else is ready. */
+  /** Events that come when nothing else is ready. */
   readonly #last: (() => void)[] = []
   /** Latest first, so that the next is popped. */
   readonly #timers: SimTimer[] = []
@@ -41,7 +42,7 @@ export class EventQueue {
     this.#overtakeMsMax = overtakeMsMax
   }
 
-  /** @param makesDurable what it answers is that something is durable */
+  /** @param makesDurable its answer means that something is durable */
   enqueue(callback: () => void, makesDurable = false): void {
     if (makesDurable && this.#order === 'slow syncs') this.#last.push(callback)
     else this.#ready.push(callback)

@@ -1,8 +1,8 @@
-/** Moments of a life, counted from when they are asked for: so much later, or between two calls of the disk.
- * Invariant: what comes at a moment comes once, and never after the life. */
+/** Moments of a life: a delay from now, or between two calls of the disk.
+ * Invariant: a callback runs once, and never after the life. */
 import type { SimWorld } from './world.js'
 
-/** So many milliseconds later; or before the call that takes effect after so many others. */
+/** After some milliseconds; or before the call that takes effect after so many others. */
 export type Moment = { readonly ms: number } | { readonly calls: number }
 
 interface Awaited {
@@ -23,7 +23,7 @@ export class Moments {
     else this.#awaited.push({ callsLeft: moment.calls, callback })
   }
 
-  /** Calls that were waited for are waited for no longer. */
+  /** Waiting for calls ends. */
   forget(): void {
     this.#awaited = []
   }

@@ -1,6 +1,6 @@
 /** A clock that stands still until the world moves it.
- * Invariant: monotonic time is the world's and moves only between events; wall time is monotonic time plus an offset
- * that a test may step either way, like an operator or NTP does. */
+ * Invariant: monotonic time is the world's and moves only between events; wall time is monotonic
+ * time plus an offset that a test may step either way, like an operator or NTP does. */
 import type { Clock, Timer } from '../../base/clock.js'
 import type { SimWorld } from './world.js'
 

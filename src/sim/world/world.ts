@@ -1,11 +1,11 @@
 /** A simulated world: one seed, one clock, one order of events.
- * Invariant: between two events every promise callback has run, and nothing but an event changes anything; so the seed
- * is the run.
+ * Invariant: between two events every promise callback has run, and nothing but an event changes
+ * anything; so the seed is the run.
  *
- * How promise callbacks are run out: `process.nextTick` from a promise callback is served when no promise callback is
- * left, at 0.3 µs a turn; setImmediate (1.2 µs) and a message channel (1.0 µs) prove no more. It never returns to the
- * event loop of the system, so every `breathEvents` events and before time passes, setImmediate is used: as often as
- * somebody else has asked for it, like libraries that cut long work into pieces. */
+ * Why `process.nextTick`: called from a promise callback, it runs when no promise callback is left,
+ * at 0.3 µs a turn (setImmediate 1.2 µs, a message channel 1.0 µs). It never returns to the
+ * system's event loop, so setImmediate is used every `breathEvents` events and before time passes,
+ * as often as other code (libraries that cut long work) asks for it. */
 import { InvariantError } from '../../base/assert.js'
 import type { Timer } from '../../base/clock.js'
 import { seededPrng, type Prng } from '../../base/prng.js'
@@ -18,21 +18,23 @@ export interface WorldOptions {
   readonly order?: EventOrder
   /** Wall time at the start, milliseconds since 1970. */
   readonly wallStartMs?: number
-  /** How far a timer may overtake calls under way, milliseconds: who waits longer for a call gets its answer. Default ten minutes. */
+  /** How far a timer may overtake calls under way, milliseconds: a longer wait for a call gets its
+   * answer. Default ten minutes. */
   readonly overtakeMsMax?: number
 }
 
 export interface RunOptions {
-  /** Monotonic instant behind which no timer runs. Default: none, run until nothing is left to happen. */
+  /** Monotonic instant behind which no timer runs. Default: none, run until no event is left. */
   readonly untilMs?: number
-  /** @throws InvariantError when a run needs more: something waits for itself. Default 1 000 000. */
+  /** @throws InvariantError when a run needs more: something waits for itself. Default 1 000
+   * 000. */
   readonly eventsMax?: number
 }
 
 const breathEvents = 4096
 /** Some programs, test runners among them, always have something left. */
 const breathsMax = 16
-/** Times that a run whose events are used up waits so long for another one. */
+/** How often a run without events waits for another one. */
 const lastRestsMax = 4
 const wallStartDefaultMs = 1_800_000_000_000
 const eventsMaxDefault = 1_000_000
@@ -68,12 +70,13 @@ export class SimWorld {
     return this.#eventCount
   }
 
-  /** A generator of its own for each part, so that what one part draws does not shift the others. */
+  /** One generator for each part, so that draws of one part do not shift the others. */
   fork(): Prng {
     return seededPrng(this.#prng.uint32())
   }
 
-  /** Something that may happen from now on, in any order. @param makesDurable as for `EventQueue.enqueue` */
+  /** An event that may happen from now on, in any order. @param makesDurable as for
+   * `EventQueue.enqueue` */
   enqueue(callback: () => void, makesDurable = false): void {
     this.#events.enqueue(callback, makesDurable)
   }
@@ -82,7 +85,7 @@ export class SimWorld {
     return this.#events.at(dueMs, callback)
   }
 
-  /** The power is gone, or the process: nothing happens in this world any more, and nothing settles. */
+  /** A power loss or a kill: no event happens in this world any more, and nothing settles. */
   stop(): void {
     this.#stopped = true
   }
@@ -124,7 +127,7 @@ export class SimWorld {
       }
       const event = this.#events.next(untilMs)
       if (event === undefined) {
-        // What libraries have left to do may bring more.
+        // Pending work of libraries may bring more.
         if (isCut && restsLeft-- > 0) continue
         return
       }
@@ -141,7 +144,8 @@ export class SimWorld {
 const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
 const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Runs out what others left to the event loop for its next turns. @returns whether there was more than it waits for */
+/** Runs other code's pending turns of the event loop.
+ * @returns whether there were more than it waits for */
 async function rest(): Promise<boolean> {
   for (let breaths = 0; breaths < breathsMax; breaths++) {
     await breath()
