@@ -8,7 +8,8 @@ import { codeOf, filesBelow, root, sourcesBelow, type Source } from './sources.j
 const sources = sourcesBelow('src')
 const everything = [...sources, ...sourcesBelow('tools'), ...sourcesBelow('bench'), ...sourcesBelow('test')]
 
-const linesMax = 300
+/** A noun is not cut to meet a number: this is far above the median of 100. */
+const linesMax = 400
 
 test('no file of the source is longer than a reader holds in mind', () => {
   const long = sources

@@ -29,48 +29,7 @@ export async function historyOf(
   const add = (record: LoggedRecord): void => {
     if (found.length < historyCountMax) found.push(record)
   }
-  const idBytes = Buffer.from(id)
-  const places = new Set<string>()
-  const starts = new Set<Position>()
-  const isOurs = (record: LoggedRecord): boolean => {
-    const { kind, payload, lane, log, position } = record
-    switch (kind) {
-      case 'envelope': {
-        if (!payload.includes(idBytes)) return false
-        const { id: own } = decodeEnvelope(payload)
-        // A report on it has its id and a number.
-        if (own !== id && !own.startsWith(`${id}-`)) return false
-        if (own === id) places.add(`${log === 'journal' ? 'journal' : lane} ${position}`)
-        return true
-      }
-      case 'start': {
-        const { envelope, carried } = decodeStart(payload)
-        const inJournal = snapshot.lanes.find((view) => view.lane === lane)?.inJournal ?? lane === 0
-        if (
-          !places.has(`${inJournal ? 'journal' : lane} ${envelope}`) &&
-          !(carried && starts.has(carried.start))
-        )
-          return false
-        starts.add(position as Position)
-        return true
-      }
-      case 'delivery':
-        return starts.has(decodeDelivery(payload).start)
-      case 'finish':
-        return starts.has(decodeFinish(payload).start)
-      case 'replaced':
-        return starts.has(decodeReplaced(payload).start)
-      case 'data':
-      case 'recipients':
-      case 'marks':
-      case 'checkpoint':
-      case 'commit':
-      case 'pad':
-      case 'keys':
-      case 'outcome':
-        return false
-    }
-  }
+  const own = new OwnRecords(snapshot, id)
   const logs = await directory.logs(snapshot.lanes)
   // Lanes first, because the journal's starts name places in them.
   const ordered = [
@@ -81,7 +40,7 @@ export async function historyOf(
     for await (const batch of readLog(directory, snapshot, { name }, report, onProgress))
       for (const record of batch)
         try {
-          if (isOurs(record)) add(record)
+          if (own.has(record)) add(record)
         } catch (error) {
           if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
           report(
@@ -94,4 +53,65 @@ export async function historyOf(
         }
   const order = (record: LoggedRecord): number => (record.log === 'journal' ? 1 : 0)
   return found.sort((a, b) => a.timeMs - b.timeMs || order(b) - order(a) || a.position - b.position)
+}
+
+/** Knows the records of one message, when they are shown in the order of their logs. */
+class OwnRecords {
+  readonly #snapshot: Snapshot
+  readonly #id: string
+  readonly #idBytes: Buffer
+  /** Places of its envelopes. */
+  readonly #places = new Set<string>()
+  readonly #starts = new Set<Position>()
+
+  constructor(snapshot: Snapshot, id: string) {
+    this.#snapshot = snapshot
+    this.#id = id
+    this.#idBytes = Buffer.from(id)
+  }
+
+  /** @throws WaybillError LOG_CORRUPT */
+  has(record: LoggedRecord): boolean {
+    const { kind, payload } = record
+    switch (kind) {
+      case 'envelope':
+        return this.#hasEnvelope(record)
+      case 'start':
+        return this.#hasStart(record)
+      case 'delivery':
+        return this.#starts.has(decodeDelivery(payload).start)
+      case 'finish':
+        return this.#starts.has(decodeFinish(payload).start)
+      case 'replaced':
+        return this.#starts.has(decodeReplaced(payload).start)
+      case 'data':
+      case 'recipients':
+      case 'marks':
+      case 'checkpoint':
+      case 'commit':
+      case 'pad':
+      case 'keys':
+      case 'outcome':
+        return false
+    }
+  }
+
+  #hasEnvelope({ payload, lane, log, position }: LoggedRecord): boolean {
+    if (!payload.includes(this.#idBytes)) return false
+    const { id } = decodeEnvelope(payload)
+    // A report on it has its id and a number.
+    if (id !== this.#id && !id.startsWith(`${this.#id}-`)) return false
+    if (id === this.#id) this.#places.add(`${log === 'journal' ? 'journal' : lane} ${position}`)
+    return true
+  }
+
+  #hasStart({ payload, lane, position }: LoggedRecord): boolean {
+    const { envelope, carried } = decodeStart(payload)
+    const inJournal = this.#snapshot.lanes.find((view) => view.lane === lane)?.inJournal ?? lane === 0
+    const isOwn =
+      this.#places.has(`${inJournal ? 'journal' : lane} ${envelope}`) ||
+      (carried !== undefined && this.#starts.has(carried.start))
+    if (isOwn) this.#starts.add(position as Position)
+    return isOwn
+  }
 }

@@ -101,39 +101,34 @@ export async function exhaust(workload: Workload, options: ExhaustOptions): Prom
   return result
 }
 
+type Tried = Readonly<Record<'first' | 'second', TriedStates>>
+
+/** Counts the state. @returns whether it was not tried before */
+function isNew(result: ExhaustResult, tried: TriedStates, moment: string, { image }: CrashState): boolean {
+  result.crashCount++
+  const wasNew = tried.add(moment, image)
+  if (!wasNew) result.sameCount++
+  return wasNew
+}
+
 async function crashAt(
   workload: Workload,
   options: ExhaustOptions,
   point: CrashPoint,
   result: ExhaustResult,
-  tried: Readonly<Record<'first' | 'second', TriedStates>>,
+  tried: Tried,
 ): Promise<void> {
-  const {
-    seed,
-    order,
-    more = [],
-    orders = [],
-    power,
-    secondEvery,
-    secondStatesMax,
-    after = workload,
-  } = options
-  const isNew = (which: keyof typeof tried, moment: string, { image }: CrashState): boolean => {
-    result.crashCount++
-    const wasNew = tried[which].add(moment, image)
-    if (!wasNew) result.sameCount++
-    return wasNew
-  }
+  const { seed, order, more = [], orders = [], power, secondEvery, secondStatesMax } = options
   const moment = momentKey(point)
   for (const state of point.states) {
-    if (!isNew('first', moment, state)) continue
+    if (!isNew(result, tried.first, moment, state)) continue
     const isSecond = secondEvery > 0 && tried.first.count % secondEvery === 0
     const second: CrashPoint[] = []
     const where = `before ${point.operation}; ${state.describe()}`
     const life = await aftermath({
       seed: seed + point.n,
       order,
-      workload: after,
+      workload: options.after ?? workload,
       model: point.model.copy(),
       image: state.image,
       wallMs: point.wallMs + 1,
@@ -157,30 +152,36 @@ async function crashAt(
     })
     note(result, life.model, seed, point.n, undefined, where)
     result.recoveredCount += life.recoveredCount
-    for (const next of second) {
-      const nextMoment = momentKey(next)
-      for (const nextState of next.states) {
-        if (!isNew('second', nextMoment, nextState)) continue
-        const last = await aftermath({
-          seed: seed + point.n + next.n,
-          order,
-          workload: after,
-          model: next.model.copy(),
-          image: nextState.image,
-          wallMs: next.wallMs + 1,
-        })
-        note(
-          result,
-          last.model,
-          seed,
-          point.n,
-          next.n,
-          `${where}; again before ${next.operation}; ${nextState.describe()}`,
-        )
-        if (result.findings.length >= findingsMax) return
-      }
-    }
+    for (const next of second) await crashAgainAt(workload, options, point, next, where, result, tried.second)
     if (result.findings.length >= findingsMax) return
+  }
+}
+
+/** @param where the first crash, in words */
+async function crashAgainAt(
+  workload: Workload,
+  options: ExhaustOptions,
+  point: CrashPoint,
+  next: CrashPoint,
+  where: string,
+  result: ExhaustResult,
+  tried: TriedStates,
+): Promise<void> {
+  const { seed, order } = options
+  const moment = momentKey(next)
+  for (const state of next.states) {
+    if (result.findings.length >= findingsMax) return
+    if (!isNew(result, tried, moment, state)) continue
+    const last = await aftermath({
+      seed: seed + point.n + next.n,
+      order,
+      workload: options.after ?? workload,
+      model: next.model.copy(),
+      image: state.image,
+      wallMs: next.wallMs + 1,
+    })
+    const both = `${where}; again before ${next.operation}; ${state.describe()}`
+    note(result, last.model, seed, point.n, next.n, both)
   }
 }
 

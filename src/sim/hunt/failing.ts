@@ -92,17 +92,8 @@ async function failAt(
   })
   await runToEnd(life, workload)
   result.crashCount++
-  const call = life.trouble.failedCalls[0]
-  const failed = call?.operation
-  if (failed !== undefined && endsLife(failed, errno) && life.ended === undefined)
-    model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life went on`)
-  if (
-    failed !== undefined &&
-    call?.phase !== 'opening' &&
-    canBeWaitedFor(failed, errno) &&
-    life.ended !== undefined
-  )
-    model.violate('O8', `${failed.kind} of ${failed.path} failed with ${errno}, and the life ended`)
+  const failed = life.trouble.failedCalls[0]?.operation
+  judgeEnd(life, model, errno)
   if (life.ended === undefined) life.queue!.crash()
   const mayBeLeft = mayComeBack(life.disk.image)
   const points: CrashPoint[] = []
@@ -141,16 +132,20 @@ async function failAt(
         image: state.image,
         wallMs: point.wallMs + 1,
       })
-      note(
-        result,
-        last.model,
-        seed,
-        op,
-        point.n,
-        `${where}; then before ${point.operation}; ${state.describe()}`,
-        mayBeLeft,
-      )
+      const both = `${where}; then before ${point.operation}; ${state.describe()}`
+      note(result, last.model, seed, op, point.n, both, mayBeLeft)
     }
+}
+
+/** A failed call ends the life, or does not, as its kind demands. */
+function judgeEnd(life: QueueLife, model: QueueModel, errno: FailOptions['errno']): void {
+  const call = life.trouble.failedCalls[0]
+  if (call === undefined) return
+  const { kind, path } = call.operation
+  if (endsLife(call.operation, errno) && life.ended === undefined)
+    model.violate('O8', `${kind} of ${path} failed with ${errno}, and the life went on`)
+  if (call.phase !== 'opening' && canBeWaitedFor(call.operation, errno) && life.ended !== undefined)
+    model.violate('O8', `${kind} of ${path} failed with ${errno}, and the life ended`)
 }
 
 /** The state after a life with a failure. */

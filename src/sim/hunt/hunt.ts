@@ -72,71 +72,61 @@ const rotBehindStartsSeeds = 8
 const tortureSeeds = 100
 const fatalSeeds = 40
 
+/** Hunts that crash before each operation of one workload. */
+const crashHunts = {
+  everything: { workload: everything },
+  carried: { workload: carried },
+  turning: { workload: turning },
+  crowded: { workload: crowded },
+  operated: { workload: operated },
+  redirected: { workload: redirected },
+  accepting: { workload: accepting },
+  'accepting between': {
+    workload: carried,
+    options: { after: onlyAccepts(carried), orders: ordersBetween },
+  },
+  'many recipients': { workload: manyRecipients },
+  asking: { workload: asking },
+  'asked of many': { workload: askedOfMany },
+  keyed: { workload: keyed },
+  changed: { workload: inOneLog(carried), options: { after: changedPolicy(carried) } },
+  'clock is set': { workload: clockIsSet },
+  'given up': { workload: givenUp },
+  'expired apart': { workload: expiredApart },
+  'crowd on hold': {
+    workload: crowdOnHold,
+    options: { every: 13, power: { statesMax: 2, randomStates: 1 } },
+  },
+  'disk hangs': { workload: diskHangs },
+  drained: { workload: drained },
+  'fresh segments': { workload: onDisk(carried, 'fresh segments') },
+  store: { workload: onDisk(carried, 'store') },
+  'one log': { workload: inOneLog(everything) },
+  'second crash': {
+    workload: everything,
+    options: { secondEvery: 11, secondStatesMax: 2, kills: false },
+  },
+} satisfies Partial<Record<HuntName, CrashHunt>>
+
+interface CrashHunt {
+  readonly workload: Workload
+  readonly options?: Partial<ExhaustOptions>
+}
+
+const crashHuntOf = (name: keyof typeof crashHunts): CrashHunt => crashHunts[name]
+const isCrashHunt = (name: HuntName): name is keyof typeof crashHunts => Object.hasOwn(crashHunts, name)
+
 /** @param op only the crash before this operation, of this seed, as a finding names it. Default:
  * the whole hunt */
 export async function hunt(name: HuntName, seed: number, op?: number): Promise<HuntResult> {
   const only = op === undefined ? {} : { op }
-  const crashesOf = (workload: Workload, options: Partial<ExhaustOptions> = {}): Promise<HuntResult> =>
-    crashes(workload, seed, { ...options, ...only })
+  if (isCrashHunt(name)) {
+    const { workload, options } = crashHuntOf(name)
+    return crashes(workload, seed, { ...options, ...only })
+  }
   switch (name) {
-    case 'everything':
-      return crashesOf(everything)
-    case 'carried':
-      return crashesOf(carried)
-    case 'turning':
-      return crashesOf(turning)
-    case 'crowded':
-      return crashesOf(crowded)
-    case 'operated':
-      return crashesOf(operated)
-    case 'redirected':
-      return crashesOf(redirected)
-    case 'accepting':
-      return crashesOf(accepting)
-    case 'accepting between':
-      return crashesOf(carried, {
-        after: onlyAccepts(carried),
-        orders: ordersBetween,
-      })
-    case 'many recipients':
-      return crashesOf(manyRecipients)
-    case 'asking':
-      return crashesOf(asking)
-    case 'asked of many':
-      return crashesOf(askedOfMany)
-    case 'keyed':
-      return crashesOf(keyed)
-    case 'changed':
-      return crashesOf(inOneLog(carried), { after: changedPolicy(carried) })
-    case 'clock is set':
-      return crashesOf(clockIsSet)
-    case 'given up':
-      return crashesOf(givenUp)
-    case 'expired apart':
-      return crashesOf(expiredApart)
-    case 'crowd on hold':
-      return crashesOf(crowdOnHold, {
-        every: 13,
-        power: { statesMax: 2, randomStates: 1 },
-      })
-    case 'disk hangs':
-      return crashesOf(diskHangs)
-    case 'drained':
-      return crashesOf(drained)
     case 'fatal':
       return series(seed, fatalSeeds, (next) => fatalRun({ seed: next }))
-    case 'fresh segments':
-      return crashesOf(onDisk(carried, 'fresh segments'))
-    case 'store':
-      return crashesOf(onDisk(carried, 'store'))
-    case 'one log':
-      return crashesOf(inOneLog(everything))
-    case 'second crash':
-      return crashesOf(everything, {
-        secondEvery: 11,
-        secondStatesMax: 2,
-        kills: false,
-      })
     case 'failing':
       return failEach(everything, {
         seed,

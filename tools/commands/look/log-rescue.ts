@@ -11,8 +11,9 @@ import { isWaybillError, openQueue, type Queue, type WaybillError } from '../../
 import { copiesIn } from '../../../src/inspect/messages/copies.js'
 import { findingOf, isDamage } from '../../../src/inspect/damage/finding.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
+import type { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
 import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
-import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
+import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'
 import { lineOf, UsageError } from '../cli/command.js'
 import {
   exits,
@@ -55,7 +56,7 @@ interface Tally {
 const lostShownMax = 1000
 
 async function rescue(inspected: Inspected): Promise<number> {
-  const { directory, path, args, out, report, findings, progress, surroundings } = inspected
+  const { directory, path, args, report, progress, surroundings } = inspected
   const to = args.one('to')
   if (to === undefined) throw new UsageError('--to says where the new queue goes')
   if (`${await placeOf(to)}/`.startsWith(`${await placeOf(path)}/`))
@@ -71,18 +72,7 @@ async function rescue(inspected: Inspected): Promise<number> {
   })
   const copies = await copiesIn(directory, snapshot)
   const tally: Tally = { saved: 0, recipients: 0, uncertain: 0, lost: [] }
-  const { segmentBytes, laneSegmentBytes } = directory.header
-  const queue = await openQueue(to, {
-    // What fitted there fits here.
-    segmentBytes,
-    laneSegmentBytes,
-    transports: {},
-    route: () => ({ transport: 'none', nexthop: 'none' }),
-    deliver: false,
-    dataBytesMax: 2 ** 31,
-    recipientCountMax: 1_000_000,
-    disk,
-  })
+  const queue = await newQueue(to, disk, directory)
   const saveAll = async (from: Messages, isHeld: boolean): Promise<void> => {
     for await (const batch of from.batches()) {
       const left = batch.filter(({ where }) => (where === 'hold') === isHeld).reverse()
@@ -105,6 +95,28 @@ async function rescue(inspected: Inspected): Promise<number> {
     queue.crash()
   }
   progress.end()
+  tell(inspected, snapshot, tally, to)
+  return tally.lost.length > 0 ? exits.wrong : exits.fine
+}
+
+/** A queue that accepts everything that the old one had. */
+function newQueue(to: string, disk: Disk, { header }: QueueDirectory): Promise<Queue> {
+  const { segmentBytes, laneSegmentBytes } = header
+  return openQueue(to, {
+    // A message that fitted there fits here.
+    segmentBytes,
+    laneSegmentBytes,
+    transports: {},
+    route: () => ({ transport: 'none', nexthop: 'none' }),
+    deliver: false,
+    dataBytesMax: 2 ** 31,
+    recipientCountMax: 1_000_000,
+    disk,
+  })
+}
+
+function tell(inspected: Inspected, snapshot: Snapshot, tally: Tally, to: string): void {
+  const { path, args, out, findings } = inspected
   const { saved, recipients, uncertain, lost } = tally
   const outcomesLost = snapshot.isDamaged || snapshot.findings.some(({ log }) => log === 'journal')
   const { cutBytes } = snapshot.journal
@@ -139,7 +151,6 @@ async function rescue(inspected: Inspected): Promise<number> {
         `torn tail: ${cutBytes} ${nounText(cutBytes, 'byte')} of a batch that was never settled, left out; normal after a crash`,
       )
   }
-  return lost.length > 0 ? exits.wrong : exits.fine
 }
 
 /** Where a path leads, behind all links; what is not there yet leads nowhere else. */

@@ -1,7 +1,7 @@
 /** `waybill stat`: how many messages wait, where, how long, and what a start would have to read. */
 import { Messages } from '../../../src/inspect/messages/messages.js'
 import { queueNameOf, type QueueName } from '../../../src/lane/queue-name.js'
-import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
+import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'
 import {
   complainOf,
   exits,
@@ -34,9 +34,23 @@ interface Row {
 }
 
 async function show(inspected: Inspected): Promise<number> {
-  const { directory, args, out, report, progress, surroundings } = inspected
+  const { directory, args, out, report, progress } = inspected
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
+  const rows = await rowsOf(inspected, snapshot)
+  progress.end()
+  if (args.isSet('json')) showJson(inspected, snapshot, rows)
+  else showTable(inspected, snapshot, rows)
+  await out.flush()
+  complainOf(inspected)
+  return exits.fine
+}
+
+/** A row for each lane and for the active messages, in order. */
+async function rowsOf(
+  { directory, report, progress }: Inspected,
+  snapshot: Snapshot,
+): Promise<readonly Row[]> {
   const rows = new Map<string, Row>()
   const rowOf = (where: QueueName, lane: number): Row => {
     const key = where === 'active' ? where : `${where} ${lane}`
@@ -44,16 +58,8 @@ async function show(inspected: Inspected): Promise<number> {
     if (known !== undefined) return known
     const intervalMs =
       where === 'active' ? 0 : (snapshot.lanes.find((view) => view.lane === lane)?.intervalMs ?? 0)
-    const row: Row = {
-      where,
-      lane,
-      intervalMs,
-      count: 0,
-      recipientCount: 0,
-      dataBytes: 0,
-      oldestAt: Infinity,
-      nextDueAt: Infinity,
-    }
+    const none = { count: 0, recipientCount: 0, dataBytes: 0, oldestAt: Infinity, nextDueAt: Infinity }
+    const row: Row = { where, lane, intervalMs, ...none }
     rows.set(key, row)
     return row
   }
@@ -65,7 +71,7 @@ async function show(inspected: Inspected): Promise<number> {
   })
   for await (const batch of messages.batches())
     for (const { where, lane, envelope, waitingCount, dueAt, active } of batch) {
-      // One whose replacement is not vouched for waits in the lane of that.
+      // A message whose replacement is not trusted yet already waits in that lane.
       const row = rowOf(where, where === 'active' ? -1 : (active?.replacement?.lane ?? lane))
       row.count++
       row.recipientCount += waitingCount
@@ -73,51 +79,56 @@ async function show(inspected: Inspected): Promise<number> {
       row.oldestAt = Math.min(row.oldestAt, envelope.acceptedAt)
       row.nextDueAt = Math.min(row.nextDueAt, dueAt)
     }
-  progress.end()
+  return [...rows.values()].sort((a, b) => order(a) - order(b))
+}
+
+/** What a start would read of the journal. */
+const suffixBytesOf = ({ end, suffix }: Snapshot): number => Math.max(0, end - suffix)
+
+function showJson({ out }: Inspected, snapshot: Snapshot, rows: readonly Row[]): void {
+  for (const row of rows)
+    out.json({
+      queue_name: row.where,
+      lane: row.where === 'active' ? null : row.lane,
+      interval_ms: row.intervalMs === Infinity ? null : row.intervalMs,
+      messages: row.count,
+      recipients: row.recipientCount,
+      data_bytes: row.dataBytes,
+      oldest_time: row.oldestAt === Infinity ? null : Math.floor(row.oldestAt / 1000),
+      next_due_time: row.nextDueAt === Infinity ? null : Math.floor(row.nextDueAt / 1000),
+    })
+  out.json({
+    life: snapshot.checkpoint?.life ?? 1,
+    journal_end: snapshot.end,
+    suffix_bytes: suffixBytesOf(snapshot),
+  })
+}
+
+function showTable({ out, surroundings }: Inspected, snapshot: Snapshot, rows: readonly Row[]): void {
   const nowMs = surroundings.nowMs()
-  const sorted = [...rows.values()].sort((a, b) => order(a) - order(b))
-  const suffixBytes = Math.max(0, snapshot.end - snapshot.suffix)
-  if (args.isSet('json')) {
-    for (const row of sorted)
-      out.json({
-        queue_name: row.where,
-        lane: row.where === 'active' ? null : row.lane,
-        interval_ms: row.intervalMs === Infinity ? null : row.intervalMs,
-        messages: row.count,
-        recipients: row.recipientCount,
-        data_bytes: row.dataBytes,
-        oldest_time: row.oldestAt === Infinity ? null : Math.floor(row.oldestAt / 1000),
-        next_due_time: row.nextDueAt === Infinity ? null : Math.floor(row.nextDueAt / 1000),
-      })
-    out.json({ life: snapshot.checkpoint?.life ?? 1, journal_end: snapshot.end, suffix_bytes: suffixBytes })
-  } else {
-    out.line(
-      table(
-        ['queue', 'lane', 'interval', 'messages', 'recipients', 'data', 'oldest', 'next due'],
-        sorted.map((row): Cell[] => [
-          row.where,
-          row.where === 'active' ? '' : String(row.lane),
-          row.where !== 'deferred' ? '' : durationText(row.intervalMs),
-          row.count,
-          row.recipientCount,
-          bytesText(row.dataBytes),
-          row.oldestAt === Infinity ? '' : durationText(nowMs - row.oldestAt),
-          row.where !== 'deferred' || row.count === 0
-            ? ''
-            : row.nextDueAt <= nowMs
-              ? 'now'
-              : durationText(row.nextDueAt - nowMs),
-        ]),
-      ),
-    )
-    out.line('')
-    out.line(
-      `life ${snapshot.checkpoint?.life ?? 1}, journal to ${snapshot.end}; a start would read ${bytesText(suffixBytes)} of it`,
-    )
+  const nextDueText = ({ where, count, nextDueAt }: Row): string => {
+    if (where !== 'deferred' || count === 0) return ''
+    return nextDueAt <= nowMs ? 'now' : durationText(nextDueAt - nowMs)
   }
-  await out.flush()
-  complainOf(inspected)
-  return exits.fine
+  out.line(
+    table(
+      ['queue', 'lane', 'interval', 'messages', 'recipients', 'data', 'oldest', 'next due'],
+      rows.map((row): Cell[] => [
+        row.where,
+        row.where === 'active' ? '' : String(row.lane),
+        row.where !== 'deferred' ? '' : durationText(row.intervalMs),
+        row.count,
+        row.recipientCount,
+        bytesText(row.dataBytes),
+        row.oldestAt === Infinity ? '' : durationText(nowMs - row.oldestAt),
+        nextDueText(row),
+      ]),
+    ),
+  )
+  out.line('')
+  out.line(
+    `life ${snapshot.checkpoint?.life ?? 1}, journal to ${snapshot.end}; a start would read ${bytesText(suffixBytesOf(snapshot))} of it`,
+  )
 }
 
 const queueOrder: readonly QueueName[] = ['incoming', 'active', 'deferred', 'hold']
