@@ -1,5 +1,6 @@
-/** Another process of ours that answers orders one after the other.
- * Invariant: one order is open at a time; a process that ends owes its answer as an error; none outlives this one. */
+/** A process of ours that answers orders one after the other.
+ * Invariant: one order is open at a time; if the process ends, the open order rejects; no process
+ * outlives this one. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -36,7 +37,7 @@ export class AskedProcess<Order extends object, Answer> {
     })
   }
 
-  /** Nothing more is heard of this one. */
+  /** Ends it without an answer. */
   begin(order: Order): void {
     this.#child.send(order)
   }

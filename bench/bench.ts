@@ -1,13 +1,14 @@
-/** What every bench is: a name, a sentence, and a run that prints its result. */
+/** The interface of a bench: a name, a sentence, and a run that prints its result. */
 import type { Output } from './output.js'
 
 export interface BenchArguments {
   /** One JSON object a line instead of tables. */
   readonly json: boolean
   readonly output: Output
-  /** Where queues and files are made: the disk that is measured. Exists; each bench makes its own below it. */
+  /** Where queues and files are made: the disk that is measured. Exists; each bench makes
+   * its own below it. */
   readonly directory: string
-  /** As short as it can be: it shows that the bench works, and its figures say nothing. */
+  /** As short as possible: shows that the bench works; its figures mean nothing. */
   readonly smoke: boolean
   /** How far the bench goes, where it can go further: `--to`. */
   readonly to: number | undefined
@@ -18,7 +19,7 @@ export interface BenchArguments {
 export interface Bench {
   /** What it measures, in a line. */
   readonly about: string
-  /** What it can be told beside what all can. */
+  /** Its options besides those of all benches. */
   readonly options?: string
   readonly run: (args: BenchArguments) => Promise<void>
 }

@@ -1,4 +1,5 @@
-/** All benches by name. Each module is loaded when it is run: a bench must not pay for the packages of another. */
+/** All benches by name. Each module is loaded when it is run: a bench must not pay for the
+ * packages of another. */
 import type { Bench } from './bench.js'
 
 export const benches: Readonly<Record<string, Bench>> = {

@@ -1,4 +1,4 @@
-/** What records and frames cost, one at a time: the part of a message's life that is neither waiting nor deciding. */
+/** The cost of records and frames, one at a time. */
 import { nowhere, position } from '../src/base/position.js'
 import { decodeCheckpoint, encodeCheckpoint } from '../src/record/checkpoint.js'
 import { decodeDelivery, encodeDelivery } from '../src/record/delivery.js'
@@ -25,7 +25,7 @@ interface Codec<T> {
   readonly decode: (payload: Buffer) => T
 }
 
-/** Hides what the record is, so that all stand in one list. */
+/** Hides the type of the record, so that all stand in one list. */
 const codec = <T>(given: Codec<T>): (() => Promise<Row>) => {
   return async () => {
     const { record, value, encode, decode } = given
@@ -111,7 +111,8 @@ const codecs = [
   }),
 ]
 
-/** A frame with its payload in place: what `sealFrame` and `verifyFrame` take for the checksum and the header. */
+/** A frame with its payload in place: what `sealFrame` and `verifyFrame` take for the checksum
+ * and the header. */
 async function frame(payloadBytes: number): Promise<Row> {
   const bytes = frameBytes(payloadBytes)
   const buffer = Buffer.alloc(bytes, 'waybill ')

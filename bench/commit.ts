@@ -1,7 +1,11 @@
-/** Group commit measured: durable submissions per second, and whole lives of messages, beside loops that do the least.
- * - `bare`: one synced write of as many messages as there are producers, and again: the disk's limit for submissions.
- * - `accept`: `openQueue(…).submit`, nothing is delivered. Its journal grows, so that new segments are zero-filled meanwhile.
- * - `rawlog`: three framed, checksummed records per life, group commit, no state: the limit for lives in this runtime.
+/** Measures group commit: durable submissions per second, and whole lives of messages, beside
+ * minimal loops.
+ * - `bare`: one synced write of as many messages as there are producers, and again: the disk's
+ *   limit for submissions.
+ * - `accept`: `openQueue(…).submit`, nothing is delivered. Its journal grows, so that new segments
+ *   are zero-filled meanwhile.
+ * - `rawlog`: three framed, checksummed records per life, group commit, no state: the limit for
+ *   lives in this runtime.
  * - `engine`: submit, deliver at once, outcome durable, finished.
  * - `files`: one file per message. */
 import type { BenchArguments } from './bench.js'

@@ -1,6 +1,7 @@
 /** Several contenders on one disk in one run.
- * Invariant: one contender runs at a time, each in its own process that lives through the whole contest; in every round each has
- * one slice, in an order that rotates, so that what the machine does meanwhile meets all of them alike. */
+ * Invariant: one contender runs at a time, each in its own process that lives through the whole
+ * contest; in every round each has one slice, in a rotating order, so that other load on the
+ * machine affects all alike. */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { AskedProcess } from './asked-process.js'

@@ -1,13 +1,14 @@
-/** One life of a queue whose messages wait, in a process of its own.
- *   fill DIR COUNT    submits that many, defers each until all wait in a lane and a checkpoint vouches for them, and crashes
+/** One life of a queue with waiting messages, in a separate process.
+ *   fill DIR COUNT    submits that many, defers each until all wait in a lane and are trusted, and crashes
  *   open DIR          opens the queue, submits one message, waits for the end of recovery, and crashes
- * Says what it measured as one line of JSON. */
+ * Prints its figures as one line of JSON. */
 import { openQueue, type Queue, type QueueOptions } from '../src/index.js'
 import { bodyOf, recipientsOf, sender } from './contenders/payloads.js'
 
 /** Figures of `open`. */
 export interface Opened {
-  /** From the call of `openQueue` until it settled, and until a submission had settled, milliseconds. */
+  /** From the call of `openQueue` until it settled, and until a submission had
+   * settled, milliseconds. */
   readonly openMs: number
   readonly acceptedMs: number
   /** Until recovery had ended. */

@@ -1,6 +1,6 @@
-/** A queue with many deferred messages opens like one with few: in time and in memory.
- * Each opening is a process of its own, the two queues in turn; they are filled through the engine itself, by a transport that
- * defers everything, and crashed. The files are in the page cache when they are opened. */
+/** A queue with many deferred messages opens like one with few: in time and in memory. Each opening
+ * is a separate process, the two queues in turn. They are filled through the engine, by a transport
+ * that defers everything, and crashed. The files are in the page cache when they are opened. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-/** Files and the room that they take. */
+/** Files and the disk space that they take. */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,5 +1,7 @@
-/** Reading a queue from outside: each command over a million deferred messages, and what a command in a loop costs a queue at work.
- * Each run is a process of its own, which tells its time and the most memory that it had; what it prints is counted and dropped. */
+/** Reading a queue from outside: each command over a million deferred messages, and its cost for a
+ * queue at work.
+ * Each run is a separate process, which reports its time and its highest memory; its output is
+ * counted and dropped. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-/** Results as they are kept: rows of one run, those about the machine and the load among them. Pure. */
+/** Results as they are kept: rows of one run, those about the machine and the load
+ * among them. Pure. */
 import type { Cell, Row } from './output.js'
 
 /** The tables of a run by title, in the order in which they were measured. */

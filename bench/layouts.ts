@@ -1,5 +1,6 @@
-/** The question that the design leaves open: a log for each retry interval, or one log with several runners. The same mail goes through
- * both, a share of it deferred at each attempt; all retries of a slice are part of it. src/lane/README.md has the answer. */
+/** Compares the two layouts: a log for each retry interval, or one log with several runners.
+ * The same mail goes through both, a share of it deferred at each attempt; all retries of a slice
+ * are part of it. src/lane/README.md has the answer. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AskedProcess } from './asked-process.js'
@@ -17,7 +18,8 @@ interface Pace {
   readonly sliceMs: number
 }
 
-/** A slice is longer than all intervals together, so that retries and new mail run beside each other. */
+/** A slice is longer than all intervals together, so that retries and new mail run
+ * beside each other. */
 const full: Pace = { percents: [10, 30, 90], rounds: 5, sliceMs: 10_000 }
 const short: Pace = { percents: [30], rounds: 1, sliceMs: 500 }
 

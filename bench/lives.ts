@@ -1,6 +1,7 @@
-/** Workload Q and its variations: producers submit messages, each waiting until its own is durable; a transport delivers at once; the
- * outcome is recorded durably; the message is finished. Beside *rawlog*, the ceiling of this runtime, and beside other stores where
- * they are installed. A slower disk is made by a library that is compiled here from slow-sync.c. */
+/** Workload Q and its variations: producers submit messages, each waiting until its own is durable;
+ * a transport delivers at once; the outcome is recorded durably; the message is finished. Beside
+ * *rawlog*, the ceiling of this runtime, and beside other stores where they are installed. A slower
+ * disk is made by a library that is compiled here from slow-sync.c. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'

@@ -1,4 +1,5 @@
-/** Where a figure was measured: printed with every result, because a figure without its machine says nothing. */
+/** Where a figure was measured: printed with every result, because a figure without its
+ * machine says nothing. */
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,7 +12,7 @@ export function machine(directory: string): Row {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: cpus().length,
-    // What others did meanwhile: above the number of cores, absolute figures say little.
+    // The load: above the number of cores, absolute figures mean little.
     loadAverage: loadavg()[0] ?? 0,
     memoryMiB: Math.round(totalmem() / 1024 / 1024),
     kernel: `${type()} ${release()}`,
@@ -33,7 +34,8 @@ interface Mount {
   readonly options: string
 }
 
-/** The mount with the longest path that holds the directory. Systems without /proc give no answer. */
+/** The mount with the longest path that holds the directory. Systems without /proc give no
+ * answer. */
 function mountOf(directory: string): Mount {
   let best = ''
   let mount: Mount = { device: 'unknown', fileSystem: 'unknown', options: '' }
@@ -48,7 +50,7 @@ function mountOf(directory: string): Mount {
   return mount
 }
 
-/** What the kernel says of the block device behind a mount. */
+/** The kernel's data of the block device behind a mount. */
 function diskOf(device: string): string {
   const name = device.replace(/^\/dev\//, '').replace(/p?\d+$/, '')
   const queue = `/sys/block/${name}/queue`
@@ -69,7 +71,7 @@ const packageVersions = (root: string): Version[] => [
   ...versionsNamed(root),
 ]
 
-/** What the benches measure us against, as far as it is installed. */
+/** The installed peers. */
 const peerVersions = (group: string): Version[] => versionsNamed(join(packageRoot(), 'bench', 'peers', group))
 
 function versionsNamed(root: string): Version[] {

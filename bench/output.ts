@@ -1,4 +1,5 @@
-/** Rows of results, as a table for people or one JSON object a line for programs: the same rows either way. */
+/** Rows of results, as a table for people or one JSON object a line for programs: the same
+ * rows either way. */
 
 export type Cell = string | number | boolean | null | Spread
 export type Row = Readonly<Record<string, Cell>>
@@ -31,7 +32,7 @@ export class Output {
     this.#write = write
   }
 
-  /** @param title what the rows have in common; `title` of each JSON object */
+  /** @param title common to the rows; `title` of each JSON object */
   table(title: string, rows: readonly Row[]): void {
     if (this.#json) for (const row of rows) this.#write(JSON.stringify({ title, ...row }))
     else {

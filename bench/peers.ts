@@ -1,6 +1,7 @@
-/** Packages that only benches need: bench/peers/stores and bench/peers/relays, each with a lock of its own.
- * Invariant: a peer takes part in the version that package.json there names, or it is said to be missing; nothing is installed where a
- * user of the package would find it. */
+/** Packages that only benches need: bench/peers/stores and bench/peers/relays, each with its lock
+ * file.
+ * Invariant: a peer takes part in the version of that package.json, or is reported as missing.
+ * Nothing is installed where a user of the package would find it. */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -53,7 +54,7 @@ export async function installPeers(group: PeerGroup): Promise<string | undefined
   }
 }
 
-/** What is compiled takes the headers that lie beside this node, where there are any, and fetches none. */
+/** Compilers use the headers beside this node, if there are any, and fetch none. */
 function headersOfThisNode(): NodeJS.ProcessEnv {
   const prefix = dirname(dirname(process.execPath))
   return existsSync(join(prefix, 'include', 'node', 'node.h')) ? { npm_config_nodedir: prefix } : {}

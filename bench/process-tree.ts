@@ -1,4 +1,5 @@
-/** What processes use, from /proc: one and all that descend from it, those that have ended meanwhile too. Linux only. */
+/** Processor time and memory of a process and its descendants, ended ones too, from
+ * /proc. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** A tick of the counters in /proc/PID/stat, milliseconds: USER_HZ is 100 on Linux. */

@@ -1,5 +1,6 @@
 /** The figures of README.md, FIGURES.md and src/lane/README.md, as text. Pure.
- * Invariant: every number comes from a result that is kept; what has no result is left out. A test holds the pages against it. */
+ * Invariant: every number comes from a kept result; rows without a result are left out. A test
+ * compares the pages with it. */
 import { markdownTable } from '../tools/markdown-table.js'
 import { cellText, tablesOf, type Tables } from './kept-results.js'
 import type { Cell, Row } from './output.js'
@@ -11,7 +12,7 @@ export const endMark = '<!-- figures: end -->'
 /** Rows of each bench by its name. */
 export type Kept = ReadonlyMap<string, readonly Row[]>
 
-/** Pages with figures, and what each says. */
+/** Pages with figures, and their texts. */
 export const pages: Readonly<Record<string, (kept: Kept) => string>> = {
   'README.md': headlinesText,
   'bench/FIGURES.md': (kept) => textOf(sections, kept),
@@ -48,7 +49,7 @@ function sourceText(bench: string, rows: readonly Row[]): string {
   return `<sub>\`npm run bench -- ${bench}\`, ${said('startedAt').slice(0, 10)}: ${said('cpu')}, ${said('cores')} cores, ${fileSystem}, Node ${said('node').slice(1)}; load average before it: ${said('loadAverage')}</sub>`
 }
 
-/** What a reader wants to know first, also where Waybill is behind. */
+/** The first figures for a reader, also where Waybill is behind. */
 function headlinesText(kept: Kept): string {
   const rowsOf = (bench: string): readonly Row[] => firstTable(tablesOf(kept.get(bench) ?? []))
   const lives = rowsOf('lives')

@@ -1,6 +1,7 @@
-/** The relay end to end, beside Postfix and Haraka: smtp-source → relay → smtp-sink, on one machine and one disk, all durable work done as
- * each does it by default. One relay works at a time, in turn; the others are up and idle. With reuse the source keeps its connections;
- * without, it opens one for each message. How a relay delivers is its own affair. */
+/** The relay end to end, beside Postfix and Haraka: smtp-source → relay → smtp-sink.
+ * All run on one machine and one disk with their default durability. One relay works at a time, in
+ * turn; the others are up and idle. With reuse the source keeps its connections; without, it opens
+ * one for each message. */
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'
@@ -25,9 +26,10 @@ const entrants: readonly Entrant[] = [
 
 interface Pace {
   readonly rounds: number
-  /** What a turn should take, milliseconds. */
+  /** Aimed length of a turn, milliseconds. */
   readonly sliceMs: number
-  /** Messages before the first turn, with connections reused and without: compilers in the relays have then done their work. */
+  /** Messages before the first turn, with connections reused and without: compilers in the relays
+   * have then done their work. */
   readonly warmUpCount: number
   /** Messages of the turn that shows how many that are. */
   readonly probeCount: number

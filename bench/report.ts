@@ -1,4 +1,5 @@
-/** Draws the plots from what is kept in bench/results/, and writes the figures of the pages: `npm run bench -- report`. Measures nothing. */
+/** Draws the plots from bench/results/ and writes the figures of the pages:
+ * `npm run bench -- report`. Measures nothing. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'

@@ -1,10 +1,10 @@
 /** `npm run bench` lists the benches; `npm run bench -- NAME` runs one.
  *   --json            one JSON object a line instead of tables
  *   --save            the same, kept in bench/results/NAME.json
- *   --smoke           as short as it can be: shows that the bench works, measures nothing, is not saved
- *   --directory DIR   the disk that is measured; the system's temporary directory unless told
- * Every figure of the README comes from here. What is measured together runs interleaved, several times; on a machine that
- * others use too, ratios of one run hold, absolute figures do not. */
+ *   --smoke           as short as possible: shows that the bench works, measures nothing, is not saved
+ *   --directory DIR   the disk that is measured; default: the system's temporary directory
+ * Every figure of the README comes from here. Contenders run interleaved, several times: on a
+ * shared machine, ratios of one run hold, absolute figures do not. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'

@@ -1,7 +1,9 @@
-/** Queues from empty to very large beside each other: opening, memory, disk, listing, the rate of workload Q, recovery after a kill.
- * The queues are made by `waybill fill` and opened in turn, each time by a new process, in orders that alternate. Openings are measured with the
- * files in the page cache and out of it. For memory and rate the queue's clock is set back, so that none of the deferred mail
- * is due meanwhile: deliveries would be counted as the size's fault. `--to N` goes on to 10^N; 10^7 take 13 GB. */
+/** Queues from empty to very large beside each other: opening, memory, disk, listing, the rate of
+ * workload Q, recovery after a kill.
+ * The queues are made by `waybill fill` and opened in turn, each time by a new process, in orders
+ * that alternate. Openings are measured with the files in the page cache and out of it. For memory
+ * and rate the queue's clock is set back, so that no deferred mail is due: deliveries would disturb
+ * the figures. `--to N` goes on to 10^N; 10^7 take 13 GB. */
 import { execFile, spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,9 +26,10 @@ const setBackMs = 4 * 3_600_000
 /** In which the mail of a lane becomes due, one by one. */
 const longestIntervalMs = 4_000_000
 
-/** A checkpoint covers what a life has done when it is killed; what a kill under load costs is measured apart. */
+/** A checkpoint covers the work of a life before it is killed; kills under load are
+ * measured separately. */
 const checkpointMs = 3000
-/** With less mail than this, files are mostly what segments have in reserve. */
+/** With less mail than this, files are mostly reserve. */
 const diskCountMin = 100_000
 
 interface Pace {
@@ -40,7 +43,7 @@ interface Pace {
 const full: Pace = { exponents: [3, 4, 5, 6], openings: 7, slices: 15, sliceMs: 500, kills: 5 }
 const short: Pace = { exponents: [3, 4], openings: 1, slices: 1, sliceMs: 200, kills: 1 }
 
-/** A queue on disk, and what was measured of it. */
+/** A queue on disk, and its figures. */
 interface Filled {
   readonly count: number
   readonly directory: string
@@ -93,7 +96,7 @@ async function filled(directory: string, count: number): Promise<Filled> {
   return {
     count,
     directory,
-    // What `fill` makes first, a moment after it has looked at its clock.
+    // The first mail of `fill`, a moment after it has looked at its clock.
     dueAtMs: statSync(join(directory, 'queue.json')).mtimeMs,
     diskBytes: diskBytesOf(directory),
     warm: [],
@@ -105,15 +108,15 @@ async function filled(directory: string, count: number): Promise<Filled> {
   }
 }
 
-/** Each opening is a little later by the queue's clock than the end of the life before it, so that about ten messages are due: those
- * before were deferred again. */
+/** Each opening is a little later by the queue's clock than the end of the life before it, so that
+ * about ten messages are due: those before were deferred again. */
 async function measureOpening(queue: Filled): Promise<void> {
   const { count, directory, warm, cold } = queue
   for (const [isCold, openings] of [
     [false, warm],
     [true, cold],
   ] as const) {
-    // What earlier lives left to be written would be paid for by the first sync of this one.
+    // Otherwise the first sync of this life would pay for unwritten pages of earlier ones.
     await execute('sync', ['-f', directory])
     await (isCold ? forgotten(directory) : remembered(directory))
     const startedAt = performance.now()
@@ -125,10 +128,12 @@ async function measureOpening(queue: Filled): Promise<void> {
   }
 }
 
-/** Into the page cache: the journal, of which a start looks through two segments. What it reads of the lanes the life before has read. */
+/** Reads the journal into the page cache: a start looks through two segments. The life before has
+ * read the lanes. */
 const remembered = (directory: string): Promise<void> => dd(join(directory, 'journal'), 'bs=1M')
 
-/** Out of the page cache: `dd` asks the kernel for it, file by file, and reads nothing. What was not written back stays. */
+/** Out of the page cache: `dd` asks the kernel for it, file by file, and reads nothing.
+ * Dirty pages stay. */
 const forgotten = (directory: string): Promise<void> => dd(directory, 'iflag=nocache', 'count=0')
 
 async function dd(directory: string, ...operands: readonly string[]): Promise<void> {

@@ -1,6 +1,7 @@
 /** Selections per second, with the active queue full.
- * Invariant: every measured step is one whole life of an entry (admitted if it begins a message, selected, reported), with
- * 20 000 messages in memory all the time; the host's own work is a table look-up. */
+ * Invariant: every measured step is one whole life of an entry (admitted if it begins a message,
+ * selected, reported), with 20 000 messages in memory all the time; the host's own work is a
+ * table look-up. */
 import type { BenchArguments } from './bench.js'
 import {
   type Entry,
@@ -19,7 +20,7 @@ export interface SchedulerFigure {
   readonly active: number
   readonly selectionsPerSecond: number
   readonly nanosecondsPerSelection: number
-  /** Processor time of all threads, garbage collection's too: what a busy machine does not falsify. */
+  /** Processor time of all threads, garbage collection's too: independent of other load. */
   readonly cpuNanosecondsPerSelection: number
   /** Searches for a candidate per selection, and jobs that they looked at per selection. */
   readonly scansPerSelection: number
@@ -131,7 +132,8 @@ export function measure(destinations: number, recipients: number): SchedulerFigu
   }
 }
 
-/** The large message is there first; a hundred deliveries are under way, and end in the order in which they began. */
+/** The large message is there first; a hundred deliveries are under way, and end in the order in
+ * which they began. */
 export function measureMemory(qmgrMessageRecipientLimit: number, recipientLimit: number): MemoryFigure {
   const large: Letter = { batch: batchesOf(1000, 100_000)[0]! }
   const small = batchesOf(1000, 1)

@@ -1,18 +1,19 @@
-/** Small things measured by tinybench: functions that take less than the clock can tell, so a sample is many calls.
- * All are measured in turn, several times over, so that a busy moment of the machine meets them alike. */
+/** Small functions measured by tinybench, with many calls in a sample.
+ * All are measured in turn, several times, so that other load affects them alike. */
 import { Bench as TinyBench } from 'tinybench'
 import { spreadOf, type Spread } from './output.js'
 
 const rounds = 5
 const timeMs = 40
 const warmUpMs = 15
-/** What a sample should take at least, nanoseconds. */
+/** The least length of a sample, nanoseconds. */
 const sampleNanoseconds = 100_000
 
-/** What a case returns is used, so that no compiler leaves the work out. */
+/** The result of a case is used, so that no compiler removes the work. */
 export type Cases = Readonly<Record<string, () => unknown>>
 
-/** Nanoseconds of one call, by the name of the case: the spread over rounds of the median of each. */
+/** Nanoseconds of one call, by the name of the case: the spread over rounds of the median of
+ * each. */
 export async function nanosecondsOf(cases: Cases): Promise<Readonly<Record<string, Spread>>> {
   const medians = new Map(Object.keys(cases).map((name) => [name, [] as number[]]))
   const callCounts = new Map(Object.entries(cases).map(([name, call]) => [name, callsPerSample(call)]))
@@ -45,5 +46,5 @@ function callsPerSample(call: () => unknown): number {
   }
 }
 
-/** The last result, for whoever wants to see that there was one. */
+/** The last result. */
 export const lastResult = (): unknown => sink

@@ -1,6 +1,7 @@
-/** Where the relay's time goes on the way in: processor time for a message of 1 KiB, by server. smtp-source sends, over 20 connections, or each
- * message over a new one. The rest of a relayed message is the queue (`npm run bench -- lives`) and the connection out.
- * smtp-server alone greets after 100 ms, so what it can take without reuse says nothing about its cost; its processor time does. */
+/** Processor time of the relay for accepting a message of 1 KiB, by server. smtp-source sends, over
+ * 20 connections, or each message over a new one. The rest of a relayed message is the queue
+ * (`npm run bench -- lives`) and the connection out. smtp-server alone greets after 100 ms, so its
+ * rate without reuse does not show its cost; its processor time does. */
 import { AskedProcess } from './asked-process.js'
 import type { BenchArguments } from './bench.js'
 import { spreadOf, type Row } from './output.js'

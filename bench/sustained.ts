@@ -1,4 +1,5 @@
-/** Workload Q for a long time: whether the log grows, latency rises or memory leaks. Slices of ten seconds, one behind the other. */
+/** Workload Q for a long time: whether the log grows, latency rises or memory leaks. Slices of ten
+ * seconds, one behind the other. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'

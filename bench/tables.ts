@@ -1,5 +1,7 @@
-/** The three measurements of the Postfix document on servers with limited concurrency, as a discrete-event simulation around
- * our Scheduler. Invariant: time moves only from event to event, everything random comes from the seed: a run is repeatable. */
+/** The Postfix document's three measurements of servers with limited concurrency, as a simulation
+ * around our Scheduler.
+ * Invariant: time moves only from event to event, and randomness comes from the seed, so a run
+ * is repeatable. */
 import { below, type Prng, seededPrng } from '../src/base/prng.js'
 import type { BenchArguments } from './bench.js'
 import {
@@ -11,7 +13,8 @@ import {
 
 type Style = '1/N' | '1/sqrt(N)' | '1'
 
-/** A row: deferred in per cent of the recipients; the window at each delivery's end, before its feedback. */
+/** A row: deferred in per cent of the recipients; the window at each delivery's end,
+ * before its feedback. */
 export interface Row {
   readonly deferredPercent: number
   readonly average: number
@@ -27,11 +30,11 @@ export interface ComparedRow {
   readonly rounding: Row
 }
 
-/** What the server does with a connection while five are served. */
+/** The server's reaction to a connection while five are served. */
 type Refusal =
   /** It says 421 at once. */
   | { readonly kind: 'reject'; readonly afterMs: number }
-  /** `waiting` connections more queue up; what comes then is lost and fails after the timeout. */
+  /** `waiting` more connections queue up; further ones are lost and fail after the timeout. */
   | { readonly kind: 'backlog'; readonly waiting: number; readonly timeoutMs: number }
 
 interface Scenario {

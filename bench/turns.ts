@@ -1,9 +1,9 @@
-/** What a turn of group commit is made of, in the engine and in rawlog: the write, from its call until its answer arrives in the event
- * loop, and what the loop does between that and the next write. Producers wait for the first and submit in the second, so a turn is their
- * sum, and the processor's part of it, which a faster disk does not shorten, is the second. What the loop does beside a write costs as
- * well where the system wakes the thread that writes on the loop's processor: `rawlog, as busy` does nothing beside its writes for
- * as long as the engine works beside its own.
- * All are in this process, one works at a time; `fs.write` is wrapped, which adds the same to all. */
+/** The parts of a turn of group commit, in the engine and in rawlog.
+ * A turn is a write, from its call until its answer arrives in the event loop, and the loop's work
+ * until the next write. A faster disk does not shorten the second. Work beside a write costs, too,
+ * if the system wakes the writing thread on the loop's processor: `rawlog, as busy` spins beside
+ * its writes as long as the engine works beside its own.
+ * All are in this process, one at a time; `fs.write` is wrapped, which adds the same to all. */
 import fs from 'node:fs'
 import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'
@@ -17,14 +17,14 @@ const fillBytes = 1024 * 1024
 interface Turns {
   readonly writesMs: number[]
   readonly betweenMs: number[]
-  /** What the loop did while a write was under way. */
+  /** The loop's work during a write. */
   readonly besideMs: number[]
 }
 
 interface Measured {
   readonly name: string
   readonly contender: Contender
-  /** The loop turns on the spot for so long beside each write. */
+  /** The loop spins for so long beside each write. */
   readonly spinMs: number
   readonly rows: Row[]
 }
@@ -108,7 +108,7 @@ function wrapped({ writesMs, betweenMs, besideMs }: Turns, spinMs: number): () =
   }
 }
 
-/** What the loop has done in its life. */
+/** The loop's work so far. */
 const activeMs = (): number => performance.eventLoopUtilization().active
 
 function spin(durationMs: number): void {

@@ -1,4 +1,5 @@
-/** Ends with 0 when the build is newer than everything that it is made of, so that `npm start` does not compile again. */
+/** Ends with 0 when the build is newer than everything that it is made of, so that `npm start` does
+ * not compile again. */
 import { readdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 

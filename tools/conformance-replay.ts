@@ -1,6 +1,6 @@
 /** Replays one recorded scenario of the Postfix queue manager through our Scheduler.
- * Invariant: everything that the trace records as an output is compared: the order of events, what happened inside each, and every
- * change of every state section. What the trace does not mention must not have changed. */
+ * Invariant: every recorded output is compared: the order of events, the effects of each, and every
+ * change of every state section. State that the trace does not mention must not change. */
 import { type Entry, type RecipientBatch, Scheduler } from '../src/scheduler/scheduler.js'
 import { sectionsOf } from './conformance-sections.js'
 import {
@@ -15,7 +15,8 @@ import {
 
 export type { Trace } from './conformance-trace.js'
 
-/** The first event that differs. `ours` is undefined when the scheduler did nothing where something was recorded. */
+/** The first event that differs. `ours` is undefined when the scheduler did nothing where
+ * something was recorded. */
 export interface Difference {
   readonly at: number
   readonly what: string
@@ -34,7 +35,8 @@ class Mismatch extends Error {
 const deadSite = { status: '4.4.1', text: 'site' }
 const deadTransport = { status: '4.3.0', text: 'mail transport unavailable' }
 const sectionNames = new Set(['Q', 'J', 'L', 'C', 'T', 'M', 'K', 'R'])
-/** undefined when the whole trace was reproduced. @throws Error when the trace is not of the known form */
+/** undefined when the whole trace was reproduced.
+ * @throws Error when the trace is not of the known form */
 export function replay(trace: Trace): Difference | undefined {
   try {
     new Replay(trace).run()
@@ -135,7 +137,8 @@ class Replay {
       this.#selected(entry)
   }
 
-  /** Agents are requested for all transports first, then each that its process limit allows selects. */
+  /** Agents are requested for all transports first, then each that its process limit
+   * allows selects. */
   #schedulePipeline(): void {
     for (;;) {
       const asked: string[] = []

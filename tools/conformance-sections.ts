@@ -1,5 +1,6 @@
 /** The scheduler's inside in the form of the recorded state sections.
- * Invariant: one text per key; equal states give equal texts, numbers printed so that they read back identically. */
+ * Invariant: one text per key; equal states give equal texts, numbers printed so that they read
+ * back identically. */
 import type { DestinationInspection, JobInspection, SchedulerInspection } from '../src/scheduler/scheduler.js'
 
 export interface SectionChoice {

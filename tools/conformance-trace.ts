@@ -1,5 +1,6 @@
-/** The form of a recorded scenario, and what its messages and parameters mean to us.
- * Invariant: recipients are numbered through the groups of their message in the order given: the order in which they are read. */
+/** The form of a recorded scenario, and the meaning of its messages and parameters for us.
+ * Invariant: recipients are numbered through the groups of their message in the order given: the
+ * order in which they are read. */
 import { parseFeedback } from '../src/scheduler/feedback.js'
 import type { SchedulerOptions, SchedulerRecipient } from '../src/scheduler/scheduler.js'
 
@@ -34,7 +35,8 @@ export interface TracedMessage {
 const camel = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Postfix takes feedback 1 in the place of one that it does not understand; we refuse the option. */
+/** Postfix takes feedback 1 in the place of one that it does not understand; we refuse the
+ * option. */
 const accepted = (value: number | string): number | string =>
   typeof value === 'string' && parseFeedback(value) === undefined ? '1' : value
 

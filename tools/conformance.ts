@@ -1,5 +1,6 @@
-/** `npm run conformance -- DIR`: replays every *.json (or *.json.gz) of a directory through the Scheduler and compares all events and all
- * state sections. Prints the first difference of each failing file, then `N passed, N failed`; exits 0 only if none failed. */
+/** `npm run conformance -- DIR`: replays every *.json (or *.json.gz) of a directory through the
+ * Scheduler and compares all events and all state sections. Prints the first difference of each
+ * failing file, then `N passed, N failed`; exits 0 only if none failed. */
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,5 @@
-/** `npm run crash:real`: the promises on real files, in a real process, against real death. Exits 0 when nothing was wrong; what
- * cannot run here is skipped, and says why. */
+/** `npm run crash:real`: the promises on real files, in a real process, with real kills. Exits 0 if
+ * nothing was wrong; a part that cannot run here is skipped, with the reason. */
 import { parseArgs } from 'node:util'
 import { endWithReader } from './commands/text/output.js'
 import { diskFull } from './crash-real/full.js'

@@ -87,7 +87,7 @@ async function series(from: number, count: number): Promise<number> {
   }
   progressEnd()
   const seconds = (performance.now() - startedAt) / 1000
-  // Before anything is told, of which nobody may read the end.
+  // Before any output, whose reader may end early.
   process.exitCode = failing.length === 0 ? 0 : 1
   for (const finding of failing.slice(0, shownMax)) await show(finding)
   const summary = {

@@ -1,5 +1,6 @@
-/** Writes the pages that are made of tables of the code: `npm run pages`.
- * Invariant: a page is a function of those tables alone, so that a test can hold the kept page against it. */
+/** Writes the pages that consist of tables of the code: `npm run pages`.
+ * Invariant: a page is a function of those tables alone, so that a test can hold the kept
+ * page against it. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +11,7 @@ import { errorCatalogue } from '../src/errors.js'
 import { relayMetrics } from './commands/serve/metrics.js'
 import { markdownTable } from './markdown-table.js'
 
-/** By its path from the root of the project, what stands between the marks. */
+/** The text between the marks, by the page's path. */
 export const generated: Readonly<Record<string, () => string>> = {
   'src/ERRORS.md': errorTable,
   'src/adapters/METRICS.md': metricTable,

@@ -1,12 +1,14 @@
-/** Which tests are deep: `npm test` runs all others in four minutes on two quiet cores, `npm run test:deep` these.
- * Invariant: a quick test compares no elapsed time with a constant, needs no package of the system and no root. A file is in one tier, so
- * that nothing is lost between them; test/tree/style.test.ts looks at both. */
+/** Which tests are deep: `npm test` runs all others in four minutes on two quiet cores,
+ * `npm run test:deep` these.
+ * Invariant: a quick test compares no elapsed time with a constant, needs no package of the system
+ * and no root. A file is in one tier, so that nothing is lost between them; test/tree/style.test.ts
+ * looks at both. */
 
 /** By what makes them deep. */
 export const deepTests: Readonly<Record<string, readonly string[]>> = {
-  /** Crashes by the thousand, guarantees that are taken away, chains of lives. */
+  /** Crashes by the thousand, removed guarantees, chains of lives. */
   crash: ['test/crash/**', 'test/scheduler/sabotage.test.ts'],
-  /** Real kills, power cuts, failing calls and full disks. They want root and packages. */
+  /** Real kills, power cuts, failing calls and full disks. They need root and packages. */
   'real crashes': [
     'test/crash-real/**',
     'test/end-to-end/kill.test.ts',
@@ -35,7 +37,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
   ],
   /** Handshakes by the dozen. */
   handshakes: ['test/relay/smtp-out/mx-out-{dane,tls-policy}.test.ts'],
-  /** What only real time shows: elapsed time is compared with a bound far from what is expected. */
+  /** Tests of real time: elapsed time is compared with a bound far from the expected time. */
   clock: [
     'test/policy/{glob,zmailer-cost}.test.ts',
     'test/admin/verbs/flush.test.ts',

@@ -4,8 +4,8 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { deepPatterns } from './test-tiers.js'
 
-/** Unless told, where no earlier run is known, the longest files come first by their size. The crash tests are short to read and long to run:
- * come last, and one processor waits for the other. */
+/** Starts the crash tests first. vitest sorts unknown files by size, and the crash tests are short
+ * files that run long: at the end, one processor would wait for the other. */
 class CrashTestsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
@@ -33,10 +33,10 @@ const config: ViteUserConfig = defineConfig({
     // For the longest on a busy machine; what hangs is found all the same.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // Where it matters how soon, the test says so.
+    // A test that needs a shorter time sets it.
     expect: { poll: { timeout: 60_000 } },
-    // Unless told, one processor is left idle: on two that is half of the machine. One more than there are, because many tests wait:
-    // for a process that starts, for a disk, for a second to pass.
+    // vitest leaves one processor idle, which is half of a machine with two. One more than there
+    // are, because many tests wait for a process, a disk or a second to pass.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: CrashTestsFirst },
   },

@@ -1,5 +1,6 @@
-/** The disk's own limit: a loop that writes the bytes of as many messages as there are producers with one synced write, and
- * again. No frame, no checksum, no promise, no state: nobody can be durable more often. */
+/** The disk's own limit: a loop that writes the bytes of as many messages as there are
+ * producers with one synced write, and again. No frame, no checksum, no promise, no state:
+ * this is the upper bound. */
 import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Contender, ContenderOptions, Slice } from './contender.js'

@@ -1,15 +1,17 @@
-/** Group commit for a store that has none: what arrives while one commit is under way is the next one. A message that is durable
- * has been delivered; its end goes along with the next commit, in whatever way the store likes best. */
+/** Group commit for a store that has none: arrivals during a commit form the next one.
+ * A durable message has been delivered; its end is part of the next commit, in the
+ * store's best way. */
 import type { Store } from './contender.js'
 
 export interface StoreBatch {
-  /** Numbers of new messages, and of those that ended: each has been in `begun` of an earlier batch. */
+  /** Numbers of new messages, and of those that ended: each has been in `begun` of an
+   * earlier batch. */
   readonly begun: readonly number[]
   readonly ended: readonly number[]
 }
 
 /** @param commit durable when it returns, or when it settles
- * @param close lets go of the store */
+ * @param close closes the store */
 export function batching(
   commit: (batch: StoreBatch) => Promise<void> | void,
   close: () => Promise<void> | void,

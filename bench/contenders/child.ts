@@ -1,4 +1,4 @@
-/** The process of one contender: opens it, runs a slice whenever it is asked to, and says what came of it. */
+/** The process of one contender: opens it, runs slices on request, and reports results. */
 import { answering } from '../asked-process.js'
 import { contenders, type ContenderName } from './by-name.js'
 import type { Contender, ContenderOptions, Slice } from './contender.js'

@@ -1,16 +1,16 @@
-/** Who takes part in a contest: something that makes messages durable, driven by producers that wait. */
+/** A contender: a store that makes messages durable, driven by producers that wait. */
 
-/** What one turn of a contender gave. */
+/** The result of one turn. */
 export interface Slice {
   readonly messageCount: number
   /** Until everything that was begun is durable, milliseconds. */
   readonly durationMs: number
   /** Processor time of the whole process, its thread pool too, milliseconds. */
   readonly cpuMs: number
-  /** Synced writes, and the bytes that they wrote; 0 where the contender does not say. */
+  /** Synced writes and their bytes; 0 if unknown. */
   readonly syncCount: number
   readonly writtenBytes: number
-  /** Written to the device meanwhile, by others too; 0 where the kernel does not say. */
+  /** Bytes written to the device meanwhile, by others, too; 0 if unknown. */
   readonly deviceBytes: number
   /** From a producer's call until its message was durable, milliseconds. */
   readonly p50Ms: number
@@ -18,7 +18,7 @@ export interface Slice {
 }
 
 export interface ContenderOptions {
-  /** Its own, empty. */
+  /** An empty directory for it. */
   readonly directory: string
   readonly messageBytes: number
   readonly recipientCount: number
@@ -28,9 +28,9 @@ export interface ContenderOptions {
 
 /** A store as producers see it. */
 export interface Store {
-  /** Begins a message; settles when it is durable. What comes after is the store's own affair. */
+  /** Begins a message; settles when it is durable. */
   submit(): Promise<unknown>
-  /** Settles when everything that follows from what was submitted has happened and is durable. */
+  /** Settles when all effects of the submissions are durable. */
   drained(): Promise<void>
   /** Since the store was opened. */
   syncs(): { readonly syncCount: number; readonly writtenBytes: number }

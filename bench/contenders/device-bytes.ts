@@ -1,11 +1,11 @@
-/** What was written to the disk below a directory, as the kernel counts it for the whole device: by us, by the file system for itself, and by
- * others meanwhile. A process's own count (/proc/PID/io) would be of pages that became dirty, by the size of the page cache's
- * folios, which says nothing about the disk. */
+/** Bytes written to the disk below a directory, as the kernel counts them for the whole device.
+ * They include writes of the file system and of others.
+ * Why not /proc/PID/io: it counts dirty pages by the size of the page cache's folios. */
 import { readFile, stat } from 'node:fs/promises'
 
 const sectorBytes = 512
 
-/** Since the system was started; 0 where the kernel does not say. */
+/** Since the system was started; 0 if the kernel does not know. */
 export async function deviceBytes(directory: string): Promise<number> {
   const { dev } = await stat(directory)
   const major = (dev >> 8) & 0xfff

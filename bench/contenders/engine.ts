@@ -1,6 +1,7 @@
 /** The engine through its public surface.
- * `engine`: the whole life of a message, delivered at once by a transport that answers synchronously.
- * `accept`: submissions only; the transport never answers the first message, and no second one may be active. */
+ * `engine`: the whole life of a message, delivered at once by a transport that answers
+ * synchronously. `accept`: submissions only; the transport never answers the first message, and no
+ * second one may be active. */
 import { openQueue, type Queue, type QueueOptions, type Submission } from '../../src/index.js'
 import type { ContenderOptions, Store } from './contender.js'
 import { bodyOf, recipientsOf, sender } from './payloads.js'

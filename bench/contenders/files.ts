@@ -1,5 +1,6 @@
-/** One file per message, as most mail queues have it: written, synced, renamed into place, the directory synced; after the
- * delivery its outcome is appended and synced, and it is unlinked. Directory syncs are shared by all who wait for one. */
+/** One file per message, as in most mail queues.
+ * It is written, synced, renamed into place, and the directory is synced. After the delivery its
+ * outcome is appended and synced, and it is unlinked. Waiting messages share directory syncs. */
 import fs from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ContenderOptions, Store } from './contender.js'

@@ -1,4 +1,4 @@
-/** classic-level: one batch for all who wait, `sync: true`. */
+/** classic-level: one batch for all that wait, `sync: true`. */
 import { join } from 'node:path'
 import { batching } from './batching.js'
 import type { ContenderOptions, Store } from './contender.js'

@@ -1,4 +1,5 @@
-/** lmdb: its own batching of asynchronous writes into transactions, each synced before its promises settle. */
+/** lmdb: its own batching of asynchronous writes into transactions, each synced before its
+ * promises settle. */
 import { join } from 'node:path'
 import { batching } from './batching.js'
 import type { ContenderOptions, Store } from './contender.js'

@@ -1,5 +1,6 @@
 /** Producers: each submits a message, waits until it is durable, and submits the next.
- * Invariant: a slice ends when everything begun in it is durable, so no contender is paid for work that it still owes. */
+ * Invariant: a slice ends when everything begun in it is durable, so unfinished work
+ * does not count. */
 import type { Contender, Slice, Store } from './contender.js'
 import { deviceBytes } from './device-bytes.js'
 

@@ -1,4 +1,5 @@
-/** better-sqlite3: write-ahead log, synchronous=FULL, one transaction for all who wait. It blocks the event loop while it syncs. */
+/** better-sqlite3: write-ahead log, synchronous=FULL, one transaction for all that wait. It blocks
+ * the event loop while it syncs. */
 import { join } from 'node:path'
 import { batching } from './batching.js'
 import type { ContenderOptions, Store } from './contender.js'

@@ -1,4 +1,4 @@
-/** Other stores that take part where they can be installed. */
+/** Other stores, which take part if they can be installed. */
 import { installPeers } from '../peers.js'
 import type { ContenderName } from './by-name.js'
 import { peer, PeerMissing } from './peer.js'
@@ -7,7 +7,7 @@ const packageOf = { sqlite: 'better-sqlite3', lmdb: 'lmdb', leveldb: 'classic-le
 
 export interface Stores {
   readonly installed: readonly ContenderName[]
-  /** Sentences about those that are not there. */
+  /** Sentences about missing ones. */
   readonly missing: readonly string[]
 }
 

@@ -1,5 +1,5 @@
-/** A file that is zero-filled once and then overwritten, each write synced: what a disk gives at best to a process that
- * waits for it, without any change of the file's metadata. */
+/** A file that is zero-filled once and then overwritten with synced writes: the best rate of a disk
+ * without changes of metadata. */
 import fs from 'node:fs'
 import { promisify } from 'node:util'
 

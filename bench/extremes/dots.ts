@@ -1,5 +1,4 @@
-/** Lines that begin with a dot, which SMTP doubles: what a message of them costs on its way in,
- * beside one of other lines. */
+/** The cost of lines that begin with a dot, which SMTP doubles, on the way in. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { listenSmtp } from '../../src/relay/smtp-in/smtp-in.js'

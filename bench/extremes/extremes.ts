@@ -1,4 +1,4 @@
-/** Mail that is not as most mail is. Each part is measured after the other, in one process. */
+/** Unusual mail, measured one part after the other in one process. */
 import type { BenchArguments } from '../bench.js'
 import * as dots from './dots.js'
 import * as recipients from './recipients.js'

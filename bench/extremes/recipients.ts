@@ -1,6 +1,7 @@
-/** One message with very many recipients: what each costs, and for how long the event loop stands.
- * Invariant: a fifth fails and a fifth is put off, so that a bounce and what is left are
- * composed; the second life recovers the first one's half-done message. */
+/** One message with very many recipients: the cost of each, and the longest block of the event
+ * loop.
+ * Invariant: a fifth fails and a fifth is deferred, so that a bounce and a replacement are
+ * composed. The second life recovers the half-done message of the first. */
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +15,7 @@ const perDestination = 20
 interface Figure {
   /** Processor time of all threads, µs for each recipient. */
   readonly cpuMicros: number
-  /** The longest time for which the event loop stood, milliseconds. */
+  /** The longest block of the event loop, milliseconds. */
   readonly stoodMs: number
   /** The same in the recovery of the message when half of it is done. */
   readonly recoveryStoodMs: number

@@ -1,5 +1,5 @@
-/** One command of `waybill` in a process of its own: `child NAME ARGUMENT …`. What it prints is counted; what it took is told as
- * one line of JSON. */
+/** One command of `waybill` in a separate process: `child NAME ARGUMENT …`.
+ * Its output is counted; its cost is printed as one line of JSON. */
 import { parseArguments, type Arguments, type Command } from '../../tools/commands/cli/command.js'
 import { processSurroundings, type Surroundings } from '../../tools/commands/text/output.js'
 

@@ -1,6 +1,7 @@
-/** A queue in one of the layouts, part of whose mail is deferred, in a process of its own.
- * Invariant: a slice is over when all that was submitted in it is delivered, retries included, so that nothing runs while others are
- * measured. Each of a message's first three attempts is deferred with the share's probability, the fourth never is. */
+/** A queue in one of the layouts, with partly deferred mail, in a separate process.
+ * Invariant: a slice ends when all its mail is delivered, retries included, so that nothing runs
+ * while others are measured. Each of a message's first three attempts is deferred with the share's
+ * probability, the fourth never is. */
 import { seededPrng, below } from '../../src/base/prng.js'
 import { fixedRetry, openQueue, type Queue } from '../../src/index.js'
 import { answering } from '../asked-process.js'
@@ -26,7 +27,7 @@ export interface MixedSlice {
   /** Of the whole slice, until the last retry. */
   readonly cpuMs: number
   readonly journalBytes: number
-  /** To the device: the journal, the lanes, the file system's own, and what others write. */
+  /** Bytes written to the device: journal, lanes, file system, and other writers. */
   readonly deviceBytes: number
   /** Segments in use, at the worst moment. */
   readonly logBytesMost: number

@@ -1,4 +1,4 @@
-/** Panels of horizontal bars from zero, each with its own scale: who is how fast, group by group. Pure. */
+/** Panels of horizontal bars from zero, each with its own scale. Pure. */
 import type { Spread } from '../output.js'
 import { linearScale, shownNumber } from './scales.js'
 import {
@@ -68,7 +68,7 @@ export function barPlot({ title, panels, source }: BarPlot): string {
   return drawing(title, top - bodyTopPx, body, source)
 }
 
-/** What the colours that are used mean, and the line through the end of a bar. */
+/** The legend: colours, and the line through the end of a bar. */
 function legend(names: readonly string[]): string[] {
   const isContest = names.includes('engine') || names.includes('waybill')
   const used = new Set(isContest ? names.map((name) => colors[name] ?? otherColor) : [])

@@ -1,4 +1,4 @@
-/** Panels of lines over one quantity: what stays flat, and what does not. Pure. */
+/** Panels of lines over one quantity. Pure. */
 import { linearScale, logScale, shownNumber } from './scales.js'
 import {
   bodyTopPx,

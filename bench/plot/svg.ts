@@ -1,5 +1,5 @@
-/** SVG as text. Pure.
- * Invariant: a drawing says in its last lines where its figures were measured; without that they say nothing. */
+/** SVG as a string. Pure.
+ * Invariant: a drawing's last lines say where its figures were measured. */
 
 export const widthPx = 860
 export const marginPx = 20
@@ -9,7 +9,7 @@ export const gridColor = '#e1e6eb'
 export const oursColor = '#0b62c4'
 const groundColor = '#ffffff'
 
-/** On a dark page: what each colour becomes there. */
+/** Colours on a dark page. */
 const darkColors: Readonly<Record<string, string>> = {
   [groundColor]: '#0d1117',
   [textColor]: '#e6edf3',
@@ -18,7 +18,7 @@ const darkColors: Readonly<Record<string, string>> = {
   [oursColor]: '#58a6ff',
 }
 
-/** Style rules go before the attributes that say a colour. */
+/** Style rules go before colour attributes. */
 const darkStyle = `<style>@media (prefers-color-scheme: dark) {${Object.entries(darkColors)
   .map(([light, dark]) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`)
   .join('')}}</style>`

@@ -1,4 +1,4 @@
-/** Ports of the system's choice, for servers that must be told one. */
+/** Free ports, for servers that need a fixed one. */
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 
@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Settles when somebody greets there. @throws Error when nobody does for 30 s */
+/** Settles when a server greets there. @throws Error after 30 s without a greeting */
 export async function greeted(port: number): Promise<void> {
   const until = performance.now() + answerMsMax
   while (!(await greets(port))) {

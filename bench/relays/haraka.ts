@@ -1,5 +1,6 @@
-/** Haraka with its defaults as a relay: a plugin trusts the client and names the sink as the exchanger of every domain. Its queue files
- * are not synced by it: what it answers `250` to may be lost with the power, which is in its favour here. */
+/** Haraka with its defaults as a relay: a plugin trusts the client and names the sink as the
+ * exchanger of every domain. It does not sync its queue files: mail after `250` may be lost with
+ * the power, which is in its favour here. */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { installPeers, peerDirectory, peersOf } from '../peers.js'

@@ -1,4 +1,5 @@
-/** Mail from smtp-source through a relay to smtp-sink, both from the Postfix project and the same for all relays.
+/** Mail from smtp-source through a relay to smtp-sink, both from the Postfix project and the same
+ * for all relays.
  * Invariant: a message counts when the sink has read its final dot. */
 import { execFile } from 'node:child_process'
 import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
@@ -13,9 +14,9 @@ import { started, type StartedProcess } from './started.js'
 const programs = ['/usr/sbin/smtp-source', '/usr/sbin/smtp-sink']
 /** How often the sink is asked, milliseconds. */
 const lookMs = 5
-/** A relay that delivers nothing for so long has lost something, milliseconds. */
+/** Milliseconds without a delivery after which mail counts as lost. */
 const stillMsMax = 30_000
-/** What a relay does after its last delivery counts as its work, milliseconds. */
+/** Work after the last delivery counts, too, for these milliseconds. */
 const afterwardsMs = 300
 
 export function flowMissing(): string | undefined {
@@ -26,7 +27,8 @@ export function flowMissing(): string | undefined {
 export interface Load {
   readonly messageBytes: number
   readonly sessionCount: number
-  /** Whether the source sends all over the connections that it has, or each message over a new one. */
+  /** Whether the source sends all over the connections that it has, or each message over a new
+   * one. */
   readonly isReused: boolean
 }
 

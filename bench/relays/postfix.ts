@@ -1,6 +1,6 @@
-/** A Postfix of its own beside whatever the machine has: its configuration, queue, data and port are the bench's, and only the programs
- * are the machine's. Everything that it does by default stays as it is: what it syncs, its limits, its connection cache, its `in_flow_delay`.
- * It says nothing to a log, which is in its favour. */
+/** A separate Postfix with the machine's programs and the bench's configuration, queue and port.
+ * All defaults stay: syncs, limits, connection cache, `in_flow_delay`. It writes no log, which is
+ * in its favour. */
 import { execFile } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,8 @@ import type { Relay, RelayOptions } from './relay.js'
 const execute = promisify(execFile)
 const endMsMax = 15_000
 
-/** Services of the usual master.cf, none in a chroot: name, type, private, unprivileged, chroot, wakeup, processes, command. */
+/** Services of the usual master.cf, none in a chroot: name, type, private, unprivileged, chroot,
+ * wakeup, processes, command. */
 const services = [
   'pickup unix n - n 60 1 pickup',
   'cleanup unix n - n - 0 cleanup',
@@ -44,7 +45,7 @@ export async function postfix({ directory, sinkPort }: RelayOptions): Promise<Re
   const queue = join(directory, 'queue')
   const port = await freePort()
   for (const path of [config, queue, join(directory, 'data')]) mkdirSync(path)
-  // Its daemons are another user, who has to get here.
+  // Its daemons are another user, which must be able to read this.
   chmodSync(directory, 0o711)
   const { stdout } = await execute('postconf', ['-d', 'daemon_directory', 'command_directory'])
   const settings = [

@@ -1,4 +1,5 @@
-/** A mail relay under measurement: it takes mail by SMTP, keeps it durably as it does by default, and delivers all of it to one sink. */
+/** A mail relay under measurement: it takes mail by SMTP, keeps it durably as it does by default,
+ * and delivers all of it to one sink. */
 
 export type RelayName = 'waybill' | 'postfix' | 'haraka'
 

@@ -1,5 +1,5 @@
 /** A process that a bench started.
- * Invariant: it is ended before its bench is, and nothing else is: by its own handle, never by name. */
+ * Invariant: it ends before its bench, by its own handle, never by name. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -11,7 +11,7 @@ export interface StartedProcess {
   stop(): Promise<void>
 }
 
-/** @param outputPath file that takes what it says */
+/** @param outputPath file for its output */
 export async function started(
   command: string,
   args: readonly string[],

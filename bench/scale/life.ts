@@ -1,4 +1,4 @@
-/** A life of a queue in another process, as its parent sees it. It ends by SIGKILL and no other way. */
+/** A life of a queue in another process, as its parent sees it. It ends only by SIGKILL. */
 import { AskedProcess } from '../asked-process.js'
 import type { Slice } from '../contenders/contender.js'
 import type { Answer, Opened, Opening, Order } from './queue-life.js'
@@ -30,7 +30,7 @@ export class Life {
     return answer.slice
   }
 
-  /** Workload Q, of which nothing more is heard. */
+  /** Workload Q, without an answer. */
   beginLoad(producerCount: number, durationMs: number): void {
     this.#process.begin({ kind: 'slice', producerCount, durationMs })
   }

@@ -1,6 +1,7 @@
-/** One life of a queue that is full of deferred mail, in a process of its own; its parent asks for what it wants to know.
- * Invariant: the wall clock begins where the parent says, so that as much of the mail is due as the parent wants, whenever the queue was
- * filled; monotonic time is the system's. What is deferred is deferred again, what is submitted is delivered at once. */
+/** One life of a queue that is full of deferred mail, in a separate process that answers its
+ * parent.
+ * Invariant: the parent sets the start of the wall clock, and so how much mail is due; monotonic
+ * time is the system's. Deferred mail is deferred again; submitted mail is delivered at once. */
 import { systemClock } from '../../src/base/clock.js'
 import { openQueue, type Queue } from '../../src/index.js'
 import { answering } from '../asked-process.js'
@@ -12,7 +13,7 @@ import { produced } from '../contenders/produced.js'
 export interface Opening {
   /** A queue, or where one is to be made. */
   readonly directory: string
-  /** What the queue's clock shows when it is opened, milliseconds since 1970. */
+  /** The queue's clock at the opening, milliseconds since 1970. */
   readonly wallAtMs: number
   /** Whether deferred mail is due by then; if so the life waits for its first attempt. */
   readonly isDue: boolean
@@ -38,7 +39,7 @@ export interface Opened {
 export type Answer = Opened | { readonly kind: 'slice'; readonly slice: Slice }
 
 const submission = { sender, recipients: recipientsOf(1), data: bodyOf(1024) }
-/** What a life does at its beginning, and what it frees, comes to rest meanwhile. */
+/** The work at the beginning of a life ends meanwhile. */
 const restMs = 500
 
 let contender: Contender | undefined

@@ -1,4 +1,5 @@
-/** One of the servers in a process of its own, so that what it uses can be told from what its client uses. */
+/** One of the servers in a separate process, so that its use can be measured without its
+ * client's. */
 import { answering } from '../asked-process.js'
 import { servers, type ServerName } from './servers.js'
 

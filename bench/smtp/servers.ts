@@ -1,6 +1,7 @@
-/** Servers that take mail and throw it away, each more of what the relay does than the one before.
- * - `bare`: a socket that answers each chunk without looking much at it: what Node and the kernel cost.
- * - `library`: smtp-server with our options and nothing of ours.
+/** Servers that take mail and drop it, each with more of the relay than the one before.
+ * - `bare`: a socket that answers each chunk without looking much at it: the cost of Node and the
+ *   kernel.
+ * - `library`: smtp-server with our options and no code of ours.
  * - `relay`: the relay's own server, before a queue that says yes at once. */
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'

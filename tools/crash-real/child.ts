@@ -1,5 +1,6 @@
-/** One life of the queue in a process of its own, and its trace.
- * Invariant: a child is gone when `gone` resolves, all lines that it told are absorbed then, and none outlives the run. */
+/** One life of the queue in a separate process, and its trace.
+ * Invariant: when `gone` resolves, the child has ended and all its lines are read. No child
+ * outlives the run. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -37,7 +38,7 @@ export class Child {
 
   constructor({ undo, ledger, task, prefix = [], environment = {} }: ChildOptions) {
     const [program, ...args] = [...prefix, process.execPath, workerPath, JSON.stringify(task)]
-    // A group of its own, so that a tracer dies with what it traces.
+    // A separate process group, so that a tracer dies with its child.
     this.#process = spawn(program!, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
@@ -77,7 +78,7 @@ export class Child {
     return this.#errors
   }
 
-  /** The first line of this kind that it has told. */
+  /** Its first line of this kind. */
   line<K extends TraceLine['kind']>(kind: K): Extract<TraceLine, { kind: K }> | undefined {
     return this.lines.find((line): line is Extract<TraceLine, { kind: K }> => line.kind === kind)
   }

@@ -1,5 +1,7 @@
-/** A file system too small: what is new is refused with DISK_FULL, what was accepted goes on, deferred mail that finds no room in
- * a lane stays active; a kill in this state is survived; when there is room again mail is accepted again; nothing is lost. */
+/** A file system that is too small.
+ * New mail is refused with DISK_FULL, accepted mail goes on, deferred mail without room in a lane
+ * stays active. A kill in this state is survived. When there is room again, mail is accepted again.
+ * No mail is lost. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,11 +11,11 @@ import { Session, type CaseResult, type Run } from './session.js'
 
 export interface Scene {
   readonly name: string
-  /** What fills the disk: mail that is being delivered for ever, or that is deferred again and again. */
+  /** The mail that fills the disk: delivered for ever, or deferred again and again. */
   readonly gate: 'hangs' | 'defers'
-  /** A file of somebody else's, taken away when the gate opens. */
+  /** A foreign file, removed when the gate opens. */
   readonly ballastMebibytes: number
-  /** New mail is refused below this: 0 shows what lies beyond the floor. */
+  /** New mail is refused below this: 0 tests the state below the floor. */
   readonly freeBytesMin: number
   /** Is the life in which the disk became full killed? */
   readonly killed: boolean
@@ -102,7 +104,8 @@ async function fillAndEmpty(
   return session.result('full', name, killed ? 2 : 1, notes)
 }
 
-/** Opens the gate and waits until mail is accepted again. Resolves with the deliveries that were made until then. */
+/** Opens the gate and waits until mail is accepted again. Resolves with the deliveries that were
+ * made until then. */
 async function returns({ ledger }: Session, child: Child, open: () => void): Promise<number> {
   const { delivered, settled } = ledger.counts
   let deliveredBefore = 0

@@ -1,4 +1,5 @@
-/** SIGKILL under load, again and again, at any moment of a life: before it is open, while it recovers, at work. */
+/** SIGKILL under load, again and again, at any moment of a life: before it is open, while it
+ * recovers, at work. */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,17 +1,15 @@
-/** The oracles of the real tier: what was promised, what happened, and what is wrong with it.
- *
- * The bound on duplicates, and why it is sound. The journal is one log and a batch is all or nothing in its order. So when a
- * submission began after an outcome was recorded (appended), and this submission settled, the outcome is durable too: it is
- * *proven*. A proven outcome must never be attempted again, in no later life. In the life in which an attempt was made,
- * nothing excuses a second one. All else, attempts whose outcome was not proven when their life ended, may be repeated: they
- * were in flight, or in the batch being synced, or in the one that waited, or nobody submitted since. Their number is the
- * allowance, which a run under steady load keeps small. */
+/** The oracles of the real tier: promises, events, and violations.
+ * Bound on duplicates: the journal is one log, and its batches are durable in order. If a
+ * submission began after an outcome was appended, and has settled, the outcome is durable, too: it
+ * is *proven*. A proven outcome is never attempted again in a later life, and no outcome twice in
+ * one life. All other attempts may be repeated after their life. Their number is the allowance,
+ * which a run under steady load keeps small. */
 import { createHash } from 'node:crypto'
 import { attemptsOfNever, fateOf, isRefused, keyOf, numberedMail, numberOf, type Mixture } from './mail.js'
 import type { EffectLine, TraceLine } from './trace.js'
 import { noCounts, type Counts, type Violation, type ViolationKind } from './verdict.js'
 
-/** What is known of one recipient of one message, or of one report. */
+/** The state of one recipient of one message, or of one report. */
 interface Course {
   life: number
   attempts: number
@@ -35,7 +33,7 @@ interface Recorded {
   readonly isFinal: boolean
 }
 
-/** More are not kept: enough to see what is wrong. */
+/** Bound of kept violations: enough to see the error. */
 const violationsMax = 1000
 
 export class Ledger {
@@ -52,7 +50,8 @@ export class Ledger {
   /** The ids of the reports that name a recipient, and which recipients' reports arrived. */
   readonly #reportsOf = new Map<string, Set<string>>()
   readonly #reported = new Set<string>()
-  /** Of the current life: where each submission began, what was recorded, deliveries that were made. */
+  /** Of the current life: where each submission began, what was recorded, deliveries
+   * that were made. */
   #at = 0
   #begunAt = new Map<number, number>()
   #recorded: Recorded[] = []
@@ -136,12 +135,12 @@ export class Ledger {
     if (this.violations.length < violationsMax) this.violations.push({ kind, what })
   }
 
-  /** Once the queue is drained: what should have happened and did not. */
+  /** Once the queue is drained: missing events. */
   close(): void {
     for (const number of this.#expected.keys()) {
       const isPresent = this.#idOf.has(number)
       if (isPresent && this.#refused.has(number)) this.blame('phantom', `${number} was refused and is there`)
-      // What was begun and not answered may be there or not, but not in part.
+      // An unanswered submission may be there or not, but not in part.
       if (isPresent || this.#settled.has(number)) this.#completeness(number)
     }
   }

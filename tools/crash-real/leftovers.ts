@@ -1,6 +1,6 @@
-/** O7: what lies in the directory of an empty queue and is needed by nobody.
- * Needed are the journal's current segment, the next one that is prepared, the spares that the queue counts, and of each lane's
- * logs the segment that is being written with the one whose room is made ahead. */
+/** O7: finds garbage in the directory of an empty queue.
+ * Needed are the journal's current segment, the next one, counted spares, and of each lane's logs
+ * the current segment and the one whose room is made ahead. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { QueueStatistics } from '../../src/index.js'

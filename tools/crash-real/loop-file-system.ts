@@ -1,5 +1,5 @@
 /** A file system in a sparse image, mounted through a loop device. Its power can be cut.
- * Invariant: it is unmounted before its image is removed, and the mount takes its loop device with it. */
+ * Invariant: it is unmounted before its image is removed, and the unmount frees its loop device. */
 import { spawnSync } from 'node:child_process'
 import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ const makeCommand: Readonly<Record<FileSystemKind, readonly string[]>> = {
 const unmountTries = 100
 const unmountPauseMs = 50
 
-/** @throws Error with what the program said */
+/** @throws Error with the program's output */
 function command(...[program, ...args]: readonly string[]): void {
   const { status, error, stderr } = spawnSync(program!, args, { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${error?.message ?? stderr.trim()}`)
@@ -70,12 +70,12 @@ export class LoopFileSystem {
     }
   }
 
-  /** All that is not on the disk yet is gone; whoever uses it gets EIO from now on. */
+  /** Everything that is not on the disk yet is lost; processes get EIO from now on. */
   cutPower(): void {
     command('xfs_io', '-x', '-c', 'shutdown', this.mountPoint)
   }
 
-  /** The machine starts again. Nobody uses it. */
+  /** The machine starts again. No process uses it. */
   remount(): void {
     this.#unmount?.()
     this.#mount()
@@ -92,7 +92,7 @@ export class LoopFileSystem {
   }
 }
 
-/** Whoever was killed a moment ago may still hold it. */
+/** A process that was just killed may still hold it. */
 function unmount(mountPoint: string): void {
   for (let tries = 1; ; tries++) {
     const { status, stderr } = spawnSync('umount', [mountPoint], { encoding: 'utf8' })

@@ -1,6 +1,7 @@
-/** Mail whose fate stands in its addresses, so that parent and child agree about every message without telling each other.
- * Invariant: sender, recipients and data follow from seed and number alone; what a recipient's server answers follows from its
- * name and the number of attempts before, in every life. No two messages share an address. */
+/** Mail with its fate in its addresses, so that parent and child agree without talking.
+ * Invariant: sender, recipients and data follow from seed and number alone. A server's answer
+ * follows from the recipient's name and the number of earlier attempts, in every life. No two
+ * messages share an address. */
 import { below, seededPrng, type Prng } from '../../src/base/prng.js'
 import type { Outcome } from '../../src/delivery/transport.js'
 
@@ -15,12 +16,13 @@ export interface NumberedMail {
 /** Which mail is made. */
 export type Mixture = 'mixed' | 'gated'
 
-/** What a recipient's server does:
- * ok: takes the mail · slow1, slow2: takes it after so many deferrals · fail: refuses it · late: defers it once, then refuses ·
- * never: defers it until the policy gives up · gate: defers it, or does not answer, until the gate is opened */
+/** The behaviour of a recipient's server: ok: takes the mail · slow1, slow2: takes it after so many
+ * deferrals · fail: refuses it · late: defers it once, then refuses · never: defers it until the
+ * policy gives up · gate: defers it, or does not answer, until the gate is opened */
 export type Fate = 'ok' | 'slow1' | 'slow2' | 'fail' | 'late' | 'never' | 'gate'
 
-/** A message for `never` has no other recipient: the policy that gives it up would give up the others with it. */
+/** A message for `never` has no other recipient: the policy that gives it up would give up the
+ * others with it. */
 export const attemptsOfNever = 3
 export const neverNexthop = 'never.test'
 const recipientCountMax = 3
@@ -96,6 +98,6 @@ export function outcomeFor(address: string, attempts: number, gateOpen: boolean)
   }
 }
 
-/** What tells one course of attempts from another. A message's recipients are nobody else's; a report's are those of other reports too. */
+/** Identifies a series of attempts. A message's recipients are unique; reports share theirs. */
 export const keyOf = (id: string, recipient: string): string =>
   fateOf(recipient) === 'from' ? `${id} ${recipient}` : recipient

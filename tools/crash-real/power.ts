@@ -1,5 +1,5 @@
-/** Power cuts: a live file system drops everything that is not on its disk, the machine starts again, the queue recovers.
- * The control runs without syncs and has to lose mail: a test that cannot fail proves nothing. */
+/** Power cuts: a live file system drops everything that is not on its disk, and the queue recovers.
+ * The control runs without syncs and must lose mail: a test that cannot fail proves nothing. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { below } from '../../src/base/prng.js'
@@ -61,7 +61,7 @@ async function cuts(run: Run, kind: FileSystemKind): Promise<CaseResult> {
   return session.result('power', kind, run.cycles, `${cutBytes} torn bytes cut`)
 }
 
-/** One life whose syncs do nothing, one cut. What is lost is what was expected. */
+/** One life whose syncs do nothing, and one cut. Mail must be lost. */
 async function control(run: Run, kind: FileSystemKind): Promise<CaseResult> {
   const name = `${kind} control`
   const shim = syncless(run.undo)

@@ -1,4 +1,5 @@
-/** One queue directory through many lives: lives under load are ended by a part, then it is drained and judged. */
+/** One queue directory through many lives: each ends under load, then the queue is
+ * drained and judged. */
 import { seededPrng, type Prng } from '../../src/base/prng.js'
 import { Child, type ChildOptions } from './child.js'
 import { Ledger } from './ledger.js'
@@ -12,7 +13,7 @@ export interface Run {
   readonly seed: number
   /** Crashes of each kind. */
   readonly cycles: number
-  /** Told now and then; for a terminal. */
+  /** Called from time to time, for a terminal. */
   readonly progress: (text: string) => void
 }
 
@@ -75,7 +76,7 @@ export class Session {
     return isOpen
   }
 
-  /** Empties the queue, looks whether anything comes back, and judges all that happened. */
+  /** Empties the queue, checks that no mail comes back, and judges everything. */
   async judge(): Promise<void> {
     await this.#toItsEnd('drain')
     await this.#toItsEnd('quiet')

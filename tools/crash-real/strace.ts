@@ -1,5 +1,6 @@
-/** One call of the system fails, the n-th of its kind, for a sweep of n: the life ends or a submission is rejected, nothing that
- * was settled is lost, and the next life opens. One thread in the pool, so that the n-th call is the same one for the tracer. */
+/** The n-th system call of a kind fails, for a sweep of n.
+ * The life ends or a submission is rejected, no settled mail is lost, and the next life opens. The
+ * pool has one thread, so that the n-th call is the same for the tracer. */
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A library to be preloaded that makes durability a lie: syncs do nothing, and what is opened for synced writes is not. */
+/** A preloaded library that breaks durability: syncs do nothing, and O_DSYNC is dropped. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Results for people: a table, what went wrong, one line that sums up. */
+/** Results for people: a table, violations, one line that sums up. */
 import type { CaseResult } from './session.js'
 
 export interface Summary {
@@ -67,7 +67,7 @@ function rowOf({ part, name, skipped, cycles, counts, violations, notes }: CaseR
   return [part, name, ...numbers.map(String), notes]
 }
 
-/** Told of each case; the rest is counted. */
+/** Violations shown for each case; the rest is counted. */
 const wrongsShown = 20
 
 export function wrongsOf(results: readonly CaseResult[]): string {

@@ -1,6 +1,7 @@
-/** What a child tells its parent: one line of JSON for each thing that happened, written to a pipe in the moment it happens.
- * Invariant: a line is in the kernel before the child goes on, so the trace of a child that was killed is complete up to its
- * death, and the order of lines is the order of what they tell. Nothing of it touches the file system under test. */
+/** The trace of a child: one line of JSON for each event, written to a pipe at once.
+ * Invariant: a line is in the kernel before the child goes on, so the trace of a killed
+ * child is complete, and lines are in the order of events. The trace does not touch the file
+ * system under test. */
 import { writeSync } from 'node:fs'
 
 export type TraceLine =
@@ -41,7 +42,7 @@ export interface StatisticsLine {
   readonly stagedBytes: number
 }
 
-/** An attempt at a recipient had its effect in the world; the queue does not know yet. */
+/** An attempt had its effect outside; the queue does not know yet. */
 export interface EffectLine {
   readonly kind: 'effect'
   readonly id: string
@@ -56,7 +57,7 @@ export interface EffectLine {
 
 const standardOutput = 1
 
-/** Waits while the pipe is full: its reader may be busy, and a line that is not told would be missed as if it had not happened. */
+/** Waits while the pipe is full: a missing line would look like a missing event. */
 export function tell(line: TraceLine): void {
   let left = Buffer.from(`${JSON.stringify(line)}\n`)
   while (left.length > 0)
@@ -68,7 +69,7 @@ export function tell(line: TraceLine): void {
     }
 }
 
-/** Cuts a stream of chunks into lines. What the last line lacks when the child is killed was never told. */
+/** Cuts a stream of chunks into lines. The cut last line of a killed child does not count. */
 export function lineReader(onLine: (line: TraceLine) => void): (chunk: string) => void {
   let rest = ''
   return (chunk) => {

@@ -1,6 +1,6 @@
-/** What must not outlive a run: children, mounts, directories.
- * Invariant: whatever was made is undone, latest first, whether the run ends well, throws or is interrupted. Every undoing is
- * synchronous, so that it also works while the process exits. */
+/** Undoes children, mounts and directories at the end of a run.
+ * Invariant: everything is undone, latest first, whether the run ends well, throws or is
+ * interrupted. Every undo step is synchronous, so that it works while the process exits. */
 import { rmSync } from 'node:fs'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

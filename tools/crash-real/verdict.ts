@@ -1,4 +1,4 @@
-/** What a run of lives comes to: numbers, and what is wrong. */
+/** The result of a run of lives: numbers and violations. */
 
 export type ViolationKind =
   'lost' | 'repeated' | 'changed' | 'phantom' | 'report' | 'unreadable' | 'leftover' | 'stuck' | 'life'

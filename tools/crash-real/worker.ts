@@ -1,5 +1,6 @@
-/** The child: a queue under load in a process that may be killed at any moment. It tells everything and decides nothing.
- * It ends when its standard input does, so that no child outlives its parent. */
+/** The child: a queue under load in a process that may be killed at any moment.
+ * It reports everything and decides nothing. It ends when its standard input does, so that no child
+ * outlives its parent. */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { below, seededPrng } from '../../src/base/prng.js'
@@ -20,7 +21,7 @@ const listedMax = 20
 const task = JSON.parse(process.argv[2] ?? '{}') as WorkerTask
 const prng = seededPrng(task.seed + task.firstNumber)
 let gate = task.gate
-/** Told to come in when the gate is opened. */
+/** Called when the gate is opened. */
 const atGate: (() => void)[] = []
 
 const transport: Transport = {
@@ -47,7 +48,7 @@ async function read(request: DeliveryRequest): Promise<Content> {
       named: Array.from(named, ([, name]) => name!),
     }
   } catch (error) {
-    // After the end of this life nothing can be read, and nobody asks.
+    // After the end of this life nothing can be read.
     if (!isWaybillError(error, 'QUEUE_CRASHED'))
       tell({ kind: 'unreadable', recipient: request.recipients[0]!, ...codeOf(error) })
     throw error
@@ -146,7 +147,8 @@ async function drain(queue: Queue): Promise<void> {
     tell({ kind: 'stuck', messages: ['the last message was rejected'] })
   await empty(queue)
   let left: readonly string[] = []
-  // A checkpoint whose record begins a segment still needs the one before: the second one does not.
+  // A checkpoint whose record begins a segment still needs the segment before; the next checkpoint
+  // does not.
   for (let checkpoint = 0; checkpoint < 2; checkpoint++) {
     for await (const { id } of queue.list()) tell({ kind: 'stuck', messages: [id] })
     left = leftovers(task.directory, queue.stats())
@@ -156,7 +158,8 @@ async function drain(queue: Queue): Promise<void> {
   tell({ kind: 'drained', leftovers: left })
 }
 
-/** Waits until nothing is listed. A listing can miss what moves from a lane to the active ones meanwhile: it is asked twice. */
+/** Waits until nothing is listed. A listing can miss a message that moves from a lane to the active
+ * ones meanwhile, so it is asked twice. */
 async function empty(queue: Queue): Promise<void> {
   const giveUpAtMs = performance.now() + drainMsMax
   for (let emptyListings = 0; emptyListings < 2;) {

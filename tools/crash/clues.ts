@@ -1,13 +1,14 @@
 /** Where the loss of each guarantee was noticed last.
- * Invariant: a clue is a place of a hunt, so that following it first saves the way there and proves no less; one that the engine has
- * outgrown costs the whole hunt again. `npm run crash -- --sabotage --anew` hunts without them and prints this table. */
+ * Invariant: a clue is a place of a hunt, so following it first proves as much in less time. A clue
+ * that the engine has outgrown costs the whole hunt again.
+ * `npm run crash -- --sabotage --anew` hunts without them and prints this table. */
 import type { HuntName } from '../../src/sim/hunt/hunt.js'
 
 /** What of a hunt is tried. */
 export interface Place {
   readonly hunt: HuntName
   readonly seed: number
-  /** Only what comes before this operation. Default: all of the hunt, from this seed on. */
+  /** Only the crash before this operation. Default: the whole hunt, from this seed on. */
   readonly op?: number
 }
 

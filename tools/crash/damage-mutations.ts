@@ -1,4 +1,4 @@
-/** Guarantees that hold where something does not verify: what depends on it waits, and nothing else. */
+/** Guarantees about damage: only what depends on the damaged bytes waits. */
 import { one, type Mutation } from './mutation.js'
 
 export const damageMutations: readonly Mutation[] = [

@@ -1,5 +1,6 @@
-/** Guarantees that hold when the wall clock is set, when callers give up, when what is left on hold is
- * moved together, when the disk hangs, when a life is drained, and when a message ends each process. */
+/** Guarantees under disturbances.
+ * The wall clock is set, callers give up, `hold` is compacted, the disk hangs, a life is drained,
+ * or a message ends each process. */
 import { one, type Mutation } from './mutation.js'
 
 export const disturbanceMutations: readonly Mutation[] = [

@@ -1,4 +1,5 @@
-/** Guarantees that count when a device fails again: in a life that comes after another one, most of all while it recovers. */
+/** Guarantees that matter when a device fails again, in a later life and mostly
+ * during its recovery. */
 import { one, type Mutation } from './mutation.js'
 
 export const failureMutations: readonly Mutation[] = [

@@ -1,4 +1,5 @@
-/** Guarantees of what is on the disk: batches and segments of the journal, logs of lanes, checkpoints, spool files. */
+/** Guarantees of files: batches and segments of the journal, logs of lanes,
+ * checkpoints, spool files. */
 import { one, type Mutation } from './mutation.js'
 
 export const logMutations: readonly Mutation[] = [

@@ -1,4 +1,4 @@
-/** Guarantees of the life of a message: its start, attempts, outcomes, reports, and what operators order. */
+/** Guarantees of the life of a message: start, attempts, outcomes, reports, orders of operators. */
 import { one, type Mutation } from './mutation.js'
 
 export const messageMutations: readonly Mutation[] = [

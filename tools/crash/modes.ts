@@ -1,6 +1,5 @@
-/** What a crash hunt hunts by: random runs, each crashed at some of its calls, the same with rot behind each crash, or the chains of lives
- * of a torture.
- * Invariant: all that differs between them stands in this table. */
+/** The modes of a crash hunt: random runs, random runs with rot, tortures.
+ * Invariant: all differences between them stand in this table. */
 import type { DiskModeName } from '../../src/sim/disk/disk-mode.js'
 import type { Finding, HuntResult } from '../../src/sim/hunt/exhaustive.js'
 import { randomRun } from '../../src/sim/hunt/random-run.js'
@@ -15,14 +14,14 @@ export interface HuntedRun {
   readonly only?: readonly number[]
   /** Only the crash before this operation, where there is one a run. */
   readonly op?: number
-  /** What the queue lives on. Default: a file system. */
+  /** The kind of disk. Default: a file system. */
   readonly disk?: DiskModeName
 }
 
 export interface Mode {
   readonly run: (run: HuntedRun) => Promise<HuntResult & { readonly met?: Tally }>
   readonly shrink: (finding: Finding, disk: HuntedRun['disk']) => Promise<Shrunk>
-  /** What the number of a finding counts. */
+  /** The unit of a finding's number. */
   readonly unit: 'op' | 'life'
   /** The options that run it again. */
   readonly replay: (finding: Finding) => string

@@ -1,5 +1,6 @@
-/** A guarantee that can be taken away from a copy of the built engine, as edits of its text. Each edit must match exactly once: a change
- * of the source that disarms one is noticed. */
+/** A mutation: edits that remove one guarantee from a copy of the built engine.
+ * Invariant: each edit matches exactly once, so a change of the source that disarms one is
+ * noticed. */
 
 export interface Edit {
   /** Below dist/src. */
@@ -10,7 +11,7 @@ export interface Edit {
 
 export interface Mutation {
   readonly name: string
-  /** The rule that is taken away. */
+  /** The removed rule. */
   readonly rule: string
   readonly edits: readonly Edit[]
 }

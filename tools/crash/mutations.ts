@@ -1,4 +1,4 @@
-/** Every guarantee that can be taken away, one at a time. */
+/** All removable guarantees. */
 import { damageMutations } from './damage-mutations.js'
 import { disturbanceMutations } from './disturbance-mutations.js'
 import { failureMutations } from './failure-mutations.js'

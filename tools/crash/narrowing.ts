@@ -1,7 +1,8 @@
-/** The engine with windows and bounds so small that simulated queues meet each of them: a search for the last commit in several pieces, frames
- * that a window cuts, runners that fall behind, marks in many records, a file of large mail in many reads.
- * Invariant: only sizes are changed, no guarantee is taken away. What goes wrong in such a copy of the build goes wrong with the usual sizes
- * where there is more mail, or a slower disk. */
+/** Builds the engine with windows and bounds so small that simulated queues reach each of them.
+ * Examples: the last commit is searched in several pieces, windows cut frames, runners fall behind,
+ * marks need many records.
+ * Invariant: only sizes change, no guarantee. A failure of such a copy can happen at the usual
+ * sizes with more mail or a slower disk. */
 import { cp, rm } from 'node:fs/promises'
 import { damage } from './sabotage.js'
 import type { Edit } from './mutation.js'
@@ -49,7 +50,8 @@ export const narrowings: readonly Edit[] = [
   size('scheduler/intake.js', 'batchCountMax', '5000', 2),
 ]
 
-/** @param dist the build, with `src` and `tools` in it @returns the directory of a copy of both in which all sizes are small */
+/** @param dist the build, with `src` and `tools` in it @returns the directory of a copy of both in
+ * which all sizes are small */
 export async function narrowed(dist: string): Promise<string> {
   const copy = `${dist}/narrow`
   await rm(copy, { recursive: true, force: true })

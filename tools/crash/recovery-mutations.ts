@@ -1,4 +1,5 @@
-/** Guarantees of what a recovery believes and where it goes on, and of what may go: the working suffix, pins, runners, marks, lanes. */
+/** Guarantees of recovery and recycling: trusted ends, the working suffix, pins,
+ * runners, marks, lanes. */
 import { one, type Mutation } from './mutation.js'
 
 export const recoveryMutations: readonly Mutation[] = [

@@ -1,4 +1,5 @@
-/** Hunts in a damaged copy of the engine: `node sabotage-child.js <directory of the copy> <places, as JSON>`. Prints what it found. */
+/** Hunts in a damaged copy of the engine: `node sabotage-child.js <directory of the copy> <places,
+ * as JSON>`. Prints what it found. */
 import { pathToFileURL } from 'node:url'
 import type * as HuntModule from '../../src/sim/hunt/hunt.js'
 import type { Place } from './clues.js'

@@ -1,5 +1,5 @@
 /** Takes guarantees away one at a time and demands that each loss is noticed.
- * Invariant: the engine that is tested is the one that was built; the damage is done to a copy, and mended before the next. */
+ * Invariant: only a copy of the build is changed, and repaired before the next mutation. */
 import { spawn } from 'node:child_process'
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { huntNames } from '../../src/sim/hunt/hunt.js'
@@ -18,7 +18,7 @@ export interface Verdict {
   readonly crashCount: number
 }
 
-/** A hunt that takes longer has not found it. */
+/** A longer hunt counts as unsuccessful. */
 const hunterMsMax = 120_000
 
 export interface SabotageOptions {
@@ -67,7 +67,7 @@ async function judge(
 
 const notFound = { hunt: '', op: 0, oracle: '', text: '', crashCount: 0 }
 
-/** @throws Error when the text is not there exactly once */
+/** @throws Error if the text does not occur exactly once */
 export async function damage(copy: string, name: string, { file, find, replace }: Edit): Promise<void> {
   const path = `${copy}/${file}`
   const text = await readFile(path, 'utf8')
@@ -79,8 +79,8 @@ export async function damage(copy: string, name: string, { file, find, replace }
   )
 }
 
-/** Where it is looked for: at its clue, from the clue's seed on, where an outgrown one is near, in the hunt that it belongs to, and in all
- * others. */
+/** The places to search: its clue, the seeds after the clue (an outgrown clue is near), its own
+ * hunt, and all others. */
 function placesOf({ name }: Mutation, { seed, anew = false }: SabotageOptions): Place[] {
   const clue = clues[name]
   const hunts = new Set([...(clue === undefined ? [] : [clue.hunt]), ...huntNames])

@@ -1,6 +1,7 @@
-/** What a call means by the name that it was made with: a link named `sendmail` or `mailq` is that command. Pure.
- * Invariant: who calls it so knows neither our options nor a working directory, so it is about the queue of the environment, or
- * of this machine. */
+/** What a call means by the name that it was made with: a link named `sendmail` or `mailq` is that
+ * command. Pure.
+ * Invariant: who calls it so knows neither our options nor a working directory, so it is about the
+ * queue of the environment, or of this machine. */
 import { basename } from 'node:path'
 
 /** Where the unit for systemd has it (src/relay/SERVE.md). */

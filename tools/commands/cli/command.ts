@@ -1,5 +1,6 @@
 /** What a subcommand is, and how it reads its arguments.
- * Invariant: help and parser are made of the same table, so that neither names an option that the other does not know. */
+ * Invariant: help and parser are made of the same table, so that neither names an option that the
+ * other does not know. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { isWaybillError } from '../../../src/errors.js'
 
@@ -105,7 +106,8 @@ export function lineOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** For who meets damage, as a line of its own: nothing is repaired in place. '' when it is none. @param queue its directory */
+/** For who meets damage, as a line of its own: nothing is repaired in place. '' when it is none.
+ * @param queue its directory */
 export function wayOutOf(error: unknown, queue: string): string {
   if (!isWaybillError(error)) return ''
   if (error.code === 'QUEUE_CRASHED') return wayOutOf(error.cause, queue)

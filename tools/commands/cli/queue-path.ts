@@ -1,5 +1,7 @@
-/** Which queue a call is about: the one that it names with --queue; else that of the environment; else the one below the working directory.
- * Invariant: every command asks here, so that none is about another queue than the next; nothing is looked at or made. */
+/** Which queue a call is about: the one that it names with --queue; else that of the environment;
+ * else the one below the working directory.
+ * Invariant: every command asks here, so that none is about another queue than the next; nothing is
+ * looked at or made. */
 import process from 'node:process'
 import type { Arguments } from './command.js'
 

@@ -1,14 +1,18 @@
-/** The socket `listening` in a queue's directory: an SMTP session with the relay that has the queue open, for everyone's `sendmail`.
+/** The socket `listening` in a queue's directory: an SMTP session with the relay that has the queue
+ * open, for everyone's `sendmail`.
  * Invariant: who answers there is that relay. A port that it has told of is not enough:
- *    // 1. the relay is killed, a verb takes the lock  2. another program listens on that port  3. it is given the mail, and says 250
- * What is said there goes on to a port of the relay's own as it stands, so that it is a session as any other on this machine, with the limits,
- * the rights and the log of one. */
+ *    1. the relay is killed, a verb takes the lock
+ *    2. another program listens on that port
+ *    3. it is given the mail, and says 250
+ * What is said there goes on to a port of the relay's own as it stands, so that it is a session as
+ * any other on this machine, with the limits, the rights and the log of one. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import { bindQueueSocket, connectQueueSocket, listeningSocket } from '../../../src/disk/queue-socket.js'
 import { isWaybillError } from '../../../src/errors.js'
 import type { Endpoint } from './values.js'
 
-/** Clients at once; more find it closed. More than the sessions of the server behind it, so that its rule decides which of them gives way. */
+/** Clients at once; more find it closed. More than the sessions of the server behind it, so that
+ * its rule decides which of them gives way. */
 const clientCountMax = 600
 /** How long a client may leave the end of its session unread, milliseconds. */
 const unreadMs = 30_000
@@ -36,7 +40,8 @@ function passOn(client: Socket, { host, port }: Endpoint): void {
   })
 }
 
-/** @returns undefined when no relay can be asked; why it cannot is said by who tries to open the queue instead */
+/** @returns undefined when no relay can be asked; why it cannot is said by who tries to open
+ * the queue instead */
 export async function connectRelay(directory: string): Promise<Socket | undefined> {
   const relay = await connectQueueSocket(directory, listeningSocket).catch((error: unknown) => {
     if (isWaybillError(error)) return undefined

@@ -1,5 +1,7 @@
-/** One lane written in bulk, by the engine's own writer of lane logs: data and envelope of each message, as a deferral would leave them.
- * Invariant: its files are what the engine would have written; `finish` makes them durable, and its ends are what a checkpoint may say. */
+/** One lane written in bulk, by the engine's own writer of lane logs: data and envelope of each
+ * message, as a deferral would leave them.
+ * Invariant: its files are what the engine would have written; `finish` makes them durable, and its
+ * ends are what a checkpoint may say. */
 import { nowhere, position } from '../../../src/base/position.js'
 import type { Prng } from '../../../src/base/prng.js'
 import type { Disk } from '../../../src/disk/disk.js'

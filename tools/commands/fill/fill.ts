@@ -1,6 +1,7 @@
 /** `waybill fill`: a new queue full of made-up mail, for benches and demonstrations.
- * Invariant: what it makes is a queue: the same bytes that a life would have left whose messages were all deferred. Lanes are written
- * first and synced, then the journal's first batch, whose checkpoint vouches for them; a fill that is cut short is no queue. */
+ * Invariant: what it makes is a queue: the same bytes that a life would have left whose messages
+ * were all deferred. Lanes are written first and synced, then the journal's first batch, whose
+ * checkpoint vouches for them; a fill that is cut short is no queue. */
 import { systemClock } from '../../../src/base/clock.js'
 import { crc32 } from '../../../src/base/checksum.js'
 import { MessageIds } from '../../../src/base/message-id.js'

@@ -1,5 +1,7 @@
-/** Made-up messages for benches and demonstrations: the same seed and time give the same mail. Pure.
- * Ages are spread evenly by their logarithm, from a minute to the oldest; domains and senders as 1/rank, as real ones are. */
+/** Made-up messages for benches and demonstrations: the same seed and time give the same mail.
+ * Pure.
+ * Ages are spread evenly by their logarithm, from a minute to the oldest; domains and senders as
+ * 1/rank, as real ones are. */
 import type { Prng } from '../../../src/base/prng.js'
 
 export interface MailMix {

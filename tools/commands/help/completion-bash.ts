@@ -1,4 +1,5 @@
-/** Completion for bash 4 and later, by itself: nothing of the package bash-completion is needed. Pure. */
+/** Completion for bash 4 and later, by itself: nothing of the package bash-completion
+ * is needed. Pure. */
 import type { CompletedCommand, Values } from './completion-words.js'
 
 export function bashCompletion(commands: readonly CompletedCommand[]): string {

@@ -1,5 +1,5 @@
-/** What may follow where on the command line, for the shells. Pure: taken from the commands' own tables, by the names that their values
- * have in the help. */
+/** What may follow where on the command line, for the shells. Pure: taken from the commands' own
+ * tables, by the names that their values have in the help. */
 import { kinds } from '../../../src/record/frame.js'
 import type { LoadedGroup } from './catalogue.js'
 import type { Command } from '../cli/command.js'

@@ -1,4 +1,5 @@
-/** `waybill completion`: what a shell needs to complete the command line, printed for it to evaluate. */
+/** `waybill completion`: what a shell needs to complete the command line, printed for
+ * it to evaluate. */
 import { loadAll } from './catalogue.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { bashCompletion } from './completion-bash.js'

@@ -1,4 +1,5 @@
-/** The manual page, troff with the macros of man(7). Pure: the same commands and version make the same page.
+/** The manual page, troff with the macros of man(7). Pure: the same commands and version make the
+ * same page.
  * Invariant: text of ours cannot become a request: what troff reads as its own is escaped. */
 import type { LoadedGroup, NamedCommand } from './catalogue.js'
 import type { Command } from '../cli/command.js'

@@ -1,9 +1,13 @@
-/** The relay's log on its way to standard error: lines are written together, and nobody waits for them.
- * Invariant: whatever becomes of standard error, the relay works on and can be stopped. What cannot be written waits in bounded memory;
- * what does not fit is lost, and counted as soon as the log can be written again.
+/** The relay's log on its way to standard error: lines are written together, and nobody waits for
+ * them.
+ * Invariant: whatever becomes of standard error, the relay works on and can be stopped. What cannot
+ * be written waits in bounded memory; what does not fit is lost, and counted as soon as the log can
+ * be written again.
  * Why not pino's own destination:
- *   1. the log's disk is full  2. a line cannot be written, and the process ends  3. it writes once more on its way out, again and again:
- *      it hangs with the queue's lock, accepts nothing, and does not hear SIGTERM */
+ *    1. the log's disk is full
+ *    2. a line cannot be written, and the process ends
+ *    3. it writes once more on its way out, again and again: it hangs with the queue's lock,
+ *       accepts nothing, and does not hear SIGTERM */
 import { escapedJson } from '../text/shown-text.js'
 import fs from 'node:fs'
 

@@ -1,6 +1,8 @@
-/** What the relay's log says of mail, who brought it, what became of it, whom it was refused to; and of what operators asked.
- * Invariant: a message that was settled has a line `accepted` with its client, and one `finished` when nothing of it is left; reports are
- * named by `reported` instead. What is refused to an operator has one line. */
+/** What the relay's log says of mail, who brought it, what became of it, whom it was refused to;
+ * and of what operators asked.
+ * Invariant: a message that was settled has a line `accepted` with its client, and one `finished`
+ * when nothing of it is left; reports are named by `reported` instead. What is refused to an
+ * operator has one line. */
 import type { Logger } from 'pino'
 import type { ControlOptions, Queue, Transport } from '../../../src/index.js'
 import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.js'

@@ -1,4 +1,5 @@
-/** `waybill cat ID`: one message, as Postfix's postcat shows it: envelope, what became of each recipient, header, body. */
+/** `waybill cat ID`: one message, as Postfix's postcat shows it: envelope, what became of each
+ * recipient, header, body. */
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import { findMessage } from '../../../src/inspect/messages/find-message.js'
 import { findingOf } from '../../../src/inspect/damage/finding.js'

@@ -1,5 +1,6 @@
 /** What all commands share that look into a queue's directory.
- * Invariant: they only read: no lock, no write, whoever else has the directory open; and none ends with 0 when it met damage. */
+ * Invariant: they only read: no lock, no write, whoever else has the directory open; and none ends
+ * with 0 when it met damage. */
 import { nounText } from '../../../src/base/count-text.js'
 import { isWaybillError } from '../../../src/errors.js'
 import type { Finding, Report } from '../../../src/inspect/damage/finding.js'
@@ -117,7 +118,8 @@ function noQueue(path: string, reason: string, { complain }: Surroundings): numb
 /** Findings for standard error, of which a listing shows only the first. */
 const findingsShownMax = 10
 
-/** For commands whose output is something else: what was wrong, on standard error, and where to go from there. */
+/** For commands whose output is something else: what was wrong, on standard error, and where to
+ * go from there. */
 export function complainOf({
   findings,
   path,

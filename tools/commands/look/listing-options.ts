@@ -1,4 +1,5 @@
-/** The options that choose among messages, the same for every listing; queued-message.ts of src/inspect chooses. */
+/** The options that choose among messages, the same for every listing; queued-message.ts of
+ * src/inspect chooses. */
 import { comparableDomain } from '../../../src/base/mail-address.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import { findingOf, type Report } from '../../../src/inspect/damage/finding.js'
@@ -77,7 +78,8 @@ export async function waitingAddresses(
 
 type Reading = Pick<Messages, 'content' | 'presence'>
 
-/** Those that wait. What cannot be read is reported, unless a relay has moved the message meanwhile.
+/** Those that wait. What cannot be read is reported, unless a relay has moved the message
+ * meanwhile.
  * @returns undefined when they cannot be read */
 export const readableAddresses = (
   message: QueuedMessage,
@@ -86,7 +88,8 @@ export const readableAddresses = (
 ): Promise<readonly string[] | undefined> =>
   readable(message, messages, report, (content) => waitingAddresses(message, content))
 
-/** What the sender asked to be told of, as `readableAddresses`. @returns undefined also when it is nothing */
+/** What the sender asked to be told of, as `readableAddresses`.
+ * @returns undefined also when it is nothing */
 export const readableDsn = (
   message: QueuedMessage,
   messages: Reading,

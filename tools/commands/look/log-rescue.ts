@@ -1,7 +1,8 @@
 /** `waybill log rescue DIR --to DIR`: everything that still verifies, into a new queue.
- * Invariant: the source is only read. Mail goes into the new queue by its front door, so each message is durable there when it is counted;
- * where damage took an outcome, the recipient counts as waiting: mail may come twice, but none is left behind that can be read. No message
- * is saved twice, and what was on hold stays there. */
+ * Invariant: the source is only read. Mail goes into the new queue by its front door, so each
+ * message is durable there when it is counted; where damage took an outcome, the recipient counts
+ * as waiting: mail may come twice, but none is left behind that can be read. No message is saved
+ * twice, and what was on hold stays there. */
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { assert } from '../../../src/base/assert.js'
@@ -84,7 +85,8 @@ async function rescue(inspected: Inspected): Promise<number> {
     }
   }
   try {
-    // First, while they are the only ones: so they are held again all at once. What does not verify is told by the second reading.
+    // First, while they are the only ones: so they are held again all at once. What does not verify
+    // is told by the second reading.
     await saveAll(new Messages(directory, snapshot, { report: () => undefined, lane: 'hold' }), true)
     if (tally.saved > 0) {
       const { messageCount } = await queue.hold({ all: true })

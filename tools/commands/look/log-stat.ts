@@ -1,4 +1,5 @@
-/** `waybill log stat`: each log's segments, live and garbage bytes, records by kind, restart positions, the suffix. */
+/** `waybill log stat`: each log's segments, live and garbage bytes, records by kind, restart
+ * positions, the suffix. */
 import {
   countRecords,
   logStatistics,

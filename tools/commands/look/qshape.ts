@@ -93,7 +93,8 @@ async function show(inspected: Inspected): Promise<number> {
   return exits.fine
 }
 
-/** Counts to the right, each column as wide as its total needs; of a domain that is too long the end is shown, behind a `+`. */
+/** Counts to the right, each column as wide as its total needs; of a domain that is too long the
+ * end is shown, behind a `+`. */
 function textOf(heads: readonly string[], rows: readonly AgeRow[], width: number): string {
   const total = rows[0]!
   const names = ['T', ...heads]

@@ -1,5 +1,7 @@
-/** A queue that no relay has open, as a dry run lists it: what a verb would find there, from the files alone.
- * Invariant: nothing is locked and nothing written: a list begins no life, which would recover, and may run beside a `sendmail`. */
+/** A queue that no relay has open, as a dry run lists it: what a verb would find there, from the
+ * files alone.
+ * Invariant: nothing is locked and nothing written: a list begins no life, which would recover, and
+ * may run beside a `sendmail`. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import type { Disk } from '../../../src/disk/disk.js'
@@ -62,7 +64,8 @@ export class InspectedQueue {
 
   /** All but what its addresses decide. */
   #mayMean(selector: Selector, message: QueuedMessage): boolean {
-    // A verb does not reach what nobody can tell of, and by the number of a lane only what waits there.
+    // A verb does not reach what nobody can tell of, and by the number of a lane only what waits
+    // there.
     if (message.uncertain || (message.where === 'active' && typeof selector.lane === 'number')) return false
     return selectsEnvelope(selector, message, this.#nowMs())
   }

@@ -1,5 +1,6 @@
 /** What all commands share that act on a queue or ask the relay that has it open.
- * Invariant: they never make a queue, and none ends with 0 when something that was asked for was not done. */
+ * Invariant: they never make a queue, and none ends with 0 when something that was asked
+ * for was not done. */
 import { ControlClient } from '../../../src/control/client.js'
 import { isWaybillError } from '../../../src/errors.js'
 import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'

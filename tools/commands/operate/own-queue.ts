@@ -1,4 +1,5 @@
-/** A queue that nobody else has open, under its lock, as the one who carries out what is asked of it.
+/** A queue that nobody else has open, under its lock, as the one who carries out what is asked of
+ * it.
  * Invariant: nothing is delivered, and what a verb did is durable when it answers. */
 import { hostname as machineName } from 'node:os'
 import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'

@@ -1,4 +1,5 @@
-/** `waybill resume`: a destination that was given up on for a while is tried again now. Only the relay can. */
+/** `waybill resume`: a destination that was given up on for a while is tried again now. Only
+ * the relay can. */
 import { countText } from '../../../src/base/count-text.js'
 import type { DestinationSnapshot } from '../../../src/index.js'
 import { UsageError, type Arguments } from '../cli/command.js'

@@ -1,6 +1,7 @@
-/** A command that does something to messages: hold, release, requeue, delete, flush, expire, reroute.
- * Invariant: what it prints is what was done, exactly: the counts of what is durable. It ends with 1 when one that it was to reach was not
- * reached, or an id that was given is not there. */
+/** A command that does something to messages: hold, release, requeue, delete, flush, expire,
+ * reroute.
+ * Invariant: what it prints is what was done, exactly: the counts of what is durable. It ends with
+ * 1 when one that it was to reach was not reached, or an id that was given is not there. */
 import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'
 import type { VerbResult } from '../../../src/admin/verbs/tally.js'
 import { countText } from '../../../src/base/count-text.js'

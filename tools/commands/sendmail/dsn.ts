@@ -1,5 +1,6 @@
 /** What `sendmail` is told to ask for: -N, -R and -V, as Postfix's has them.
- * Invariant: mail is worth more than its reports, so an option that makes no sense is told of and not obeyed. */
+ * Invariant: mail is worth more than its reports, so an option that makes no sense is told of
+ * and not obeyed. */
 import { isEnvid, notifyBits, notifyOfWords, retOfWord, type Notify } from '../../../src/base/notification.js'
 import type { SubmissionDsn } from '../../../src/index.js'
 import type { Arguments } from '../cli/command.js'

@@ -1,6 +1,8 @@
-/** The addresses in the header of a message from this machine, and those without a domain: cron's `From: root (Cron Daemon)`. Pure.
- * Invariant: a domain is added and nothing else is changed; a field that cannot be read stays as it is. No address of a field is passed over,
- * whatever is missing between two: `a@b c@d` are both, and what is none is handed on, for who takes the message to refuse.
+/** The addresses in the header of a message from this machine, and those without a domain: cron's
+ * `From: root (Cron Daemon)`. Pure.
+ * Invariant: a domain is added and nothing else is changed; a field that cannot be read stays as it
+ * is. No address of a field is passed over, whatever is missing between two: `a@b c@d` are both,
+ * and what is none is handed on, for who takes the message to refuse.
  * @see Postfix append_at_myorigin */
 
 export const addressFields: ReadonlySet<string> = new Set([
@@ -15,7 +17,8 @@ export const addressFields: ReadonlySet<string> = new Set([
   'resent-cc',
 ])
 
-/** Quoted, a comment (in one, another), in angle brackets, an address literal, between two addresses, space, a word. */
+/** Quoted, a comment (in one, another), in angle brackets, an address literal, between two
+ * addresses, space, a word. */
 const token =
   /"(?:[^"\\]|\\[^])*"|\((?:[^()\\]|\\[^]|\((?:[^()\\]|\\[^])*\))*\)|<[^<>]*>|\[[^[\]]*\]|[,;:]|\s+|[^\s"()<>[\],;:]+|[)>[\]]/y
 

@@ -1,7 +1,9 @@
-/** Lines that are too long for a message are broken, as Postfix and dma do it: CR LF and a space are put in. Pure.
- * Invariant: no octet is lost or changed, a character of UTF-8 stays in one piece, and where there is a blank the line is broken before it,
- * so that nothing is put in. Text stays readable, which it would not when it were encoded. Mail that is signed is left alone: a line that is
- * broken breaks its signature. */
+/** Lines that are too long for a message are broken, as Postfix and dma do it: CR LF and a space
+ * are put in. Pure.
+ * Invariant: no octet is lost or changed, a character of UTF-8 stays in one piece, and where there
+ * is a blank the line is broken before it, so that nothing is put in. Text stays readable, which it
+ * would not when it were encoded. Mail that is signed is left alone: a line that is broken breaks
+ * its signature. */
 
 /** RFC 5322 §2.1.1, octets without CR LF. */
 const lineBytesMax = 998

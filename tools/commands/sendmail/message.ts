@@ -1,7 +1,8 @@
 /** The message that `sendmail` reads from standard input, made ready for a queue. Pure.
- * Invariant: whatever a program prints becomes a message. Line ends become CRLF, NULs go, lines over 998 octets are broken, a mailbox's
- * line above it, Bcc and Resent-Bcc go, and addresses get a domain; nothing else changes. Date, Message-ID and From are added where
- * the author left them out, as every sendmail does. */
+ * Invariant: whatever a program prints becomes a message. Line ends become CRLF, NULs go, lines
+ * over 998 octets are broken, a mailbox's line above it, Bcc and Resent-Bcc go, and addresses get a
+ * domain; nothing else changes. Date, Message-ID and From are added where the author left them out,
+ * as every sendmail does. */
 import { isSigned, shortLines } from './long-lines.js'
 import { addressesIn, addressFields, qualifiedField } from './header-addresses.js'
 
@@ -25,8 +26,9 @@ interface Field {
   readonly text: string
 }
 
-/** Without the line `From …` that a mailbox, or git, has above a message. A line ends with LF and all CRs before it: some programs
- * make CRLF of each LF of what has CRLF already. A NUL has no place in a message (RFC 5322 §2.1): it is left out.
+/** Without the line `From …` that a mailbox, or git, has above a message. A line ends with LF and
+ * all CRs before it: some programs make CRLF of each LF of what has CRLF already. A NUL has no
+ * place in a message (RFC 5322 §2.1): it is left out.
  * @param dotEnds a line with nothing but a dot ends the message (without `-i`) */
 export function unixLines(input: Buffer, dotEnds: boolean): string {
   const text = input
@@ -59,8 +61,9 @@ export function messageOf(lines: string, authorship: Authorship): Buffer {
   return Buffer.concat([addedBytes, Buffer.from(isSigned(fields) ? text : shortLines(text), 'latin1')])
 }
 
-/** The addresses of To, Cc and Bcc, for `-t`; of a message that is sent on, those of Resent-To, Resent-Cc and Resent-Bcc alone: the others have
- * it already. @param origin where those without a domain are */
+/** The addresses of To, Cc and Bcc, for `-t`; of a message that is sent on, those of Resent-To,
+ * Resent-Cc and Resent-Bcc alone: the others have it already. @param origin where those
+ * without a domain are */
 export function recipientsOf(lines: string, origin: string): string[] {
   const { fields } = split(lines)
   const resent = fields.filter(({ name }) => /^resent-(?:to|b?cc)$/.test(name))

@@ -1,5 +1,7 @@
-/** What a sendmail does beside taking mail: `-bp` lists the queue, `-q` has what is deferred attempted, `-bi` makes a table of aliases anew.
- * Invariant: it is the command of ours that does the same, told with the exit codes of sysexits.h. */
+/** What a sendmail does beside taking mail: `-bp` lists the queue, `-q` has what is deferred
+ * attempted, `-bi` makes a table of aliases anew.
+ * Invariant: it is the command of ours that does the same, told with the exit codes of
+ * sysexits.h. */
 import { parseArguments, UsageError } from '../cli/command.js'
 import { flush } from '../operate/flush.js'
 import { exits } from '../look/inspection.js'

@@ -1,6 +1,8 @@
 /** `waybill sendmail`: a message from standard input into a queue.
- * Invariant: it exits with 0 only when the message is durable in a queue for every recipient; 75 asks to be called again. With `--smtp` the message goes to that server. Otherwise into the directory: by SMTP to the relay that
- * has it open, or, when nobody has, by opening it; then it lies there until `waybill serve` starts. */
+ * Invariant: it exits with 0 only when the message is durable in a queue for every recipient; 75
+ * asks to be called again. With `--smtp` the message goes to that server. Otherwise into the
+ * directory: by SMTP to the relay that has it open, or, when nobody has, by opening it; then it
+ * lies there until `waybill serve` starts. */
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
@@ -123,7 +125,9 @@ async function run(args: Arguments): Promise<number> {
   if (args.isSet('f') && args.isSet('r')) throw new UsageError('-f and -r are the same')
   const mode = parseWord('b', args.one('b') ?? 'm', modes)
   const flushed = args.one('q')
-  // 1. `sendmail root -q`, a message behind it  2. the queue is flushed, nobody reads the message  3. who has sent it is told 0
+  //    1. `sendmail root -q`, a message behind it
+  //    2. the queue is flushed, nobody reads the message
+  //    3. who has sent it is told 0
   if ((mode !== 'm' || flushed !== undefined) && (args.rest.length > 0 || args.isSet('t')))
     throw new UsageError('recipients are for a message: -bs, -bp, -bi and -q take none')
   if ((mode === 'p' || flushed !== undefined) && args.isSet('smtp'))
@@ -236,7 +240,8 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
         return connection
       }
       const result = await overSmtp(mail, { connect })
-      // No session began when no recipient has a form in SMTP: the connection would wait for the relay to give it up.
+      // No session began when no recipient has a form in SMTP: the connection would wait for the
+      // relay to give it up.
       first?.destroy()
       return isUnreachable(result) ? undefined : judged(result, mail, `the relay of ${directory}`, tell)
     },

@@ -1,5 +1,7 @@
-/** `sendmail -bs`: an SMTP session on standard input and output, with the relay that has the queue open, or with this process.
- * Invariant: what was answered with 250 is durable. The end of the input is a QUIT; a message that was not ended by then is none. */
+/** `sendmail -bs`: an SMTP session on standard input and output, with the relay that has the queue
+ * open, or with this process.
+ * Invariant: what was answered with 250 is durable. The end of the input is a QUIT; a message that
+ * was not ended by then is none. */
 import { connect, type Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { hostname as machineName } from 'node:os'
@@ -10,8 +12,9 @@ import type { Endpoint } from '../cli/values.js'
 /** How long the answer to what was said last is waited for, behind the end of the input. */
 const lastAnswerMs = 10_000
 
-/** @param hearsEnd the server answers what was said, and then sees that no more is coming: a message that was not ended is over at once. Others
- * take the end of our side for that of theirs, and the answer is lost */
+/** @param hearsEnd the server answers what was said, and then sees that no more is coming: a
+ * message that was not ended is over at once. Others take the end of our side for that of theirs,
+ * and the answer is lost */
 export async function sessionOver(
   socket: Socket,
   input: Readable,

@@ -1,7 +1,8 @@
-/** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when there is none, by opening it.
+/** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when
+ * there is none, by opening it.
  * Invariant: one process has the queue open. The relay is asked first, over its socket in the
- * directory: so another user gives it the message, and the engine, which takes longer to load
- * than the rest to run, is not loaded beside it. Where neither is possible a message is left in
+ * directory: so another user gives it the message, and the engine, which takes longer to load than
+ * the rest to run, is not loaded beside it. Where neither is possible a message is left in
  * `maildrop/`; a session waits for a process that is just leaving the queue, or is no relay. */
 import { access, stat } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
@@ -35,8 +36,8 @@ type Server = Endpoint | { readonly connect: () => Promise<Socket | undefined> }
 const lockedWaitMs = 5000
 const lockedLookMs = 100
 
-/** Delivers it as a relay would, in one attempt. Recipients beyond those that the server takes at once get a message of their own: who is
- * told to call again would send it to the others twice. */
+/** Delivers it as a relay would, in one attempt. Recipients beyond those that the server takes at
+ * once get a message of their own: who is told to call again would send it to the others twice. */
 export async function overSmtp(mail: Mail, server: Server): Promise<DeliveryResult> {
   const result = await inOneTransaction(mail, server)
   if ('kind' in result) return result
@@ -56,7 +57,8 @@ const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
 async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryResult> {
   const { localTransport, smtpTransport } = await import('../../../src/relay/smtp-out/smtp-out.js')
   const options = { hostname: machineName(), connectionReuse: { idleMs: 0 } }
-  // Nobody stands between here and this machine's relay, a certificate that has gone bad is no reason to wait, and it greets at once or hangs.
+  // Nobody stands between here and this machine's relay, a certificate that has gone bad is no
+  // reason to wait, and it greets at once or hangs.
   const transport =
     'host' in server
       ? smtpTransport({ ...server, ...options })
@@ -86,8 +88,11 @@ const isNothing = ({ id, return: ret, notify }: SubmissionDsn): boolean =>
 export const isUnreachable = (result: DeliveryResult): boolean =>
   'kind' in result && result.kind === 'site' && result.status === '4.4.1'
 
-/** Is there a queue, or something that this user may not look at? Into a directory that is only named wrongly no mail goes:
- *    // 1. cron's wrapper says --queue /var/lib/waybil/queue  2. a queue is made there, and cron is told 0  3. no relay ever reads it */
+/** Is there a queue, or something that this user may not look at? Into a directory that is only
+ * named wrongly no mail goes:
+ *    1. cron's wrapper says --queue /var/lib/waybil/queue
+ *    2. a queue is made there, and cron is told 0
+ *    3. no relay ever reads it */
 export const mayBeQueue = (directory: string): Promise<boolean> =>
   access(join(directory, queueHeaderName)).then(
     () => true,
@@ -164,8 +169,10 @@ async function opened<T>(
 }
 
 /** Asks the relay that has the queue open, or opens it.
- * @param atRelay with a connection to it; returns undefined when it cannot be reached after all: it may just be leaving
- * @throws WaybillError QUEUE_LOCKED when neither is possible for some seconds; what `openQueue` throws */
+ * @param atRelay with a connection to it; returns undefined when it cannot be reached after all: it
+ * may just be leaving
+ * @throws WaybillError QUEUE_LOCKED when neither is possible for some seconds; what
+ * `openQueue` throws */
 export async function withQueue<T>(
   directory: string,
   dataBytesMax: number,

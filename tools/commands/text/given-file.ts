@@ -1,7 +1,9 @@
 /** A file that an option names, read whole.
- * Invariant: it ends, soon and with bounded memory, whatever is there: a relay that reads its files again has its mail meanwhile, and the next
- * reload waits for this one.
- *    // 1. a table is replaced by a FIFO, which nobody writes  2. to open it holds a thread of Node's pool for ever  3. so does every reload */
+ * Invariant: it ends, soon and with bounded memory, whatever is there: a relay that reads its files
+ * again has its mail meanwhile, and the next reload waits for this one.
+ *    1. a table is replaced by a FIFO, which nobody writes
+ *    2. to open it holds a thread of Node's pool for ever
+ *    3. so does every reload */
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,7 @@
-/** A line of the relay's log for a person at a terminal, made of the one for programs. Pure, but for the time zone.
- * Invariant: one line for each line, nothing of it is obeyed by a terminal, and what is not known by name here is shown as JSON. */
+/** A line of the relay's log for a person at a terminal, made of the one for programs. Pure, but
+ * for the time zone.
+ * Invariant: one line for each line, nothing of it is obeyed by a terminal, and what is not known
+ * by name here is shown as JSON. */
 import { bytesText, durationText, fullTime, printable, senderText } from './shown-text.js'
 
 type Line = Readonly<Record<string, unknown>>

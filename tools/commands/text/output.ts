@@ -1,14 +1,16 @@
 /** What a command writes, in pieces that a pipe can take.
- * Invariant: a reader that goes away (`| head`) ends the command quietly, and nothing else does: output that is cut short by a full disk
- * is a failure. A slow reader is waited for, so memory stays bounded. What a terminal could take for an order leaves a program's output
- * escaped, too: people look at that as well. */
+ * Invariant: a reader that goes away (`| head`) ends the command quietly, and nothing else does:
+ * output that is cut short by a full disk is a failure. A slow reader is waited for, so memory
+ * stays bounded. What a terminal could take for an order leaves a program's output escaped, too:
+ * people look at that as well. */
 import type { Disk } from '../../../src/disk/disk.js'
 import { openQueueDisk } from '../cli/queue-disk.js'
 import { complaint, escapedJson, harmless } from './shown-text.js'
 
 /** What a command finds around it, so that a test can be around it instead. */
 export interface Surroundings {
-  /** Standard output. Resolves when it has taken the text; rejects with `OutputClosed`, or with the system's error. */
+  /** Standard output. Resolves when it has taken the text; rejects with `OutputClosed`, or with the
+   * system's error. */
   readonly write: (text: string) => Promise<void>
   /** Standard error. */
   readonly complain: (text: string) => void
@@ -109,8 +111,8 @@ export async function print(
   return 0
 }
 
-/** For a tool that writes as it goes: it ends as soon as nobody reads on, with the exit code that is set by then. What is to be undone at its end
- * listens to `exit`. */
+/** For a tool that writes as it goes: it ends as soon as nobody reads on, with the exit code that
+ * is set by then. What is to be undone at its end listens to `exit`. */
 export function endWithReader(): void {
   process.stdout.on('error', (error) => {
     if (!isClosed(error)) throw error

@@ -1,4 +1,5 @@
-/** A progress bar on standard error, for scans that take their time. Silent when that is no terminal. */
+/** A progress bar on standard error, for scans that take their time. Silent when that
+ * is no terminal. */
 import type { Surroundings } from './output.js'
 
 const widthMax = 40

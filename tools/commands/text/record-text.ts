@@ -11,7 +11,7 @@ export function recordJson(record: LoggedRecord): Record<string, unknown> {
   return { log, position, segment, offset, bytes, kind, lane, time: timeMs, record: fields(record) }
 }
 
-/** `  1234  2026-11-21 01:02:03.456  start  lane 2  envelope=…`. @param withLog names the log too */
+/** ` 1234 2026-11-21 01:02:03.456 start lane 2 envelope=…`. @param withLog names the log too */
 export function recordLine(record: LoggedRecord, withLog: boolean): string {
   const { log, position, kind, lane, timeMs } = record
   const where = `${withLog ? `${log.padEnd(12)} ` : ''}${String(position).padStart(12)}`

@@ -1,4 +1,5 @@
-/** What people are shown: times, spans, sizes, addresses and foreign text made harmless. Pure, but for the time zone.
+/** What people are shown: times, spans, sizes, addresses and foreign text made harmless. Pure, but
+ * for the time zone.
  * Invariant: what comes from a message or a remote site cannot move the cursor or end a line. */
 import { countText } from '../../../src/base/count-text.js'
 import { reasonText } from '../../../src/base/remote-words.js'
@@ -7,7 +8,8 @@ import type { OutcomeNote } from '../../../src/record/outcome-note.js'
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
 
-/** Texts of minutes, because a listing names the same ones again and again, and the local time of each is costly. */
+/** Texts of minutes, because a listing names the same ones again and again, and the local time of
+ * each is costly. */
 const minutes = new Map<number, string>()
 const minutesMax = 20_000
 
@@ -88,14 +90,16 @@ export const harmless = (text: string): string =>
 const ownBeginnings = ['\r\x1b[K', '\x1b[31m', '\r']
 const ownEnds = ['\x1b[0m\n', '\x1b[0m', '\r']
 
-/** Text for standard error: what it begins or ends with of our own stays, nothing between is obeyed. */
+/** Text for standard error: what it begins or ends with of our own stays, nothing
+ * between is obeyed. */
 export function complaint(text: string): string {
   const before = ownBeginnings.find((own) => text.startsWith(own)) ?? ''
   const after = ownEnds.find((own) => text.length >= before.length + own.length && text.endsWith(own)) ?? ''
   return before + harmless(text.slice(before.length, text.length - after.length)) + after
 }
 
-/** The same JSON without them: it escapes the controls of ASCII only, and a terminal obeys others. */
+/** The same JSON without them: it escapes the controls of ASCII only, and a terminal obeys
+ * others. */
 export const escapedJson = (json: string): string =>
   plain.test(json)
     ? json

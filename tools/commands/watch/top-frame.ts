@@ -1,5 +1,7 @@
-/** What `waybill top` shows, made of two samples. Pure: the same samples, counts and size make the same lines.
- * Invariant: a frame has at most `rows` lines of at most `columns` characters, and what comes from a remote site cannot leave its line. */
+/** What `waybill top` shows, made of two samples. Pure: the same samples, counts and size make the
+ * same lines.
+ * Invariant: a frame has at most `rows` lines of at most `columns` characters, and what comes from
+ * a remote site cannot leave its line. */
 import type { Sample, WatchedDestination } from '../../../src/control/protocol.js'
 import { countText, digitsText } from '../../../src/base/count-text.js'
 import type { LaneStatistics } from '../../../src/index.js'
@@ -191,7 +193,8 @@ interface Paced {
   readonly drainMs: number | undefined
 }
 
-/** The slowest first: those that deliver nothing although mail waits, then by how long what waits will take. */
+/** The slowest first: those that deliver nothing although mail waits, then by how long what
+ * waits will take. */
 export function slowest({ now, before }: Pick<TopView, 'now' | 'before'>): Paced[] {
   const earlier = new Map(before?.destinations.map((one) => [keyOf(one), one.deliveredCount]))
   const seconds = before === undefined ? undefined : (now.atMs - before.atMs) / 1000

@@ -1,4 +1,5 @@
-/** `waybill top`: a queue at work, once a second. The relay tells; nothing is read from its disk but the lanes, to count them. */
+/** `waybill top`: a queue at work, once a second. The relay tells; nothing is read from its disk
+ * but the lanes, to count them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ControlClient } from '../../../src/control/client.js'
 import type { Sample } from '../../../src/control/protocol.js'
