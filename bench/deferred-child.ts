@@ -1,6 +1,6 @@
 /** One life of a queue with waiting messages, in a separate process.
- *   fill DIR COUNT    submits that many, defers each until all wait in a lane and are trusted, and crashes
- *   open DIR          opens the queue, submits one message, waits for the end of recovery, and crashes
+ *   fill DIR COUNT   submits so many, defers each until all wait in trusted lanes, and crashes
+ *   open DIR         opens the queue, submits a message, waits for the recovery, and crashes
  * Prints its figures as one line of JSON. */
 import { openQueue, type Queue, type QueueOptions } from '../src/index.js'
 import { bodyOf, recipientsOf, sender } from './contenders/payloads.js'

@@ -1,7 +1,7 @@
 /** `npm run bench` lists the benches; `npm run bench -- NAME` runs one.
  *   --json            one JSON object a line instead of tables
  *   --save            the same, kept in bench/results/NAME.json
- *   --smoke           as short as possible: shows that the bench works, measures nothing, is not saved
+ *   --smoke           as short as possible: shows that the bench works; is not saved
  *   --directory DIR   the disk that is measured; default: the system's temporary directory
  * Every figure of the README comes from here. Contenders run interleaved, several times: on a
  * shared machine, ratios of one run hold, absolute figures do not. */

@@ -1,14 +1,15 @@
-/** Everything that can go wrong, on one page. An operating error carries a stable `code` (match on it, not on the
- * class or the text), the place, and the SMTP reply for a client that waits; a programmer error is an InvariantError. */
+/** All errors on one page.
+ * An operating error has a stable `code` (match on it, not on the class or the text), a place, and
+ * the SMTP reply for a waiting client. A programmer error is an InvariantError. */
 
 export interface SmtpReply {
   readonly code: number
   readonly enhanced: string
 }
 
-/** Every code, with its reply and what happened. ERRORS.md is made of it: `npm run pages`. */
+/** Every code, with its reply and meaning. ERRORS.md is made of it: `npm run pages`. */
 export const errorCatalogue = {
-  // What the caller handed in.
+  // Errors in the caller's input.
   ADDRESS_INVALID: { code: 501, enhanced: '5.1.3', means: 'A sender or recipient is no mail address' },
   RECIPIENTS_EMPTY: { code: 554, enhanced: '5.5.1', means: 'A message has no recipient' },
   RECIPIENTS_TOO_MANY: { code: 452, enhanced: '4.5.3', means: 'More recipients than `recipientCountMax`' },
@@ -33,7 +34,7 @@ export const errorCatalogue = {
     enhanced: '4.3.0',
     means: "An operator ended the message; the reason of an attempt's aborted signal",
   },
-  // What the queue cannot do now.
+  // The queue cannot do it now.
   DISK_FULL: { code: 452, enhanced: '4.3.1', means: 'No room; nothing is lost, try again later' },
   KEYS_TOO_MANY: {
     code: 452,
@@ -50,7 +51,7 @@ export const errorCatalogue = {
     enhanced: '4.3.0',
     means: 'This life is over; what was not settled may or may not be there after the next start',
   },
-  // What lies in the directory.
+  // Errors in the directory.
   QUEUE_LOCKED: { code: 451, enhanced: '4.3.0', means: 'Another process owns the directory' },
   LOCK_UNAVAILABLE: { code: 451, enhanced: '4.3.0', means: 'Neither fs-ext nor flock(1) works here' },
   NETWORK_FILE_SYSTEM: {
@@ -104,16 +105,16 @@ const ownWarnings = [
   'DELIVERIES_RESUMED',
 ] as const
 
-/** What a `warning` is about: engine/life/events.ts has what those of its own mean. */
+/** The code of a `warning`; engine/life/events.ts explains those that only warnings have. */
 export type WarningCode = ErrorCode | (typeof ownWarnings)[number]
 
-/** All of them: what a transport throws may be any of our errors. */
+/** All of them: a transport may throw any of our errors. */
 export const warningCodes: readonly WarningCode[] = [
   ...(Object.keys(errorCatalogue) as ErrorCode[]),
   ...ownWarnings,
 ]
 
-/** Where it happened: whichever of these are known. Offsets and lengths are bytes. */
+/** Where it happened: the known ones of these. Offsets and lengths are bytes. */
 export interface Place {
   /** Of the queue, where `path` is a file in it. */
   readonly directory?: string
@@ -136,7 +137,7 @@ export class WaybillError extends Error {
   override readonly name = 'WaybillError'
   readonly code: ErrorCode
   readonly place: Place
-  /** What to tell an SMTP client that waits for this. */
+  /** The reply for an SMTP client that waits for this. */
   readonly reply: SmtpReply
 
   constructor(code: ErrorCode, reason: string, place: Place = {}, cause?: unknown) {

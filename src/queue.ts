@@ -1,4 +1,4 @@
-/** A thin face over the parts: what an embedder holds in the hand. */
+/** The public queue: a thin face over the parts. */
 import type { Disk } from './disk/disk.js'
 import { deleteMessages } from './admin/verbs/delete.js'
 import { expire } from './admin/verbs/expire.js'
@@ -41,7 +41,7 @@ import { removeDurable } from './relay/maildrop/remove-durable.js'
 import type { DestinationSnapshot } from './scheduler/scheduler.js'
 import { isStoreUrl } from './store/is-store-url.js'
 
-/** What `submit` refuses more of: as the options say. */
+/** The bounds of `submit`, from the options. */
 export interface QueueLimits {
   /** Bytes of a message. */
   readonly dataBytesMax: number
@@ -61,23 +61,25 @@ export class Queue {
     this.#engine = opened.engine
   }
 
-  /** Accepts a message. When it settles, the message is durable: it survives the death of the process and of the machine.
-   * @throws WaybillError by rejection: ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, MESSAGE_TOO_LARGE, LINE_TOO_LONG,
-   * NUL_IN_DATA, DATA_INCOMPLETE, SUBMIT_ABORTED, OPTION_INVALID: nothing was accepted; DISK_FULL: try again later;
-   * DISK_FAILED, QUEUE_CRASHED: it may or may not be there after the next start */
+  /** Accepts a message. When it settles, the message is durable: it survives the death of the
+   * process and of the machine.
+   * @throws WaybillError by rejection: ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY,
+   * MESSAGE_TOO_LARGE, LINE_TOO_LONG, NUL_IN_DATA, DATA_INCOMPLETE, SUBMIT_ABORTED, OPTION_INVALID:
+   * nothing was accepted; DISK_FULL: try again later; DISK_FAILED, QUEUE_CRASHED: it may or may not
+   * be there after the next start */
   submit(submission: Submission): Promise<Accepted> {
     return this.#engine.accept.submit(submission)
   }
 
-  /** Submits what an iterable gives, many at a time, at the rate of many producers. It goes no
-   * further than its results are read. Results come in its order, one for each that was
-   * taken from it; a message that is refused has its error there. What was submitted when the
-   * caller stops reading may be in the queue.
+  /** Submits the messages of an iterable, many at a time, at the rate of many producers. It takes
+   * messages only as fast as results are read. Results come in order, one for each message; a
+   * refused message has its error there. When the caller stops reading, messages already taken may
+   * be in the queue.
    *
    *     for await (const { index, id, error } of queue.submitMany(campaign())) …
    *
    * @throws WaybillError while iterated: OPTION_INVALID of the options; SUBMIT_ABORTED, DISK_FULL,
-   * DISK_FAILED, QUEUE_CRASHED, and what the iterable throws, behind the last result */
+   * DISK_FAILED, QUEUE_CRASHED, and errors of the iterable, behind the last result */
   submitMany(
     submissions: Iterable<Submission> | AsyncIterable<Submission>,
     options: SubmitManyOptions = {},
@@ -85,16 +87,17 @@ export class Queue {
     return submitMany((submission) => this.submit(submission), submissions, options)
   }
 
-  /** Messages that match, as of now: active ones first, then lane by lane in the order in which they are due. Memory is bounded;
-   * segments that it has yet to read are kept until it ends.
-   * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FULL while a recovery waits for room, QUEUE_CRASHED; LOG_CORRUPT,
-   * DISK_FAILED and LIST_INCOMPLETE for what cannot be read, when all else has been listed */
+  /** Messages that match now: active ones first, then lane by lane in the order in which they are
+   * due. Memory is bounded; segments that it has yet to read are kept until it ends.
+   * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FULL while a recovery
+   * waits for room, QUEUE_CRASHED; LOG_CORRUPT, DISK_FAILED and LIST_INCOMPLETE for unreadable
+   * messages, after all others */
   list(selector: Selector = {}, options: ListOptions = {}): AsyncIterable<ListedMessage> {
     return list(this.#parts, this.#engine, selector, options)
   }
 
   /** The same in pages, each of bounded time and memory, for clients that come back for more.
-   * @throws WaybillError by rejection, those of `list`, except for what a page tells as its `damage` */
+   * @throws WaybillError by rejection, those of `list`, except for the `damage` of a page */
   page(selector: Selector = {}, options: PageOptions = {}): Promise<ListPage> {
     return page(this.#parts, this.#engine, selector, options)
   }
@@ -104,53 +107,53 @@ export class Queue {
     return storedMessage(this.#parts, this.#engine, id, options)
   }
 
-  /** No attempts until released. What was on hold before is not counted.
+  /** No attempts until released. Messages on hold before are not counted.
    * @throws WaybillError by rejection, those of VerbResult */
   hold(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return hold(this.#opened, selector, options)
   }
 
-  /** What is on hold is due now, with its attempts and its age as they were.
+  /** Messages on hold are due now, with unchanged attempts and age.
    * @throws WaybillError by rejection, those of VerbResult */
   release(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return release(this.#opened, selector, options)
   }
 
-  /** As if it had just been accepted: due now, no attempt made, no route set, its lifetime from now. Its id stays.
+  /** As if it had just been accepted: due now, no attempt made, no route set, its lifetime from
+   * now. Its id stays.
    * @throws WaybillError by rejection, those of VerbResult */
   requeue(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return requeue(this.#opened, selector, options)
   }
 
-  /** Gone, and nobody is told.
+  /** Deletes messages without reports.
    * @throws WaybillError by rejection, those of VerbResult */
   delete(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return deleteMessages(this.#opened, selector, options)
   }
 
-  /** Ends as if it had grown too old: recipients that still wait are reported to the sender.
+  /** Ends messages as if they were too old: waiting recipients are reported to the sender.
    * @throws WaybillError by rejection, those of VerbResult */
   expire(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return expire(this.#opened, selector, options)
   }
 
-  /** From now on goes where it is told, and is due now; on hold it stays there.
+  /** Gives messages a route; they are due now, or stay on hold.
    * @throws WaybillError by rejection, those of VerbResult */
   reroute(selector: Selector, route: NewRoute, options: VerbOptions = {}): Promise<VerbResult> {
     return reroute(this.#opened, selector, route, options)
   }
 
-  /** Attempts what is deferred now, so many messages a second, and revives the destinations concerned. It settles when the last one is
-   * started; a life that delivers nothing leaves them due for the next.
+  /** Attempts deferred messages now, at a limited rate, and revives their destinations. It settles
+   * when the last one is started; a life that delivers nothing leaves them due for the next.
    * @throws WaybillError by rejection, those of VerbResult */
   flush(selector: Selector, options: FlushOptions = {}): Promise<VerbResult> {
     return flush(this.#opened, selector, options)
   }
 
-  /** What becomes of messages, durably and in order: each outcome at least once for a consumer that
-   * has a name, through any crash, from the first call with the name on. One that is asked for the
-   * next outcome is done with the one before. The iteration ends with its signal; it fails when
-   * this life ends.
+  /** The outcomes of messages, durably and in order. A named consumer gets each outcome at least
+   * once, through any crash, from its first call on. Asking for the next outcome acknowledges the
+   * one before. The iteration ends with its signal; it fails when this life ends.
    *
    *     for await (const outcome of queue.outcomes({ consumer: 'webhooks' })) await post(outcome)
    *
@@ -170,8 +173,8 @@ export class Queue {
     return consumingLifeOf(this.#parts.life, this.#engine)
   }
 
-  /** Consumers with a name, as soon as that is durable: the number of the last outcome that each is
-   * done with, and of the last one that there is. */
+  /** Consumers whose name is durable, with the numbers of the last outcome acknowledged and the
+   * last one there is. */
   consumers(): readonly ConsumerStatus[] {
     return statusOf(this.#parts.outcomes)
   }
@@ -183,22 +186,23 @@ export class Queue {
     return forget(this.#parts.outcomes, this.#consumingLife, name)
   }
 
-  /** Settles when nothing is left to do now: all mail accepted by then has had its attempts, and their outcomes are durable. What waits
-   * for its next attempt, is on hold or cannot be read stays. New mail postpones it. In a life that is drained it settles when `drain` does.
+  /** Settles when the queue is idle: all mail accepted by then has had its attempts, and their
+   * outcomes are durable. Mail that waits for its next attempt, is on hold or cannot be read stays.
+   * New mail postpones it. In a life that is drained it settles when `drain` does.
    * @throws WaybillError QUEUE_CRASHED by rejection */
   idle(): Promise<void> {
     return this.#engine.dispatch.gate.isClosed ? this.drain().then(() => undefined) : this.#engine.idle()
   }
 
-  /** Stops gently: no delivery begins any more in this life, and it settles when those under way have
-   * ended, durably, or when the signal is aborted. Mail is accepted all the while, for the next life.
-   * Nothing is written for it, and nothing undoes it: `crash()` follows.
+  /** Stops gently: no delivery begins any more in this life. It settles when those under way have
+   * ended, durably, or when the signal is aborted. Mail is still accepted, for the next life.
+   * Nothing is written, and nothing undoes it: `crash()` follows.
    * @throws WaybillError by rejection: OPTION_INVALID, QUEUE_CRASHED */
   drain(options: DrainOptions = {}): Promise<DrainResult> {
     return drain(this.#parts, this.#engine.dispatch, options)
   }
 
-  /** Of this moment, from memory: cheap enough for every second. */
+  /** A snapshot from memory: cheap enough for every second. */
   stats(): QueueStatistics {
     return statistics(this.#parts, this.#engine)
   }
@@ -216,7 +220,8 @@ export class Queue {
     return this.#parts.life.isOver
   }
 
-  /** Destinations in use, dead or suspended: window, deliveries under way, entries that wait, until when, why. */
+  /** Destinations in use, dead or suspended: window, deliveries under way, entries that wait,
+   * until when, why. */
   destinations(): readonly DestinationSnapshot[] {
     return this.#engine.dispatch.destinations()
   }
@@ -244,15 +249,17 @@ export class Queue {
     return { dataBytesMax, recipientCountMax }
   }
 
-  /** The only way to stop, beside the end of the process: drops timers, descriptors and the lock, and writes nothing. Attempts under way
-   * are cut off, and repeated by the next life: `drain` waits for them. */
+  /** The only way to stop, besides the end of the process: drops timers, descriptors and the lock,
+   * and writes nothing. Attempts under way are cut off, and repeated by the next life; `drain`
+   * waits for them. */
   crash(): void {
     this.#parts.life.end(undefined)
   }
 
-  /** Listeners run in the queue's turn. What they throw, or reject with, is a `warning` LISTENER_DEFECT and changes nothing. `once` and `on` of
-   * node:events work: they fail when the queue crashes with an error.
-   * @throws WaybillError OPTION_INVALID when there is no such event, here and below */
+  /** Listeners run in the queue's turn. Their errors, thrown or rejected, emit `warning`
+   * LISTENER_DEFECT and change nothing. `once` and `on` of node:events work: they fail when the
+   * queue crashes with an error.
+   * @throws WaybillError OPTION_INVALID if there is no such event, here and below */
   on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
     this.#parts.events.on(event, listener)
     return this
@@ -283,12 +290,15 @@ export class Queue {
   }
 }
 
-/** Opens the queue in a directory, which is made if it is not there, or in a store by its URL (src/MACHINES.md).
- * Settles as soon as mail can be submitted; deliveries go on when `recovered` tells. There is no close.
- * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT,
- * LANES_TOO_MANY, DISK_FULL, DISK_FAILED; of a store STORE_UNREACHABLE, STORE_UNSAFE */
+/** Opens the queue in a directory, which is made if it is not there, or in a store by its URL
+ * (src/MACHINES.md).
+ * Settles as soon as mail can be submitted; deliveries go on when `recovered` tells. There is no
+ * close.
+ * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM,
+ * NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT, LANES_TOO_MANY, DISK_FULL, DISK_FAILED; of a store
+ * STORE_UNREACHABLE, STORE_UNSAFE */
 export async function openQueue(directory: string, options: QueueOptions): Promise<Queue> {
-  // Where the disk is another one `sendmail` leaves no mail.
+  // On another kind of disk `sendmail` leaves no mail.
   const isFileSystem = options?.disk === undefined
   if (isFileSystem && isStoreUrl(directory))
     return new Queue(await (await import('./engine/open-in-store.js')).openInStore(directory, options))

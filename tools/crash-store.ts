@@ -1,5 +1,5 @@
-/** `npm run crash:store`: the promises on three real PostgreSQL servers, and two nodes, against what fails
- * there. Exits 0 when nothing was wrong, 3 where PostgreSQL is not installed. */
+/** `npm run crash:store`: the promises on three real PostgreSQL servers, and two nodes, against
+ * what fails there. Exits 0 when nothing was wrong, 3 where PostgreSQL is not installed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'

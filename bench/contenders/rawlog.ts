@@ -4,7 +4,8 @@
  * flight on an O_DSYNC descriptor; arrivals meanwhile are the next batch. The payloads are the
  * engine's encodings, made once.
  *
- *     │ crc 4 │ length 4 │ kind 4 │ number 4 │ payload … │ zeroes to 8      a batch is padded to a block */
+ *     │ crc 4 │ length 4 │ kind 4 │ number 4 │ payload … │ zeroes to 8
+ * A batch is padded to a block. */
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { crc32 as zlibCrc32 } from 'node:zlib'

@@ -1,5 +1,7 @@
-/** What is counted about a queue as it happens: names, meaning, and the event. Pure, and of no library.
- * Invariant: what `stats` does not count is counted by one event. No label has a domain or an address: codes are the program's own. */
+/** Metrics that are counted by events: names, meaning, and the event. Pure, independent of a
+ * library.
+ * Invariant: each metric that `stats` does not have is counted by one event. No label has a domain
+ * or an address; codes are the program's. */
 import type { QueueEvents } from '../engine/life/events.js'
 import { warningCodes } from '../errors.js'
 import { seconds, type Labels, type Named } from './metrics.js'
@@ -8,7 +10,7 @@ import { seconds, type Labels, type Named } from './metrics.js'
 export interface Counted<K extends keyof QueueEvents = keyof QueueEvents> extends Named {
   readonly event: K
   readonly labels?: (event: QueueEvents[K][0]) => Labels
-  /** By how much it grows; 1 unless told. */
+  /** By how much it grows; default 1. */
   readonly amount?: (event: QueueEvents[K][0]) => number
   /** Label values that are there from the beginning, at 0. */
   readonly known?: readonly Labels[]

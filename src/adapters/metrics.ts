@@ -1,7 +1,7 @@
-/** What is told about a queue in numbers as it stands: names, meaning, and where each comes from. What happens is counted in
- * event-metrics.ts. Pure, and of no library.
- * Invariant: what `stats` counts is read from there and from nowhere else. Base units, `_total` for what only grows. No label has a
- * domain or an address: lanes are those of the policies. */
+/** Metrics of a queue's present state: names, meaning and source. Pure, independent of a library.
+ * event-metrics.ts has those that are counted by events.
+ * Invariant: everything that `stats` counts is read from it. Base units, `_total` for what only
+ * grows. No label has a domain or an address: lanes are those of the policies. */
 import type { Room } from '../engine/accept/space-watch.js'
 import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
 import { queueNameOf } from '../lane/queue-name.js'
@@ -24,7 +24,7 @@ export interface Measured extends Named {
   readonly read: (statistics: QueueStatistics) => number | readonly Reading[]
 }
 
-/** Asked of the disk at each scrape, and told at the next. */
+/** Asked of the disk at each scrape, and shown at the next. */
 export interface Asked extends Named {
   readonly read: (room: Room) => number
 }

@@ -1,7 +1,8 @@
 /** `waybill/nodemailer`: a transport that submits, `createTransport(queueTransport(queue))`.
- * Invariant: `sendMail` resolves when the message is durable, and not before; what it rejects was not accepted, but for QUEUE_CRASHED
- * and DISK_FAILED, after which it may or may not be there. The message is read as a stream and held in memory only up to the queue's
- * `inlineBytesMax`. The queue is the embedder's: closing the transport closes nothing. */
+ * Invariant: `sendMail` resolves when the message is durable, and not before. If it rejects, the
+ * message was not accepted, except after QUEUE_CRASHED and DISK_FAILED, when it may be there. The
+ * message is read as a stream and held in memory only up to the queue's `inlineBytesMax`. The queue
+ * is the embedder's: closing the transport closes nothing. */
 import { EventEmitter } from 'node:events'
 import type { SentMessageInfo, Transport } from 'nodemailer'
 import { notifyOfWords, retOfWord } from '../base/notification.js'
@@ -15,27 +16,28 @@ export interface QueuedMessageInfo extends SentMessageInfo {
   rejected: string[]
   /** `250 2.0.0 queued as <id>` */
   response: string
-  /** The id in the queue, as `waybill log history` wants it. */
+  /** The id in the queue, as for `waybill log history`. */
   queueId: string
 }
 
-/** Messages under way beyond which `isIdle` says no: enough to fill a batch, few enough to hold. None is refused for it. */
+/** Messages under way beyond which `isIdle` is false: enough to fill a batch, few enough for
+ * memory. None is refused for it. */
 export const sendingCountMax = 1000
 
 type Sent = Parameters<Transport<QueuedMessageInfo>['send']>
 type Dsn = NonNullable<Sent[0]['data']['dsn']>
 type Verified = (error: Error | null, success?: true) => void
 
-/** @returns for `createTransport`. `signal` of a message aborts until it is appended. `dsn` is what nodemailer's SMTP transport takes (RFC 3461), and
- * the queue sees to it; Bcc is taken out.
- * Errors are Waybill's, with `code`, and what nodemailer's users look at: `responseCode` and `response`. A file or a stream of the
- * message that cannot be read is DATA_INCOMPLETE, with its `cause`. */
+/** @returns for `createTransport`. `signal` of a message aborts until it is appended. `dsn` is that
+ * of nodemailer's SMTP transport (RFC 3461), and the queue honours it; Bcc is removed. Errors are
+ * Waybill's, with `code`, and with nodemailer's `responseCode` and `response`. A file or a stream
+ * of the message that cannot be read is DATA_INCOMPLETE, with its `cause`. */
 export const queueTransport = (queue: SubmittedQueue): QueueTransport => new QueueTransport(queue)
 
 export type SubmittedQueue = Pick<Queue, 'submit' | 'isCrashed'>
 
-/** Emits `idle` at the beginning, and when there is room after there was none, as nodemailer's pool does: for those who hold their
- * messages back until it is. */
+/** Emits `idle` at the beginning, and when there is room after there was none, as nodemailer's pool
+ * does: for callers that hold messages back until then. */
 export class QueueTransport extends EventEmitter implements Transport<QueuedMessageInfo> {
   readonly name = 'Waybill'
   /** Of the transport, for nodemailer's log. */
@@ -47,7 +49,7 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
   constructor(queue: SubmittedQueue) {
     super()
     this.#queue = queue
-    // Later, so that who has just made it can listen first.
+    // Later, so that its creator can listen first.
     queueMicrotask(() => void (this.isIdle() && this.emit('idle')))
   }
 
@@ -76,7 +78,7 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
       const response = `250 2.0.0 queued as ${id}`
       return { envelope, messageId, accepted: recipients, rejected: [], response, queueId: id }
     } finally {
-      // Files that it would have been read from.
+      // Files of the message.
       body.destroy()
     }
   }
@@ -91,7 +93,8 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
     }
   }
 
-  /** Can it take a message right away? Not when the queue has crashed, or a thousand are under way. */
+  /** Can it take a message right away? Not when the queue has crashed, or a thousand are under
+   * way. */
   isIdle(): boolean {
     return !this.#queue.isCrashed && this.#sendingCount < sendingCountMax
   }
@@ -116,7 +119,7 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
   }
 }
 
-/** By the names and in the forms in which nodemailer takes it; what is wrong with it, of whatever type, the queue says. */
+/** By nodemailer's names and forms; the queue reports invalid values of any type. */
 function asked(dsn: Dsn | undefined): SubmissionDsn & { readonly orcpt?: string } {
   if (!dsn) return {}
   const id: unknown = dsn.envid || dsn.id || undefined

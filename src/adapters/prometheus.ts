@@ -1,6 +1,7 @@
-/** `waybill/prometheus`: queues in a registry of prom-client. metrics.ts and event-metrics.ts say what there is.
- * Invariant: a scrape takes one snapshot of each queue, and all of its numbers are of it; within one life no counter goes down. A life ends
- * with the process or the queue, and the next one counts from 0, as Prometheus expects of a restart. */
+/** `waybill/prometheus`: queues in a registry of prom-client. metrics.ts and event-metrics.ts list
+ * the metrics.
+ * Invariant: all numbers of a scrape come from one snapshot of each queue. Within a life no counter
+ * goes down; the next life counts from 0, as Prometheus expects after a restart. */
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Room } from '../engine/accept/space-watch.js'
 import type { QueueStatistics } from '../admin/select/statistics.js'
@@ -18,7 +19,8 @@ export const upMetric: Named = {
 export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on'>
 
 export interface PrometheusOptions {
-  /** The label `queue` of its numbers. Unless told the first queue of a registry has none, and further ones a number: 2, 3, … */
+  /** The label `queue` of its numbers. Default: none for the first queue of a registry, and 2, 3, …
+   * for further ones.… */
   readonly name?: string
 }
 
@@ -33,12 +35,13 @@ interface Watched {
 /** Queues of each registry. */
 const watchedIn = new WeakMap<Registry, Watched[]>()
 
-/** Registers the metrics of an open queue. What is counted by events is counted from here on: call it in the turn in which `openQueue`
- * has settled, and nothing is missed. Queues that live together in a registry differ by the label `queue`; the place of one that has crashed
- * is free for the next.
+/** Registers the metrics of an open queue. Events are counted from here on: call it in the turn in
+ * which `openQueue` has settled, so that none is missed. Queues that live together in a registry
+ * differ by the label `queue`; the place of one that has crashed is free for the next.
  * @param registry the embedder's own, or a new one
  * @returns the registry, for `metrics()` and `contentType`
- * @throws WaybillError OPTION_INVALID when a queue of that name lives in it, or it has another metric of one of these names */
+ * @throws WaybillError OPTION_INVALID if a queue of that name lives in it, or it has another metric
+ * of one of these names */
 export function prometheus(
   queue: WatchedQueue,
   registry: Registry = new Registry(),
@@ -71,7 +74,7 @@ const names: readonly string[] = [
   ...[...measured, ...asked, ...countedByEvents, ...notedByEvents].map(({ name }) => name),
 ]
 
-/** Takes away what is told of queues that have crashed, and all metrics with the last one. */
+/** Removes the series of crashed queues, and all metrics with the last one. */
 function livingIn(registry: Registry): Watched[] {
   const watched = watchedIn.get(registry)
   if (watched === undefined) return []
@@ -137,7 +140,7 @@ function oncePerScrape<T>(take: () => T): () => T {
   }
 }
 
-/** Set anew at each scrape, so that a lane that is gone is not told of. */
+/** Set anew at each scrape, so that a removed lane is not shown. */
 function measure(
   { kind, name, help, labelNames = [] }: Named & Pick<Measured, 'kind'>,
   registry: Registry,
@@ -169,7 +172,8 @@ function measure(
     })
 }
 
-/** A scrape does not wait for the disk: it tells what the scrape before has asked for, and asks anew. Absent is what has no answer. */
+/** A scrape does not wait for the disk: it shows the answer to the scrape before, and asks again.
+ * Without an answer the metric is absent. */
 function roomOf(queue: Pick<Queue, 'room' | 'isCrashed'>): () => Room | undefined {
   let room: Room | undefined
   let isAsking = false

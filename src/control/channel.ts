@@ -1,6 +1,7 @@
 /** One connection over the control socket, the same at both ends: lines in, lines out.
- * Invariant: memory is bounded in both directions. Lines that nobody has taken stop the reading; `send` waits for the reader, and one
- * who takes nothing for `stallMs` is let go. Once the other side has ended, or the line was lost, `gone` is aborted. */
+ * Invariant: memory is bounded in both directions. Lines that are not taken stop the reading;
+ * `send` waits for the reader, and closes the connection of one that takes nothing for `stallMs`.
+ * When the other side has ended, or the line was lost, `gone` is aborted. */
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.js'
 import { LineSplitter } from './lines.js'
@@ -11,7 +12,7 @@ const waitingCountMax = 64
 export interface ChannelBounds {
   readonly lineBytesMax: number
   readonly clock: Clock
-  /** How long the other side may leave what was sent to it unread. */
+  /** How long the other side may leave sent lines unread. */
   readonly stallMs: number
 }
 
@@ -49,12 +50,13 @@ export class ControlChannel {
     return this.#gone.signal
   }
 
-  /** Why it ended: a line that was too long, or the system's error. undefined when the other side just left. */
+  /** Why it ended: a line that was too long, or the system's error. undefined if the other
+   * side just left. */
   get error(): unknown {
     return this.#error
   }
 
-  /** What was sent last has not been read yet. */
+  /** The last sent lines have not been read yet. */
   get isFull(): boolean {
     return this.#socket.writableNeedDrain
   }
@@ -70,7 +72,7 @@ export class ControlChannel {
     return new Promise((resolve) => (this.#taker = resolve))
   }
 
-  /** Settles when there is room for more, or when nobody is there any more. */
+  /** Settles when there is room for more, or when the other side has left. */
   async send(line: string): Promise<void> {
     const { clock, stallMs } = this.#bounds
     if (!this.#socket.writable || this.#socket.write(line)) return
@@ -87,7 +89,7 @@ export class ControlChannel {
     })
   }
 
-  /** Closes when what was sent has been read, or after `stallMs`. */
+  /** Closes when all sent lines have been read, or after `stallMs`. */
   end(): void {
     const timer = this.#bounds.clock.after(this.#bounds.stallMs, () => this.destroy())
     this.#socket.once('close', () => timer.cancel())

@@ -1,6 +1,7 @@
 /** Operating a queue that another process has open, through its control socket.
- * Invariant: what a method returns was said by the relay. When the connection is lost first, the error is QUEUE_CRASHED: what was asked
- * may or may not have been done. Requests follow one another; leaving a listing early ends the connection. */
+ * Invariant: every result comes from the relay. If the connection is lost first, the error is
+ * QUEUE_CRASHED: the request may or may not have been carried out. Requests follow one another;
+ * leaving a listing early ends the connection. */
 import { systemClock } from '../base/clock.js'
 import { connectQueueSocket, controlSocket } from '../disk/queue-socket.js'
 import type { ListedMessage } from '../admin/select/listing.js'
@@ -22,7 +23,8 @@ import {
 import type { VerbOptions } from '../admin/verbs/tally.js'
 
 const stallMs = 30_000
-/** Without an answer for so long, the relay is asked on another connection whether it lives, and has so long to say something. */
+/** After so long without an answer, another connection asks whether the relay lives, and waits as
+ * long for a reply. */
 export interface Patience {
   readonly silenceMs: number
   readonly aliveMs: number
@@ -41,8 +43,8 @@ export class ControlClient {
     this.#patience = patience
   }
 
-  /** @returns undefined when no relay runs there
-   * @throws WaybillError QUEUE_LOCKED when it has too many clients, DISK_FAILED when this user may not */
+  /** @returns undefined if no relay runs there\n@throws WaybillError QUEUE_LOCKED if it has too
+   * many clients, DISK_FAILED if this user may not */
   static async connect(
     directory: string,
     patience: Patience = usualPatience,
@@ -53,7 +55,7 @@ export class ControlClient {
     return new ControlClient(new ControlChannel(socket, bounds), directory, patience)
   }
 
-  /** @param options `signal` asks the relay to stop; then the outcome says how far it came
+  /** @param options `signal` asks the relay to stop; then the outcome has the counts so far
    * @throws WaybillError as the queue's verb does */
   async verb(request: VerbRequest, { signal, onProgress }: VerbOptions = {}): Promise<VerbOutcome> {
     const stop = (): void => void this.#channel.send(requestLine({ do: 'stop' }))
@@ -86,7 +88,7 @@ export class ControlClient {
     }
   }
 
-  /** @returns false when there was nothing to resume */
+  /** @returns false if there was nothing to resume */
   async resume(transport: string, name: string): Promise<boolean> {
     await this.#ask({ do: 'resume', transport, name })
     const answer = await this.#answer()
@@ -94,7 +96,8 @@ export class ControlClient {
     return answer.resumed
   }
 
-  /** @returns what was taken up @throws WaybillError OPTION_INVALID when something is wrong with a file, and nothing was */
+  /** @returns what was applied @throws WaybillError OPTION_INVALID for a wrong file; then
+   * nothing was applied */
   async reload(): Promise<readonly ReloadedFile[]> {
     await this.#ask({ do: 'reload' })
     const answer = await this.#answer()
@@ -136,7 +139,8 @@ export class ControlClient {
     return this.#channel.send(requestLine(request))
   }
 
-  /** A verb may work for long without a word; a relay that is stopped, or whose event loop hangs, answers nobody.
+  /** A verb may work for long without output; a stopped relay, or one whose event loop hangs,
+   * answers no client.
    * @throws WaybillError QUEUE_LOCKED */
   async #line(): Promise<string | undefined> {
     const next = this.#channel.next()
@@ -168,7 +172,7 @@ export class ControlClient {
   }
 }
 
-/** Does the relay say anything, even if only that it does not understand? */
+/** Does the relay answer at all? */
 async function answers(directory: string, aliveMs: number): Promise<boolean> {
   const socket = await connectQueueSocket(directory, controlSocket).catch(() => undefined)
   if (socket === undefined) return false
@@ -181,7 +185,7 @@ async function answers(directory: string, aliveMs: number): Promise<boolean> {
   return isAlive === true
 }
 
-/** @returns undefined when it takes longer */
+/** @returns undefined if it takes longer */
 function within<T>(ms: number, result: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const timer = systemClock.after(ms, () => resolve(undefined))

@@ -1,5 +1,5 @@
-/** Lines out of the pieces in which a socket hands them over. Pure.
- * Invariant: what waits for its end of line is never more than `lineBytesMax`. */
+/** Splits the chunks of a socket into lines. Pure.
+ * Invariant: an unfinished line has at most `lineBytesMax` bytes. */
 import { WaybillError } from '../errors.js'
 
 const lineFeed = 10
@@ -13,7 +13,8 @@ export class LineSplitter {
     this.#lineBytesMax = lineBytesMax
   }
 
-  /** The lines that the piece completes, without their ends. @throws WaybillError OPTION_INVALID when one is too long */
+  /** The lines that the piece completes, without their ends.
+   * @throws WaybillError OPTION_INVALID when one is too long */
   *take(piece: Buffer): Generator<string> {
     let from = 0
     for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, from)) {

@@ -1,7 +1,9 @@
-/** What is said over the control socket: JSON, one object a line. Pure.
- * A request names its version and what to `do`; its answers are lines tagged by `kind`, of which the last is a `result` or an `error`.
- * Invariant: what comes from the other side is checked before it is believed, so that a request that reaches the queue has a selector
- * of known members and types. JSON has no Infinity: where a number may be infinite, `null` stands for it. */
+/** The protocol of the control socket: JSON, one object a line. Pure.
+ * A request has a version and `do`; its answers are lines tagged by `kind`, of which the last is a
+ * `result` or an `error`.
+ * Invariant: input from the other side is checked before use, so a request that reaches the queue
+ * has a selector of known members and types. JSON has no Infinity: where a number may be infinite,
+ * `null` stands for it. */
 import { WaybillError, type ErrorCode } from '../errors.js'
 import type { ListedMessage } from '../admin/select/listing.js'
 import { checkSelector, type Selector } from '../admin/select/selector.js'
@@ -10,7 +12,7 @@ import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { VerbResult } from '../admin/verbs/tally.js'
 
 export const controlVersion = 1
-/** A request is short; a message that is listed may name a thousand recipients and why each of them waits. */
+/** A request is short; a listed message may have a thousand recipients with reasons. */
 export const requestBytesMax: number = 64 * 1024
 export const answerBytesMax: number = 16 * 1024 * 1024
 
@@ -32,28 +34,28 @@ export type ControlRequest =
   | { readonly do: 'list'; readonly selector: Selector }
   | { readonly do: 'destinations' }
   | { readonly do: 'resume'; readonly transport: string; readonly name: string }
-  /** What the owner has read from files is read again. */
+  /** The owner reads its files again. */
   | { readonly do: 'reload' }
   /** Samples until the client has enough. */
   | { readonly do: 'watch'; readonly intervalMs: number }
-  /** Ends what the connection is waiting for; it answers with how far it came. */
+  /** Ends the request that the connection waits for, which answers with its counts. */
   | { readonly do: 'stop' }
 
-/** How a verb ended; `stopped` when it was asked to stop before it had reached every message. */
+/** How a verb ended; `stopped` if it was stopped before it had reached every message. */
 export interface VerbOutcome extends VerbResult {
   readonly stopped: boolean
 }
 
-/** A file that was read again, and taken up. */
+/** A file that was read again, and applied. */
 export interface ReloadedFile {
-  /** That names it: `auth`. */
+  /** Its option: `auth`. */
   readonly option: string
   readonly path: string
   /** `3 users` */
   readonly holds: string
 }
 
-/** What has happened to mail since somebody watches, and how things stand. */
+/** Mail since the first watcher, and the present state. */
 export interface Sample {
   /** Monotonic and wall time, milliseconds. */
   readonly atMs: number
@@ -65,13 +67,14 @@ export interface Sample {
   readonly deferredCount: number
   readonly failedCount: number
   readonly statistics: Omit<QueueStatistics, 'destinations'>
-  /** All that there are; `destinations` has the first of them, dead ones before those where most waits. */
+  /** The number of all; `destinations` has the first of them, dead ones first, then by
+   * waiting entries. */
   readonly destinationCount: number
   readonly destinations: readonly WatchedDestination[]
 }
 
 export interface WatchedDestination extends DestinationSnapshot {
-  /** Recipients delivered there since somebody watches. */
+  /** Recipients delivered there since the first watcher. */
   readonly deliveredCount: number
 }
 
@@ -136,7 +139,7 @@ export function readRequest(line: string): ControlRequest {
   }
 }
 
-/** @throws WaybillError QUEUE_CRASHED when it is no answer of a relay */
+/** @throws WaybillError QUEUE_CRASHED if it is no answer of a relay */
 export function readAnswer(line: string): ControlAnswer {
   let fields: unknown
   try {

@@ -1,5 +1,7 @@
-/** The control socket of a queue that runs: whoever may open the queue's files may operate it through `control` in its directory.
- * Invariant: the socket serves a bounded number of clients, keeps no process alive, and is left behind at the end as after a crash. */
+/** The control socket of a running queue, `control` in its directory.
+ * Users that may open the queue's files may operate it.
+ * Invariant: the socket serves a bounded number of clients, keeps no process alive, and stays
+ * behind at the end as after a crash. */
 import { createServer, type Socket } from 'node:net'
 import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
@@ -11,9 +13,10 @@ import { ControlSession, type ControlledQueue, type QueueOwner } from './session
 import { Traffic } from './traffic.js'
 
 export interface ControlOptions extends QueueOwner {
-  /** Clients at once, 1 … 1000; more are told to come again. Default 16. */
+  /** Clients at once, 1 … 1000; more are refused for now. Default 16. */
   readonly clientCountMax?: number
-  /** How long a client may leave an answer unread before it is let go, milliseconds, up to a day. Default 30 000. */
+  /** How long a client may leave an answer unread before its connection is closed, milliseconds, up
+   * to a day. Default 30 000. */
   readonly stallMs?: number
   /** The socket could not take a client. */
   readonly onError?: (error: Error) => void
@@ -21,7 +24,7 @@ export interface ControlOptions extends QueueOwner {
 }
 
 export interface ControlServer {
-  /** Lets all clients go; to be called when the queue has crashed and the process goes on. */
+  /** Closes all connections; to be called when the queue has crashed and the process goes on. */
   close(): void
 }
 
@@ -38,7 +41,8 @@ const names: OptionNames<ControlOptions> = {
 const clientCountUsual = 16
 const stallMsUsual = 30_000
 
-/** Lets the `waybill` command operate a queue that this process has open. Replaces the socket that an earlier process left.
+/** Lets the `waybill` command operate a queue that this process has open. Replaces the socket that
+ * an earlier process left.
  * @param directory of the queue, whose lock the queue holds
  * @throws WaybillError OPTION_INVALID; DISK_FAILED when the file system has no sockets */
 export async function serveControl(

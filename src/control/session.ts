@@ -1,6 +1,7 @@
-/** What one client of the control socket asks, one request after the other.
- * Invariant: when the client leaves, or says `stop`, what it asked for is stopped; the session is over only when that has ended. A
- * client that says nothing, reads nothing or sends rubbish is let go, and nobody else notices. */
+/** Serves one client of the control socket, one request after the other.
+ * Invariant: when the client leaves, or sends `stop`, its request is stopped; the session ends only
+ * after that. The connection of a client that sends nothing, reads nothing or sends rubbish is
+ * closed, without effect on others. */
 import { pause, type Clock } from '../base/clock.js'
 import type { QueueEvents } from '../engine/life/events.js'
 import type { ListedMessage, ListOptions } from '../admin/select/listing.js'
@@ -21,7 +22,7 @@ import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { Traffic } from './traffic.js'
 import type { VerbOptions, VerbResult } from '../admin/verbs/tally.js'
 
-/** What the control socket uses of a queue. */
+/** The part of a queue that the control socket uses. */
 export interface ControlledQueue {
   list(selector: Selector, options: ListOptions): AsyncIterable<ListedMessage>
   stats(): QueueStatistics
@@ -42,9 +43,10 @@ export interface ControlledQueue {
   ): Promise<VerbResult>
 }
 
-/** Who wants to know what is done. */
+/** A listener for requests. */
 export interface SessionWitness {
-  /** A request is being carried out: of a verb, as soon as it has come to a message. Who is refused before that has `onRefusal` alone. */
+  /** A request is being carried out; of a verb, when it reaches its first message. A request
+   * refused before that has `onRefusal` alone. */
   readonly onRequest?: (request: ControlRequest) => void
   /** A verb has ended. */
   readonly onOutcome?: (request: VerbRequest, outcome: VerbOutcome) => void
@@ -52,16 +54,16 @@ export interface SessionWitness {
   readonly onRefusal?: (request: ControlRequest, error: WaybillError) => void
 }
 
-/** Who has the queue open. */
+/** The program that has the queue open. */
 export interface QueueOwner extends SessionWitness {
-  /** Reads the files again that it is run with, and takes up all or nothing of them; unless told there are none.
+  /** Reads its files again, and applies all or none of them. Default: there are none.
    * @throws WaybillError OPTION_INVALID */
   readonly reload?: () => Promise<readonly ReloadedFile[]>
 }
 
 /** How long a client may take to ask. */
 const requestWaitMs = 10_000
-/** Progress is not told more often. */
+/** Least time between two reports of progress. */
 const progressMs = 100
 
 const nothingDone: VerbResult = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
@@ -87,7 +89,7 @@ export class ControlSession {
     this.#owner = owner
   }
 
-  /** Settles when the client has left and nothing is done for it any more. */
+  /** Settles when the client has left and its requests have ended. */
   async run(): Promise<void> {
     let upcoming = this.#channel.next()
     for (;;) {
@@ -98,7 +100,7 @@ export class ControlSession {
       upcoming = this.#channel.next()
       const request = await this.#understood(line)
       if (request === undefined) return this.#channel.end()
-      // Said too late: what it was to stop has ended.
+      // Too late: the request has ended.
       if (request.do === 'stop') continue
       const stop = new AbortController()
       void upcoming.then((next) => {
@@ -120,7 +122,7 @@ export class ControlSession {
     this.#channel.end()
   }
 
-  /** @returns undefined when there is no sense in it; the client has been told */
+  /** @returns undefined if it is invalid; the client got an error */
   async #understood(line: string): Promise<ControlRequest | undefined> {
     try {
       return readRequest(line)
@@ -180,7 +182,7 @@ export class ControlSession {
       begin()
       soFar = counts
       const nowMs = this.#clock.monotonicMs()
-      // Who does not read misses it: the next counts are as good.
+      // A client that does not read misses it: the next counts are as good.
       if (nowMs - toldAt < progressMs || this.#channel.isFull) return
       toldAt = nowMs
       void this.#answer({ kind: 'progress', counts })
@@ -195,7 +197,7 @@ export class ControlSession {
       await end({ ...counts, stopped: false })
     } catch (error) {
       if (isWaybillError(error, 'VERB_ABORTED')) return end({ ...soFar, stopped: true })
-      // Damage ends it when it is done for all else.
+      // Damage ends it after everything else.
       if (hasBegun) await this.#answer({ kind: 'progress', counts: soFar })
       throw error
     }

@@ -1,5 +1,6 @@
-/** What happens to mail while somebody watches.
- * Invariant: without a watcher nothing is listened to, so that it costs nothing; counts begin with the first watcher. */
+/** Counts mail for watchers.
+ * Invariant: without a watcher there are no listeners and no costs; counts begin with the
+ * first watcher. */
 import type { Clock } from '../base/clock.js'
 import type { RecipientEvent } from '../engine/life/events.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
@@ -8,7 +9,7 @@ import type { ControlledQueue } from './session.js'
 
 /** Destinations in a sample. */
 const destinationCountMax = 100
-/** Destinations that are counted; beyond, those that nothing waits for are forgotten. */
+/** Destinations that are counted; beyond, idle ones are forgotten. */
 const countedMax = 10_000
 
 export class Traffic {
@@ -26,7 +27,7 @@ export class Traffic {
     this.#clock = clock
   }
 
-  /** @returns to be called when the watcher has left */
+  /** @returns a function to call when the watcher has left */
   watch(): () => void {
     if (++this.#watcherCount === 1) this.#listen('on')
     return () => {

@@ -1,6 +1,7 @@
-/** A node of the crash test, a process of its own: waits for the queue, owns it, sends mail to itself.
- * Invariant: what it was told (accepted), and what it did (attempts, deliveries), stands in its ledger, a
- * local file, before anything else happens: the ledger of a killed node is whole. */
+/** A node of the crash test, a separate process: waits for the queue, owns it, sends mail to
+ * itself.
+ * Invariant: accepted messages, attempts and deliveries stand in its ledger, a local file, before
+ * anything else happens: the ledger of a killed node is complete. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'

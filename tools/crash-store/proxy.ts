@@ -1,7 +1,7 @@
 /** A TCP proxy between a node and its servers, that can lose what goes either way.
- * Invariant: in the state `open` it changes nothing. `cut`: nothing passes, and what was sent is lost
- * with its connection. `held`: questions wait, and reach the server when it opens, on connections that
- * nobody listens to any more: ghosts. `deaf`: questions pass, answers are lost. */
+ * Invariant: in the state `open` it changes nothing. `cut`: nothing passes, and what was sent is
+ * lost with its connection. `held`: questions wait, and reach the server when it opens, on
+ * connections that nobody listens to any more: ghosts. `deaf`: questions pass, answers are lost. */
 import { createConnection, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
 export type ProxyState = 'open' | 'cut' | 'held' | 'deaf'
@@ -54,7 +54,7 @@ export class Proxy {
       if (this.#state === 'open') near.write(bytes)
     })
     for (const socket of [near, far]) socket.on('error', () => undefined)
-    // A server that is told at once that nobody listens would drop what it has not read yet.
+    // If the connection closed at once, a server would drop bytes that it has not read yet.
     near.on('close', () => {
       if (this.#state === 'open') far.destroy()
       else if (this.#state !== 'held') this.#pairs.delete(pair)

@@ -1,6 +1,7 @@
-/** PostgreSQL servers on loopback, for tests: one primary and its standbys, in a temporary directory.
- * Invariant: they are started, killed and removed here and by nothing else; the system's own cluster is
- * not touched. Run by root they run as the user `postgres`, which refuses to be root. */
+/** PostgreSQL servers on loopback, for tests: one primary and its standbys, in a temporary
+ * directory.
+ * Invariant: they are started, killed and removed here and by nothing else; the system's own
+ * cluster is not touched. Run by root they run as the user `postgres`, which refuses to be root. */
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'

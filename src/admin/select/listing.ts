@@ -1,5 +1,6 @@
-/** Who is in the queue: the active ones from memory, the waiting ones from their lanes, a few at a time.
- * It is the queue as of the call: what moves meanwhile is listed where it was. */
+/** Lists messages: active ones from memory, waiting ones from their lanes, a few at a time.
+ * It shows the queue at the time of the call: a message that moves meanwhile is listed at
+ * its old place. */
 import { checkOptionNames } from '../../base/option-names.js'
 import { signalOption } from '../../base/option-values.js'
 import type { MessageId } from '../../base/message-id.js'
@@ -40,31 +41,32 @@ export interface ListedMessage {
   readonly acceptedAt: number
   readonly attempts: number
   readonly dataBytes: number
-  /** When it is tried again, milliseconds since 1970; 0 for what is active or due at once, Infinity on hold. */
+  /** When it is tried again, milliseconds since 1970; 0 if it is active or due at once,
+   * Infinity on hold. */
   readonly dueAt: number
   /** Why its recipients still wait. */
   readonly notes: readonly OutcomeNote[]
-  /** What the sender has asked to be told of (RFC 3461), and for each of `recipients`; undefined: nothing, as of most mail. */
+  /** The sender's requests (RFC 3461), and those for each of `recipients`; undefined: none. */
   readonly dsn?: RequestDsn | undefined
 }
 
-/** A message that a selector means, where it is. */
+/** A selected message and its place. */
 export type Selected =
   | { readonly kind: 'active'; readonly message: ActiveMessage }
   | { readonly kind: 'waiting'; readonly lane: Lane; readonly message: WaitingMessage }
 
-/** Is it on hold, or to be put there again because a recovery did not believe that it was? */
+/** Is it on hold, or to be put there again because recovery did not trust its move? */
 export const isOnHold = (found: Selected): boolean =>
   found.kind === 'waiting' ? found.lane.kind === 'hold' : found.message.replacement?.lane === holdLane
 
 export interface Walk {
-  /** What was appended to a lane since the last checkpoint can be read after the next: waits for one. */
+  /** Waits for a checkpoint: later appends to a lane can be read only after the next one. */
   readonly trust: () => Promise<void>
   /** Lanes that are looked at. */
   readonly isAsked?: ((lane: Lane) => boolean) | undefined
   /** Stops between reads. */
   readonly signal?: AbortSignal | undefined
-  /** Where who asks notes what he cannot read himself; it is told with the rest. */
+  /** Where the caller notes its own unreadable places; they are reported with the rest. */
   readonly damage?: WalkDamage
 }
 
@@ -74,11 +76,13 @@ export interface ListOptions {
 }
 
 const recipientsReadMax = 1000
-/** How long a listing waits for a checkpoint: on a full disk it may never come, and then what is known is listed, and who asked is told. */
+/** How long a listing waits for a checkpoint. On a full disk it may never come; then the known part
+ * is listed, and LIST_INCOMPLETE is thrown. */
 const waitMs = 10_000
 
-/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room; LOG_CORRUPT, DISK_FAILED and
- * LIST_INCOMPLETE when all that can be read has been listed */
+/** @throws WaybillError OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery
+ * waits for room; LOG_CORRUPT, DISK_FAILED and LIST_INCOMPLETE when all readable messages have been
+ * listed */
 export async function* list(
   parts: Parts,
   engine: Engine,
@@ -88,7 +92,7 @@ export async function* list(
   checkOptionNames(options, { signal: true })
   signalOption(options.signal)
   const { signal } = options
-  // Until recovery has ended nobody knows what is active.
+  // Until recovery has ended the active messages are unknown.
   await parts.life.orEnd(engine.whenRecovered())
   const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
   const damage = new WalkDamage(parts.life)
@@ -102,8 +106,9 @@ export async function* list(
   if (selectsUnread(selector)) checkAllRead(parts)
 }
 
-/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order in which they are due.
- * @throws WaybillError as `list`; LOG_CORRUPT and DISK_FAILED when all that can be read has been given */
+/** Those that match, as of now, a few at a time: active ones first, then lane by lane in the order
+ * in which they are due.
+ * @throws WaybillError as `list`; LOG_CORRUPT and DISK_FAILED after all readable messages */
 export async function* selected(
   parts: Parts,
   selector: Selector,
@@ -113,8 +118,9 @@ export async function* selected(
   parts.life.check()
   checkAborted(signal)
   const active = selectsActive(selector) ? Array.from(parts.active.messages()) : []
-  // 1. recipients of others are read first  2. it is deferred, and what it was read from is recycled  3. it waits in a lane, and nobody
-  // can tell any more that it was meant
+  //    1. recipients of other messages are read first
+  //    2. the message is deferred, and its segment is recycled
+  //    3. it waits in a lane, and can no longer be matched
   const framed = active.filter(({ envelope }) => envelope.recipientFrames.length > 0)
   for (const message of framed) pinSegments(parts, message)
   const stretches = Array.from(parts.lanes)
@@ -252,7 +258,7 @@ async function activeMessage(parts: Parts, message: ActiveMessage): Promise<List
   }
 }
 
-/** Of recipients `from` and on, those that still wait, or did when it ended. */
+/** The recipients from `from` on that still wait, or did when it ended. */
 async function waitingAddresses(
   { reader, life }: Parts,
   message: ActiveMessage,
@@ -265,7 +271,7 @@ async function waitingAddresses(
 const isWaiting = (message: ActiveMessage, index: number): boolean =>
   ['pending', 'deferred'].includes(message.stateOf(index))
 
-/** Those of the first that wait, with what was asked for them. */
+/** The first waiting recipients, with their requests. */
 async function firstRecipients(
   { reader, life }: Parts,
   message: ActiveMessage | WaitingMessage,

@@ -1,7 +1,7 @@
 /** A listing in pages, for clients that come back for more.
- * Invariant: a page costs a bounded time and bounded memory, however many messages the queue has and
- * however few match; a cursor is a place in a log, never a number of messages to pass over. Messages
- * that move between two pages are listed twice or not at all; all others once. */
+ * Invariant: a page costs a bounded time and bounded memory, however many messages the queue has
+ * and however few match; a cursor is a place in a log, never a number of messages to pass over.
+ * Messages that move between two pages are listed twice or not at all; all others once. */
 import { checkOptionNames } from '../../base/option-names.js'
 import { integerOption, signalOption } from '../../base/option-values.js'
 import { position, type Position } from '../../base/position.js'
@@ -37,7 +37,8 @@ export interface PageOptions {
 export interface ListPage {
   /** Fewer than `max`, or none, also where more match: `next` tells. */
   readonly messages: readonly ListedMessage[]
-  /** Where the next page begins; undefined behind the last one. Valid in every life of the queue. */
+  /** Where the next page begins; undefined behind the last one. Valid in every life of the
+   * queue. */
   readonly next: string | undefined
   /** Messages that were looked at. */
   readonly lookedAtCount: number
@@ -69,7 +70,8 @@ function cursorIn(text: string): Cursor {
 const noCursor = (): WaybillError =>
   new WaybillError('OPTION_INVALID', 'a page begins behind `next` of another one', { option: 'after' })
 
-/** @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while a recovery waits for room */
+/** @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, QUEUE_CRASHED, DISK_FULL while
+ * a recovery waits for room */
 export async function page(
   parts: Parts,
   engine: Engine,

@@ -1,6 +1,8 @@
-/** Which messages an operator means: every member that is given must hold.
- * Invariant: a member that is there says something. One that is undefined is refused, not left out:
- *   // 1. delete({ sender: user.address })  2. there is no such user's address  3. all mail is gone */
+/** Selects messages: every given member must match.
+ * Invariant: an undefined member is refused, not left out:
+ *    1. delete({ sender: user.address })
+ *    2. the address is undefined
+ *    3. all mail is deleted */
 import { comparableDomain, comparableDomainOf } from '../../base/mail-address.js'
 import { WaybillError } from '../../errors.js'
 import type { LaneKind } from '../../lane/lane.js'
@@ -16,9 +18,9 @@ export interface Selector {
   readonly sender?: string
   /** One of the message's recipients that still wait. */
   readonly recipient?: string
-  /** The domain of one of them; capitals, and a dot at its end, say nothing. */
+  /** The domain of one of them; case and a final dot do not matter. */
   readonly domain?: string
-  /** The route of one of them, now; capitals are the same. */
+  /** The present route of one of them, in any case. */
   readonly nexthop?: string
   /** `deferred` is every lane with an interval, a listing's `retry`; a number is that lane. */
   readonly lane?: QueueName | number
@@ -26,11 +28,11 @@ export interface Selector {
   readonly olderThan?: number
   /** The status of the last outcome of one of them begins with this: '4.4' or '4.4.1'. */
   readonly lastStatus?: string
-  /** Every message: a verb wants to be told that nothing was forgotten. */
+  /** Every message: a verb needs this to be explicit. */
   readonly all?: true
 }
 
-/** What is known of a message without reading more than its envelope. */
+/** The facts about a message in its envelope. */
 export interface SelectedFacts {
   readonly envelope: Envelope
   /** Why its recipients still wait. */
@@ -68,7 +70,7 @@ export function checkSelector(selector: Selector): void {
       throw new WaybillError('OPTION_INVALID', 'a selector compares texts', { option })
 }
 
-/** Does the selector mean messages of this lane, those being active apart? */
+/** May messages of this lane match, apart from active ones? */
 export const selectsLane = (
   { lane }: Selector,
   { number, kind }: { readonly number: number; readonly kind: LaneKind },
@@ -76,11 +78,11 @@ export const selectsLane = (
 
 export const selectsActive = ({ lane }: Selector): boolean => lane === undefined || lane === 'active'
 
-/** Does it mean an active message whatever that is, also one of which nothing is known? */
+/** Does it match every active message, also one that cannot be read? */
 export const selectsUnread = (selector: Selector): boolean =>
   Object.keys(selector).every((name) => name === 'all' || (name === 'lane' && selector.lane === 'active'))
 
-/** All of it but what the addresses decide. */
+/** All conditions except those on addresses. */
 export function selectsEnvelope(
   { id, sender, olderThan, lastStatus }: Selector,
   { envelope, notes }: SelectedFacts,
@@ -96,7 +98,7 @@ export function selectsEnvelope(
 export const needsAddresses = ({ recipient, domain, nexthop }: Selector): boolean =>
   recipient !== undefined || domain !== undefined || nexthop !== undefined
 
-/** What the addresses decide, some of them at a time. */
+/** The conditions on addresses, some addresses at a time. */
 export class AddressMatch {
   readonly #selector: Selector
   readonly #options: Pick<EngineOptions, 'route'>
@@ -116,7 +118,7 @@ export class AddressMatch {
     this.#hasNexthop = selector.nexthop === undefined
   }
 
-  /** @returns whether all that is asked for has been seen */
+  /** @returns whether all conditions have been met */
   add(addresses: readonly string[]): boolean {
     const { recipient, nexthop } = this.#selector
     this.#hasRecipient ||= addresses.includes(recipient!)
@@ -128,7 +130,7 @@ export class AddressMatch {
   }
 }
 
-/** As the scheduler has it, to whom they are one destination. */
+/** In the scheduler's form, where they are one destination. */
 export const isSameNexthop = (one: string, other: string): boolean =>
   comparableDomain(one) === comparableDomain(other)
 

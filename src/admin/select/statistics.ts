@@ -11,13 +11,13 @@ export interface LaneStatistics {
   readonly kind: LaneKind
   /** Milliseconds; 0 for incoming, Infinity for hold. */
   readonly intervalMs: number
-  /** Bytes of its log of envelopes between the runner and the end: what waits. Of a lane in the
-   * journal, as incoming is, those of the journal in which mail waits, with all that stands
-   * there. */
+  /** Bytes of its log of envelopes between the runner and the end: the waiting part. For a
+   * lane in the journal, such as incoming, the part of the journal with waiting mail, all
+   * records included. */
   readonly waitingBytes: number
   readonly segmentCount: number
-  /** When the next one is due, milliseconds since 1970, as far as it is in memory: what has just come
-   * into an empty lane, and what the runner has read ahead. undefined: nothing is, and on hold. */
+  /** When the next one is due, milliseconds since 1970, if it is in memory: mail that has just come
+   * into an empty lane, or that the runner has read ahead. undefined: none is, or on hold. */
   readonly nextDueAt: number | undefined
   /** Envelopes started out of order that the runner has not passed. */
   readonly markCount: number
@@ -30,8 +30,9 @@ export interface QueueStatistics {
   readonly activeCount: number
   /** Messages that may be active at once: `activeCountMax`. */
   readonly activeCountMax: number
-  /** Messages that were being worked on and that the recovery could not read, each with a `warning` that says where. They are not listed
-   * (a listing of all ends with LIST_INCOMPLETE), and stay until what is whole is rescued to another queue. */
+  /** Messages that were being worked on and that the recovery could not read, each with a `warning`
+   * that says where. They are not listed (a listing of all ends with LIST_INCOMPLETE), and stay
+   * until the readable mail is rescued to another queue. */
   readonly damagedCount: number
   readonly lanes: readonly LaneStatistics[]
   readonly journal: {
@@ -39,7 +40,7 @@ export interface QueueStatistics {
     readonly segmentCount: number
     readonly spareCount: number
     readonly diskFull: boolean
-    /** Bytes of the working suffix: what a recovery would read. */
+    /** Bytes of the working suffix, which a recovery would read. */
     readonly suffixBytes: number
     /** Bytes appended and not yet durable. */
     readonly stagedBytes: number
@@ -48,7 +49,7 @@ export interface QueueStatistics {
     readonly syncLastMs: number
     readonly syncTotalMs: number
     readonly checkpointCount: number
-    /** How long the synced write that is under way has taken until now; 0 when there is none. */
+    /** How long the synced write under way has taken until now; 0 if there is none. */
     readonly syncUnderWayMs: number
   }
   /** No delivery begins now, and how long that was so in this life, milliseconds: `proofMs`. */

@@ -1,6 +1,6 @@
-/** What a walk over the queue could not read.
- * Invariant: one place that does not verify, or that the device refuses, keeps nothing else from who asked; that it was met is told when
- * everything else has been answered. */
+/** Collects damage while messages are listed.
+ * Invariant: one unreadable message or lane never ends a listing; the first error is thrown after
+ * everything else. */
 import { countText } from '../../base/count-text.js'
 import type { MessageId } from '../../base/message-id.js'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
@@ -17,13 +17,13 @@ export class WalkDamage {
     this.#life = life
   }
 
-  /** Remembers it. @throws what is no damage, and everything after the end of this life */
+  /** Notes the damage. @throws every other error, and any error after the end of this life */
   meet(error: unknown): void {
     if (this.#life.isOver || !isWaybillError(error) || !codes.includes(error.code)) throw error
     this.#first ??= error
   }
 
-  /** What reading of one message came to; undefined when that met damage. @throws as `meet` */
+  /** The result of reading one message; undefined if it met damage. @throws as `meet` */
   async of<T>(id: MessageId, reading: Promise<T>): Promise<T | undefined> {
     try {
       return await reading
@@ -33,17 +33,18 @@ export class WalkDamage {
     }
   }
 
-  /** @throws WaybillError what was met first */
+  /** @throws WaybillError the first damage */
   tell(): void {
     if (this.#first !== undefined) throw this.#first
   }
 }
 
-/** Who asked learns by the id what else can be done with it. */
+/** The id helps the caller to act on it. */
 const ofMessage = (id: MessageId, error: WaybillError): WaybillError =>
   new WaybillError(error.code, 'the recipients of a message cannot be read', { ...error.place, id }, error)
 
-/** Of what was being worked on when this life began; a verb counts it as failed. @throws WaybillError LIST_INCOMPLETE */
+/** An active message that recovery could not read; a verb counts it as failed.
+ * @throws WaybillError LIST_INCOMPLETE */
 export function checkAllRead({ active, lanes, journal }: Parts): void {
   for (const [, { place }] of active.damaged()) {
     const { files } = lanes.get(place.lane).logs?.envelopes ?? journal

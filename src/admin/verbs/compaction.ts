@@ -1,7 +1,8 @@
-/** `hold`, when most of its bytes are passed over, is compacted: what still waits is appended at its end, so that the segments before it go,
- * and those of its data.
- * Invariant: each message is moved as by a verb: its old place marked and its new one vouched for by the same checkpoint, so that
- * it is never on hold twice, nor not at all. One compaction goes on at a time. */
+/** Compacts `hold` when most of its bytes are marked: waiting messages are appended again at its
+ * end.
+ * Then the segments before them, and those of their data, are garbage.
+ * Invariant: each message moves as by a verb: one checkpoint marks its old place and makes its new
+ * one trusted, so it is always on hold exactly once. One compaction runs at a time. */
 import { position } from '../../base/position.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import type { Order } from '../../engine/settle/orders.js'
@@ -16,16 +17,17 @@ import { Tally } from './tally.js'
 
 /** Less than so many segments, envelopes and data together, are left alone. */
 const segmentsMin = 2
-/** What a message takes beside its data, mostly: a block of its own when it was put on hold alone, because a checkpoint pads. One with
- * thousands of recipients takes more: the lane knows the largest that was marked in this life. */
+/** Usual bytes of a message beside its data: a whole block if it was put on hold alone, because a
+ * checkpoint pads. Messages with thousands of recipients take more; the lane knows the largest that
+ * was marked in this life. */
 const envelopeBytesUsual = 64 * 1024
 
 const order: Order = { kind: 'move', lane: 'hold', changes: {} }
 const underWay = new WeakMap<OpenedEngine, AbortController>()
-/** Marks that there were when it was looked at last. */
+/** The number of marks at the last check. */
 const marksSeen = new WeakMap<OpenedEngine, number>()
 
-/** Compacts `hold` if that is worth it; nobody need wait. */
+/** Compacts `hold` if that is worth it, without waiting. */
 export async function compactHold(opened: OpenedEngine): Promise<void> {
   if (underWay.has(opened)) return
   const controller = new AbortController()
@@ -36,9 +38,9 @@ export async function compactHold(opened: OpenedEngine): Promise<void> {
     const verb = { orderFor: () => order, isAsked: ({ kind }: { kind: string }) => kind === 'hold' }
     if (await isWorthIt(opened)) await goThrough(opened, { lane: 'hold' }, verb, new Tally({ signal }))
   } catch (error) {
-    // What is left is for the next time.
+    // The rest is done next time.
     if (isWaybillError(error, 'VERB_ABORTED')) return void marksSeen.delete(opened)
-    // It tidies up, no more: where it cannot read, the rest of the mail goes on.
+    // Compaction is optional: an unreadable message does not stop other mail.
     if (life.isOver || !isWaybillError(error)) throw error
     events.emit('warning', { code: error.code, message: `hold is not compacted: ${error.message}` })
   } finally {
@@ -46,14 +48,14 @@ export async function compactHold(opened: OpenedEngine): Promise<void> {
   }
 }
 
-/** A verb is about to go through `hold`. What is moved before its eyes it has to look for again, as far as it can remember; so a
- * compaction that is under way stops between two messages. */
+/** A verb is about to walk through `hold` and would have to search for moved messages, so a running
+ * compaction stops between two messages. */
 export function giveWay(opened: OpenedEngine): void {
   underWay.get(opened)?.abort()
 }
 
-/** Less than half of its bytes wait, data included. Looked at only when the marks alone make that possible, and again when there are
- * twice as many of them: a look reads all that waits. */
+/** Less than half of its bytes wait, data included. Looked at only when the marks alone make that
+ * possible, and again when there are twice as many of them: a look reads all that waits. */
 async function isWorthIt(opened: OpenedEngine): Promise<boolean> {
   const { parts, engine } = opened
   const { journal, lanes, options } = parts
@@ -65,7 +67,7 @@ async function isWorthIt(opened: OpenedEngine): Promise<boolean> {
   if (2 * markCount * Math.max(usualBytes, lanes.hold.markedBytesMax) < bytes) return false
   const seenCount = marksSeen.get(opened) ?? 0
   if (seenCount <= markCount && markCount < 2 * seenCount) return false
-  // It needs room before it makes any: the last of it is for those who delete.
+  // Compaction needs room before it makes any; the last room is for `delete`.
   if (engine.reclaim.isFull) return false
   const leftBytes = (await options.disk.space()).freeBytes - journal.grid.segmentBytes
   if (leftBytes < 0) return false
@@ -77,7 +79,7 @@ async function isWorthIt(opened: OpenedEngine): Promise<boolean> {
   return false
 }
 
-/** From the first message that waits to the end, and the data of that. */
+/** From the first waiting message to the end, and its data. */
 const spanBytes = ({ runner, logs, dataFloor }: Lane): number =>
   logs!.envelopes.end - runner.position + (logs!.data.end - dataFloor)
 

@@ -1,4 +1,4 @@
-/** Gone, and nobody is told: neither the sender nor the log of any later life brings it back. */
+/** Deletes messages without reports. No later life brings them back. */
 import type { OpenedEngine } from '../../engine/open.js'
 import type { Order } from '../../engine/settle/orders.js'
 import type { Selector } from '../select/selector.js'

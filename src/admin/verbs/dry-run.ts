@@ -1,5 +1,5 @@
-/** Counts what a verb would be carried out on, and shows the first of them.
- * Invariant: it orders and appends nothing. What moves meanwhile is counted where it was met first. */
+/** Counts the messages that a verb would act on, and shows the first of them.
+ * Invariant: it orders and appends nothing. A message that moves meanwhile is counted once. */
 import { ActiveMessage } from '../../active/active-message.js'
 import { nowhere } from '../../base/position.js'
 import { listedMessage, selected, soonAtLeast, type ListedMessage, type Selected } from '../select/listing.js'

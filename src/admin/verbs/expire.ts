@@ -1,4 +1,4 @@
-/** Ends as if it had grown too old: the sender is told. */
+/** Ends messages as if they were too old, with a report to the sender. */
 import type { OpenedEngine } from '../../engine/open.js'
 import type { Order } from '../../engine/settle/orders.js'
 import type { Selector } from '../select/selector.js'

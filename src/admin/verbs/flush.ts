@@ -1,5 +1,6 @@
-/** What is deferred is attempted now, so many messages a second: an outage should not end in a flood.
- * They are started where they wait, in the order of their lanes; what the crash of a flush leaves is deferred as before. */
+/** Attempts deferred messages now, at a limited rate, so that an outage does not end in a flood.
+ * They are started in their lanes, in order; after a crash the remaining ones are
+ * deferred as before. */
 import { pause } from '../../base/clock.js'
 import { checkOptionNames } from '../../base/option-names.js'
 import { hasManyMarks } from '../../engine/checkpoint/capture.js'
@@ -15,7 +16,8 @@ import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tal
 import { carryOut, requireSelection } from './verb.js'
 
 export interface FlushOptions extends VerbOptions {
-  /** Messages started in a second; Infinity: as fast as there is room among the active. Default 100. */
+  /** Messages started in a second; Infinity: as fast as there is room among the
+   * active. Default 100. */
   readonly perSecond?: number
 }
 
@@ -36,7 +38,7 @@ export async function flush(
     throw new WaybillError('OPTION_INVALID', `${perSecond} is not a number above 0`, { option: 'perSecond' })
   const { parts } = opened
   if (!parts.options.deliver || common.dryRun === true) {
-    // Where nothing is attempted in this life they are the first ones of the next.
+    // In a life without deliveries they become the first ones of the next.
     const orderFor = ({ kind }: Selected): Order | undefined => (kind === 'active' ? undefined : order)
     return carryOut(opened, selector, { orderFor, isAsked: isDeferred }, common)
   }
@@ -75,7 +77,7 @@ async function startAll(
   } catch (error) {
     damage.meet(error)
   } finally {
-    // Also when it is aborted: what is counted is durable.
+    // Also when it is aborted: counted messages are durable.
     if (!parts.life.isOver) await parts.journal.whenDurable(parts.journal.end)
   }
   tally.pause()
@@ -83,14 +85,14 @@ async function startAll(
   return tally.result
 }
 
-/** Destinations that are given up on for a while get another chance: else what is started is deferred again at once. */
+/** Dead destinations are revived; otherwise started mail would be deferred again at once. */
 function revive({ engine }: OpenedEngine, { nexthop }: Selector): void {
   for (const { transport, name, nexthop: to, state } of engine.dispatch.destinations())
     if (state.kind !== 'ready' && (nexthop === undefined || isSameNexthop(to, nexthop)))
       engine.dispatch.resume(transport, name)
 }
 
-/** Evenly, and without catching up on what a stall has cost. */
+/** Evenly, without catching up after a stall. */
 class Pace {
   readonly #opened: OpenedEngine
   readonly #gapMs: number

@@ -1,4 +1,4 @@
-/** On hold: no attempts until it is released, in this life or any later one. What is there already stays as it is. */
+/** Puts messages on hold: no attempts until they are released, in this life or any later one. */
 import { isOnHold } from '../select/listing.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import type { Order } from '../../engine/settle/orders.js'

@@ -1,6 +1,6 @@
-/** The walk over the messages that a verb means.
- * Invariant: a message counts when what was done to it is durable, and once. One that moved while the verb went through the queue is
- * looked for again; what was done does not depend on where it was met, and what cannot be read ends no pass. */
+/** Walks the messages that a selector matches and gives each the verb's order.
+ * Invariant: a message counts once, when the verb's effect on it is durable. Messages that move
+ * meanwhile are searched again, in a few passes. An unreadable message ends no pass. */
 import { nowhere } from '../../base/position.js'
 import { ActiveMessage, type EnvelopePlace } from '../../active/active-message.js'
 import { hasManyMarks } from '../../engine/checkpoint/capture.js'
@@ -14,17 +14,18 @@ import type { Lane } from '../../lane/lane.js'
 import type { Tally, VerbResult } from './tally.js'
 
 export interface Verb {
-  /** What to do with a message, undefined: nothing, it is as it should be. */
+  /** The order for a message; undefined: nothing to do. */
   readonly orderFor: (found: Selected) => Order | undefined
   /** Lanes that are looked at. */
   readonly isAsked?: (lane: Lane) => boolean
 }
 
-/** Passes over the queue, for those that moved meanwhile; and how many of those are remembered. */
+/** Passes over the queue, for messages that moved meanwhile; and the bound of those remembered. */
 const passesMax = 3
 const movedMax = 100_000
 
-/** Goes through the queue and gives the order for each message that is meant. What was done is durable when it settles. */
+/** Walks through the queue and gives the order for each match. All effects are durable
+ * when it settles. */
 export async function goThrough(
   opened: OpenedEngine,
   selector: Selector,
@@ -39,7 +40,7 @@ export async function goThrough(
     if (selectsUnread(selector)) tally.failedCount += unreadCount(opened, verb)
     damage.tell()
   } finally {
-    // Also when it is aborted: what is counted is durable.
+    // Also when it is aborted: counted messages are durable.
     if (!parts.life.isOver) {
       await parts.journal.whenDurable(parts.journal.end)
       await engine.checkpoint()
@@ -48,7 +49,8 @@ export async function goThrough(
   return tally.result
 }
 
-/** Messages that recovery could not read, from lanes that are looked at: the verb cannot be carried out on them. */
+/** Messages that recovery could not read, from lanes that are looked at: the verb
+ * cannot act on them. */
 export function unreadCount(
   { parts: { active, lanes } }: OpenedEngine,
   { isAsked = () => true }: Verb,
@@ -58,10 +60,10 @@ export function unreadCount(
   return count
 }
 
-/** What a verb has come to. */
+/** The result of a verb. */
 interface Course {
   readonly tally: Tally
-  /** Told when it is done for all else. */
+  /** Thrown when all other messages are done. */
   readonly damage: WalkDamage
 }
 
@@ -72,7 +74,8 @@ async function passes(opened: OpenedEngine, selector: Selector, verb: Verb, cour
     const looked = pass === 1 ? undefined : moved
     moved = new Set()
     await new Pass(opened, selector, verb, course, looked, moved).run()
-    // Who is looked for and not there has ended: it stays missed. Who moved again is counted by the next pass.
+    // A searched message that is not found has ended: it stays missed. One that moved again is
+    // counted by the next pass.
     if (pass < passesMax) tally.missedCount -= moved.size
     tally.missedCount += looked?.size ?? 0
   }
@@ -118,7 +121,7 @@ class Pass {
       for await (const batch of selected(parts, this.#selector, walk)) {
         const done = await Promise.allSettled(batch.map((found) => this.#one(found)))
         for (const one of done) if (one.status === 'rejected') throw one.reason
-        // So memory is bounded by one batch, and the disk sets the pace.
+        // This bounds memory by one batch, and the disk sets the pace.
         await journal.whenDurable(journal.end)
         await this.#recordMarks()
         this.#tally.pause()
@@ -126,7 +129,7 @@ class Pass {
     } catch (error) {
       this.#damage.meet(error)
     } finally {
-      // An attempt may take its time: who has left, or given up, does not wait for it.
+      // An attempt may take long: an aborted verb does not wait for it.
       await this.#tally.orAborted(Promise.all(this.#active))
     }
     this.#tally.pause()
@@ -141,10 +144,10 @@ class Pass {
     else await this.#orderWaiting(found, order)
   }
 
-  /** The attempts under way are not waited for here. */
+  /** Attempts under way are waited for later. */
   #orderActive(message: ActiveMessage, order: Order): void {
     const counted = this.#count(message, this.#opened.engine.order(message, order))
-    // The end of this life may come before they are waited for.
+    // This life may end before that.
     counted.catch(() => undefined)
     this.#active.push(counted)
   }
@@ -180,7 +183,7 @@ class Pass {
       this.#tally.missedCount++
       if (this.#moved.size < movedMax) this.#moved.add(message.envelope.id)
     } catch (error) {
-      // What one message met is counted; what all meet ends the verb.
+      // An error of one message is counted; an error of all ends the verb.
       if (this.#opened.parts.life.isOver || !isWaybillError(error) || error.code === 'DISK_FULL') throw error
       this.#tally.failedCount++
     }

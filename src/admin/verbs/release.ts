@@ -1,4 +1,4 @@
-/** What is on hold is due now, its attempts and its age as they were. */
+/** Makes messages on hold due now, with unchanged attempts and age. */
 import { isOnHold } from '../select/listing.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import type { Order } from '../../engine/settle/orders.js'

@@ -1,4 +1,4 @@
-/** As if it had just been accepted, with the id that it has. */
+/** Treats messages as if they had just been accepted, with their ids. */
 import type { OpenedEngine } from '../../engine/open.js'
 import type { Order } from '../../engine/settle/orders.js'
 import type { Selector } from '../select/selector.js'

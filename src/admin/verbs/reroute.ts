@@ -1,5 +1,6 @@
-/** Messages go another way from now on, all their recipients, until they are requeued. What is on hold stays there; the rest is due
- * now, because whoever reroutes does not want to wait for the old way's interval. */
+/** Gives messages a route for all their recipients, until they are requeued.
+ * Messages on hold stay there; others are due now, because the old route's interval no
+ * longer matters. */
 import { isOnHold } from '../select/listing.js'
 import { checkOptionNames } from '../../base/option-names.js'
 import { isRecordText } from '../../base/option-values.js'
@@ -10,7 +11,7 @@ import type { VerbOptions, VerbResult } from './tally.js'
 import { carryOut } from './verb.js'
 
 export interface NewRoute {
-  /** A name in `transports`. Without one the transport is still asked for. */
+  /** A name in `transports`. Default: the transport that routing gives. */
   readonly transport?: string
   /** 1 … 255 bytes. */
   readonly nexthop: string

@@ -1,34 +1,37 @@
-/** What a verb has done so far, and whether it is to go on. */
+/** Counts a verb's results and says whether it continues. */
 import type { OptionNames } from '../../base/option-names.js'
 import { integerOption, signalOption } from '../../base/option-values.js'
 import { WaybillError } from '../../errors.js'
 import { checkAborted, verbAborted, type ListedMessage } from '../select/listing.js'
 
-/** Of `hold`, `release`, `requeue`, `delete`, `expire`, `reroute` and `flush`. Each acts on all messages that match as of the call, on one
- * that is being attempted as soon as the attempt has its outcome. What is done is durable when it settles, and counted; a verb that is
- * aborted, or ended by a crash, has done a part. Memory is bounded, however many match.
- * @throws WaybillError by rejection: OPTION_INVALID, also for a selector without a member; VERB_ABORTED; DISK_FULL: make room, or try
- * again later; QUEUE_CRASHED; LOG_CORRUPT and DISK_FAILED for what cannot be read, when it is done for all else */
+/** Of `hold`, `release`, `requeue`, `delete`, `expire`, `reroute` and `flush`. Each acts on all
+ * messages that match at the time of the call, on one that is being attempted as soon as the
+ * attempt has its outcome. Counted effects are durable when it settles; a verb that is aborted, or
+ * ended by a crash, has done a part. Memory is bounded, however many match.
+ * @throws WaybillError by rejection: OPTION_INVALID, also for a selector without a member;
+ * VERB_ABORTED; DISK_FULL: make room, or try again later; QUEUE_CRASHED; LOG_CORRUPT and
+ * DISK_FAILED for unreadable messages, when all others are done */
 export interface VerbResult {
-  /** Messages that the verb was carried out on. */
+  /** Messages that the verb acted on. */
   readonly messageCount: number
-  /** Recipients of theirs that still waited. */
+  /** Their waiting recipients. */
   readonly recipientCount: number
   /** Matched, but had ended, or moved on, before the verb reached them. */
   readonly missedCount: number
-  /** Could not be read: each has had a `warning`. */
+  /** Unreadable messages, each with a `warning`. */
   readonly failedCount: number
   /** The first of them, of a dry run. */
   readonly sample?: readonly ListedMessage[]
 }
 
 export interface VerbOptions {
-  /** Stops between messages, also while none matches: what is done stays done, and messages that are being attempted are not waited for:
-   * what was ordered for them is done when their attempts have ended. */
+  /** Stops between messages, also while none matches. Finished effects stay; orders for messages
+   * that are being attempted are carried out when their attempts have ended, without waiting. */
   readonly signal?: AbortSignal
-  /** Told now and then how far it has come. */
+  /** Called from time to time with the progress. */
   readonly onProgress?: (soFar: VerbResult) => void
-  /** Nothing is done: the result says what the verb would be carried out on now. Default: no. */
+  /** Nothing is done: the result counts the messages that the verb would act on now. Default:
+   * no. */
   readonly dryRun?: boolean
   /** Messages that a dry run shows as its `sample`, 0 … 1000. Default 0. */
   readonly sampleMax?: number
@@ -87,7 +90,8 @@ export class Tally {
     checkAborted(signal)
   }
 
-  /** What the work comes to, unless the verb is aborted before. @throws WaybillError VERB_ABORTED by rejection */
+  /** The result of the work, unless the verb is aborted before.
+   * @throws WaybillError VERB_ABORTED by rejection */
   orAborted<T>(work: Promise<T>): Promise<T> {
     const { signal } = this.#options
     if (signal === undefined) return work

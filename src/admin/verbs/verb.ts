@@ -1,4 +1,4 @@
-/** What all verbs have in common: they are told which messages, and answer how many there were. */
+/** The common part of all verbs: a selector in, counts out. */
 import { checkOptionNames } from '../../base/option-names.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import { checkSelector, type Selector } from '../select/selector.js'
@@ -8,7 +8,7 @@ import { dryRun } from './dry-run.js'
 import { goThrough, type Verb } from './pass.js'
 import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tally.js'
 
-/** @throws WaybillError OPTION_INVALID: who means everything says so */
+/** @throws WaybillError OPTION_INVALID: a selector for everything must be explicit */
 export function requireSelection(selector: Selector): void {
   if (typeof selector !== 'object' || selector === null || Object.keys(selector).length === 0)
     throw new WaybillError('OPTION_INVALID', 'a verb is told which messages; { all: true } means every one', {
@@ -17,7 +17,7 @@ export function requireSelection(selector: Selector): void {
   checkSelector(selector)
 }
 
-/** Carries a verb out, and tidies up behind it. */
+/** Carries a verb out, then compacts if needed. */
 export async function carryOut(
   opened: OpenedEngine,
   selector: Selector,
