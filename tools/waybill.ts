@@ -8,7 +8,7 @@ import { helpOf, overviewOf } from './commands/help/help-text.js'
 import { print } from './commands/text/output.js'
 import { queueOfEnvironment } from './commands/cli/queue-path.js'
 import { reloadAtHangup } from './commands/serve/reload.js'
-import { versionText } from './commands/help/version.js'
+import { versionText } from './commands/cli/version.js'
 import { complaint } from './commands/text/shown-text.js'
 
 async function main(words: readonly string[]): Promise<number | undefined> {

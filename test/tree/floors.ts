@@ -24,6 +24,7 @@ export const floors: Readonly<Record<string, number>> = {
   'queue.ts': 7,
   control: 8,
   adapters: 8,
+  http: 9,
   sim: 8,
 }
 
@@ -57,6 +58,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'maildrop',
   ],
   'src/store': ['store.ts', 'safety.ts', 'store-url.ts', 'postgres'],
+  'src/http': ['wire', 'figures', 'api'],
   'src/sim': ['world', 'disk', 'workload', 'model', 'life', 'hunt'],
   'tools/commands': [
     'cli',
@@ -67,6 +69,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'log',
     'parameters',
     'serve',
+    'secrets',
     'fill',
     'operate',
     'watch',
@@ -93,6 +96,7 @@ const ports: readonly string[] = ['src/base/clock.ts', 'src/base/prng.ts', 'src/
 const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/disk\//, /^node:/],
   [/^src\/relay\//, /^node:/],
+  [/^src\/http\//, /^node:/],
   [/^src\/base\/checksum\.ts$/, /^node:zlib$/],
   [/^src\/base\/clock\.ts$/, /^node:timers$/],
   // Composing a report hashes its parts and encodes words; no input or output.

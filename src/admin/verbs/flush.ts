@@ -71,6 +71,8 @@ async function startAll(
           tally.done(found.message.envelope.recipientCount)
         else tally.missedCount++
         parts.life.check()
+        // The next one may have to wait.
+        tally.pause()
       }
       await parts.journal.whenDurable(parts.journal.end)
     }

@@ -17,8 +17,9 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: {
       serve: async () => (await import('../serve/serve.js')).serve,
       sendmail: async () => (await import('../sendmail/sendmail.js')).sendmail,
-      password: async () => (await import('../serve/password.js')).password,
-      'dkim-key': async () => (await import('../serve/dkim-key.js')).dkimKey,
+      password: async () => (await import('../secrets/password.js')).password,
+      token: async () => (await import('../secrets/token.js')).token,
+      'dkim-key': async () => (await import('../secrets/dkim-key.js')).dkimKey,
     },
   },
   {

@@ -4,7 +4,7 @@ import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { helpOf, overviewOf } from './help-text.js'
 import { manPageOf } from './man-page.js'
 import { print } from '../text/output.js'
-import { versionText } from './version.js'
+import { versionText } from '../cli/version.js'
 
 export const help: Command = {
   summary: 'lists the commands, or tells how one is called',

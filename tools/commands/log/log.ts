@@ -4,7 +4,7 @@
  * when nothing of it is left; reports are named by `reported` instead. What is refused to an
  * operator has one line. */
 import type { Logger } from 'pino'
-import type { ControlOptions, Queue, Transport } from '../../../src/index.js'
+import type { Accepted, ControlOptions, Queue, Submission, Transport } from '../../../src/index.js'
 import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.js'
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
 import { LimitedLines } from './limited-lines.js'
@@ -45,8 +45,14 @@ export function withLoggedAttempts(
   )
 }
 
+/** By which all mail of a relay comes in. */
+export interface RelayDoor extends SubmitPort {
+  /** @param client who brings it, and `trace` what leads to it, for the log */
+  submit(submission: Submission, client?: object, trace?: object): Promise<Accepted>
+}
+
 /** The queue, whose log says who brought a message. */
-export function withLoggedClients(queue: Queue, log: Logger): SubmitPort {
+export function withLoggedClients(queue: Queue, log: Logger): RelayDoor {
   const sizes = new Map<string, number>()
   // All mail comes through here, and is told of before its `submit` settles.
   queue.on('accepted', ({ id, dataBytes }) => sizes.set(id, dataBytes))
@@ -54,18 +60,21 @@ export function withLoggedClients(queue: Queue, log: Logger): SubmitPort {
     limits: queue.limits,
     submit: async (submission, client, trace) => {
       const { sender, recipients } = submission
-      const { id } = await queue.submit(submission)
+      const accepted = await queue.submit(submission)
+      const { id, isDuplicate } = accepted
       const dataBytes = sizes.get(id)
       sizes.delete(id)
-      log.info({ id, client, ...trace, sender, recipientCount: recipients.length, dataBytes }, 'accepted')
-      return { id }
+      const recipientCount = recipients.length
+      if (isDuplicate === true) log.info({ id, client, ...trace, sender }, 'accepted before')
+      else log.info({ id, client, ...trace, sender, recipientCount, dataBytes }, 'accepted')
+      return accepted
     },
   }
 }
 
 /** The queue, whose door puts on hold what `holds` says of a recipient: all of the message, as in
  * Postfix. */
-export const withHold = (port: SubmitPort, holds: (recipient: string) => boolean): SubmitPort => ({
+export const withHold = (port: RelayDoor, holds: (recipient: string) => boolean): RelayDoor => ({
   limits: port.limits,
   submit: (submission, client, trace) => {
     const hold = submission.recipients.some((recipient) =>

@@ -26,15 +26,23 @@ export async function credentialsOf(args: Arguments): Promise<SmtpTransportOptio
 }
 
 /** @returns what `--tls-cert` and `--tls-key` name, when it is one pair @throws UsageError */
-export async function certificateOf(args: Arguments): Promise<Certificate | undefined> {
-  const certPath = args.one('tls-cert')
-  const keyPath = args.one('tls-key')
+export const certificateOf = (args: Arguments): Promise<Certificate | undefined> =>
+  certificateIn(args, 'tls-cert', 'tls-key')
+
+/** The same of two other options. @throws UsageError */
+export async function certificateIn(
+  args: Arguments,
+  certOption: string,
+  keyOption: string,
+): Promise<Certificate | undefined> {
+  const certPath = args.one(certOption)
+  const keyPath = args.one(keyOption)
   if (certPath === undefined && keyPath === undefined) return undefined
   if (certPath === undefined || keyPath === undefined)
-    throw new UsageError('--tls-cert and --tls-key belong together')
+    throw new UsageError(`--${certOption} and --${keyOption} belong together`)
   const certificate = {
-    cert: await fileTextOf('tls-cert', certPath),
-    key: await fileTextOf('tls-key', keyPath),
+    cert: await fileTextOf(certOption, certPath),
+    key: await fileTextOf(keyOption, keyPath),
   }
   try {
     createSecureContext(certificate)
@@ -43,7 +51,7 @@ export async function certificateOf(args: Arguments): Promise<Certificate | unde
     expiryMsOf(certificate)
   } catch (error) {
     throw new UsageError(
-      `--tls-cert ${certPath} and --tls-key ${keyPath}: no certificate and its key: ${lineOf(error)}`,
+      `--${certOption} ${certPath} and --${keyOption} ${keyPath}: no certificate and its key: ${lineOf(error)}`,
     )
   }
   return certificate

@@ -42,6 +42,7 @@ import {
   withLoggedAttempts,
   withLoggedClients,
 } from '../log/log.js'
+import { factsOf, httpPlacesOf, loadHttp } from './http.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'
@@ -191,6 +192,16 @@ export const serve: Command = {
       value: 'HOST:PORT',
       help: 'answer GET /metrics (for Prometheus) and /healthz there, without a password;\n127.0.0.1 when there is only a port; a name is all of its addresses; port 0 takes any free one (nowhere)',
     },
+    http: {
+      value: 'HOST:PORT',
+      help: 'answer the HTTP API there: messages in, queue, verbs, outcomes; 127.0.0.1 when there is only a port; a name is\nall of its addresses; port 0 takes any free one; on other addresses over TLS, with --http-tokens (nowhere)',
+    },
+    'http-tokens': {
+      value: 'FILE',
+      help: 'who may do what there: lines that `waybill token` makes (the token in the file `http-token` of the queue)',
+    },
+    'http-tls-cert': { value: 'FILE', help: 'the certificate there, PEM (that of --tls-cert)' },
+    'http-tls-key': { value: 'FILE', help: 'its key, PEM' },
     webhook: {
       value: 'URL',
       help: 'post what becomes of messages there, in order and until it is answered 2xx (nowhere)',
@@ -239,6 +250,7 @@ interface Settings {
   readonly relay: Endpoint | undefined
   readonly direct: boolean
   readonly metrics: readonly Endpoint[]
+  readonly http: readonly Endpoint[]
 }
 
 async function run(words: Arguments): Promise<number | undefined> {
@@ -286,6 +298,7 @@ async function runWith(
       metricsText === undefined
         ? []
         : await atAddresses('metrics', parseEndpoint('metrics', metricsText, '127.0.0.1')),
+    http: await httpPlacesOf(args),
   }
   if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
   if (!isReportingMta(settings.hostname))
@@ -318,9 +331,11 @@ async function runWith(
   const isText = format === 'text' || (format === 'auto' && process.stderr.isTTY)
 
   const watch = settings.metrics.length === 0 ? undefined : await loadMetrics()
+  const withHttp = settings.http.length === 0 ? undefined : await loadHttp()
   await tryPorts([
     ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
     ...settings.metrics.map((endpoint) => ({ option: 'metrics', endpoint })),
+    ...settings.http.map((endpoint) => ({ option: 'http', endpoint })),
     ...(sourcesOf(args).sourceAddresses ?? []).map((host) => ({
       option: 'source-address',
       endpoint: { host, port: 0 },
@@ -363,6 +378,14 @@ async function runWith(
     () => said.tables.clients.tls,
     () => reloads.last,
   )
+  const http = withHttp?.(queue, {
+    directory,
+    hostname: settings.hostname,
+    tables: () => said.tables.http,
+    facts: () => factsOf(said.tables, reloads.last),
+    door: () => entry,
+    log,
+  })
   log.info({ queue: shown, lock: queue.lockKind }, 'the queue is open')
   logEvents(queue, log)
   if (settings.direct && !/[.:]/.test(settings.hostname))
@@ -399,6 +422,7 @@ async function runWith(
   let metrics: readonly Listener[] = []
   const answer = async (): Promise<SmtpListener> => {
     if (registry !== undefined) metrics = await answerForMetrics(queue, registry, settings.metrics, log)
+    await http?.answer(settings.http, 'http')
     const options = { ...server, ...said.tables.clients }
     return await (hasThread
       ? listenSmtpOnThread(entry, options, clientWitness(log))
@@ -406,12 +430,14 @@ async function runWith(
   }
   const listener = await answer().catch((error: unknown) => {
     for (const listening of metrics) listening.close()
+    void http?.close()
     queue.crash()
     throw error
   })
   stopping.beforeThat(() => {
     listener.closePorts()
     for (const listening of metrics) listening.close()
+    return http?.close()
   })
   stopping.beforeThat(await tellPlaces(settings.home, settings.places, listener.ports, log))
   void pickup?.run()
@@ -420,6 +446,7 @@ async function runWith(
     await listener.takeUp(next.tables.clients)
     // From here on nothing is refused: parameters were checked, and fixed ones are those of the start.
     said = next
+    http?.takeUp(next.tables.http)
     const added = withLoggedAttempts(replaceable.replace(renewed), log)
     queue.reconfigure({ scheduler: next.parameters.scheduler, transports: added })
     void tellProofs(args, next.tables.tlsPolicy, log)

@@ -19,7 +19,7 @@ export class Stopping {
   readonly #queue: Pick<Queue, 'drain' | 'crash'>
   readonly #log: Logger
   readonly #timeoutMs: number
-  readonly #closers: (() => void)[] = []
+  readonly #closers: (() => unknown)[] = []
   #isStopping = false
 
   constructor(queue: Pick<Queue, 'drain' | 'crash'>, log: Logger, timeoutMs: number) {
@@ -33,8 +33,9 @@ export class Stopping {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(signal))
   }
 
-  /** @param close a port that is closed first; at once, when the relay is stopping already */
-  beforeThat(close: () => void): void {
+  /** @param close a port that is closed first; at once, when the relay is stopping already. What it
+   * promises is waited for as deliveries are */
+  beforeThat(close: () => unknown): void {
     if (this.#isStopping) close()
     else this.#closers.push(close)
   }
@@ -46,14 +47,16 @@ export class Stopping {
     }
     this.#isStopping = true
     this.#log.info({ signal }, 'stopping: the ports are closed, and no delivery begins')
-    for (const close of this.#closers) close()
-    void this.#drain().then(() => this.#end())
+    const closed = Promise.all(this.#closers.map((close) => close()))
+    void this.#drain(closed).then(() => this.#end())
   }
 
-  async #drain(): Promise<void> {
+  async #drain(closed: Promise<unknown>): Promise<void> {
     const abort = new AbortController()
+    const late = new Promise((resolve) => abort.signal.addEventListener('abort', resolve))
     const timer = setTimeout(() => abort.abort(), this.#timeoutMs)
     const { isDrained, underWayCount } = await this.#queue.drain({ signal: abort.signal })
+    await Promise.race([closed, late])
     clearTimeout(timer)
     if (isDrained) this.#log.info('stopped: no delivery was under way')
     else

@@ -16,6 +16,7 @@ import { queueParameters, type QueueParameters } from '../parameters/scheduler-p
 import { transportNamesOf } from './transports.js'
 import { routesOf, tlsPolicyOf } from './delivery.js'
 import { dkimTableOf, type DkimTable } from './dkim.js'
+import { httpTablesOf, type HttpTables } from './http.js'
 import { aliasesOf, certificateOf, credentialsOf, expiryMsOf, relayDomainsOf, usersOf } from './secrets.js'
 import type { TlsPolicyTable } from './tls-policy-table.js'
 
@@ -26,6 +27,7 @@ export interface Tables {
   readonly tlsPolicy: TlsPolicyTable
   /** For the relay. */
   readonly credentials: SmtpTransportOptions['auth']
+  readonly http: HttpTables
 }
 
 /** @throws UsageError, WaybillError OPTION_INVALID */
@@ -47,6 +49,7 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
     dkim: await dkimTableOf(args),
     tlsPolicy: await tlsPolicyOf(args),
     credentials: await credentialsOf(args),
+    http: await httpTablesOf(args, tls),
   }
 }
 
@@ -130,7 +133,9 @@ export function tellTables(
     log.warn({ expiredAt: dateOf(expiryMsOf(tls)) }, 'the certificate has expired')
   for (const key of tables.dkim.weak) log.warn(key, 'an RSA key under 2048 bits is no key to some receivers')
   const secrets = [
-    ...['tls-key', 'auth', 'relay-auth', 'webhook-secret'].flatMap((option) => args.one(option) ?? []),
+    ...['tls-key', 'auth', 'relay-auth', 'webhook-secret', 'http-tokens', 'http-tls-key'].flatMap(
+      (option) => args.one(option) ?? [],
+    ),
     ...tables.dkim.keyFiles,
   ]
   for (const path of new Set(secrets))
@@ -145,7 +150,7 @@ const othersMay = 0o007
 const isForEveryone = (path: string): boolean =>
   ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & othersMay) !== 0
 
-function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy }: Tables): ReloadedFile[] {
+function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy, http }: Tables): ReloadedFile[] {
   const { tls, users, relayDomains, aliases } = clients
   const holds: Readonly<Record<string, string>> = {
     config: `${countText(args.all('o').length, 'parameter')}; other options, as they were at the start`,
@@ -158,6 +163,9 @@ function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy }: Tables):
     dkim: countText(dkim.keys?.length ?? 0, 'key'),
     'tls-policy': countText(tlsPolicy.lines.length, 'destination'),
     'relay-auth': 'a password',
+    'http-tokens': countText(http.tokens?.size ?? 0, 'token'),
+    'http-tls-cert': http.tls === undefined ? '' : `valid until ${dateOf(expiryMsOf(http.tls))}`,
+    'http-tls-key': 'its key',
   }
   return Object.entries(holds).flatMap(([option, text]) => {
     const path = args.one(option)

@@ -1,12 +1,12 @@
 /** `waybill password`: a line for the file of `serve --auth`.
  * Invariant: the password is never an argument, where every user of the machine could read it, and never on a screen. */
-import { readFile, rename, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { formatHash, hashOf } from '../../../src/relay/tables/password-hash.js'
 import { isUserName, nameLengthMax } from '../../../src/relay/tables/users.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { print } from '../text/output.js'
+import { replaceLine } from './replaced-line.js'
 
 export const password: Command = {
   summary: 'makes the line by which `serve --auth` knows a user',
@@ -41,24 +41,11 @@ async function run(args: Arguments): Promise<number> {
   // NUL parts the password from the name (RFC 4616), and a line has no others either.
   if (!/^[^\p{Cc}\ufffd]+$/u.test(text))
     throw new Error('a password is one line of UTF-8 that is not empty, without control characters')
-  const line = `${name}:${formatHash(await hashOf(text))}\n`
+  const line = `${name}:${formatHash(await hashOf(text))}`
   const file = args.one('file')
-  if (file === undefined) return print(line)
-  await putInto(file, name, line)
+  if (file === undefined) return print(`${line}\n`)
+  await replaceLine(file, `${name}:`, line)
   return 0
-}
-
-/** The file is replaced as a whole, and nobody else may read the new one. */
-async function putInto(file: string, name: string, line: string): Promise<void> {
-  const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    return ''
-  })
-  const others = before.split(/(?<=\n)/).filter((other) => other !== '' && !other.startsWith(`${name}:`))
-  const kept = others.map((other) => (other.endsWith('\n') ? other : `${other}\n`))
-  const unfinished = `${file}.${process.pid}`
-  await writeFile(unfinished, kept.join('') + line, { mode: 0o600, flag: 'wx' })
-  await rename(unfinished, file)
 }
 
 async function lineOfInput(): Promise<string> {

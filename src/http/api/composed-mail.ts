@@ -1,0 +1,91 @@
+/** A message that nodemailer composes of what a request has as JSON.
+ * Invariant: only members of the schema reach the composer, and it may read no file and no URL.
+ * Bcc is in the envelope and not in the header. */
+import { WaybillError } from '../../errors.js'
+import type { Priority } from '../../record/envelope.js'
+import { ProblemError } from '../wire/problem-details.js'
+import type { Schema } from './route.js'
+import { list, object, text } from './schemas.js'
+
+/** As a mailbox is written, with a name or without. */
+const mailbox: Schema = {
+  anyOf: [text, object({ name: text, address: text }, ['name'])],
+}
+const mailboxes: Schema = { anyOf: [mailbox, list(mailbox)] }
+
+const attachment = object(
+  {
+    filename: text,
+    content: text,
+    encoding: { enum: ['utf8', 'base64', 'hex'], description: 'of content; default utf8' },
+    contentType: text,
+    contentDisposition: { enum: ['attachment', 'inline'] },
+    cid: text,
+  },
+  ['filename', 'encoding', 'contentType', 'contentDisposition', 'cid'],
+)
+
+const members: Readonly<Record<string, Schema>> = {
+  envelope: object({ from: text, to: { anyOf: [text, list(text)] } }),
+  from: mailbox,
+  to: mailboxes,
+  cc: mailboxes,
+  bcc: mailboxes,
+  replyTo: mailboxes,
+  inReplyTo: text,
+  references: { anyOf: [text, list(text)] },
+  messageId: text,
+  subject: text,
+  text,
+  html: text,
+  headers: { type: 'object', additionalProperties: { anyOf: [text, list(text)] } },
+  attachments: { ...list(attachment), maxItems: 100 },
+  raw: { ...text, description: 'the whole message, instead of its parts; with an envelope' },
+  hold: { type: 'boolean' },
+  priority: { enum: ['high', 'normal', 'low'] },
+}
+
+export const mailSchema: Schema = object(members, Object.keys(members))
+
+type Mailbox = string | { readonly name?: string; readonly address: string }
+
+export interface MailParts {
+  readonly envelope?: { readonly from: string; readonly to: string | readonly string[] }
+  readonly from?: Mailbox
+  readonly raw?: string
+  readonly hold?: boolean
+  readonly priority?: Priority
+}
+
+export interface ComposedMail {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly data: Buffer
+  readonly hold?: boolean | undefined
+  readonly priority?: Priority | undefined
+  readonly messageId?: string
+}
+
+/** @throws ProblemError REQUEST_INVALID; WaybillError RECIPIENTS_EMPTY */
+export async function composed({ hold, priority, ...mail }: MailParts): Promise<ComposedMail> {
+  const { envelope, raw } = mail
+  if (raw !== undefined) {
+    if (envelope === undefined) throw new ProblemError('REQUEST_INVALID', 'raw wants an envelope')
+    const to = typeof envelope.to === 'string' ? [envelope.to] : envelope.to
+    return { sender: envelope.from, recipients: to, data: Buffer.from(raw), hold, priority }
+  }
+  if (mail.from === undefined && envelope === undefined)
+    throw new ProblemError('REQUEST_INVALID', 'a message has from, or an envelope')
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
+  const message = new MailComposer({
+    ...(mail as object),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    newline: '\r\n',
+  }).compile()
+  const { from, to } = message.getEnvelope()
+  const messageId = message.messageId()
+  if (to.length === 0) throw new WaybillError('RECIPIENTS_EMPTY', 'a message has to, cc, bcc or an envelope')
+  const sender = from === false ? '' : from
+  return { sender, recipients: to, data: await message.build(), hold, priority, messageId }
+}

@@ -1,0 +1,78 @@
+/** Routes that list messages. */
+import type { FastifyReply } from 'fastify'
+import { ProblemError, problemOf } from '../wire/problem-details.js'
+import { leftSignal } from './client.js'
+import { selectorInQuery, selectorQuery, shownMessage } from './message-json.js'
+import type { ApiParts, ApiRequest, Route } from './route.js'
+import { count, list, object, orNull, ref, text } from './schemas.js'
+
+const limitUsual = 100
+/** Pages that are made at once: each looks at thousands of messages. */
+const pagesMax = 8
+
+export function messageRoutes(parts: ApiParts): Route[] {
+  let pageCount = 0
+  return [
+    {
+      method: 'GET',
+      path: '/v1/messages',
+      scope: 'read',
+      summary: 'Lists messages page by page: active ones, then lane by lane as they are due',
+      query: {
+        ...selectorQuery,
+        limit: { type: 'integer', minimum: 1, maximum: 500, default: limitUsual },
+        after: { ...text, description: '`next` of the page before' },
+      },
+      answers: {
+        200: {
+          means: 'a page, which may be short or empty before the last one; `next` is null there',
+          schema: object({
+            messages: list(ref('Message')),
+            next: orNull(text),
+            lookedAt: { ...count, description: 'messages that the page looked at' },
+            damage: { ...orNull(ref('Problem')), description: 'what could not be read' },
+          }),
+        },
+      },
+      handle: async (request, reply) => {
+        if (pageCount >= pagesMax)
+          throw new ProblemError('TOO_MANY_REQUESTS', `${pagesMax} pages are being made already`)
+        pageCount++
+        try {
+          return await page(parts, request, reply)
+        } finally {
+          pageCount--
+        }
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/messages/:id',
+      scope: 'read',
+      summary: 'Shows one message of the queue',
+      answers: { 200: { means: 'the message', schema: ref('Message') } },
+      handle: async ({ params }, reply) => {
+        const id = (params['id'] ?? '').toUpperCase()
+        const stored = await parts.queue.message(id, { signal: leftSignal(reply) })
+        if (stored === undefined)
+          throw new ProblemError('NOT_FOUND', 'the message is not in the queue; its history may be on disk')
+        return shownMessage(stored.message)
+      },
+    },
+  ]
+}
+
+async function page(parts: ApiParts, { query }: ApiRequest, reply: FastifyReply): Promise<unknown> {
+  const after = query['after'] as string | undefined
+  const { messages, next, lookedAtCount, damage } = await parts.queue.page(selectorInQuery(query), {
+    max: (query['limit'] as number | undefined) ?? limitUsual,
+    after,
+    signal: leftSignal(reply),
+  })
+  return {
+    messages: messages.map(shownMessage),
+    next: next ?? null,
+    lookedAt: lookedAtCount,
+    damage: damage === undefined ? null : (problemOf(damage) ?? null),
+  }
+}

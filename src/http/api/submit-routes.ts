@@ -1,0 +1,130 @@
+/** The route by which applications send: a message as it is, or its parts to be composed.
+ * Invariant: an answer with an id means that the message is durable. Nothing of a request makes the
+ * server read a file or a URL. */
+import { Readable } from 'node:stream'
+import { newMessageId } from '../../base/message-id.js'
+import type { Submission } from '../../engine/accept/submission.js'
+import type { Priority } from '../../record/envelope.js'
+import { completed } from '../../relay/smtp-in/completed-header.js'
+import { dateText } from '../../relay/smtp-in/received.js'
+import { ProblemError } from '../wire/problem-details.js'
+import { leftSignal } from './client.js'
+import { composed, mailSchema, type MailParts } from './composed-mail.js'
+import type { ApiParts, ApiRequest, Route } from './route.js'
+import { list, object, text } from './schemas.js'
+
+const rawType = 'message/rfc822'
+/** As much of a streamed message is held to complete its header. */
+const headBytesMax = 64 * 1024
+
+const priority = { enum: ['high', 'normal', 'low'], default: 'normal' }
+
+const queued = object(
+  {
+    id: text,
+    messageId: { ...text, description: 'its Message-ID, when the server has composed it' },
+    isDuplicate: { type: 'boolean', description: 'the key was used before, and this is that id' },
+  },
+  ['messageId'],
+)
+
+/** @param hostname in fields that are added to a header */
+export const submitRoutes = (parts: ApiParts, hostname: string): Route[] => [
+  {
+    method: 'POST',
+    path: '/v1/messages',
+    scope: 'submit',
+    summary: 'Submits a message; `Idempotency-Key` makes it safe to repeat',
+    query: {
+      sender: { ...text, description: `of ${rawType}: empty is the null sender` },
+      recipient: { ...list(text), description: `of ${rawType}, repeated` },
+      hold: { type: 'boolean', description: `of ${rawType}` },
+      priority: { ...priority, description: `of ${rawType}` },
+    },
+    body: { [rawType]: text, 'application/json': mailSchema },
+    answers: {
+      200: { means: 'a submission with this key was accepted before', schema: queued },
+      202: { means: 'it is durable', schema: queued },
+    },
+    handle: async (request, reply) => {
+      const id = newMessageId()
+      const { messageId, ...mail } = await mailOf(request, hostname, id, parts.clock.wallMs())
+      const key = keyOf(request)
+      const signal = leftSignal(reply)
+      const client = { address: request.ip, token: parts.tokenOf(request).name }
+      const accepted = await parts.door.submit({ ...mail, id, idempotencyKey: key, signal }, client)
+      const isDuplicate = accepted.isDuplicate === true
+      reply.status(isDuplicate ? 200 : 202).header('location', `/v1/messages/${accepted.id}`)
+      return { id: accepted.id, ...(messageId === undefined ? undefined : { messageId }), isDuplicate }
+    },
+  },
+]
+
+type Mail = Pick<Submission, 'sender' | 'recipients' | 'data' | 'hold' | 'priority' | 'longLines'> & {
+  readonly messageId?: string
+}
+
+async function mailOf(request: ApiRequest, hostname: string, id: string, atMs: number): Promise<Mail> {
+  const { body, query } = request
+  const received = Buffer.from(`Received: by ${hostname} with HTTP id ${id};\r\n\t${dateText(atMs)}\r\n`)
+  const complete = (head: Buffer): Buffer =>
+    completed(Buffer.concat([received, head]), received.length, { unique: id, hostname, atMs })
+  if (!(body instanceof Readable)) {
+    const mail = await composed(body as MailParts)
+    return { ...mail, data: complete(mail.data) }
+  }
+  const {
+    sender,
+    recipient,
+    hold,
+    priority: band,
+  } = query as {
+    readonly sender?: string
+    readonly recipient?: readonly string[]
+    readonly hold?: boolean
+    readonly priority?: Priority
+  }
+  if (sender === undefined || recipient === undefined)
+    throw new ProblemError('REQUEST_INVALID', `${rawType} wants ?sender=…&recipient=… in the query`)
+  // A header that is broken for a client breaks its signature.
+  return {
+    sender,
+    recipients: recipient,
+    hold,
+    priority: band,
+    data: await withHead(body, complete),
+    longLines: true,
+  }
+}
+
+/** The stream's data, of which the beginning is changed. */
+async function withHead(body: Readable, change: (head: Buffer) => Buffer): Promise<Buffer | Readable> {
+  const pieces = body.iterator() as AsyncIterator<Buffer, undefined>
+  const read: Buffer[] = []
+  let bytes = 0
+  let next = await pieces.next()
+  for (; next.done !== true && bytes < headBytesMax; next = await pieces.next()) {
+    read.push(next.value)
+    bytes += next.value.length
+  }
+  const head = change(Buffer.concat(read))
+  if (next.done === true) return head
+  const rest = next.value
+  return Readable.from(
+    (async function* () {
+      yield head
+      yield rest
+      yield* { [Symbol.asyncIterator]: () => pieces }
+    })(),
+    { objectMode: false },
+  )
+}
+
+/** `Idempotency-Key`, bare or as the string of a structured field (RFC 8941). */
+function keyOf({ headers }: ApiRequest): string | undefined {
+  const value = headers['idempotency-key']
+  if (value === undefined) return undefined
+  const given = String(value).trim()
+  const [, quoted] = /^"((?:[^"\\]|\\["\\])*)"$/.exec(given) ?? []
+  return quoted === undefined ? given : quoted.replace(/\\(.)/g, '$1')
+}

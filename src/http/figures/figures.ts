@@ -1,0 +1,231 @@
+/** How things stand, for all who watch.
+ * Invariant: counting goes on whether somebody watches or not, and costs one look at the queue a
+ * second; all who watch at one interval share one snapshot and one text of it. */
+import type { Clock, Timer } from '../../base/clock.js'
+import type { Room } from '../../engine/accept/space-watch.js'
+import type { QueueEvents } from '../../engine/life/events.js'
+import { isWaybillError } from '../../errors.js'
+import type { Queue } from '../../queue.js'
+import { shownDestination, byImpact, type ShownDestination } from './destinations.js'
+import { Feed } from './feed.js'
+import { problemsOf, type RelayFacts, type Warned } from './problems.js'
+import { RateHistory, type RateSeries } from './rate-history.js'
+import { RateFile } from './rate-file.js'
+import { shownLane, type ShownFigures } from './shown-figures.js'
+import { countsBetween, noCounts, Traffic, type Counts } from './traffic.js'
+
+export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on' | 'off' | 'destinations'>
+
+export interface FiguresOptions {
+  readonly clock: Clock
+  readonly version: string
+  readonly hostname: string
+  readonly facts?: () => RelayFacts
+  /** Where the counts of the day are kept. Default: nowhere. */
+  readonly rateFile?: string
+  /** The file cannot be read or written. */
+  readonly onError?: (error: unknown) => void
+}
+
+const tickMs = 1000
+const roomEveryMs = 5000
+const fileEveryMs = 60_000
+const warningCountMax = 20
+
+/** What the last second came to. */
+interface Second {
+  readonly rates: Counts
+  readonly syncPerSecond: number
+  readonly syncMeanMs: number
+}
+
+export class Figures {
+  readonly #queue: WatchedQueue
+  readonly #options: FiguresOptions
+  readonly #clock: Clock
+  readonly #traffic: Traffic
+  readonly #history = new RateHistory()
+  readonly #file: RateFile | undefined
+  readonly #startedAt: number
+  readonly #warnings: Warned[] = []
+  readonly #feeds = new Map<string, Feed>()
+  #before: { counts: Counts; syncCount: number; syncTotalMs: number; monotonicMs: number; wallMs: number }
+  #second: Second = { rates: noCounts, syncPerSecond: 0, syncMeanMs: 0 }
+  #room: Room | undefined
+  #isAsking = false
+  #roomAtMs = -Infinity
+  #fileAtMs: number
+  #timer: Timer | undefined
+
+  /** Counts from here on: made in the turn in which the queue was opened, it misses nothing. */
+  constructor(queue: WatchedQueue, options: FiguresOptions) {
+    this.#queue = queue
+    this.#options = options
+    const { clock, rateFile, onError = (): void => undefined } = options
+    this.#clock = clock
+    this.#traffic = new Traffic(queue, clock)
+    this.#file = rateFile === undefined ? undefined : new RateFile(rateFile, this.#history, onError)
+    this.#startedAt = clock.wallMs()
+    this.#fileAtMs = clock.monotonicMs()
+    this.#before = this.#now()
+    queue.on('warning', this.#onWarning)
+    this.#wait()
+  }
+
+  /** What earlier processes have counted. */
+  async begin(): Promise<void> {
+    await this.#file?.read(this.#clock.wallMs())
+  }
+
+  /** Counts no more, and writes the day down. */
+  async end(): Promise<void> {
+    this.#timer?.cancel()
+    for (const feed of this.#feeds.values()) feed.end()
+    this.#traffic.end()
+    this.#queue.off('warning', this.#onWarning)
+    if (!this.#queue.isCrashed) this.#count()
+    await this.#file?.write(this.#clock.wallMs())
+  }
+
+  rates(span: 'minutes' | 'day'): RateSeries {
+    return this.#history.series(span, this.#clock.wallMs())
+  }
+
+  /** The first of them by impact. */
+  destinations(countMax: number): { readonly count: number; readonly destinations: ShownDestination[] } {
+    const all = this.#queue.destinations()
+    const first = [...all].sort(byImpact).slice(0, countMax)
+    return {
+      count: all.length,
+      destinations: first.map((one) => shownDestination(one, this.#traffic.of(one))),
+    }
+  }
+
+  /** @param destinationMax of them; undefined: without */
+  snapshot(destinationMax?: number): ShownFigures {
+    const statistics = this.#queue.stats()
+    const { journal, destinations } = statistics
+    const wallMs = this.#clock.wallMs()
+    const { facts } = this.#options
+    const countOf = (kind: string): number => destinations.filter(({ state }) => state.kind === kind).length
+    return {
+      at: wallMs,
+      version: this.#options.version,
+      hostname: this.#options.hostname,
+      startedAt: this.#startedAt,
+      recovering: statistics.recovering,
+      rates: this.#second.rates,
+      totals: this.#traffic.counts,
+      active: { count: statistics.activeCount, max: statistics.activeCountMax },
+      damagedCount: statistics.damagedCount,
+      sync: {
+        count: journal.syncCount,
+        perSecond: this.#second.syncPerSecond,
+        meanMs: this.#second.syncMeanMs,
+        lastMs: journal.syncLastMs,
+        underWayMs: journal.syncUnderWayMs,
+      },
+      deliveries: statistics.deliveries,
+      journal,
+      lanes: statistics.lanes.map(shownLane),
+      room: this.#room ?? null,
+      destinationCount: destinations.length,
+      deadCount: countOf('dead'),
+      suspendedCount: countOf('suspended'),
+      problems: problemsOf({
+        statistics,
+        room: this.#room,
+        facts: facts?.() ?? {},
+        warnings: this.#warnings,
+        wallMs,
+      }),
+      ...(destinationMax === undefined
+        ? undefined
+        : { destinations: this.destinations(destinationMax).destinations }),
+    }
+  }
+
+  /** A snapshot as a text, at once and at each interval. @returns ends it */
+  watch(intervalMs: number, destinationMax: number | undefined, tell: (text: string) => void): () => void {
+    const key = `${intervalMs} ${destinationMax}`
+    let feed = this.#feeds.get(key)
+    if (feed === undefined) {
+      feed = new Feed(this.#clock, intervalMs, () => JSON.stringify(this.snapshot(destinationMax)))
+      this.#feeds.set(key, feed)
+    }
+    const own = feed
+    own.add(tell)
+    return () => {
+      if (own.remove(tell) === 0) this.#feeds.delete(key)
+    }
+  }
+
+  readonly #onWarning = ({ code, message }: QueueEvents['warning'][0]): void => {
+    this.#warnings.push({ code, message, at: this.#clock.wallMs() })
+    if (this.#warnings.length <= warningCountMax) return
+    // What is true for the whole life stays.
+    const oldest = this.#warnings.findIndex((warned) => warned.code !== 'FILE_SYSTEM')
+    this.#warnings.splice(Math.max(0, oldest), 1)
+  }
+
+  #wait(): void {
+    this.#timer = this.#clock.after(tickMs, () => {
+      if (this.#queue.isCrashed) return
+      this.#count()
+      this.#ask()
+      this.#wait()
+    })
+  }
+
+  #now(): { counts: Counts; syncCount: number; syncTotalMs: number; monotonicMs: number; wallMs: number } {
+    const { syncCount, syncTotalMs } = this.#queue.stats().journal
+    const counts = this.#traffic.counts
+    return {
+      counts,
+      syncCount,
+      syncTotalMs,
+      monotonicMs: this.#clock.monotonicMs(),
+      wallMs: this.#clock.wallMs(),
+    }
+  }
+
+  #count(): void {
+    const before = this.#before
+    const now = this.#now()
+    this.#before = now
+    const { accepted, delivered, deferred, failed } = countsBetween(before.counts, now.counts)
+    this.#history.add({ accepted, delivered, deferred, failed }, before.wallMs, now.wallMs)
+    const elapsed = Math.max(1, now.monotonicMs - before.monotonicMs) / 1000
+    const syncs = now.syncCount - before.syncCount
+    this.#second = {
+      rates: {
+        accepted: accepted / elapsed,
+        delivered: delivered / elapsed,
+        deferred: deferred / elapsed,
+        failed: failed / elapsed,
+      },
+      syncPerSecond: syncs / elapsed,
+      syncMeanMs: syncs === 0 ? 0 : (now.syncTotalMs - before.syncTotalMs) / syncs,
+    }
+  }
+
+  /** Of the disk, now and then: nobody waits for it. */
+  #ask(): void {
+    const nowMs = this.#clock.monotonicMs()
+    if (nowMs - this.#fileAtMs >= fileEveryMs) {
+      this.#fileAtMs = nowMs
+      void this.#file?.write(this.#clock.wallMs())
+    }
+    if (this.#isAsking || nowMs - this.#roomAtMs < roomEveryMs) return
+    this.#isAsking = true
+    this.#roomAtMs = nowMs
+    const answered = (room: Room | undefined): void => {
+      this.#isAsking = false
+      this.#room = room
+    }
+    this.#queue.room().then(answered, (error: unknown) => {
+      answered(undefined)
+      if (!isWaybillError(error)) throw error
+    })
+  }
+}

@@ -1,0 +1,282 @@
+/** The HTTP API before a real queue. */
+import { expect, test } from 'vitest'
+import { Tokens } from '../../src/http/wire/tokens.js'
+import { eventsOf, httpStage, type Told } from './stage.js'
+
+const all = { all: true }
+
+test('a request without a token, with a wrong one, or with one that does not allow it is refused', async () => {
+  const stage = await httpStage()
+  const asked = async (authorization?: string): Promise<unknown> => {
+    const headers = authorization === undefined ? {} : { authorization }
+    const response = await fetch(`${stage.url}/v1/queue`, { headers })
+    const { code, status } = (await response.json()) as { code: string; status: number }
+    expect(status).toBe(response.status)
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    return [code, status, response.headers.get('www-authenticate')]
+  }
+  expect(await asked()).toEqual(['TOKEN_MISSING', 401, 'Bearer'])
+  expect(await asked('Basic YWRhOnNlY3JldA==')).toEqual(['TOKEN_MISSING', 401, 'Bearer'])
+  expect(await asked('Bearer wbt_none')).toEqual(['TOKEN_INVALID', 401, 'Bearer'])
+  expect(await asked(`Bearer ${stage.token('submit')}`)).toEqual(['SCOPE_MISSING', 403, null])
+  const session = await stage.json('operate', '/v1/session')
+  expect(session).toEqual({ name: 'operate', scopes: ['operate'], expiresAt: null })
+})
+
+test('what is asked wrongly has an answer with a code and a place', async () => {
+  const stage = await httpStage()
+  const { ask } = stage
+  const problem = async (response: Promise<Response>): Promise<unknown> => {
+    const { status, code, detail, place } = (await (await response).json()) as Told
+    return [status, code, detail, place]
+  }
+  const code = async (response: Promise<Response>): Promise<unknown> =>
+    ((await (await response).json()) as { code: unknown }).code
+  expect(await problem(ask('read', '/nowhere'))).toEqual([404, 'NOT_FOUND', expect.any(String), undefined])
+  const wrongMethod = await ask('read', '/v1/queue', { method: 'PUT' })
+  expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET'])
+  expect(await problem(ask('read', '/v1/messages?limit=9999'))).toEqual([
+    400,
+    'REQUEST_INVALID',
+    'querystring/limit must be <= 500',
+    undefined,
+  ])
+  expect(await code(ask('read', '/v1/messages?sendr=x'))).toBe('REQUEST_INVALID')
+  expect(await problem(ask('read', '/v1/messages?lane=heaven'))).toEqual([
+    400,
+    'OPTION_INVALID',
+    expect.stringContaining('a lane is'),
+    { option: 'lane' },
+  ])
+  expect(await code(ask('read', '/v1/messages?after=nonsense'))).toBe('OPTION_INVALID')
+  expect(await code(ask('read', '/v1/messages/0'))).toBe('NOT_FOUND')
+  const post = (body: string, type: string): Promise<unknown> =>
+    code(ask('operate', '/v1/operations', { method: 'POST', body, headers: { 'content-type': type } }))
+  expect(await post('{', 'application/json')).toBe('REQUEST_INVALID')
+  expect(await post('<a/>', 'application/xml')).toBe('MEDIA_TYPE_UNKNOWN')
+  expect(stage.errors).toEqual([])
+})
+
+test('figures say how the queue stands, and go on saying it', async () => {
+  const stage = await httpStage()
+  await stage.submit('one@example.net')
+  await stage.until(async () => (await stage.json('read', '/v1/queue')).totals.deferred === 1)
+  const next = stage.holdAnswers()
+  await stage.submit('two@example.net')
+  await stage.until(async () => (await stage.json('read', '/v1/queue')).active.count === 1)
+  const figures = await stage.json('read', '/v1/queue?destinations=5')
+  expect(figures).toMatchObject({
+    version: '1.2.3',
+    totals: { accepted: 2, delivered: 0, deferred: 1, failed: 0 },
+    active: { count: 1, max: 20_000 },
+    problems: [],
+  })
+  expect(figures.lanes.map(({ queue }) => queue)).toEqual(['incoming', 'hold', 'deferred'])
+  const { destinations } = await stage.json('read', '/v1/destinations')
+  expect(destinations[0]).toMatchObject({
+    name: 'example.net',
+    state: { kind: 'ready' },
+    lastReply: { kind: 'deferred', status: '4.2.2', text: 'full' },
+  })
+  let count = 0
+  for await (const { event, data } of eventsOf(
+    await stage.ask('read', '/v1/queue/stream?intervalMs=250&destinations=1'),
+  )) {
+    expect([event, data.totals.deferred, data.destinations.length]).toEqual(['figures', 1, 1])
+    if (++count === 2) break
+  }
+  const { stepMs, accepted } = await stage.json('read', '/v1/rates?span=day')
+  expect([stepMs, accepted.length]).toEqual([60_000, 1440])
+  next()
+})
+
+test('messages come page by page, one alone, and by what a selector says', async () => {
+  const stage = await httpStage()
+  const ids: string[] = []
+  for (let i = 0; i < 7; i++) ids.push(await stage.submit(`r${i}@example.net`))
+  await stage.until(
+    async () => (await stage.json('read', '/v1/messages?lane=deferred')).messages.length === 7,
+  )
+  const listed: string[] = []
+  let after = ''
+  do {
+    const page = await stage.json('read', `/v1/messages?limit=3${after}`)
+    listed.push(...page.messages.map(({ id }) => id))
+    expect(page.damage).toBeNull()
+    after = page.next === null ? '' : `&after=${page.next}`
+  } while (after !== '')
+  const order: string[] = []
+  for await (const { id } of stage.queue.list()) order.push(id)
+  expect(listed).toEqual(order)
+  const { messages } = await stage.json('read', '/v1/messages?recipient=r3@example.net')
+  expect(messages).toMatchObject([{ id: ids[3], queue: 'deferred', recipients: ['r3@example.net'] }])
+  expect(await stage.json('read', `/v1/messages/${ids[3]!.toLowerCase()}`)).toEqual(messages[0])
+})
+
+test('a message as it is, or composed of its parts, is durable when it is answered', async () => {
+  const stage = await httpStage()
+  stage.answer = () => ({ kind: 'delivered' })
+  const raw = 'From: ada@example.org\r\nBcc: secret@example.net\r\nSubject: raw\r\n\r\nHello.\r\n'
+  const sent = await stage.ask(
+    'submit',
+    '/v1/messages?sender=ada@example.org&recipient=a@example.net&recipient=b@example.net',
+    { method: 'POST', body: raw, headers: { 'content-type': 'message/rfc822' } },
+  )
+  expect(sent.status).toBe(202)
+  const { id } = (await sent.json()) as { id: string }
+  expect(sent.headers.get('location')).toBe(`/v1/messages/${id}`)
+  await stage.until(() => stage.delivered.has('b@example.net'))
+  const data = stage.delivered.get('a@example.net')!
+  expect(data).toMatch(new RegExp(`^Received: by mail.example.org with HTTP id ${id};`))
+  expect(data).toMatch(/^Message-ID: </im)
+  expect(data).not.toContain('secret')
+  const composed = await stage.post('submit', '/v1/messages', {
+    from: { name: 'Ada', address: 'ada@example.org' },
+    to: 'c@example.net',
+    bcc: ['d@example.net'],
+    subject: 'Grüße',
+    text: 'Hello.',
+    attachments: [{ filename: 'a.txt', content: 'aGVsbG8=', encoding: 'base64' }],
+  })
+  expect(composed.status).toBe(202)
+  const { messageId } = (await composed.json()) as { messageId: string }
+  await stage.until(() => stage.delivered.has('d@example.net'))
+  expect(stage.delivered.get('c@example.net')).toContain(messageId)
+  expect(stage.delivered.get('c@example.net')).not.toContain('d@example.net')
+})
+
+test('nothing in a request has the server read a file or a URL', async () => {
+  const stage = await httpStage()
+  const mail = { from: 'ada@example.org', to: 'c@example.net', text: 'x' }
+  for (const attachments of [
+    [{ path: '/etc/passwd' }],
+    [{ href: 'http://127.0.0.1/' }],
+    [{ content: { path: '/etc/passwd' } }],
+  ]) {
+    const response = await stage.post('submit', '/v1/messages', { ...mail, attachments })
+    expect(response.status).toBe(400)
+  }
+  const text = await stage.post('submit', '/v1/messages', { ...mail, text: { path: '/etc/passwd' } })
+  expect(text.status).toBe(400)
+})
+
+test('a submission that is repeated with its key makes no second message', async () => {
+  const stage = await httpStage()
+  const mail = { from: 'ada@example.org', to: 'c@example.net', text: 'x' }
+  const send = (key: string): Promise<Response> =>
+    stage.ask('submit', '/v1/messages', {
+      method: 'POST',
+      body: JSON.stringify(mail),
+      headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    })
+  const [one, two, three] = [await send('"a key"'), await send('a key'), await send('another')]
+  expect([one.status, two.status, three.status]).toEqual([202, 200, 202])
+  const [first, second, third] = (await Promise.all([one.json(), two.json(), three.json()])) as {
+    id: string
+    isDuplicate: boolean
+  }[]
+  expect(second).toMatchObject({ id: first!.id, isDuplicate: true })
+  expect(third!.id).not.toBe(first!.id)
+})
+
+test('a large message is streamed, and one too large is refused', async () => {
+  const stage = await httpStage({}, { dataBytesMax: 3_000_000 })
+  stage.answer = () => ({ kind: 'delivered' })
+  const send = (lines: number): Promise<Response> =>
+    stage.ask('submit', '/v1/messages?sender=&recipient=a@example.net', {
+      method: 'POST',
+      body: `Subject: large\r\n\r\n${'x'.repeat(98)}\r\n`.concat(`${'y'.repeat(98)}\r\n`.repeat(lines)),
+      headers: { 'content-type': 'message/rfc822' },
+    })
+  expect((await send(20_000)).status).toBe(202)
+  await stage.until(() => stage.delivered.has('a@example.net'))
+  expect(stage.delivered.get('a@example.net')!.match(/^y{98}\r$/gm)).toHaveLength(20_000)
+  const refused = await send(40_000)
+  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([
+    413,
+    'MESSAGE_TOO_LARGE',
+  ])
+})
+
+test('a verb is counted first, carried out, watched and remembered', async () => {
+  const stage = await httpStage()
+  for (let i = 0; i < 5; i++) await stage.submit(`r${i}@example.net`)
+  await stage.until(
+    async () => (await stage.json('read', '/v1/messages?lane=deferred')).messages.length === 5,
+  )
+  const begin = async (order: object): Promise<Told> => {
+    const response = await stage.ask('operate', '/v1/operations', {
+      method: 'POST',
+      body: JSON.stringify(order),
+      headers: { 'content-type': 'application/json', prefer: 'wait=10' },
+    })
+    return (await response.json()) as Told
+  }
+  const dry = await begin({ do: 'hold', selector: all, dryRun: true, sampleMax: 2 })
+  expect(dry).toMatchObject({ state: 'done', dryRun: true, by: 'operate', counts: { messageCount: 5 } })
+  expect(dry.sample).toHaveLength(2)
+  expect((await stage.json('read', '/v1/messages?lane=hold')).messages).toEqual([])
+  const held = await begin({ do: 'hold', selector: all })
+  expect(held).toMatchObject({ state: 'done', counts: { messageCount: 5, failedCount: 0 }, problem: null })
+  expect((await stage.json('read', '/v1/messages?lane=hold')).messages).toHaveLength(5)
+  for await (const { event, data } of eventsOf(
+    await stage.ask('operate', `/v1/operations/${held.id}/stream`),
+  ))
+    expect([event, data]).toEqual(['operation', held])
+  const { operations } = await stage.json('operate', '/v1/operations')
+  expect(operations.map(({ id }) => id)).toEqual([held.id, dry.id])
+  expect(await begin({ do: 'reroute', selector: all })).toMatchObject({ code: 'REQUEST_INVALID' })
+  expect(await begin({ do: 'delete', selector: {} })).toMatchObject({
+    state: 'failed',
+    problem: { code: 'OPTION_INVALID' },
+  })
+})
+
+test('a verb that is stopped says how far it came', async () => {
+  const stage = await httpStage()
+  for (let i = 0; i < 3; i++) await stage.submit(`r${i}@example.net`)
+  await stage.until(
+    async () => (await stage.json('read', '/v1/messages?lane=deferred')).messages.length === 3,
+  )
+  const response = await stage.post('operate', '/v1/operations', {
+    do: 'flush',
+    selector: all,
+    perSecond: 0.01,
+  })
+  expect(response.status).toBe(202)
+  const { id } = (await response.json()) as { id: string }
+  await stage.until(
+    async () => (await stage.json('operate', `/v1/operations/${id}`)).counts.messageCount === 1,
+  )
+  await stage.ask('operate', `/v1/operations/${id}`, { method: 'DELETE' })
+  await stage.until(async () => (await stage.json('operate', `/v1/operations/${id}`)).state === 'stopped')
+  expect((await stage.json('operate', `/v1/operations/${id}`)).counts.messageCount).toBe(1)
+})
+
+test('the stream of a token that is taken back ends', async () => {
+  const stage = await httpStage({
+    clock: { ...(await import('../../src/base/clock.js')).systemClock, after: hastened },
+  })
+  const response = await stage.ask('read', '/v1/queue/stream')
+  stage.tokens = new Tokens([])
+  const events: string[] = []
+  for await (const { event, data } of eventsOf(response)) events.push(data.code ?? event)
+  expect(events.at(-1)).toBe('TOKEN_INVALID')
+})
+
+/** Fifteen seconds are fifty milliseconds. */
+const hastened = (ms: number, callback: () => void): { cancel: () => void } => {
+  const timer = setTimeout(callback, ms === 15_000 ? 50 : ms)
+  return { cancel: () => clearTimeout(timer) }
+}
+
+test('pages are shown without a token, and run nothing from elsewhere', async () => {
+  const stage = await httpStage({
+    pages: [{ path: '/', contentType: 'text/html; charset=utf-8', body: Buffer.from('<!doctype html>') }],
+  })
+  const page = await fetch(`${stage.url}/`)
+  expect(await page.text()).toBe('<!doctype html>')
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
+  const again = await fetch(`${stage.url}/`, { headers: { 'if-none-match': page.headers.get('etag')! } })
+  expect(again.status).toBe(304)
+})
