@@ -8,6 +8,7 @@ import { isWaybillError } from '../errors.js'
 import { journalDirectory } from '../log/journal.js'
 import { segmentIndexOf } from '../log/segment.js'
 import { isSpareName } from '../log/segment-pool.js'
+import { isLimitName } from '../log/write-limit.js'
 import { laneNumberOf, lanesDirectory, sideLogNames, spoolDirectory, spoolNumberOf } from './paths.js'
 
 type IsOwn = (name: string) => boolean
@@ -16,7 +17,7 @@ const isSegmentName: IsOwn = (name) => segmentIndexOf(name) !== undefined
 const lanePart = /^(?:envelopes|data)$/
 
 const ownNames: ReadonlyMap<string, IsOwn> = new Map([
-  [journalDirectory, (name: string) => isSegmentName(name) || isSpareName(name)],
+  [journalDirectory, (name: string) => isSegmentName(name) || isSpareName(name) || isLimitName(name)],
   [lanesDirectory, (name: string) => laneNumberOf(name) !== undefined],
   ...sideLogNames.map((name) => [name, isSegmentName] as const),
   [spoolDirectory, (name: string) => spoolNumberOf(name) !== undefined],

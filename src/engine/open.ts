@@ -9,6 +9,7 @@ import { patientDisk } from '../disk/patient-disk.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
+import { readLimits } from '../log/write-limit.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
 import { journalFiles, sideFiles, sideLogNumbers } from '../directory/log-files.js'
 import { KnownKeys } from './keys/known-keys.js'
@@ -265,7 +266,8 @@ async function findQueue(disk: Disk, { segmentBytes, laneSegmentBytes }: EngineO
   const existing = await readQueueHeader(disk)
   let cutBytes = 0
   if (existing !== undefined) {
-    const tail = await findTail(journalFiles(disk, existing), await disk.list(journalDirectory))
+    const limitOf = await readLimits(disk, journalDirectory)
+    const tail = await findTail(journalFiles(disk, existing), await disk.list(journalDirectory), limitOf)
     if (tail.index >= 0) return { header: existing, tail, completion: await completeQueue(disk) }
     await unmakeQueue(disk)
     cutBytes = tail.cutBytes

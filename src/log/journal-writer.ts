@@ -16,12 +16,16 @@ import { sparesKept, type Claim } from './claim.js'
 import { aloneBytes, KeptRoom } from './kept-room.js'
 import { segmentSeed, type SegmentGrid } from './segment.js'
 import type { SegmentPool } from './segment-pool.js'
+import type { SyncStatistics } from './sync-statistics.js'
+import type { WriteLimit } from './write-limit.js'
 
 export interface JournalWriterOptions {
   readonly clock: Clock
   readonly prng: Prng
   readonly grid: SegmentGrid
   readonly pool: SegmentPool
+  /** Where none is kept, a start searches whole segments. */
+  readonly limit?: WriteLimit | undefined
   readonly batchBytes: number
   /** The first segment of this life. */
   readonly index: number
@@ -33,7 +37,6 @@ export interface JournalWriterOptions {
   readonly onPrepared: () => void
   /** A segment was entered. */
   readonly onSegment: (index: number) => void
-  /** The end of this life. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -44,16 +47,6 @@ interface Waiter {
   readonly end: Position
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
-}
-
-export interface SyncStatistics {
-  /** Synced writes that returned. */
-  syncCount: number
-  /** Bytes that they wrote, padding included. */
-  writtenBytes: number
-  /** Time from the call to its return, in milliseconds: of the last, and of all together. */
-  syncLastMs: number
-  syncTotalMs: number
 }
 
 export class JournalWriter {
@@ -68,7 +61,6 @@ export class JournalWriter {
   #fileIndex: number
   #next: { readonly file: Promise<DiskFile>; hasSpare: boolean }
   #pumping = false
-  /** Since when the batch in flight is on its way, by the monotonic clock. */
   #inFlightSinceMs: number | undefined
   #soon = false
   /** Bytes before it are to be synced; later ones are not asked for yet. */
@@ -224,9 +216,14 @@ export class JournalWriter {
         if (batch === undefined || this.#failure !== undefined) break
         this.#inFlightSinceMs = this.#options.clock.monotonicMs()
         if (batch.index !== this.#fileIndex) await this.#enter(batch.index)
-        await this.#write(batch.buffer.subarray(0, batch.used), batch.offsetBytes)
+        const { limit, onFailure } = this.#options
+        const endBytes = batch.offsetBytes + batch.used
+        const reaches = limit?.whenReaches(batch.index, endBytes)
+        if (reaches !== undefined) await reaches
+        if (!this.#isOver()) await this.#write(batch.buffer.subarray(0, batch.used), batch.offsetBytes)
         if (this.#isOver()) break
         this.#commits.written()
+        limit?.raiseAhead(batch.index, endBytes)?.catch(onFailure)
         this.#inFlightSinceMs = undefined
         this.#settle()
       } while (this.#commits.hasSealed)
@@ -278,9 +275,12 @@ export class JournalWriter {
   }
 
   #prepare(index: number): { readonly file: Promise<DiskFile>; hasSpare: boolean } {
-    const { pool, onPrepared, onFailure } = this.#options
+    const { pool, limit, onPrepared, onFailure } = this.#options
     const spares = pool.readyCount
-    const file = pool.prepare(index, this.#epochOf(index))
+    const epoch = this.#epochOf(index)
+    const prepared = pool.prepare(index, epoch)
+    const added = limit && prepared.then(() => limit.add(index, epoch))
+    const file = added === undefined ? prepared : added.then(() => prepared)
     const next = { file, hasSpare: pool.readyCount < spares }
     next.file.then(() => {
       next.hasSpare = true

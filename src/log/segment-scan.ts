@@ -12,7 +12,7 @@ const windowBytes = 64 * 1024
 
 /** The search for the last commit reads long pieces, several at a time: one after the other, the
  * two segments of a start took 90 ms, and twice that when they were not in memory. */
-const searchBytes = 1024 * 1024
+const searchBytes = 256 * 1024
 const searchersMax = 4
 
 /** @returns true to stop behind this frame */

@@ -13,6 +13,7 @@ import {
   type FoundCommit,
 } from '../log/segment-scan.js'
 import { segmentHeaderBytes, segmentIndexOf } from '../log/segment.js'
+import type { LimitOf } from '../log/write-limit.js'
 import { kindAt, kinds, payloadAt } from '../record/frame.js'
 import { tailVerdict } from './tail-verdict.js'
 
@@ -70,8 +71,13 @@ interface Examined {
 }
 
 /** @param names of the journal's directory
+ * @param limitOf how far a segment may have been written; all of it is searched by default
  * @throws WaybillError LOG_CORRUPT with the place of what does not verify, FORMAT_NEWER */
-export async function findTail(files: SegmentFiles, names: readonly string[]): Promise<JournalTail> {
+export async function findTail(
+  files: SegmentFiles,
+  names: readonly string[],
+  limitOf: LimitOf = () => undefined,
+): Promise<JournalTail> {
   const indexes = names.map(segmentIndexOf).filter((index) => index !== undefined)
   const unbegun: number[] = []
   let life = 0
@@ -80,7 +86,7 @@ export async function findTail(files: SegmentFiles, names: readonly string[]): P
   for (let i = indexes.length - 1; i >= 0; i--) {
     const index = indexes[i]!
     // The segments of a queue without a batch may be removed in any order: they are the first two.
-    const examined = await examine(files, index, index <= 1 || indexes[i - 1] === index - 1)
+    const examined = await examine(files, index, index <= 1 || indexes[i - 1] === index - 1, limitOf)
     await files.forget(index)
     life = Math.max(life, examined.life)
     cutBytes += examined.cutBytes
@@ -115,9 +121,15 @@ const namedAndMissing =
 const givenFree =
   'the first batch does not verify, but the segment before is gone, which a checkpoint in this one gave free'
 
-async function examine(files: SegmentFiles, index: number, previousThere: boolean): Promise<Examined> {
+async function examine(
+  files: SegmentFiles,
+  index: number,
+  previousThere: boolean,
+  limitOf: LimitOf,
+): Promise<Examined> {
   return files.with(index, async (segment) => {
-    const { last, torn } = await lastWhole(files, index, segment, previousThere)
+    const limitBytes = limitOf(index, segment.header.epoch) ?? files.grid.segmentBytes
+    const { last, torn } = await lastWhole(files, index, segment, previousThere, limitBytes)
     const end = last?.end ?? segmentHeaderBytes
     const cutBytes =
       torn === undefined ? await validBytesBehind(segment, end, files.grid.segmentBytes) : torn.end - end
@@ -134,10 +146,11 @@ async function lastWhole(
   index: number,
   segment: OpenSegment,
   previousThere: boolean,
+  limitBytes: number,
 ): Promise<{ readonly last: FoundCommit | undefined; readonly torn: FoundCommit | undefined }> {
   const { grid } = files
   const base = grid.at(index, 0)
-  const last = await lastCommit(segment, base, grid.segmentBytes)
+  const last = await lastCommit(segment, base, Math.min(limitBytes, grid.segmentBytes))
   const isFirst = last?.start === segmentHeaderBytes
   const lastIsWhole = last !== undefined && (await isWhole(segment, last))
   const before =

@@ -7,6 +7,7 @@ import { journalLog, JournalWriter } from '../../src/log/journal-writer.js'
 import { SegmentFiles } from '../../src/log/segment-files.js'
 import { SegmentPool } from '../../src/log/segment-pool.js'
 import { SegmentGrid } from '../../src/log/segment.js'
+import { readLimits, WriteLimit } from '../../src/log/write-limit.js'
 import { findTail, type JournalTail } from '../../src/recovery/journal-tail.js'
 import { frameBytes, kindAt, kinds, payloadAt } from '../../src/record/frame.js'
 import type { DiskImage } from '../../src/sim/disk/disk-image.js'
@@ -49,7 +50,9 @@ export async function openWriter(
   const durable: Position[] = []
   const pool = journalPool(disk)
   await pool.adopt(await disk.list('journal'), tail.unbegun)
+  const place = { disk, clock: world.clock, directory: 'journal', segmentBytes }
   const writer = new JournalWriter({
+    limit: await WriteLimit.open(place),
     clock: world.clock,
     prng: seededPrng(world.seed),
     grid,
@@ -82,7 +85,7 @@ export async function findPayloads(image: DiskImage): Promise<{ tail: JournalTai
 
 async function readAll(disk: Disk): Promise<{ tail: JournalTail; payloads: string[] }> {
   const files = journalFiles(disk)
-  const tail = await findTail(files, await disk.list('journal'))
+  const tail = await findTail(files, await disk.list('journal'), await readLimits(disk, 'journal'))
   const payloads: string[] = []
   const [first] = tail.begun
   if (first === undefined) return { tail, payloads }

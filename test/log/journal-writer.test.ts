@@ -207,7 +207,7 @@ test('new mail leaves whole segments; accepted mail a checkpoint more than check
 test('a failed sync of the directory, or a failed rename, ends the life before anything is settled in that segment', async () => {
   for (const kinds of [['syncDirectory'], ['rename']] as const)
     await live(
-      { faults: [{ kinds: [...kinds], at: 3, errno: 'EIO', effect: 'none', count: 9 }] },
+      { faults: [{ kinds: [...kinds], at: 4, errno: 'EIO', effect: 'none', count: 9 }] },
       async (open) => {
         const { writer, append, failures } = open
         let settled = 0

@@ -18,6 +18,20 @@ export const logMutations: readonly Mutation[] = [
     'this.#durableEnd = this.end;',
   ),
   one(
+    'limit-behind-batch',
+    'a batch is written only below a limit that is durable',
+    'log/write-limit.js',
+    'if (limit === undefined || endBytes <= limit.durableBytes)',
+    'if (limit === undefined || endBytes > 0)',
+  ),
+  one(
+    'limit-beside-rot-believed',
+    'a limit beside one that has rotted is not believed',
+    'log/write-limit.js',
+    'slots?.areTrusted === true ?',
+    'slots !== undefined ?',
+  ),
+  one(
     'segment-name-not-synced',
     "the directory is synced before a segment's first batch",
     'log/segment-pool.js',

@@ -7,6 +7,7 @@ import { commitAt } from '../../log/commit-frame.js'
 import type { SegmentFiles } from '../../log/segment-files.js'
 import { scanBatches } from '../../log/segment-scan.js'
 import { segmentHeaderBytes, segmentIndexOf, segmentName } from '../../log/segment.js'
+import type { LimitOf } from '../../log/write-limit.js'
 import { decodeCheckpoint, type Checkpoint } from '../../record/checkpoint.js'
 import { kindAt, kinds, payloadAt } from '../../record/frame.js'
 import { findTail } from '../../recovery/journal-tail.js'
@@ -41,11 +42,13 @@ export const lostWithSegment = 'what the segment held: mail accepted in it, and 
 const lostWithSegments = 'what the segments held: mail accepted in them, and what happened to other mail'
 
 /** @param files without open files, so that present contents are read
- * @param ofStart as a start reads them */
+ * @param ofStart as a start reads them
+ * @param limitOf how far a segment may have been written, as a start believes it */
 export async function viewJournal(
   files: SegmentFiles,
   ofStart: SegmentFiles,
   names: readonly string[],
+  limitOf?: LimitOf,
 ): Promise<JournalView> {
   const findings: Finding[] = []
   const indexes = names.map(segmentIndexOf).filter((index) => index !== undefined)
@@ -54,7 +57,7 @@ export async function viewJournal(
   let headless: Salvaged | undefined
   for (;;) {
     try {
-      const tail = await findTail(ofStart, [...usable].map(segmentName))
+      const tail = await findTail(ofStart, [...usable].map(segmentName), limitOf)
       if (tail.index < 0 && headless !== undefined) return { files, indexes, ...headless, findings, ...ends }
       for (const index of [...tail.begun.slice(-1), ...tail.unbegun]) {
         const trouble = await sizeTrouble(files, index, lostWithSegment)

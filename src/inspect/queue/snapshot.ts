@@ -13,6 +13,7 @@ import { fold } from './fold.js'
 import { missingSegments, viewJournal, type JournalView } from './journal-view.js'
 import { lanesOnDisk } from './lanes-on-disk.js'
 import type { LogName, QueueDirectory } from './queue-directory.js'
+import { readLimits } from '../../log/write-limit.js'
 
 export interface LaneView {
   readonly lane: number
@@ -76,7 +77,9 @@ export async function takeSnapshot(directory: QueueDirectory): Promise<Snapshot>
 /** @returns undefined if the journal changed during the look */
 async function tryOnce(directory: QueueDirectory): Promise<Snapshot | undefined> {
   const names = await directory.disk.list('journal')
-  const journal = await viewJournal(directory.log('journal'), directory.journalOfStart(), names)
+  // Before the segments: what is written meanwhile lies behind it.
+  const limitOf = await readLimits(directory.disk, 'journal')
+  const journal = await viewJournal(directory.log('journal'), directory.journalOfStart(), names, limitOf)
   const { checkpoint, end } = journal
   const snapshot = await snapshotOf(directory, journal, checkpoint, end, true)
   const findings = [...journal.findings, ...missingSegments(journal, floorOf(snapshot)), ...snapshot.findings]

@@ -9,7 +9,7 @@ import { copyImage } from '../disk/copy.js'
 import { crashPoint, drawnPower, type CrashPoint } from '../life/crash-point.js'
 import type { HuntResult } from './exhaustive.js'
 import { at, planOf, sample, wholeRun, type RandomOptions } from './random-run.js'
-import { rotten, rottenInLastBatch, type RotOptions } from './rot.js'
+import { rotten, rottenInLastBatch, rottenInLimit, type RotOptions } from './rot.js'
 import type { NumberedOperation } from '../disk/sim-disk.js'
 import { isPlain, laterLife } from '../workload/variety.js'
 import type { Violation } from '../model/violation.js'
@@ -31,13 +31,15 @@ export async function rotRun(options: RandomOptions): Promise<HuntResult> {
       const common = { seed, order, workload, point }
       const { image } = copyImage(state.image)
       const { image: ofLives } = copyImage(state.image)
+      const { image: ofLimit } = copyImage(state.image)
       const found = [
         ...(await rotten({ ...common, image: state.image, prng })),
         ...(await rottenInLastBatch({ ...common, image, prng: ofLast })),
         ...(await rottenLater({ ...common, image: ofLives, prng: ofLater })),
+        ...(await rottenInLimit({ ...common, image: ofLimit, prng: at(seed ^ 0x1400_0000, point.n) })),
       ]
       const where = `before ${point.operation}; ${state.describe()}; then rot`
-      result.crashCount += 3
+      result.crashCount += 4
       result.findings.push(...found.map((v) => ({ ...v, seed, op: point.n, secondOp: undefined, where })))
     }
   }

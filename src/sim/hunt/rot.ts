@@ -5,6 +5,10 @@
  * Never excused: wrong data that reaches a transport, and (except for the cut batch) a second
  * attempt of mail that was durably delivered or had ended. */
 import { below, type Prng } from '../../base/prng.js'
+import { journalDirectory } from '../../log/journal.js'
+import { limitSlotBytes } from '../../log/limit-slots.js'
+import { blockBytes } from '../../log/segment.js'
+import { limitName } from '../../log/write-limit.js'
 import { aftermath } from '../life/aftermath.js'
 import type { CrashPoint } from '../life/crash-point.js'
 import type { DiskImage } from '../disk/disk-image.js'
@@ -40,6 +44,35 @@ export async function rottenInLastBatch(options: RotOptions): Promise<Violation[
   const last = await lastBatchOf(options.image)
   if (last === undefined) return []
   return rottenAt(options, last.path, last.offset + below(options.prng, last.bytes))
+}
+
+/** A bit of the write limit, which is of use and never needed: that harms no message, and no
+ * warning comes. */
+export async function rottenInLimit({
+  seed,
+  order,
+  workload,
+  point,
+  image,
+  prng,
+}: RotOptions): Promise<readonly Violation[]> {
+  const path = `${journalDirectory}/${limitName}`
+  if (!image.files().includes(path)) return []
+  const offset = blockBytes * below(prng, 2) + below(prng, limitSlotBytes)
+  image.flipBit(path, offset, below(prng, 8))
+  const { model } = await aftermath({
+    seed: seed + point.n,
+    order,
+    workload,
+    model: point.model.copy(),
+    image,
+    wallMs: point.wallMs + 1,
+    looks: false,
+  })
+  return model.violations.map((violation) => ({
+    ...violation,
+    text: `rot in ${path} at ${offset}: ${violation.text}`,
+  }))
 }
 
 async function rottenAt(

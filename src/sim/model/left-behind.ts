@@ -40,7 +40,7 @@ export const isOfOneLeft = ({ oracle, text }: Violation, mayBeLeft: ReadonlySet<
   oracle === 'O7' && mayBeLeft.has(text)
 
 function groupOf(path: string): string | undefined {
-  if (path === 'lock' || path === 'queue.json') return path
+  if (path === 'lock' || path === 'queue.json' || path === 'journal/limit') return path
   if (/^journal\/spare-[0-9]+$/.test(path)) return 'spares'
   if (/^journal\/[0-9a-f]{12}\.log$/.test(path)) return 'journal'
   if (/^keys\/[0-9a-f]{12}\.log$/.test(path)) return 'keys'

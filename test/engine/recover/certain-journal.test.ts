@@ -25,7 +25,7 @@ async function killedInSync(id: MessageId): Promise<DiskImage> {
     const { engine, parts } = await openEngine('queue', optionsOn(on, world.clock))
     await engine.recovered
     parts.events.on('crashed', () => undefined)
-    device.arm([{ at: 1, kinds: ['writeSynced'], errno: 'EIO', effect: 'all' }])
+    device.arm([{ at: 1, kinds: ['writeSynced'], under: 'journal/spare', errno: 'EIO', effect: 'all' }])
     const submission = { sender: 'a@example.org', recipients: ['b@example.net'], data: 'x\r\n', id }
     await expect(engine.accept.submit(submission)).rejects.toMatchObject({ code: 'QUEUE_CRASHED' })
   })

@@ -1,0 +1,10 @@
+/** How often a journal was synced in this life, and how long it took. */
+export interface SyncStatistics {
+  /** Synced writes that returned. */
+  syncCount: number
+  /** Bytes that they wrote, padding included. */
+  writtenBytes: number
+  /** Time from the call to its return, in milliseconds: of the last, and of all together. */
+  syncLastMs: number
+  syncTotalMs: number
+}
