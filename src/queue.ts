@@ -232,7 +232,8 @@ export class Queue {
     return this.#engine.dispatch.resume(transport, name)
   }
 
-  /** Other limits and further transports. @throws WaybillError OPTION_INVALID: all is as it was */
+  /** Other limits, another policy, and further transports.
+   * @throws WaybillError OPTION_INVALID: all is as it was */
   reconfigure(change: Change): void {
     this.#parts.life.check()
     this.#engine.dispatch.reconfigure(change)

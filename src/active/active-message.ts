@@ -45,6 +45,8 @@ export class ActiveMessage {
   recoveries: number
   /** Where the journal says that this life has attempted it; `nowhere`: it does not say so. */
   attemptNote: Position = nowhere
+  /** Somebody asked for mail to this nexthop, or for all of it: it was started for that. */
+  askedFor: { readonly nexthop: string | undefined } | undefined = undefined
   /** Its message in the scheduler, while it is there. */
   job: object | undefined = undefined
   /** Neighbours in the set of active messages; only the set changes them. */

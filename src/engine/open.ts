@@ -212,6 +212,8 @@ async function begin(
     },
     checkpoint.outcomes,
   )
+  options.retry.onDefect = (words) =>
+    events.emit('warning', { code: 'POLICY_INVALID', message: `the retry policy fails: ${words}` })
   const parts = {
     options,
     life,

@@ -34,4 +34,7 @@ export interface RetryPolicy {
   /** What deliveries to a destination keep to, beside the scheduler's parameters; answers at once,
    * and the same as long as the policy is in use. Without it there is nothing. */
   limitsFor?(transport: string, nexthop: string): DeliveryLimits
+  /** The process limit that a transport needs for these limits, where the scheduler's parameters
+   * say none; 0: its default will do. */
+  processLimitFor?(transport: string): number
 }

@@ -7,6 +7,7 @@ import { assert } from '../base/assert.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { WaybillError } from '../errors.js'
 import type { DeliveryLimits } from './delivery-limits.js'
+import { globMatches } from './glob.js'
 import { checkJitter, intervalFor, intervalsOf } from './intervals.js'
 import type { RetryPolicy } from './retry-policy.js'
 import {
@@ -43,6 +44,7 @@ export interface ZmailerPolicy extends RetryPolicy {
   readonly clauses: readonly ZmailerClause[]
   settingsFor(transport: string, nexthop: string): ZmailerSettings
   limitsFor(transport: string, nexthop: string): DeliveryLimits
+  processLimitFor(transport: string): number
   explain(transport: string, nexthop: string): ZmailerExplanation
 }
 
@@ -99,6 +101,13 @@ class ClausePolicy implements ZmailerPolicy {
 
   readonly limitsFor: ZmailerPolicy['limitsFor'] = (transport, nexthop) =>
     this.#lookup.find(transport, nexthop).limits
+
+  readonly processLimitFor: ZmailerPolicy['processLimitFor'] = (transport) =>
+    this.clauses.reduce(
+      (most, { channel, settings }) =>
+        globMatches(channel, transport) ? Math.max(most, settings.maxchannel ?? 0) : most,
+      0,
+    )
 
   readonly explain: ZmailerPolicy['explain'] = (transport, nexthop) => {
     const { settings, lines, clauses, limits } = this.#lookup.find(transport, nexthop)

@@ -18,6 +18,7 @@ export function block(job: Job): void {
     if (peer.firstEntry !== undefined) {
       destination.blockerTag = tag
       if (destination.isHeldBack) job.transport.holdsBack = true
+      if (destination.bounds?.hasRoom === false) destination.bounds.holdsBack = true
     }
     peer = peer.ringNext
   } while (peer !== head)
@@ -28,6 +29,8 @@ export function releaseBlockers(destination: Destination): void {
   const { transport } = destination
   if (destination.blockerTag !== transport.blockerTag) return
   if (destination.hasRoom && destination.todo > 0) releaseAll(transport)
+  // It waits for others now, and perhaps none of its deliveries is under way.
+  else if (destination.bounds?.hasRoom === false) destination.bounds.holdsBack = true
   if (destination.hasRoom || destination.state.kind === 'dead') destination.blockerTag = 0
 }
 

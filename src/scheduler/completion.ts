@@ -14,6 +14,7 @@ import type { Message } from './message.js'
 import { freePeer } from './peer.js'
 import { lowerFloor } from './preemption.js'
 import { settleSlots } from './recipient-slots.js'
+import { leaveBounds } from './shared-bounds.js'
 import type { SchedulerState } from './state.js'
 
 /** The entry leaves memory: it was delivered (busy), or it never will be (todo). */
@@ -62,6 +63,7 @@ export function forgetIfIdle(state: SchedulerState, destination: Destination): v
     return
   }
   if (destination.timer !== undefined) state.timers.cancel(destination.timer)
+  leaveBounds(state, destination)
   removeDestination(destination)
   state.destinationCount--
 }

@@ -5,6 +5,7 @@
 import { assert } from '../base/assert.js'
 import type { QueuedEntry } from './entry.js'
 import type { DestinationSnapshot, DestinationState } from './face.js'
+import type { SharedBounds } from './shared-bounds.js'
 import type { Timer } from './timers.js'
 import type { Transport } from './transport.js'
 
@@ -87,6 +88,8 @@ export class Destination {
   /** It blocks jobs while this equals its transport's. */
   blockerTag = 0
   contribution = 0
+  /** What it may have together with others; undefined: there are no such bounds. */
+  bounds: SharedBounds | undefined = undefined
   /** A delivery has ended without trouble of the site. */
   hasAnswered = false
   /** In its transport's line of idle destinations, and its neighbours there. */
@@ -111,7 +114,8 @@ export class Destination {
 
   /** One more delivery may start. */
   get hasRoom(): boolean {
-    return this.window > this.busy && this.state === ready && !this.isHeldBack
+    const isOpen = this.bounds === undefined || this.bounds.hasRoom
+    return this.window > this.busy && this.state === ready && !this.isHeldBack && isOpen
   }
 
   /** It has not answered yet, and others may need its processes. */
@@ -140,13 +144,21 @@ export class Destination {
     const now = this.state === ready ? Math.min(free, this.todo) : 0
     const waitsIdle = this.busy === 0 && now > 0
     if (waitsIdle !== this.isInLine) this.transport.line(this, waitsIdle)
+    if (now !== this.contribution) this.#contribute(now)
+  }
+
+  /** The sums hold nothing of it, until it is recounted. */
+  withdrawContribution(): void {
+    this.#contribute(0)
+  }
+
+  #contribute(now: number): void {
     const before = this.contribution
-    if (now === before) return
-    const transport = this.transport
-    if (before > 0) transport.open -= before
-    else transport.deficit += before
-    if (now > 0) transport.open += now
-    else transport.deficit -= now
+    const sums = this.bounds ?? this.transport
+    if (before > 0) sums.open -= before
+    else sums.deficit += before
+    if (now > 0) sums.open += now
+    else sums.deficit -= now
     this.contribution = now
   }
 }

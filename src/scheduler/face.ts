@@ -2,6 +2,8 @@
  * Invariant: a recipient that a batch gave to the scheduler comes out exactly once: in an entry
  * that `next` returns, or in `deferred`, or (when its message is withdrawn) not at all. */
 
+import type { DeliveryLimits } from '../policy/delivery-limits.js'
+
 export interface SchedulerRecipient {
   /** Its number within the message. */
   readonly index: number
@@ -106,6 +108,9 @@ export interface SchedulerHost<M> {
   read(message: M, firstIndex: number, countMax: number): RecipientBatch | undefined
   /** Every recipient of the message has come out and come back; the scheduler has forgotten it. */
   done(message: M): void
+  /** Beyond Postfix: what a destination may have at once, together with others; asked when it is
+   * made, and for all of them after `Scheduler.limitsChanged`. `queueonly` means nothing here. */
+  limitsOf?(transport: string, nexthop: string): DeliveryLimits | undefined
   /** Called when `destinationConcurrencyFeedbackDebug` is on. */
   onFeedback?(event: FeedbackEvent): void
 }

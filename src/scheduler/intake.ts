@@ -14,6 +14,7 @@ import { type Peer, peerOf } from './peer.js'
 import { lowerFloor } from './preemption.js'
 import { giveBackAllSlots } from './recipient-slots.js'
 import { Arrival, byAddress, byDestination, sortArrivals } from './recipient-order.js'
+import { joinBounds } from './shared-bounds.js'
 import type { SchedulerState } from './state.js'
 import type { Transport } from './transport.js'
 
@@ -162,7 +163,9 @@ function findNamed(state: SchedulerState, transport: Transport, name: string, ne
   const known = transport.destinations.get(name)
   if (known !== undefined) return known
   state.destinationCount++
-  return addDestination(transport, name, nexthop)
+  const destination = addDestination(transport, name, nexthop)
+  joinBounds(state, destination)
+  return destination
 }
 
 /** The retry destination for recipients whose destination or transport is dead; undefined if

@@ -4,8 +4,7 @@
  * freed with its message. */
 import { assert } from '../base/assert.js'
 import type { FreeList } from '../base/free-list.js'
-import { Job } from './job.js'
-import { insertInOrder, insertInTime, removeFromOrder, removeFromTime } from './job-lists.js'
+import { insertInOrder, insertInTime, Job, removeFromOrder, removeFromTime } from './job.js'
 import type { Message } from './message.js'
 import { passChildrenTo, popFromStack } from './preemption.js'
 import { giveBackSlots, takeUnusedSlots } from './recipient-slots.js'

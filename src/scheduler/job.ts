@@ -1,6 +1,8 @@
 /** One message's deliveries through one transport.
  * Invariant: `level` is -1 exactly while the job is in neither of its transport's lists
- * (scheduler's order, time order); `slotsAvailable` counts in 1/cost of a slot. */
+ * (scheduler's order, time order); `slotsAvailable` counts in 1/cost of a slot.
+ * Both lists of a transport, the scheduler's order and that of time, hold the same jobs; without
+ * preemption they are the same. */
 import type { Destination } from './destination.js'
 import type { Message } from './message.js'
 import type { Peer } from './peer.js'
@@ -70,4 +72,44 @@ export class Job {
   get isBlocker(): boolean {
     return this.blockerTag === this.transport.blockerTag
   }
+}
+
+/** Puts `job` into the scheduler's list behind `previous` (first, when undefined). */
+export function insertInOrder(transport: Transport, previous: Job | undefined, job: Job): void {
+  const next = previous === undefined ? transport.firstJob : previous.next
+  job.previous = previous
+  job.next = next
+  if (previous === undefined) transport.firstJob = job
+  else previous.next = job
+  if (next === undefined) transport.lastJob = job
+  else next.previous = job
+}
+
+export function removeFromOrder(transport: Transport, job: Job): void {
+  const { previous, next } = job
+  if (previous === undefined) transport.firstJob = next
+  else previous.next = next
+  if (next === undefined) transport.lastJob = previous
+  else next.previous = previous
+  job.previous = job.next = undefined
+}
+
+/** Puts `job` into the list of time behind `older` (first, when undefined). */
+export function insertInTime(transport: Transport, older: Job | undefined, job: Job): void {
+  const younger = older === undefined ? transport.oldestJob : older.younger
+  job.older = older
+  job.younger = younger
+  if (older === undefined) transport.oldestJob = job
+  else older.younger = job
+  if (younger === undefined) transport.youngestJob = job
+  else younger.older = job
+}
+
+export function removeFromTime(transport: Transport, job: Job): void {
+  const { older, younger } = job
+  if (older === undefined) transport.oldestJob = younger
+  else older.younger = younger
+  if (younger === undefined) transport.youngestJob = older
+  else younger.older = older
+  job.older = job.younger = undefined
 }

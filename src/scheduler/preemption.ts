@@ -3,8 +3,7 @@
  * preempts it, so its delivery takes at most cost/(cost - 1) times as long, however deep
  * preemption nests. */
 import { assert } from '../base/assert.js'
-import type { Job } from './job.js'
-import { insertInOrder, removeFromOrder } from './job-lists.js'
+import { insertInOrder, removeFromOrder, type Job } from './job.js'
 import { takeExtraSlots } from './recipient-slots.js'
 
 /** The job that is selected from now: the current one, or the one that preempts it. */

@@ -27,6 +27,7 @@ import type { SchedulerOptions } from './parameters.js'
 import { checkedChange, takeUp } from './reconfigure.js'
 import { fireTimer, restingDestination, resumeDestination, reviveTransport } from './revival.js'
 import { selectEntry } from './selection.js'
+import { releaseBounded, renewBounds } from './shared-bounds.js'
 import { SchedulerState } from './state.js'
 import { withdrawMessage } from './withdrawal.js'
 
@@ -142,6 +143,8 @@ export class Scheduler<M extends object> {
     const { destination } = done
     const { transport } = destination
     transport.busy--
+    state.total.busy--
+    if (destination.bounds !== undefined) destination.bounds.ring.busy--
     if (result !== 'site' && result !== 'crash') destination.hasAnswered = true
     const trouble = result === 'crash' ? state.siteTroubleSeen : result === 'site'
     if (result !== 'crash') state.siteTroubleSeen = trouble || result === 'okreason'
@@ -151,6 +154,7 @@ export class Scheduler<M extends object> {
     if (result === 'ok' || result === 'defer') praise(state, destination)
     entryDone(state, done)
     releaseHeldBack(transport)
+    releaseBounded(state)
     this.#feedStarved()
   }
 
@@ -212,6 +216,13 @@ export class Scheduler<M extends object> {
   resume(transport: string, name: string, nowMs: number): boolean {
     this.#state.nowMs = nowMs
     return resumeDestination(this.#state, transport, name)
+  }
+
+  /** `SchedulerHost.limitsOf` answers otherwise from now on: it is asked again for all
+   * destinations. */
+  limitsChanged(nowMs: number): void {
+    this.#state.nowMs = nowMs
+    renewBounds(this.#state)
   }
 
   /** Ends the rest of a dead transport. @returns false when it is not dead */

@@ -40,7 +40,7 @@ export function selectEntry(state: SchedulerState, transport: Transport): Queued
 /** Takes the first entry for the destination that has been idle longest, whatever the order of
  * its job: the place where selection goes on stays where it is. */
 function selectReserved(state: SchedulerState, transport: Transport): QueuedEntry | undefined {
-  const peer = transport.firstInLine?.firstTodo?.peer
+  const peer = transport.firstIdle?.firstTodo?.peer
   if (peer === undefined) return undefined
   const { currentJob } = transport
   const entry = begin(state, peer.job, peer)
@@ -62,6 +62,8 @@ function begin(state: SchedulerState, job: Job, peer: Peer): QueuedEntry {
   dequeue(entry)
   entry.phase = 'busy'
   destination.busy++
+  state.total.busy++
+  if (destination.bounds !== undefined) destination.bounds.ring.busy++
   destination.recount()
   job.transport.busy++
   countSlot(job)

@@ -9,6 +9,7 @@ import type { Job } from './job.js'
 import type { Peer } from './peer.js'
 import type { CheckedParameters } from './parameters.js'
 import { Rotation } from './rotation.js'
+import type { Count, Ring } from './shared-bounds.js'
 import { Timers } from './timers.js'
 import { Transport } from './transport.js'
 
@@ -19,6 +20,10 @@ export class SchedulerState {
   readonly transports: Map<string, Transport> = new Map()
   readonly rotation: Rotation = new Rotation()
   readonly timers: Timers = new Timers()
+  /** Deliveries of all transports. */
+  readonly total: Count = { busy: 0 }
+  /** Rings of shared-bounds.ts that some destination is in. */
+  readonly rings: Map<string, Ring> = new Map()
   readonly freeMessages: FreeList<Message>
   readonly freeJobs: FreeList<Job>
   readonly freePeers: FreeList<Peer>

@@ -6,12 +6,15 @@ import type { Destination } from './destination.js'
 import type { DeferReason } from './face.js'
 import type { Job } from './job.js'
 import type { TransportSettings } from './parameters.js'
+import type { SharedBounds } from './shared-bounds.js'
 import type { Timer } from './timers.js'
 
 export class Transport {
   readonly name: string
   settings: TransportSettings
   readonly destinations: Map<string, Destination> = new Map()
+  /** Those that its destinations share, by key. */
+  readonly bounds: Map<string, SharedBounds> = new Map()
   firstDestination: Destination | undefined = undefined
   lastDestination: Destination | undefined = undefined
   /** Ends of the line of idle destinations for which something waits. */
@@ -68,7 +71,15 @@ export class Transport {
   /** There is an entry to select and a process for it. */
   get isSelectable(): boolean {
     if (this.dead !== undefined || this.busy >= this.settings.processLimit) return false
-    return this.isReserved ? this.firstInLine !== undefined : this.hasOpen(1)
+    if (!this.isReserved) return this.hasOpen(1)
+    return this.firstInLine !== undefined && this.hasOpen(1) && this.firstIdle !== undefined
+  }
+
+  /** The destination that has been idle longest and may have a delivery. */
+  get firstIdle(): Destination | undefined {
+    let idle = this.firstInLine
+    while (idle?.bounds?.hasRoom === false) idle = idle.lineNext
+    return idle
   }
 
   /** Puts a destination at the end of the line, or takes it out. */
@@ -101,13 +112,21 @@ export class Transport {
   }
 
   /** Whether some first part of the destinations, in the order of creation, has `need` entries more
-   * to select than it lacks. Cost: constant, unless the shortfall of overfull destinations makes
-   * the order matter; then one step per destination. */
+   * to select than it lacks. Cost: one step per kind of bounds, unless the shortfall of
+   * overfull destinations makes the order matter; then one step per destination. */
   hasOpen(need: number): boolean {
-    if (this.open < need) return false
-    if (this.open - this.deficit >= need) return true
+    let { open, deficit } = this
+    if (this.bounds.size > 0)
+      for (const bounds of this.bounds.values()) {
+        if (!bounds.hasRoom) continue
+        open += bounds.open
+        deficit += bounds.deficit
+      }
+    if (open < need) return false
+    if (open - deficit >= need) return true
     let sum = 0
     for (let d = this.firstDestination; d !== undefined; d = d.next) {
+      if (d.bounds?.hasRoom === false) continue
       sum += d.contribution
       if (sum >= need) return true
     }

@@ -4,24 +4,9 @@ import { seededPrng } from '../../src/base/prng.js'
 import { intervalCountMax } from '../../src/policy/intervals.js'
 import { readFileSync } from 'node:fs'
 import { zmailerPolicy, zmailerPolicyProblems, type ZmailerPolicy } from '../../src/policy/zmailer-policy.js'
+import { manual } from './manual.js'
 import { refusal } from './refusal.js'
 
-/** The complete configuration of the manual's chapter. */
-const manual = `# Default values
-*/*     interval=1m expiry=3d retries="1 1 2 3 5 8 13 21 34"
-        maxring=0 maxta=0 skew=5 user=root group=daemon
-# Boilerplate parameters for local delivery and service channels
-local/* interval=10s expiry=3h maxchannel=2 command=mailbox
-error   interval=5m maxchannel=10 command=errormail
-hold/*  interval=5m maxchannel=1 command=hold
-# Miscellaneous channels supported by router configuration
-smtp/*.toronto.edu
-smtp/*.utoronto.ca maxchannel=10 maxring=2
-        command="smtp -srl /var/log/smtp"
-smtp/*  maxchannel=10 maxring=5
-        command="smtp -esrl /var/log/smtp"
-uucp/*  maxchannel=5 command="sm -c $channel uucp"
-`
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 

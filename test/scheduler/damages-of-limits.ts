@@ -142,8 +142,8 @@ export const ownDamages: readonly Damage[] = [
   {
     rule: 'a message that waits for room is read when there is room',
     file: 'scheduler.ts',
-    find: 'releaseHeldBack(transport)\n    this.#feedStarved()',
-    replace: 'releaseHeldBack(transport)',
+    find: 'releaseBounded(state)\n    this.#feedStarved()',
+    replace: 'releaseBounded(state)',
   },
   {
     rule: 'a job that waits for its batch is tried again when it is there',
@@ -203,6 +203,48 @@ export const ownDamages: readonly Damage[] = [
     rule: 'a freed peer is no peer of its job any more',
     file: 'peer.ts',
     find: 'job.peerOf?.delete(peer.destination)',
+    replace: '',
+  },
+  {
+    rule: 'a ring keeps its bound',
+    file: 'shared-bounds.ts',
+    find: 'this.ring.busy < ringDeliveryCountMax &&',
+    replace: '',
+  },
+  {
+    rule: 'the bound of a transport is the one of the destination at hand',
+    file: 'shared-bounds.ts',
+    find: 'this.#transport.busy < transportDeliveryCountMax &&',
+    replace: '',
+  },
+  {
+    rule: 'all transports together keep their bound',
+    file: 'scheduler.ts',
+    find: 'state.total.busy--',
+    replace: 'state.total.busy -= 2',
+  },
+  {
+    rule: 'what waits for a shared bound goes on when there is room',
+    file: 'scheduler.ts',
+    find: 'releaseBounded(state)\n    this',
+    replace: 'this',
+  },
+  {
+    rule: 'a destination whose own deliveries have ended may wait for others',
+    file: 'blockers.ts',
+    find: 'else if (destination.bounds?.hasRoom === false) destination.bounds.holdsBack = true',
+    replace: '',
+  },
+  {
+    rule: 'what is under way counts when bounds change',
+    file: 'shared-bounds.ts',
+    find: '  bounds.ring.busy += destination.busy\n',
+    replace: '',
+  },
+  {
+    rule: 'the same bounds are one object until their last destination goes',
+    file: 'shared-bounds.ts',
+    find: 'if (--bounds.memberCount > 0) return',
     replace: '',
   },
 ]

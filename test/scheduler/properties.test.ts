@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { nexthop, options, step, take } from './steps.js'
+import { limits, nexthop, options, step, take } from './steps.js'
 import { World } from './world.js'
 
 const runs = Number(process.env['WAYBILL_RUNS'] ?? 1500)
 
 test('whatever happens, limits hold, every recipient comes out once, and no message is left behind', () => {
   fc.assert(
-    fc.property(options, fc.array(step, { maxLength: 80, size: 'max' }), (chosen, steps) => {
-      const world = new World(chosen)
+    fc.property(options, limits, fc.array(step, { maxLength: 80, size: 'max' }), (chosen, shared, steps) => {
+      const world = new World(chosen, shared)
       for (const one of steps) take(world, one)
       world.finish()
       expect(world.scheduler.activeCount).toBe(0)
@@ -49,7 +49,7 @@ test('without preemption a destination gets single-recipient mail in the order i
         fc.oneof(
           single,
           single,
-          step.filter(({ kind }) => kind !== 'admit' && kind !== 'putOff'),
+          step.filter(({ kind }) => kind !== 'admit' && kind !== 'putOff' && kind !== 'limit'),
         ),
         { maxLength: 100, size: 'max' },
       ),

@@ -10,7 +10,7 @@ import type * as ReplayModule from '../../tools/conformance-replay.js'
 import { Copies } from './copies.js'
 import { selectionDamages } from './damages.js'
 import { memoryDamages, ownDamages } from './damages-of-limits.js'
-import { options, step, take } from './steps.js'
+import { limits, options, step, take } from './steps.js'
 import type * as WorldModule from './world.js'
 
 const copies = new Copies()
@@ -48,11 +48,16 @@ describe('the properties notice a damaged rule:', () => {
   test.each(ownDamages.map((damage) => [damage.rule, damage] as const))('%s', async (_, damage) => {
     const { World } = await copies.load<typeof WorldModule>('test/scheduler/world.ts', damage)
     const run = fc.check(
-      fc.property(options, fc.array(step, { maxLength: 80, size: 'max' }), (chosen, steps) => {
-        const world = new World(chosen)
-        for (const one of steps) take(world, one)
-        world.finish()
-      }),
+      fc.property(
+        options,
+        limits,
+        fc.array(step, { maxLength: 80, size: 'max' }),
+        (chosen, shared, steps) => {
+          const world = new World(chosen, shared)
+          for (const one of steps) take(world, one)
+          world.finish()
+        },
+      ),
       { numRuns: 3000, seed: 4, endOnFailure: true },
     )
     expect(run.failed).toBe(true)

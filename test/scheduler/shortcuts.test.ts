@@ -20,7 +20,7 @@ const shortcuts: readonly Damage[] = [
   {
     rule: 'the sums of a transport, which spare a walk through its destinations',
     file: 'transport.ts',
-    find: 'if (this.open < need) return false\n    if (this.open - this.deficit >= need) return true\n',
+    find: 'if (open < need) return false\n    if (open - deficit >= need) return true\n',
     replace: '',
   },
 ]

@@ -1,7 +1,7 @@
 /** Random configurations and random sequences of what can happen to a scheduler. */
 import fc from 'fast-check'
 import type { DeliveryReport, SchedulerOptions } from '../../src/scheduler/scheduler.js'
-import type { Group, World } from './world.js'
+import type { Group, LimitTable, World } from './world.js'
 
 const transport = fc.constantFrom('ta', 'tb')
 export const nexthop: fc.Arbitrary<string> = fc.constantFrom('a.test', 'b.test', 'C.test')
@@ -43,11 +43,25 @@ export const options: fc.Arbitrary<SchedulerOptions> = fc.record({
   transports: fc.record({ ta: transportOptions, tb: transportOptions }),
 })
 
+const limitsOfOne = fc.record({
+  ring: fc.constantFrom('first', 'second'),
+  ringDeliveryCountMax: fc.integer({ min: 1, max: 4 }),
+  transportDeliveryCountMax: fc.integer({ min: 1, max: 6 }),
+  deliveryCountMax: fc.integer({ min: 1, max: 7 }),
+  queueonly: fc.constant(false),
+})
+
+export const limits: fc.Arbitrary<LimitTable | undefined> = fc.option(
+  fc.record({ 'a.test': limitsOfOne, 'b.test': limitsOfOne, 'c.test': limitsOfOne }),
+  { nil: undefined },
+)
+
 export type Step =
   | { readonly kind: 'admit'; readonly groups: readonly Group[] }
   | { readonly kind: 'report'; readonly which: number; readonly result: DeliveryReport }
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'fail'; readonly transport: string }
+  | { readonly kind: 'limit'; readonly limits: LimitTable | undefined }
   | { readonly kind: 'withdraw'; readonly which: number }
   | { readonly kind: 'next' | 'fill' | 'supply' | 'putOff' | 'readAtOnce' }
 
@@ -73,6 +87,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 4000 }) }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), transport }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('limit' as const), limits }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('withdraw' as const), which }) },
   {
     weight: 12,
@@ -96,6 +111,8 @@ export function take(world: World, step: Step): void {
       return world.pass(step.ms)
     case 'fail':
       return world.fail(step.transport)
+    case 'limit':
+      return world.limit(step.limits)
     case 'withdraw': {
       const letter = world.letters[step.which % Math.max(1, world.letters.length)]
       if (letter !== undefined && !letter.done) world.withdraw(letter)

@@ -1,6 +1,7 @@
 /** A scheduler and everything that it was told: messages, deliveries under way, what came out. Checks on every step what must hold
- * for each: windows, process limits, recipients per entry, the memory bound, every recipient at most once. */
+ * for each: windows, process limits, shared bounds, recipients per entry, the memory bound, every recipient at most once. */
 import { assert } from '../../src/base/assert.js'
+import type { DeliveryLimits } from '../../src/policy/delivery-limits.js'
 import {
   type DeferReason,
   type DeliveryReport,
@@ -24,6 +25,9 @@ export interface Letter {
 /** Recipients of one destination: transport, nexthop, how many. */
 export type Group = readonly [transport: string, nexthop: string, count: number]
 
+/** What destinations may have together, by nexthop in lower case. */
+export type LimitTable = Readonly<Record<string, DeliveryLimits>>
+
 interface Promised {
   readonly letter: Letter
   readonly first: number
@@ -46,9 +50,11 @@ export class World {
   nowMs = 0
   #held = 0
   #options: SchedulerOptions
+  #limits: LimitTable | undefined
 
-  constructor(options: SchedulerOptions = {}) {
+  constructor(options: SchedulerOptions = {}, limits?: LimitTable) {
     this.#options = options
+    this.#limits = limits
     this.scheduler = new Scheduler<Letter>(options, {
       deferred: (letter, recipients, reason) => {
         assert(recipients.length > 0, 'a deferral names a recipient')
@@ -74,6 +80,7 @@ export class World {
         letter.done = true
       },
       onFeedback: (event) => this.events.push(event),
+      limitsOf: (_, nexthop) => this.#limits?.[nexthop.toLowerCase()],
     })
   }
 
@@ -126,6 +133,8 @@ export class World {
     assert(retried || recipients.length <= limit, 'an entry keeps the recipient limit')
     const busy = this.underWay.filter((e) => e.transport === transport).length
     assert(busy <= this.#of(transport, 'processLimit', 100), 'a transport keeps its process limit')
+    const roomBefore = this.#roomOf(transport, nexthop) + 1
+    assert(roomBefore > 0, 'a delivery begins only below the bounds that it shares')
     this.starts.push({ name: `${transport}/${name}`, atMs: this.nowMs, letter: message.id })
     this.#check()
     return entry
@@ -154,6 +163,27 @@ export class World {
       this.#answered.add(`${entry.transport}/${entry.destinationName}`)
     this.scheduler.report(entry, result, this.nowMs, { status: '4.4.1', text: 'no route' })
     this.#check()
+  }
+
+  /** The policy is another one. */
+  limit(limits: LimitTable | undefined): void {
+    this.#limits = limits
+    this.scheduler.limitsChanged(this.nowMs)
+    this.#check()
+  }
+
+  /** Deliveries that its shared bounds let a destination begin; below 0 when there are too many. */
+  #roomOf(transport: string, nexthop: string): number {
+    const limits = this.#limits?.[nexthop.toLowerCase()]
+    if (limits === undefined) return Infinity
+    const ringOf = (entry: Entry<Letter>): string | undefined =>
+      this.#limits?.[entry.nexthop.toLowerCase()]?.ring
+    const count = (isMeant: (entry: Entry<Letter>) => boolean): number => this.underWay.filter(isMeant).length
+    return Math.min(
+      limits.deliveryCountMax - this.underWay.length,
+      limits.transportDeliveryCountMax - count((entry) => entry.transport === transport),
+      limits.ringDeliveryCountMax - count((entry) => ringOf(entry) === limits.ring),
+    )
   }
 
   fail(transport: string): void {
@@ -257,6 +287,7 @@ export class World {
       const isShared = busy >= Math.min(this.#openLimit(name), this.#sharedLimit(name))
       for (const d of own) {
         if (isShared && d.busy > 0) continue
+        if (this.#roomOf(name, d.nexthop) <= 0) continue
         assert(d.todo === 0 || d.busy >= d.window, `${name}/${d.name} is not passed over`)
       }
     }

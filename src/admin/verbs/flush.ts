@@ -1,6 +1,7 @@
 /** Attempts deferred messages now, at a limited rate, so that an outage does not end in a flood.
  * They are started in their lanes, in order; after a crash the remaining ones are
- * deferred as before. */
+ * deferred as before. Mail that waits to be asked for (queueonly) is attempted, too: of a message
+ * with several nexthops, where one is selected, the recipients there. */
 import { pause } from '../../base/clock.js'
 import { checkOptionNames } from '../../base/option-names.js'
 import { hasManyMarks } from '../../engine/checkpoint/capture.js'
@@ -58,6 +59,7 @@ async function startAll(
   const pace = new Pace(opened, perSecond)
   const trust = (): Promise<void> => engine.checkpoint()
   const damage = new WalkDamage(parts.life)
+  const askedFor = { nexthop: selector.nexthop }
   try {
     const walk = { trust, isAsked: isDeferred, signal: options.signal, damage }
     for await (const batch of selected(parts, selector, walk)) {
@@ -67,7 +69,9 @@ async function startAll(
         // A checkpoint's marks must fit their lane.
         if (hasManyMarks(parts, found.lane)) await engine.checkpoint()
         tally.pause()
-        if (await tally.orAborted(engine.intake.startEarly(found.lane, found.message, options.signal)))
+        if (
+          await tally.orAborted(engine.intake.startEarly(found.lane, found.message, askedFor, options.signal))
+        )
           tally.done(found.message.envelope.recipientCount)
         else tally.missedCount++
         parts.life.check()

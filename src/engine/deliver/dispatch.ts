@@ -83,13 +83,14 @@ export class Dispatch {
         this.#scheduler.supply(job, batch, options.clock.monotonicMs())
         this.wake()
       },
-      unroutable: (job, index, text) => this.#deferred(job, [index], { status: '4.3.5', text }),
+      putOff: (job, index, reason) => this.#deferred(job, [index], reason),
     })
     this.#scheduler = new Scheduler(schedulerOptionsOf(options), {
       read: (job, _firstIndex, countMax) => this.#batches.read(job, countMax),
       deferred: (job, recipients, reason) => this.#deferred(job, recipients, reason),
       done: (job) => this.#done(job),
       onFeedback: (event) => parts.events.emit('feedback', event),
+      limitsOf: (transport, nexthop) => options.retry.limitsFor(transport, nexthop),
     })
     for (const [name, transport] of Object.entries(options.transports)) this.#add(name, transport)
   }
@@ -101,7 +102,7 @@ export class Dispatch {
     this.#attempts.set(name, new Attempts(transport, options.clock, onReport, options.attempt))
   }
 
-  /** Other limits, and further transports, behind this step.
+  /** Other limits, another policy, and further transports, behind this step.
    * @throws WaybillError OPTION_INVALID: all is as it was */
   reconfigure(change: Change): void {
     const { options } = this.#parts
@@ -109,7 +110,10 @@ export class Dispatch {
     this.#scheduler.checkReconfiguration(scheduler)
     takeUp(options, change)
     for (const [name, transport] of Object.entries(change.transports ?? {})) this.#add(name, transport)
-    this.#asked.push(() => this.#scheduler.reconfigure(scheduler))
+    this.#asked.push((nowMs) => {
+      this.#scheduler.reconfigure(scheduler)
+      if (change.retry !== undefined) this.#scheduler.limitsChanged(nowMs)
+    })
     this.wake()
   }
 

@@ -1,9 +1,12 @@
 /** The recipients of active messages, routed and in batches, as the scheduler asks for them.
- * Invariant: every recipient that waits comes in exactly one batch, or is deferred because it has no route. Those of a large message
+ * Invariant: every recipient that waits comes in exactly one batch, or is deferred because it has no route, or because its
+ * site has to ask for it. Those of a large message
  * are read from its frames when they are needed, and forgotten with their outcome. */
+import type { ActiveMessage } from '../../active/active-message.js'
+import { comparableDomain } from '../../base/mail-address.js'
 import { textOf, textOfThrown } from '../../delivery/outcome.js'
 import { isWaybillError } from '../../errors.js'
-import type { RecipientBatch, SchedulerRecipient } from '../../scheduler/scheduler.js'
+import type { DeferReason, RecipientBatch, SchedulerRecipient } from '../../scheduler/scheduler.js'
 import type { Job } from './job.js'
 import type { Parts } from '../life/parts.js'
 import { routeOf } from '../life/route.js'
@@ -12,8 +15,8 @@ import { lookAgainMs, tellTrouble } from '../life/trouble.js'
 export interface BatchOutlet {
   /** The batch that `read` could not give at once. */
   supplied(job: Job, batch: RecipientBatch): void
-  /** No route: the recipient is deferred. */
-  unroutable(job: Job, index: number, reason: string): void
+  /** The recipient is deferred without an attempt. */
+  putOff(job: Job, index: number, reason: DeferReason): void
 }
 
 /** Recipients that are routed and handed to the scheduler in one step: it takes 10 ms. */
@@ -93,20 +96,35 @@ export class RecipientBatches {
     return { recipients, complete: job.left === 0, unreadCount: job.left }
   }
 
-  /** Asks where a recipient goes; one that has no route is deferred. */
+  /** Asks where a recipient goes; one that has no route is deferred, and one whose site has to ask for its mail. */
   #route(job: Job, index: number, address: string): SchedulerRecipient | undefined {
     const { options } = this.#parts
     try {
       const { transport, nexthop } = routeOf(options, job.message.envelope, address)
       if (!Object.hasOwn(options.transports, transport))
         throw new TypeError(`there is no transport '${transport}'`)
+      if (
+        options.retry.limitsFor(transport, nexthop)?.queueonly === true &&
+        !isAskedFor(job.message, nexthop)
+      ) {
+        this.#outlet.putOff(job, index, unasked)
+        return undefined
+      }
       return { index, address, transport, nexthop }
     } catch (error) {
-      this.#outlet.unroutable(job, index, textOf(`no route: ${textOfThrown(error)}`))
+      const text = textOf(`no route: ${textOfThrown(error)}`)
+      this.#outlet.putOff(job, index, { status: '4.3.5', text })
       return undefined
     }
   }
 }
+
+const unasked: DeferReason = { status: '4.0.0', text: 'it waits until its site asks for it (queueonly)' }
+
+/** Somebody has asked for mail to this nexthop, and this message was started for that. */
+const isAskedFor = ({ askedFor }: ActiveMessage, nexthop: string): boolean =>
+  askedFor !== undefined &&
+  (askedFor.nexthop === undefined || comparableDomain(askedFor.nexthop) === comparableDomain(nexthop))
 
 /** The message was taken out while its recipients were read, and may have ended since. */
 const isWithdrawn = (job: Job): boolean => job.message.job !== job

@@ -1,13 +1,14 @@
 /** The scheduler's options in a queue: what the user says, above what a queue adds to Postfix's
  * rules by default. */
+import type { RetryPolicy } from '../../policy/retry-policy.js'
+import { checkedParameters } from '../../scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'
-import type { EngineOptions } from '../life/options.js'
+import type { ChangedOptions } from '../life/change.js'
 
 /** Destinations that hang leave processes to the others, and those that are slow leave memory. */
-export function schedulerOptionsOf({
-  scheduler,
-  activeCountMax,
-}: Pick<EngineOptions, 'scheduler' | 'activeCountMax'>): SchedulerOptions {
+export function schedulerOptionsOf(options: ChangedOptions): SchedulerOptions {
+  const { activeCountMax, retry, transports } = options
+  const scheduler = withProcessLimits(options.scheduler, retry, Object.keys(transports))
   return {
     defaultProcessReserve: 20,
     defaultUnansweredProcessShare: 25,
@@ -16,4 +17,22 @@ export function schedulerOptionsOf({
     // Recovery may bring back twice as many as may be active.
     qmgrMessageActiveLimit: 2 * activeCountMax,
   }
+}
+
+/** The process limits that a policy needs for its own limits, where they are said nowhere else. A smaller one
+ * than the default is kept by the policy's limits. */
+export function withProcessLimits(
+  scheduler: SchedulerOptions,
+  policy: Pick<RetryPolicy, 'processLimitFor'>,
+  transports: readonly string[],
+): SchedulerOptions {
+  if (scheduler.defaultProcessLimit !== undefined) return scheduler
+  const { processLimit: usual } = checkedParameters({}).defaults
+  const raised = transports.flatMap((name) => {
+    const processLimit = policy.processLimitFor?.(name) ?? 0
+    const own = scheduler.transports?.[name]
+    return processLimit <= usual || own?.processLimit !== undefined ? [] : [[name, { ...own, processLimit }]]
+  })
+  if (raised.length === 0) return scheduler
+  return { ...scheduler, transports: { ...scheduler.transports, ...Object.fromEntries(raised) } }
 }

@@ -1,26 +1,32 @@
-/** What a queue can be told while it lives: other limits for deliveries, and further transports.
+/** What a queue can be told while it lives: other limits for deliveries, another policy, and further transports.
  * Invariant: everything is checked before anything has changed. A transport that the queue has stays, and so
  * do messages that were routed to it. */
 import { checkOptionNames } from '../../base/option-names.js'
 import { WaybillError } from '../../errors.js'
-import { checkScheduler, checkTransports } from './option-checks.js'
+import type { RetryPolicy } from '../../policy/retry-policy.js'
+import { checkPolicy, checkScheduler, checkTransports } from './option-checks.js'
 import type { EngineOptions, QueueOptions } from './options.js'
 
 export interface Change {
   /** Instead of what it was opened with. Parameters of memory are fixed: `recipientLimit`,
    * `extraRecipientLimit`, `deliverySlotCost`, and those that begin with `qmgr`. */
   readonly scheduler?: NonNullable<QueueOptions['scheduler']>
+  /** Says from now on when mail is tried again, when it is given up, and what destinations may have at once.
+   * Lanes stay: a delay that has none waits for the nearest, until a queue is opened with the policy. */
+  readonly retry?: RetryPolicy
   /** Beside those that there are; a name is given once. */
   readonly transports?: QueueOptions['transports']
 }
 
+/** What the scheduler's options are made of. */
+export type ChangedOptions = Pick<EngineOptions, 'scheduler' | 'activeCountMax' | 'transports'> & {
+  readonly retry: Pick<RetryPolicy, 'processLimitFor'>
+}
+
 /** @returns the options as they would be
  * @throws WaybillError OPTION_INVALID */
-export function checkedChange(
-  options: EngineOptions,
-  change: Change,
-): Pick<EngineOptions, 'scheduler' | 'activeCountMax'> {
-  checkOptionNames(change, { scheduler: true, transports: true })
+export function checkedChange(options: EngineOptions, change: Change): ChangedOptions {
+  checkOptionNames(change, { scheduler: true, transports: true, retry: true })
   const { scheduler = options.scheduler, transports = {} } = change
   checkTransports(transports)
   for (const name of Object.keys(transports))
@@ -28,12 +34,16 @@ export function checkedChange(
       throw new WaybillError('OPTION_INVALID', 'there is a transport of that name', {
         option: `transports.${name}`,
       })
-  checkScheduler(scheduler, { ...options.transports, ...transports })
-  return { scheduler, activeCountMax: options.activeCountMax }
+  const all = { ...options.transports, ...transports }
+  checkScheduler(scheduler, all)
+  if (change.retry !== undefined) checkPolicy(change.retry)
+  const { retry = options.retry } = change
+  return { scheduler, activeCountMax: options.activeCountMax, retry, transports: all }
 }
 
 /** The change was checked. */
-export function takeUp(options: EngineOptions, { scheduler, transports }: Change): void {
+export function takeUp(options: EngineOptions, { scheduler, transports, retry }: Change): void {
+  if (retry !== undefined) options.retry.replace(retry)
   if (scheduler !== undefined) options.scheduler = scheduler
   Object.assign(options.transports, transports)
 }

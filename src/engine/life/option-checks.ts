@@ -20,6 +20,9 @@ export function checkPolicy(policy: RetryPolicy): RetryPolicy {
     throw new WaybillError('OPTION_INVALID', 'an interval is named twice', { option: 'retry.intervalsMs' })
   if (typeof policy.decide !== 'function')
     throw new WaybillError('OPTION_INVALID', 'a policy has decide()', { option: 'retry.decide' })
+  for (const name of ['limitsFor', 'processLimitFor'] as const)
+    if (policy[name] !== undefined && typeof policy[name] !== 'function')
+      throw new WaybillError('OPTION_INVALID', 'expected a function', { option: `retry.${name}` })
   if (!(bounceQueueLifetimeMs >= 0))
     throw new WaybillError('OPTION_INVALID', `${bounceQueueLifetimeMs} is no age in milliseconds`, {
       option: 'retry.bounceQueueLifetimeMs',

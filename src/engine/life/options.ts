@@ -13,6 +13,7 @@ import { blockBytes } from '../../log/segment.js'
 import { postfixRetry } from '../../policy/postfix-retry.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'
+import { CurrentPolicy } from './current-policy.js'
 import { checkPolicy, checkScheduler, checkTransports } from './option-checks.js'
 
 export interface Route {
@@ -28,7 +29,7 @@ export interface QueueOptions {
   readonly transports: Readonly<Record<string, Transport>>
   /** Asked anew at every attempt, once per recipient; it answers at once. What it throws, and what is no route, defers the recipient. */
   readonly route: (recipient: string) => Route
-  /** When to try again and when to give up. Default: `postfixRetry()`. */
+  /** When to try again and when to give up, and what destinations may have at once. Default: `postfixRetry()`. */
   readonly retry?: RetryPolicy
   /** The scheduler's parameters, under their Postfix names, times in SECONDS: `defaultDestinationRateDelay` for all transports,
    * `transports: { smtp: { destinationRateDelay } }` for one, where each says what it means. The limit of active messages is `activeCountMax`. */
@@ -89,7 +90,10 @@ export interface QueueOptions {
   readonly disk?: Disk
 }
 
-export interface EngineOptions extends Required<Omit<QueueOptions, 'disk' | 'transports' | 'scheduler'>> {
+export interface EngineOptions extends Required<
+  Omit<QueueOptions, 'disk' | 'transports' | 'scheduler' | 'retry'>
+> {
+  readonly retry: CurrentPolicy
   readonly disk: Disk
   /** These two change while the queue lives (change.ts). */
   readonly transports: Record<string, Transport>
@@ -167,7 +171,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   return {
     transports: { ...given.transports },
     route: given.route,
-    retry: checkPolicy(given.retry ?? postfixRetry()),
+    retry: new CurrentPolicy(checkPolicy(given.retry ?? postfixRetry())),
     scheduler: checkScheduler(given.scheduler ?? {}, given.transports),
     deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
     attempt: given.attempt ?? {},

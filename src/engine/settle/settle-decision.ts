@@ -25,6 +25,9 @@ export type SettleDecision =
     }
   | { readonly kind: 'hold' }
 
+/** What is asked of a policy here. */
+type Deciding = Omit<RetryPolicy, 'limitsFor'>
+
 export interface SettleFacts {
   readonly message: ActiveMessage
   /** Milliseconds (message-age.ts). */
@@ -36,7 +39,7 @@ export interface SettleFacts {
 /** @throws WaybillError POLICY_INVALID when the policy throws, or its answer is none: whoever settles asks again later */
 export function settleDecision(
   { message, ageMs, waiters }: SettleFacts,
-  policy: RetryPolicy,
+  policy: Deciding,
   prng: Prng,
 ): SettleDecision {
   const { envelope } = message
@@ -81,7 +84,7 @@ class Draws {
 }
 
 /** A policy may be anybody's. What it does wrong must not end this life, and each later one at the same message. */
-function decided(id: MessageId, state: RetryState, policy: RetryPolicy, prng: Prng): RetryDecision {
+function decided(id: MessageId, state: RetryState, policy: Deciding, prng: Prng): RetryDecision {
   try {
     const decision = policy.decide(state, prng)
     if (decision.kind === 'expire' || Number.isFinite(decision.delayMs)) return decision

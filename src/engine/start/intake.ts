@@ -39,6 +39,7 @@ interface Step {
 interface Wanted {
   readonly lane: Lane
   readonly message: WaitingMessage
+  readonly askedFor: ActiveMessage['askedFor']
   readonly signal: AbortSignal | undefined
   readonly resolve: (isStarted: boolean) => void
   readonly reject: (error: unknown) => void
@@ -162,12 +163,20 @@ export class Intake {
   }
 
   /** Starts a message where it waits, before its time, when there is room: it is marked.
+   * @param askedFor whose mail is attempted even where it waits to be asked for
    * @param signal when it is aborted before there is room, nothing is started
    * @returns false when it does not wait there any more, or nobody wants it
    * @throws WaybillError DISK_FULL by rejection */
-  startEarly(lane: Lane, message: WaitingMessage, signal: AbortSignal | undefined): Promise<boolean> {
+  startEarly(
+    lane: Lane,
+    message: WaitingMessage,
+    askedFor: ActiveMessage['askedFor'],
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
     this.wake()
-    return new Promise((resolve, reject) => this.#wanted.push({ lane, message, signal, resolve, reject }))
+    return new Promise((resolve, reject) =>
+      this.#wanted.push({ lane, message, askedFor, signal, resolve, reject }),
+    )
   }
 
   #refuseWanted(): void {
@@ -178,7 +187,7 @@ export class Intake {
   #startWanted(step: Step): boolean {
     const wanted = this.#firstWanted()
     if (wanted === undefined) return false
-    const { lane, message, resolve, reject } = wanted
+    const { lane, message, askedFor, resolve, reject } = wanted
     if (!canMark(this.#parts, lane)) {
       if (lane.logs?.envelopes.diskFull === true) {
         this.#wanted.shift()
@@ -191,7 +200,9 @@ export class Intake {
     if (waits(this.#parts, place)) {
       const at = this.#appendStart(lane, place, step)
       lane.marks.add(place.position)
-      this.#activate(new ActiveMessage(envelope, place, at, undefined), undefined, step)
+      const active = new ActiveMessage(envelope, place, at, undefined)
+      active.askedFor = askedFor
+      this.#activate(active, undefined, step)
       resolve(true)
     } else resolve(false)
     return true

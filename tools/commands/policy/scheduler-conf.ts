@@ -1,0 +1,47 @@
+/** `serve --scheduler-conf FILE`: ZMailer's clauses for the relay's transports and destinations.
+ * Invariant: nothing else says when mail is tried again. A reload applies the whole file, or nothing of it. */
+import type { Logger } from 'pino'
+import { formatDuration } from '../../../src/policy/duration.js'
+import { globMatches } from '../../../src/policy/glob.js'
+import { zmailerPolicy, type ZmailerPolicy } from '../../../src/index.js'
+import { flagOf, UsageError, type Arguments } from '../cli/command.js'
+import { policyTextOf, problemLines } from './policy-file.js'
+
+/** The option that names the file. */
+export const schedulerConfOption = 'scheduler-conf'
+
+/** Options that would say the same. */
+const others = ['retry', 'lifetime'] as const
+/** Of `-o`: how long a dead site rests is not said by clauses. */
+const otherParameters =
+  /^(?:maximal_backoff_time|maximal_queue_lifetime|bounce_queue_lifetime|delay_warning_time)=/
+
+/** @returns what the file says; undefined when none is named @throws UsageError with every problem of it */
+export async function schedulerConfOf(args: Arguments): Promise<ZmailerPolicy | undefined> {
+  const path = args.one(schedulerConfOption)
+  if (path === undefined) return undefined
+  for (const name of others)
+    if (args.isSet(name)) throw new UsageError(`${flagOf(schedulerConfOption)} or ${flagOf(name)}, not both`)
+  const doubled = args.all('o').find((text) => otherParameters.test(text))
+  if (doubled !== undefined) throw new UsageError(`${flagOf(schedulerConfOption)} or -o ${doubled}, not both`)
+  const text = await policyTextOf(path)
+  const problems = problemLines(path, text)
+  if (problems.length > 0) throw new UsageError(`${flagOf(schedulerConfOption)}: ${problems.join('\n')}`)
+  return zmailerPolicy(text)
+}
+
+/** Clauses for channels that the relay has not: perhaps its transports have other names.
+ * @param transports their names */
+export function tellIdleClauses(policy: ZmailerPolicy, transports: readonly string[], log: Logger): void {
+  const idle = policy.clauses.filter(({ channel }) => !transports.some((name) => globMatches(channel, name)))
+  if (idle.length === 0) return
+  const lines = idle.map(({ line }) => line)
+  log.info({ lines, transports }, 'clauses on these lines apply to no transport of this relay')
+}
+
+/** Delays of a policy that came by reload, for which there is no lane yet. */
+export function tellMissingLanes(intervalsMs: readonly number[], log: Logger): void {
+  if (intervalsMs.length === 0) return
+  const delays = intervalsMs.map(formatDuration)
+  log.warn({ delays }, 'these delays are rounded to others until the relay is started again')
+}
