@@ -26,7 +26,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
   ],
   /** The commands as processes, each started anew. */
   processes: [
-    'test/tools/serve/{aliases,auth,config,dane,dkim,domains,http,metrics,recipient-delimiter,reload,reload-mail,routes,start,tls,tls-policy}.test.ts',
+    'test/tools/serve/{aliases,auth,config,dane,dkim,domains,http,metrics,recipient-delimiter,reload,reload-mail,routes,scheduler-conf,start,tls,tls-policy}.test.ts',
     'test/tools/{end-with-reader,interrupted,waybill}.test.ts',
     'test/tools/log/log.test.ts',
     'test/tools/sendmail/sendmail.test.ts',

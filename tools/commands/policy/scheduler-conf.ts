@@ -39,9 +39,15 @@ export function tellIdleClauses(policy: ZmailerPolicy, transports: readonly stri
   log.info({ lines, transports }, 'clauses on these lines apply to no transport of this relay')
 }
 
-/** Delays of a policy that came by reload, for which there is no lane yet. */
-export function tellMissingLanes(intervalsMs: readonly number[], log: Logger): void {
-  if (intervalsMs.length === 0) return
-  const delays = intervalsMs.map(formatDuration)
+/** Delays of a policy that came by reload, for which there is no lane yet.
+ * @param opened the policy with which the queue was opened */
+export function tellMissingLanes(
+  policy: ZmailerPolicy,
+  opened: Pick<ZmailerPolicy, 'intervalsMs'>,
+  log: Logger,
+): void {
+  const missing = policy.intervalsMs.filter((intervalMs) => !opened.intervalsMs.includes(intervalMs))
+  if (missing.length === 0) return
+  const delays = missing.map(formatDuration)
   log.warn({ delays }, 'these delays are rounded to others until the relay is started again')
 }

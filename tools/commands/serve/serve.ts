@@ -33,6 +33,7 @@ import {
   sourcesOf,
 } from './delivery.js'
 import { withConfig, type ConfiguredArguments } from './config.js'
+import { tellIdleClauses, tellMissingLanes } from '../policy/scheduler-conf.js'
 import { tellProofs } from './dane.js'
 import {
   clientWitness,
@@ -155,6 +156,11 @@ export const serve: Command = {
       many: true,
       help: "a parameter of Postfix's queue, scheduler and transports, may be repeated, such as\nmaximal_backoff_time=1h, delay_warning_time=4h, qmgr_message_active_limit=50000,\ndefault_destination_concurrency_limit=5, smtp_connect_timeout=5s, defer_transports=relay;\ntransports are smtp, relay, lmtp, maildir and those of --routes",
     },
+    'scheduler-conf': {
+      value: 'FILE',
+      help: "ZMailer's scheduler configuration: clauses CHANNEL/HOST, for transports and nexthops, say when mail is tried\nagain, when it is returned, and how much is delivered at once; `waybill policy check` checks it",
+    },
+    freeze: { help: 'take mail and deliver nothing: it waits for the next start' },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'lock-wait': {
       value: 'TIME',
@@ -238,7 +244,7 @@ export const serve: Command = {
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
     '--relay-domains or --aliases names.\n' +
     'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes,\n' +
-    '--dkim, --tls-policy and --relay-auth again, and of --config the parameters (-o): all or, where one is wrong, none. Other\n' +
+    '--dkim, --tls-policy, --relay-auth and --scheduler-conf again, and of --config the parameters (-o): all or, where one is wrong, none. Other\n' +
     'options, and the parameters that it names then, take a restart.',
   run,
 }
@@ -315,7 +321,7 @@ async function runWith(
   const transports = replaceable.replace(await transportsSaid(said))
   const usual = usualTransport(settings)
   const { parameters } = said
-  const retry = retryOf(args, parameters)
+  const retry = said.tables.policy ?? retryOf(args, parameters)
   const server = serverOf(args, {
     ...settings,
     purpose: settings.relay === undefined && !settings.direct ? 'local' : 'relay',
@@ -361,6 +367,7 @@ async function runWith(
       isForRelayDomain: (recipient) => isForRelayDomain(said.tables.clients, recipient),
     })),
     retry,
+    deliver: !args.isSet('freeze'),
     scheduler: parameters.scheduler,
     ...(parameters.activeCountMax === undefined ? undefined : { activeCountMax: parameters.activeCountMax }),
     proofMs,
@@ -394,6 +401,8 @@ async function runWith(
       'mail from a host without a domain is refused by many: --hostname names it',
     )
   tellTables(args, said.tables, log, 'read')
+  if (said.tables.policy !== undefined) tellIdleClauses(said.tables.policy, said.names, log)
+  if (args.isSet('freeze')) log.warn('--freeze: nothing is delivered')
   void tellProofs(args, said.tables.tlsPolicy, log)
   queue.on('crashed', ({ error }) => {
     if (error === undefined) return
@@ -448,7 +457,10 @@ async function runWith(
     said = next
     http?.takeUp(next.tables.http)
     const added = withLoggedAttempts(replaceable.replace(renewed), log)
-    queue.reconfigure({ scheduler: next.parameters.scheduler, transports: added })
+    const { policy } = next.tables
+    const change = { scheduler: next.parameters.scheduler, transports: added }
+    queue.reconfigure(policy === undefined ? change : { ...change, retry: policy })
+    if (policy !== undefined) tellMissingLanes(policy, retry, log)
     void tellProofs(args, next.tables.tlsPolicy, log)
   }
   reloads.begin(() => reloaded({ args, ways: settings, readAgain, takeUp }, log))

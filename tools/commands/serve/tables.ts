@@ -6,13 +6,16 @@ import type { Logger } from 'pino'
 import type { ReloadedFile } from '../../../src/control/protocol.js'
 import { countText } from '../../../src/base/count-text.js'
 import { WaybillError } from '../../../src/errors.js'
+import type { ZmailerPolicy } from '../../../src/index.js'
 import type { ClientTables } from '../../../src/relay/smtp-in/smtp-in.js'
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
+import { withProcessLimits } from '../../../src/engine/deliver/scheduler-options.js'
 import { flagOf, UsageError, type Arguments } from '../cli/command.js'
 import type { ConfiguredArguments } from './config.js'
 import type { RouteTable } from './route-table.js'
 import { changedFixed, parametersNow } from '../parameters/fixed-parameters.js'
 import { queueParameters, type QueueParameters } from '../parameters/scheduler-parameters.js'
+import { schedulerConfOf, schedulerConfOption } from '../policy/scheduler-conf.js'
 import { transportNamesOf } from './transports.js'
 import { routesOf, tlsPolicyOf } from './delivery.js'
 import { dkimTableOf, type DkimTable } from './dkim.js'
@@ -28,6 +31,8 @@ export interface Tables {
   /** For the relay. */
   readonly credentials: SmtpTransportOptions['auth']
   readonly http: HttpTables
+  /** What clauses say of retries and limits. */
+  readonly policy: ZmailerPolicy | undefined
 }
 
 /** @throws UsageError, WaybillError OPTION_INVALID */
@@ -50,6 +55,7 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
     tlsPolicy: await tlsPolicyOf(args),
     credentials: await credentialsOf(args),
     http: await httpTablesOf(args, tls),
+    policy: await schedulerConfOf(args),
   }
 }
 
@@ -64,7 +70,9 @@ export interface Said {
 export async function saidBy(args: Arguments, ways: Parameters<typeof transportNamesOf>[1]): Promise<Said> {
   const tables = await tablesOf(args)
   const names = transportNamesOf(args, ways, tables)
-  return { tables, names, parameters: queueParameters(args.all('o'), names) }
+  const parameters = queueParameters(args.all('o'), names)
+  const scheduler = withProcessLimits(parameters.scheduler, tables.policy ?? {}, names)
+  return { tables, names, parameters: { ...parameters, scheduler } }
 }
 
 export interface Reloading {
@@ -150,7 +158,8 @@ const othersMay = 0o007
 const isForEveryone = (path: string): boolean =>
   ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & othersMay) !== 0
 
-function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy, http }: Tables): ReloadedFile[] {
+function filesOf(args: Arguments, tables: Tables): ReloadedFile[] {
+  const { clients, routes, dkim, tlsPolicy, http, policy } = tables
   const { tls, users, relayDomains, aliases } = clients
   const holds: Readonly<Record<string, string>> = {
     config: `${countText(args.all('o').length, 'parameter')}; other options, as they were at the start`,
@@ -163,6 +172,7 @@ function filesOf(args: Arguments, { clients, routes, dkim, tlsPolicy, http }: Ta
     dkim: countText(dkim.keys?.length ?? 0, 'key'),
     'tls-policy': countText(tlsPolicy.lines.length, 'destination'),
     'relay-auth': 'a password',
+    [schedulerConfOption]: countText(policy?.clauses.length ?? 0, 'clause'),
     'http-tokens': countText(http.tokens?.size ?? 0, 'token'),
     'http-tls-cert': http.tls === undefined ? '' : `valid until ${dateOf(expiryMsOf(http.tls))}`,
     'http-tls-key': 'its key',

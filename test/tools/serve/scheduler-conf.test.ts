@@ -1,0 +1,91 @@
+/** `waybill serve --scheduler-conf`, as a process of its own. */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { rawClient, type RawClient } from '../../relay/raw-client.js'
+import { runWaybill, type Ended } from '../command-process.js'
+
+let directory: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-clauses-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+})
+
+const at = (name: string): string => join(directory, name)
+const clauses = (text: string): Promise<void> => writeFile(at('scheduler.conf'), text)
+const waybill = (...words: string[]): Promise<Ended> => runWaybill(words, { directory })
+
+async function started(...args: string[]): Promise<{ relay: RelayProcess; client: RawClient }> {
+  const places = ['--queue', at('queue'), '--maildir', at('mail'), '--scheduler-conf', at('scheduler.conf')]
+  const relay = new RelayProcess([...places, ...args])
+  onTestFinished(() => relay.kill())
+  await relay.start()
+  const client = await rawClient(relay.endpoint.port)
+  onTestFinished(() => client.destroy())
+  await client.reply()
+  await client.say('EHLO client.example')
+  return { relay, client }
+}
+
+async function send(client: RawClient, recipient: string): Promise<void> {
+  await client.say('MAIL FROM:<ada@example.org>')
+  expect(await client.say(`RCPT TO:<${recipient}>`)).toMatch(/^250 /)
+  await client.say('DATA')
+  expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
+}
+
+const mailboxes = async (): Promise<string[]> => (await readdir(at('mail')).catch(() => [])).sort()
+
+test('queue-only mail waits for a flush of its host, a reload applies other clauses, and a wrong file nothing', async () => {
+  await clauses('maildir/slow.example queueonly\nuucp/* maxchannel=3\n')
+  const { relay, client } = await started()
+  await send(client, 'ada@slow.example')
+  await send(client, 'ada@fast.example')
+  await expect.poll(mailboxes).toEqual(['ada@fast.example'])
+  expect(relay.log).toMatch(/"lines":\[2\][^\n]*apply to no transport/)
+  await expect.poll(async () => (await waybill('mailq', '--queue', at('queue'))).stdout).toMatch(/queueonly/)
+  await waybill('flush', '--queue', at('queue'), '--nexthop', 'slow.example')
+  await expect.poll(mailboxes).toEqual(['ada@fast.example', 'ada@slow.example'])
+
+  await clauses('maildir/* maxta=x\n maxhost=1\n')
+  const refused = await waybill('reload', '--queue', at('queue'))
+  expect(refused.exitCode).not.toBe(0)
+  expect(refused.stderr).toMatch(/scheduler\.conf:1:17: expected a whole number[^]*:2:2: expected one of/)
+  await clauses('maildir/* maxta=5 interval=7m\n')
+  expect(await waybill('reload', '--queue', at('queue'))).toMatchObject({ exitCode: 0 })
+  await expect.poll(() => relay.log).toMatch(/"delays":\["7m"[^\n]*rounded to others/)
+  await send(client, 'grace@slow.example')
+  await expect.poll(mailboxes).toEqual(['ada@fast.example', 'ada@slow.example', 'grace@slow.example'])
+})
+
+test('a frozen relay takes mail, and the next one delivers it', async () => {
+  await clauses('*/* interval=1m\n')
+  const { relay, client } = await started('--freeze')
+  await send(client, 'ada@fast.example')
+  await expect.poll(() => relay.log).toMatch(/--freeze: nothing is delivered/)
+  expect((await waybill('mailq', '--queue', at('queue'))).stdout).toMatch(/ada@fast\.example/)
+  expect(await mailboxes()).toEqual([])
+  relay.kill()
+  await started()
+  await expect.poll(mailboxes).toEqual(['ada@fast.example'])
+})
+
+test.each([
+  [['--retry', '1s'], /--scheduler-conf or --retry, not both/],
+  [['--lifetime', '1d'], /--scheduler-conf or --lifetime, not both/],
+  [['-o', 'maximal_backoff_time=1h'], /--scheduler-conf or -o maximal_backoff_time=1h, not both/],
+])('%j beside the clauses is refused', async (args, words) => {
+  await clauses('*/* interval=1m\n')
+  const ended = await waybill(
+    'serve',
+    '--queue',
+    at('queue'),
+    '--scheduler-conf',
+    at('scheduler.conf'),
+    ...args,
+  )
+  expect(ended.exitCode).toBe(2)
+  expect(ended.stderr).toMatch(words)
+})
