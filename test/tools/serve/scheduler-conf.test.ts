@@ -67,7 +67,7 @@ test('a frozen relay takes mail, and the next one delivers it', async () => {
   await expect.poll(() => relay.log).toMatch(/--freeze: nothing is delivered/)
   expect((await waybill('mailq', '--queue', at('queue'))).stdout).toMatch(/ada@fast\.example/)
   expect(await mailboxes()).toEqual([])
-  relay.kill()
+  await relay.kill()
   await started()
   await expect.poll(mailboxes).toEqual(['ada@fast.example'])
 })
