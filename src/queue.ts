@@ -21,6 +21,7 @@ import type { QueueOptions } from './engine/life/options.js'
 import { openEngine, type OpenedEngine } from './engine/open.js'
 import type { Parts } from './engine/life/parts.js'
 import {
+  acknowledge,
   consume,
   consumeBatches,
   consumingLifeOf,
@@ -177,6 +178,12 @@ export class Queue {
    * last one there is. */
   consumers(): readonly ConsumerStatus[] {
     return statusOf(this.#parts.outcomes)
+  }
+
+  /** A consumer that `acknowledges` is done with outcomes up to this number. @returns false when
+   * there is none @throws WaybillError by rejection: OPTION_INVALID, QUEUE_CRASHED */
+  acknowledge(consumer: string, number: number): Promise<boolean> {
+    return acknowledge(this.#parts.outcomes, this.#consumingLife, consumer, number)
   }
 
   /** Outcomes are no longer kept for the consumer, durably. @returns false when there is none

@@ -12,6 +12,7 @@ import { aboutRoutes } from './api/about-routes.js'
 import { messageRoutes } from './api/message-routes.js'
 import { operationRoutes } from './api/operation-routes.js'
 import type { Operations } from './api/operations.js'
+import { outcomeRoutes } from './api/outcome-routes.js'
 import { queueRoutes } from './api/queue-routes.js'
 import { typedQuery } from './api/query.js'
 import type { ApiParts, ApiRequest, Route, SubmitDoor } from './api/route.js'
@@ -124,6 +125,7 @@ class HttpServer {
       ...messageRoutes(parts),
       ...submitRoutes(parts, options.hostname),
       ...operationRoutes(parts),
+      ...outcomeRoutes(parts),
       ...aboutRoutes(parts, options.version, () => this.#routes),
     ]
     this.#prepare()

@@ -16,6 +16,9 @@ export interface OutcomesRequest {
   /** The number of the first outcome that is wanted. Default: behind the consumer's cursor; without
    * a consumer, what happens from now on. */
   readonly from?: number
+  /** The consumer says what it is done with by `acknowledge`, for one behind a network; asking for
+   * the next outcome says nothing then. Default: no. */
+  readonly acknowledges?: boolean
   /** Ends the iteration. */
   readonly signal?: AbortSignal
 }
@@ -112,6 +115,7 @@ class Reading {
   readonly #life: ConsumingLife
   readonly #consumer: Consumer
   readonly #signal: AbortSignal | undefined
+  readonly #acknowledges: boolean
   readonly #deaf: () => void
   #next: number
   #place: Position | undefined
@@ -120,12 +124,13 @@ class Reading {
     outcomes: Outcomes,
     life: ConsumingLife,
     consumer: Consumer,
-    { from, signal }: OutcomesRequest,
+    { from, signal, acknowledges = false }: OutcomesRequest,
   ) {
     this.#outcomes = outcomes
     this.#life = life
     this.#consumer = consumer
     this.#signal = signal
+    this.#acknowledges = acknowledges && consumer.name !== undefined
     this.#next = from ?? consumer.cursor + 1
     this.#deaf = onAbort(signal, () => outcomes.wake())
   }
@@ -171,6 +176,7 @@ class Reading {
   }
 
   done(item: QueueOutcome | OutcomeGap): void {
+    if (this.#acknowledges) return
     this.#outcomes.acknowledge(this.#consumer, item.kind === 'gap' ? item.to : item.number)
   }
 
@@ -221,6 +227,23 @@ export const statusOf = (outcomes: Outcomes): ConsumerStatus[] =>
   [...outcomes.consumers].flatMap(({ name, cursor, isKept }) =>
     name !== undefined && isKept ? [{ name, cursor, last: outcomes.number }] : [],
   )
+
+/** A consumer is done with all outcomes up to this number. @returns false when there is none
+ * @throws WaybillError OPTION_INVALID for a number that no outcome has */
+export async function acknowledge(
+  outcomes: Outcomes,
+  life: ConsumingLife,
+  name: string,
+  number: number,
+): Promise<boolean> {
+  life.check()
+  await life.orEnd(outcomes.restored)
+  integerOption('number', number, 0, outcomes.number)
+  const consumer = consumerNamed(outcomes, name)
+  if (consumer === undefined) return false
+  outcomes.acknowledge(consumer, number)
+  return true
+}
 
 /** @throws WaybillError OPTION_INVALID while it is consuming */
 export async function forget(outcomes: Outcomes, life: ConsumingLife, name: string): Promise<boolean> {

@@ -52,6 +52,11 @@ export class EventStream {
     this.#write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${text}\n\n`)
   }
 
+  /** How far the stream has come, without an event. */
+  sendId(id: number): void {
+    this.#write(`id: ${id}\n\n`)
+  }
+
   send(event: string, data: unknown, id?: number): void {
     this.sendText(event, JSON.stringify(data), id)
   }
