@@ -10,7 +10,7 @@ const built = timeOf('dist/man/waybill.1')
 const sources = ['src', 'tools', 'bench'].flatMap((folder) =>
   readdirSync(`${root}/${folder}`, { recursive: true })
     .filter((name) => /\.(?:ts|json)$/.test(name))
-    .map((name) => `${folder}/${name}`),
+    .map((name) => `${folder}/${String(name)}`),
 )
 const isBuilt =
   built !== undefined && [...sources, 'package.json', 'tsconfig.json'].every((path) => timeOf(path) < built)

@@ -69,7 +69,6 @@ test('figures say how the queue stands, and go on saying it', async () => {
     version: '1.2.3',
     totals: { accepted: 2, delivered: 0, deferred: 1, failed: 0 },
     active: { count: 1, max: 20_000 },
-    problems: [],
   })
   expect(figures.lanes.map(({ queue }) => queue)).toEqual(['incoming', 'hold', 'deferred'])
   const { destinations } = await stage.json('read', '/v1/destinations')
