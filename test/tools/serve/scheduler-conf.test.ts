@@ -36,7 +36,8 @@ async function send(client: RawClient, recipient: string): Promise<void> {
   expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
 }
 
-const mailboxes = async (): Promise<string[]> => (await readdir(at('mail')).catch(() => [])).sort()
+const mailboxes = async (): Promise<string[]> =>
+  (await readdir(at('mail')).catch((): string[] => [])).sort()
 
 test('queue-only mail waits for a flush of its host, a reload applies other clauses, and a wrong file nothing', async () => {
   await clauses('maildir/slow.example queueonly\nuucp/* maxchannel=3\n')
