@@ -9,7 +9,7 @@ const timeOf = (path) => statSync(`${root}/${path}`, { throwIfNoEntry: false })?
 const built = timeOf('dist/man/waybill.1')
 const sources = ['src', 'tools', 'bench'].flatMap((folder) =>
   readdirSync(`${root}/${folder}`, { recursive: true })
-    .filter((name) => /\.(?:ts|json)$/.test(name))
+    .filter((name) => /\.(?:ts|json|html|css|svg)$/.test(name))
     .map((name) => `${folder}/${String(name)}`),
 )
 const isBuilt =

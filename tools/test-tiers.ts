@@ -36,6 +36,8 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
     'test/engine/recover/small-heap.test.ts',
     'test/exports.test.ts',
   ],
+  /** Chromium, and relays before it. */
+  browser: ['test/console/{page,relay}.test.ts'],
   /** Handshakes by the dozen. */
   handshakes: ['test/relay/smtp-out/mx-out-{dane,tls-policy}.test.ts'],
   /** Tests of real time: elapsed time is compared with a bound far from the expected time. */

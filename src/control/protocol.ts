@@ -6,6 +6,7 @@
  * `null` stands for it. */
 import { WaybillError, type ErrorCode } from '../errors.js'
 import type { ListedMessage } from '../admin/select/listing.js'
+import type { Room } from '../engine/accept/space-watch.js'
 import { checkSelector, type Selector } from '../admin/select/selector.js'
 import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
@@ -67,6 +68,8 @@ export interface Sample {
   readonly deferredCount: number
   readonly failedCount: number
   readonly statistics: Omit<QueueStatistics, 'destinations'>
+  /** Of the disk, as it last said; undefined: it has not answered yet. */
+  readonly room?: Room | undefined
   /** The number of all; `destinations` has the first of them, dead ones first, then by
    * waiting entries. */
   readonly destinationCount: number

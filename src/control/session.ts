@@ -3,6 +3,7 @@
  * after that. The connection of a client that sends nothing, reads nothing or sends rubbish is
  * closed, without effect on others. */
 import { pause, type Clock } from '../base/clock.js'
+import type { Room } from '../engine/accept/space-watch.js'
 import type { QueueEvents } from '../engine/life/events.js'
 import type { ListedMessage, ListOptions } from '../admin/select/listing.js'
 import type { Selector } from '../admin/select/selector.js'
@@ -26,6 +27,7 @@ import type { VerbOptions, VerbResult } from '../admin/verbs/tally.js'
 export interface ControlledQueue {
   list(selector: Selector, options: ListOptions): AsyncIterable<ListedMessage>
   stats(): QueueStatistics
+  room(): Promise<Room>
   destinations(): readonly DestinationSnapshot[]
   resume(transport: string, name: string): boolean
   on<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown

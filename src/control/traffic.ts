@@ -2,7 +2,9 @@
  * Invariant: without a watcher there are no listeners and no costs; counts begin with the
  * first watcher. */
 import type { Clock } from '../base/clock.js'
+import type { Room } from '../engine/accept/space-watch.js'
 import type { RecipientEvent } from '../engine/life/events.js'
+import { isWaybillError } from '../errors.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { Sample, WatchedDestination } from './protocol.js'
 import type { ControlledQueue } from './session.js'
@@ -21,6 +23,8 @@ export class Traffic {
   #deferred = 0
   #failed = 0
   readonly #byDestination = new Map<string, number>()
+  #room: Room | undefined
+  #isAsking = false
 
   constructor(queue: ControlledQueue, clock: Clock) {
     this.#queue = queue
@@ -37,6 +41,7 @@ export class Traffic {
 
   sample(): Sample {
     const { destinations, ...statistics } = this.#queue.stats()
+    this.#askForRoom()
     if (this.#byDestination.size > countedMax) this.#forget(destinations)
     return {
       atMs: this.#clock.monotonicMs(),
@@ -46,6 +51,7 @@ export class Traffic {
       deferredCount: this.#deferred,
       failedCount: this.#failed,
       statistics,
+      room: this.#room,
       destinationCount: destinations.length,
       destinations: [...destinations]
         .sort(byTrouble)
@@ -55,6 +61,20 @@ export class Traffic {
           return { ...destination, deliveredCount }
         }),
     }
+  }
+
+  /** Nobody waits for the answer: a disk that hangs gives none. */
+  #askForRoom(): void {
+    if (this.#isAsking) return
+    this.#isAsking = true
+    const answered = (room: Room | undefined): void => {
+      this.#isAsking = false
+      this.#room = room
+    }
+    this.#queue.room().then(answered, (error: unknown) => {
+      answered(undefined)
+      if (!isWaybillError(error)) throw error
+    })
   }
 
   #listen(change: 'on' | 'off'): void {

@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { ListOptions } from '../../src/admin/select/listing.js'
 import type { ListedMessage, QueueEvents, QueueStatistics, Selector } from '../../src/index.js'
 import type { ControlledQueue } from '../../src/control/session.js'
+import type { Room } from '../../src/engine/accept/space-watch.js'
 import type { VerbOptions, VerbResult } from '../../src/admin/verbs/tally.js'
 import type { DestinationSnapshot } from '../../src/scheduler/scheduler.js'
 
@@ -59,6 +60,8 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
     return { ...idleStatistics, destinations: this.known }
   }
 
+  readonly room = (): Promise<Room> => Promise.resolve(plentyOfRoom)
+
   destinations(): readonly DestinationSnapshot[] {
     return this.known
   }
@@ -72,6 +75,13 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
     this.calls.push(call)
     return this.answer(call)
   }
+}
+
+export const plentyOfRoom: Room = {
+  freeBytes: 50 * 2 ** 30,
+  freeFiles: 1_000_000,
+  isShort: false,
+  shortOf: undefined,
 }
 
 export const idleStatistics: QueueStatistics = {

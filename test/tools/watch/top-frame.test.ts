@@ -7,7 +7,7 @@ import {
   type TopView,
 } from '../../../tools/commands/watch/top-frame.js'
 import { topJson } from '../../../tools/commands/watch/top-json.js'
-import { destinationAt, idleStatistics } from '../../control/fake-queue.js'
+import { destinationAt, idleStatistics, plentyOfRoom } from '../../control/fake-queue.js'
 
 const wallMs = new Date(2026, 10, 21, 3, 30, 12).getTime()
 const { destinations: _none, ...idle } = idleStatistics
@@ -58,7 +58,7 @@ const now: Sample = {
         intervalMs: 300_000,
         waitingBytes: 2_000_000,
         segmentCount: 3,
-        nextDueAt: undefined,
+        nextDueAt: wallMs + 65_000,
         markCount: 17,
         damage: undefined,
       },
@@ -71,6 +71,7 @@ const now: Sample = {
       suffixBytes: 70_000,
     },
   },
+  room: plentyOfRoom,
   destinationCount: 5,
   destinations: [
     at('dead.example', 0, { state: dead, window: 0 }),
@@ -99,50 +100,65 @@ test('a frame shows rates, journal, lanes and the slowest destinations', () => {
   expect(textOf(view)).toBe(
     `
 waybill top  ./var/queue                                                         Sat Nov 21 03:30:12
-accepted   1 250/s   delivered   2 001/s   deferred     0.5/s   failed     0.0/s   active 1 234
-syncs 500/s   0.60 ms each, last 0.50 ms   written 3.8 MiB/s
-journal 2 segments, 2 spare   suffix 68 KiB   not yet durable 0 bytes   checkpoints 1
+dead.example (out) does not answer: no route?[2J
+accepted  1 250/s   delivered  2 001/s   deferred    0.5/s   failed    0.0/s
+sync latency 0.60 ms, 500/s, last 0.50 ms   active 1 234 of 20 000
+free disk 50 GiB   a start would read 68 KiB   journal 2 segments, 2 spare
+written 3.8 MiB/s   not yet durable 0 bytes   checkpoints 1
 
 lanes, counted 8s ago
-queue     lane  interval  messages     data  envelopes  marks
-incoming  0                      0  0 bytes                 0
-deferred  2           5m    12 345   11 MiB    1.9 MiB     17
-hold      1                      3  2.9 KiB    4.0 KiB      0
+queue         lane  next due  messages     data  waiting  marks
+incoming      0            –         0  0 bytes        0      0
+deferred, 5m  2      in 1m5s    12 345   11 MiB  1.9 MiB     17
+hold          1            –         3  2.9 KiB  4.0 KiB      0
 
 destinations, 5, the slowest first
-destination    state     window  busy  waiting  delivered  done in  reason
-dead.example   dead, 4m       0     0        0      0.0/s           4.4.1 no route?[2J
-stuck.example  canary         5     1        3      0.0/s        –
-slow.example   ready          5     5       50      0.5/s    1m50s
-quick.example  ready         20    20      100    2 000/s     60ms
+destination    state     waiting  in flight  delivered  done in  reason
+dead.example   dead, 4m        0     0 of 0      0.0/s           4.4.1 no route?[2J
+stuck.example  canary          3     1 of 5      0.0/s        –
+slow.example   ready          50     5 of 5      0.5/s    1m50s
+quick.example  ready         100   20 of 20    2 000/s     60ms
 and 1 more`.slice(1),
   )
 })
 
 test('without an earlier sample there are no rates, and without counts no messages', () => {
   const text = textOf({ ...view, before: undefined, counts: undefined })
-  expect(text).toContain('accepted         –   delivered         –')
+  expect(text).toContain('accepted        –   delivered        –')
   expect(text).toContain('lanes, counting …')
-  expect(text).toMatch(/^deferred {2}2 {11}5m {9}– {5}– /m)
+  expect(text).toMatch(/^deferred, 5m {2}2 {6}in 1m5s {9}– {5}– /m)
 })
 
 test.each<[string, Partial<Sample['statistics']>, RegExp]>([
-  ['a recovery', { recovering: true }, /^recovering/m],
+  ['a recovery', { recovering: true }, /^A recovery reads what was being worked on/m],
   [
     'a full disk',
     { journal: { ...idle.journal, diskFull: true } },
-    /^no room on the disk: new mail is refused$/m,
+    /^The disk is too full: no new mail is accepted\.$/m,
   ],
-  ['a message that cannot be read', { damagedCount: 1 }, /^damage: 1 message cannot be read; `waybill log/m],
+  ['a message that cannot be read', { damagedCount: 1 }, /^1 message that the recovery could not read/m],
   [
     'a lane that stands still',
     { lanes: [{ ...idle.lanes[0]!, damage: 'LOG_CORRUPT\x07' }] },
-    /^lane 0 stands still: LOG_CORRUPT\?$/m,
+    /^Lane 0 stands still: LOG_CORRUPT\?\.$/m,
   ],
-])('%s is told below the title, in the colour of trouble', (_, statistics, sentence) => {
-  const shown = { ...view, now: { ...now, statistics: { ...now.statistics, ...statistics } } }
-  expect(textOf(shown)).toMatch(sentence)
-  expect(topFrame(shown, wide)[1]?.style).toBe('trouble')
+])(
+  '%s is told below the title as the console tells it, in the colour of trouble',
+  (_, statistics, sentence) => {
+    const shown = { ...view, now: { ...now, statistics: { ...now.statistics, ...statistics } } }
+    expect(textOf(shown)).toMatch(sentence)
+    expect(topFrame(shown, wide)[1]?.style).toBe('trouble')
+  },
+)
+
+test('a queue without a problem is well', () => {
+  const shown = { ...view, now: { ...now, destinations: now.destinations.slice(1) } }
+  expect(topFrame(shown, wide)[1]).toEqual({ text: 'All is well', style: 'plain' })
+})
+
+test('a frame of 80 columns loses the end of a reason and nothing else', () => {
+  const lines = topFrame(view, { columns: 80, rows: 24 }).map(({ text }) => text)
+  expect(lines.filter((text) => text.includes('…') && !text.startsWith('dead.example '))).toEqual([])
 })
 
 test.each([

@@ -25,12 +25,15 @@ import { lineOf, UsageError, type Arguments, type Command } from '../cli/command
 import { BulkLane } from './bulk-lane.js'
 import { print, processSurroundings, type Surroundings } from '../text/output.js'
 import { Progress } from '../text/progress.js'
+import { playDay } from './live.js'
+import { liveConsole } from './live-console.js'
 import { SyntheticMails, type SyntheticMail } from './synthetic-mail.js'
 import { parseBytes, parseCount, parseDurationOption } from '../cli/values.js'
 
 export const fill: Command & { runIn(args: Arguments, surroundings: Surroundings): Promise<number> } = {
   summary: 'makes a new queue full of made-up mail, for benches and demonstrations',
-  synopsis: '--queue DIR [--count N] [--hold N] [--incoming N] [OPTION …]',
+  synopsis:
+    '--queue DIR [--count N] [--hold N] [--incoming N] [OPTION …]\n--queue DIR --live [--for TIME] [--console HOST:PORT]',
   options: {
     queue: { value: 'DIR', help: 'the new queue; empty, or not there yet' },
     count: {
@@ -45,10 +48,17 @@ export const fill: Command & { runIn(args: Arguments, surroundings: Surroundings
     senders: { value: 'N', help: 'domains from which it comes (100)' },
     age: { value: 'TIME', help: 'of the oldest (3d)' },
     seed: { value: 'N', help: 'the same seed makes the same mail (1)' },
+    live: {
+      help: 'instead, a busy day of mail through a queue at work, played in minutes; the sites are made up, no mail leaves',
+    },
+    for: { value: 'TIME', help: 'with --live: how long the day takes (5m)' },
+    peak: { value: 'N', help: 'with --live: messages a second at its busiest hour (40)' },
+    console: { value: 'HOST:PORT', help: 'with --live: show the console there, on this machine (nowhere)' },
     'segment-size': { value: 'BYTES', help: 'of the journal (64M)' },
     'lane-segment-size': { value: 'BYTES', help: 'of the lanes (16M)' },
   },
-  notes: 'The directory must be empty or not there yet. Exit codes: 0 made, 1 failed, 2 usage.',
+  notes:
+    'Without --live the directory must be empty or not there yet. Exit codes: 0 made, 1 failed, 2 usage.',
   run: (args) => run(args, processSurroundings()),
   runIn: run,
 }
@@ -66,6 +76,9 @@ interface Plan {
 async function run(args: Arguments, surroundings: Surroundings): Promise<number> {
   const path = args.one('queue')
   if (path === undefined) throw new UsageError('--queue says where the new queue goes')
+  if (args.isSet('live')) return live(args, path, surroundings)
+  for (const option of ['for', 'peak', 'console'])
+    if (args.isSet(option)) throw new UsageError(`--${option} is for --live`)
   const plan = planOf(args)
   const disk = surroundings.openDisk(path)
   const nowMs = surroundings.nowMs()
@@ -86,6 +99,24 @@ async function run(args: Arguments, surroundings: Surroundings): Promise<number>
     surroundings,
   )
 }
+
+/** A day may go on in a queue that an earlier one has left. */
+async function live(args: Arguments, path: string, surroundings: Surroundings): Promise<number> {
+  for (const option of ['count', 'hold', 'incoming', 'recipients', 'domains', 'senders', 'age', 'size'])
+    if (args.isSet(option)) throw new UsageError(`--${option} is not for --live`)
+  const dayMs = parseDurationOption('for', args.one('for') ?? '5m')
+  if (dayMs < dayMsMin || dayMs > dayMsMax) throw new UsageError('--for is from 1s to 1d')
+  const peak = parseCount('peak', args.one('peak') ?? '40', 1)
+  if (peak > peakMax) throw new UsageError(`--peak is at most ${peakMax}`)
+  const show = await liveConsole(args, path)
+  const seed = parseCount('seed', args.one('seed') ?? '1', 0)
+  await playDay(path, { dayMs, peak, seed, show }, surroundings)
+  return 0
+}
+
+const dayMsMin = 1000
+const dayMsMax = 86_400_000
+const peakMax = 5000
 
 function planOf(args: Arguments): Plan {
   const count = (option: string, usual: string, least: number): number =>

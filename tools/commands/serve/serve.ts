@@ -43,6 +43,7 @@ import {
   withLoggedAttempts,
   withLoggedClients,
 } from '../log/log.js'
+import { consolePages } from './console-pages.js'
 import { factsOf, httpPlacesOf, loadHttp } from './http.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
@@ -208,6 +209,10 @@ export const serve: Command = {
     },
     'http-tls-cert': { value: 'FILE', help: 'the certificate there, PEM (that of --tls-cert)' },
     'http-tls-key': { value: 'FILE', help: 'its key, PEM' },
+    console: {
+      value: 'HOST:PORT',
+      help: 'show the queue as a web page there, and act on it, with the same addresses, tokens and TLS as --http (nowhere)',
+    },
     webhook: {
       value: 'URL',
       help: 'post what becomes of messages there, in order and until it is answered 2xx (nowhere)',
@@ -257,6 +262,7 @@ interface Settings {
   readonly direct: boolean
   readonly metrics: readonly Endpoint[]
   readonly http: readonly Endpoint[]
+  readonly console: readonly Endpoint[]
 }
 
 async function run(words: Arguments): Promise<number | undefined> {
@@ -305,6 +311,7 @@ async function runWith(
         ? []
         : await atAddresses('metrics', parseEndpoint('metrics', metricsText, '127.0.0.1')),
     http: await httpPlacesOf(args),
+    console: await httpPlacesOf(args, 'console'),
   }
   if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
   if (!isReportingMta(settings.hostname))
@@ -337,11 +344,13 @@ async function runWith(
   const isText = format === 'text' || (format === 'auto' && process.stderr.isTTY)
 
   const watch = settings.metrics.length === 0 ? undefined : await loadMetrics()
-  const withHttp = settings.http.length === 0 ? undefined : await loadHttp()
+  const withHttp = settings.http.length + settings.console.length === 0 ? undefined : await loadHttp()
+  const pages = settings.console.length === 0 ? [] : consolePages()
   await tryPorts([
     ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
     ...settings.metrics.map((endpoint) => ({ option: 'metrics', endpoint })),
     ...settings.http.map((endpoint) => ({ option: 'http', endpoint })),
+    ...settings.console.map((endpoint) => ({ option: 'console', endpoint })),
     ...(sourcesOf(args).sourceAddresses ?? []).map((host) => ({
       option: 'source-address',
       endpoint: { host, port: 0 },
@@ -432,6 +441,7 @@ async function runWith(
   const answer = async (): Promise<SmtpListener> => {
     if (registry !== undefined) metrics = await answerForMetrics(queue, registry, settings.metrics, log)
     await http?.answer(settings.http, 'http')
+    await http?.answer(settings.console, 'console', pages)
     const options = { ...server, ...said.tables.clients }
     return await (hasThread
       ? listenSmtpOnThread(entry, options, clientWitness(log))

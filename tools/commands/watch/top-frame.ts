@@ -5,6 +5,7 @@
 import type { Sample, WatchedDestination } from '../../../src/control/protocol.js'
 import { countText, digitsText } from '../../../src/base/count-text.js'
 import type { LaneStatistics } from '../../../src/index.js'
+import { problemsOf } from '../../../src/http/figures/problems.js'
 import { queueNameOf } from '../../../src/lane/queue-name.js'
 import { reasonText, stateText } from './destinations.js'
 import type { LaneCounts } from './lane-counts.js'
@@ -42,9 +43,9 @@ export function topFrame(view: TopView, { columns, rows }: FrameSize): FrameLine
   const title = `waybill top  ${printable(queue)}`
   const lines: FrameLine[] = [
     { text: `${title.padEnd(Math.min(columns, titleColumns) - time.length - 1)} ${time}`, style: 'title' },
-    ...troublesOf(now).map((text): FrameLine => ({ text, style: 'trouble' })),
+    ...verdictOf(now),
     ...trafficOf(view),
-    ...journalOf(view),
+    ...relayOf(view),
     ...lanesOf(view),
     ...destinationsOf(view),
   ]
@@ -78,20 +79,12 @@ export function syncMeanMs({ now, before }: Pick<TopView, 'now' | 'before'>): nu
   return count <= 0 ? undefined : (syncTotalMs - before.statistics.journal.syncTotalMs) / count
 }
 
-function troublesOf({ statistics }: Sample): string[] {
-  const { recovering, journal, lanes, damagedCount } = statistics
-  return [
-    ...(recovering
-      ? ['recovering: what was being worked on is taken up again, nothing is attempted yet']
-      : []),
-    ...(journal.diskFull ? ['no room on the disk: new mail is refused'] : []),
-    ...(damagedCount > 0
-      ? [`damage: ${countText(damagedCount, 'message')} cannot be read; \`waybill log verify\` shows it`]
-      : []),
-    ...lanes.flatMap(({ lane, damage }) =>
-      damage === undefined ? [] : [`lane ${lane} stands still: ${printable(damage)}`],
-    ),
-  ]
+/** As the console says them: what only the relay knows, such as its certificate, is not in a sample. */
+function verdictOf({ statistics, destinations, room, wallMs }: Sample): FrameLine[] {
+  const known = { statistics: { ...statistics, destinations }, room, facts: {}, warnings: [], wallMs }
+  const problems = problemsOf(known)
+  if (problems.length === 0) return [{ text: 'All is well', style: 'plain' }]
+  return problems.map(({ text }): FrameLine => ({ text: printable(text), style: 'trouble' }))
 }
 
 const numberText = (value: number): string => {
@@ -110,28 +103,32 @@ function trafficOf(view: TopView): FrameLine[] {
     ['deferred', (of) => of.deferredCount],
     ['failed', (of) => of.failedCount],
   ]
-  const cells = rates.map(([name, count]) => `${name} ${rateText(perSecond(view, count)).padStart(9)}`)
-  return [
-    {
-      text: `${cells.join('   ')}   active ${numberText(view.now.statistics.activeCount).replace(/\.0$/, '')}`,
-      style: 'plain',
-    },
-  ]
+  const cells = rates.map(([name, count]) => `${name} ${rateText(perSecond(view, count)).padStart(8)}`)
+  return [{ text: cells.join('   '), style: 'plain' }]
 }
 
-function journalOf(view: TopView): FrameLine[] {
-  const { journal } = view.now.statistics
+const plainLine = (...parts: readonly string[]): FrameLine => ({ text: parts.join('   '), style: 'plain' })
+
+function relayOf(view: TopView): FrameLine[] {
+  const { statistics, room } = view.now
+  const { journal, activeCount, activeCountMax } = statistics
   const written = perSecond(view, (of) => of.statistics.journal.writtenBytes)
   const syncs = perSecond(view, (of) => of.statistics.journal.syncCount)
   return [
-    {
-      text: `syncs ${rateText(syncs)}   ${msText(syncMeanMs(view))} each, last ${msText(journal.syncLastMs)}   written ${written === undefined ? '–' : `${bytesText(Math.round(written))}/s`}`,
-      style: 'plain',
-    },
-    {
-      text: `journal ${countText(journal.segmentCount, 'segment')}, ${journal.spareCount} spare   suffix ${bytesText(journal.suffixBytes)}   not yet durable ${bytesText(journal.stagedBytes)}   checkpoints ${journal.checkpointCount}`,
-      style: 'plain',
-    },
+    plainLine(
+      `sync latency ${msText(syncMeanMs(view))}, ${rateText(syncs)}, last ${msText(journal.syncLastMs)}`,
+      `active ${digitsText(activeCount)} of ${digitsText(activeCountMax)}`,
+    ),
+    plainLine(
+      `free disk ${room === undefined ? '–' : bytesText(room.freeBytes)}`,
+      `a start would read ${bytesText(journal.suffixBytes)}`,
+      `journal ${countText(journal.segmentCount, 'segment')}, ${journal.spareCount} spare`,
+    ),
+    plainLine(
+      `written ${written === undefined ? '–' : `${bytesText(Math.round(written))}/s`}`,
+      `not yet durable ${bytesText(journal.stagedBytes)}`,
+      `checkpoints ${journal.checkpointCount}`,
+    ),
   ]
 }
 
@@ -140,18 +137,18 @@ function lanesOf({ now, counts }: TopView): FrameLine[] {
     const known =
       counts === undefined ? undefined : (counts.byLane.get(lane.lane) ?? { count: 0, dataBytes: 0 })
     return [
-      queueNameOf(lane.kind),
+      laneTitle(lane),
       String(lane.lane),
-      lane.kind === 'retry' ? durationText(lane.intervalMs) : '',
+      dueText(lane, now.wallMs),
       known === undefined ? '–' : known.count,
       known === undefined ? '–' : bytesText(known.dataBytes),
-      lane.kind === 'incoming' && lane.waitingBytes === 0 ? '' : bytesText(lane.waitingBytes),
+      lane.waitingBytes === 0 ? '0' : bytesText(lane.waitingBytes),
       lane.markCount,
     ]
   })
   const [head = '', ...body] = toRight(
-    ['queue', 'lane', 'interval', 'messages', 'data', 'envelopes', 'marks'],
-    ['interval', 'messages', 'data', 'envelopes'],
+    ['queue', 'lane', 'next due', 'messages', 'data', 'waiting', 'marks'],
+    ['next due', 'messages', 'data', 'waiting'],
     rows,
   )
   const counted =
@@ -161,6 +158,15 @@ function lanesOf({ now, counts }: TopView): FrameLine[] {
     { text: head, style: 'head' },
     ...body.map((text): FrameLine => ({ text, style: 'plain' })),
   ]
+}
+
+/** `deferred, 5m` */
+const laneTitle = ({ kind, intervalMs }: LaneStatistics): string =>
+  kind === 'retry' ? `${queueNameOf(kind)}, ${durationText(intervalMs)}` : queueNameOf(kind)
+
+function dueText({ nextDueAt, waitingBytes }: LaneStatistics, wallMs: number): string {
+  if (nextDueAt === undefined || waitingBytes === 0) return '–'
+  return nextDueAt - wallMs < 1000 ? 'now' : `in ${durationText(nextDueAt - wallMs)}`
 }
 
 /** Lines of a table in which texts of the named columns stand to the right, like numbers. */
@@ -224,14 +230,13 @@ function destinationsOf(view: TopView): FrameLine[] {
   const { destinationCount, wallMs } = view.now
   if (found.length === 0) return captioned('no destinations')
   const [head = '', ...body] = toRight(
-    ['destination', 'state', 'window', 'busy', 'waiting', 'delivered', 'done in', 'reason'],
-    ['delivered', 'done in'],
+    ['destination', 'state', 'waiting', 'in flight', 'delivered', 'done in', 'reason'],
+    ['in flight', 'delivered', 'done in'],
     found.map(({ destination, rate, drainMs }): Cell[] => [
       printable(destination.name),
       stateText(destination, wallMs),
-      destination.window,
-      destination.busy,
       destination.todo,
+      `${destination.busy} of ${destination.window}`,
       rateText(rate),
       drainText(drainMs),
       reasonText(destination),

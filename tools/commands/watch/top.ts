@@ -25,7 +25,7 @@ export const top: OperatingCommand = operatingCommand(
     },
     notes:
       'q or Ctrl-C ends it. Accepted are messages, delivered, deferred and failed are recipients. Messages of the lanes are counted on\n' +
-      'disk now and then; envelopes are the bytes of the log that still have to be gone through, marks are messages in it that were\n' +
+      'disk now and then; waiting are the bytes of the log that still have to be gone through, marks are messages in it that were\n' +
       'taken out of turn. Destinations: those that are dead first, then those whose mail will take longest at the present rate.\n' +
       'With --json there is one object for each interval, until interrupted.',
   },

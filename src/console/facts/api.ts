@@ -1,0 +1,233 @@
+/** What the page reads from the relay's HTTP API, as far as it shows it: types alone.
+ * Times are milliseconds since 1970, spans end in `Ms`, `null` stands for Infinity and for none. */
+
+export interface PerKind {
+  readonly accepted: number
+  readonly delivered: number
+  readonly deferred: number
+  readonly failed: number
+}
+
+export type Kind = keyof PerKind
+
+export interface LaneFigures {
+  readonly lane: number
+  readonly queue: 'incoming' | 'deferred' | 'hold'
+  readonly intervalMs: number | null
+  readonly waitingBytes: number
+  readonly segmentCount: number
+  readonly markCount: number
+  readonly nextDueAt: number | null
+  readonly damage: string | null
+}
+
+export interface Room {
+  readonly freeBytes: number
+  readonly freeFiles: number
+  /** So little that new mail is refused. */
+  readonly isShort: boolean
+  readonly shortOf?: 'bytes' | 'files'
+}
+
+export interface Problem {
+  readonly code: string
+  readonly severity: 'critical' | 'warning' | 'notice'
+  readonly text: string
+  readonly subject: {
+    readonly lane?: number
+    readonly transport?: string
+    readonly name?: string
+  }
+  /** A page beside the code, and the place in it. */
+  readonly help: string | null
+}
+
+export interface Figures {
+  readonly at: number
+  readonly version: string
+  readonly hostname: string
+  readonly startedAt: number
+  readonly recovering: boolean
+  readonly rates: PerKind
+  readonly totals: PerKind
+  readonly active: { readonly count: number; readonly max: number }
+  readonly damagedCount: number
+  readonly sync: {
+    readonly count: number
+    readonly perSecond: number
+    /** Of the last second; 0 when there was none. */
+    readonly meanMs: number
+    readonly lastMs: number
+    readonly underWayMs: number
+  }
+  readonly deliveries: { readonly isHeld: boolean; readonly heldMs: number }
+  readonly journal: {
+    readonly segmentCount: number
+    readonly spareCount: number
+    readonly suffixBytes: number
+    readonly stagedBytes: number
+    readonly checkpointCount: number
+  }
+  readonly lanes: readonly LaneFigures[]
+  readonly room: Room | null
+  readonly destinationCount: number
+  readonly deadCount: number
+  readonly suspendedCount: number
+  readonly problems: readonly Problem[]
+  readonly destinations?: readonly Destination[]
+}
+
+export interface Rates {
+  readonly fromAt: number
+  readonly stepMs: number
+  readonly accepted: readonly (number | null)[]
+  readonly delivered: readonly (number | null)[]
+  readonly deferred: readonly (number | null)[]
+  readonly failed: readonly (number | null)[]
+}
+
+export type DestinationState =
+  | { readonly kind: 'ready' }
+  | {
+      readonly kind: 'dead'
+      readonly untilAt: number
+      readonly status: string
+      readonly text: string
+      readonly remote: string | null
+    }
+  | { readonly kind: 'suspended'; readonly untilAt: number }
+
+export interface Reply {
+  readonly at: number
+  readonly kind: 'delivered' | 'deferred' | 'failed'
+  readonly status: string
+  readonly text: string
+  readonly remote: string | null
+}
+
+export interface Destination {
+  readonly transport: string
+  readonly nexthop: string
+  readonly name: string
+  readonly window: number
+  readonly busy: number
+  readonly todo: number
+  readonly state: DestinationState
+  readonly recovery: 'none' | 'canary' | 'slow-start'
+  readonly rate: number
+  readonly perSecond: { readonly delivered: number; readonly deferred: number; readonly failed: number }
+  readonly lastReply: Reply | null
+}
+
+export interface Note {
+  readonly kind: 'delivered' | 'deferred' | 'failed'
+  readonly status: string
+  readonly text: string
+  readonly remote?: string
+  /** First and last index of each range of recipients. */
+  readonly ranges: readonly number[]
+}
+
+export interface Message {
+  readonly id: string
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly recipientCount: number
+  readonly queue: 'active' | 'incoming' | 'deferred' | 'hold'
+  readonly lane: number
+  readonly acceptedAt: number
+  readonly attempts: number
+  readonly dataBytes: number
+  /** 0: now; null: on hold. */
+  readonly dueAt: number | null
+  readonly notes: readonly Note[]
+}
+
+export interface MessagePage {
+  readonly messages: readonly Message[]
+  readonly next: string | null
+  readonly lookedAt: number
+}
+
+export interface HeaderField {
+  readonly name: string
+  readonly value: string
+}
+
+export interface Part {
+  readonly part: string
+  readonly type: string
+  readonly charset?: string
+  readonly filename?: string
+  readonly disposition?: string
+  readonly encoding: string
+  readonly bytes: number
+  readonly parts?: readonly Part[]
+}
+
+export interface Structure {
+  readonly header: readonly HeaderField[]
+  readonly headerBytes: number
+  readonly tree: Part
+  readonly truncated: boolean
+}
+
+export interface HistoryRecord {
+  readonly at: number
+  readonly kind: string
+  readonly text: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export type Verb = 'hold' | 'release' | 'requeue' | 'flush' | 'reroute' | 'expire' | 'delete'
+
+/** As the verbs of the command take it; a string from the URL, too. */
+export type Selector = Readonly<Record<string, string | number | true>>
+
+export interface Counts {
+  readonly messageCount: number
+  readonly recipientCount: number
+  readonly missedCount: number
+  readonly failedCount: number
+}
+
+export interface ProblemDetails {
+  readonly title: string
+  readonly status: number
+  readonly detail?: string
+  readonly code: string
+  readonly scope?: string
+}
+
+export interface Operation {
+  readonly id: string
+  readonly do: Verb
+  readonly selector: Selector
+  readonly dryRun: boolean
+  readonly by: string
+  readonly startedAt: number
+  readonly endedAt: number | null
+  readonly state: 'running' | 'done' | 'stopped' | 'failed'
+  readonly counts: Counts
+  readonly sample?: readonly Message[]
+  readonly problem: ProblemDetails | null
+}
+
+export interface Session {
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly expiresAt: number | null
+}
+
+export interface LatestOutcome {
+  readonly number: number
+  readonly kind: 'accepted' | 'delivered' | 'deferred' | 'failed'
+  readonly at: number
+  readonly id: string
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly recipientCount: number
+  readonly status: string
+  readonly text: string
+  readonly remote: string
+}

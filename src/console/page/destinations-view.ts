@@ -1,0 +1,214 @@
+/** The view Destinations: where mail goes, how well that works, and how old what waits is. */
+import { repeat } from '/vendor/lit-html/directives/repeat.js'
+import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
+import type { Destination } from '../facts/api.js'
+import { counted, digits, rateDigits, shown, spanText } from '../facts/format.js'
+import type { AgeShape } from '../facts/inspections.js'
+import { reasonText, stateMeaning, stateText } from '../facts/mail-words.js'
+import { addressOf, filterText } from '../facts/place.js'
+import type { App } from './app.js'
+import type { ShapeBy } from './destinations.js'
+import { icon } from '../parts/icons.js'
+import type { Asked } from './one-message.js'
+import { badge, empty, foreign, relativeTime } from '../parts/pieces.js'
+
+export function destinationsView(app: App): TemplateResult {
+  const { destinations: view } = app
+  return html`
+    <div class="title">
+      <h1 tabindex="-1">Destinations</h1>
+      <p class="hint">
+        ${view.said === undefined ? 'Dead and suspended ones first, then those where most waits.' : shown(view.said)}
+      </p>
+    </div>
+    ${table(app)}
+    <section class="panel" aria-labelledby="ages">
+      <div class="head">
+        <h2 id="ages">
+          Age of what waits, by ${view.shapeBy === 'sender' ? "the sender's" : "the recipient's"} domain
+        </h2>
+        <div class="choice" role="group" aria-label="By">
+          ${choice(app, 'recipient', 'Recipient')}${choice(app, 'sender', 'Sender')}
+        </div>
+      </div>
+      ${view.shape === undefined ? nothing : shapeOf(view.shape, view.shapeBy)}
+    </section>
+  `
+}
+
+const choice = (app: App, by: ShapeBy, label: string): TemplateResult =>
+  html`<button
+    aria-pressed=${app.destinations.shapeBy === by}
+    @click=${() => void app.destinations.count(by)}
+  >
+    ${label}
+  </button>`
+
+function table(app: App): TemplateResult {
+  const { all } = app.destinations
+  if (all.kind === 'asked') return html`<p class="pending" role="status">Asking for them …</p>`
+  if (all.kind === 'refused') return html`<p class="trouble" role="alert">${icon('warning')} ${all.text}</p>`
+  const { count, destinations } = all.value
+  if (count === 0)
+    return html`<section class="panel">
+      ${empty('No destination is in use', 'One is in use while mail for it is being worked on.')}
+    </section>`
+  return html`<section class="panel" aria-labelledby="table">
+    <div class="head"><h2 id="table">${counted(count, 'destination')}</h2></div>
+    ${destinationTable(app, destinations, 'table', true)}
+    ${count > destinations.length ? html`<p class="hint">The first ${digits(destinations.length)} of them.</p>` : nothing}
+  </section>`
+}
+
+/** @param label id of the heading @param hasActions buttons for each */
+export function destinationTable(
+  app: App,
+  destinations: readonly Destination[],
+  label: string,
+  hasActions: boolean,
+): TemplateResult {
+  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby=${label}>
+    <table class="destinations" role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          ${columns.map(
+            ([title, more, tip]) =>
+              html`<th scope="col" role="columnheader" class=${more} title=${tip}>${title}</th>`,
+          )}
+          ${hasActions ? html`<th scope="col" role="columnheader"><span class="unseen">Actions</span></th>` : nothing}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${repeat(
+          destinations,
+          ({ transport, name }) => `${transport} ${name}`,
+          (one) => rowOf(app, one, hasActions),
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+const columns: readonly [title: string, more: string, tip: string][] = [
+  ['Destination', '', ''],
+  ['State', '', ''],
+  ['Waiting', 'number', 'deliveries that wait'],
+  ['In flight', 'number', 'deliveries under way, of the window: those that it may have at once'],
+  ['Delivered', 'number', 'recipients a second, mean of the last minute'],
+  ['Last reply', '', ''],
+]
+
+/** On a phone a row is a block, which takes the roles of a table away: so they are said. */
+function rowOf(app: App, one: Destination, hasActions: boolean): TemplateResult {
+  const { transport, nexthop, name, window, busy, todo, perSecond, lastReply, rate } = one
+  const { nowMs } = app.feed
+  const rated = rate > 0 ? ` · ${digits(rate)} against its rate limit` : ''
+  return html`<tr role="row">
+    <th scope="row" role="rowheader">
+      <a href=${addressOf({ view: 'messages', filter: { nexthop } })}>${foreign(name, 260)}</a
+      ><small>${shown(transport, 60)}${rated}</small>
+    </th>
+    <td role="cell" title=${stateMeaning[one.state.kind] || stateMeaning[one.recovery]}>
+      ${stateOf(one, nowMs)}
+    </td>
+    <td role="cell" class="number" data-title="waiting">${digits(todo)}</td>
+    <td role="cell" class="number" data-title="in flight">${busy}<span class="quiet"> of ${window}</span></td>
+    <td role="cell" class="number" data-title="delivered">
+      ${rateDigits(perSecond.delivered)}<span class="unit">/s</span>
+    </td>
+    <td role="cell" class="reply">
+      ${
+        lastReply === null
+          ? html`<span class="quiet">–</span>`
+          : html`<p>${foreign(`${lastReply.kind}: ${reasonText(lastReply)}`, 400)}</p>
+              <small>${relativeTime(lastReply.at, nowMs)}</small>`
+      }
+    </td>
+    ${hasActions ? html`<td role="cell" class="buttons">${actions(app, one)}</td>` : nothing}
+  </tr>`
+}
+
+function stateOf({ state, recovery }: Destination, nowMs: number): TemplateResult {
+  const text = stateText(state, recovery, nowMs)
+  switch (state.kind) {
+    case 'dead':
+      return html`${badge('critical', text)} <small>${foreign(reasonText(state), 300)}</small>`
+    case 'suspended':
+      return badge('paused', text)
+    case 'ready':
+      return badge(recovery === 'none' ? 'well' : 'waiting', text)
+  }
+}
+
+const suspendMs = 3_600_000
+
+function actions(app: App, one: Destination): TemplateResult | typeof nothing {
+  if (!app.may('operate')) return nothing
+  const { destinations: view, dialog } = app
+  const filter = { nexthop: one.nexthop }
+  const what = filterText(filter)
+  return html`${
+      one.state.kind === 'ready'
+        ? html`<button
+            title="no attempts there for an hour"
+            @click=${() => void view.suspend(one, suspendMs)}
+          >
+            Suspend 1h
+          </button>`
+        : html`<button title="attempts there from now on" @click=${() => void view.resume(one)}>
+            Resume
+          </button>`
+    }
+    <button @click=${() => dialog.open('flush', filter, what)}>Flush …</button>
+    <button @click=${() => dialog.open('reroute', filter, what)}>Reroute …</button>`
+}
+
+function shapeOf(shape: Asked<AgeShape>, by: ShapeBy): TemplateResult {
+  if (shape.kind === 'asked') return html`<p class="pending" role="status">Reading the queue …</p>`
+  if (shape.kind === 'refused') return html`<p class="trouble">${icon('notice')} ${shape.text}</p>`
+  const { heads, rows } = shape.value
+  const most = Math.max(
+    1,
+    ...rows.filter(({ domain }) => domain !== 'TOTAL').flatMap(({ buckets }) => buckets),
+  )
+  if (rows.every(({ total }) => total === 0)) return empty('Nothing waits')
+  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="ages">
+    <table class="heat">
+      <thead>
+        <tr>
+          <th scope="col">Domain</th>
+          <th scope="col" class="number">Total</th>
+          ${heads.map((head) => html`<th scope="col" class="number">${ageHead(head)}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ({ domain, total, buckets }) =>
+            html`<tr class=${domain === 'TOTAL' ? 'total' : ''}>
+              <th scope="row">
+                ${
+                  domain === 'TOTAL' || by === 'sender' || domain.startsWith('(')
+                    ? foreign(domain, 260)
+                    : html`<a href=${addressOf({ view: 'messages', filter: { domain } })}
+                        >${foreign(domain, 260)}</a
+                      >`
+                }
+              </th>
+              <td class="number">${digits(total)}</td>
+              ${buckets.map((count) => html`<td class="number heat-${domain === 'TOTAL' ? 0 : heatOf(count, most)}">${count === 0 ? html`<span class="quiet">·</span>` : digits(count)}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+/** 0 to 5, by orders of magnitude: one message is seen beside a million. */
+const heatOf = (count: number, most: number): number =>
+  count === 0 ? 0 : 1 + Math.floor((4 * Math.log(count)) / Math.max(1, Math.log(most)))
+
+/** Minutes, `1280+` the last, as spans. */
+function ageHead(head: string): string {
+  const minutes = Number(head.replace('+', ''))
+  return head.endsWith('+') ? `> ${spanText(minutes * 60_000)}` : `≤ ${spanText(minutes * 60_000)}`
+}

@@ -1,0 +1,96 @@
+/** Destinations, and the ages of what waits for them or came from a sender's domain. */
+import type { Destination } from '../facts/api.js'
+import type { AgeShape } from '../facts/inspections.js'
+import type { App } from './app.js'
+import { errorText } from '../parts/client.js'
+import type { Asked } from './one-message.js'
+
+export type ShapeBy = 'recipient' | 'sender'
+
+const allMax = 1000
+const renewMs = 5000
+
+export class Destinations {
+  readonly #app: App
+  #timer: ReturnType<typeof setInterval> | undefined
+  /** More than the live figures have; asked for now and then. */
+  all: Asked<{ readonly count: number; readonly destinations: readonly Destination[] }> = { kind: 'asked' }
+  shape: Asked<AgeShape> | undefined
+  shapeBy: ShapeBy = 'recipient'
+  /** What the last action said. */
+  said: string | undefined
+
+  constructor(app: App) {
+    this.#app = app
+  }
+
+  show(): void {
+    if (this.#timer !== undefined) return
+    this.#timer = setInterval(() => void this.renew(), renewMs)
+    this.said = undefined
+    void this.renew()
+    void this.count(this.shapeBy)
+  }
+
+  leave(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async renew(): Promise<void> {
+    try {
+      const value = await this.#app.client.get<{ count: number; destinations: Destination[] }>(
+        `/v1/destinations?limit=${allMax}`,
+      )
+      this.all = { kind: 'there', value: { ...value, destinations: this.#steady(value.destinations) } }
+    } catch (error) {
+      // What was there stays, marked as old by the banner.
+      if (this.all.kind !== 'there') this.all = { kind: 'refused', code: '', text: errorText(error) }
+    }
+    this.#app.changed()
+  }
+
+  /** While the reader points at the table, no row moves away from under the pointer. */
+  #steady(destinations: readonly Destination[]): readonly Destination[] {
+    if (this.all.kind !== 'there') return destinations
+    if (document.querySelector('.destinations:is(:hover, :focus-within)') === null) return destinations
+    const keyOf = ({ transport, name }: Destination): string => `${transport} ${name}`
+    const places = new Map(this.all.value.destinations.map((one, i) => [keyOf(one), i]))
+    const placeOf = (one: Destination): number => places.get(keyOf(one)) ?? places.size
+    return destinations.toSorted((a, b) => placeOf(a) - placeOf(b))
+  }
+
+  /** Reads the queue: seconds, where it is large. */
+  async count(by: ShapeBy): Promise<void> {
+    this.shapeBy = by
+    this.shape = { kind: 'asked' }
+    this.#app.changed()
+    let shape: Asked<AgeShape>
+    try {
+      shape = { kind: 'there', value: await this.#app.client.get<AgeShape>(`/v1/qshape?by=${by}&limit=30`) }
+    } catch (error) {
+      shape = { kind: 'refused', code: '', text: errorText(error) }
+    }
+    if (this.shapeBy === by) this.shape = shape
+    this.#app.changed()
+  }
+
+  async resume({ transport, name }: Destination): Promise<void> {
+    await this.#act('/v1/destinations/resume', { transport, name }, `${name} is resumed`)
+  }
+
+  async suspend({ transport, name }: Destination, forMs: number): Promise<void> {
+    await this.#act('/v1/destinations/suspend', { transport, name, forMs }, `${name} is suspended`)
+  }
+
+  async #act(path: string, body: object, done: string): Promise<void> {
+    try {
+      await this.#app.client.post(path, body)
+      this.said = done
+    } catch (error) {
+      this.said = errorText(error)
+    }
+    this.#app.say(this.said)
+    await this.renew()
+  }
+}

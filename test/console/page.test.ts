@@ -1,0 +1,227 @@
+/** The page in a real browser, before a relay that is made up: what no real one shows in a test. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Message } from '../../src/console/facts/api.js'
+import { consolePages } from '../../tools/commands/serve/console-pages.js'
+import { hasChromium, launch, openPage } from './browser.js'
+import {
+  fakeRelay,
+  plainDestination,
+  plainMessage,
+  type FakeRelay,
+  type FakeRelayOptions,
+} from './fake-relay.js'
+
+const pages = consolePages(fileURLToPath(new URL('../../dist/src/console/', import.meta.url)))
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let browser: Browser
+beforeAll(async () => {
+  if (hasChromium) browser = await launch()
+})
+afterAll(() => browser?.close())
+
+const problems = [
+  {
+    code: 'DESTINATION_DEAD',
+    severity: 'critical',
+    text: 'site-0.example is dead, and 4000 messages wait for it',
+    subject: { transport: 'smtp', name: 'site-0.example' },
+    help: null,
+  },
+  { code: 'RECOVERING', severity: 'notice', text: 'recovering', subject: {}, help: null },
+] as const
+
+async function withRelay(
+  options: Partial<FakeRelayOptions>,
+  use: (relay: FakeRelay, origin: string) => Promise<void>,
+): Promise<void> {
+  const relay = await fakeRelay({ pages, messageCount: 300, problems, ...options })
+  try {
+    await use(relay, `http://127.0.0.1:${relay.port}`)
+  } finally {
+    relay.close()
+  }
+}
+
+/** Every view, each when it shows what it shows. */
+const places: readonly [path: string, text: string][] = [
+  ['#/now', 'Destinations by impact'],
+  ['#/messages', 'messages so far'],
+  ['#/messages/01J00041', 'Dear customer'],
+  ['#/destinations', 'example.edu'],
+  ['#/log', 'Lives so far'],
+]
+
+const shows = (page: Page, text: string): Promise<void> => page.getByText(text).first().waitFor()
+
+/** Of the document, with what stands beside the screen. */
+const widthPx = (page: Page): Promise<unknown> =>
+  page.evaluate('Math.max(document.documentElement.scrollWidth, innerWidth)')
+
+/** Serious findings of axe, with where they are. */
+async function seriousFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
+  // By the protocol of the debugger, which no policy of the page keeps out.
+  await page.evaluate(axe)
+  const { violations } = (await page.evaluate(
+    `axe.run(${JSON.stringify(rules === undefined ? {} : { runOnly: rules })})`,
+  )) as {
+    violations: { id: string; impact: string; nodes: { html: string }[] }[]
+  }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`)
+}
+
+describe.skipIf(!hasChromium)('the page', () => {
+  // What depends on colours is looked at in both schemes.
+  for (const [colorScheme, rules] of [
+    ['light', undefined],
+    ['dark', ['color-contrast']],
+  ] as const)
+    test(`has no serious finding of axe in any view, ${colorScheme}`, async () => {
+      await withRelay({}, async (_relay, origin) => {
+        const { page, end } = await openPage(browser, origin, { colorScheme })
+        for (const [place, text] of places) {
+          await page.goto(`${origin}/${place}`)
+          await shows(page, text)
+          expect({ place, findings: await seriousFindings(page, rules) }).toEqual({ place, findings: [] })
+        }
+        await page.goto(`${origin}/#/messages`)
+        await page.getByRole('button', { name: 'Delete …' }).click()
+        await shows(page, 'Nothing undoes this')
+        expect(await seriousFindings(page, rules)).toEqual([])
+        await end()
+      })
+    })
+
+  test('fits a phone in every view, without a part beside the screen', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin, { viewport: { width: 360, height: 740 } })
+      for (const [place, text] of places) {
+        await page.goto(`${origin}/${place}`)
+        await shows(page, text)
+        expect({ place, widthPx: await widthPx(page) }).toEqual({ place, widthPx: 360 })
+      }
+      await end()
+    })
+  })
+
+  test('shows hostile subjects, addresses, replies and bodies as harmless text', async () => {
+    const word = 'W'.repeat(10_240)
+    const hostile = `<img src=x onerror=alert(1)><script>alert(2)</script>\u202Egpj.exe ${word}`
+    const messageAt = (index: number): Message => ({
+      ...plainMessage(index),
+      sender: `"${hostile}"@example.com`,
+      recipients: [`javascript:alert(3)//${hostile}@example.net`],
+      notes: [
+        {
+          kind: 'deferred',
+          status: '4.0.0',
+          text: hostile,
+          remote: hostile,
+          ranges: [0, 0],
+        },
+      ],
+    })
+    const destination = { ...plainDestination(0), name: hostile, nexthop: hostile }
+    const options = {
+      messageAt,
+      destinations: [destination],
+      problems: [{ ...problems[0], text: hostile, subject: { transport: 'smtp', name: hostile } }],
+      header: [
+        { name: 'Subject', value: hostile },
+        { name: 'From', value: hostile },
+      ],
+      text: hostile,
+    }
+    await withRelay(options, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin, { viewport: { width: 360, height: 740 } })
+      const views = ['#/now', '#/messages', '#/messages/01J', '#/destinations']
+      for (const place of views) {
+        await page.goto(`${origin}/${place}`)
+        await shows(page, '⟨U+202E⟩')
+        expect({ place, widthPx: await widthPx(page) }).toEqual({ place, widthPx: 360 })
+        expect(await page.locator('main img, main script').count()).toBe(0)
+        expect(await page.locator('main').textContent()).not.toContain('\u202E')
+      }
+      await end()
+    })
+  })
+
+  test('scrolls through ten million messages with a bounded document and bounded requests', async () => {
+    await withRelay({ messageCount: 10_000_000 }, async (relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(`${origin}/#/messages`)
+      await shows(page, 'so far')
+      // To the end of what there is, again and again: each time there is more.
+      for (let i = 0; i < 60; i++) {
+        await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+        await page.waitForTimeout(25)
+      }
+      const shownCount = await page.locator('a.row').count()
+      expect(shownCount).toBeGreaterThan(10)
+      expect(shownCount).toBeLessThan(100)
+      expect(relay.askedCount()).toBeGreaterThan(10)
+      expect(relay.askedCount()).toBeLessThan(200)
+      const far = await page.locator('a.row').last().getAttribute('href')
+      // Pages far away were let go, and are asked for again.
+      await page.evaluate('scrollTo(0, 0)')
+      await page.locator(`a[href="#/messages/${plainMessage(0).id}"]`).waitFor()
+      expect(far).not.toContain(plainMessage(0).id)
+      await end()
+    })
+  })
+
+  test('goes by keyboard from the list into a message and through a verb', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(`${origin}/#/messages?sender=ada%40example.com`)
+      await shows(page, 'from ada@example.com')
+      await page.locator('a.row').first().focus()
+      for (const key of ['ArrowDown', 'ArrowDown', 'j', 'k']) await page.keyboard.press(key)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`**/#/messages/${plainMessage(2).id}`)
+      await shows(page, 'Dear customer')
+      await page.getByRole('button', { name: 'Hold …' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Hold 300 messages' }).waitFor()
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await shows(page, 'Held 300 messages with 300 recipients.')
+      await expect.poll(() => page.evaluate('document.activeElement.textContent.trim()')).toBe('Close')
+      await page.keyboard.press('Enter')
+      await expect.poll(() => page.locator('dialog[open]').count()).toBe(0)
+      await end()
+    })
+  })
+
+  test('asks for the exact count before what nothing undoes', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(`${origin}/#/messages`)
+      await page.getByRole('button', { name: 'Delete …' }).click()
+      await page.getByLabel('Type the count').fill('299')
+      await page.getByRole('button', { name: 'Delete 300 messages' }).click()
+      expect(await page.getByText('Deleted').count()).toBe(0)
+      await page.getByLabel('Type the count').fill('300')
+      await page.getByRole('button', { name: 'Delete 300 messages' }).click()
+      await shows(page, 'Deleted 300 messages with 300 recipients.')
+      await end()
+    })
+  })
+
+  test("shows times in the reader's zone beside the log's", async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin, { timezoneId: 'Asia/Kolkata' })
+      await page.goto(`${origin}/#/messages/01J00041`)
+      await shows(page, 'Times are yours, UTC+5:30')
+      const times = await page.locator('.timeline time').first().textContent()
+      expect(times).toMatch(/\d\d:\d\d:\d\d \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ/)
+      await end()
+    })
+  })
+})

@@ -1,0 +1,182 @@
+/** The console of a real relay in a real browser: every action, a relay that is killed and returns, tokens, hostile mail. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { RelayProcess } from '../end-to-end/relay-process.js'
+import { rawClient, untilData } from '../relay/raw-client.js'
+import { runWaybill } from '../tools/command-process.js'
+import { hasChromium, launch, openPage } from './browser.js'
+
+let browser: Browser
+beforeAll(async () => {
+  if (hasChromium) browser = await launch()
+})
+afterAll(() => browser?.close())
+
+interface Stage {
+  readonly relay: RelayProcess
+  readonly directory: string
+  readonly queue: string
+  readonly origin: string
+}
+
+/** Nothing listens there: mail is deferred. */
+const nowhere = ['--relay', '127.0.0.1:9']
+
+async function temporary(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'waybill-console-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+async function served(directory: string, ...args: string[]): Promise<Stage> {
+  const queue = join(directory, 'queue')
+  const relay = new RelayProcess(['--queue', queue, ...nowhere, ...args])
+  await relay.start()
+  onTestFinished(() => relay.kill())
+  const [, origin = ''] = /^console on (http:\/\/127\.0\.0\.1:\d+)\/$/m.exec(relay.output) ?? []
+  expect(origin).not.toBe('')
+  return { relay, directory, queue, origin }
+}
+
+const tokenOf = async ({ queue }: Pick<Stage, 'queue'>): Promise<string> =>
+  (await readFile(join(queue, 'http-token'), 'utf8')).trim()
+
+async function filled(directory: string, ...args: string[]): Promise<void> {
+  const { exitCode } = await runWaybill(
+    ['fill', '--queue', join(directory, 'queue'), '--size', '300', ...args],
+    { directory },
+  )
+  expect(exitCode).toBe(0)
+}
+
+async function sent({ relay }: Stage, data: string): Promise<void> {
+  const client = await rawClient(relay.endpoint.port)
+  await untilData(client)
+  await client.say(`${data}\r\n.`)
+  client.destroy()
+}
+
+const shows = (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor()
+
+/** @returns how it ended */
+async function carriedOut(
+  page: Page,
+  verb: string,
+  count: number,
+  fields: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  await page
+    .getByRole('button', { name: `${verb} …` })
+    .first()
+    .click()
+  const confirm = page.getByRole('button', { name: new RegExp(`^${verb} ${count} messages?$`) })
+  await confirm.waitFor()
+  for (const [label, value] of Object.entries(fields)) await page.getByLabel(label).fill(value)
+  await confirm.click()
+  const result = page.locator('dialog .result')
+  await result.waitFor()
+  const text = (await result.textContent()) ?? ''
+  await page.getByRole('button', { name: 'Close' }).click()
+  return text.trim().replaceAll(/\s+/g, ' ')
+}
+
+/** A message that has ended is asked for once more. */
+const isGone = (text: string): boolean => text.includes('404')
+
+/** A server that is away is no fault of the page. */
+const isAway = (text: string, url: string): boolean =>
+  url.endsWith('/v1/outcomes?kinds=accepted,delivered,deferred,failed') ||
+  /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_CONNECTION_RESET|ERR_EMPTY|401/.test(text)
+
+describe.skipIf(!hasChromium)('the console', () => {
+  test('shows mail that arrives, and goes on when the relay was killed and returns', async () => {
+    const stage = await served(await temporary(), '--console', '0')
+    const { page, end } = await openPage(browser, stage.origin, {}, isAway)
+    await page.goto(`${stage.origin}/#token=${await tokenOf(stage)}`)
+    await shows(page, 'Ready: no mail yet')
+    expect(page.url()).not.toContain('token')
+    await sent(stage, 'Subject: first\r\n\r\nhello')
+    await shows(page, 'All is well')
+    await page.getByRole('link', { name: 'Messages' }).click()
+    await shows(page, '1 message in all')
+    await stage.relay.kill()
+    await shows(page, 'The relay does not answer.')
+    const again = await served(stage.directory, '--console', new URL(stage.origin).host)
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    await shows(page, 'live')
+    await page.reload()
+    await shows(page, '1 message in all')
+    expect(again.origin).toBe(stage.origin)
+    await end()
+  })
+
+  test('carries every verb out on what its filter means, with exact results', async () => {
+    const directory = await temporary()
+    await filled(directory, '--count', '0', '--hold', '60', '--domains', '1')
+    const stage = await served(directory, '--console', '0', '--retry', '1h')
+    const { page, end } = await openPage(browser, stage.origin, {}, isGone)
+    await page.goto(`${stage.origin}/#token=${await tokenOf(stage)}&/messages`)
+    await shows(page, '60 messages in all')
+    expect(await carriedOut(page, 'Release', 60)).toMatch(/^Released 60 messages with 60 recipients\.$/)
+    await page.getByLabel('Queue').selectOption('deferred')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await expect
+      .poll(
+        async () => (
+          await page.getByRole('button', { name: 'Find' }).click(),
+          page.locator('.list-end').textContent()
+        ),
+      )
+      .toContain('60 messages in all')
+    expect(await carriedOut(page, 'Hold', 60)).toMatch(/^Held 60 messages/)
+    await page.getByRole('link', { name: 'Clear' }).click()
+    await shows(page, '60 messages in all')
+    await page.locator('a.row').first().click()
+    await shows(page, 'when released')
+    expect(await carriedOut(page, 'Reroute', 1, { 'Next hop': '[127.0.0.1]:9' })).toMatch(
+      /^Rerouted 1 message with 1 recipient\.$/,
+    )
+    expect(await carriedOut(page, 'Requeue', 1)).toMatch(/^Requeued 1 message /)
+    await expect.poll(() => page.locator('.pairs').first().textContent()).toMatch(/active|deferred|incoming/)
+    await page.goto(`${stage.origin}/#/messages?lane=hold`)
+    await shows(page, '59 messages in all')
+    expect(await carriedOut(page, 'Delete', 59, { 'Type the count': '59' })).toMatch(
+      /^Deleted 59 messages with 59 recipients\.$/,
+    )
+    await page.goto(`${stage.origin}/#/messages`)
+    await shows(page, '1 message in all')
+    expect(await carriedOut(page, 'Flush', 1)).toMatch(/^Started 1 message /)
+    expect(await carriedOut(page, 'Expire', 1)).toMatch(/^Expired 1 message /)
+    await end()
+  })
+
+  test('says that a token has expired, and takes another one', async () => {
+    const directory = await temporary()
+    const made = async (...more: string[]): Promise<{ token: string; line: string }> => {
+      const { stdout } = await runWaybill(['token', 'ada', ...more], { directory })
+      const token = /wbt_[\w-]+/.exec(stdout)?.[0] ?? ''
+      const line = stdout.split('\n').find((text) => text.startsWith('ada ')) ?? ''
+      return { token, line }
+    }
+    const old = await made()
+    const fresh = await made()
+    const file = join(directory, 'tokens')
+    await writeFile(
+      file,
+      `${old.line} until=2026-01-01T00:00:00Z\n${fresh.line.replace(/^ada/, 'grace')}\n`,
+      { mode: 0o600 },
+    )
+    const stage = await served(directory, '--console', '0', '--http-tokens', file)
+    const { page, end } = await openPage(browser, stage.origin, {}, isAway)
+    await page.goto(`${stage.origin}/#token=${old.token}`)
+    await shows(page, 'This token has expired')
+    await page.getByLabel('Token').fill(fresh.token)
+    await page.getByRole('button', { name: 'Open' }).click()
+    await shows(page, 'as grace')
+    expect(await page.getByLabel('Token').count()).toBe(0)
+    await end()
+  })
+})

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import type { DestinationState, Operation } from '../../src/console/facts/api.js'
+import { bytesText, spanText } from '../../src/console/facts/format.js'
+import { dueText, laneTitle, reasonText, stateText } from '../../src/console/facts/mail-words.js'
+import type { DestinationSnapshot } from '../../src/index.js'
+import { bytesText as commandBytesText, durationText } from '../../tools/commands/text/shown-text.js'
+import { stateText as commandStateText } from '../../tools/commands/watch/destinations.js'
+import { resultSentences, verbs, verbWords } from '../../src/console/facts/verbs.js'
+
+const operation: Operation = {
+  id: 'op_1',
+  do: 'delete',
+  selector: { all: true },
+  dryRun: false,
+  by: 'ada',
+  startedAt: 0,
+  endedAt: 1,
+  state: 'done',
+  counts: { messageCount: 2, recipientCount: 3, missedCount: 0, failedCount: 0 },
+  problem: null,
+}
+
+test('a result is exact, and says what was not done', () => {
+  expect(resultSentences(operation)).toEqual(['Deleted 2 messages with 3 recipients.'])
+  const counts = { messageCount: 1, recipientCount: 1, missedCount: 2, failedCount: 1 }
+  expect(resultSentences({ ...operation, state: 'stopped', counts })).toEqual([
+    'Deleted 1 message with 1 recipient.',
+    'Stopped before the end: what was done stays done.',
+    '2 messages had ended or moved on before.',
+    '1 message could not be read.',
+  ])
+})
+
+test('what nothing undoes is known as such', () => {
+  expect(verbs.filter((verb) => verbWords[verb].isFinal)).toEqual(['expire', 'delete'])
+})
+
+test('a reason has its status once, and the server before its reply', () => {
+  expect(reasonText({ status: '4.2.1', text: '451 4.2.1 busy', remote: 'mx.example.net' })).toBe(
+    'mx.example.net: 451 4.2.1 busy',
+  )
+  expect(reasonText({ status: '4.4.1', text: 'timed out', remote: null })).toBe('4.4.1 timed out')
+})
+
+test('a message, a lane and a destination say when they go on', () => {
+  expect(dueText({ queue: 'hold', dueAt: null }, 0)).toBe('when released')
+  expect(dueText({ queue: 'active', dueAt: 0 }, 9)).toBe('under way')
+  expect(dueText({ queue: 'deferred', dueAt: 300_000 }, 0)).toBe('in 5m')
+  expect(laneTitle({ queue: 'deferred', intervalMs: 300_000 })).toBe('deferred, 5m')
+  expect(laneTitle({ queue: 'hold', intervalMs: null })).toBe('hold')
+  expect(stateText({ kind: 'suspended', untilAt: 60_000 }, 'none', 0)).toBe('suspended, 1m')
+  expect(stateText({ kind: 'ready' }, 'canary', 0)).toBe('canary')
+})
+
+test('the console and the command say the same of spans, amounts and destinations', () => {
+  for (const ms of [0, 1, 999, 1000, 59_999, 60_000, 3_999_000, 86_400_000, 442_800_000])
+    expect(spanText(ms)).toBe(durationText(ms))
+  for (const bytes of [0, 1023, 1024, 10_239, 1_500_000, 3 * 2 ** 40])
+    expect(bytesText(bytes).replaceAll('\u202f', ' ')).toBe(commandBytesText(bytes))
+  for (const recovery of ['none', 'canary', 'slow-start'] as const)
+    for (const kind of ['ready', 'dead', 'suspended'] as const) {
+      const reason = { status: '4.4.1', text: 'timed out' }
+      const snapshot = {
+        state: { kind, untilMs: 90_000, reason },
+        recovery,
+      } as unknown as DestinationSnapshot
+      const state = { kind, untilAt: 90_000 } as DestinationState
+      expect(stateText(state, recovery, 0)).toBe(commandStateText(snapshot, 0))
+    }
+})
