@@ -7,6 +7,8 @@ import type { SubmitDoor } from './api/route.js'
 import { Operations, type OperationWitness } from './api/operations.js'
 import { Figures } from './figures/figures.js'
 import type { RelayFacts } from './figures/problems.js'
+import { threadedInspect } from './inspection/inspector.js'
+import type { Inspect } from './inspection/orders.js'
 import { listenHttp, type HttpListener } from './http-server.js'
 import type { HttpPage } from './wire/pages.js'
 import type { Tokens } from './wire/tokens.js'
@@ -20,6 +22,8 @@ export interface HttpApiOptions extends OperationWitness {
   readonly hostname: string
   /** What is known beside the queue. */
   readonly facts?: () => RelayFacts
+  /** The queue's, for what is read from its files. Default: the API does not read them. */
+  readonly directory?: string
   /** Where the counts of a day are kept over restarts. Default: nowhere. */
   readonly rateFile?: string
   /** Mistakes in a program, and what the system refuses. */
@@ -41,6 +45,7 @@ export class HttpApi {
   readonly #options: HttpApiOptions
   readonly #figures: Figures
   readonly #operations: Operations
+  readonly #inspect: Inspect | undefined
 
   constructor(queue: Queue, options: HttpApiOptions) {
     const { clock = systemClock, version, hostname, facts, rateFile, onError } = options
@@ -54,6 +59,8 @@ export class HttpApi {
       ...(rateFile === undefined ? undefined : { rateFile }),
       ...(onError === undefined ? undefined : { onError }),
     })
+    const { directory } = options
+    this.#inspect = directory === undefined ? undefined : threadedInspect(directory)
     this.#operations = new Operations(queue, clock, {
       ...(onError === undefined ? undefined : { onDefect: onError }),
       ...options,
@@ -74,6 +81,7 @@ export class HttpApi {
       door,
       figures: this.#figures,
       operations: this.#operations,
+      inspect: this.#inspect,
       version,
       hostname,
       ...(onError === undefined ? undefined : { onError }),

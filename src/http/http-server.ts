@@ -9,6 +9,7 @@ import type { Queue } from '../queue.js'
 import { listening, type Listener } from '../relay/listening.js'
 import type { Certificate } from '../relay/smtp-in/session-server.js'
 import { aboutRoutes } from './api/about-routes.js'
+import { inspectionRoutes } from './api/inspection-routes.js'
 import { messageRoutes } from './api/message-routes.js'
 import { operationRoutes } from './api/operation-routes.js'
 import type { Operations } from './api/operations.js'
@@ -18,6 +19,7 @@ import { typedQuery } from './api/query.js'
 import type { ApiParts, ApiRequest, Route, SubmitDoor } from './api/route.js'
 import { components } from './api/schemas.js'
 import { submitRoutes } from './api/submit-routes.js'
+import type { Inspect } from './inspection/orders.js'
 import type { Figures } from './figures/figures.js'
 import { BodyBudget } from './wire/body-budget.js'
 import { Connections } from './wire/connections.js'
@@ -43,6 +45,8 @@ export interface HttpOptions {
   readonly door?: SubmitDoor | undefined
   readonly figures: Figures
   readonly operations: Operations
+  /** Reads the queue's files. Default: nobody does, and routes that want it say so. */
+  readonly inspect?: Inspect | undefined
   readonly version: string
   readonly hostname: string
   /** Shown beside the API, without a token. */
@@ -116,6 +120,7 @@ class HttpServer {
       figures,
       operations,
       streams: this.#streams,
+      inspect: options.inspect,
       clock,
       tokens,
       tokenOf: (request) => this.#tokenOf(request),
@@ -126,6 +131,7 @@ class HttpServer {
       ...submitRoutes(parts, options.hostname),
       ...operationRoutes(parts),
       ...outcomeRoutes(parts),
+      ...inspectionRoutes(parts),
       ...aboutRoutes(parts, options.version, () => this.#routes),
     ]
     this.#prepare()

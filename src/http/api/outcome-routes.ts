@@ -1,6 +1,7 @@
 /** Routes by which consumers follow what becomes of messages.
- * Invariant: an outcome counts as seen when the consumer says so: by the `Last-Event-ID` with which it
- * comes back, or by `acknowledge`. What was merely written to a connection may be lost with it. */
+ * Invariant: an outcome counts as seen when the consumer says so: by the `Last-Event-ID` with
+ * which it comes back, or by `acknowledge`. What was merely written to a connection may be lost
+ * with it. */
 import { outcomeKinds, type QueueOutcomeKind } from '../../record/outcome.js'
 import type { EventStream } from '../wire/event-stream.js'
 import { ProblemError } from '../wire/problem-details.js'

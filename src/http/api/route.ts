@@ -5,6 +5,7 @@ import type { Submission } from '../../engine/accept/submission.js'
 import type { Accepted } from '../../engine/accept/tickets.js'
 import type { Queue } from '../../queue.js'
 import type { Figures } from '../figures/figures.js'
+import type { Inspect } from '../inspection/orders.js'
 import type { EventStreams } from '../wire/event-streams.js'
 import type { Scope, Token, Tokens } from '../wire/tokens.js'
 import type { Operations } from './operations.js'
@@ -59,6 +60,8 @@ export interface ApiParts {
   readonly figures: Figures
   readonly operations: Operations
   readonly streams: EventStreams
+  /** undefined: the queue lies in no directory. */
+  readonly inspect: Inspect | undefined
   readonly clock: Clock
   /** Those that are known now. */
   readonly tokens: () => Tokens

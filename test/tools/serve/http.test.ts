@@ -50,6 +50,8 @@ test('mail over HTTP is delivered and logged, and the day is there again after a
     .poll(() => relay.log)
     .toContain(`"id":"${id}","client":{"address":"127.0.0.1","token":"owner"}`)
   await expect.poll(totals).toBe(1)
+  const verified = await (await fetch(`${urlIn(relay)}/log/verify`, { headers })).json()
+  expect(verified).toMatchObject({ isSound: true, findings: [] })
   // A second is counted.
   await new Promise((resolve) => setTimeout(resolve, 1500))
   await relay.kill('SIGTERM')

@@ -116,7 +116,7 @@ export class RelayHttp {
       version: versionText(),
       hostname,
       facts,
-      ...(directory === undefined ? undefined : { rateFile: join(directory, rateFileName) }),
+      ...(directory === undefined ? undefined : { directory, rateFile: join(directory, rateFileName) }),
       onError: (error) => log.warn({ err: error }, 'the HTTP API has met an error'),
       onOperation: ({ id, do: verb, selector, dryRun, by, state, counts }) =>
         log.info({ operation: id, verb, selector, dryRun, by, state, ...counts }, 'asked over HTTP'),
