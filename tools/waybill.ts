@@ -2,7 +2,7 @@
 /** The command: `waybill COMMAND …`. */
 import { isWaybillError } from '../src/errors.js'
 import { wordsOf } from './commands/cli/called-as.js'
-import { commandNameIn, commandNames, loadAll, loadCommand } from './commands/help/catalogue.js'
+import { commandGroups, commandNameIn, commandNames, loadCommand } from './commands/help/catalogue.js'
 import { lineOf, parseArguments, UsageError, wayOutOf } from './commands/cli/command.js'
 import { helpOf, overviewOf } from './commands/help/help-text.js'
 import { print } from './commands/text/output.js'
@@ -14,7 +14,7 @@ import { complaint } from './commands/text/shown-text.js'
 async function main(words: readonly string[]): Promise<number | undefined> {
   const [first] = words
   if (first === undefined) {
-    process.stderr.write(overviewOf(await loadAll()))
+    process.stderr.write(overviewOf(commandGroups))
     return 2
   }
   if (first === '--version' || first === '-V' || first === '-v') {
@@ -23,18 +23,19 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   if (first === '--help' || first === '-h') return main(['help', ...words.slice(1)])
   const name = commandNameIn(words)
   if (name === 'serve') reloadAtHangup()
-  const command = name === undefined ? undefined : await loadCommand(name)
-  if (name === undefined || command === undefined) {
+  const named = name === undefined ? undefined : await loadCommand(name)
+  if (name === undefined || named === undefined) {
     const longer = commandNames.filter((known) => known.startsWith(`${first} `))
     if (longer.length > 0 && ['--help', '-h'].includes(words[1] ?? '')) return main(['help', first])
     const reason = longer.length === 0 ? `no command '${first}'` : `which of ${longer.join(', ')}?`
     process.stderr.write(`waybill: ${reason}; \`waybill help\` lists them\n`)
     return 2
   }
+  const { command } = named
   const rest = words.slice(name.split(' ').length)
   const upToEnd = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
   if (upToEnd.includes('--help') || (upToEnd.includes('-h') && command.options['h'] === undefined)) {
-    return print(helpOf(name, command))
+    return print(helpOf(named))
   }
   try {
     return await command.run(parseArguments(command, rest))
@@ -42,7 +43,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
     if (!(error instanceof UsageError || isWaybillError(error, 'OPTION_INVALID'))) throw error
     process.stderr.write(
       `waybill ${name}: ${error.message}\nusage: waybill ${name} ${command.synopsis}\n` +
-        `\`waybill ${name} --help\` tells more\n`,
+        `\`waybill ${name} --help\` explains it\n`,
     )
     return command.usageExitCode ?? 2
   }

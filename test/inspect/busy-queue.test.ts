@@ -99,7 +99,7 @@ test('inspection beside a busy queue sees no damage, takes no lock, writes nothi
       const isGone = /no message|nothing of|cannot be told/.test(said.stderr)
       if (said.exitCode !== 0 && !isGone)
         wrong.push(
-          `${inspect.summary}: ${said.exitCode} ${said.stderr.slice(0, 500)} ${said.stdout.slice(-500)}`,
+          `${inspect.synopsis}: ${said.exitCode} ${said.stderr.slice(0, 500)} ${said.stdout.slice(-500)}`,
         )
       return said
     }

@@ -158,7 +158,7 @@ async function violationsOf(of: Subject, damaged: Damaged, asked: readonly Call[
         violations.push(`log verify: calls a batch bad that is whole: ${batch}\n${verdict.stdout}`)
   }
   for (const call of asked) {
-    const name = `${call.inspect.summary} (${call.args.join(' ')})`
+    const name = `${call.inspect.synopsis} (${call.args.join(' ')})`
     const said = await run(of, call, files).catch((error: unknown) => error as Error)
     const should = await expected(of, call, damageClass)
     if (said instanceof Error) violations.push(`${name}: ${said.stack}`)

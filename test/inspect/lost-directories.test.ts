@@ -47,7 +47,7 @@ test.each(['lanes', 'lanes/3', 'lanes/3/envelopes'])(
   async (lost) => {
     for (const [inspect, args] of calls) {
       const { exitCode, stdout, stderr } = await said(inspect, args, without(lost, false))
-      expect([inspect.summary, exitCode]).toEqual([inspect.summary, 1])
+      expect([inspect.synopsis, exitCode]).toEqual([inspect.synopsis, 1])
       expect(`${stdout}${stderr}`).toContain('damage: lane 3 envelopes, segment 0, offset ')
     }
   },

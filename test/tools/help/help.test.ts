@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
+  commandGroups,
   commandNameIn,
   commandNames,
   loadAll,
@@ -47,24 +48,25 @@ test('a command is found by one word or two', () => {
 })
 
 test('the overview has every command with its summary', () => {
-  const overview = overviewOf(groups)
+  const overview = overviewOf(commandGroups)
   const lines = overview.split('\n').map((line) => line.replace(/ +/g, ' '))
-  for (const { name, command } of all) expect(lines).toContain(` ${name} ${command.summary}`)
+  for (const { name, summary } of all) expect(lines).toContain(` ${name} ${summary}`)
 })
 
 test.each(all.map((named) => [named.name, named] as const))(
   'the help of %s has its options',
   (name, named) => {
-    const text = helpOf(name, named.command)
+    const text = helpOf(named)
     expect(text).toContain(`usage: waybill ${name} ${named.command.synopsis}\n`)
     for (const flag of flagsOf(named)) expect(text).toMatch(new RegExp(`^ .*${flag}\\b`, 'm'))
   },
 )
 
-test.each(all.map(({ name, command }) => [name, command] as const))(
+test.each(all.map((named) => [named.name, named] as const))(
   'the help of %s has no gap, and no line of its notes is too wide for a terminal of 130 columns',
-  (name, command) => {
-    expect(helpOf(name, command)).not.toContain('\n\n\n')
+  (_, named) => {
+    const { command } = named
+    expect(helpOf(named)).not.toContain('\n\n\n')
     expect((command.notes ?? '').split('\n').filter(({ length }) => length > 130)).toEqual([])
   },
 )

@@ -18,8 +18,6 @@ export interface Option {
 }
 
 export interface Command {
-  /** The line in the list of commands. */
-  readonly summary: string
   /** What follows the command's name in its usage line. */
   readonly synopsis: string
   readonly options: Readonly<Record<string, Option>>

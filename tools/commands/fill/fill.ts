@@ -31,7 +31,6 @@ import { SyntheticMails, type SyntheticMail } from './synthetic-mail.js'
 import { parseBytes, parseCount, parseDurationOption } from '../cli/values.js'
 
 export const fill: Command & { runIn(args: Arguments, surroundings: Surroundings): Promise<number> } = {
-  summary: 'makes a new queue full of made-up mail, for benches and demonstrations',
   synopsis:
     '--queue DIR [--count N] [--hold N] [--incoming N] [OPTION …]\n--queue DIR --live [--for TIME] [--console HOST:PORT]',
   options: {

@@ -4,105 +4,219 @@
  * else knows their names. */
 import type { Command } from '../cli/command.js'
 
-type Load = () => Promise<Command>
+export interface Entry {
+  /** Its line in the list of commands. */
+  readonly summary: string
+  readonly load: () => Promise<Command>
+}
 
 export interface CommandGroup {
   readonly title: string
-  readonly commands: Readonly<Record<string, Load>>
+  readonly commands: Readonly<Record<string, Entry>>
 }
 
 export const commandGroups: readonly CommandGroup[] = [
   {
     title: 'Mail comes and goes',
     commands: {
-      serve: async () => (await import('../serve/serve.js')).serve,
-      sendmail: async () => (await import('../sendmail/sendmail.js')).sendmail,
-      password: async () => (await import('../secrets/password.js')).password,
-      token: async () => (await import('../secrets/token.js')).token,
-      'dkim-key': async () => (await import('../secrets/dkim-key.js')).dkimKey,
+      serve: {
+        summary:
+          'takes mail by SMTP, keeps it through any crash, delivers it to a relay, to every domain, or to Maildirs',
+        load: async () => (await import('../serve/serve.js')).serve,
+      },
+      sendmail: {
+        summary: 'submits a message from standard input',
+        load: async () => (await import('../sendmail/sendmail.js')).sendmail,
+      },
+      password: {
+        summary: 'makes the line of a user for `serve --auth`',
+        load: async () => (await import('../secrets/password.js')).password,
+      },
+      token: {
+        summary: 'makes a token for the HTTP API, and its line for `serve --http-tokens`',
+        load: async () => (await import('../secrets/token.js')).token,
+      },
+      'dkim-key': {
+        summary: 'makes a key for `serve --dkim`, and its DNS record',
+        load: async () => (await import('../secrets/dkim-key.js')).dkimKey,
+      },
     },
   },
   {
     title: 'Looking into a queue, live, dead or damaged',
     commands: {
-      mailq: async () => (await import('../look/mailq.js')).mailq,
-      qshape: async () => (await import('../look/qshape.js')).qshape,
-      stat: async () => (await import('../look/stat.js')).stat,
-      cat: async () => (await import('../look/cat.js')).cat,
-      top: async () => (await import('../watch/top.js')).top,
-      destinations: async () => (await import('../watch/destinations.js')).destinations,
+      mailq: {
+        summary: 'lists the queue',
+        load: async () => (await import('../look/mailq.js')).mailq,
+      },
+      qshape: {
+        summary: 'shows how old the mail is, by domain',
+        load: async () => (await import('../look/qshape.js')).qshape,
+      },
+      stat: {
+        summary: 'counts the queue: messages by lane, their age, when they are due',
+        load: async () => (await import('../look/stat.js')).stat,
+      },
+      cat: {
+        summary: 'shows one message: envelope, attempts, header and body',
+        load: async () => (await import('../look/cat.js')).cat,
+      },
+      top: {
+        summary: 'shows a queue at work: rates, lanes, destinations, syncs; a live screen on a terminal',
+        load: async () => (await import('../watch/top.js')).top,
+      },
+      destinations: {
+        summary: 'shows destinations now: windows, waiting mail, which are dead and until when',
+        load: async () => (await import('../watch/destinations.js')).destinations,
+      },
     },
   },
   {
     title: 'Operating a queue',
     commands: {
-      hold: async () => (await import('../operate/hold.js')).hold,
-      release: async () => (await import('../operate/release.js')).release,
-      requeue: async () => (await import('../operate/requeue.js')).requeue,
-      flush: async () => (await import('../operate/flush.js')).flush,
-      reroute: async () => (await import('../operate/reroute.js')).reroute,
-      expire: async () => (await import('../operate/expire.js')).expire,
-      delete: async () => (await import('../operate/delete.js')).deleteMessages,
-      resume: async () => (await import('../operate/resume.js')).resume,
-      reload: async () => (await import('../operate/reload.js')).reload,
+      hold: {
+        summary: 'holds messages: no attempts until they are released',
+        load: async () => (await import('../operate/hold.js')).hold,
+      },
+      release: {
+        summary: 'releases held messages: they are due now',
+        load: async () => (await import('../operate/release.js')).release,
+      },
+      requeue: {
+        summary: 'treats messages as new: due now, no attempts, lifetime from now',
+        load: async () => (await import('../operate/requeue.js')).requeue,
+      },
+      flush: {
+        summary: 'attempts deferred messages now, at a limited rate',
+        load: async () => (await import('../operate/flush.js')).flush,
+      },
+      reroute: {
+        summary: 'gives messages another route; they are due now',
+        load: async () => (await import('../operate/reroute.js')).reroute,
+      },
+      expire: {
+        summary: 'returns messages to their senders as if they were too old',
+        load: async () => (await import('../operate/expire.js')).expire,
+      },
+      delete: {
+        summary: 'deletes messages without reports',
+        load: async () => (await import('../operate/delete.js')).deleteMessages,
+      },
+      resume: {
+        summary: 'revives dead destinations and ends suspensions',
+        load: async () => (await import('../operate/resume.js')).resume,
+      },
+      reload: {
+        summary:
+          'has the relay read its files again: certificate, users, domains, aliases, routes, keys, TLS policy, its own password',
+        load: async () => (await import('../operate/reload.js')).reload,
+      },
     },
   },
   {
     title: 'Reading the logs',
     commands: {
-      'log stat': async () => (await import('../look/log-stat.js')).logStat,
-      'log dump': async () => (await import('../look/log-dump.js')).logDump,
-      'log tail': async () => (await import('../look/log-tail.js')).logTail,
-      'log history': async () => (await import('../look/log-history.js')).logHistory,
-      'log at': async () => (await import('../look/log-at.js')).logAt,
-      'log verify': async () => (await import('../look/log-verify.js')).logVerify,
-      'log map': async () => (await import('../look/log-map.js')).logMap,
-      'log rescue': async () => (await import('../look/log-rescue.js')).logRescue,
+      'log stat': {
+        summary: 'shows the contents of the logs: live, garbage, records, restart positions',
+        load: async () => (await import('../look/log-stat.js')).logStat,
+      },
+      'log dump': {
+        summary: 'shows the records of a log',
+        load: async () => (await import('../look/log-dump.js')).logDump,
+      },
+      'log tail': {
+        summary: 'shows the end of the journal, and follows it',
+        load: async () => (await import('../look/log-tail.js')).logTail,
+      },
+      'log history': {
+        summary: 'shows all records of a message that are still on disk',
+        load: async () => (await import('../look/log-history.js')).logHistory,
+      },
+      'log at': {
+        summary: 'lists the queue at an earlier position of the journal',
+        load: async () => (await import('../look/log-at.js')).logAt,
+      },
+      'log verify': {
+        summary: 'checks every checksum, link and promise that can be checked offline',
+        load: async () => (await import('../look/log-verify.js')).logVerify,
+      },
+      'log map': {
+        summary: 'draws the segments: live, pinned, garbage, and the restart positions',
+        load: async () => (await import('../look/log-map.js')).logMap,
+      },
+      'log rescue': {
+        summary: 'copies all readable mail into a new queue',
+        load: async () => (await import('../look/log-rescue.js')).logRescue,
+      },
     },
   },
   {
     title: "ZMailer's scheduler configuration",
     commands: {
-      'policy check': async () => (await import('../policy/policy-check.js')).policyCheck,
-      'policy explain': async () => (await import('../policy/policy-explain.js')).policyExplain,
+      'policy check': {
+        summary: 'checks a ZMailer scheduler configuration; errors have line and column',
+        load: async () => (await import('../policy/policy-check.js')).policyCheck,
+      },
+      'policy explain': {
+        summary: 'shows the settings of a destination, and their lines',
+        load: async () => (await import('../policy/policy-explain.js')).policyExplain,
+      },
     },
   },
   {
     title: 'More than one machine',
     commands: {
-      'store init': async () => (await import('../store/store-init.js')).storeInit,
-      'store status': async () => (await import('../store/store-status.js')).storeStatus,
+      'store init': {
+        summary: 'makes the tables of a store in PostgreSQL, and a queue in it',
+        load: async () => (await import('../store/store-init.js')).storeInit,
+      },
+      'store status': {
+        summary: 'shows the queues of a store, their owners, and whether commits are safe',
+        load: async () => (await import('../store/store-status.js')).storeStatus,
+      },
     },
   },
   {
     title: 'Besides',
     commands: {
-      fill: async () => (await import('../fill/fill.js')).fill,
-      help: async () => (await import('./help.js')).help,
-      completion: async () => (await import('./completion.js')).completion,
+      fill: {
+        summary: 'makes a new queue full of generated mail, for benches and demonstrations',
+        load: async () => (await import('../fill/fill.js')).fill,
+      },
+      help: {
+        summary: 'lists the commands, or explains one',
+        load: async () => (await import('./help.js')).help,
+      },
+      completion: {
+        summary: 'prints the completion script of a shell',
+        load: async () => (await import('./completion.js')).completion,
+      },
     },
   },
 ]
 
-const commands: ReadonlyMap<string, Load> = new Map(
+const commands: ReadonlyMap<string, Entry> = new Map(
   commandGroups.flatMap((group) => Object.entries(group.commands)),
 )
 
 export const commandNames: readonly string[] = [...commands.keys()]
 
-/** The command's name at the beginning of the words, if there is one: `log dump` is one
- * name of two words. */
+/** The command's name at the beginning of the words, if there is one: `log dump` is one name of two words. */
 export function commandNameIn(words: readonly string[]): string | undefined {
   const pair = words.slice(0, 2).join(' ')
   return commands.has(pair) ? pair : commands.has(words[0] ?? '') ? words[0] : undefined
 }
 
-/** @returns undefined when there is none of this name */
-export const loadCommand = (name: string): Promise<Command> | undefined => commands.get(name)?.()
-
 export interface NamedCommand {
   readonly name: string
+  readonly summary: string
   readonly command: Command
+}
+
+/** @returns undefined when there is none of this name */
+export async function loadCommand(name: string): Promise<NamedCommand | undefined> {
+  const entry = commands.get(name)
+  return entry && { name, summary: entry.summary, command: await entry.load() }
 }
 
 export interface LoadedGroup {
@@ -115,7 +229,11 @@ export const loadAll = (): Promise<LoadedGroup[]> =>
     commandGroups.map(async ({ title, commands }) => ({
       title,
       commands: await Promise.all(
-        Object.entries(commands).map(async ([name, load]) => ({ name, command: await load() })),
+        Object.entries(commands).map(async ([name, { summary, load }]) => ({
+          name,
+          summary,
+          command: await load(),
+        })),
       ),
     })),
   )

@@ -35,9 +35,9 @@ const lanes = ['incoming', 'active', 'deferred', 'hold']
 export function completedCommands(groups: readonly LoadedGroup[]): CompletedCommand[] {
   const all = groups.flatMap(({ commands }) => commands)
   const names = [...new Set(all.map(({ name }) => name.split(' ')[0]!))]
-  return all.map(({ name, command }) => ({
+  return all.map(({ name, summary, command }) => ({
     name,
-    summary: command.summary,
+    summary,
     options: [...Object.entries(command.options).map(optionOf), helpOption],
     arguments: argumentsOf(command, names),
   }))

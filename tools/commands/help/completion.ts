@@ -15,7 +15,6 @@ const shells: ReadonlyMap<string, (commands: readonly CompletedCommand[]) => str
 ])
 
 export const completion: Command = {
-  summary: 'prints what a shell needs to complete the command line',
   synopsis: 'bash|zsh|fish',
   operands: true,
   options: {},

@@ -1,19 +1,19 @@
 /** Help for people. Pure. */
-import type { LoadedGroup } from './catalogue.js'
+import type { CommandGroup, NamedCommand } from './catalogue.js'
 import { flagOf, type Command } from '../cli/command.js'
 
-export function overviewOf(groups: readonly LoadedGroup[]): string {
-  const names = groups.flatMap(({ commands }) => commands.map(({ name }) => name))
+export function overviewOf(groups: readonly CommandGroup[]): string {
+  const names = groups.flatMap(({ commands }) => Object.keys(commands))
   const width = Math.max(...names.map((name) => name.length)) + 2
   return [
     'usage: waybill COMMAND [OPTION …]',
     ...groups.flatMap(({ title, commands }) => [
       '',
       `${title}:`,
-      ...commands.map(({ name, command }) => `  ${name.padEnd(width)}${command.summary}`),
+      ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}${summary}`),
     ]),
     '',
-    '`waybill help COMMAND` tells more; `waybill --version` which one this is.',
+    '`waybill help COMMAND` explains a command; `waybill --version` prints the version.',
     '',
   ].join('\n')
 }
@@ -27,7 +27,7 @@ export function optionNames(
   return value === undefined ? names : isValueAttached === true ? `${names}[${value}]` : `${names} ${value}`
 }
 
-export function helpOf(name: string, command: Command): string {
+export function helpOf({ name, summary, command }: NamedCommand): string {
   const lines = Object.entries(command.options).map(([long, option]): [string, string] => [
     `  ${optionNames(long, option)}`,
     option.help,
@@ -37,6 +37,6 @@ export function helpOf(name: string, command: Command): string {
     ([left, help]) => left.padEnd(width) + help.replaceAll('\n', `\n${' '.repeat(width)}`),
   )
   const notes = command.notes === undefined ? [] : [command.notes]
-  const parts = [`usage: waybill ${name} ${command.synopsis}`, command.summary, table.join('\n'), ...notes]
+  const parts = [`usage: waybill ${name} ${command.synopsis}`, summary, table.join('\n'), ...notes]
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`
 }

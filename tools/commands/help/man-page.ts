@@ -48,10 +48,10 @@ export function manPageOf(groups: readonly LoadedGroup[], version: string): stri
   ].join('\n')
 }
 
-function sectionOf({ name, command }: NamedCommand): string[] {
+function sectionOf({ name, summary, command }: NamedCommand): string[] {
   return [
     `.SS "waybill ${escaped(name)} ${escaped(command.synopsis)}"`,
-    ...paragraph(`${command.summary[0]!.toUpperCase()}${command.summary.slice(1)}.`),
+    ...paragraph(`${summary[0]!.toUpperCase()}${summary.slice(1)}.`),
     ...Object.entries(command.options).flatMap(([long, option]) => optionOf(long, option)),
     ...(command.notes === undefined ? [] : ['.PP', ...paragraph(command.notes)]),
   ]

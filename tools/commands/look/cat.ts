@@ -30,7 +30,6 @@ import {
 
 export const cat: InspectCommand = inspectCommand(
   {
-    summary: 'shows one message: envelope, attempts, header and body',
     synopsis: '[--queue DIR] [--json] [-e] [-h] [-b] ID',
     operands: true,
     options: {

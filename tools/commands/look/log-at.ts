@@ -19,7 +19,6 @@ import { addressesIn, readableAddresses, readableDsn } from './listing-options.j
 
 export const logAt: InspectCommand = inspectCommand(
   {
-    summary: 'lists the queue as it was at a position of the journal',
     synopsis: '[--queue DIR] [--json] POSITION',
     operands: true,
     options: jsonOption,

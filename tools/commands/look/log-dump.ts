@@ -22,7 +22,6 @@ import { parseWord } from '../cli/values.js'
 
 export const logDump: InspectCommand = inspectCommand(
   {
-    summary: 'shows the records of a log',
     synopsis: '[--queue DIR] [--json] [--log NAME] [--from P] [--to P] [--kind K] [--id ID]',
     options: {
       ...jsonOption,

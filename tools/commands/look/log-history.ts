@@ -15,7 +15,6 @@ import { recordJson, recordLine } from '../text/record-text.js'
 
 export const logHistory: InspectCommand = inspectCommand(
   {
-    summary: 'shows all that happened to a message, as far as it is on disk',
     synopsis: '[--queue DIR] [--json] ID',
     operands: true,
     options: jsonOption,

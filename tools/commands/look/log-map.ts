@@ -9,7 +9,6 @@ import { bytesText, durationText } from '../text/shown-text.js'
 
 export const logMap: InspectCommand = inspectCommand(
   {
-    summary: 'draws the segments: live, pinned, garbage, and the restart positions',
     synopsis: '[--queue DIR] FILE.svg',
     operands: true,
     options: {},

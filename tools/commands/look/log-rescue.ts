@@ -31,7 +31,6 @@ const submittersMax = 32
 
 export const logRescue: InspectCommand = inspectCommand(
   {
-    summary: 'copies all mail that still verifies into a new queue',
     synopsis: '[--json] DIR --to DIR',
     operands: true,
     options: { ...jsonOption, to: { value: 'DIR', help: 'the new queue; empty, or not there yet' } },

@@ -20,7 +20,6 @@ import { table, type Cell } from '../text/table.js'
 
 export const logStat: InspectCommand = inspectCommand(
   {
-    summary: 'tells what the logs hold: live, garbage, records, restart positions',
     synopsis: '[--queue DIR] [--json] [--quick]',
     options: { ...jsonOption, quick: { help: 'without the records by kind, for which everything is read' } },
   },

@@ -21,7 +21,6 @@ const lookMs = 250
 
 export const logTail: InspectCommand = inspectCommand(
   {
-    summary: 'shows the end of the journal, and follows it',
     synopsis: '[--queue DIR] [--json] [-f] [-n N] [--kind K]',
     options: {
       ...jsonOption,

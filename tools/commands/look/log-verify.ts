@@ -13,7 +13,6 @@ import { bytesText } from '../text/shown-text.js'
 
 export const logVerify: InspectCommand = inspectCommand(
   {
-    summary: 'checks every checksum, link and promise that can be checked offline',
     synopsis: '[--queue DIR] [--json]',
     options: jsonOption,
     notes:

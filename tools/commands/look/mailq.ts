@@ -28,7 +28,6 @@ import { parseCount } from '../cli/values.js'
 
 export const mailq: InspectCommand = inspectCommand(
   {
-    summary: 'lists the queue',
     synopsis: '[--queue DIR] [--json] [SELECTION …] [--limit N]',
     options: {
       ...jsonOption,

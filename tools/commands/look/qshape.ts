@@ -23,7 +23,6 @@ import { parseCount, parseDurationOption } from '../cli/values.js'
 
 export const qshape: InspectCommand = inspectCommand(
   {
-    summary: 'shows how old the mail is, by domain',
     synopsis: '[--queue DIR] [--json] [-s] [-b N] [-t TIME] [-l] [-n N] [-w N] [LANE …]',
     operands: true,
     options: {

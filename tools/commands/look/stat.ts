@@ -15,7 +15,6 @@ import { table, type Cell } from '../text/table.js'
 
 export const stat: InspectCommand = inspectCommand(
   {
-    summary: 'counts the queue: messages by lane, their age, when they are due',
     synopsis: '[--queue DIR] [--json]',
     options: jsonOption,
   },

@@ -4,7 +4,6 @@ import type { OperatingCommand } from './operating.js'
 
 export const deleteMessages: OperatingCommand = verbCommand({
   name: 'delete',
-  summary: 'takes messages away; nobody is told',
   done: 'deleted',
   notes: 'What is deleted cannot be brought back. Whoever sent it should hear of it: `expire`.',
   request: plain('delete'),

@@ -4,7 +4,6 @@ import type { OperatingCommand } from './operating.js'
 
 export const expire: OperatingCommand = verbCommand({
   name: 'expire',
-  summary: 'returns messages to their senders as if they had grown too old',
   done: 'expired',
   notes: 'A message from the null sender just ends. Without a relay, reports name this machine.',
   request: plain('expire'),

@@ -6,7 +6,6 @@ import { verbCommand } from './verb-command.js'
 
 export const flush: OperatingCommand = verbCommand({
   name: 'flush',
-  summary: 'attempts deferred messages now, so many a second',
   done: 'flushed',
   synopsis: ' [--rate N | --at-once]',
   options: {

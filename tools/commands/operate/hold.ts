@@ -4,7 +4,6 @@ import type { OperatingCommand } from './operating.js'
 
 export const hold: OperatingCommand = verbCommand({
   name: 'hold',
-  summary: 'holds messages: no attempts until they are released',
   done: 'held',
   notes: 'An attempt that is under way ends first; what it leaves is held.',
   request: plain('hold'),

@@ -7,8 +7,6 @@ import { operatingCommand, relayOf, type Operating, type OperatingCommand } from
 export const reload: OperatingCommand = operatingCommand(
   'reload',
   {
-    summary:
-      'has the relay read its files again: certificate, users, domains, aliases, routes, keys, TLS policy, its own password',
     synopsis: '[--queue DIR] [--json]',
     options: jsonOption,
     notes:

@@ -4,7 +4,6 @@ import type { OperatingCommand } from './operating.js'
 
 export const requeue: OperatingCommand = verbCommand({
   name: 'requeue',
-  summary: 'makes messages new: due now, no attempt made, their lifetime from now',
   done: 'requeued',
   notes: 'Ids stay. A route that was set with `reroute` is forgotten.',
   request: plain('requeue'),

@@ -6,7 +6,6 @@ import { verbCommand } from './verb-command.js'
 
 export const reroute: OperatingCommand = verbCommand({
   name: 'reroute',
-  summary: 'sends messages another way from now on, due now',
   done: 'rerouted',
   synopsis: ' --to NEXTHOP [--transport NAME]',
   options: {

@@ -16,7 +16,6 @@ interface Wanted {
 export const resume: OperatingCommand = operatingCommand(
   'resume',
   {
-    summary: 'tries destinations again that are dead or suspended',
     synopsis: '[--queue DIR] [--json] [--transport NAME] DESTINATION … | --all',
     operands: true,
     options: {

@@ -24,7 +24,6 @@ import { selectorOptions, selectorsOf, selectorSynopsis } from './verb-selector.
 
 export interface VerbDefinition {
   readonly name: VerbRequest['do']
-  readonly summary: string
   /** What a message is afterwards, `held`. */
   readonly done: string
   /** More of the usage line, and of the options. */
@@ -49,9 +48,8 @@ const verbNotes =
   'Counts are of what is durable. Ctrl-C stops between messages and says how far it came; what is done stays done.'
 
 export function verbCommand(definition: VerbDefinition): OperatingCommand {
-  const { name, summary, synopsis = '', options, notes } = definition
+  const { name, synopsis = '', options, notes } = definition
   const command: Omit<Command, 'run'> = {
-    summary,
     synopsis: `[--queue DIR] [--json] [--dry-run]${synopsis} ${selectorSynopsis}`,
     operands: true,
     options: {

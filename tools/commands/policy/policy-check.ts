@@ -6,7 +6,6 @@ import { Output, processSurroundings, type Surroundings } from '../text/output.j
 import { fileOperand, policyTextOf, problemLine } from './policy-file.js'
 
 export const policyCheck: Command = {
-  summary: "says what is wrong with a scheduler configuration of ZMailer's, by line and column",
   synopsis: '[--json] FILE',
   operands: true,
   options: {

@@ -7,7 +7,6 @@ import { explanationText } from './explanation-text.js'
 import { fileOperand, policyTextOf, problemLines } from './policy-file.js'
 
 export const policyExplain: Command = {
-  summary: 'says which settings a destination has, and from which lines',
   synopsis: '[--json] FILE CHANNEL/HOST',
   operands: true,
   options: {

@@ -9,7 +9,6 @@ import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { print } from '../text/output.js'
 
 export const dkimKey: Command = {
-  summary: 'makes a key that `serve --dkim` signs mail with, and its DNS record',
   synopsis: '[--ed25519] DOMAIN SELECTOR FILE',
   options: {
     ed25519: {

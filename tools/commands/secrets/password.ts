@@ -9,7 +9,6 @@ import { print } from '../text/output.js'
 import { replaceLine } from './replaced-line.js'
 
 export const password: Command = {
-  summary: 'makes the line by which `serve --auth` knows a user',
   synopsis: '[--file FILE] NAME',
   options: {
     file: {

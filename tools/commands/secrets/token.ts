@@ -7,7 +7,6 @@ import { print } from '../text/output.js'
 import { replaceLine } from './replaced-line.js'
 
 export const token: Command = {
-  summary: 'makes a token for the HTTP API, and the line by which `serve --http-tokens` knows it',
   synopsis: '[--file FILE] [--scopes LIST] [--for TIME] NAME',
   options: {
     file: {

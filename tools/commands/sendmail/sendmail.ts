@@ -57,7 +57,6 @@ const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
 ) as Readonly<Record<string, Option>>
 
 export const sendmail: Command = {
-  summary: 'submits a message from standard input',
   synopsis:
     '[-f SENDER] [-F NAME] [-t] [-i] [-v] [-bs | -bp | -q] [--queue DIR | --smtp HOST:PORT] [OPTION …] [RECIPIENT …]',
   operands: true,

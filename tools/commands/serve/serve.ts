@@ -62,8 +62,6 @@ const formats = ['auto', 'json', 'text'] as const
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export const serve: Command = {
-  summary:
-    'takes mail by SMTP, keeps it through any crash, delivers it to a relay, to every domain, or to Maildirs',
   synopsis: '[--queue DIR] [--listen HOST:PORT] [--relay HOST:PORT | --direct | --maildir DIR] [OPTION …]',
   options: {
     queue: { value: 'DIR', help: queueHelp },

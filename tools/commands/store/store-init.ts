@@ -9,7 +9,6 @@ import { storeOption, storeUrlOf } from './store-place.js'
 const quotaBytesMin = 512 * 1024 * 1024
 
 export const storeInit: Command = {
-  summary: 'makes the tables of a store in PostgreSQL, and a queue in it',
   synopsis: '--store URL [--queue NAME] [--quota BYTES]',
   options: {
     ...storeOption,

@@ -12,7 +12,6 @@ import { storeOption, storeUrlOf } from './store-place.js'
 const betweenMs = 2000
 
 export const storeStatus: Command = {
-  summary: 'shows the queues of a store, who owns them, and whether commits are safe',
   synopsis: '--store URL [--json]',
   options: { ...storeOption, ...jsonOption },
   notes:

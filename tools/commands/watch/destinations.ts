@@ -8,7 +8,6 @@ import { table, type Cell } from '../text/table.js'
 export const destinations: OperatingCommand = operatingCommand(
   'destinations',
   {
-    summary: 'shows where mail goes now: windows, what waits, what is dead and until when',
     synopsis: '[--queue DIR] [--json] [--dead]',
     options: {
       ...jsonOption,

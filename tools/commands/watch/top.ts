@@ -16,7 +16,6 @@ import { parseDurationOption } from '../cli/values.js'
 export const top: OperatingCommand = operatingCommand(
   'top',
   {
-    summary: 'shows a queue at work: rates, lanes, destinations, syncs; a live screen on a terminal',
     synopsis: '[--queue DIR] [--json] [--once] [--interval TIME]',
     options: {
       ...jsonOption,
