@@ -1,7 +1,7 @@
-/** What a call means by the name that it was made with: a link named `sendmail` or `mailq` is that
- * command. Pure.
- * Invariant: who calls it so knows neither our options nor a working directory, so it is about the
- * queue of the environment, or of this machine. */
+/** Reads the command from the program's name: a link named `sendmail` or `mailq` is that command.
+ * Pure.
+ * Invariant: such a caller knows neither our options nor a working directory, so the queue is that
+ * of the environment, or of this machine. */
 import { basename } from 'node:path'
 
 /** Where the unit for systemd has it (src/relay/SERVE.md). */
@@ -10,7 +10,7 @@ const queueOfMachine = '/var/lib/waybill/queue'
 const linkNames: readonly string[] = ['sendmail', 'mailq']
 const places = /^--(?:queue|smtp)(?:=|$)/
 
-/** @param path as the program was called @param words behind it
+/** @param path of the call @param words behind it
  * @param queueOfEnvironment '' for none: then it is that of this machine
  * @returns a command's name and its arguments */
 export function wordsOf(

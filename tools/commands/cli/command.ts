@@ -1,4 +1,4 @@
-/** What a subcommand is, and how it reads its arguments.
+/** The interface of a command, and the reader of its arguments.
  * Invariant: help and parser are made of the same table, so that neither names an option that the
  * other does not know. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
@@ -7,7 +7,7 @@ import { isWaybillError } from '../../../src/errors.js'
 /** One option of a command. Without `value` it is a switch. */
 export interface Option {
   readonly short?: string
-  /** What stands for its value in the help, `DIR`. */
+  /** The name of its value in the help, `DIR`. */
   readonly value?: string
   /** Its value stands in the same word, or there is none: `-q`, `-qIID`. */
   readonly isValueAttached?: true
@@ -21,13 +21,13 @@ export interface Command {
   /** What follows the command's name in its usage line. */
   readonly synopsis: string
   readonly options: Readonly<Record<string, Option>>
-  /** It takes what is no option: ids, names, a file. */
+  /** It takes operands: ids, names, a file. */
   readonly operands?: true
   /** More for its help, below the options. */
   readonly notes?: string
-  /** Exit code of a wrong call; 2 unless told. */
+  /** Exit code of a wrong call; default 2. */
   readonly usageExitCode?: number
-  /** @returns the exit code; undefined leaves the process to what it started */
+  /** @returns the exit code; undefined while started work goes on */
   run(args: Arguments): Promise<number | undefined>
 }
 
@@ -79,7 +79,7 @@ export function parseArguments(command: Command, args: readonly string[]): Argum
   }
 }
 
-/** `-qIID` as `--q=IID`: else a value that is not there would be the next word. */
+/** `-qIID` as `--q=IID`: otherwise a missing value would be the next word. */
 function withAttached({ options }: Command, args: readonly string[]): string[] {
   const flags = Object.keys(options).filter((name) => options[name]!.isValueAttached === true)
   const end = args.includes('--') ? args.indexOf('--') : args.length
@@ -104,7 +104,7 @@ export function lineOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** For who meets damage, as a line of its own: nothing is repaired in place. '' when it is none.
+/** The advice after damage, in a separate line: nothing is repaired in place. '' for other errors.
  * @param queue its directory */
 export function wayOutOf(error: unknown, queue: string): string {
   if (!isWaybillError(error)) return ''

@@ -1,6 +1,6 @@
 /** The disk of a queue, by its place: a directory, or the URL of a store.
- * Invariant: a store is loaded by the first call to it, so that commands on directories do not wait for
- * it to load. */
+ * Invariant: a store is loaded by the first call to it, so that commands on directories do not wait
+ * for it to load. */
 import type { Disk } from '../../../src/disk/disk.js'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import type { StorePlace } from '../../../src/store/store-url.js'

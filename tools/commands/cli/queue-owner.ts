@@ -1,11 +1,11 @@
-/** Root acts on a queue as the user whose queue it is, or whose directory it is to be made in.
+/** Root acts on a queue as its owner, or as the owner of the directory that it will be made in.
  * Invariant: root touches nothing that another user could have put there, and leaves no file that
- * the queue's owner may not open. The whole identity is taken, groups too, and for good, before
- * anything in the directory is opened or connected to. Root stays root only where nobody else can
- * change the directory, or any that leads to it:
- *   1. a user makes his queue's `lock` a link to a file of root's
- *   2. root orders something of that queue
- *   3. as that user, root cannot open the file */
+ * the queue's owner may not open. The identity changes for good, groups too, before anything in the
+ * directory is opened. Root stays root only if no other user can change the directory, or one above
+ * it:
+ *   1. a user makes the `lock` of a queue a link to a file of root
+ *   2. root runs a command on that queue
+ *   3. as that user, it cannot open the file */
 import type { Stats } from 'node:fs'
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -17,11 +17,10 @@ import { isStoreUrl } from '../../../src/store/is-store-url.js'
 const othersMayWrite = 0o022
 const sticky = 0o1000
 
-/** From here on, this process is the owner of the queue, if it was root; without a queue, of the
- * nearest directory that is there.
- * @throws WaybillError NOT_A_QUEUE when somebody else could replace the directory */
+/** Makes a root process the owner of the queue; without a queue, of the nearest existing directory.
+ * @throws WaybillError NOT_A_QUEUE if another user could replace the directory */
 export async function actAsOwner(directory: string): Promise<void> {
-  // A store has users of its own.
+  // A store has its own users.
   if (process.geteuid?.() !== 0 || isStoreUrl(directory)) return
   const path = await nearest(resolve(directory))
   const owner = await ownerOf(path)
@@ -40,7 +39,7 @@ interface Owner {
   readonly gid: number
 }
 
-/** Of the directory; where that is root's, of the header in it: to be less than root
+/** Of the directory, or, if that is root's, of the header in it: to be less than root
  * is always safe. */
 async function ownerOf(path: string): Promise<Owner> {
   const directory = await stat(path)
@@ -60,8 +59,7 @@ async function nearest(directory: string): Promise<string> {
   return stats?.isDirectory() === true ? directory : nearest(dirname(directory))
 }
 
-/** The first name on the way that somebody else than root could replace, as it was given and
- * where it leads. */
+/** The first name on the path that another user than root could replace, as given and resolved. */
 async function strangerAbove(path: string): Promise<{ path: string; uid: number } | undefined> {
   for (const way of [path, await realpath(path)])
     for (let at = way; ; at = dirname(at)) {
@@ -75,9 +73,8 @@ async function strangerAbove(path: string): Promise<{ path: string; uid: number 
 const isOpenToOthers = (stats: Stats): boolean =>
   stats.isDirectory() && (stats.mode & othersMayWrite) !== 0 && (stats.mode & sticky) === 0
 
-/** For a relay, which root starts for its ports and keys, so that it cannot just become another
- * user.
- * @throws WaybillError NOT_A_QUEUE when it is root and the queue is another user's */
+/** For a relay: root starts it for its ports and keys, so it cannot just become another user.
+ * @throws WaybillError NOT_A_QUEUE if it is root and another user owns the queue */
 export async function refuseForeignDirectory(directory: string): Promise<void> {
   if (process.geteuid?.() !== 0) return
   const path = await nearest(resolve(directory))

@@ -1,11 +1,11 @@
 /** The socket `listening` in a queue's directory: an SMTP session with the relay that has the queue
- * open, for everyone's `sendmail`.
- * Invariant: who answers there is that relay. A port that it has told of is not enough:
- *    1. the relay is killed, a verb takes the lock
+ * open, for every user's `sendmail`.
+ * Invariant: the relay answers there. A known port would not be enough:
+ *    1. the relay is killed; a verb takes the lock
  *    2. another program listens on that port
- *    3. it is given the mail, and says 250
- * What is said there goes on to a port of the relay's own as it stands, so that it is a session as
- * any other on this machine, with the limits, the rights and the log of one. */
+ *    3. it takes the mail, and says 250
+ * The bytes are forwarded to a port of the relay, so it is an ordinary session of this machine,
+ * with its limits, rights and log. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import { bindQueueSocket, connectQueueSocket, listeningSocket } from '../../../src/disk/queue-socket.js'
 import { isWaybillError } from '../../../src/errors.js'
@@ -17,8 +17,8 @@ const clientCountMax = 600
 /** How long a client may leave the end of its session unread, milliseconds. */
 const unreadMs = 30_000
 
-/** @param port which this process answers as long as it lives
- * @returns takes no new client; sessions go on @throws WaybillError DISK_FAILED, DISK_FULL */
+/** @param port of this process\n@returns a function that stops taking clients; sessions go on
+ * @throws WaybillError DISK_FAILED, DISK_FULL */
 export async function answerForRelay(directory: string, port: Endpoint): Promise<() => void> {
   const server = createServer({ allowHalfOpen: true }, (client) => passOn(client, port))
   server.maxConnections = clientCountMax
@@ -30,7 +30,7 @@ export async function answerForRelay(directory: string, port: Endpoint): Promise
 function passOn(client: Socket, { host, port }: Endpoint): void {
   const session = createConnection({ host, port, allowHalfOpen: true })
   client.pipe(session).pipe(client)
-  // What is wrong with one ends it, and so the other.
+  // An error of one ends it, and so the other.
   client.on('error', () => session.destroy())
   session.on('error', () => client.destroy())
   client.once('close', () => session.destroy())
@@ -40,13 +40,12 @@ function passOn(client: Socket, { host, port }: Endpoint): void {
   })
 }
 
-/** @returns undefined when no relay can be asked; why it cannot is said by who tries to open
- * the queue instead */
+/** @returns undefined if no relay can be asked; opening the queue shows the reason */
 export async function connectRelay(directory: string): Promise<Socket | undefined> {
   const relay = await connectQueueSocket(directory, listeningSocket).catch((error: unknown) => {
     if (isWaybillError(error)) return undefined
     throw error
   })
-  // It may be lost before it is used: then it is destroyed.
+  // A connection that fails before its use is destroyed.
   return relay?.on('error', () => {})
 }

@@ -1,7 +1,6 @@
-/** One lane written in bulk, by the engine's own writer of lane logs: data and envelope of each
- * message, as a deferral would leave them.
- * Invariant: its files are what the engine would have written; `finish` makes them durable, and its
- * ends are what a checkpoint may say. */
+/** Writes one lane in bulk, with the engine's writer of lane logs.
+ * Invariant: its files equal those after a deferral of each message; `finish` makes them durable,
+ * and a checkpoint may name its ends. */
 import { nowhere, position } from '../../../src/base/position.js'
 import type { Prng } from '../../../src/base/prng.js'
 import type { Disk } from '../../../src/disk/disk.js'
@@ -13,7 +12,7 @@ import type { LanePositions } from '../../../src/record/checkpoint.js'
 import { frameBytes, kinds } from '../../../src/record/frame.js'
 import { laneFiles, type LanePart } from '../../../src/directory/log-files.js'
 
-/** Bytes handed to the system between two waits for the disk. */
+/** Bytes written between two waits for the disk. */
 const unsyncedBytesMax = 32 * 1024 * 1024
 
 export interface BulkLaneOptions {
@@ -68,7 +67,7 @@ export class BulkLane {
     if (this.#unsyncedBytes > unsyncedBytesMax) await this.#sync()
   }
 
-  /** Everything durable. @returns what a checkpoint says of the lane: all of it waits */
+  /** Makes everything durable. @returns the lane's part of a checkpoint: all messages wait */
   async finish(positions: LanePositions, timeMs: number): Promise<LanePositions> {
     const envelopesEnd = this.#envelopes.pad(timeMs)
     const dataEnd = this.#data.pad(timeMs)

@@ -1,7 +1,7 @@
-/** `waybill fill`: a new queue full of made-up mail, for benches and demonstrations.
- * Invariant: what it makes is a queue: the same bytes that a life would have left whose messages
- * were all deferred. Lanes are written first and synced, then the journal's first batch, whose
- * checkpoint vouches for them; a fill that is cut short is no queue. */
+/** `waybill fill`: makes a new queue full of generated mail, for benches and demonstrations.
+ * Invariant: the queue has the bytes of a life whose messages were all deferred. Lanes are written
+ * and synced first, then the journal's first batch with the checkpoint that makes them trusted. An
+ * interrupted fill is no queue. */
 import { systemClock } from '../../../src/base/clock.js'
 import { crc32 } from '../../../src/base/checksum.js'
 import { MessageIds } from '../../../src/base/message-id.js'
@@ -209,7 +209,7 @@ async function fillQueue(
   await beginJournal(disk, plan, grid, positions, laneNext, nowMs)
 }
 
-/** The journal's first segment, with a checkpoint that vouches for the lanes. */
+/** The journal's first segment, with a checkpoint that makes the lanes trusted. */
 async function beginJournal(
   disk: Disk,
   { prng, segmentBytes }: Plan,
@@ -249,7 +249,7 @@ async function beginJournal(
   await begun
 }
 
-/** Through the front door: what a submission costs, it costs here too. */
+/** By ordinary submissions, at their cost. */
 async function submitIncoming(
   disk: Disk,
   path: string,

@@ -1,7 +1,7 @@
-/** Made-up messages for benches and demonstrations: the same seed and time give the same mail.
+/** Generated messages for benches and demonstrations: the same seed and time give the same mail.
  * Pure.
- * Ages are spread evenly by their logarithm, from a minute to the oldest; domains and senders as
- * 1/rank, as real ones are. */
+ * The logarithms of ages are spread evenly, from a minute to the oldest; domains and senders are
+ * distributed as 1/rank, like real ones. */
 import type { Prng } from '../../../src/base/prng.js'
 
 export interface MailMix {
@@ -23,7 +23,7 @@ export interface SyntheticMail {
 }
 
 const minute = 60_000
-/** Recipients of one message at the most: they stand in its envelope. */
+/** Bound of recipients of one message: they stand in its envelope. */
 const recipientsMax = 1000
 
 export class SyntheticMails {
@@ -54,7 +54,7 @@ export class SyntheticMails {
     }
   }
 
-  /** Its data: a header of its own, and as much body as there is room for. */
+  /** Its data: a unique header, and a body that fills the rest. */
   data({ sender, recipients }: SyntheticMail, id: string): Buffer {
     const header = Buffer.from(
       `From: <${sender}>\r\nTo: <${recipients[0]!}>\r\nSubject: synthetic mail\r\nMessage-ID: <${id}@waybill.example>\r\n\r\n`,

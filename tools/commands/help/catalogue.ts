@@ -1,7 +1,7 @@
 /** All commands, in the order of the help. One is loaded when it is called, so that a command costs
  * only itself.
- * Invariant: help, completion and man page are made of this table and of the commands' own; nothing
- * else knows their names. */
+ * Invariant: help, completion and man page are made of this table and of the commands' tables; no
+ * other file has the names. */
 import type { Command } from '../cli/command.js'
 
 export interface Entry {
@@ -201,7 +201,8 @@ const commands: ReadonlyMap<string, Entry> = new Map(
 
 export const commandNames: readonly string[] = [...commands.keys()]
 
-/** The command's name at the beginning of the words, if there is one: `log dump` is one name of two words. */
+/** The command's name at the beginning of the words, if there is one: `log dump` is one
+ * name of two words. */
 export function commandNameIn(words: readonly string[]): string | undefined {
   const pair = words.slice(0, 2).join(' ')
   return commands.has(pair) ? pair : commands.has(words[0] ?? '') ? words[0] : undefined

@@ -1,5 +1,4 @@
-/** Completion for bash 4 and later, by itself: nothing of the package bash-completion
- * is needed. Pure. */
+/** Completion for bash 4 and later, without the package bash-completion. Pure. */
 import type { CompletedCommand, Values } from './completion-words.js'
 
 export function bashCompletion(commands: readonly CompletedCommand[]): string {

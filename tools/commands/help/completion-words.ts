@@ -1,5 +1,5 @@
-/** What may follow where on the command line, for the shells. Pure: taken from the commands' own
- * tables, by the names that their values have in the help. */
+/** The words that may follow on the command line, for completion. Pure.
+ * They come from the commands' tables, by the names of values in the help. */
 import { kinds } from '../../../src/record/frame.js'
 import type { LoadedGroup } from './catalogue.js'
 import type { Command } from '../cli/command.js'
@@ -8,7 +8,7 @@ export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'directory' }
   | { readonly kind: 'file' }
-  /** Nobody can know: an address, a number. */
+  /** Unknown values: an address, a number. */
   | { readonly kind: 'unknown' }
 
 export interface CompletedOption {
@@ -76,7 +76,7 @@ function valuesOf(placeholder: string): Values {
   return { kind: 'unknown' }
 }
 
-/** What stands in the usage line and belongs to no option. */
+/** The operands in the usage line. */
 function argumentsOf({ synopsis, options }: Command, commandNames: readonly string[]): Values {
   const takesValue = new Set(
     Object.entries(options).flatMap(([long, { short, value }]) =>

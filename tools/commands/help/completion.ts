@@ -1,5 +1,4 @@
-/** `waybill completion`: what a shell needs to complete the command line, printed for
- * it to evaluate. */
+/** `waybill completion`: prints the completion script of a shell. */
 import { loadAll } from './catalogue.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { bashCompletion } from './completion-bash.js'

@@ -1,4 +1,4 @@
-/** `waybill help`: what there is, and how to call it. */
+/** `waybill help`: lists the commands, or explains one. */
 import { commandGroups, commandNameIn, loadAll, loadCommand, type CommandGroup } from './catalogue.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { helpOf, overviewOf } from './help-text.js'

@@ -1,6 +1,6 @@
 /** The manual page, troff with the macros of man(7). Pure: the same commands and version make the
  * same page.
- * Invariant: text of ours cannot become a request: what troff reads as its own is escaped. */
+ * Invariant: our text never becomes a request: troff's characters are escaped. */
 import type { LoadedGroup, NamedCommand } from './catalogue.js'
 import type { Command } from '../cli/command.js'
 import { optionNames } from './help-text.js'
@@ -9,7 +9,7 @@ import { queueVariable } from '../cli/queue-path.js'
 export function manPageOf(groups: readonly LoadedGroup[], version: string): string {
   return [
     `.TH WAYBILL 1 "" "waybill ${version}" "User Commands"`,
-    // An option that is broken at its hyphen cannot be copied, nor found.
+    // An option broken at its hyphen could not be copied or found.
     '.nh',
     '.ad l',
     '.SH NAME',
@@ -71,7 +71,7 @@ function optionOf(long: string, option: Command['options'][string]): string[] {
 
 const italic = (text: string): string => `\\fI${escaped(text)}\\fR`
 
-/** Lines of text; words in backquotes are to be typed as they stand. */
+/** Lines of text; words in backquotes are literal. */
 const paragraph = (text: string): string[] =>
   text.split('\n').map((line) =>
     // A line that begins with one of these would be a request.

@@ -1,5 +1,4 @@
-/** Lines of the log that clients cause: so many of each client in a minute, then one that counts
- * the others.
+/** Limits the lines of the log that a client causes in a minute; one more line counts the rest.
  * Invariant: no line is left out without being counted, and memory holds at most `clientsMax`
  * clients. Those beyond share one place. */
 import { clientNetwork } from '../../../src/relay/smtp-in/client-networks.js'
@@ -19,12 +18,12 @@ export class LimitedLines {
   readonly #counts = new Map<string, Count>()
 
   /** @param tellLeftOut called at the end of a minute for each client, an address or an IPv6 /64,
-   * of which lines were left out */
+   * with lines left out */
   constructor(tellLeftOut: (client: string, count: number) => void) {
     this.#tellLeftOut = tellLeftOut
   }
 
-  /** @param address '' where it is not known */
+  /** @param address '' if unknown */
   line(address: string, write: () => void): void {
     const count = this.#countOf(address === '' ? others : clientNetwork(address))
     if (count.told >= linesMax) count.leftOut++

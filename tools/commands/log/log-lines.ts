@@ -1,8 +1,6 @@
-/** The relay's log on its way to standard error: lines are written together, and nobody waits for
- * them.
- * Invariant: whatever becomes of standard error, the relay works on and can be stopped. What cannot
- * be written waits in bounded memory; what does not fit is lost, and counted as soon as the log can
- * be written again.
+/** Writes the relay's log to standard error, several lines at a time, without waiting.
+ * Invariant: the relay works on and can be stopped, even if standard error fails. Unwritten lines
+ * wait in bounded memory; further ones are lost, and counted when the log can be written again.
  * Why not pino's own destination:
  *    1. the log's disk is full
  *    2. a line cannot be written, and the process ends
@@ -11,7 +9,7 @@
 import { escapedJson } from '../text/shown-text.js'
 import fs from 'node:fs'
 
-/** Where lines go: a descriptor, or a test. Both may write less than they were given. */
+/** The target of lines: a descriptor, or a test. Both may write less than requested. */
 export interface LogSink {
   write(bytes: Buffer, answer: (error: NodeJS.ErrnoException | null, writtenBytes: number) => void): void
   /** @throws the system's error */
@@ -23,25 +21,25 @@ export const descriptorSink = (descriptor: number): LogSink => ({
   writeNow: (bytes) => fs.writeSync(descriptor, bytes),
 })
 
-/** A write for each line costs as much as a tenth of the message that it tells of. */
+/** A write for each line would cost a tenth of its message. */
 const pieceLengthMin = 4096
 /** Longest time that a line waits for others, and for another try. */
 export const lineWaitMs: number = 100
-/** Characters that wait at the most. */
+/** Bound of waiting characters. */
 export const waitingLengthMax: number = 1 << 20
 
 export class LogLines {
   readonly #sink: LogSink
   readonly #shown: (json: string) => string
   #waiting = ''
-  /** What is being written, or is to be written first. */
+  /** The piece that is being written, or comes next. */
   #piece: Buffer = Buffer.alloc(0)
   #isWriting = false
   #isClosed = false
   #timer: NodeJS.Timeout | undefined
   #lostCount = 0
 
-  /** @param shown how a line of JSON is written, without its end */
+  /** @param shown formats a line of JSON, without its end */
   constructor(sink: LogSink, shown: (json: string) => string = escapedJson) {
     this.#sink = sink
     this.#shown = shown
@@ -54,13 +52,14 @@ export class LogLines {
       this.#lostCount++
       return
     }
-    // JSON escapes the controls of ASCII; a terminal obeys others, which strangers may have said.
+    // JSON escapes the controls of ASCII; a terminal obeys others, too, which may come from
+    // strangers.
     this.#waiting += `${this.#shown(line.slice(0, -1))}\n`
     if (this.#waiting.length >= pieceLengthMin && this.#piece.length === 0) this.#writePiece()
     else this.#writeLater()
   }
 
-  /** For the end of the process: one try for all that waits. */
+  /** For the end of the process: one try for all waiting lines. */
   flushNow(): void {
     if (this.#isClosed) return
     let bytes = Buffer.from(this.#waiting)
@@ -68,7 +67,7 @@ export class LogLines {
     try {
       while (bytes.length > 0) bytes = bytes.subarray(this.#sink.writeNow(bytes))
     } catch {
-      // It tells of mail; mail does not wait for it.
+      // Mail does not wait for the log.
     }
     this.#isClosed = true
   }
@@ -92,7 +91,7 @@ export class LogLines {
     this.#isWriting = true
     this.#sink.write(this.#piece, (error, writtenBytes) => {
       this.#isWriting = false
-      // Nobody will read on.
+      // The reader has left.
       if (error?.code === 'EPIPE') this.#isClosed = true
       else if (error !== null) this.#writeLater()
       else this.#written(writtenBytes)

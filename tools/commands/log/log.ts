@@ -1,15 +1,13 @@
-/** What the relay's log says of mail, who brought it, what became of it, whom it was refused to;
- * and of what operators asked.
- * Invariant: a message that was settled has a line `accepted` with its client, and one `finished`
- * when nothing of it is left; reports are named by `reported` instead. What is refused to an
- * operator has one line. */
+/** Writes the relay's log: mail with its clients and outcomes, refusals, and requests of operators.
+ * Invariant: a settled message has a line `accepted` with its client, and a line `finished` at its
+ * end; a report has `reported` instead. A refused request of an operator has one line. */
 import type { Logger } from 'pino'
 import type { Accepted, ControlOptions, Queue, Submission, Transport } from '../../../src/index.js'
 import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.js'
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
 import { LimitedLines } from './limited-lines.js'
 
-/** A level that is not logged costs nothing: its listeners are not there. */
+/** A level that is not logged has no listeners, and costs nothing. */
 export function logEvents(queue: Queue, log: Logger): void {
   queue.on('warning', (event) => log.warn(event))
   if (!log.isLevelEnabled('info')) return
@@ -25,7 +23,7 @@ export function logEvents(queue: Queue, log: Logger): void {
   if (log.isLevelEnabled('debug')) queue.on('requeued', (event) => log.debug(event, 'requeued'))
 }
 
-/** Transports that tell of each attempt when it begins, for the level `debug`. */
+/** Transports that log each attempt when it begins, for the level `debug`. */
 export function withLoggedAttempts(
   transports: Readonly<Record<string, Transport>>,
   log: Logger,
@@ -54,7 +52,7 @@ export interface RelayDoor extends SubmitPort {
 /** The queue, whose log says who brought a message. */
 export function withLoggedClients(queue: Queue, log: Logger): RelayDoor {
   const sizes = new Map<string, number>()
-  // All mail comes through here, and is told of before its `submit` settles.
+  // All mail comes through here, and is logged before its `submit` settles.
   queue.on('accepted', ({ id, dataBytes }) => sizes.set(id, dataBytes))
   return {
     limits: queue.limits,
@@ -84,7 +82,7 @@ export const withHold = (port: RelayDoor, holds: (recipient: string) => boolean)
   },
 })
 
-/** Of the control socket. A reload tells by itself what it came to. */
+/** Of the control socket. A reload logs its own result. */
 export const controlWitness = (
   log: Logger,
 ): Required<Pick<ControlOptions, 'onRequest' | 'onOutcome' | 'onRefusal'>> => ({
@@ -97,8 +95,8 @@ export const controlWitness = (
   },
 })
 
-/** Of the SMTP server. What a full disk refuses, or a table that makes too many of one, is the
- * operator's trouble, not the client's. */
+/** Of the SMTP server. A full disk, or a table that makes too many recipients, is the operator's
+ * trouble, not the client's. */
 export function clientWitness(log: Logger): SmtpFrontCallbacks {
   const limited = new LimitedLines((client, lines) =>
     log.warn({ client: { address: client }, lines }, 'lines about a client were left out'),

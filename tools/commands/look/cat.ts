@@ -1,5 +1,4 @@
-/** `waybill cat ID`: one message, as Postfix's postcat shows it: envelope, what became of each
- * recipient, header, body. */
+/** `waybill cat ID`: shows one message like Postfix's postcat: envelope, outcomes, header, body. */
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import { findMessage } from '../../../src/inspect/messages/find-message.js'
 import { findingOf } from '../../../src/inspect/damage/finding.js'
@@ -97,7 +96,7 @@ async function show(inspected: Inspected): Promise<number> {
   return exits.fine
 }
 
-/** At the first empty line, which goes to neither. */
+/** At the first empty line, which belongs to neither. */
 function split(data: Buffer): { readonly header: Buffer; readonly body: Buffer } {
   const match = /\r?\n\r?\n/.exec(data.toString('latin1'))
   if (match === null) return { header: data, body: Buffer.alloc(0) }

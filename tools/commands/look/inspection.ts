@@ -1,6 +1,6 @@
-/** What all commands share that look into a queue's directory.
- * Invariant: they only read: no lock, no write, whoever else has the directory open; and none ends
- * with 0 when it met damage. */
+/** The common frame of commands that read a queue's directory.
+ * Invariant: they only read, without lock or write, and may run beside a relay. None ends with
+ * 0 after damage. */
 import { nounText } from '../../../src/base/count-text.js'
 import { isWaybillError } from '../../../src/errors.js'
 import type { Finding, Report } from '../../../src/inspect/damage/finding.js'
@@ -48,7 +48,7 @@ export interface InspectCommand extends Command {
   runIn(args: Arguments, surroundings: Surroundings): Promise<number>
 }
 
-/** @param command with `positionalQueue` its queue is the first argument, not an option
+/** @param command with `positionalQueue` the queue is the first argument, not an option
  * @param inspect returns an exit code; damage that it reported makes a 0 a 1 */
 export function inspectCommand(
   { positionalQueue = false, ...command }: Omit<Command, 'run'> & { readonly positionalQueue?: boolean },
@@ -118,8 +118,7 @@ function noQueue(path: string, reason: string, { complain }: Surroundings): numb
 /** Findings for standard error, of which a listing shows only the first. */
 const findingsShownMax = 10
 
-/** For commands whose output is something else: what was wrong, on standard error, and where to
- * go from there. */
+/** For commands with other output: findings and advice on standard error. */
 export function complainOf({
   findings,
   path,

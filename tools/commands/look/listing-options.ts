@@ -1,5 +1,5 @@
-/** The options that choose among messages, the same for every listing; queued-message.ts of
- * src/inspect chooses. */
+/** The options that select messages, the same for every listing; queued-message.ts of
+ * src/inspect selects. */
 import { comparableDomain } from '../../../src/base/mail-address.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import { findingOf, type Report } from '../../../src/inspect/damage/finding.js'
@@ -31,7 +31,7 @@ export function selectionOf(args: Arguments, nowMs: number): Selection {
   }
 }
 
-/** An empty text is a variable of a script that was not set.
+/** An empty value is an unset variable of a script.
  * @throws UsageError */
 export function textOf(args: Arguments, option: string): string | undefined {
   const text = args.one(option)
@@ -60,7 +60,7 @@ export function laneOf(text: string | undefined): Selection['lane'] {
   }
 }
 
-/** Without a wait, when they stand in the envelope itself. */
+/** Without a wait if they stand in the envelope. */
 export function addressesIn({ envelope, waiting }: QueuedMessage): readonly string[] | undefined {
   if (envelope.recipientFrames.length > 0) return undefined
   return waiting === undefined
@@ -78,9 +78,8 @@ export async function waitingAddresses(
 
 type Reading = Pick<Messages, 'content' | 'presence'>
 
-/** Those that wait. What cannot be read is reported, unless a relay has moved the message
- * meanwhile.
- * @returns undefined when they cannot be read */
+/** Reads the waiting recipients. Unreadable ones are reported, unless a relay has moved the message
+ * meanwhile.\n@returns undefined if they cannot be read */
 export const readableAddresses = (
   message: QueuedMessage,
   messages: Reading,
@@ -88,8 +87,7 @@ export const readableAddresses = (
 ): Promise<readonly string[] | undefined> =>
   readable(message, messages, report, (content) => waitingAddresses(message, content))
 
-/** What the sender asked to be told of, as `readableAddresses`.
- * @returns undefined also when it is nothing */
+/** The sender's requests, read like `readableAddresses`.\n@returns undefined also for none */
 export const readableDsn = (
   message: QueuedMessage,
   messages: Reading,

@@ -1,4 +1,4 @@
-/** `waybill log at POSITION`: the queue as it was when the journal ended there. */
+/** `waybill log at POSITION`: lists the queue as it was when the journal ended there. */
 import { countText } from '../../../src/base/count-text.js'
 import { position } from '../../../src/base/position.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
@@ -46,7 +46,7 @@ async function show(inspected: Inspected): Promise<number> {
   }
   let goneCount = 0
   const newest = past.snapshot.findings.length > 0 ? await takeSnapshot(directory) : now
-  // What lay there then may be recycled by now: that is no damage.
+  // Old places may be recycled by now: that is no damage.
   const judge = (finding: Finding): void => {
     if (isStillNeeded(finding, directory, newest)) report(finding)
     else goneCount++

@@ -1,4 +1,4 @@
-/** `waybill log dump`: the records of a log, as they stand there. */
+/** `waybill log dump`: shows the records of a log. */
 import { position } from '../../../src/base/position.js'
 import type { Report } from '../../../src/inspect/damage/finding.js'
 import { readLog, type LogRange } from '../../../src/inspect/records/log-reader.js'
@@ -67,7 +67,7 @@ async function dump(inspected: Inspected): Promise<number> {
   return exits.fine
 }
 
-/** What has to be read: a position that somebody names need not be where a frame begins. */
+/** The range to be read: a given position need not be the beginning of a frame. */
 function wholeSegments(directory: QueueDirectory, name: LogName, from: number, to: number): LogRange {
   const { grid } = directory.log(name)
   const last = to === Infinity ? undefined : grid.indexOf(position(to))

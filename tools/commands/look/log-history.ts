@@ -1,4 +1,4 @@
-/** `waybill log history ID`: everything that ever happened to a message and is still on disk. */
+/** `waybill log history ID`: shows all records of a message that are still on disk. */
 import { historyOf } from '../../../src/inspect/records/history.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import { UsageError } from '../cli/command.js'

@@ -1,4 +1,4 @@
-/** `waybill log map FILE.svg`: a picture of the segments. */
+/** `waybill log map FILE.svg`: draws the segments. */
 import { writeFile } from 'node:fs/promises'
 import { logStatistics, type LogStatistics } from '../../../src/inspect/figures/log-statistics.js'
 import { segmentMap, type MapMark, type MapRow } from '../../../src/inspect/figures/segment-map.js'

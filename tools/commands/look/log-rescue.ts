@@ -1,8 +1,8 @@
-/** `waybill log rescue DIR --to DIR`: everything that still verifies, into a new queue.
- * Invariant: the source is only read. Mail goes into the new queue by its front door, so each
- * message is durable there when it is counted; where damage took an outcome, the recipient counts
- * as waiting: mail may come twice, but none is left behind that can be read. No message is saved
- * twice, and what was on hold stays there. */
+/** `waybill log rescue DIR --to DIR`: copies all readable mail into a new queue.
+ * Invariant: the source is only read. Messages are submitted to the new queue, so each is
+ * durable there when it is counted. If damage took an outcome, the recipient counts as waiting:
+ * mail may come twice, but all readable mail is saved. No message is saved twice, and held
+ * messages stay held. */
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { assert } from '../../../src/base/assert.js'
@@ -84,8 +84,8 @@ async function rescue(inspected: Inspected): Promise<number> {
     }
   }
   try {
-    // First, while they are the only ones: so they are held again all at once. What does not verify
-    // is told by the second reading.
+    // Held messages first, while they are alone: so one verb holds all of them again. The second
+    // reading reports damage.
     await saveAll(new Messages(directory, snapshot, { report: () => undefined, lane: 'hold' }), true)
     if (tally.saved > 0) {
       const { messageCount } = await queue.hold({ all: true })
@@ -154,7 +154,7 @@ function tell(inspected: Inspected, snapshot: Snapshot, tally: Tally, to: string
   }
 }
 
-/** Where a path leads, behind all links; what is not there yet leads nowhere else. */
+/** Resolves a path with all links; a missing name stands for itself. */
 async function placeOf(path: string): Promise<string> {
   const whole = resolve(path)
   const parent = dirname(whole)
@@ -165,7 +165,7 @@ async function placeOf(path: string): Promise<string> {
   }
 }
 
-/** @throws UsageError when it is no directory: the old queue is not to be blamed for that */
+/** @throws UsageError if it is no directory: that is no damage of the old queue */
 async function namesIn(disk: Disk, to: string): Promise<string[]> {
   try {
     return await disk.list('')
@@ -175,7 +175,7 @@ async function namesIn(disk: Disk, to: string): Promise<string[]> {
   }
 }
 
-/** Of one that damage shows in several places the newest that can be read, when its turn comes. */
+/** If damage shows a message in several places, the newest readable copy is saved. */
 async function saveMessage(
   message: QueuedMessage,
   copies: ReadonlyMap<string, readonly QueuedMessage[]>,
@@ -201,7 +201,7 @@ async function saveMessage(
   tally.lost.push(`${who}: ${lineOf(trouble)}`)
 }
 
-/** @throws WaybillError when it cannot be read, or not be stored */
+/** @throws WaybillError if it cannot be read or stored */
 async function saveCopy(
   message: QueuedMessage,
   messages: Messages,
@@ -211,10 +211,10 @@ async function saveCopy(
   const { envelope, active, waiting } = message
   const { sender, smtputf8 } = envelope
   const all = await messages.content.recipients(message, 0, envelope.recipientCount)
-  // Those that failed and of whom the sender was not told are tried again: so he will be.
+  // Failed recipients without a report are tried again, so that they are reported.
   const untold = sender === '' ? [] : (active?.unreportedFailures() ?? [])
   const indexes = [...(waiting ?? all.keys()), ...untold]
-  // All of them have their outcome, and only the record that ends the message is missing.
+  // All of them have outcomes; only the record that ends the message is missing.
   if (indexes.length === 0) return
   const dsn = await messages.content.dsn(message)
   const recipients = indexes.map((index) => ({ address: all[index] ?? '?', ...dsn?.recipients[index] }))

@@ -1,5 +1,5 @@
-/** `waybill log stat`: each log's segments, live and garbage bytes, records by kind, restart
- * positions, the suffix. */
+/** `waybill log stat`: shows segments, live and garbage bytes, records by kind, restart positions
+ * and the suffix. */
 import {
   countRecords,
   logStatistics,

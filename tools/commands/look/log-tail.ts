@@ -1,4 +1,5 @@
-/** `waybill log tail`: the end of the journal, and with -f what is settled from now on. */
+/** `waybill log tail`: shows the end of the journal, and with -f the records settled from now
+ * on. */
 import { lastRecords, recordsSince } from '../../../src/inspect/records/journal-tail-records.js'
 import type { LoggedRecord } from '../../../src/inspect/records/records.js'
 import { kinds } from '../../../src/record/frame.js'
@@ -14,7 +15,7 @@ import {
 import { recordJson, recordLine } from '../text/record-text.js'
 import { parseCount, parseWord } from '../cli/values.js'
 
-/** As a shell tells of a command that SIGINT ended. */
+/** The exit code of a shell for a command that SIGINT ended. */
 const interruptedExitCode = 130
 /** How often the journal is looked at. */
 const lookMs = 250
@@ -50,7 +51,7 @@ async function show(inspected: Inspected): Promise<number> {
     await out.flush()
   }
   let toldCount = 0
-  // Who follows for days is told of damage when it is met.
+  // With -f damage is reported when it is met.
   const complain = (): void => {
     complainOf({ findings: findings.slice(toldCount), path, surroundings })
     toldCount = findings.length

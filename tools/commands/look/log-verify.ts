@@ -1,4 +1,4 @@
-/** `waybill log verify`: is what lies on disk what was written? */
+/** `waybill log verify`: checks the bytes on disk. */
 import { countText, nounText } from '../../../src/base/count-text.js'
 import { verify } from '../../../src/inspect/verify/verify.js'
 import {

@@ -1,4 +1,4 @@
-/** `waybill mailq`: who is in the queue, as Postfix's mailq shows it. */
+/** `waybill mailq`: lists messages like Postfix's mailq. */
 import { nounText } from '../../../src/base/count-text.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
@@ -94,7 +94,7 @@ async function list(inspected: Inspected): Promise<number> {
 
 const marks = { incoming: '', active: '*', deferred: '', hold: '!' } as const
 
-/** Spaces in front, up to a width: what is padded is short, and there is much of it. */
+/** Pads with spaces in front; fast for many short strings. */
 const spaces = Array.from({ length: 100 }, (_, count) => ' '.repeat(count))
 const fill = (text: string, width: number): string => spaces[width - text.length] ?? ''
 

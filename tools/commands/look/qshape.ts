@@ -1,4 +1,4 @@
-/** `waybill qshape`: how old the mail is, by domain, in the form of Postfix's qshape. */
+/** `waybill qshape`: shows the age of mail by domain, in the form of Postfix's qshape. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import { AgeTable, type AgeRow } from '../../../src/inspect/figures/age-table.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
@@ -92,8 +92,8 @@ async function show(inspected: Inspected): Promise<number> {
   return exits.fine
 }
 
-/** Counts to the right, each column as wide as its total needs; of a domain that is too long the
- * end is shown, behind a `+`. */
+/** Counts are aligned right, each column as wide as its total; a long domain is cut to
+ * `+` and its end. */
 function textOf(heads: readonly string[], rows: readonly AgeRow[], width: number): string {
   const total = rows[0]!
   const names = ['T', ...heads]

@@ -1,4 +1,5 @@
-/** `waybill stat`: how many messages wait, where, how long, and what a start would have to read. */
+/** `waybill stat`: shows how many messages wait, where and how long, and what a start would
+ * read. */
 import { Messages } from '../../../src/inspect/messages/messages.js'
 import { queueNameOf, type QueueName } from '../../../src/lane/queue-name.js'
 import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'

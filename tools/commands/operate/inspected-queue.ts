@@ -1,7 +1,6 @@
-/** A queue that no relay has open, as a dry run lists it: what a verb would find there, from the
- * files alone.
- * Invariant: nothing is locked and nothing written: a list begins no life, which would recover, and
- * may run beside a `sendmail`. */
+/** Lists a queue without a relay for a dry run, from its files alone.
+ * Invariant: nothing is locked or written: a listing begins no life, and may run
+ * beside a `sendmail`. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import type { Disk } from '../../../src/disk/disk.js'
@@ -15,7 +14,7 @@ import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import { sentenceOf } from '../look/inspection.js'
 import { addressesIn, readableAddresses, readableDsn } from '../look/listing-options.js'
 
-/** What a relay would route where, nobody can tell without it. */
+/** Routes are known only to a relay. */
 export const routeWithoutRelay = (recipient: string): Route => ({
   transport: 'none',
   nexthop: comparableDomainOf(recipient),
@@ -62,9 +61,9 @@ export class InspectedQueue {
     this.#disk.abandon()
   }
 
-  /** All but what its addresses decide. */
+  /** All conditions except those on addresses. */
   #mayMean(selector: Selector, message: QueuedMessage): boolean {
-    // A verb does not reach what nobody can tell of, and by the number of a lane only what waits
+    // A verb does not reach uncertain messages, and by a lane's number only messages that wait
     // there.
     if (message.uncertain || (message.where === 'active' && typeof selector.lane === 'number')) return false
     return selectsEnvelope(selector, message, this.#nowMs())

@@ -1,6 +1,6 @@
-/** What all commands share that act on a queue or ask the relay that has it open.
- * Invariant: they never make a queue, and none ends with 0 when something that was asked
- * for was not done. */
+/** The common frame of commands that act on a queue, or ask the relay that has it open.
+ * Invariant: they never make a queue, and none ends with 0 if a request was not fully carried
+ * out. */
 import { ControlClient } from '../../../src/control/client.js'
 import { isWaybillError } from '../../../src/errors.js'
 import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
@@ -27,7 +27,7 @@ export interface OperatingCommand extends Command {
   runIn(args: Arguments, surroundings: Surroundings): Promise<number>
 }
 
-/** @param name for what it complains about
+/** @param name for its complaints
  * @param check reads the arguments before anything else is looked at, @throws UsageError
  * @param operate returns an exit code */
 export function operatingCommand<T>(
@@ -68,10 +68,10 @@ async function run<T>(
     await out.flush()
     return exitCode
   } catch (error) {
-    // What could not be done is not made good by nobody listening.
+    // A closed output does not hide a failure.
     if (error instanceof OutputClosed) return exitCode
     if (!isWaybillError(error)) throw error
-    // What was found before.
+    // Found before.
     await out.flush().catch(() => undefined)
     complain(lineOf(error))
     surroundings.complain(wayOutOf(error, path))
@@ -79,7 +79,7 @@ async function run<T>(
   }
 }
 
-/** @returns undefined when there is one */
+/** @returns undefined if there is one */
 async function whyNoQueue(path: string, { openDisk }: Surroundings): Promise<string | undefined> {
   const disk = openDisk(path)
   try {
@@ -93,8 +93,8 @@ async function whyNoQueue(path: string, { openDisk }: Surroundings): Promise<str
   }
 }
 
-/** For what only a relay knows.
- * @returns undefined when none runs; then it has been complained about */
+/** For requests that only a relay can answer.\n@returns undefined if none runs, after a
+ * complaint */
 export async function relayOf({ path, complain }: Operating): Promise<ControlClient | undefined> {
   await actAsOwner(path)
   const relay = await ControlClient.connect(path)

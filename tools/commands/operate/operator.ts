@@ -1,8 +1,8 @@
-/** Who carries out what is asked of a queue: the relay that has it open, over its control socket;
- * or, when none runs, this process under the queue's lock, delivering nothing; or who only tells
- * what there is.
- * Invariant: one process has the queue open. It is never made here, and what a verb did under the
- * lock is durable when it answers. */
+/** An operator carries out requests: the relay, over its control socket, or this process under the
+ * lock.
+ * This process delivers nothing. A third kind only lists.
+ * Invariant: one process has the queue open. It is never made here, and effects of a verb are
+ * durable when it answers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ControlClient } from '../../../src/control/client.js'
 import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'
@@ -15,34 +15,32 @@ import type { Surroundings } from '../text/output.js'
 
 export interface Operator {
   readonly isRelay: boolean
-  /** @param options when `signal` is aborted, the outcome says how far it came */
+  /** @param options when `signal` is aborted, the outcome has the counts so far */
   verb(request: VerbRequest, options: VerbOptions): Promise<VerbOutcome>
   list(selector: Selector): AsyncIterable<ListedMessage>
   close(): void
 }
 
-/** How long one who has the queue and does not listen is waited for: a relay that starts, a
+/** How long to wait for a process that has the queue and does not answer: a relay that starts, a
  * `sendmail` that ends. */
 const lockedWaitMs = 5000
 const lockedLookMs = 100
 
 /** @param path of a queue that exists
- * @throws WaybillError QUEUE_LOCKED when who has the queue cannot be asked; what `openQueue`
- * throws */
+ * @throws WaybillError QUEUE_LOCKED if the process that has the queue cannot be asked; errors
+ * of `openQueue` */
 export const openOperator = (path: string, surroundings: Surroundings): Promise<Operator> =>
   whenFree(surroundings, async () => {
     await actAsOwner(path)
     const relay = await ControlClient.connect(path)
     if (relay !== undefined) return ofRelay(relay)
-    // The engine is loaded by who needs it: to ask a relay takes half of the time that loading it
-    // does.
+    // The engine is loaded only when needed: asking a relay takes half as long as loading it.
     const { OwnQueue } = await import('./own-queue.js')
     return OwnQueue.open(path, surroundings)
   })
 
-/** For who only looks. A relay is asked, which knows where mail goes and what is under way; without
- * one the files are.
- * @throws WaybillError QUEUE_LOCKED when the relay has too many clients */
+/** For listings. A relay is asked, which knows routes and attempts; without one the files are read.
+ * @throws WaybillError QUEUE_LOCKED if the relay has too many clients */
 export const openListing = (
   path: string,
   surroundings: Surroundings,

@@ -1,6 +1,5 @@
-/** A queue that nobody else has open, under its lock, as the one who carries out what is asked of
- * it.
- * Invariant: nothing is delivered, and what a verb did is durable when it answers. */
+/** An operator on a queue that no relay has open, under its lock.
+ * Invariant: nothing is delivered, and effects of a verb are durable when it answers. */
 import { hostname as machineName } from 'node:os'
 import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'
 import { carriedOut } from '../../../src/control/session.js'

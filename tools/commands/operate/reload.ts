@@ -1,5 +1,5 @@
-/** `waybill reload`: the relay reads its files again. It is what SIGHUP does, and here one sees
- * what was wrong. */
+/** `waybill reload`: the relay reads its files again. It does the same as SIGHUP, and shows
+ * errors. */
 import { exits, jsonOption } from '../look/inspection.js'
 import { printable } from '../text/shown-text.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating.js'

@@ -1,5 +1,4 @@
-/** `waybill resume`: a destination that was given up on for a while is tried again now. Only
- * the relay can. */
+/** `waybill resume`: tries a dead or suspended destination again now. Needs a relay. */
 import { countText } from '../../../src/base/count-text.js'
 import type { DestinationSnapshot } from '../../../src/index.js'
 import { UsageError, type Arguments } from '../cli/command.js'

@@ -1,7 +1,6 @@
-/** A command that does something to messages: hold, release, requeue, delete, flush, expire,
- * reroute.
- * Invariant: what it prints is what was done, exactly: the counts of what is durable. It ends with
- * 1 when one that it was to reach was not reached, or an id that was given is not there. */
+/** The commands of verbs: hold, release, requeue, delete, flush, expire, reroute.
+ * Invariant: printed counts are exact and durable. A command ends with 1 if it did not reach every
+ * match, or a given id is not there. */
 import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'
 import type { VerbResult } from '../../../src/admin/verbs/tally.js'
 import { countText } from '../../../src/base/count-text.js'
@@ -24,7 +23,7 @@ import { selectorOptions, selectorsOf, selectorSynopsis } from './verb-selector.
 
 export interface VerbDefinition {
   readonly name: VerbRequest['do']
-  /** What a message is afterwards, `held`. */
+  /** The state of a message afterwards, `held`. */
   readonly done: string
   /** More of the usage line, and of the options. */
   readonly synopsis?: string
@@ -32,7 +31,7 @@ export interface VerbDefinition {
   readonly notes: string
   /** Reads the further options. @throws UsageError */
   readonly request: (args: Arguments) => (selector: Selector) => VerbRequest
-  /** Would it do anything to this one? When not, `why`: `on hold already`. */
+  /** Would it change this message? If not, `why`: `on hold already`. */
   readonly affects: (message: ListedMessage) => boolean
   readonly why: string
 }
@@ -92,7 +91,7 @@ async function operate(
   }
 }
 
-/** By Ctrl-C, or because nobody reads on what is told. */
+/** By Ctrl-C, or because the reader has left. */
 async function isStopped({ out, surroundings }: Operating): Promise<boolean> {
   try {
     await out.flush()
@@ -203,7 +202,7 @@ function sentenceOf(
   return stopped ? `stopped: ${sentence}; the rest is as it was` : sentence
 }
 
-/** Nothing was done to an id: is it not there, or as it should be? */
+/** Nothing was done to an id: is it missing, or already in that state? */
 async function withoutEffect(
   { affects, why }: VerbDefinition,
   operator: Operator,
@@ -219,7 +218,7 @@ async function withoutEffect(
   return exits.wrong
 }
 
-/** For verbs without options of their own. */
+/** For verbs without further options. */
 export const plain =
   (name: 'hold' | 'release' | 'requeue' | 'delete' | 'expire') =>
   (): ((selector: Selector) => VerbRequest) =>

@@ -1,4 +1,4 @@
-/** The options with which a verb names its messages, the same for all of them. */
+/** The options that select messages, the same for all verbs. */
 import { isMessageId } from '../../../src/base/message-id.js'
 import type { Selector } from '../../../src/index.js'
 import { UsageError, type Arguments, type Option } from '../cli/command.js'
@@ -23,7 +23,7 @@ export const selectorOptions: Readonly<Record<string, Option>> = {
 export const selectorSynopsis = 'ID … | SELECTOR … | --all'
 
 /** Selectors that follow one another: one for each id, or one for all.
- * @throws UsageError, also when nothing is selected: no verb means everything by accident */
+ * @throws UsageError, also without any condition: no verb acts on everything by accident */
 export function selectorsOf(args: Arguments): readonly Selector[] {
   const ids = [...new Set([...args.all('id'), ...args.rest].map(idOf))]
   const olderThan = args.one('older-than')

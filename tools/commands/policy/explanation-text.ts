@@ -1,4 +1,4 @@
-/** Why a destination has what it has, for people. Pure. */
+/** Explains the settings of a destination, for people. Pure. */
 import { formatDuration } from '../../../src/policy/duration.js'
 import type { ZmailerExplanation } from '../../../src/index.js'
 import { table } from '../text/table.js'
@@ -9,7 +9,7 @@ type Shown = readonly [word: string, name: keyof Settings, text: (settings: Sett
 const count = (value: number): string => (value === 0 ? '0 (1000)' : String(value))
 const flag = (isSet: boolean): string => (isSet ? 'yes' : 'no')
 
-/** In the chapter's order, under its words. */
+/** In the chapter's order, with its words. */
 const shown: readonly Shown[] = [
   ['interval', 'intervalMs', ({ intervalMs }) => formatDuration(intervalMs)],
   ['idlemax', 'idlemaxMs', ({ idlemaxMs }) => formatDuration(idlemaxMs)],

@@ -1,4 +1,4 @@
-/** `waybill policy check FILE`: all that is wrong with a scheduler configuration of ZMailer's. */
+/** `waybill policy check FILE`: checks a ZMailer scheduler configuration. */
 import { countText } from '../../../src/base/count-text.js'
 import { zmailerPolicy, zmailerPolicyProblems } from '../../../src/index.js'
 import type { Arguments, Command } from '../cli/command.js'

@@ -1,5 +1,5 @@
-/** `waybill policy explain FILE CHANNEL/HOST`: what a scheduler configuration of ZMailer's says of
- * a destination. */
+/** `waybill policy explain FILE CHANNEL/HOST`: shows the settings of a destination in a ZMailer
+ * scheduler configuration. */
 import { zmailerPolicy } from '../../../src/index.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { Output, processSurroundings, type Surroundings } from '../text/output.js'

@@ -1,4 +1,4 @@
-/** A scheduler configuration in a file, and what is wrong with it, a line for each problem.
+/** A scheduler configuration in a file, and its problems, one a line.
  * Invariant: a problem is `FILE:LINE:COLUMN: expected …`, which editors take for a place. */
 import { zmailerPolicyProblems, type PolicyProblem } from '../../../src/index.js'
 import { lineOf, UsageError } from '../cli/command.js'

@@ -1,6 +1,5 @@
-/** What `sendmail` is told to ask for: -N, -R and -V, as Postfix's has them.
- * Invariant: mail is worth more than its reports, so an option that makes no sense is told of
- * and not obeyed. */
+/** The DSN options of `sendmail`: -N, -R and -V, as in Postfix.
+ * Invariant: mail matters more than its reports, so an invalid option is reported and ignored. */
 import { isEnvid, notifyBits, notifyOfWords, retOfWord, type Notify } from '../../../src/base/notification.js'
 import type { SubmissionDsn } from '../../../src/index.js'
 import type { Arguments } from '../cli/command.js'

@@ -1,8 +1,8 @@
-/** The addresses in the header of a message from this machine, and those without a domain: cron's
- * `From: root (Cron Daemon)`. Pure.
- * Invariant: a domain is added and nothing else is changed; a field that cannot be read stays as it
- * is. No address of a field is passed over, whatever is missing between two: `a@b c@d` are both,
- * and what is none is handed on, for who takes the message to refuse.
+/** Reads the addresses in the header of a local message, and adds missing domains. Pure.
+ * Example: cron's `From: root (Cron Daemon)`.
+ * Invariant: only domains are added; an unreadable field stays as it is. No address of a field is
+ * skipped, even without a comma: `a@b c@d` are two. Invalid addresses are passed on, and refused by
+ * the server.
  * @see Postfix append_at_myorigin */
 
 export const addressFields: ReadonlySet<string> = new Set([
@@ -22,7 +22,7 @@ export const addressFields: ReadonlySet<string> = new Set([
 const token =
   /"(?:[^"\\]|\\[^])*"|\((?:[^()\\]|\\[^]|\((?:[^()\\]|\\[^])*\))*\)|<[^<>]*>|\[[^[\]]*\]|[,;:]|\s+|[^\s"()<>[\],;:]+|[)>[\]]/y
 
-/** @returns undefined where something is not closed */
+/** @returns undefined if something is not closed */
 function tokensOf(text: string): string[] | undefined {
   const tokens: string[] = []
   token.lastIndex = 0
@@ -30,7 +30,7 @@ function tokensOf(text: string): string[] | undefined {
   return tokens.join('').length < text.length ? undefined : tokens
 }
 
-/** Between commas, and the ends of groups; the names of groups are none of them. */
+/** The parts between commas and ends of groups, without names of groups. */
 function membersOf(tokens: readonly string[]): string[][] {
   const members: string[][] = [[]]
   for (const part of tokens) {
@@ -41,13 +41,14 @@ function membersOf(tokens: readonly string[]): string[][] {
   return members
 }
 
-/** @param text a field behind its name. Text without an address (`list not shown`) names nobody. */
+/** @param text a field behind its name. Text without an address (`list not shown`) is no
+ * address. */
 export function addressesIn(text: string): string[] {
   const tokens = tokensOf(text) ?? tokensOf(closed(text))
   return tokens === undefined ? [text.replace(/\s+/g, ' ').trim()] : membersOf(tokens).flatMap(addressesOf)
 }
 
-/** With one pair of angle brackets where some programs put two, or forget the second half. */
+/** Repairs angle brackets that some programs double, or do not close. */
 function closed(text: string): string {
   const single = text.replace(/<[\s<]*</g, '<').replace(/>[\s>]*>/g, '>')
   return single.lastIndexOf('<') > single.lastIndexOf('>') ? `${single}>` : single
@@ -64,7 +65,7 @@ function addressesOf(member: readonly string[]): string[] {
   return inner.length > 0 ? inner.filter((address) => address !== '') : bareAddresses(member)
 }
 
-/** What stands together is one; beside others, or quoted, it is a name when there is no @ in it. */
+/** Adjacent tokens are one address; beside others, or quoted, a token without @ is a name. */
 function bareAddresses(member: readonly string[]): string[] {
   const words: string[][] = [[]]
   for (const part of member) {

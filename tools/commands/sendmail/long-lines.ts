@@ -1,9 +1,8 @@
-/** Lines that are too long for a message are broken, as Postfix and dma do it: CR LF and a space
- * are put in. Pure.
- * Invariant: no octet is lost or changed, a character of UTF-8 stays in one piece, and where there
- * is a blank the line is broken before it, so that nothing is put in. Text stays readable, which it
- * would not when it were encoded. Mail that is signed is left alone: a line that is broken breaks
- * its signature. */
+/** Breaks lines that are too long for a message with CR LF and a space, like Postfix and dma. Pure.
+ * Invariant: no octet is lost or changed, and no UTF-8 character is split. At a blank the line is
+ * broken before it, without a further space. Signed mail is left alone, because breaking a line
+ * breaks its signature.
+ * Why not encoded: text stays readable. */
 
 /** RFC 5322 §2.1.1, octets without CR LF. */
 const lineBytesMax = 998
@@ -20,7 +19,7 @@ function broken(line: string): string {
   if (text.length <= lineBytesMax) return line
   const parts: string[] = []
   let from = 0
-  // The space that is put in counts.
+  // The inserted space counts.
   while (text.length - from > lineBytesMax - 1) {
     const at = breakIn(text, from, from + lineBytesMax - 1)
     parts.push(text.slice(from, at))

@@ -1,14 +1,13 @@
-/** The message that `sendmail` reads from standard input, made ready for a queue. Pure.
- * Invariant: whatever a program prints becomes a message. Line ends become CRLF, NULs go, lines
- * over 998 octets are broken, a mailbox's line above it, Bcc and Resent-Bcc go, and addresses get a
- * domain; nothing else changes. Date, Message-ID and From are added where the author left them out,
- * as every sendmail does. */
+/** Prepares the message that `sendmail` reads from standard input. Pure.
+ * Invariant: any input becomes a message. Line ends become CRLF; NULs, a mailbox's `From ` line,
+ * Bcc and Resent-Bcc are removed; lines over 998 octets are broken; addresses get a domain. Missing
+ * Date, Message-ID and From are added. Nothing else changes. */
 import { isSigned, shortLines } from './long-lines.js'
 import { addressesIn, addressFields, qualifiedField } from './header-addresses.js'
 
 export interface Authorship {
   readonly sender: string
-  /** The domain of addresses that have none. */
+  /** The domain of addresses without one. */
   readonly origin: string
   /** After the @ of a Message-ID. */
   readonly hostname: string
@@ -26,10 +25,9 @@ interface Field {
   readonly text: string
 }
 
-/** Without the line `From …` that a mailbox, or git, has above a message. A line ends with LF and
- * all CRs before it: some programs make CRLF of each LF of what has CRLF already. A NUL has no
- * place in a message (RFC 5322 §2.1): it is left out.
- * @param dotEnds a line with nothing but a dot ends the message (without `-i`) */
+/** Removes the line `From …` of a mailbox or git. A line ends with LF and all CRs before it: some
+ * programs turn each LF of CRLF text into CRLF again. NULs are invalid (RFC 5322 §2.1) and removed.
+ * @param dotEnds a line with a single dot ends the message (without `-i`) */
 export function unixLines(input: Buffer, dotEnds: boolean): string {
   const text = input
     .toString('latin1')
@@ -61,9 +59,9 @@ export function messageOf(lines: string, authorship: Authorship): Buffer {
   return Buffer.concat([addedBytes, Buffer.from(isSigned(fields) ? text : shortLines(text), 'latin1')])
 }
 
-/** The addresses of To, Cc and Bcc, for `-t`; of a message that is sent on, those of Resent-To,
- * Resent-Cc and Resent-Bcc alone: the others have it already. @param origin where those
- * without a domain are */
+/** The addresses of To, Cc and Bcc, for `-t`; of a resent message, those of Resent-To,
+ * Resent-Cc and Resent-Bcc alone: the others have it already. @param origin the domain of
+ * addresses without one */
 export function recipientsOf(lines: string, origin: string): string[] {
   const { fields } = split(lines)
   const resent = fields.filter(({ name }) => /^resent-(?:to|b?cc)$/.test(name))
@@ -74,7 +72,7 @@ export function recipientsOf(lines: string, origin: string): string[] {
     .flatMap(addressesIn)
 }
 
-/** A message may begin with its body: what does not look like a field ends the header. */
+/** A message may begin with its body: a line that is no field ends the header. */
 function split(lines: string): { fields: Field[]; body: string } {
   const fields: Field[] = []
   // A line goes on behind a CR that stands alone.

@@ -1,7 +1,5 @@
-/** What a sendmail does beside taking mail: `-bp` lists the queue, `-q` has what is deferred
- * attempted, `-bi` makes a table of aliases anew.
- * Invariant: it is the command of ours that does the same, told with the exit codes of
- * sysexits.h. */
+/** The other modes of sendmail: `-bp` lists the queue, `-q` flushes it, `-bi` rebuilds aliases.
+ * Invariant: our own commands do the work; exit codes are those of sysexits.h. */
 import { parseArguments, UsageError } from '../cli/command.js'
 import { flush } from '../operate/flush.js'
 import { exits } from '../look/inspection.js'
@@ -14,7 +12,7 @@ export async function listQueue(path: string): Promise<number> {
   return sysexitOf(await mailq.run(parseArguments(mailq, ['--queue', path])), sysexits.io)
 }
 
-/** -q, -qIID, -qRDOMAIN. @param tells how many there were, else nothing: cron calls it
+/** -q, -qIID, -qRDOMAIN. @param prints the count; default nothing, because cron calls it
  * @throws UsageError */
 export async function flushQueue(path: string, what: string, tells: boolean): Promise<number> {
   const args = parseArguments(flush, ['--queue', path, ...selectionOf(what)])

@@ -1,8 +1,8 @@
-/** `waybill sendmail`: a message from standard input into a queue.
+/** `waybill sendmail`: submits a message from standard input.
  * Invariant: it exits with 0 only when the message is durable in a queue for every recipient; 75
- * asks to be called again. With `--smtp` the message goes to that server. Otherwise into the
- * directory: by SMTP to the relay that has it open, or, when nobody has, by opening it; then it
- * lies there until `waybill serve` starts. */
+ * means "try again".
+ * With `--smtp` the message goes to that server. Otherwise it goes by SMTP to the relay that has
+ * the queue open, or without one into the queue, where it waits for `waybill serve`. */
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
@@ -32,7 +32,7 @@ import { formatEndpoint, parseBytes, parseEndpoint, parseWord, type Endpoint } f
 
 const modes = ['m', 's', 'p', 'i'] as const
 
-/** What others who call a sendmail pass, and what makes no difference here. */
+/** Options of other sendmails that have no effect here. */
 const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
   [
     ['B', 'TYPE', 'ignored: bytes are kept as they are'],
@@ -124,9 +124,9 @@ async function run(args: Arguments): Promise<number> {
   if (args.isSet('f') && args.isSet('r')) throw new UsageError('-f and -r are the same')
   const mode = parseWord('b', args.one('b') ?? 'm', modes)
   const flushed = args.one('q')
-  //    1. `sendmail root -q`, a message behind it
-  //    2. the queue is flushed, nobody reads the message
-  //    3. who has sent it is told 0
+  //    1. a caller runs `sendmail root -q` with a message
+  //    2. the queue is flushed, and the message is not read
+  //    3. the caller gets 0, and the message is lost
   if ((mode !== 'm' || flushed !== undefined) && (args.rest.length > 0 || args.isSet('t')))
     throw new UsageError('recipients are for a message: -bs, -bp, -bi and -q take none')
   if ((mode === 'p' || flushed !== undefined) && args.isSet('smtp'))
@@ -178,7 +178,7 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
   return handedOver({ sender, recipients, data, dsn: askedBy(args, complain) }, settings)
 }
 
-/** The address of -f, which may have a name beside it: settings of programs do. */
+/** The address of -f, which may come with a name. */
 function senderOf(args: Arguments, qualified: (address: string) => string): string {
   const given = args.one('f') ?? args.one('r')
   if (given === undefined) return qualified(userName())
@@ -196,7 +196,7 @@ async function originOf(args: Arguments): Promise<string> {
   return given ?? (isMailAddress(`x@${mailname.trim()}`) ? mailname.trim() : machineName())
 }
 
-/** @throws UsageError in a container whose user stands in no file */
+/** @throws UsageError in a container without an entry for the user */
 function userName(): string {
   try {
     return userInfo().username
@@ -205,7 +205,7 @@ function userName(): string {
   }
 }
 
-/** @returns undefined when there is more than `bytesMax` */
+/** @returns undefined if there is more than `bytesMax` */
 async function standardInput(bytesMax: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -239,8 +239,8 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
         return connection
       }
       const result = await overSmtp(mail, { connect })
-      // No session began when no recipient has a form in SMTP: the connection would wait for the
-      // relay to give it up.
+      // No session begins if no recipient has a form in SMTP: the connection would wait for the
+      // relay's timeout.
       first?.destroy()
       return isUnreachable(result) ? undefined : judged(result, mail, `the relay of ${directory}`, tell)
     },
@@ -251,7 +251,8 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
   return sysexits.ok
 }
 
-/** Says what a server refused, and whom. @returns the exit code, for the worst of the outcomes */
+/** Prints refused recipients with the server's replies.
+ * @returns the exit code, for the worst of the outcomes */
 function judged(
   result: DeliveryResult,
   { recipients }: Mail,
@@ -262,7 +263,7 @@ function judged(
   for (const [i, outcome] of outcomes.entries()) {
     if (outcome.kind === 'delivered') continue
     const { status, reason } = outcome
-    // What a server has said mostly has its status.
+    // A reply mostly has an enhanced status.
     const said = reason.includes(status) ? reason : `${status} ${reason}`
     complain('kind' in result ? said : `${recipients[i]}: ${said}`)
   }
@@ -271,7 +272,7 @@ function judged(
   return exitCode
 }
 
-/** Where the server says under which id. */
+/** If the server names the id. */
 function answerOf(result: DeliveryResult): string {
   const [outcome] = 'kind' in result ? [result] : result
   return outcome?.kind === 'delivered' && outcome.response !== undefined ? `: ${outcome.response}` : ''

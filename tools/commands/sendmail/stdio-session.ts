@@ -1,7 +1,7 @@
 /** `sendmail -bs`: an SMTP session on standard input and output, with the relay that has the queue
  * open, or with this process.
- * Invariant: what was answered with 250 is durable. The end of the input is a QUIT; a message that
- * was not ended by then is none. */
+ * Invariant: mail answered with 250 is durable. The end of the input is a QUIT; an unfinished
+ * message is dropped. */
 import { connect, type Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { hostname as machineName } from 'node:os'
@@ -9,12 +9,11 @@ import { assert } from '../../../src/base/assert.js'
 import type { Queue } from '../../../src/index.js'
 import type { Endpoint } from '../cli/values.js'
 
-/** How long the answer to what was said last is waited for, behind the end of the input. */
+/** How long to wait for the last answer after the end of the input. */
 const lastAnswerMs = 10_000
 
-/** @param hearsEnd the server answers what was said, and then sees that no more is coming: a
- * message that was not ended is over at once. Others take the end of our side for that of theirs,
- * and the answer is lost */
+/** @param hearsEnd the server still answers after the end of our side, and drops an unfinished
+ * message at once. Other servers close their side, too, and the answer is lost */
 export async function sessionOver(
   socket: Socket,
   input: Readable,
@@ -24,7 +23,7 @@ export async function sessionOver(
   await new Promise<void>((resolve) => {
     socket.once('close', () => resolve())
     socket.pipe(output, { end: false })
-    // A client that talks before the greeting is sent away by some.
+    // Some servers refuse a client that talks before the greeting.
     socket.once('data', () => input.pipe(socket, { end: false }))
     input.once('end', () => {
       socket.write('QUIT\r\n')
@@ -62,7 +61,7 @@ export async function sessionWith(
   }
 }
 
-/** @returns undefined when nobody answers there */
+/** @returns undefined without an answer */
 export const connected = ({ host, port }: Endpoint): Promise<Socket | undefined> =>
   new Promise((resolve) => {
     const socket = connect(port, host)

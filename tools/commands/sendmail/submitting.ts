@@ -1,9 +1,8 @@
-/** Handing a message over to a queue: by SMTP to the relay that has the directory open, or, when
- * there is none, by opening it.
+/** Hands a message to a queue: by SMTP to the relay that has it open, or by opening it.
  * Invariant: one process has the queue open. The relay is asked first, over its socket in the
- * directory: so another user gives it the message, and the engine, which takes longer to load than
- * the rest to run, is not loaded beside it. Where neither is possible a message is left in
- * `maildrop/`; a session waits for a process that is just leaving the queue, or is no relay. */
+ * directory: so other users can submit, and the slow loading of the engine is avoided. If
+ * neither is possible, the message is left in `maildrop/`; a session waits for a process that is
+ * leaving the queue. */
 import { access, stat } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import type { Socket } from 'node:net'
@@ -25,19 +24,19 @@ export interface Mail {
   readonly sender: string
   readonly recipients: readonly string[]
   readonly data: Buffer
-  /** What is asked, for all recipients. */
+  /** The DSN requests for all recipients. */
   readonly dsn: SubmissionDsn
 }
 
-/** Where mail is given away: over TCP, or to the relay of this machine. */
+/** The server: over TCP, or the relay of this machine. */
 type Server = Endpoint | { readonly connect: () => Promise<Socket | undefined> }
 
-/** How long a directory that another process is just leaving is waited for, milliseconds. */
+/** How long to wait for a process that is leaving the directory, milliseconds. */
 const lockedWaitMs = 5000
 const lockedLookMs = 100
 
-/** Delivers it as a relay would, in one attempt. Recipients beyond those that the server takes at
- * once get a message of their own: who is told to call again would send it to the others twice. */
+/** Delivers it like a relay, in one attempt. Recipients beyond the server's limit get a separate
+ * message: a repeated call would send it to the others twice. */
 export async function overSmtp(mail: Mail, server: Server): Promise<DeliveryResult> {
   const result = await inOneTransaction(mail, server)
   if ('kind' in result) return result
@@ -57,8 +56,8 @@ const outcomeOf = (result: Outcome | SiteTrouble): Outcome =>
 async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryResult> {
   const { localTransport, smtpTransport } = await import('../../../src/relay/smtp-out/smtp-out.js')
   const options = { hostname: machineName(), connectionReuse: { idleMs: 0 } }
-  // Nobody stands between here and this machine's relay, a certificate that has gone bad is no
-  // reason to wait, and it greets at once or hangs.
+  // No network lies between here and this machine's relay, a bad certificate is no reason to wait,
+  // and it greets at once or hangs.
   const transport =
     'host' in server
       ? smtpTransport({ ...server, ...options })
@@ -84,14 +83,14 @@ async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryRes
 const isNothing = ({ id, return: ret, notify }: SubmissionDsn): boolean =>
   id === undefined && ret === undefined && notify === undefined
 
-/** Nobody could be reached, so that nothing was sent. */
+/** No server was reached, so nothing was sent. */
 export const isUnreachable = (result: DeliveryResult): boolean =>
   'kind' in result && result.kind === 'site' && result.status === '4.4.1'
 
-/** Is there a queue, or something that this user may not look at? Into a directory that is only
- * named wrongly no mail goes:
+/** Is there a queue, or a directory that this user may not look at? A wrongly named directory gets
+ * no mail:
  *    1. cron's wrapper says --queue /var/lib/waybil/queue
- *    2. a queue is made there, and cron is told 0
+ *    2. a queue is made there, and cron gets 0
  *    3. no relay ever reads it */
 export const mayBeQueue = (directory: string): Promise<boolean> =>
   access(join(directory, queueHeaderName)).then(
@@ -100,7 +99,7 @@ export const mayBeQueue = (directory: string): Promise<boolean> =>
   )
 
 /** Leaves it in `maildrop/`, for the next relay. @returns its id
- * @throws WaybillError QUEUE_LOCKED when there is no such directory, DISK_FULL, DISK_FAILED */
+ * @throws WaybillError QUEUE_LOCKED if there is no such directory, DISK_FULL, DISK_FAILED */
 export async function leftInMaildrop(directory: string, mail: Mail): Promise<string> {
   const isThere = await access(join(directory, maildropDirectory)).then(
     () => true,
@@ -115,10 +114,9 @@ export async function leftInMaildrop(directory: string, mail: Mail): Promise<str
   return dropMail(directory, mail)
 }
 
-/** Gives the message to the relay that has the queue open; without one, opens the queue. One that
- * cannot be opened now is not waited for.
- * @returns what `atRelay` or `withOwn` returns; undefined when neither was possible
- * @throws what `openQueue` throws */
+/** Gives the message to the relay that has the queue open; without one, opens the queue, without
+ * waiting.\n@returns the result of `atRelay` or `withOwn`; undefined if neither was
+ * possible\n@throws errors of `openQueue` */
 export async function withQueueNow<T>(
   directory: string,
   dataBytesMax: number,
@@ -169,10 +167,9 @@ async function opened<T>(
 }
 
 /** Asks the relay that has the queue open, or opens it.
- * @param atRelay with a connection to it; returns undefined when it cannot be reached after all: it
- * may just be leaving
- * @throws WaybillError QUEUE_LOCKED when neither is possible for some seconds; what
- * `openQueue` throws */
+ * @param atRelay with a connection to it; returns undefined if it cannot be reached after all: it
+ * may be leaving\n@throws WaybillError QUEUE_LOCKED if neither is possible for some seconds; errors
+ * of `openQueue` */
 export async function withQueue<T>(
   directory: string,
   dataBytesMax: number,
@@ -199,7 +196,7 @@ export async function withQueue<T>(
   }
 }
 
-/** One has run there, and left its socket behind. */
+/** A relay has run there, and left its socket behind. */
 const hadRelay = (directory: string): Promise<boolean> =>
   access(join(directory, listeningSocket.name)).then(
     () => true,

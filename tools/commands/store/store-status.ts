@@ -1,4 +1,5 @@
-/** `waybill store status`: the queues of a store, who owns them, and whether what it commits is on two machines. */
+/** `waybill store status`: the queues of a store, their owners, and whether its commits are
+ * on two machines. */
 import { systemClock } from '../../../src/base/clock.js'
 import { nounText } from '../../../src/base/count-text.js'
 import type { StoreStatus } from '../../../src/store/store-status.js'

@@ -1,8 +1,8 @@
-/** A file that an option names, read whole.
- * Invariant: it ends, soon and with bounded memory, whatever is there: a relay that reads its files
- * again has its mail meanwhile, and the next reload waits for this one.
- *    1. a table is replaced by a FIFO, which nobody writes
- *    2. to open it holds a thread of Node's pool for ever
+/** Reads a file that an option names.
+ * Invariant: the read ends soon and with bounded memory, whatever the name is, because the next
+ * reload waits for it.
+ *    1. a table is replaced by a FIFO without a writer
+ *    2. opening it holds a thread of Node's pool for ever
  *    3. so does every reload */
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
@@ -11,13 +11,13 @@ import { errnoOf } from '../../../src/disk/failure.js'
 
 /** Some hundred thousand lines of a table. */
 export const givenBytesMax: number = 16 * 1024 * 1024
-/** For who writes it meanwhile, as in `--relay-auth <(pass show relay)`, milliseconds. */
+/** For a writer that still runs, as in `--relay-auth <(pass show relay)`, milliseconds. */
 const waitMsUsual = 30_000
 const lookMs = 20
 
 const pieceBytes = 64 * 1024
 
-/** @throws Error of the system, or with what is wrong */
+/** @throws Error of the system, or with the problem */
 export async function givenFile(path: string, waitMs: number = waitMsUsual): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
@@ -26,7 +26,7 @@ export async function givenFile(path: string, waitMs: number = waitMsUsual): Pro
     let bytes = 0
     for (const startedAt = performance.now(); performance.now() - startedAt < waitMs;) {
       const piece = await pieceOf(file)
-      // A pipe is at its end, too, while nobody has begun to write.
+      // A pipe is at its end, too, before a writer begins.
       if (piece === undefined || (isPipe && piece.length + bytes === 0)) {
         await sleep(lookMs)
         continue
@@ -42,7 +42,7 @@ export async function givenFile(path: string, waitMs: number = waitMsUsual): Pro
   }
 }
 
-/** @returns undefined when there is nothing yet */
+/** @returns undefined if there is nothing yet */
 async function pieceOf(file: FileHandle): Promise<Buffer | undefined> {
   try {
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(pieceBytes))

@@ -1,4 +1,4 @@
-/** A message of a listing, in one line or one object. Pure, but for the time zone. */
+/** A message of a listing, in one line or one object. Pure, except for the time zone. */
 import type { ListedMessage } from '../../../src/index.js'
 import { queueNameOf } from '../../../src/lane/queue-name.js'
 import { printable, reasonOf, senderText, shortTime } from './shown-text.js'

@@ -1,7 +1,6 @@
-/** A line of the relay's log for a person at a terminal, made of the one for programs. Pure, but
- * for the time zone.
- * Invariant: one line for each line, nothing of it is obeyed by a terminal, and what is not known
- * by name here is shown as JSON. */
+/** Turns a line of the relay's log into text for a terminal. Pure, except for the time zone.
+ * Invariant: one line for each line, without control characters; unknown fields are shown as
+ * JSON. */
 import { bytesText, durationText, fullTime, printable, senderText } from './shown-text.js'
 
 type Line = Readonly<Record<string, unknown>>
@@ -11,7 +10,7 @@ const levelNames: Readonly<Record<number, string>> = { 20: 'debug', 40: 'warning
 const textOf = (value: unknown): string =>
   printable(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
-/** How a field is shown, in this order. */
+/** Formats of fields, in this order. */
 const shown: Readonly<Record<string, (value: never, line: Line) => string>> = {
   id: (id: string) => printable(id),
   sender: (sender: string) => `from ${senderText(sender)}`,
@@ -35,7 +34,7 @@ const shown: Readonly<Record<string, (value: never, line: Line) => string>> = {
   err: (error: { message?: string }) => textOf(error.message ?? error),
 }
 
-/** Said by the other fields already. */
+/** Shown by the other fields already. */
 const silent: ReadonlySet<string> = new Set([
   'level',
   'time',

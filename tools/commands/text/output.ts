@@ -1,13 +1,12 @@
-/** What a command writes, in pieces that a pipe can take.
- * Invariant: a reader that goes away (`| head`) ends the command quietly, and nothing else does:
- * output that is cut short by a full disk is a failure. A slow reader is waited for, so memory
- * stays bounded. What a terminal could take for an order leaves a program's output escaped, too:
- * people look at that as well. */
+/** Writes a command's output in pieces.
+ * Invariant: only a reader that leaves (`| head`) ends the command quietly; output cut by a full
+ * disk is a failure. A slow reader is waited for, so memory is bounded. Control characters are
+ * escaped in output for programs, too, because people look at it. */
 import type { Disk } from '../../../src/disk/disk.js'
 import { openQueueDisk } from '../cli/queue-disk.js'
 import { complaint, escapedJson, harmless } from './shown-text.js'
 
-/** What a command finds around it, so that a test can be around it instead. */
+/** The surroundings of a command, which a test can replace. */
 export interface Surroundings {
   /** Standard output. Resolves when it has taken the text; rejects with `OutputClosed`, or with the
    * system's error. */
@@ -19,11 +18,11 @@ export interface Surroundings {
   readonly isTerminal: boolean
   readonly complainsToTerminal: boolean
   readonly openDisk: (path: string) => Disk
-  /** Asked to stop. From when it is first looked at, Ctrl-C ends nothing by itself. */
+  /** Asked to stop. After the first look at it, Ctrl-C does not end the process. */
   readonly stopped: AbortSignal
 }
 
-/** Nobody reads on. */
+/** The reader has left. */
 export class OutputClosed extends Error {
   override readonly name = 'OutputClosed'
 }
@@ -50,7 +49,7 @@ export class Output {
     this.#piece += `${escapedJson(JSON.stringify(value))}\n`
   }
 
-  /** There is enough for a piece: `flush` should be awaited. */
+  /** A piece is full: `flush` should be awaited. */
   get isFull(): boolean {
     return this.#piece.length >= pieceLengthMax
   }
@@ -98,7 +97,7 @@ export function processSurroundings(): Surroundings {
 
 const isClosed = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE'
 
-/** For a command that has one thing to say. @returns its exit code */
+/** For a command with one output. @returns its exit code */
 export async function print(
   text: string,
   { write }: Pick<Surroundings, 'write'> = processSurroundings(),
@@ -111,8 +110,8 @@ export async function print(
   return 0
 }
 
-/** For a tool that writes as it goes: it ends as soon as nobody reads on, with the exit code that
- * is set by then. What is to be undone at its end listens to `exit`. */
+/** For a tool that writes continuously: it ends when the reader leaves, with the exit code set by
+ * then. Cleanup listens to `exit`. */
 export function endWithReader(): void {
   process.stdout.on('error', (error) => {
     if (!isClosed(error)) throw error

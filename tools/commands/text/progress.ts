@@ -1,5 +1,4 @@
-/** A progress bar on standard error, for scans that take their time. Silent when that
- * is no terminal. */
+/** A progress bar on standard error, for long scans. Silent without a terminal. */
 import type { Surroundings } from './output.js'
 
 const widthMax = 40

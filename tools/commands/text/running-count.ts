@@ -1,4 +1,4 @@
-/** How far a verb has come, on a terminal. Silent when standard error is none. */
+/** The progress of a verb, on a terminal. Silent if standard error is none. */
 import type { VerbResult } from '../../../src/admin/verbs/tally.js'
 import { countText } from '../../../src/base/count-text.js'
 import type { Surroundings } from './output.js'
@@ -12,7 +12,7 @@ export class RunningCount {
   #shownAt = -Infinity
   messageCount = 0
 
-  /** @param done what a message is afterwards, `held` */
+  /** @param done the state of a message afterwards, `held` */
   constructor(surroundings: Surroundings, done: string) {
     this.#surroundings = surroundings
     this.#done = done

@@ -1,6 +1,6 @@
-/** What people are shown: times, spans, sizes, addresses and foreign text made harmless. Pure, but
- * for the time zone.
- * Invariant: what comes from a message or a remote site cannot move the cursor or end a line. */
+/** Formats for people: times, spans, sizes, addresses, foreign text. Pure, except for the time
+ * zone.
+ * Invariant: text from a message or a remote site cannot move the cursor or end a line. */
 import { countText } from '../../../src/base/count-text.js'
 import { reasonText } from '../../../src/base/remote-words.js'
 import type { OutcomeNote } from '../../../src/record/outcome-note.js'
@@ -8,8 +8,7 @@ import type { OutcomeNote } from '../../../src/record/outcome-note.js'
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
 
-/** Texts of minutes, because a listing names the same ones again and again, and the local time of
- * each is costly. */
+/** A cache of minutes, because listings repeat them, and local time is costly. */
 const minutes = new Map<number, string>()
 const minutesMax = 20_000
 
@@ -82,16 +81,15 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 /** Without controls and marks that turn the direction of writing. */
 export const printable = (text: string): string => (plain.test(text) ? text : text.replace(unsafe, '?'))
 
-/** The same of text with lines and tabs of our own. */
+/** The same for text with our own lines and tabs. */
 export const harmless = (text: string): string =>
   plain.test(text) ? text : text.replace(unsafe, (found) => (found === '\n' || found === '\t' ? found : '?'))
 
-/** What progress lines and colours of ours begin with, the longest first, and end with. */
+/** The beginnings of our progress lines and colours, the longest first, and their ends. */
 const ownBeginnings = ['\r\x1b[K', '\x1b[31m', '\r']
 const ownEnds = ['\x1b[0m\n', '\x1b[0m', '\r']
 
-/** Text for standard error: what it begins or ends with of our own stays, nothing
- * between is obeyed. */
+/** Text for standard error: our own codes at its ends stay; others between are escaped. */
 export function complaint(text: string): string {
   const before = ownBeginnings.find((own) => text.startsWith(own)) ?? ''
   const after = ownEnds.find((own) => text.length >= before.length + own.length && text.endsWith(own)) ?? ''

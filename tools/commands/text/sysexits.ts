@@ -1,4 +1,4 @@
-/** Exit codes of sysexits.h, which every caller of a sendmail knows. Pure. */
+/** The exit codes of sysexits.h, for callers of sendmail. Pure. */
 import { errnoOf } from '../../../src/disk/failure.js'
 import { isWaybillError, type ErrorCode } from '../../../src/errors.js'
 import type { DeliveryResult } from '../../../src/index.js'
@@ -27,7 +27,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
 
 export function sysexitOfError(error: unknown): number {
   if (isWaybillError(error)) {
-    // The disk that refused may only have refused this user.
+    // The disk may have refused only this user.
     if (error.code === 'DISK_FAILED' && isRefusal(error.place.errno)) return sysexits.noPermission
     return byCode[error.code] ?? (error.reply.code >= 500 ? sysexits.data : sysexits.tryAgain)
   }

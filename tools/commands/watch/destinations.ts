@@ -1,4 +1,4 @@
-/** `waybill destinations`: where mail goes now, and how well that works. Only the relay knows. */
+/** `waybill destinations`: shows destinations and their state. Needs a relay. */
 import type { DestinationSnapshot } from '../../../src/index.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { durationText, printable, reasonOf } from '../text/shown-text.js'
@@ -64,7 +64,7 @@ const jsonOf = ({
   rate,
 })
 
-/** `dead, 4m`; a living one that comes back from the dead says how. */
+/** `dead, 4m`; a revived one shows its revival. */
 export function stateText({ state, recovery }: DestinationSnapshot, nowMs: number): string {
   if (state.kind === 'ready') return recovery === 'none' ? 'ready' : recovery
   return `${state.kind}, ${durationText(state.untilMs - nowMs)}`

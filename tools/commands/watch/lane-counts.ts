@@ -1,5 +1,6 @@
-/** How many messages wait in each lane. The relay does not know: nothing of what waits is in its
- * memory. So the lanes are read, beside it, again and again.
+/** Counts the messages that wait in each lane.
+ * The relay does not have waiting messages in memory, so the lanes are read beside it, again and
+ * again.
  * Invariant: reading takes at most one twentieth of the time, and never writes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isWaybillError } from '../../../src/errors.js'
@@ -55,8 +56,7 @@ export class LaneCounter {
         if (signal.aborted) return
         for (const { where, lane, envelope, active } of batch) {
           if (where === 'active') continue
-          // Behind a replacement that no checkpoint vouches for yet, the lane is the one that it
-          // was started from.
+          // While a replacement is not trusted yet, the lane is the old one.
           const number = active?.replacement?.lane ?? lane
           const known = byLane.get(number) ?? { count: 0, dataBytes: 0 }
           known.count++
@@ -66,8 +66,8 @@ export class LaneCounter {
       }
       this.latest = { atMs: nowMs(), byLane }
     } catch (error) {
-      // A directory that is just being changed or is damaged is not counted; other commands tell
-      // what is wrong with it.
+      // A directory that is being changed, or is damaged, is not counted; other commands report
+      // damage.
       if (!isWaybillError(error)) throw error
     } finally {
       disk.abandon()

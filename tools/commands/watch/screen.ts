@@ -1,6 +1,6 @@
 /** The whole terminal for one command.
- * Invariant: however the command ends, by a key, a signal or an error, the terminal is as it was:
- * its former text, its cursor, its mode. */
+ * Invariant: when the command ends, by a key, a signal or an error, the terminal has its former
+ * text, cursor and mode. */
 import type { ReadStream, WriteStream } from 'node:tty'
 import type { FrameLine, FrameSize, LineStyle } from './top-frame.js'
 

@@ -1,7 +1,6 @@
-/** What `waybill top` shows, made of two samples. Pure: the same samples, counts and size make the
- * same lines.
- * Invariant: a frame has at most `rows` lines of at most `columns` characters, and what comes from
- * a remote site cannot leave its line. */
+/** Draws a frame of `waybill top` from two samples. Pure.
+ * Invariant: a frame has at most `rows` lines of at most `columns` characters, and text from a
+ * remote site cannot leave its line. */
 import type { Sample, WatchedDestination } from '../../../src/control/protocol.js'
 import { countText, digitsText } from '../../../src/base/count-text.js'
 import type { LaneStatistics } from '../../../src/index.js'
@@ -195,12 +194,11 @@ const byInterval = (a: LaneStatistics, b: LaneStatistics): number =>
 interface Paced {
   readonly destination: WatchedDestination
   readonly rate: number | undefined
-  /** Milliseconds until what waits has been delivered at this rate; Infinity: never. */
+  /** Milliseconds until all waiting mail is delivered at this rate; Infinity: never. */
   readonly drainMs: number | undefined
 }
 
-/** The slowest first: those that deliver nothing although mail waits, then by how long what
- * waits will take. */
+/** The slowest first: destinations with waiting mail and no deliveries, then by remaining time. */
 export function slowest({ now, before }: Pick<TopView, 'now' | 'before'>): Paced[] {
   const earlier = new Map(before?.destinations.map((one) => [keyOf(one), one.deliveredCount]))
   const seconds = before === undefined ? undefined : (now.atMs - before.atMs) / 1000

@@ -1,5 +1,5 @@
-/** A frame of `waybill top` for programs. Pure. Rates are numbers a second; what is not
- * known is null. */
+/** A frame of `waybill top` for programs. Pure. Rates are numbers a second; unknown
+ * values are null. */
 import type { Sample } from '../../../src/control/protocol.js'
 import { queueNameOf } from '../../../src/lane/queue-name.js'
 import { perSecond, slowest, syncMeanMs, type TopView } from './top-frame.js'

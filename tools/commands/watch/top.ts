@@ -1,5 +1,5 @@
-/** `waybill top`: a queue at work, once a second. The relay tells; nothing is read from its disk
- * but the lanes, to count them. */
+/** `waybill top`: shows a queue at work, once a second. The relay sends samples; only the lanes are
+ * read from disk, to count them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ControlClient } from '../../../src/control/client.js'
 import type { Sample } from '../../../src/control/protocol.js'
@@ -147,7 +147,7 @@ async function live(
   return exits.fine
 }
 
-/** Ends when the relay does, or when it is told to. */
+/** Ends with the relay, or on request. */
 async function* samplesUntil(
   relay: ControlClient,
   intervalMs: number,
