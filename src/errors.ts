@@ -25,10 +25,14 @@ export const errorCatalogue = {
   OPTION_INVALID: {
     code: 451,
     enhanced: '4.3.5',
-    means: 'An option outside its bounds, or that there is not; the error names it',
+    means: 'An option that is unknown or outside its bounds; the error names it',
   },
   POLICY_INVALID: { code: 451, enhanced: '4.3.5', means: "A policy's text, with its line" },
-  VERB_ABORTED: { code: 451, enhanced: '4.3.0', means: "By the verb's signal; what was done stays done" },
+  VERB_ABORTED: {
+    code: 451,
+    enhanced: '4.3.0',
+    means: "Aborted by the verb's signal; finished effects stay",
+  },
   ATTEMPT_WITHDRAWN: {
     code: 451,
     enhanced: '4.3.0',
@@ -44,12 +48,12 @@ export const errorCatalogue = {
   LIST_INCOMPLETE: {
     code: 451,
     enhanced: '4.3.0',
-    means: 'A listing ends here and does not show all; the place is of what it leaves out',
+    means: 'A listing is incomplete; the place is that of the missing part',
   },
   QUEUE_CRASHED: {
     code: 451,
     enhanced: '4.3.0',
-    means: 'This life is over; what was not settled may or may not be there after the next start',
+    means: 'This life is over; unsettled submissions may be there after the next start',
   },
   // Errors in the directory.
   QUEUE_LOCKED: { code: 451, enhanced: '4.3.0', means: 'Another process owns the directory' },
@@ -61,8 +65,8 @@ export const errorCatalogue = {
   },
   NOT_A_QUEUE: { code: 451, enhanced: '4.3.0', means: 'The directory holds something else' },
   FORMAT_NEWER: { code: 451, enhanced: '4.3.0', means: 'A later version wrote it' },
-  LOG_CORRUPT: { code: 451, enhanced: '4.3.0', means: 'What was durable does not verify any more' },
-  DATA_CORRUPT: { code: 451, enhanced: '4.3.0', means: "A message's data is not what was submitted" },
+  LOG_CORRUPT: { code: 451, enhanced: '4.3.0', means: 'Durable bytes do not verify any more' },
+  DATA_CORRUPT: { code: 451, enhanced: '4.3.0', means: "A message's data does not match its checksum" },
   LANES_TOO_MANY: {
     code: 451,
     enhanced: '4.3.5',

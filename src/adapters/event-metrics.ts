@@ -78,12 +78,12 @@ export const countedByEvents: readonly Counted[] = [
   counted({
     event: 'finished',
     name: 'waybill_finished_messages_total',
-    help: 'Messages of which nothing is left to do, reports among them.',
+    help: 'Finished messages, reports among them.',
   }),
   counted({
     event: 'reported',
     name: 'waybill_reports_total',
-    help: 'Reports to senders: bounces (failed), warnings of delay (delayed), and of success who asked for it (delivered).',
+    help: 'Reports to senders: bounces (failed), warnings of delay (delayed), requested reports of success (delivered).',
     labelNames: ['action'],
     labels: ({ action }) => ({ action }),
     known: [{ action: 'failed' }, { action: 'delayed' }, { action: 'delivered' }],
@@ -91,7 +91,7 @@ export const countedByEvents: readonly Counted[] = [
   counted({
     event: 'warning',
     name: 'waybill_warnings_total',
-    help: 'Things that an operator should see, by code.',
+    help: 'Warnings for the operator, by code.',
     labelNames: ['code'],
     labels: ({ code }) => ({ code }),
     // All of them: a series that begins at 1 shows no rate.
@@ -109,7 +109,7 @@ export const notedByEvents: readonly Noted[] = [
   {
     event: 'recovered',
     name: 'waybill_recovered_messages',
-    help: 'Messages that the life before was working on.',
+    help: 'Messages that were active in the life before.',
     read: ({ messageCount }) => messageCount,
   },
   {

@@ -53,7 +53,7 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_recovering',
-    help: '1 while a recovery reads what was being worked on: mail is accepted, and nothing attempted.',
+    help: '1 during recovery: mail is accepted, and nothing is attempted.',
     read: ({ recovering }) => yes(recovering),
   },
   {
@@ -65,7 +65,7 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_damaged_messages',
-    help: 'Messages that were being worked on and cannot be read: no verb reaches them.',
+    help: 'Active messages that recovery could not read: no verb reaches them.',
     read: ({ damagedCount }) => damagedCount,
   },
   {
@@ -85,14 +85,14 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_lane_marks',
-    help: 'Messages among those that wait which were taken out of turn, and are not there any more.',
+    help: 'Envelopes in the waiting part that were started out of order.',
     labelNames: laneLabels,
     read: perLane(({ markCount }) => markCount),
   },
   {
     kind: 'gauge',
     name: 'waybill_lane_damaged',
-    help: '1 for a lane that stands still because of damage.',
+    help: '1 for a lane that is stopped by damage.',
     labelNames: laneLabels,
     read: perLane(({ damage }) => yes(damage !== undefined)),
   },
@@ -111,7 +111,7 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_journal_suffix_bytes',
-    help: 'What a recovery would read, bytes.',
+    help: 'Bytes of the journal that a recovery would read.',
     read: ({ journal }) => journal.suffixBytes,
   },
   {
@@ -194,7 +194,7 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_entries_waiting',
-    help: 'Active recipients of a message for one destination, which wait for their turn.',
+    help: 'Waiting entries: recipients of one message for one destination.',
     read: ({ destinations }) => sumOf(destinations, ({ todo }) => todo),
   },
 ]
@@ -212,7 +212,7 @@ export const asked: readonly Asked[] = [
   },
   {
     name: 'waybill_disk_short',
-    help: '1 when there is so little room that new mail is refused.',
+    help: '1 while new mail is refused for lack of room.',
     read: ({ isShort }) => yes(isShort),
   },
 ]

@@ -16,11 +16,7 @@ export function checkOptionNames<T extends object>(given: T, names: OptionNames<
     )
   for (const name of Object.keys(given))
     if (!Object.hasOwn(names, name))
-      throw new WaybillError(
-        'OPTION_INVALID',
-        `there is no such option, but ${Object.keys(names).join(', ')}`,
-        {
-          option: within === '' ? name : `${within}.${name}`,
-        },
-      )
+      throw new WaybillError('OPTION_INVALID', `no such option; there are ${Object.keys(names).join(', ')}`, {
+        option: within === '' ? name : `${within}.${name}`,
+      })
 }

@@ -194,4 +194,4 @@ function within<T>(ms: number, result: Promise<T>): Promise<T | undefined> {
 }
 
 const unexpected = ({ kind }: ControlAnswer): WaybillError =>
-  new WaybillError('QUEUE_CRASHED', `the relay answered with '${kind}', which was not asked for`)
+  new WaybillError('QUEUE_CRASHED', `unexpected answer '${kind}' of the relay`)

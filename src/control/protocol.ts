@@ -148,7 +148,7 @@ export function readAnswer(line: string): ControlAnswer {
   try {
     fields = JSON.parse(line)
   } catch (cause) {
-    throw new WaybillError('QUEUE_CRASHED', 'what answers at the control socket is no relay', {}, cause)
+    throw new WaybillError('QUEUE_CRASHED', 'the control socket is not answered by a relay', {}, cause)
   }
   const answer = fields as ControlAnswer
   switch (answer?.kind) {
@@ -165,7 +165,7 @@ export function readAnswer(line: string): ControlAnswer {
     case 'error':
       return answer
     default:
-      throw new WaybillError('QUEUE_CRASHED', 'what answers at the control socket is no relay')
+      throw new WaybillError('QUEUE_CRASHED', 'the control socket is not answered by a relay')
   }
 }
 
@@ -196,14 +196,14 @@ function selectorOf(value: unknown, purpose: 'list' | 'verb'): Selector {
   if (value === undefined && purpose === 'list') return {}
   if (!isObject(value)) throw invalid('selector', 'a selector is an object')
   if (purpose === 'verb' && Object.keys(value).length === 0)
-    throw invalid('selector', 'a verb names its messages, if only by all: true')
+    throw invalid('selector', 'a verb needs a selector; all: true selects every message')
   checkSelector(value)
   return value
 }
 
 function textOf(fields: Fields, name: string): string {
   const value = fields[name]
-  if (typeof value !== 'string' || value === '') throw invalid(name, 'a text is wanted')
+  if (typeof value !== 'string' || value === '') throw invalid(name, 'expected a string')
   return value
 }
 
@@ -211,7 +211,7 @@ function perSecondOf(value: unknown): number | undefined {
   if (value === undefined) return undefined
   if (value === null) return Infinity
   if (isCount(value) && value !== 0) return value as number
-  throw invalid('perSecond', 'a number above 0 is wanted, or null for all at once')
+  throw invalid('perSecond', 'expected a number above 0, or null for all at once')
 }
 
 const watchIntervalMsMin = 100
@@ -219,7 +219,7 @@ const watchIntervalMsMax = 60_000
 
 function intervalOf(value: unknown): number {
   if (typeof value === 'number' && value >= watchIntervalMsMin && value <= watchIntervalMsMax) return value
-  throw invalid('intervalMs', `milliseconds from ${watchIntervalMsMin} to ${watchIntervalMsMax} are wanted`)
+  throw invalid('intervalMs', `expected milliseconds from ${watchIntervalMsMin} to ${watchIntervalMsMax}`)
 }
 
 const invalid = (option: string, reason: string): WaybillError =>

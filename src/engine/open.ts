@@ -127,7 +127,7 @@ async function begin(
 
   const events = new QueueEmitter()
   const patient = patientDisk(disk, clock, ({ code, message }) =>
-    events.emit('warning', { code, message: `it is waited for a file that is closed: ${message}` }),
+    events.emit('warning', { code, message: `waiting for a free file descriptor: ${message}` }),
   )
   const options = { ...given, clock, disk: patient }
   const garbage = new Garbage()
@@ -253,7 +253,7 @@ function tellEnd(clock: Clock, events: QueueEmitter, error: unknown): void {
     if (error !== undefined && events.listenerCount('crashed') === 0)
       throw new WaybillError(
         'QUEUE_CRASHED',
-        'the queue has crashed, and nobody listens to `crashed`',
+        'the queue has crashed, and `crashed` has no listener',
         {},
         error,
       )

@@ -52,7 +52,7 @@ export function decodeSegmentHeader(block: Buffer, place: Place): ReadSegmentHea
   // First, because it is the same in every version: a rotten version field must not look like a
   // later version.
   if (block.readUInt32LE(40) !== crc32(block.subarray(0, 40)))
-    throw new WaybillError('LOG_CORRUPT', 'the checksum of the segment header does not hold', place)
+    throw new WaybillError('LOG_CORRUPT', 'the checksum of the segment header is wrong', place)
   const version = block.readUInt32LE(8)
   if (version > formatVersion)
     throw new WaybillError(

@@ -119,7 +119,7 @@ const namedAndMissing =
   'a batch does not verify, but its end is named by one that was written after it was synced'
 
 const givenFree =
-  'the first batch does not verify, but the segment before is gone, which a checkpoint in this one gave free'
+  'the first batch does not verify, but the segment before was released by a checkpoint in this one'
 
 async function examine(
   files: SegmentFiles,

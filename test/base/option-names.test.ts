@@ -16,7 +16,7 @@ test.each([{}, { size: 1 }, { name: undefined, size: 2 }])('%j has names that th
 test.each(['Size', 'constructor', 'toString'])(
   'an option %s is refused, and which there are is told',
   (name) => {
-    expect(() => check({ [name]: 1 })).toThrow(`there is no such option, but size, name (option ${name})`)
+    expect(() => check({ [name]: 1 })).toThrow(`no such option; there are size, name (option ${name})`)
     expect(() => check({ [name]: 1 }, 'attempt')).toThrow(`(option attempt.${name})`)
   },
 )

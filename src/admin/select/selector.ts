@@ -55,7 +55,7 @@ export function checkSelector(selector: Selector): void {
       throw new WaybillError('OPTION_INVALID', 'a member without a value does not mean every message', place)
   }
   if (all !== undefined && all !== true)
-    throw new WaybillError('OPTION_INVALID', 'every message is meant by `true`, by nothing else', {
+    throw new WaybillError('OPTION_INVALID', 'every message is selected by `true` alone', {
       option: 'all',
     })
   const named = ['incoming', 'active', 'deferred', 'hold']
@@ -67,7 +67,7 @@ export function checkSelector(selector: Selector): void {
     })
   for (const option of texts)
     if (selector[option] !== undefined && typeof selector[option] !== 'string')
-      throw new WaybillError('OPTION_INVALID', 'a selector compares texts', { option })
+      throw new WaybillError('OPTION_INVALID', 'expected a string', { option })
 }
 
 /** May messages of this lane match, apart from active ones? */

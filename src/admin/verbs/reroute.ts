@@ -30,7 +30,7 @@ export async function reroute(
   const { transport = '', nexthop } = given
   const { transports, deliver } = opened.parts.options
   if (!isRecordText(nexthop, routeBytesMax))
-    throw new WaybillError('OPTION_INVALID', `a nexthop is a text of 1 to ${routeBytesMax} bytes`, {
+    throw new WaybillError('OPTION_INVALID', `a nexthop is a string of 1 to ${routeBytesMax} bytes`, {
       option: 'nexthop',
     })
   // A life that delivers nothing need not have the transports of those that do.

@@ -11,7 +11,7 @@ import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tal
 /** @throws WaybillError OPTION_INVALID: a selector for everything must be explicit */
 export function requireSelection(selector: Selector): void {
   if (typeof selector !== 'object' || selector === null || Object.keys(selector).length === 0)
-    throw new WaybillError('OPTION_INVALID', 'a verb is told which messages; { all: true } means every one', {
+    throw new WaybillError('OPTION_INVALID', 'a verb needs a selector; { all: true } selects every message', {
       option: 'selector',
     })
   checkSelector(selector)

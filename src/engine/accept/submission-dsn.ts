@@ -36,12 +36,12 @@ export interface Distinct {
  * @throws WaybillError OPTION_INVALID */
 export function checkedDsn(dsn: unknown, { addresses, asked }: Distinct): EnvelopeDsn | undefined {
   if (dsn !== undefined && (typeof dsn !== 'object' || dsn === null))
-    throw invalid('dsn', 'what is asked is an object { id, return, notify }')
+    throw invalid('dsn', 'dsn is an object { id, return, notify }')
   const { id, return: ret, notify: forAll } = (dsn ?? {}) as SubmissionDsn
   if (id !== undefined && (typeof id !== 'string' || !isEnvid(id)))
     throw invalid('dsn.id', 'an envelope id is printable ASCII, at most 100 octets as xtext')
   if (ret !== undefined && ret !== 'full' && ret !== 'headers')
-    throw invalid('dsn.return', "what is returned is 'full' or 'headers'")
+    throw invalid('dsn.return', "return is 'full' or 'headers'")
   const bitsForAll = checkedNotify('dsn.notify', forAll)
   const bits = new Uint8Array(addresses.length)
   const orcpts: string[] = []
@@ -64,7 +64,7 @@ const orcptRule = 'an original recipient is `type;address` in printable ASCII, a
 function checkedNotify(option: string, notify: unknown, recipient?: string): number {
   const bits = notifyBits(notify)
   if (bits === undefined)
-    throw invalid(option, "what is told is 'never', or a list of 'success', 'failure', 'delay'", recipient)
+    throw invalid(option, "notify is 'never', or a list of 'success', 'failure', 'delay'", recipient)
   return bits
 }
 

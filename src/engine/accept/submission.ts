@@ -144,7 +144,7 @@ function checkMembers(submission: object): void {
       : ''
     throw new WaybillError(
       'OPTION_INVALID',
-      `a submission has no member ${name}, but ${[...members].join(', ')}${hint}`,
+      `a submission has no member ${name}; it has ${[...members].join(', ')}${hint}`,
       { option: name },
     )
   }
@@ -182,7 +182,7 @@ const kindOf = (value: unknown): string =>
 /** For `Ada <ada@example.org>`. */
 const hintOf = (address: unknown): string =>
   typeof address === 'string' && /<[^<>]+>\s*$/.test(address)
-    ? ': it is what stands between < and >, without the name'
+    ? ': give the part between < and >, without the name'
     : ''
 
 /** @returns what may be an address */

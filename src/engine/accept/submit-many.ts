@@ -41,7 +41,7 @@ export async function* submitMany(
   const underWayMax = integerOption('underWayMax', options.underWayMax ?? 200, 1, 100_000)
   signalOption(signal)
   if (!isSource(submissions))
-    throw new WaybillError('OPTION_INVALID', 'submissions is something to iterate over', {
+    throw new WaybillError('OPTION_INVALID', 'submissions is an iterable', {
       option: 'submissions',
     })
   const taking = new Taking(submissions, signal)

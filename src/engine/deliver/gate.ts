@@ -1,6 +1,6 @@
 /** Decides whether attempts may begin, by how soon their outcomes can be durable.
  * Invariant: no attempt begins while a batch of the journal has been in flight for longer than
- * `proofMs`, nor while it is not proven that this process owns the queue, nor once it was closed. An
+ * `proofMs`, nor while ownership of the queue is in doubt, nor once it was closed. An
  * entry that may not begin stays with the scheduler, which hears of no failure.
  * Why: a bound on what a crash repeats.
  *   1. The disk hangs in a synced write, and deliveries go on.
@@ -87,7 +87,7 @@ export class Gate {
     if (this.#shutSinceMs === undefined) return
     this.#isTold = true
     const reason = this.#isInTime
-      ? 'it is not proven that this process owns the queue'
+      ? 'ownership of the queue is in doubt'
       : `the journal has waited for the disk for ${inSeconds(options.clock.monotonicMs() - journal.inFlightSinceMs!)} s`
     this.#tell('DELIVERIES_HELD', `${reason}: no delivery begins until then`)
   }

@@ -96,7 +96,7 @@ const nodeError = 'error'
 /** @throws WaybillError OPTION_INVALID */
 function checkName(event: string): void {
   if (event === nodeError || Object.hasOwn(names, event)) return
-  throw new WaybillError('OPTION_INVALID', `there is no such event, but ${Object.keys(names).join(', ')}`, {
+  throw new WaybillError('OPTION_INVALID', `no such event; there are ${Object.keys(names).join(', ')}`, {
     option: event,
   })
 }

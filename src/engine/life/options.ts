@@ -151,9 +151,9 @@ const dayMs = 86_400_000
 /** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
 export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   if (typeof given?.route !== 'function' || typeof given.transports !== 'object' || given.transports === null)
-    throw new WaybillError('OPTION_INVALID', '`transports` and `route` say where mail goes; both are needed')
+    throw new WaybillError('OPTION_INVALID', '`transports` and `route` are both required')
   if (given.transports instanceof Map)
-    throw new WaybillError('OPTION_INVALID', 'transports are members of an object, by name; a Map has none', {
+    throw new WaybillError('OPTION_INVALID', 'transports is an object with transports by name, not a Map', {
       option: 'transports',
     })
   checkOptionNames(given, names)

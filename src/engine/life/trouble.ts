@@ -20,7 +20,7 @@ export function tellTrouble({ events }: Pick<Parts, 'events'>, id: MessageId, er
   if (isWaybillError(error)) events.emit('warning', { code: error.code, message: error.message, id })
   else {
     const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    events.emit('warning', { code: 'SETTLE_DEFECT', message: `it cannot be settled: ${words}`, id })
+    events.emit('warning', { code: 'SETTLE_DEFECT', message: `internal error while settling: ${words}`, id })
   }
 }
 

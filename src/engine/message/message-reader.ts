@@ -198,7 +198,7 @@ export class MessageReader {
   }
 
   #dataCorrupt(message: ActiveMessage): WaybillError {
-    return new WaybillError('DATA_CORRUPT', 'the data is not what was submitted', {
+    return new WaybillError('DATA_CORRUPT', 'the data does not match its checksum', {
       id: message.envelope.id,
       ...this.#dataPlace(message),
     })

@@ -126,7 +126,7 @@ async function rewriteLastBatch(
     return isWhole(segment, { start: offsetBytes, end: offsetBytes + bytes })
   })
   if (!isThere)
-    throw new WaybillError('DISK_FAILED', 'the last batch is not what was read a moment ago', { path })
+    throw new WaybillError('DISK_FAILED', 'the last batch has changed since it was read', { path })
   const file = await disk.open(path, 'synced')
   await file.write(batch, offsetBytes)
   await file.close()

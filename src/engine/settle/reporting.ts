@@ -109,11 +109,11 @@ function standsFor({ reportRecipients }: EngineOptions, sender: string): readonl
   try {
     const answer: unknown = reportRecipients(sender)
     if (Array.isArray(answer)) return answer
-    throw new TypeError('it answers a list of addresses, and at once')
+    throw new TypeError('it must return a list of addresses, not a promise')
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error)
     const place = { option: 'reportRecipients' }
-    throw new WaybillError('OPTION_INVALID', `whom a report goes to is not told: ${words}`, place, error)
+    throw new WaybillError('OPTION_INVALID', `reportRecipients() failed: ${words}`, place, error)
   }
 }
 

@@ -97,7 +97,7 @@ export class Stretch {
     // Of what is not durable there nobody has been told yet that it is accepted.
     if (lane.kind === 'incoming') return
     const { files } = lane.logs?.envelopes ?? this.#parts.journal
-    const reason = `what was put into lane ${lane.number} last: no checkpoint vouches for it yet`
+    const reason = `the latest mail of lane ${lane.number}: no checkpoint covers it yet`
     throw new WaybillError('LIST_INCOMPLETE', `not listed: ${reason}`, files.placeOf(at))
   }
 

@@ -72,7 +72,7 @@ export const refusalFinding = ({ path, offsetBytes, bytes }: RefusedStretch): Fi
   offsetBytes,
   bytes,
   reason: refusedWith('EIO'),
-  lost: 'what stands there',
+  lost: 'the bytes there',
 })
 
 /** A file as a whole; of a segment, where it starts. */

@@ -132,7 +132,7 @@ async function pinsOf(
       if (!isDamage(error)) throw error
       const files = content.log(log)
       if (await presence.isThere(place.lane, place.position))
-        report(findingOf(error, files.placeOf(place.position), 'a message that was being worked on'))
+        report(findingOf(error, files.placeOf(place.position), 'an active message'))
     }
   }
   return pins

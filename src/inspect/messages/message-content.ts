@@ -111,7 +111,7 @@ export class MessageContent {
           ? await this.#payload(log, position(at - data.distanceBytes), dataBytes, 'data')
           : await this.#payload(`${lane}/data`, data.position, dataBytes, 'data')
     if (bytes.length !== dataBytes || crc32(bytes) !== envelope.checksum)
-      throw new WaybillError('DATA_CORRUPT', 'the data is not what was submitted', {
+      throw new WaybillError('DATA_CORRUPT', 'the data does not match its checksum', {
         id: envelope.id,
         ...(data.kind === 'spool' ? { path: spoolPath(data.number) } : this.log(log).placeOf(at)),
       })

@@ -89,9 +89,7 @@ export class Messages {
       // A message that ended long ago may have no place any more.
       if (uncertain || !(await this.presence.isThere(place.lane, place.position))) return undefined
       const files = this.#directory.log(log)
-      this.#options.report(
-        findingOf(error, files.placeOf(place.position), 'a message that was being worked on'),
-      )
+      this.#options.report(findingOf(error, files.placeOf(place.position), 'an active message'))
       return undefined
     }
   }

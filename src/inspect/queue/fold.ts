@@ -53,7 +53,7 @@ export async function fold(
           from,
           to - from,
           reason,
-          'outcomes and starts in the working suffix: mail may be tried again, and what was being worked on may be missing',
+          'outcomes and starts in the working suffix: mail may be tried again, and active mail may be missing',
         ),
       )
       return to

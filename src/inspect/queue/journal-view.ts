@@ -38,8 +38,8 @@ export interface JournalView {
 }
 
 /** The cost of a missing or foreign segment. */
-export const lostWithSegment = 'what the segment held: mail accepted in it, and what happened to other mail'
-const lostWithSegments = 'what the segments held: mail accepted in them, and what happened to other mail'
+export const lostWithSegment = 'the records of the segment: accepted mail, and outcomes of other mail'
+const lostWithSegments = 'the records of the segments: accepted mail, and outcomes of other mail'
 
 /** @param files without open files, so that present contents are read
  * @param ofStart as a start reads them

@@ -138,7 +138,7 @@ function judge(
         : header.format !== found.format ||
             header.segmentBytes !== found.segmentBytes ||
             header.laneSegmentBytes !== found.laneSegmentBytes
-          ? 'the queue header does not say what the segment headers say'
+          ? 'the queue header and the segment headers differ'
           : undefined
   if (reason !== undefined) report({ log: queueHeaderName, bytes: 0, reason, lost: lostNothing })
 }
@@ -153,7 +153,7 @@ async function namesIn(disk: Disk, path: string, report: Report): Promise<string
       log: path,
       bytes: 0,
       reason: reasonOf(error),
-      lost: 'what lies in it, and the queue does not open',
+      lost: 'its contents, and the queue does not open',
     })
     return []
   }

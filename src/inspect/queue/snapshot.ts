@@ -215,7 +215,7 @@ async function lostJournal(directory: QueueDirectory, names: readonly string[]):
         log: 'journal',
         bytes: 0,
         reason,
-        lost: 'the state of the queue: what waits, and what was delivered',
+        lost: 'the state of the queue: waiting and delivered mail',
       },
     ]
   }

@@ -70,7 +70,7 @@ async function walkSegment(directory: QueueDirectory, { journal }: Snapshot, ind
   const files = directory.log('journal')
   const { grid } = files
   const base = grid.at(index, 0)
-  const lost = 'what the batch says: mail accepted in it, or what happened to mail'
+  const lost = 'the records of the batch: accepted mail, or outcomes'
   const findings: Finding[] = []
   try {
     const trouble = await sizeTrouble(files, index, lost)
@@ -99,8 +99,7 @@ async function walkSegment(directory: QueueDirectory, { journal }: Snapshot, ind
   }
 }
 
-const endUnknown =
-  'nothing tells any more whether the segment ended here: the batch that named its end does not verify'
+const endUnknown = 'the end of the segment is unknown: the batch that named it does not verify'
 
 function badText({ batchCountLeast, mayBeMore }: Pick<BadBatches, 'batchCountLeast' | 'mayBeMore'>): string {
   if (batchCountLeast === 1) return `a batch${mayBeMore ? ' or more' : ''} does not verify`

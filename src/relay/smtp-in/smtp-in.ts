@@ -106,7 +106,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   let { relayDomains, aliases, refused } = options
   // Smtp-server has one of its own, whose key everybody can read.
   if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
-    throw new WaybillError('OPTION_INVALID', 'TLS wants a certificate', { option: 'tls' })
+    throw new WaybillError('OPTION_INVALID', 'TLS needs a certificate', { option: 'tls' })
   const isListed = trustedNetworks(options.trust ?? loopbackNetworks)
   // 1. it listens on an address of the network  2. `sendmail` here connects to it, and comes from it  3. cron's mail is refused for good
   const isTrusted = ({ remoteAddress, localAddress }: Ends): boolean =>

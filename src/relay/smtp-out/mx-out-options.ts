@@ -84,7 +84,7 @@ export function checkMxOptions(options: MxTransportOptions): void {
   if (typeof mtaSts !== 'boolean' && !(mtaSts instanceof MtaSts))
     throw new WaybillError('OPTION_INVALID', 'expected true or false', { option: 'mtaSts' })
   if (mtaSts === true && resolver !== undefined && typeof resolver.resolveTxt !== 'function')
-    throw new WaybillError('OPTION_INVALID', 'MTA-STS wants a resolver with resolveTxt', {
+    throw new WaybillError('OPTION_INVALID', 'MTA-STS needs a resolver with resolveTxt', {
       option: 'resolver',
     })
   integerOption('lookupTimeoutMs', lookupTimeoutMs, 1, waitMsMax)
@@ -111,7 +111,7 @@ export function daneServersOf(texts: readonly string[] | undefined): readonly Dn
 /** Who asks for proof cannot ask a DNS that shows none. @throws WaybillError OPTION_INVALID */
 export function checkProofs({ dane = false, resolver }: MxTransportOptions, { hasDane }: TlsPolicies): void {
   if ((dane || hasDane) && resolver !== undefined)
-    throw new WaybillError('OPTION_INVALID', 'DANE wants answers with proof: daneServers', {
+    throw new WaybillError('OPTION_INVALID', 'DANE needs validated answers: daneServers', {
       option: 'resolver',
     })
 }

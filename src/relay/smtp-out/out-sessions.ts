@@ -217,9 +217,9 @@ export class OutSessions {
     const { auth } = options
     let error = await client.open()
     const mayBePlain = way === 'none' || way === 'opportunistic'
-    assert(error !== undefined || client.secure || mayBePlain, 'a session that has to be encrypted is')
+    assert(error !== undefined || client.secure || mayBePlain, 'a session that must be encrypted is')
     const isChecked = !(client instanceof CheckedClient) || client.isPeerChecked
-    assert(error !== undefined || isChecked, 'whom TLS led to was looked at where that was asked')
+    assert(error !== undefined || isChecked, 'the certificate was checked where that was asked for')
     if (error === undefined && auth !== undefined) error = await client.authenticate(auth.user, auth.pass)
     signal.removeEventListener('abort', close)
     if (error === undefined) return client

@@ -22,7 +22,7 @@ export interface Exchange {
 
 /** @returns what is wrong */
 export function stepFault({ waiting, askedCount, isBehindData, said }: Exchange): string | undefined {
-  if (waiting.length > askedCount + idleLinesMax) return 'replies that nobody asked for'
+  if (waiting.length > askedCount + idleLinesMax) return 'replies without a command'
   const replies = waiting.filter((reply) => reply.trim() !== '')
   const odd = replies.find((reply) => !isReply(reply) || (isBehindData && !/^[245]/.test(reply)))
   if (odd !== undefined) return `not an SMTP reply: ${odd}`

@@ -59,8 +59,8 @@ export type TlsDemand =
 
 /** Postfix has them. */
 const foreignLevels: ReadonlyMap<string, string> = new Map([
-  ['half-dane', 'TLSA records are believed, or not: dane'],
-  ['fingerprint', 'certificates are known by their roots and names'],
+  ['half-dane', 'TLSA records are all or nothing: dane'],
+  ['fingerprint', 'certificates are checked by roots and names'],
 ])
 
 const matchUsual: Readonly<Partial<Record<TlsLevel, readonly string[]>>> = {

@@ -59,7 +59,7 @@ test('data that is not what the envelope says is damage, although every checksum
   const { id, checksum } = deferred.envelope
   const lines = await verified(resealed(deferred, { checksum: (checksum ^ 1) >>> 0 }))
   expect(lines.filter((line) => line.startsWith('damage'))).toEqual([
-    expect.stringMatching(`the data is not what was submitted; lost: message ${id}`),
+    expect.stringMatching(`the data does not match its checksum; lost: message ${id}`),
   ])
 })
 

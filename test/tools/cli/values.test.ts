@@ -23,7 +23,7 @@ test.each([
 test.each(['a b:25', 'host:', 'host:99999', 'host:65536', '::1:25', '[::1', 'host:25x'])(
   '"%s" is no endpoint',
   (text) => {
-    expect(() => parseEndpoint('listen', text, 'localhost', 25)).toThrow(/--listen wants HOST:PORT/)
+    expect(() => parseEndpoint('listen', text, 'localhost', 25)).toThrow(/--listen takes HOST:PORT/)
   },
 )
 

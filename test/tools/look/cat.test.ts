@@ -58,7 +58,7 @@ async function uncertainly(...args: string[]): Promise<Commanded> {
 test('where damage took what would say that it was delivered, that is told, also to programs', async () => {
   const { exitCode, stdout } = await uncertainly('-e', '1KE7141Z8VP3VPKJ')
   expect(exitCode).toBe(1)
-  expect(stdout).toContain('lane 2; damage took what would say whether it was delivered\n')
+  expect(stdout).toContain('lane 2; damage took the record of its delivery\n')
   const json = await uncertainly('--json', '-e', '1KE7141Z8VP3VPKJ')
   expect(JSON.parse(json.stdout)).toMatchObject({ queue_id: '1KE7141Z8VP3VPKJ', uncertain: true })
 })

@@ -57,9 +57,9 @@ test.each([
   [['--sender', ''], /--sender is given nothing/],
   [['--domain', '', '--lane', 'hold'], /--domain is given nothing/],
   [['--lane', 'fast'], /is no lane/],
-  [['--older-than', '2 days'], /--older-than wants a duration/],
-  [['--last-status', '9'], /--last-status wants a status/],
-  [['--last-status', '4.4.'], /--last-status wants a status/],
+  [['--older-than', '2 days'], /--older-than takes a duration/],
+  [['--last-status', '9'], /--last-status takes a status/],
+  [['--last-status', '4.4.'], /--last-status takes a status/],
   [['--sender', 'a@b', '--sender', 'c@d'], /--sender is given twice/],
   [['--fast'], /Unknown option/],
 ])('hold %j is refused', (args, reason) => {

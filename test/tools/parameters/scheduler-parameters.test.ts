@@ -63,7 +63,7 @@ test('a transport has parameters of its own by its name, and those that are not 
 })
 
 test.each([
-  ['default_destination_concurrency_limit', /^-o wants NAME=VALUE, not 'default_destination/],
+  ['default_destination_concurrency_limit', /^-o takes NAME=VALUE, not 'default_destination/],
   ['default_destination_concurrency_limit=many', /^-o default_.*=many: it must be an integer from 0 to /],
   ['default_destination_concurency_limit=5', /^-o default_.*=5: there is no such parameter/],
   ['default_destination_concurrency_limit=5s', /^-o default_.*=5s: it must be an integer from 0 to /],
@@ -73,7 +73,7 @@ test.each([
   ['transport_retry_time=10s', /^-o transport_retry_time=10s: a relay has no such parameter/],
   ['transports=5', /^-o transports=5: a relay has no such parameter/],
   ['nonsense=5', /^-o nonsense=5: there is no such parameter/],
-  ['defaultDestinationConcurrencyLimit=5', /^-o wants NAME=VALUE/],
+  ['defaultDestinationConcurrencyLimit=5', /^-o takes NAME=VALUE/],
   ['relayhost=[mx.example.net]', /^-o relayhost=.*: here it is --relay$/],
   ['queue_run_delay=5m', /: here it is nothing: what is due is known without a scan$/],
 ])('%s is refused by what was given', (text, says) => {
@@ -117,7 +117,7 @@ test('parameters of the queue have the units of Postfix, and a dead site rests a
 })
 
 test.each([
-  ['delay_warning_time=soon', /^-o delay_warning_time=soon: a time is wanted/],
+  ['delay_warning_time=soon', /^-o delay_warning_time=soon: expected a time/],
   ['qmgr_message_active_limit=0', /^-o qmgr_message_active_limit=0: a number from 1/],
   ['qmgr_message_active_limit=many', /a number from 1 to 1000000/],
 ])('%s is refused as a parameter of the queue', (text, says) => {
@@ -170,9 +170,9 @@ test('parameters of smtp(8) are for every transport that speaks SMTP; its own go
 })
 
 test.each([
-  ['smtp_connect_timeout=0', /^-o smtp_connect_timeout=0: a time from 1ms to 1d, such as 30s is wanted$/],
-  ['smtp_connection_cache_on_demand=maybe', /: yes or no is wanted$/],
-  ['smtp_connection_reuse_count_limit=-1', /: a number from 0 \(no limit\) to 1000000 is wanted$/],
+  ['smtp_connect_timeout=0', /^-o smtp_connect_timeout=0: expected a time from 1ms to 1d, such as 30s$/],
+  ['smtp_connection_cache_on_demand=maybe', /: expected yes or no$/],
+  ['smtp_connection_reuse_count_limit=-1', /: expected a number from 0 \(no limit\) to 1000000$/],
   ['lmtp_helo_timeout=5s', /: there is no such parameter$/],
   ['fast_connect_timeout=5s', /: there is no transport 'fast'; there are smtp, relay, lmtp, slow$/],
   ['defer_transports=smtp, fast', /: there is no transport 'fast'; there are smtp, relay, lmtp, slow$/],

@@ -100,7 +100,7 @@ test('explain as JSON has milliseconds, and the line of each setting', async () 
     delaysMs: [345_600_000],
   })
   const { out: text } = await said(policyExplain, explain, [path, 'dial/example.org'])
-  expect(text).toContain('attempted when somebody asks for its site')
+  expect(text).toContain('attempted on request only')
 })
 
 test('explain of a file that is wrong says where, and explains nothing', async () => {

@@ -65,7 +65,7 @@ test.each<[string, () => Promise<string[]>, RegExp]>([
   [
     'no certificate',
     async () => ['--auth', await usersFile(await lineFor('ada', 'x'))],
-    /--auth wants --tls-cert and --tls-key/,
+    /--auth needs --tls-cert and --tls-key/,
   ],
   ['no file', () => Promise.resolve([...withTls, '--auth', 'nowhere']), /--auth: ENOENT.*nowhere/],
   [

@@ -70,7 +70,7 @@ test.each([
   ['--direct', "there is no option '--direct'"],
   ['toString x', "there is no option 'toString'"],
   ['direct yes', '--direct takes no value'],
-  ['listen', '--listen wants HOST:PORT'],
+  ['listen', '--listen takes HOST:PORT'],
   ['relay a:25\nrelay b:25', '--relay is given twice'],
   ['config other', 'a file of options names no other'],
 ])('a line %j is an error with its place', async (lines, reason) => {
@@ -84,7 +84,7 @@ test('a relay starts from its file alone, and a wrong one makes nothing', async 
   await writeFile(at('wrong.conf'), 'queue queue\nmaildir\n')
   const wrong = await runWaybill(['serve', '--config', at('wrong.conf')], { directory: at('here') })
   expect(wrong).toMatchObject({ exitCode: 2, stdout: '' })
-  expect(wrong.stderr).toContain(`--maildir wants DIR (option config, path ${at('wrong.conf')}, line 2)`)
+  expect(wrong.stderr).toContain(`--maildir takes DIR (option config, path ${at('wrong.conf')}, line 2)`)
   const missing = await runWaybill(['serve', '--config', at('none.conf')], { directory: at('here') })
   expect(missing).toMatchObject({ exitCode: 2, stdout: '' })
   expect(missing.stderr).toMatch(/^waybill serve: --config: ENOENT: .*none\.conf'\n/)

@@ -118,9 +118,9 @@ test.each([
   [['--relay', 'a', '--dane', 'yes'], /--dane is for mail that goes to the servers of each domain/],
   [['--dane', 'no'], /--dane is for mail that goes to the servers of each domain/],
   [['--relay', 'a', '--dane-server', '::1'], /--dane-server is for mail that goes to the servers/],
-  [['--direct', '--dane', 'only'], /--dane wants yes or no, not 'only'/],
+  [['--direct', '--dane', 'only'], /--dane takes yes or no, not 'only'/],
   [['--direct', '--dane-server', '127.0.0.1'], /--dane-server is for --dane yes, or lines of --tls-policy/],
-  [['--direct', '--dane', 'yes', '--dane-server', 'localhost'], /--dane-server wants ADDRESS .*'localhost'/],
+  [['--direct', '--dane', 'yes', '--dane-server', 'localhost'], /--dane-server takes ADDRESS .*'localhost'/],
   [
     ['--direct', '--dane', 'yes', ...Array.from({ length: 4 }, () => ['--dane-server', '127.0.0.1']).flat()],
     /--dane-server may be there 3 times/,

@@ -138,6 +138,6 @@ test.each(['nowhere:port', '127.0.0.1', ''])('--metrics %j is a usage error', as
   const directory = await temporary()
   expect(await runWaybill(['serve', '--metrics', text], { directory })).toMatchObject({
     exitCode: 2,
-    stderr: expect.stringContaining('--metrics wants HOST:PORT') as string,
+    stderr: expect.stringContaining('--metrics takes HOST:PORT') as string,
   })
 })

@@ -48,7 +48,7 @@ test('transports that follow each other at reloads ask together', async () => {
 test.each([
   [['--relay', 'a', '--mta-sts', 'yes'], /--mta-sts is for mail that goes to the servers of each domain/],
   [['--mta-sts', 'no'], /--mta-sts is for mail that goes to the servers of each domain/],
-  [['--direct', '--mta-sts', 'enforce'], /--mta-sts wants yes or no, not 'enforce'/],
+  [['--direct', '--mta-sts', 'enforce'], /--mta-sts takes yes or no, not 'enforce'/],
 ])('wrong options are refused before anything is opened: %j', async (args, says) => {
   const ended = await runWaybill(['serve', '--queue', join(directory, 'queue'), ...args], { directory })
   expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(says) as string })

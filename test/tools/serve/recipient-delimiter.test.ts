@@ -75,8 +75,8 @@ test.each([['yes'], ['no']])(
 )
 
 test.each([
-  [['--recipient-delimiter', 'yes'], /^waybill serve: --recipient-delimiter wants some of .*, not 'yes'\n/],
-  [['--recipient-delimiter', ''], /--recipient-delimiter wants some of .*, not ''\n/],
+  [['--recipient-delimiter', 'yes'], /^waybill serve: --recipient-delimiter takes some of .*, not 'yes'\n/],
+  [['--recipient-delimiter', ''], /--recipient-delimiter takes some of .*, not ''\n/],
   [['--recipient-delimiter', '+', '--recipient-delimiter', '-'], /--recipient-delimiter is given twice/],
   [['--recipient-delimiter=-', '--relay', '127.0.0.1:9'], /--recipient-delimiter is for addresses that are/],
 ])('%j is refused before anything is made', async (args, says) => {

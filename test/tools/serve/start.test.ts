@@ -98,9 +98,9 @@ test('one port for mail and for numbers is taken when it is asked for twice', as
 })
 
 test.each([
-  [['--hostname', 'a b'], "--hostname wants a host name or an address literal, not 'a b'"],
-  [['--relay', ''], "--relay wants HOST:PORT, not ''"],
-  [['--listen', ''], "--listen wants HOST:PORT, not ''"],
+  [['--hostname', 'a b'], "--hostname takes a host name or an address literal, not 'a b'"],
+  [['--relay', ''], "--relay takes HOST:PORT, not ''"],
+  [['--listen', ''], "--listen takes HOST:PORT, not ''"],
   [['--greet-delay', '2h'], '--greet-delay is at most 10m'],
   [['--idle-timeout', '2d'], '--idle-timeout is longer than 0 and at most 1d'],
   [['--proof', '0s'], '--proof is from 1ms to 1d'],

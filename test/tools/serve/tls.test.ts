@@ -154,7 +154,7 @@ test('serve takes mail at several ports, where sessions begin with TLS too; send
 
 test.each<[string, (secret: (text: string) => Promise<string>) => Promise<string[]>, RegExp]>([
   ['one of two', () => Promise.resolve(['--tls-cert', certPath]), /--tls-cert and --tls-key belong together/],
-  ['TLS without a certificate', () => Promise.resolve(['--listen-tls', '127.0.0.1:0']), /--listen-tls wants/],
+  ['TLS without a certificate', () => Promise.resolve(['--listen-tls', '127.0.0.1:0']), /--listen-tls needs/],
   [
     'a file that is not there',
     () => Promise.resolve(['--tls-cert', 'nowhere.pem', '--tls-key', keyPath]),

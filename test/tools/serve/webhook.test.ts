@@ -84,7 +84,7 @@ test('a receiver that does not know the secret refuses, which the log tells', as
 })
 
 test.each([
-  [['--webhook', 'http://127.0.0.1/'], '--webhook wants --webhook-secret FILE'],
+  [['--webhook', 'http://127.0.0.1/'], '--webhook needs --webhook-secret FILE'],
   [['--webhook-events', 'delivered'], '--webhook-secret and --webhook-events are for --webhook'],
   [
     ['--webhook', 'ftp://x/', '--webhook-secret', 'secret'],

@@ -21,11 +21,11 @@ test('a damage that names a sender has nothing that a terminal obeys', () => {
   const finding = {
     log: 'spool/1.mail',
     bytes: 0,
-    reason: 'the data is not what was submitted',
+    reason: 'the data does not match its checksum',
     lost: `message from ${hostile}`,
   }
   expect(sentenceOf(finding)).toBe(
-    `spool/1.mail: the data is not what was submitted; lost: message from ${printable(hostile)}`,
+    `spool/1.mail: the data does not match its checksum; lost: message from ${printable(hostile)}`,
   )
   expect(sentenceOf(finding)).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
 })

@@ -63,7 +63,7 @@ export function parseArguments(command: Command, args: readonly string[]): Argum
     strict: true,
   })
   if (command.operands === undefined && positionals.length > 0)
-    throw new UsageError(`what is '${positionals[0] ?? ''}' for?`)
+    throw new UsageError(`unexpected argument '${positionals[0] ?? ''}'`)
   const given = (name: string): readonly unknown[] => (values[name] as readonly unknown[] | undefined) ?? []
   const all = (name: string): readonly string[] => given(name).map(String)
   for (const [name, { many = false, value }] of Object.entries(command.options)) {

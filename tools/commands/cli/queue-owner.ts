@@ -29,7 +29,7 @@ export async function actAsOwner(directory: string): Promise<void> {
   if (stranger !== undefined)
     throw new WaybillError(
       'NOT_A_QUEUE',
-      `root does not use this directory: another user (uid ${stranger.uid}) can replace ${stranger.path}`,
+      `root must not use this directory: another user (uid ${stranger.uid}) can replace ${stranger.path}`,
       { path: directory },
     )
 }

@@ -15,7 +15,7 @@ export function parseEndpoint(option: string, text: string, hostUsual: string, p
   const host = isPort ? '' : (match?.[1] ?? match?.[2] ?? '')
   const port = Number(isPort ? match?.[2] : (match?.[3] ?? portUsual))
   if (text === '' || match === null || !(port >= 0 && port <= 65_535)) {
-    throw new UsageError(`${flagOf(option)} wants HOST:PORT, not '${text}'`)
+    throw new UsageError(`${flagOf(option)} takes HOST:PORT, not '${text}'`)
   }
   return { host: host === '' ? hostUsual : host, port }
 }
@@ -27,7 +27,7 @@ export const formatEndpoint = ({ host, port }: Endpoint): string =>
 export function parseDurationOption(option: string, text: string): number {
   const durationMs = readDuration(text)
   if (durationMs === undefined)
-    throw new UsageError(`${flagOf(option)} wants a duration like 5m or 1h30m, not '${text}'`)
+    throw new UsageError(`${flagOf(option)} takes a duration like 5m or 1h30m, not '${text}'`)
   return durationMs
 }
 
@@ -39,7 +39,7 @@ export const parseDurations = (option: string, text: string): number[] =>
 export function parseBytes(option: string, text: string): number {
   const match = /^(\d{1,12})([kKmMgG]?)$/.exec(text)
   if (match === null)
-    throw new UsageError(`${flagOf(option)} wants bytes like 1000, 100K or 50M, not '${text}'`)
+    throw new UsageError(`${flagOf(option)} takes bytes like 1000, 100K or 50M, not '${text}'`)
   const powers: Readonly<Record<string, number>> = { k: 1, m: 2, g: 3 }
   return Number(match[1]) * 1024 ** (powers[(match[2] ?? '').toLowerCase()] ?? 0)
 }
@@ -48,20 +48,20 @@ export function parseBytes(option: string, text: string): number {
 export function parseCount(option: string, text: string, least: number): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : -1
   if (count < least)
-    throw new UsageError(`${flagOf(option)} wants a number of at least ${least}, not '${text}'`)
+    throw new UsageError(`${flagOf(option)} takes a number of at least ${least}, not '${text}'`)
   return count
 }
 
 /** `+`, `+-`. @throws UsageError */
 export function parseDelimiters(option: string, text: string): string {
-  if (!areDelimiters(text)) throw new UsageError(`${flagOf(option)} wants ${delimitersWanted}, not '${text}'`)
+  if (!areDelimiters(text)) throw new UsageError(`${flagOf(option)} takes ${delimitersWanted}, not '${text}'`)
   return text
 }
 
 /** @throws UsageError */
 export function parseWord<T extends string>(option: string, text: string, words: readonly T[]): T {
   const word = words.find((candidate) => candidate === text)
-  if (word === undefined) throw new UsageError(`${flagOf(option)} wants ${words.join(' or ')}, not '${text}'`)
+  if (word === undefined) throw new UsageError(`${flagOf(option)} takes ${words.join(' or ')}, not '${text}'`)
   return word
 }
 

@@ -124,7 +124,7 @@ function planOf(args: Arguments): Plan {
   const recipientsText = args.one('recipients') ?? '1'
   const recipientsMean = Number(recipientsText)
   if (!/^\d{1,3}(\.\d{1,3})?$/.test(recipientsText) || recipientsMean < 1)
-    throw new UsageError(`--recipients wants a number from 1 to 999, not '${recipientsText}'`)
+    throw new UsageError(`--recipients takes a number from 1 to 999, not '${recipientsText}'`)
   const dataBytes = parseBytes('size', args.one('size') ?? '1K')
   if (dataBytes > 1024 * 1024) throw new UsageError('--size is at most 1M')
   const mix = {

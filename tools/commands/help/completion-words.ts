@@ -48,7 +48,7 @@ const helpOption: CompletedOption = {
   values: undefined,
   placeholder: '',
   isRepeatable: false,
-  help: 'tells how it is called',
+  help: 'shows its options',
 }
 
 function optionOf([long, { short, value: given, isValueAttached, words, many, help }]: [

@@ -24,7 +24,7 @@ export const completion: Command = {
     const [shell, ...more] = rest
     const script = shells.get(shell ?? '')
     if (script === undefined || more.length > 0)
-      throw new UsageError(`one shell is wanted: ${[...shells.keys()].join(', ')}`)
+      throw new UsageError(`expected one shell: ${[...shells.keys()].join(', ')}`)
     return print(script(completedCommands(await loadAll())))
   },
 }

@@ -29,7 +29,7 @@ export function manPageOf(groups: readonly LoadedGroup[], version: string): stri
     '.SH ENVIRONMENT',
     '.TP',
     `.B ${queueVariable}`,
-    ...paragraph('The queue that a command is about when it names none with `--queue`.'),
+    ...paragraph('The queue of a command without `--queue`.'),
     '.SH FILES',
     '.TP',
     '.I ./var/queue',

@@ -37,7 +37,7 @@ export const cat: InspectCommand = inspectCommand(
       h: { short: 'h', help: 'only the header' },
       b: { short: 'b', help: 'only the body' },
     },
-    notes: 'Data is shown only if its checksum holds. A message that is not there ends it with 1.',
+    notes: 'Data is shown only if its checksum is right. A missing message ends it with 1.',
   },
   show,
 )
@@ -45,7 +45,7 @@ export const cat: InspectCommand = inspectCommand(
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, progress, surroundings } = inspected
   const [given, ...more] = args.rest
-  if (given === undefined || more.length > 0) throw new UsageError('one message is shown, by its id')
+  if (given === undefined || more.length > 0) throw new UsageError('expected one message id')
   const id = given.toUpperCase()
   const parts = ['e', 'h', 'b'].filter((part) => args.isSet(part))
   const wants = (part: string): boolean => parts.length === 0 || parts.includes(part)
@@ -130,10 +130,7 @@ function envelopeText(
   const asked = dsn === undefined ? '' : senderWords(dsn).trimStart()
   const rows: [string, string][] = [
     ['id', envelope.id],
-    [
-      'queue',
-      `${where}, lane ${lane}${message.uncertain ? '; damage took what would say whether it was delivered' : ''}`,
-    ],
+    ['queue', `${where}, lane ${lane}${message.uncertain ? '; damage took the record of its delivery' : ''}`],
     ['sender', senderText(envelope.sender)],
     ['accepted', `${fullTime(envelope.acceptedAt)} (${durationText(nowMs - envelope.acceptedAt)} ago)`],
     ['attempts', String(envelope.attempts)],

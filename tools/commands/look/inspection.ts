@@ -68,7 +68,7 @@ export function inspectCommand(
 
 function onlyOf({ rest }: Arguments): string {
   const [path, ...more] = rest
-  if (path === undefined || more.length > 0) throw new UsageError('one queue directory is wanted')
+  if (path === undefined || more.length > 0) throw new UsageError('expected one queue directory')
   return path
 }
 

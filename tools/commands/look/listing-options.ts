@@ -35,7 +35,7 @@ export function selectionOf(args: Arguments, nowMs: number): Selection {
  * @throws UsageError */
 export function textOf(args: Arguments, option: string): string | undefined {
   const text = args.one(option)
-  if (text === '') throw new UsageError(`--${option} is given nothing`)
+  if (text === '') throw new UsageError(`--${option} has an empty value`)
   return text
 }
 

@@ -23,7 +23,7 @@ export const logAt: InspectCommand = inspectCommand(
     operands: true,
     options: jsonOption,
     notes:
-      'Positions are those of `log dump`. What was recycled since is left out. A position that the journal\n' +
+      'Positions are those of `log dump`. Recycled mail is left out. A position that the journal\n' +
       'does not reach any more, or not yet, ends it with 1.',
   },
   show,
@@ -33,14 +33,14 @@ async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, surroundings } = inspected
   const [text, ...more] = args.rest
   if (text === undefined || more.length > 0 || !/^\d{1,15}$/.test(text))
-    throw new UsageError('a position of the journal is wanted')
+    throw new UsageError('missing POSITION: a number')
   const now = await takeSnapshot(directory)
   for (const finding of now.findings) report(finding)
   const past = await snapshotAt(directory, now, position(Number(text)))
   if (past.kind === 'gone') {
     complainOf(inspected)
     surroundings.complain(
-      `waybill log at: position ${text} cannot be told: the journal on disk reaches from ${past.oldest} to ${past.newest}\n`,
+      `waybill log at: position ${text} is not on disk: the journal reaches from ${past.oldest} to ${past.newest}\n`,
     )
     return exits.wrong
   }
@@ -71,7 +71,7 @@ async function show(inspected: Inspected): Promise<number> {
   const left = past.snapshot.working.length - activeCount + goneCount
   if (left > 0)
     surroundings.complain(
-      `waybill log at: ${countText(left, 'message or stretch', 'messages or stretches')} of then recycled since\n`,
+      `waybill log at: ${countText(left, 'message or stretch', 'messages or stretches')} of that time recycled since\n`,
     )
   return exits.fine
 }

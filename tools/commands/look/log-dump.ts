@@ -33,7 +33,7 @@ export const logDump: InspectCommand = inspectCommand(
     },
     notes:
       'Each line: position, time, kind, lane, fields that are not zero or empty. Data is not shown, only its length.\n' +
-      'With --json every field; FORMAT.md tells what they mean.',
+      'With --json every field; FORMAT.md explains them.',
   },
   dump,
 )
@@ -124,6 +124,6 @@ async function logNames(
 export function positionOf(args: Arguments, option: string): ReturnType<typeof position> | undefined {
   const text = args.one(option)
   if (text === undefined) return undefined
-  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`--${option} wants a position, not '${text}'`)
+  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`--${option} takes a position, not '${text}'`)
   return position(Number(text))
 }

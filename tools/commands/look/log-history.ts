@@ -19,7 +19,7 @@ export const logHistory: InspectCommand = inspectCommand(
     operands: true,
     options: jsonOption,
     notes:
-      'Reports on the message are shown with it. What was recycled is gone; a message of which nothing is left ends it with 1.',
+      'Reports on the message are shown with it. Recycled records are gone; a message without any record ends it with 1.',
   },
   show,
 )
@@ -27,8 +27,7 @@ export const logHistory: InspectCommand = inspectCommand(
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, surroundings, progress } = inspected
   const [given, ...more] = args.rest
-  if (given === undefined || more.length > 0)
-    throw new UsageError('the history of one message is shown, by its id')
+  if (given === undefined || more.length > 0) throw new UsageError('expected one message id')
   const id = given.toUpperCase()
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)

@@ -14,7 +14,7 @@ export const logMap: InspectCommand = inspectCommand(
     options: {},
     notes:
       'Boxes are as wide as their files are long. A segment is live as a whole, and passed as far as nothing in it is needed any more.\n' +
-      '`-` writes to standard output. A browser tells more of a box it points at.',
+      '`-` writes to standard output. A browser shows more of a box under the pointer.',
   },
   draw,
 )
@@ -22,7 +22,7 @@ export const logMap: InspectCommand = inspectCommand(
 async function draw(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, path } = inspected
   const [file, ...more] = args.rest
-  if (file === undefined || more.length > 0) throw new UsageError('the file to draw into is wanted')
+  if (file === undefined || more.length > 0) throw new UsageError('missing FILE: where to draw')
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
   const logs = await logStatistics(directory, snapshot, report)

@@ -36,9 +36,9 @@ export const logRescue: InspectCommand = inspectCommand(
     options: { ...jsonOption, to: { value: 'DIR', help: 'the new queue; empty, or not there yet' } },
     notes:
       'Messages keep sender, waiting recipients, what was asked of these (DSN) and data, and are held if they were; they get new\n' +
-      'ids, and their age counts from now. Recipients that failed before their sender was told are tried again; of a success that he\n' +
-      'was to be told of he hears no more. Stop the relay first: what it delivers meanwhile would be delivered again.\n' +
-      'What could not be saved is told message by message; one whose envelope is damaged has no name any more and is told as\n' +
+      'ids, and their age counts from now. Failed recipients that were not reported are tried again; requested reports\n' +
+      'of success are lost. Stop the relay first: mail that it delivers meanwhile would be delivered again.\n' +
+      'Each message that could not be saved is listed; one with a damaged envelope has no id any more and is listed as\n' +
       'damage, with its place.',
     positionalQueue: true,
   },
@@ -58,7 +58,7 @@ const lostShownMax = 1000
 async function rescue(inspected: Inspected): Promise<number> {
   const { directory, path, args, report, progress, surroundings } = inspected
   const to = args.one('to')
-  if (to === undefined) throw new UsageError('--to says where the new queue goes')
+  if (to === undefined) throw new UsageError('--to DIR is required: the new queue')
   if (`${await placeOf(to)}/`.startsWith(`${await placeOf(path)}/`))
     throw new UsageError(`${to} is inside the old queue, which is only read`)
   const disk = surroundings.openDisk(to)
@@ -142,11 +142,9 @@ function tell(inspected: Inspected, snapshot: Snapshot, tally: Tally, to: string
       `${countText(saved, 'message')} with ${countText(recipients, 'recipient')} saved from ${path} into ${to}`,
     )
     if (uncertain > 0)
-      out.line(`${uncertain} of them may have been delivered before: the record that would say so is damaged`)
+      out.line(`${uncertain} of them may have been delivered before: the record of it is damaged`)
     if (outcomesLost)
-      out.line(
-        'the journal is damaged: what it told there of deliveries is lost, and mail that was delivered may be among this',
-      )
+      out.line('the journal is damaged: outcomes are lost, and delivered mail may be among this')
     if (cutBytes > 0)
       out.line(
         `torn tail: ${cutBytes} ${nounText(cutBytes, 'byte')} of a batch that was never settled, left out; normal after a crash`,

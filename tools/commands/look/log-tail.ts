@@ -25,7 +25,7 @@ export const logTail: InspectCommand = inspectCommand(
     synopsis: '[--queue DIR] [--json] [-f] [-n N] [--kind K]',
     options: {
       ...jsonOption,
-      f: { short: 'f', help: 'go on with what is settled from now on, until interrupted' },
+      f: { short: 'f', help: 'go on with records that are settled from now on, until interrupted' },
       n: { short: 'n', value: 'N', help: 'records to begin with, of the kinds that are shown (10)' },
       kind: { value: 'KIND', many: true, help: `${Object.keys(kinds).join(', ')};\nmay be repeated` },
     },

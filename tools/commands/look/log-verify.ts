@@ -16,7 +16,7 @@ export const logVerify: InspectCommand = inspectCommand(
     synopsis: '[--queue DIR] [--json]',
     options: jsonOption,
     notes:
-      'Each damage is told with log, segment, offset and what is lost by it. A batch of the journal verifies as a whole or not at\n' +
+      'Each damage is shown with log, segment, offset and loss. A batch of the journal verifies as a whole or not at\n' +
       'all; of one that does not, the records that do are read all the same by the other commands, and saved by `log rescue`.\n' +
       'A torn tail is what a crash leaves: its bytes were never settled, and the next start cuts them. Damage to the very last\n' +
       'batch cannot be told from it. What lies before the newest restart positions is garbage, and is not judged.',

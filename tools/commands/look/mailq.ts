@@ -83,7 +83,7 @@ async function list(inspected: Inspected): Promise<number> {
   if (!json)
     out.line(
       count === 0
-        ? `Mail queue is empty${inspected.findings.length === 0 ? '' : ', but for what is damaged'}`
+        ? `Mail queue is empty${inspected.findings.length === 0 ? '' : ', except for damaged mail'}`
         : `\n-- ${Math.floor(bytes / 1024)} Kbytes in ${count} ${nounText(count, 'Request')}.`,
     )
   progress.end()

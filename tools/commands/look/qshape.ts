@@ -27,7 +27,10 @@ export const qshape: InspectCommand = inspectCommand(
     operands: true,
     options: {
       ...jsonOption,
-      s: { short: 's', help: 'by the domain of the sender: counts messages; else by that of each recipient' },
+      s: {
+        short: 's',
+        help: 'by the domain of the sender: counts messages; default: by that of each recipient',
+      },
       b: { short: 'b', value: 'N', help: 'number of buckets (10)' },
       t: { short: 't', value: 'TIME', help: 'age at which the first bucket ends (5m)' },
       l: { short: 'l', help: 'buckets of one size, instead of each twice as long as the one before' },
@@ -50,7 +53,7 @@ async function show(inspected: Inspected): Promise<number> {
   const bucketCount = parseCount('b', args.one('b') ?? '10', 2)
   if (bucketCount > 60) throw new UsageError('-b is at most 60')
   const firstMs = parseDurationOption('t', args.one('t') ?? '5m')
-  if (firstMs <= 0) throw new UsageError('-t is longer than nothing')
+  if (firstMs <= 0) throw new UsageError('-t must be greater than 0')
   const shownMax = args.isSet('n')
     ? parseCount('n', args.one('n') ?? '', 1)
     : surroundings.isTerminal

@@ -5,7 +5,7 @@ import type { OperatingCommand } from './operating.js'
 export const deleteMessages: OperatingCommand = verbCommand({
   name: 'delete',
   done: 'deleted',
-  notes: 'What is deleted cannot be brought back. Whoever sent it should hear of it: `expire`.',
+  notes: 'Deleted mail cannot be brought back. To report it to its senders, use `expire`.',
   request: plain('delete'),
   affects: () => true,
   why: 'there is nothing to do',

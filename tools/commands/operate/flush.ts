@@ -13,8 +13,8 @@ export const flush: OperatingCommand = verbCommand({
     'at-once': { help: 'as fast as there is room; after an outage this is a flood' },
   },
   notes:
-    'Destinations that were given up on for a while get another chance. A flush ends when the last message is started, not\n' +
-    'when it is delivered. Without a relay nothing is attempted: what is flushed is the first to be attempted by the next one.',
+    'Dead destinations get another chance. A flush ends when the last message is started, not\n' +
+    'when it is delivered. Without a relay nothing is attempted: the next relay attempts flushed mail first.',
   request: (args) => {
     if (args.isSet('rate') && args.isSet('at-once')) throw new UsageError('--rate or --at-once, not both')
     const rate = args.one('rate')

@@ -5,7 +5,7 @@ import type { OperatingCommand } from './operating.js'
 export const hold: OperatingCommand = verbCommand({
   name: 'hold',
   done: 'held',
-  notes: 'An attempt that is under way ends first; what it leaves is held.',
+  notes: 'An attempt under way ends first; its remaining recipients are held.',
   request: plain('hold'),
   affects: (message) => message.where !== 'hold',
   why: 'it is on hold already',

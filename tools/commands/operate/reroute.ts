@@ -19,7 +19,7 @@ export const reroute: OperatingCommand = verbCommand({
     'serve has it for a domain alone, or puts it off, `--transport smtp` sends mail of that domain elsewhere.',
   request: (args) => {
     const nexthop = args.one('to')
-    if (nexthop === undefined || nexthop === '') throw new UsageError('--to says where they go')
+    if (nexthop === undefined || nexthop === '') throw new UsageError('--to NEXTHOP is required')
     const transport = textOf(args, 'transport')
     return (selector) => ({ do: 'reroute', selector, nexthop, transport })
   },

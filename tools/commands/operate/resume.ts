@@ -36,7 +36,7 @@ function check(args: Arguments): Wanted {
     if (args.rest.length > 0) throw new UsageError('--all, or names, not both')
     return { names: undefined, transport }
   }
-  if (args.rest.length === 0) throw new UsageError('which destinations? --all means every one')
+  if (args.rest.length === 0) throw new UsageError('no destination is given; --all means every one')
   return { names: new Set(args.rest.map((name) => name.toLowerCase())), transport }
 }
 

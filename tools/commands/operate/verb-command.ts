@@ -42,9 +42,9 @@ interface Checked {
 }
 
 const verbNotes =
-  'A relay that runs does it; without one this command does it itself, under the lock of the queue;\n' +
+  'A running relay does it; without one this command does it under the lock of the queue;\n' +
   'with --dry-run it only reads then.\n' +
-  'Counts are of what is durable. Ctrl-C stops between messages and says how far it came; what is done stays done.'
+  'Counts are of durable effects. Ctrl-C stops between messages and prints the counts so far; finished effects stay.'
 
 export function verbCommand(definition: VerbDefinition): OperatingCommand {
   const { name, synopsis = '', options, notes } = definition

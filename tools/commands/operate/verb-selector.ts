@@ -29,7 +29,7 @@ export function selectorsOf(args: Arguments): readonly Selector[] {
   const olderThan = args.one('older-than')
   const lastStatus = args.one('last-status')
   if (lastStatus !== undefined && !/^[245](\.\d{1,3}){0,2}$/.test(lastStatus))
-    throw new UsageError(`--last-status wants a status like 4.4 or 4.4.1, not '${lastStatus}'`)
+    throw new UsageError(`--last-status takes a status like 4.4 or 4.4.1, not '${lastStatus}'`)
   const selector: Selector = {
     ...given('sender', senderOf(args)),
     ...given('recipient', textOf(args, 'recipient')),
@@ -45,7 +45,7 @@ export function selectorsOf(args: Arguments): readonly Selector[] {
     return [{ all: true }]
   }
   if (ids.length > 0) return ids.map((id) => ({ ...selector, id }))
-  if (!isNarrowed) throw new UsageError('which messages? --all means every one')
+  if (!isNarrowed) throw new UsageError('no message is selected; --all selects every one')
   return [selector]
 }
 

@@ -113,7 +113,7 @@ export function withClientParameter(
   value: string,
 ): SaidOfClient {
   const number = read(value)
-  if (number === undefined) throw new UsageError(`-o ${text}: ${wanted} is wanted`)
+  if (number === undefined) throw new UsageError(`-o ${text}: expected ${wanted}`)
   return set(options, number)
 }
 

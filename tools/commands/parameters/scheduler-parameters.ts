@@ -66,7 +66,7 @@ export function queueParameters(texts: readonly string[], transports: readonly s
       transport === undefined ? undefined : clientParameter(transport, name.slice(transport.length + 1))
     if (known !== undefined) {
       const ms = /^\d+$/.test(value) ? Number(value) * known.unitMs : readDuration(value)
-      if (ms === undefined) throw new UsageError(`-o ${text}: a time is wanted, such as 10m or 5d`)
+      if (ms === undefined) throw new UsageError(`-o ${text}: expected a time such as 10m or 5d`)
       retry[known.name] = ms
       named.add(name)
     }
@@ -93,7 +93,7 @@ const transportIn = (name: string, transports: readonly string[]): string | unde
 function activeLimitOf(text: string, value: string): number {
   const count = Number(value)
   if (!Number.isInteger(count) || count < 1 || count > 1_000_000)
-    throw new UsageError(`-o ${text}: a number from 1 to 1000000 is wanted`)
+    throw new UsageError(`-o ${text}: expected a number from 1 to 1000000`)
   return count
 }
 
@@ -123,7 +123,7 @@ export function schedulerParameters(
   const own: Record<string, Record<string, unknown>> = {}
   for (const text of texts) {
     const match = /^([a-z_\d]+)=(.+)$/.exec(text)
-    if (match === null) throw new UsageError(`-o wants NAME=VALUE, not '${text}'`)
+    if (match === null) throw new UsageError(`-o takes NAME=VALUE, not '${text}'`)
     const [, name = '', value = ''] = match
     if (notHere.has(name)) throw new UsageError(`-o ${text}: a relay has no such parameter`)
     const transport = transportIn(name, transports)

@@ -45,7 +45,7 @@ export function explanationText(explained: ZmailerExplanation): string {
     table(['  setting', 'value', 'from'], rows),
     '',
     limits.queueonly
-      ? 'It is attempted when somebody asks for its site: `waybill flush --nexthop`.'
+      ? 'It is attempted on request only: `waybill flush --nexthop`.'
       : `After each attempt it waits ${delaysMs.map(formatDuration).join(', ')}; then it enters this list again.`,
     `At once: ${limits.ringDeliveryCountMax} of its ring (${limits.ring}), ` +
       `${limits.transportDeliveryCountMax} of ${transport}, ${limits.deliveryCountMax} in all.`,

@@ -45,6 +45,6 @@ function operandsOf(rest: readonly string[]): {
 } {
   const path = fileOperand(rest.slice(0, 1))
   const [, transport = '', nexthop = ''] = /^([^/]+)\/(.+)$/.exec(rest[1] ?? '') ?? []
-  if (transport === '' || rest.length !== 2) throw new UsageError('FILE and CHANNEL/HOST are wanted')
+  if (transport === '' || rest.length !== 2) throw new UsageError('expected FILE and CHANNEL/HOST')
   return { path, address: [transport, nexthop] }
 }

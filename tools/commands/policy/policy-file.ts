@@ -7,7 +7,7 @@ import { givenFile } from '../text/given-file.js'
 /** @returns the only operand @throws UsageError */
 export function fileOperand(operands: readonly string[]): string {
   const [path, ...others] = operands
-  if (path === undefined || others.length > 0) throw new UsageError('one FILE is wanted')
+  if (path === undefined || others.length > 0) throw new UsageError('expected one FILE')
   return path
 }
 

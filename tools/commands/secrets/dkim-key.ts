@@ -31,7 +31,7 @@ const generated = promisify(generateKeyPair)
 async function run(args: Arguments): Promise<number> {
   const [domain, selector, file, ...others] = args.rest
   if (domain === undefined || selector === undefined || file === undefined || others.length > 0)
-    throw new UsageError('it wants DOMAIN, SELECTOR and FILE')
+    throw new UsageError('expected DOMAIN, SELECTOR and FILE')
   const { privateKey } = args.isSet('ed25519')
     ? await generated('ed25519')
     : await generated('rsa', { modulusLength: 2048 })

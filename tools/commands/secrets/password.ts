@@ -29,7 +29,7 @@ const passwordBytesMax = 1024
 
 async function run(args: Arguments): Promise<number> {
   const [name, ...others] = args.rest
-  if (name === undefined || others.length > 0) throw new UsageError('it wants one NAME')
+  if (name === undefined || others.length > 0) throw new UsageError('expected one NAME')
   if (!isUserName(name))
     throw new UsageError(
       `'${name}' is no NAME: at most ${nameLengthMax} characters, no blank, no colon, and no # before it`,

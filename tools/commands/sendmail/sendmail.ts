@@ -41,7 +41,7 @@ const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
     ['O', 'OPTION', 'ignored'],
     ['X', 'FILE', 'ignored'],
     ['p', 'PROTOCOL', 'ignored'],
-    ['e', 'MODE', 'ignored: errors are told by the exit code'],
+    ['e', 'MODE', 'ignored: the exit code reports errors'],
     ['h', 'HOPS', 'ignored'],
     ['L', 'TAG', 'ignored'],
     ['n', undefined, 'ignored: aliases are for the relay to look up'],
@@ -72,17 +72,17 @@ export const sendmail: Command = {
     i: { short: 'i', help: 'a line with a single dot does not end the message (also -oi)' },
     origin: {
       value: 'DOMAIN',
-      help: "where addresses are that have no domain, of the header too\n(what /etc/mailname says, or the machine's name)",
+      help: "the domain of addresses without one, in the header, too\n(what /etc/mailname says, or the machine's name)",
     },
     queue: { value: 'DIR', help: queueHelp },
-    create: { help: 'make the queue where there is none, which is an error without it' },
+    create: { help: 'make the queue if there is none; without it that is an error' },
     smtp: { value: 'HOST:PORT', help: 'submit to this server instead' },
     'size-limit': { value: 'BYTES', help: 'largest message (50M)' },
     b: {
       short: 'b',
       value: 'MODE',
       words: modes,
-      help: '-bm, what it does unless told; -bs speaks SMTP on standard input and output; -bp lists the queue, as mailq;\n-bi does nothing: aliases are read by `waybill reload`',
+      help: '-bm, the default; -bs speaks SMTP on standard input and output; -bp lists the queue, as mailq;\n-bi does nothing: aliases are read by `waybill reload`',
     },
     q: {
       short: 'q',
@@ -90,22 +90,27 @@ export const sendmail: Command = {
       isValueAttached: true,
       help: 'attempt deferred mail now, as `waybill flush` does: all of it, or one message (-qIID), or what goes to a domain\n(-qRDOMAIN)',
     },
-    v: { short: 'v', help: 'tell on standard error what became of the message' },
+    v: { short: 'v', help: 'print the fate of the message on standard error' },
     r: { short: 'r', value: 'SENDER', many: true, help: 'the same as -f' },
     N: {
       short: 'N',
       value: 'WHEN',
       many: true,
-      help: 'what you are told of: never, or some of failure, delay, success\n(failure,delay)',
+      help: 'events that are reported to you: never, or some of failure, delay, success\n(failure,delay)',
     },
-    R: { short: 'R', value: 'full|hdrs', many: true, help: 'what a failure returns (hdrs)' },
-    V: { short: 'V', value: 'ID', many: true, help: 'what reports call the message' },
-    o: { short: 'o', value: 'OPTION', many: true, help: 'ignored, but for -oi' },
+    R: {
+      short: 'R',
+      value: 'full|hdrs',
+      many: true,
+      help: 'the part of the message that a failure returns (hdrs)',
+    },
+    V: { short: 'V', value: 'ID', many: true, help: 'the name of the message in reports' },
+    o: { short: 'o', value: 'OPTION', many: true, help: 'ignored, except for -oi' },
     ...ignoredOptions,
   },
   notes:
     'Exit codes are those of sysexits.h: 0 durable in the queue, 64 usage, 65 data, 75 try again, 78 no such queue, …\n' +
-    `Called through a link named sendmail, it is about the queue /var/lib/waybill/queue unless told, or $${queueVariable}.`,
+    `Called through a link named sendmail, its queue is /var/lib/waybill/queue by default, or $${queueVariable}.`,
   usageExitCode: sysexits.usage,
   run,
 }
@@ -191,7 +196,7 @@ function senderOf(args: Arguments, qualified: (address: string) => string): stri
 async function originOf(args: Arguments): Promise<string> {
   const given = args.one('origin')
   if (given !== undefined && !isMailAddress(`x@${given}`))
-    throw new UsageError(`--origin wants a domain, not '${given}'`)
+    throw new UsageError(`--origin takes a domain, not '${given}'`)
   const mailname = await readFile('/etc/mailname', 'utf8').catch(() => '')
   return given ?? (isMailAddress(`x@${mailname.trim()}`) ? mailname.trim() : machineName())
 }
@@ -201,7 +206,7 @@ function userName(): string {
   try {
     return userInfo().username
   } catch {
-    throw new UsageError('this user has no name: say -f SENDER')
+    throw new UsageError('this user has no name: give -f SENDER')
   }
 }
 
@@ -289,7 +294,7 @@ async function session(settings: Settings): Promise<number> {
   if (smtp !== undefined) {
     const connection = await connected(smtp)
     if (connection !== undefined) return over(connection, false)
-    return failed(sysexits.tryAgain, `nobody answers at ${formatEndpoint(smtp)}`)
+    return failed(sysexits.tryAgain, `no answer from ${formatEndpoint(smtp)}`)
   }
   if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
   const withOwn = async (queue: Queue): Promise<number> => {

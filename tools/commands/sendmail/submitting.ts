@@ -189,7 +189,7 @@ export async function withQueue<T>(
       if (foreign && !(await hadRelay(directory))) throw error
       if (performance.now() - startedAt <= lockedWaitMs) continue
       if (!foreign) throw error
-      throw new WaybillError('QUEUE_LOCKED', 'the queue is another user’s, and no relay answers for it', {
+      throw new WaybillError('QUEUE_LOCKED', 'another user owns the queue, and no relay answers', {
         path: directory,
       })
     }

@@ -86,7 +86,7 @@ function checkedValue(
   if (name === configOption) throw wrong('a file of options names no other')
   if (isRepeated && option.many !== true) throw wrong(`${flagOf(name)} is given twice`)
   if (option.value === undefined && value !== '') throw wrong(`${flagOf(name)} takes no value`)
-  if (option.value !== undefined && value === '') throw wrong(`${flagOf(name)} wants ${option.value}`)
+  if (option.value !== undefined && value === '') throw wrong(`${flagOf(name)} takes ${option.value}`)
   const isPath = option.value === 'FILE' || option.value === 'DIR'
   return isPath ? resolve(dirname(place.path!), value) : value
 }

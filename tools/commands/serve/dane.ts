@@ -20,7 +20,7 @@ export function daneOf(args: Arguments): Pick<MxTransportOptions, 'dane' | 'dane
     throw new UsageError('--dane-server is for --dane yes, or lines of --tls-policy')
   if (servers.length > serversMax) throw new UsageError(`--dane-server may be there ${serversMax} times`)
   const wrong = servers.find((text) => readDnsServer(text) === undefined)
-  if (wrong !== undefined) throw new UsageError(`--dane-server wants ADDRESS or ADDRESS:PORT, not '${wrong}'`)
+  if (wrong !== undefined) throw new UsageError(`--dane-server takes ADDRESS or ADDRESS:PORT, not '${wrong}'`)
   return { dane, daneServers: servers }
 }
 
@@ -41,7 +41,7 @@ export async function tellProofs(
     else
       log.warn(
         { resolver, reason },
-        'no resolver for DANE: by it no mail is held to TLSA records, and under dane-only it waits',
+        'no resolver for DANE: mail is not checked against TLSA records, and under dane-only it waits',
       )
   })
   await Promise.all(told)

@@ -16,7 +16,7 @@ export async function maildropOf(
   }
   return new Pickup({
     ...options,
-    onRefusal: (path, error) => log.warn({ path, err: error }, 'mail in maildrop is not taken'),
+    onRefusal: (path, error) => log.warn({ path, err: error }, 'mail in maildrop is refused'),
     onTrouble: (error) => log.warn({ err: error }, 'maildrop is looked at again'),
   })
 }

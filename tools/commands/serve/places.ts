@@ -120,7 +120,7 @@ const nothing = (): void => undefined
 /** Without it mail by SMTP goes its way all the same: a file system that has no sockets is no reason to stop. */
 const answerForSendmail = (directory: string, port: Endpoint, log: Logger): Promise<() => void> =>
   answerForRelay(directory, reachable(port)).catch((error: unknown) => {
-    log.warn({ err: error }, 'sendmail does not reach this relay, but by --smtp')
+    log.warn({ err: error }, 'sendmail reaches this relay only by --smtp')
     return nothing
   })
 

@@ -32,7 +32,7 @@ export async function queueHomeOf(args: Arguments): Promise<QueueHome> {
   if (!isStoreUrl(place)) return { place, shown: place, directory: place }
   // What is wrong with it is told before anything is made.
   const { queue } = await loadStorePlace(place)
-  if (queue === undefined) throw new UsageError('--store wants --queue NAME, the name of a queue')
+  if (queue === undefined) throw new UsageError('--store needs --queue NAME, the name of a queue')
   return { place, shown: shownQueue(place), directory: undefined }
 }
 
@@ -40,10 +40,10 @@ export async function queueHomeOf(args: Arguments): Promise<QueueHome> {
 function placeOf(args: Arguments): string {
   const store = args.one('store')
   if (store === undefined) {
-    if (args.isSet('node')) throw new UsageError('--node wants --store')
+    if (args.isSet('node')) throw new UsageError('--node needs --store')
     return queuePathOf(args)
   }
-  if (!isStoreUrl(store)) throw new UsageError('--store wants postgres://USER@HOST/DATABASE')
+  if (!isStoreUrl(store)) throw new UsageError('--store takes postgres://USER@HOST/DATABASE')
   if (hasPassword(store))
     throw new UsageError('--store takes no password: others read command lines; use PGPASSFILE')
   return withParameters(store, { queue: args.one('queue'), node: args.one('node') })

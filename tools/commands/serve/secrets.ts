@@ -20,7 +20,7 @@ export async function credentialsOf(args: Arguments): Promise<SmtpTransportOptio
   const text = await fileTextOf('relay-auth', path)
   const match = /^([^:\r\n]+):([^\r\n]+)(?:\r?\n)?$/.exec(text)
   if (match === null)
-    throw new UsageError(`--relay-auth wants a file with one line USER:PASSWORD, not ${path}`)
+    throw new UsageError(`--relay-auth takes a file with one line USER:PASSWORD, not ${path}`)
   const [, user = '', pass = ''] = match
   return { user, pass }
 }
@@ -71,7 +71,7 @@ export async function usersOf(args: Arguments): Promise<Users | undefined> {
   const path = args.one('auth')
   if (path === undefined) return undefined
   if (!args.isSet('tls-cert'))
-    throw new UsageError('--auth wants --tls-cert and --tls-key: passwords are taken over TLS only')
+    throw new UsageError('--auth needs --tls-cert and --tls-key: passwords are taken over TLS only')
   return usersIn(await fileTextOf('auth', path), path)
 }
 

@@ -56,7 +56,7 @@ import { ReplaceableTransports, transportsOf, usualTransport } from './transport
 import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
 const roomNeeded =
-  'waybill: a queue takes 256 MiB of its disk at rest, and wants 64 MiB free above that to take mail\n'
+  'waybill: a queue takes 256 MiB of its disk at rest, and needs 64 MiB free above that to take mail\n'
 
 const formats = ['auto', 'json', 'text'] as const
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -93,7 +93,7 @@ export const serve: Command = {
     },
     dane: {
       value: 'yes|no',
-      help: 'look for TLSA records of mail hosts (DANE), and put mail off rather than deliver to a host that is not the one\nthat they name; --tls-policy goes before it, and it before --mta-sts; wants a resolver on this machine that\nvalidates (DNSSEC), or --dane-server; with --direct (no)',
+      help: 'look for TLSA records of mail hosts (DANE), and put mail off rather than deliver to a host that is not the one\nthat they name; --tls-policy goes before it, and it before --mta-sts; needs a resolver on this machine that\nvalidates (DNSSEC), or --dane-server; with --direct (no)',
     },
     'dane-server': {
       value: 'ADDRESS[:PORT]',
@@ -129,7 +129,7 @@ export const serve: Command = {
     },
     aliases: {
       value: 'FILE',
-      help: 'who gets mail for whom, whoever sends it: lines `info@example.com ada@example.com, bob@example.net` and\n`@old.example @new.example` (all others there); everyone may write to these',
+      help: 'aliases, for mail from any client: lines `info@example.com ada@example.com, bob@example.net` and\n`@old.example @new.example` (all others there); everyone may write to these',
     },
     'recipient-delimiter': {
       value: 'CHARS',
@@ -144,7 +144,7 @@ export const serve: Command = {
       value: 'FILE',
       help: 'clients that log in as one of the users in FILE may relay too, from wherever they come; over TLS\nonly. A user is a line NAME:HASH, which `waybill password NAME` prints',
     },
-    hostname: { value: 'NAME', help: "what it calls itself (the machine's name)" },
+    hostname: { value: 'NAME', help: "its own name (the machine's name)" },
     retry: {
       value: 'TIMES',
       help: "intervals between attempts, 1s,2s,5s; the last is repeated\n(Postfix's: 5m to 4000s)",
@@ -176,7 +176,7 @@ export const serve: Command = {
     'size-limit': { value: 'BYTES', help: 'largest message, like 100K or 20M (50M)' },
     sessions: {
       value: 'N',
-      help: 'trusted clients, and who has logged in, at once, and as many others (500)',
+      help: 'clients that are trusted or logged in, at once, and as many others (500)',
     },
     'sessions-per-client': { value: 'N', help: 'of one address that is not trusted, of IPv6 one /64 (50)' },
     'idle-timeout': {
@@ -191,7 +191,7 @@ export const serve: Command = {
       value: 'yes|no',
       help: 'take mail on a thread of its own (yes, where there is more than one processor)',
     },
-    dsn: { value: 'yes|no', help: 'let clients ask what they are told of (DSN), success too (yes)' },
+    dsn: { value: 'yes|no', help: 'let clients request reports (DSN), of success too (yes)' },
     received: { value: 'yes|no', help: 'write a Received field above each message (yes)' },
     metrics: {
       value: 'HOST:PORT',
@@ -213,7 +213,7 @@ export const serve: Command = {
     },
     webhook: {
       value: 'URL',
-      help: 'post what becomes of messages there, in order and until it is answered 2xx (nowhere)',
+      help: 'post outcomes of messages there, in order and until the answer is 2xx (nowhere)',
     },
     'webhook-secret': {
       value: 'FILE',
@@ -243,7 +243,7 @@ export const serve: Command = {
     'terminal, else as JSON.\n' +
     'With --metrics it prints `metrics on http://HOST:PORT/metrics` for each of its addresses before that.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
-    'Without --relay and --direct nothing leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
+    'Without --relay and --direct no mail leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
     '--relay-domains or --aliases names.\n' +
     'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes,\n' +
@@ -311,9 +311,9 @@ async function runWith(
     http: await httpPlacesOf(args),
     console: await httpPlacesOf(args, 'console'),
   }
-  if (settings.relay?.port === 0) throw new UsageError('--relay wants a port, which is not 0')
+  if (settings.relay?.port === 0) throw new UsageError('--relay needs a port other than 0')
   if (!isReportingMta(settings.hostname))
-    throw new UsageError(`--hostname wants a host name or an address literal, not '${settings.hostname}'`)
+    throw new UsageError(`--hostname takes a host name or an address literal, not '${settings.hostname}'`)
   const { shown, directory } = settings.home
   if (directory !== undefined) await checkDirectory('queue', directory)
   if (args.isSet('maildir') || (settings.relay === undefined && !settings.direct))
@@ -405,7 +405,7 @@ async function runWith(
   if (settings.direct && !/[.:]/.test(settings.hostname))
     log.warn(
       { hostname: settings.hostname },
-      'mail from a host without a domain is refused by many: --hostname names it',
+      'many servers refuse mail from a host without a domain: --hostname sets it',
     )
   tellTables(args, said.tables, log, 'read')
   if (said.tables.policy !== undefined) tellIdleClauses(said.tables.policy, said.names, log)

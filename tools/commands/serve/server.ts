@@ -18,7 +18,7 @@ export function placesOf(args: Arguments): Place[] {
   const listen = args.all('listen').map((text) => parseEndpoint('listen', text, '127.0.0.1', 2525))
   const listenTls = args.all('listen-tls').map((text) => parseEndpoint('listen-tls', text, '127.0.0.1', 465))
   if (listenTls.length > 0 && !args.isSet('tls-cert'))
-    throw new UsageError('--listen-tls wants --tls-cert and --tls-key')
+    throw new UsageError('--listen-tls needs --tls-cert and --tls-key')
   return [
     ...(listen.length === 0 ? [{ host: '127.0.0.1', port: 2525 }] : listen),
     ...listenTls.map((place) => ({ ...place, implicitTls: true })),

@@ -19,7 +19,7 @@ export async function webhookOf(args: Arguments): Promise<Asked | undefined> {
     return undefined
   }
   if (path === undefined)
-    throw new UsageError('--webhook wants --webhook-secret FILE: whsec_ and base64 of 24 to 64 bytes')
+    throw new UsageError('--webhook needs --webhook-secret FILE: whsec_ and base64 of 24 to 64 bytes')
   const secret = (await fileTextOf('webhook-secret', path)).trim()
   // What a name is, is checked with the others.
   const kinds = events?.split(',').map((kind) => kind.trim()) as QueueOutcomeKind[] | undefined
@@ -48,7 +48,7 @@ export function postToWebhook(queue: Queue, options: Asked, log: Logger): void {
   })
   posting.catch((error: unknown) => {
     if (!isWaybillError(error, 'QUEUE_CRASHED'))
-      log.error({ err: error, webhook: options.url }, 'the webhook is given up until the next start')
+      log.error({ err: error, webhook: options.url }, 'the webhook is not called until the next start')
   })
 }
 

@@ -16,7 +16,7 @@ export const storeInit: Command = {
     quota: { value: 'BYTES', help: 'what it may take; more mail is refused (64G)' },
   },
   notes:
-    'What is there is not changed, except the quota. It wants a role that may create a schema; a node needs the same\n' +
+    'Existing tables are not changed, except the quota. It needs a role that may create a schema; a node needs the same\n' +
     'role afterwards, and pg_monitor to see whether a standby follows.',
   run: async (args) => {
     const url = storeUrlOf(args)
@@ -29,7 +29,7 @@ export const storeInit: Command = {
     const { nameOf, storePlaceOf } = await import('../../../src/store/store-url.js')
     const place = storePlaceOf(url)
     const name = nameOf(args.one('queue'), 'queue') ?? place.queue
-    if (name === undefined && quota !== undefined) throw new UsageError('--quota wants --queue')
+    if (name === undefined && quota !== undefined) throw new UsageError('--quota needs --queue')
     const made = await initStore(place, name === undefined ? undefined : { name, quotaBytes }, systemClock)
     const lines = [`store ${place.name}: ${made.schema ? 'made' : 'is there'}`]
     if (name !== undefined) lines.push(`queue ${name}: ${made.queue ? 'made' : 'is there'}`)

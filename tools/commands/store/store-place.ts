@@ -13,6 +13,6 @@ export const storeOption: Readonly<Record<string, Option>> = {
 /** @throws UsageError */
 export function storeUrlOf(args: Arguments): string {
   const url = args.one('store') ?? process.env[storeVariable] ?? ''
-  if (!isStoreUrl(url)) throw new UsageError('--store wants postgres://USER@HOST/DATABASE')
+  if (!isStoreUrl(url)) throw new UsageError('--store takes postgres://USER@HOST/DATABASE')
   return url
 }

@@ -16,7 +16,7 @@ export const storeStatus: Command = {
   synopsis: '--store URL [--json]',
   options: { ...storeOption, ...jsonOption },
   notes:
-    'An owner beats, or was silent for the two seconds that were looked at. Exit codes: 0 fine, 1 commits are not safe or\n' +
+    'An owner beats, or was silent for the two observed seconds. Exit codes: 0 fine, 1 commits are not safe or\n' +
     'a queue has no owner that beats.',
   run: async (args) => {
     const url = storeUrlOf(args)
