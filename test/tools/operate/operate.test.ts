@@ -154,16 +154,16 @@ test('an id that is not there is told by the exit code, one that is as it should
 })
 
 test.each([
-  [['hold'], 2, /which messages\? --all means every one/],
+  [['hold'], 2, /no message is selected; --all selects every one/],
   [['delete', '--all', '--lane', 'hold'], 2, /not both/],
   [['hold', 'nonsense'], 2, /no message id/],
   [['hold', '--all', '--fast'], 2, /Unknown option '--fast'/],
   [['flush', '--all', '--rate', '0'], 2, /--rate takes a number of at least 1/],
   [['flush', '--all', '--rate', '1', '--at-once'], 2, /not both/],
   [['reroute', '--all'], 2, /--to NEXTHOP is required/],
-  [['reroute', '--all', '--to', 'mx.example.net', '--transport', ''], 2, /--transport is given nothing/],
-  [['resume'], 2, /which destinations/],
-  [['resume', '--all', '--transport', ''], 2, /--transport is given nothing/],
+  [['reroute', '--all', '--to', 'mx.example.net', '--transport', ''], 2, /--transport has an empty value/],
+  [['resume'], 2, /no destination is given/],
+  [['resume', '--all', '--transport', ''], 2, /--transport has an empty value/],
   [['destinations', 'now'], 2, /unexpected argument 'now'/],
   [['top', '--interval', '1ms'], 2, /--interval is from/],
   [['completion', 'csh'], 2, /expected one shell/],

@@ -45,7 +45,7 @@ test('ids make one selector each, in either place, once, in upper case', () => {
 
 test('everything is meant only when it is said', () => {
   expect(selected('--all')).toEqual([{ all: true }])
-  expect(() => selected()).toThrow(/which messages/)
+  expect(() => selected()).toThrow(/no message is selected/)
 })
 
 test.each([
@@ -54,8 +54,8 @@ test.each([
   [['nonsense'], /'nonsense' is no message id/],
   [['--id', ''], /is no message id/],
   // Of a script whose variable was not set: the null sender is written <>.
-  [['--sender', ''], /--sender is given nothing/],
-  [['--domain', '', '--lane', 'hold'], /--domain is given nothing/],
+  [['--sender', ''], /--sender has an empty value/],
+  [['--domain', '', '--lane', 'hold'], /--domain has an empty value/],
   [['--lane', 'fast'], /is no lane/],
   [['--older-than', '2 days'], /--older-than takes a duration/],
   [['--last-status', '9'], /--last-status takes a status/],

@@ -118,7 +118,7 @@ test('parameters of the queue have the units of Postfix, and a dead site rests a
 
 test.each([
   ['delay_warning_time=soon', /^-o delay_warning_time=soon: expected a time/],
-  ['qmgr_message_active_limit=0', /^-o qmgr_message_active_limit=0: a number from 1/],
+  ['qmgr_message_active_limit=0', /^-o qmgr_message_active_limit=0: expected a number from 1/],
   ['qmgr_message_active_limit=many', /a number from 1 to 1000000/],
 ])('%s is refused as a parameter of the queue', (text, says) => {
   expect(() => queueParameters([text], names)).toThrow(says)

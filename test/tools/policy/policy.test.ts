@@ -111,7 +111,7 @@ test('explain of a file that is wrong says where, and explains nothing', async (
 })
 
 test.each([[[]], [['a', 'b', 'c']], [['FILE', 'smtp']]])('%j is no call of explain', async (words) => {
-  await expect(said(policyExplain, explain, words)).rejects.toThrow(/wanted/)
+  await expect(said(policyExplain, explain, words)).rejects.toThrow(/expected/)
 })
 
 test('a file that is no text, or is not there, is refused', async () => {

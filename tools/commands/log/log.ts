@@ -43,13 +43,13 @@ export function withLoggedAttempts(
   )
 }
 
-/** By which all mail of a relay comes in. */
+/** The entry of all mail into a relay. */
 export interface RelayDoor extends SubmitPort {
-  /** @param client who brings it, and `trace` what leads to it, for the log */
+  /** @param client its client, for the log @param trace its origin */
   submit(submission: Submission, client?: object, trace?: object): Promise<Accepted>
 }
 
-/** The queue, whose log says who brought a message. */
+/** The queue, with a log of the clients that bring messages. */
 export function withLoggedClients(queue: Queue, log: Logger): RelayDoor {
   const sizes = new Map<string, number>()
   // All mail comes through here, and is logged before its `submit` settles.

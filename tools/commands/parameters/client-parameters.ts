@@ -1,6 +1,8 @@
-/** Parameters of the SMTP and LMTP clients, by the names of postconf(5): `smtp_connect_timeout=5s`. Pure.
- * Invariant: those of `smtp` are for every transport that speaks SMTP, as in main.cf; `relay_connect_timeout`
- * and its like are for one, as `-o smtp_connect_timeout` behind its line in master.cf. */
+/** Parameters of the SMTP and LMTP clients, by the names of postconf(5): `smtp_connect_timeout=5s`.
+ * Pure.
+ * Invariant: those of `smtp` are for every transport that speaks SMTP, as in main.cf;
+ * `relay_connect_timeout` and its like are for one, as `-o smtp_connect_timeout` behind its
+ * line in master.cf. */
 import { waitMsMax } from '../../../src/base/option-values.js'
 import { readDuration } from '../../../src/policy/duration.js'
 import { countMax, type SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'

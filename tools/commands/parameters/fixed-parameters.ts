@@ -1,4 +1,5 @@
-/** Parameters that a reload does not take up: lanes and the memory of messages are made of them. Pure. */
+/** Parameters that a reload does not take up: lanes and the memory of messages are made
+ * of them. Pure. */
 
 /** @see src/scheduler/reconfigure.ts */
 const fixed =

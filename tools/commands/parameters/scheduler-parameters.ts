@@ -1,6 +1,7 @@
-/** `-o NAME=VALUE`: parameters of the queue, of its scheduler and of its transports, by the names that they have
- * in Postfix's main.cf and master.cf. Pure.
- * Invariant: an error begins with what was given, and speaks of parameters as main.cf spells them. */
+/** `-o NAME=VALUE`: parameters of the queue, of its scheduler and of its transports, by the names
+ * that they have in Postfix's main.cf and master.cf. Pure.
+ * Invariant: an error begins with what was given, and speaks of parameters as main.cf spells
+ * them. */
 import { isWaybillError } from '../../../src/errors.js'
 import { readDuration } from '../../../src/policy/duration.js'
 import type { PostfixRetryOptions } from '../../../src/policy/postfix-retry.js'
@@ -12,7 +13,8 @@ import { otherNames } from './other-names.js'
 import { beginsParameter, snakeCase } from './parameter-names.js'
 import { transportLocal } from './transport-names.js'
 
-/** Parameters that are the queue's here, or name what a relay has not: nothing there is a transport that is dead as a whole. */
+/** Parameters that are the queue's here, or name what a relay has not: nothing there is a transport
+ * that is dead as a whole. */
 const notHere: ReadonlySet<string> = new Set(['retry_transport', 'transport_retry_time', 'transports'])
 
 const secondMs = 1000
@@ -112,7 +114,8 @@ function withLocalLimits(options: SchedulerOptions, transports: readonly string[
   return { ...options, transports: { ...others, [transportLocal]: { ...localLimits, ...local } } }
 }
 
-/** @param texts `default_destination_concurrency_limit=5`, `slow_destination_rate_delay=1s`; of one name the last counts
+/** @param texts `default_destination_concurrency_limit=5`, `slow_destination_rate_delay=1s`; of one
+ * name the last counts
  * @param transports whose names may stand where `default` does
  * @throws UsageError */
 export function schedulerParameters(
@@ -164,7 +167,8 @@ function isKnown(parameter: string): boolean {
 const camelCase = (name: string): string =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** A number, `yes`, `no`, or a word; of a time seconds, or with units. A feedback is a term, also where it looks like a number. */
+/** A number, `yes`, `no`, or a word; of a time seconds, or with units. A feedback is a term, also
+ * where it looks like a number. */
 function valueOf(name: string, text: string): number | boolean | string {
   if (name.endsWith('_feedback')) return text
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text)

@@ -1,5 +1,6 @@
 /** `waybill dkim-key`: a key that `serve --dkim` signs mail with.
- * Invariant: the key is nowhere but in its file, which its owner alone may read; no file is overwritten. */
+ * Invariant: the key is nowhere but in its file, which its owner alone may read; no file
+ * is overwritten. */
 import { createPublicKey, generateKeyPair } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'

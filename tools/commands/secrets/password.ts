@@ -1,5 +1,6 @@
 /** `waybill password`: a line for the file of `serve --auth`.
- * Invariant: the password is never an argument, where every user of the machine could read it, and never on a screen. */
+ * Invariant: the password is never an argument, where every user of the machine could read it, and
+ * never on a screen. */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { formatHash, hashOf } from '../../../src/relay/tables/password-hash.js'
@@ -24,7 +25,7 @@ export const password: Command = {
   run,
 }
 
-/** Mail programs have shorter bounds of their own, and a line of AUTH has one. */
+/** Mail programs, and a line of AUTH, have shorter bounds. */
 const passwordBytesMax = 1024
 
 async function run(args: Arguments): Promise<number> {
@@ -56,11 +57,14 @@ async function lineOfInput(): Promise<string> {
   return bytes.toString().replace(/\r?\n$/, '')
 }
 
-/** What is typed goes nowhere; the questions go to standard error, for standard output may be the file. */
+/** What is typed goes nowhere; the questions go to standard error, for standard output
+ * may be the file. */
 async function askedTwice(): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true, historySize: 0 })
-  // 1. Ctrl-Z, and `fg`  2. readline reads no more, and the process ends  3. the password is typed to the shell, which shows and keeps it
+  //    1. Ctrl-Z, and `fg`
+  //    2. readline reads no more, and the process ends
+  //    3. the password is typed to the shell, which shows and keeps it
   terminal.on('SIGTSTP', () => {})
   const lines = terminal[Symbol.asyncIterator]()
   const answerTo = async (question: string): Promise<string> => {
