@@ -1,8 +1,9 @@
 /** What another project gets: the built package, its entries and their types, without what is only there for development. */
-import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { project, root } from './project.js'
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -53,6 +54,29 @@ test('what its pages link to, and what its source maps map to, is in the package
   expect(sources.length).toBeGreaterThan(200)
   const isThere = new Set(packed.flatMap((path) => [path, dirname(path)]))
   expect([...links, ...sources].filter((path) => !isThere.has(path.replace(/\/$/, '')))).toEqual([])
+})
+
+/** The package as a file. */
+function packed(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-package-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', directory]
+  const [made] = JSON.parse(execFileSync('npm', pack, { cwd: root, stdio: 'pipe' }).toString()) as [
+    { readonly filename: string },
+  ]
+  return join(directory, made.filename)
+}
+
+test.each([
+  ['publint', (file: string) => ['run', file, '--strict']],
+  ['attw', (file: string) => [file, '--profile', 'esm-only', '--format', 'ascii', '--no-color']],
+] as const)('%s finds nothing wrong with the package', (program, argumentsFor) => {
+  const found = spawnSync(join(root, 'node_modules/.bin', program), argumentsFor(packed()), {
+    encoding: 'utf8',
+  })
+  expect(found).toMatchObject({ status: 0, stderr: '' })
+  // publint says so; attw has a line for each entry, and a status.
+  expect(found.stdout).toMatch(/All good!|node16 \(from ESM\): 🟢/)
 })
 
 test('every entry can be imported, and has what the README imports', () => {

@@ -1,4 +1,5 @@
 /** The files that operators copy: what they name is there, and the sample configuration starts a relay. */
+import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -48,4 +49,21 @@ test('the sample configuration starts a relay, on other ports and with secrets o
   // The process is started with one port on the command line, which goes before those of the file.
   await expect.poll(() => relay.output.match(/listening on/g)).toHaveLength(3)
   expect(relay.output).toContain('metrics on http://127.0.0.1:')
+})
+
+const exposureMax = 2
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+
+test.runIf(hasSystemd)('systemd finds the unit well sandboxed (where systemd-analyze is installed)', () => {
+  const unit = join(deploy, 'waybill.service')
+  const { stdout, status } = spawnSync(
+    'systemd-analyze',
+    ['security', '--offline=true', '--no-pager', unit],
+    {
+      encoding: 'utf8',
+    },
+  )
+  expect(status).toBe(0)
+  const exposure = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]
+  expect(Number(exposure)).toBeLessThanOrEqual(exposureMax)
 })
