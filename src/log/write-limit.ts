@@ -1,8 +1,10 @@
 /** How far the journal may have been written, durable before it is written so far: a start looks
  * for the last commit below it, and not in the whole segment.
  * Invariant: a batch is written only when a limit behind its end is durable.
- *    // 1. limit 1 MiB  2. a batch at 1.5 MiB is settled  3. power loss  4. the start looks below
- *    //   1 MiB
+ *    1. limit 1 MiB
+ *    2. a batch at 1.5 MiB is settled
+ *    3. power loss
+ *    4. the start looks below 1 MiB
  * The file is of use and never needed. Where it is missing, says nothing of a segment, or has a
  * slot that does not verify, the whole segment is searched. An earlier release leaves it as it is,
  * and makes segments whose epochs it does not name. */

@@ -1,7 +1,9 @@
-/** What a queue tells those who watch it, over HTTP: `GET /metrics` for Prometheus, `GET /healthz` for a supervisor.
- * Invariant: it reads and changes nothing, and a client that is slow, silent or one of too many takes no more than its bounded
- * share: a connection has one request and `timeoutMs`, there are `clientCountMax` of them (the one that is silent for longest gives way), and all who ask at once get one reading. Who may
- * connect may read: there is no password. */
+/** What a queue tells those who watch it, over HTTP: `GET /metrics` for Prometheus, `GET /healthz`
+ * for a supervisor.
+ * Invariant: it reads and changes nothing, and a client that is slow, silent or one of too many
+ * takes no more than its bounded share: a connection has one request and `timeoutMs`, there are
+ * `clientCountMax` of them (the one that is silent for longest gives way), and all who ask at once
+ * get one reading. Who may connect may read: there is no password. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { listening, type Listener } from './listening.js'
@@ -38,11 +40,11 @@ const plain = (status: number, text: string): Answer => ({
   text: `${text}\n`,
 })
 
-/** Resolves when the server answers. @throws the system's error when the port cannot be had */
-export async function listenMetrics(
+/** Answers requests: one scrape at a time, shared by those that ask meanwhile. */
+function answering(
   source: MetricsSource,
-  { host, port, timeoutMs = 10_000, onError = (): void => {} }: MetricsOptions,
-): Promise<Listener> {
+  onError: (error: unknown) => void,
+): (request: IncomingMessage) => Promise<Answer> {
   let reading: Promise<string> | undefined
   const read = (): Promise<string> =>
     (reading ??= source.metrics().finally(() => {
@@ -56,8 +58,7 @@ export async function listenMetrics(
     }),
     '/healthz': async () => (source.isAlive() ? plain(200, 'alive') : plain(503, 'the queue has crashed')),
   }
-
-  async function answerTo({ method, url = '' }: IncomingMessage): Promise<Answer> {
+  return async ({ method, url = '' }) => {
     const path = url.split('?', 1)[0]!
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined
     if (page === undefined) return plain(404, 'not found')
@@ -69,8 +70,16 @@ export async function listenMetrics(
       return plain(500, 'the numbers cannot be read')
     }
   }
+}
 
-  /** Connections without a request yet, those that wait for longest first: one of these gives way to one too many. */
+/** Resolves when the server answers. @throws the system's error when the port cannot be had */
+export async function listenMetrics(
+  source: MetricsSource,
+  { host, port, timeoutMs = 10_000, onError = (): void => {} }: MetricsOptions,
+): Promise<Listener> {
+  const answerTo = answering(source, onError)
+  /** Connections without a request yet, those that wait for longest first: one of these gives way
+   * to one too many. */
   const silent = new Set<Socket>()
   const server = createServer(
     {
@@ -96,7 +105,8 @@ export async function listenMetrics(
     if (clientCount > clientCountMax) first?.destroy()
   })
   server.maxConnections = 2 * clientCountMax
-  // What comes behind it is not answered: a client that pipelines thousands would have the event loop for itself.
+  // What comes behind it is not answered: a client that pipelines thousands would have the event
+  // loop for itself.
   server.maxRequestsPerSocket = 1
   // Of silence, in either direction.
   server.timeout = timeoutMs

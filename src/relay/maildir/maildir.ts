@@ -1,10 +1,9 @@
 /** Local delivery: a Maildir for each recipient, `DIRECTORY/<address>/{tmp,new,cur}`.
- * Invariant: a message is in `new` whole or not at all, and durable before it counts as delivered: written to `tmp`, synced, renamed,
- * the directory synced. Its name is made of the time of acceptance and the message's id, so that an attempt repeated after a
- * crash (the file renamed, the outcome not durable) puts the same bytes under the same name instead of a second copy.
- * 1. delivered  2. a reader moves it to `cur`  3. crash before the outcome is durable: so a repeated attempt looks into `cur` first.
- * One that is still in `new` is written over, for no later sync brings a name to the disk that the kernel calls clean:
- * 1. renamed, the sync of `new` fails  2. the next attempt finds it there, and syncs with success  3. delivered  4. power loss: it is gone. */
+ * Invariant: a message is in `new` whole or not at all, and durable before it counts as delivered:
+ * written to `tmp`, synced, renamed, the directory synced. Its name is the time of acceptance and
+ * the message's id, so an attempt repeated after a crash writes the same file again. README.md in
+ * this folder has the crash stories: why a repeated attempt looks into `cur`, and writes over a
+ * file in `new`. */
 import { open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -27,7 +26,8 @@ const madeMailboxesMax = 10_000
 /** Data over this is written as a stream, bytes. */
 const streamedBytesMin = 1 << 20
 
-/** How far the wall clock may step back without hiding that a message is older than this process. */
+/** How far the wall clock may step back without hiding that a message is older than this
+ * process. */
 const clockStepMs = 5000
 
 export interface MaildirOptions {
@@ -43,43 +43,57 @@ export interface MaildirOptions {
   readonly clock?: Clock
 }
 
-/** Nobody but this transport may write a name of its form. Data is kept as accepted: with the CRLF of SMTP, readers take both.
+/** Nobody but this transport may write a name of its form. Data is kept as accepted: with the CRLF
+ * of SMTP, readers take both.
  * @throws WaybillError OPTION_INVALID */
 export function maildirTransport(options: MaildirOptions): Transport {
-  checkOptionNames(options, { directory: true, hostname: true, recipientDelimiter: true, clock: true })
-  if (typeof options.directory !== 'string' || options.directory === '')
-    throw new WaybillError('OPTION_INVALID', 'mailboxes are made in a directory', { option: 'directory' })
-  const { recipientDelimiter = '' } = options
-  if (options.recipientDelimiter !== undefined && !areDelimiters(recipientDelimiter))
-    throw new WaybillError('OPTION_INVALID', `expected ${delimitersWanted}`, { option: 'recipientDelimiter' })
-  const host = (options.hostname ?? hostname()).replace(/[^\w.-]/g, '-') || 'localhost'
-  /** Whoever delivers to a mailbox waits until its own name is durable. */
-  const made = new Map<string, Promise<void>>()
-  let root: Promise<void> | undefined
-  const openedAtMs = (options.clock ?? systemClock).wallMs()
+  const maildirs = new Maildirs(options)
+  return { deliver: (request) => maildirs.deliver(request) }
+}
+
+class Maildirs {
+  readonly #directory: string
+  readonly #recipientDelimiter: string
+  readonly #host: string
+  readonly #openedAtMs: number
+  /** Each mailbox whose name is durable, or will be: a delivery waits for that. */
+  readonly #made = new Map<string, Promise<void>>()
+  #root: Promise<void> | undefined
   /** Files being written: an attempt that was given up may still be at it. */
-  const underWay = new Set<string>()
+  readonly #underWay = new Set<string>()
 
-  /** An earlier attempt may have put the message there: one of this life, or of a life before this one. */
-  const mayRepeat = ({ attempts, acceptedAt }: DeliveryRequest): boolean =>
-    attempts > 0 || acceptedAt <= openedAtMs + clockStepMs
+  /** @throws WaybillError OPTION_INVALID */
+  constructor(options: MaildirOptions) {
+    checkOptionNames(options, { directory: true, hostname: true, recipientDelimiter: true, clock: true })
+    if (typeof options.directory !== 'string' || options.directory === '')
+      throw new WaybillError('OPTION_INVALID', 'mailboxes are made in a directory', { option: 'directory' })
+    const { recipientDelimiter = '' } = options
+    if (options.recipientDelimiter !== undefined && !areDelimiters(recipientDelimiter))
+      throw new WaybillError('OPTION_INVALID', `expected ${delimitersWanted}`, {
+        option: 'recipientDelimiter',
+      })
+    this.#directory = options.directory
+    this.#recipientDelimiter = recipientDelimiter
+    this.#host = (options.hostname ?? hostname()).replace(/[^\w.-]/g, '-') || 'localhost'
+    this.#openedAtMs = (options.clock ?? systemClock).wallMs()
+  }
 
-  async function deliver(request: DeliveryRequest): Promise<DeliveryResult> {
+  async deliver(request: DeliveryRequest): Promise<DeliveryResult> {
     const data = request.dataBytes > streamedBytesMin ? undefined : await request.data()
     if (data !== undefined && !Buffer.isBuffer(data)) {
       return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
     }
-    const file = `${Math.floor(request.acceptedAt / 1000)}.${request.id.replace(/[^\w-]/g, '-')}.${host}`
+    const file = `${Math.floor(request.acceptedAt / 1000)}.${request.id.replace(/[^\w-]/g, '-')}.${this.#host}`
     // Two spellings of one address are one mailbox, and one copy, and so are two extensions.
     const fields = new Map<string, string>()
-    const names = await Promise.all(request.recipients.map(mailboxOf))
+    const names = await Promise.all(request.recipients.map((recipient) => this.#mailboxOf(recipient)))
     for (const [i, name] of names.entries())
       fields.set(name, (fields.get(name) ?? '') + recipientFields(request, i))
     const outcomes = new Map<string, Outcome>()
     const left = [...fields]
     const worker = async (): Promise<void> => {
       for (let next = left.pop(); next !== undefined; next = left.pop()) {
-        outcomes.set(next[0], await put(next[0], file, request, next[1], data))
+        outcomes.set(next[0], await this.#put(next[0], file, request, next[1], data))
       }
     }
     await Promise.all(Array.from({ length: Math.min(writesMax, left.length) }, worker))
@@ -91,35 +105,35 @@ export function maildirTransport(options: MaildirOptions): Transport {
   }
 
   /** Its own, where somebody has made one, or the one without the extension. */
-  async function mailboxOf(recipient: string): Promise<string> {
+  async #mailboxOf(recipient: string): Promise<string> {
     const own = mailboxName(recipient)
-    const bare = splitAddress(recipient, recipientDelimiter)?.bare
+    const bare = splitAddress(recipient, this.#recipientDelimiter)?.bare
     if (bare === undefined) return own
-    return stat(join(options.directory, own)).then(
+    return stat(join(this.#directory, own)).then(
       () => own,
       // Where the device refuses to say, nothing can be written either.
       (error: unknown) => (errnoOf(error) === 'ENOENT' ? mailboxName(bare) : own),
     )
   }
 
-  async function put(
+  async #put(
     mailbox: string,
     file: string,
     request: DeliveryRequest,
     fields: string,
     data: Buffer | undefined,
   ): Promise<Outcome> {
-    const directory = join(options.directory, mailbox)
+    const directory = join(this.#directory, mailbox)
     const temporary = join(directory, 'tmp', file)
     const target = join(directory, 'new', file)
     const response = `maildir ${mailbox}/new/${file}`
-    if (underWay.has(temporary)) {
+    if (this.#underWay.has(temporary)) {
       return { kind: 'deferred', status: '4.3.0', reason: 'an earlier attempt is still writing' }
     }
-    underWay.add(temporary)
+    this.#underWay.add(temporary)
     try {
-      await madeMailbox(mailbox)
-      if (mayRepeat(request) && (await isTaken(directory, file))) return { kind: 'delivered', response }
+      await this.#madeMailbox(mailbox)
+      if (this.#mayRepeat(request) && (await isTaken(directory, file))) return { kind: 'delivered', response }
       const header = Buffer.from(`Return-Path: <${request.sender}>\r\n${fields}`)
       await write(temporary, header, data ?? request)
       await rename(temporary, target)
@@ -127,30 +141,35 @@ export function maildirTransport(options: MaildirOptions): Transport {
       return { kind: 'delivered', response }
     } catch (error) {
       // Perhaps somebody removed the mailbox under us: the next attempt makes it again.
-      made.delete(mailbox)
-      root = undefined
+      this.#made.delete(mailbox)
+      this.#root = undefined
       await unlink(temporary).catch(() => undefined)
       return outcomeOf(error)
     } finally {
-      underWay.delete(temporary)
+      this.#underWay.delete(temporary)
     }
   }
 
-  function madeMailbox(mailbox: string): Promise<void> {
-    let mailboxMade = made.get(mailbox)
+  #madeMailbox(mailbox: string): Promise<void> {
+    let mailboxMade = this.#made.get(mailbox)
     if (mailboxMade === undefined) {
-      if (made.size >= madeMailboxesMax) made.clear()
-      root ??= makeRoot(options.directory)
-      mailboxMade = root.then(() => makeMailbox(options.directory, mailbox))
-      made.set(mailbox, mailboxMade)
+      if (this.#made.size >= madeMailboxesMax) this.#made.clear()
+      this.#root ??= makeRoot(this.#directory)
+      mailboxMade = this.#root.then(() => makeMailbox(this.#directory, mailbox))
+      this.#made.set(mailbox, mailboxMade)
     }
     return mailboxMade
   }
 
-  return { deliver }
+  /** An earlier attempt may have put the message there: one of this life, or of a life
+   * before this one. */
+  #mayRepeat({ attempts, acceptedAt }: DeliveryRequest): boolean {
+    return attempts > 0 || acceptedAt <= this.#openedAtMs + clockStepMs
+  }
 }
 
-/** To whom it was sent, where that is known and another (an alias, ORCPT), and whose mailbox it is. @see Postfix virtual(8) */
+/** To whom it was sent, where that is known and another (an alias, ORCPT), and whose mailbox it is.
+ * @see Postfix virtual(8) */
 function recipientFields({ recipients, dsn }: DeliveryRequest, index: number): string {
   const recipient = recipients[index]!
   const orcpt = dsn?.recipients[index]?.orcpt
@@ -158,7 +177,8 @@ function recipientFields({ recipients, dsn }: DeliveryRequest, index: number): s
   return `${original === recipient ? '' : `X-Original-To: ${original}\r\n`}Delivered-To: ${recipient}\r\n`
 }
 
-/** Names made by an earlier life may not be durable yet, so each life syncs them once, whoever made them. */
+/** Names made by an earlier life may not be durable yet, so each life syncs them once,
+ * whoever made them. */
 async function makeRoot(directory: string): Promise<void> {
   const root = resolve(directory)
   await madeDirectory(root, 0o755)
@@ -178,8 +198,12 @@ async function makeMailbox(root: string, mailbox: string): Promise<void> {
   await syncDirectory(root)
 }
 
-/** Delivered by an attempt whose outcome was lost, and taken by a reader, who appends its flags to the name, and syncs nothing:
- *    // 1. renamed, killed before the sync  2. a reader moves it  3. found in `cur`, and recorded  4. power loss: it is in `tmp` again */
+/** Delivered by an attempt whose outcome was lost, and taken by a reader, who appends its flags to
+ * the name, and syncs nothing:
+ *    1. renamed, killed before the sync
+ *    2. a reader moves it
+ *    3. found in `cur`, and recorded
+ *    4. power loss: it is in `tmp` again */
 async function isTaken(directory: string, file: string): Promise<boolean> {
   const taken = await readdir(join(directory, 'cur'))
   if (!taken.some((name) => name === file || name.startsWith(`${file}:`))) return false

@@ -1,17 +1,14 @@
 /** Delivery over SMTP to the servers of each domain.
- * Invariant: the nexthop is the domain of the recipients, so that each domain is one destination; what is done with its servers is said in
- * smtp-delivery.ts, which they are in mail-hosts.ts, and what their TLSA records ask in dane-hosts.ts. The DNS is asked at every attempt:
- * nothing of it is remembered here, but that domains have an MTA-STS policy (mta-sts.ts).
- *
- * A nexthop that somebody else has chosen (an operator's `reroute`, an embedder's `route`) fails no mail, however wrong: as with Postfix's
- * relayhost, that is put off with 4.3.5 until it is mended.
- *
- * Addresses are asked of the DNS and not of the system, which would look into /etc/hosts, too: Node asks the system on the threads that
- * write the queue's files, four of them, so that a resolver that is silent would hold up mail that has nothing to do with it;
- * and the system does not tell a host that is not there from a resolver that is not. */
+ * Invariants: the nexthop is the recipients' domain, so each domain is one destination. The DNS is
+ * asked at every attempt; only MTA-STS policies are remembered. A wrong nexthop of an operator's
+ * `reroute` or an embedder's `route` fails no mail: it is deferred with 4.3.5.
+ * mail-hosts.ts finds the servers, dane-hosts.ts reads TLSA records, smtp-delivery.ts delivers.
+ * Why DNS questions and not the system's resolver: Node asks that on the threads that write the
+ * queue's files, so a silent resolver would delay other mail. It also cannot tell a missing host
+ * from a missing resolver. */
 import { hostname as machineName } from 'node:os'
 import { isIP } from 'node:net'
-import { systemClock } from '../../base/clock.js'
+import { systemClock, type Clock } from '../../base/clock.js'
 import { domainOf } from '../../base/mail-address.js'
 import { onAbort } from '../../base/on-abort.js'
 import { systemPrng } from '../../base/prng.js'
@@ -22,7 +19,7 @@ import { DnsClient } from '../dns/dns-client.js'
 import { withQuestions } from '../dns/dns-questions.js'
 import { systemDnsServers } from '../dns/dns-servers.js'
 import { asciiName, readDestination, type MailDestination } from '../tables/mail-destination.js'
-import { mailHosts, type MailHost } from '../dns/mail-hosts.js'
+import { mailHosts, type MailHost, type MailHostsPort } from '../dns/mail-hosts.js'
 import { MtaSts } from '../tls/mta-sts.js'
 import { allowsMailHost, type StsPolicy } from '../tls/mta-sts-policy.js'
 import { checkMxOptions, checkProofs, daneServersOf, type MxTransportOptions } from './mx-out-options.js'
@@ -35,11 +32,12 @@ import {
   isDane,
   isVerifying,
   tlsPoliciesOf,
+  type TlsPolicies,
   type TlsDemand,
   type TlsPolicy,
 } from '../tls/tls-policy.js'
 
-/** What was asked of TLS by who looked for them. */
+/** The TLS demand of the lookup. */
 interface FoundHost extends MailHost {
   readonly tls?: TlsDemand | undefined
 }
@@ -50,28 +48,67 @@ type FoundHosts = readonly FoundHost[] | Outcome | SiteTrouble
  * @throws WaybillError OPTION_INVALID */
 export function mxTransport(options: MxTransportOptions = {}): Transport {
   checkMxOptions(options)
-  const { hostname = machineName(), listeners = [], clock = systemClock, prng = systemPrng() } = options
-  const { port = 25, lookupTimeoutMs: timeoutMs = 30_000 } = options
-  const here = { own: { hostname, listeners }, prng, sources: sourceAddressesOf(options.sourceAddresses) }
-  const signer = signerOf(options)
-  const policies = tlsPoliciesOf(options.tlsPolicy ?? [], true)
-  checkProofs(options, policies)
-  const daneServers = daneServersOf(options.daneServers)
-  const mtaSts = mtaStsOf(options)
-  /** Of attempts that wait for a policy. */
-  const waiting = new Set<AbortController>()
+  const places = new MxPlaces(options)
+  const delivery = smtpDelivery(
+    new OutSessions(options),
+    (request, signal) => places.placesOf(request, signal),
+    signerOf(options),
+  )
+  return {
+    ...delivery,
+    close: () => {
+      places.close()
+      delivery.close?.()
+    },
+  }
+}
 
-  async function placesOf(request: DeliveryRequest, signal: AbortSignal): Promise<Places> {
+/** Finds the servers of each domain. */
+class MxPlaces {
+  readonly #options: MxTransportOptions
+  readonly #clock: Clock
+  readonly #port: number
+  readonly #timeoutMs: number
+  readonly #here: Pick<MailHostsPort, 'own' | 'prng' | 'sources'>
+  readonly #policies: TlsPolicies
+  readonly #daneServers: ReturnType<typeof daneServersOf>
+  readonly #mtaSts: MtaSts | undefined
+  /** Attempts that wait for a policy. */
+  readonly #waiting = new Set<AbortController>()
+
+  /** @throws WaybillError OPTION_INVALID */
+  constructor(options: MxTransportOptions) {
+    const { hostname = machineName(), listeners = [], clock = systemClock, prng = systemPrng() } = options
+    this.#options = options
+    this.#clock = clock
+    this.#port = options.port ?? 25
+    this.#timeoutMs = options.lookupTimeoutMs ?? 30_000
+    this.#here = { own: { hostname, listeners }, prng, sources: sourceAddressesOf(options.sourceAddresses) }
+    this.#policies = tlsPoliciesOf(options.tlsPolicy ?? [], true)
+    checkProofs(options, this.#policies)
+    this.#daneServers = daneServersOf(options.daneServers)
+    this.#mtaSts = mtaStsOf(options)
+  }
+
+  close(): void {
+    for (const controller of this.#waiting) controller.abort()
+    // A given one has other users.
+    if (this.#options.mtaSts === true) this.#mtaSts?.close()
+  }
+
+  async placesOf(request: DeliveryRequest, signal: AbortSignal): Promise<Places> {
     const { nexthop } = request
-    const destination = readDestination(nexthop, port)
+    const destination = readDestination(nexthop, this.#port)
     if (destination === undefined)
       return forOwnDomain(request, { kind: 'failed', status: '5.1.2', reason: `${nexthop} is no domain` })
-    const line = policies.for(destination)
-    const enforced = line === undefined ? await enforcedBy(destination, signal) : undefined
+    const line = this.#policies.for(destination)
+    const enforced = line === undefined ? await this.#enforcedBy(destination, signal) : undefined
     if (signal.aborted || enforced === 'abandoned') return siteOfAbandoned()
-    const isProofAsked = line === undefined ? options.dane === true : isDane(line.level)
-    const hosts = await (isProofAsked ? provenHostsOf : hostsOf)(destination, line, enforced, signal)
-    // What the DNS says without proof ends no mail whose domain has asked for proof.
+    const isProofAsked = line === undefined ? this.#options.dane === true : isDane(line.level)
+    const hosts = await (isProofAsked
+      ? this.#provenHostsOf(destination, line, enforced, signal)
+      : this.#hostsOf(destination, line, enforced, signal))
+    // An unproven answer of the DNS ends no mail of a domain that asks for proof.
     if ('kind' in hosts)
       return enforced !== undefined && hosts.kind === 'failed'
         ? { kind: 'site', status: '4.4.4', reason: hosts.reason }
@@ -79,23 +116,24 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     return hosts.map((host) => placeOf(host, destination.port))
   }
 
-  /** @returns the domain's MTA-STS policy when it asks for something. Who did not wait for it has none to go without. */
-  async function enforcedBy(
+  /** @returns the domain's MTA-STS policy if it is enforced; 'abandoned' if the attempt ended
+   * first */
+  async #enforcedBy(
     destination: MailDestination,
     signal: AbortSignal,
   ): Promise<StsPolicy | 'abandoned' | undefined> {
-    if (destination.kind !== 'domain' || mtaSts === undefined || signal.aborted) return undefined
+    if (destination.kind !== 'domain' || this.#mtaSts === undefined || signal.aborted) return undefined
     const controller = new AbortController()
     const unbind = onAbort(signal, () => controller.abort())
-    waiting.add(controller)
-    const policy = await mtaSts.policyOf(destination.name, controller.signal)
-    waiting.delete(controller)
+    this.#waiting.add(controller)
+    const policy = await this.#mtaSts.policyOf(destination.name, controller.signal)
+    this.#waiting.delete(controller)
     unbind()
     if (controller.signal.aborted) return 'abandoned'
     return policy?.mode === 'enforce' ? policy : undefined
   }
 
-  async function hostsOf(
+  async #hostsOf(
     destination: MailDestination,
     line: TlsPolicy | undefined,
     enforced: StsPolicy | undefined,
@@ -104,9 +142,10 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     const isAllowed = (name: string): boolean => enforced === undefined || allowsMailHost(enforced, name)
     const byName = enforced !== undefined || (line !== undefined && isVerifying(line.level))
     const hosts = await withQuestions(
-      { resolver: options.resolver, clock, timeoutMs },
+      { resolver: this.#options.resolver, clock: this.#clock, timeoutMs: this.#timeoutMs },
       signal,
-      (resolver, questions) => mailHosts(destination, { ...here, resolver, questions, isAllowed, byName }),
+      (resolver, questions) =>
+        mailHosts(destination, { ...this.#here, resolver, questions, isAllowed, byName }),
     )
     if ('kind' in hosts) return hosts
     if (line !== undefined)
@@ -114,24 +153,24 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     return enforced === undefined ? hosts : hosts.map((host) => ({ ...host, tls: verifiedFor(host) }))
   }
 
-  /** As DANE has it; where that says nothing, as it is without. */
-  async function provenHostsOf(
+  /** Hosts by DANE; without records, the usual ones. */
+  async #provenHostsOf(
     destination: MailDestination,
     line: TlsPolicy | undefined,
     enforced: StsPolicy | undefined,
     signal: AbortSignal,
   ): Promise<FoundHosts> {
-    const client = new DnsClient(daneServers ?? systemDnsServers(), clock)
+    const client = new DnsClient(this.#daneServers ?? systemDnsServers(), this.#clock)
     const answers = new ProvenAnswers(client)
-    // That they are the domain's says the DNS as well as a policy when it is proven.
+    // A proven answer of the DNS names the domain's hosts as well as a policy does.
     const isAllowed = (name: string): boolean =>
       enforced === undefined || answers.mailHosts?.isProven === true || allowsMailHost(enforced, name)
     try {
       return await withQuestions(
-        { resolver: answers, clock, timeoutMs },
+        { resolver: answers, clock: this.#clock, timeoutMs: this.#timeoutMs },
         signal,
         async (resolver, questions) => {
-          const asked = { ...here, resolver, questions, isAllowed, byName: true }
+          const asked = { ...this.#here, resolver, questions, isAllowed, byName: true }
           const hosts = await mailHosts(destination, asked)
           if ('kind' in hosts) return hosts
           const isOnly = line?.level === 'dane-only'
@@ -139,7 +178,7 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
           return hosts.map((host): FoundHost => {
             const tls = demands.get(host.name)
             if (line !== undefined) return { ...host, tls: tls ?? { level: 'may' } }
-            // A policy asks for more than records of which none can be used.
+            // A policy asks for more than unusable records do.
             return enforced !== undefined && (tls === undefined || tls.level === 'encrypt')
               ? { ...host, tls: policyFor(host, enforced) }
               : { ...host, tls }
@@ -149,17 +188,6 @@ export function mxTransport(options: MxTransportOptions = {}): Transport {
     } finally {
       client.close()
     }
-  }
-
-  const delivery = smtpDelivery(new OutSessions(options), placesOf, signer)
-  return {
-    ...delivery,
-    close: () => {
-      for (const controller of waiting) controller.abort()
-      // One that was given has other users.
-      if (options.mtaSts === true) mtaSts?.close()
-      delivery.close?.()
-    },
   }
 }
 
@@ -186,7 +214,7 @@ const policyFor = (host: MailHost, policy: StsPolicy): TlsDemand =>
 /** @see RFC 8461 §4.2 */
 const verifiedFor = ({ name }: MailHost): TlsDemand => ({ level: 'verified', names: [name], isAltName: true })
 
-/** What says that the recipients' domain takes no mail says nothing of them when their mail was sent elsewhere. */
+/** A verdict on the nexthop counts for the recipients only if it is their own domain. */
 function forOwnDomain(
   { nexthop, recipients }: DeliveryRequest,
   verdict: Outcome | SiteTrouble,

@@ -1,17 +1,12 @@
-/** One attempt to deliver over SMTP, wherever the servers are.
- * Invariant: a recipient is `delivered` only after a 2yz reply to the message and `failed` only after a 5yz reply, its own or the
- * message's, or without any server because it has none; everything else is tried again. A message is sent a second time within one attempt
- * only where nobody can have it from the first: once over a fresh connection when the server ended a reused one, or refused MAIL on it, before
- * any data left, and to the next server when the one before put off every recipient. Who had the end of the data and gave no
- * answer may have delivered it: then the attempt is over.
- *
- * Servers are tried in their order until one has a session for us; a session that waits at one of them is used before any
- * is opened. One that puts off some recipients and not others ends the attempt, what it put off is for the next one: Postfix would offer that
- * to the next server at once. As there, two servers at most hear of a message within one attempt (smtp_mx_session_limit).
- *
- * Data leaves as it was accepted, dots doubled as RFC 5321 §4.5.2 asks, below a signature where there is a key (dkim-signer.ts); to a server
- * without 8BITMIME in seven bits (seven-bit.ts). SMTP has no form
- * for a bare CR or LF: each leaves as CRLF (and cannot end the data early at a server that takes it for a line's end). */
+/** One attempt to deliver over SMTP.
+ * Invariants:
+ * 1. A recipient is `delivered` only after a 2yz reply to the message, and `failed` only after a
+ *    5yz reply, or because it has no server. All else is tried again.
+ * 2. A message is sent twice in an attempt only if no server can have it: over a fresh connection
+ *    when a reused one ended before any data, or to the next server when all were deferred.
+ * 3. A server that had the end of the data and gave no answer ends the attempt.
+ * Data leaves as accepted, with line ends as CRLF, below a signature (dkim-signer.ts), in seven
+ * bits for a server without 8BITMIME (seven-bit.ts). README.md says which servers are tried. */
 import { assert } from '../../base/assert.js'
 import type { Timer } from '../../base/clock.js'
 import { andLastly, reasonText } from '../../base/remote-words.js'
@@ -33,7 +28,7 @@ import { isClosing, isRefusal } from './smtp-reply.js'
 import { siteOfAbandoned, type OutSessions, type Place, type Session } from './out-sessions.js'
 import type { Transaction } from './transaction.js'
 
-/** At least one, in the order in which they are tried; or what becomes of the mail without any. */
+/** At least one, in the order in which they are tried; or the outcome without any. */
 export type Places = readonly Place[] | Outcome | SiteTrouble
 
 /** Asked at every attempt. */
@@ -45,19 +40,55 @@ const streamedBytesMin = 1 << 20
 /** Servers that hear of a message within one attempt. @see Postfix smtp_mx_session_limit */
 const serversMax = 2
 
-/** How long a verb that ends a message waits for the answer to data that has left, milliseconds. */
+/** How long a verb that ends a message waits for the answer to sent data, milliseconds. */
 const answerGraceMs = 2000
 
 interface Answer {
   readonly result: DeliveryResult
-  /** Nobody has it, nobody has refused it. */
+  /** No server has it or has refused it. */
   readonly maySendElsewhere: boolean
 }
 
 /** @param signer undefined: mail leaves without a signature */
 export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?: DkimSigner): Transport {
-  /** @returns undefined when a reused connection turned out to be over, and may be replaced */
-  async function offered(
+  const delivery = new SmtpDelivery(sessions, placesOf, signer)
+  return {
+    deliver: (request, signal) => delivery.deliver(request, signal),
+    letsGoOfSignal: true,
+    close: () => sessions.close(),
+  }
+}
+
+class SmtpDelivery {
+  readonly #sessions: OutSessions
+  readonly #placesOf: PlacesOf
+  readonly #signer: DkimSigner | undefined
+
+  constructor(sessions: OutSessions, placesOf: PlacesOf, signer: DkimSigner | undefined) {
+    this.#sessions = sessions
+    this.#placesOf = placesOf
+    this.#signer = signer
+  }
+
+  /** Nodemailer refuses a whole envelope for one address that it cannot write between
+   * angle brackets. */
+  async deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
+    const isWritable = (_: unknown, i: number): boolean => !unwritable.test(request.recipients[i]!)
+    const writable = request.recipients.filter(isWritable)
+    if (writable.length === request.recipients.length) return this.#deliver(request, signal)
+    const result =
+      writable.length === 0 ? [] : await this.#deliver(withRecipients(request, isWritable), signal)
+    let next = 0
+    return request.recipients.map((recipient): Outcome => {
+      if (unwritable.test(recipient)) return { kind: 'failed', status: '5.1.3', reason: 'no form in SMTP' }
+      const outcome = 'kind' in result ? result : result[next++]
+      assert(outcome !== undefined, 'every recipient sent has an outcome')
+      return outcome.kind === 'site' ? { ...outcome, kind: 'deferred' } : outcome
+    })
+  }
+
+  /** @returns undefined if a reused connection was over, and may be replaced */
+  async #offered(
     session: Session,
     sending: Sending,
     mayReplace: boolean,
@@ -66,20 +97,22 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     const { client } = session
     const { request, smtputf8, hasLetters } = sending
     let needsMore = smtputf8 && !client.offers('SMTPUTF8')
-    // A client may say SMTPUTF8 of every message; only its letters make a server need it. RFC 6531 §3.1, Postfix's SMTPUTF8_FLAG_HEADER
-    if (needsMore && !hasLetters) needsMore = await looked(session, hasInternationalHeader(sending.source()))
-    const form = needsMore ? noSmtputf8 : await looked(session, formOf(sending, client))
-    if (signal.aborted || 'kind' in form) sessions.keep(session)
+    // Clients may say SMTPUTF8 of any message; only letters outside ASCII make a server need it.
+    // RFC 6531 §3.1, Postfix's SMTPUTF8_FLAG_HEADER
+    if (needsMore && !hasLetters)
+      needsMore = await this.#looked(session, hasInternationalHeader(sending.source()))
+    const form = needsMore ? noSmtputf8 : await this.#looked(session, formOf(sending, client))
+    if (signal.aborted || 'kind' in form) this.#sessions.keep(session)
     if (signal.aborted) return last(siteOfAbandoned())
     if ('kind' in form) return last(named(session, form))
     const isReused = client.transactionCount > 0
-    const transaction = await transacted(client, sending, form, signal)
+    const transaction = await this.#transacted(client, sending, form, signal)
     if (isReused && mayReplace && endedIdle(transaction) && !signal.aborted) {
       client.close()
       return undefined
     }
     if (transaction.error?.code === 'ESTREAM') {
-      // Our own data could not be read to its end; without the dot the server takes nothing.
+      // Our data could not be read to its end; without the dot the server takes nothing.
       client.close()
       throw transaction.error.cause instanceof Error ? transaction.error.cause : transaction.error
     }
@@ -88,13 +121,13 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
       client.close()
       return { result: named(session, refused), maySendElsewhere: true }
     }
-    void sessions.returned(session, transaction)
+    void this.#sessions.returned(session, transaction)
     const outcome = resultOf(transaction, request.recipients)
     const result = named(session, request.dsn === undefined ? outcome : relayedBy(client, outcome))
     return { result, maySendElsewhere: isPutOff(result) && nobodyHas(transaction) }
   }
 
-  async function transacted(
+  async #transacted(
     client: SmtpClient,
     sending: Sending,
     form: Form,
@@ -102,10 +135,11 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
   ): Promise<Transaction> {
     const { request, smtputf8 } = sending
     let grace: Timer | undefined
-    // Behind the end of the data the server may have taken the message: its answer is worth a short wait to an operator.
+    // Behind the end of the data the server may have taken the message, so the operator waits
+    // shortly for its answer.
     const close = (): void => {
       if (client.isBehindData && isWithdrawn(signal))
-        grace = sessions.clock.after(answerGraceMs, () => client.close())
+        grace = this.#sessions.clock.after(answerGraceMs, () => client.close())
       else client.close()
     }
     signal.addEventListener('abort', close, { once: true })
@@ -123,18 +157,18 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     return transaction
   }
 
-  /** What is found in the data before the server hears of it, which is no fault of the server's when it fails. */
-  async function looked<T>(session: Session, found: Promise<T>): Promise<T> {
+  /** Looks at the data before the server hears of it; a failure is no fault of the server. */
+  async #looked<T>(session: Session, found: Promise<T>): Promise<T> {
     try {
       return await found
     } catch (error) {
-      sessions.keep(session)
+      this.#sessions.keep(session)
       throw error
     }
   }
 
-  async function deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
-    const places = await placesOf(request, signal)
+  async #deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
+    const places = await this.#placesOf(request, signal)
     if ('kind' in places) return places
     assert(places.length > 0, 'mail goes somewhere, or there is a reason')
     const streamed = request.dataBytes > streamedBytesMin
@@ -142,18 +176,18 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     if (whole !== undefined && !Buffer.isBuffer(whole)) {
       return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
     }
-    const sending = new Sending(request, whole, signer)
+    const sending = new Sending(request, whole, this.#signer)
     const troubles: SiteTrouble[] = []
     const left = [...places]
     let answer: Answer | undefined
     let answerCount = 0
     let mayReplace = true
-    let waiting = sessions.idle(places, request.attempts)
+    let waiting = this.#sessions.idle(places, request.attempts)
     for (let place = waiting?.place ?? left[0]; place !== undefined; place = left[0]) {
-      const session = waiting ?? (await sessions.opened(place, request.attempts, signal))
+      const session = waiting ?? (await this.#sessions.opened(place, request.attempts, signal))
       waiting = undefined
       const given =
-        'client' in session ? await offered(session, sending, mayReplace, signal) : { trouble: session }
+        'client' in session ? await this.#offered(session, sending, mayReplace, signal) : { trouble: session }
       if (given === undefined) {
         mayReplace = false
         continue
@@ -168,26 +202,9 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
     }
     return answer?.result ?? siteOfAll(troubles)
   }
-
-  /** Nodemailer refuses a whole envelope for one address that it cannot write between angle brackets. */
-  async function deliverWritable(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
-    const isWritable = (_: unknown, i: number): boolean => !unwritable.test(request.recipients[i]!)
-    const writable = request.recipients.filter(isWritable)
-    if (writable.length === request.recipients.length) return deliver(request, signal)
-    const result = writable.length === 0 ? [] : await deliver(withRecipients(request, isWritable), signal)
-    let next = 0
-    return request.recipients.map((recipient): Outcome => {
-      if (unwritable.test(recipient)) return { kind: 'failed', status: '5.1.3', reason: 'no form in SMTP' }
-      const outcome = 'kind' in result ? result : result[next++]
-      assert(outcome !== undefined, 'every recipient sent has an outcome')
-      return outcome.kind === 'site' ? { ...outcome, kind: 'deferred' } : outcome
-    })
-  }
-
-  return { deliver: deliverWritable, letsGoOfSignal: true, close: () => sessions.close() }
 }
 
-/** A request may be an instance of anything: what it has is asked for by name. */
+/** A request may be an instance of any class, so members are copied by name. */
 const withRecipients = (
   request: DeliveryRequest,
   isKept: (_: unknown, index: number) => boolean,
@@ -205,7 +222,7 @@ const withRecipients = (
   stream: () => request.stream(),
 })
 
-/** @returns the outcome of a message that the server cannot have */
+/** @returns the form, or the outcome of a message that the server cannot take */
 async function formOf(sending: Sending, client: SmtpClient): Promise<Form | Outcome> {
   try {
     return await sending.formFor(client)
@@ -222,7 +239,7 @@ const noSmtputf8: Outcome = {
   reason: 'the server does not offer SMTPUTF8',
 }
 
-/** Says who said it, and of a delivery over which session. */
+/** Adds the server's name, and the TLS session of a delivery. */
 function named({ client, place }: Session, result: DeliveryResult): DeliveryResult {
   const { name, isFound = false } = place
   const { tlsSession: tls } = client
@@ -233,8 +250,8 @@ function named({ client, place }: Session, result: DeliveryResult): DeliveryResu
   return 'kind' in result ? of(result) : result.map(of)
 }
 
-/** RFC 3461 §5.2.2: who offers DSN has taken it upon himself to tell the sender; of others nothing can be expected, and behind who delivers it
- * himself there is nobody. */
+/** RFC 3461 §5.2.2: a server with DSN reports to the sender; others do not, and a final one
+ * delivers itself. */
 function relayedBy(client: SmtpClient, result: DeliveryResult): DeliveryResult {
   const offersDsn = client.offers('DSN')
   if (client.isFinal && !offersDsn) return result
@@ -252,7 +269,7 @@ const unwritable = /[\r\n<>]/
 
 const last = (result: DeliveryResult): Answer => ({ result, maySendElsewhere: false })
 
-/** All places have been tried, and none had a session. */
+/** The result if no place had a session. */
 function siteOfAll(troubles: readonly SiteTrouble[]): SiteTrouble {
   const final = troubles.findLast(({ remote }) => remote !== undefined) ?? troubles.at(-1)
   assert(final !== undefined, 'a place where there is no session has a reason')
@@ -269,10 +286,13 @@ const isPutOff = (result: DeliveryResult): boolean =>
 /** The end of the data never left, or the server said that it did not take it. */
 const nobodyHas = ({ dotSent, error }: Transaction): boolean => !dotSent || isRefusal(error?.response ?? '')
 
-/** A reused session was over, or the server does not want another message on it; a new one may take the message. Whatever is refused at
- * MAIL may be meant so (`450 too many messages in this session`), and costs one connection when it is not.
- *    // 1. data leaves on a reused connection  2. the server takes the message and closes  3. sent again, it is delivered twice
- * So nothing is sent again after the first octet of data. */
+/** A reused session was over, or the server takes no further message on it; a new session may take
+ * the message. A refusal at MAIL may mean that (`450 too many messages in this session`); if not,
+ * one connection is wasted.
+ *    1. data leaves on a reused connection
+ *    2. the server takes the message and closes
+ *    3. sent again, it is delivered twice
+ * So no message is sent again after the first octet of data. */
 function endedIdle({ error, answered, dotSent, isCut }: Transaction): boolean {
   if (error === undefined || dotSent || isCut) return false
   const { response, command, code } = error

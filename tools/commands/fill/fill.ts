@@ -74,7 +74,7 @@ interface Plan {
 
 async function run(args: Arguments, surroundings: Surroundings): Promise<number> {
   const path = args.one('queue')
-  if (path === undefined) throw new UsageError('--queue says where the new queue goes')
+  if (path === undefined) throw new UsageError('--queue DIR is required: the new queue')
   if (args.isSet('live')) return live(args, path, surroundings)
   for (const option of ['for', 'peak', 'console'])
     if (args.isSet(option)) throw new UsageError(`--${option} is for --live`)

@@ -1,5 +1,6 @@
 /** `serve --scheduler-conf FILE`: ZMailer's clauses for the relay's transports and destinations.
- * Invariant: nothing else says when mail is tried again. A reload applies the whole file, or nothing of it. */
+ * Invariant: nothing else says when mail is tried again. A reload applies the whole file, or
+ * nothing of it. */
 import type { Logger } from 'pino'
 import { formatDuration } from '../../../src/policy/duration.js'
 import { globMatches } from '../../../src/policy/glob.js'
@@ -16,7 +17,8 @@ const others = ['retry', 'lifetime'] as const
 const otherParameters =
   /^(?:maximal_backoff_time|maximal_queue_lifetime|bounce_queue_lifetime|delay_warning_time)=/
 
-/** @returns what the file says; undefined when none is named @throws UsageError with every problem of it */
+/** @returns what the file says; undefined when none is named @throws UsageError with
+ * every problem of it */
 export async function schedulerConfOf(args: Arguments): Promise<ZmailerPolicy | undefined> {
   const path = args.one(schedulerConfOption)
   if (path === undefined) return undefined

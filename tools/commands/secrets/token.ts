@@ -28,7 +28,7 @@ export const token: Command = {
 
 async function run(args: Arguments): Promise<number> {
   const [name, ...others] = args.rest
-  if (name === undefined || others.length > 0) throw new UsageError('it wants one NAME')
+  if (name === undefined || others.length > 0) throw new UsageError('expected one NAME')
   if (!isTokenName(name))
     throw new UsageError(`'${name}' is no NAME: at most 64 letters, digits, and . _ @ + -`)
   const given = scopesIn(args.one('scopes') ?? 'read', (reason) => new UsageError(`--scopes: ${reason}`))
