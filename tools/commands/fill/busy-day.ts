@@ -1,5 +1,7 @@
-/** A day of a mail relay, made up: how much mail there is at each hour, and how the sites of the world answer it. Pure.
- * Invariant: the same seed gives the same day. Hours are those of the day that is played, 0 to 24. */
+/** A day of a mail relay, made up: how much mail there is at each hour, and how the sites of the
+ * world answer it. Pure.
+ * Invariant: the same seed gives the same day. Hours are those of the day that is played, 0 to
+ * 24. */
 import type { Prng } from '../../../src/base/prng.js'
 
 export const dayHours = 24
@@ -86,7 +88,8 @@ const sites: readonly Site[] = [
 
 const shareSum = sites.reduce((sum, { share }) => sum + share, 0)
 
-/** Messages in a second of the player's, where `peak` is the most. Nights are quiet, mornings busiest. */
+/** Messages in a second of the player's, where `peak` is the most. Nights are quiet,
+ * mornings busiest. */
 export function rateAt(hour: number, peak: number): number {
   const hill = (top: number, width: number): number => Math.exp(-(((hour - top) / width) ** 2))
   return peak * Math.min(1, 0.06 + 0.94 * hill(9.5, 1.8) + 0.75 * hill(14.5, 2.4) + 0.3 * hill(20, 1.6))

@@ -1,6 +1,7 @@
-/** `waybill fill --live`: a queue at work through a busy day, played in minutes, with sites that are made up.
- * Invariant: the queue is a real one, on the real disk and clock; only the mail and the sites that answer are made up, so
- * that no mail leaves this process. */
+/** `waybill fill --live`: a queue at work through a busy day, played in minutes, with sites that
+ * are made up.
+ * Invariant: the queue is a real one, on the real disk and clock; only the mail and the sites that
+ * answer are made up, so that no mail leaves this process. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { countText } from '../../../src/base/count-text.js'
 import { domainOf } from '../../../src/base/mail-address.js'

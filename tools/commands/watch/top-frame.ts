@@ -78,7 +78,8 @@ export function syncMeanMs({ now, before }: Pick<TopView, 'now' | 'before'>): nu
   return count <= 0 ? undefined : (syncTotalMs - before.statistics.journal.syncTotalMs) / count
 }
 
-/** As the console says them: what only the relay knows, such as its certificate, is not in a sample. */
+/** As the console says them: what only the relay knows, such as its certificate, is
+ * not in a sample. */
 function verdictOf({ statistics, destinations, room, wallMs }: Sample): FrameLine[] {
   const known = { statistics: { ...statistics, destinations }, room, facts: {}, warnings: [], wallMs }
   const problems = problemsOf(known)
