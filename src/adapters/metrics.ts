@@ -4,6 +4,7 @@
  * grows. No label has a domain or an address: lanes are those of the policies. */
 import type { Room } from '../engine/accept/space-watch.js'
 import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
+import type { TransportSnapshot } from '../scheduler/scheduler.js'
 import { queueNameOf } from '../lane/queue-name.js'
 
 export type Labels = Readonly<Record<string, string>>
@@ -45,6 +46,14 @@ const perLane =
       value: value(lane),
     }))
 
+const perTransport =
+  (value: (transport: TransportSnapshot) => number) =>
+  ({ transports }: QueueStatistics): Reading[] =>
+    transports.map((transport) => ({
+      labels: { transport: transport.transport },
+      value: value(transport),
+    }))
+
 const destinationStates = ['ready', 'dead', 'suspended'] as const
 const sumOf = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((sum, item) => sum + value(item), 0)
@@ -61,6 +70,12 @@ export const measured: readonly Measured[] = [
     name: 'waybill_active_messages',
     help: 'Messages started and not yet finished or deferred: those in memory.',
     read: ({ activeCount }) => activeCount,
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_active_messages_limit',
+    help: 'Messages that may be active at once: qmgr_message_active_limit.',
+    read: ({ activeCountMax }) => activeCountMax,
   },
   {
     kind: 'gauge',
@@ -190,6 +205,27 @@ export const measured: readonly Measured[] = [
     name: 'waybill_deliveries_under_way',
     help: 'Deliveries under way.',
     read: ({ destinations }) => sumOf(destinations, ({ busy }) => busy),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_transport_deliveries',
+    help: 'Deliveries under way, by transport.',
+    labelNames: ['transport'],
+    read: perTransport(({ busy }) => busy),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_transport_process_limit',
+    help: 'Deliveries that a transport may have under way at once.',
+    labelNames: ['transport'],
+    read: perTransport(({ processLimit }) => processLimit),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_transport_delayed_entries',
+    help: 'What waits for nothing but the process limit of its transport.',
+    labelNames: ['transport'],
+    read: perTransport(({ delayedCount }) => delayedCount),
   },
   {
     kind: 'gauge',

@@ -74,6 +74,15 @@ export interface DestinationSnapshot {
   readonly rate: number
 }
 
+export interface TransportSnapshot {
+  readonly transport: string
+  /** Deliveries under way. */
+  readonly busy: number
+  readonly processLimit: number
+  /** Entries that wait for nothing but a place among these. */
+  readonly delayedCount: number
+}
+
 /** A timer that fired: a dead destination revived, a suspended one resumed, a dead transport
  * revived, an idle destination whose history was forgotten. */
 export interface FiredTimer {

@@ -17,6 +17,7 @@ import type {
   FiredTimer,
   RecipientBatch,
   SchedulerHost,
+  TransportSnapshot,
 } from './face.js'
 import { inspect, type SchedulerInspection } from './inspect.js'
 import { readFirst, takePromised, takeStarved } from './intake.js'
@@ -133,9 +134,15 @@ export class Scheduler<M extends object> {
     return undefined
   }
 
-  /** How a delivery ended. @param reason the reason of its recipients, and of later ones, if the
-   * destination dies */
-  report(entry: Entry<M>, result: DeliveryReport, nowMs: number, reason: DeferReason = unexplained): void {
+  /** How a delivery ended.
+   * @param reason the reason of its recipients, and of later ones, if the destination dies
+   * @returns when the destination died of it: until when, by the clock of `nowMs` */
+  report(
+    entry: Entry<M>,
+    result: DeliveryReport,
+    nowMs: number,
+    reason: DeferReason = unexplained,
+  ): number | undefined {
     const state = this.#state
     state.nowMs = nowMs
     const done = entry as unknown as QueuedEntry
@@ -148,14 +155,21 @@ export class Scheduler<M extends object> {
     if (result !== 'site' && result !== 'crash') destination.hasAnswered = true
     const trouble = result === 'crash' ? state.siteTroubleSeen : result === 'site'
     if (result !== 'crash') state.siteTroubleSeen = trouble || result === 'okreason'
-    if (trouble && destination.state.kind !== 'dead' && blame(state, destination, reason))
-      this.#deferDead(done)
+    const wasDead = destination.state.kind === 'dead'
+    if (trouble && !wasDead && blame(state, destination, reason)) this.#deferDead(done)
+    const { state: now } = destination
     if (result !== 'crash' && transport.dead !== undefined) reviveTransport(state, transport)
     if (result === 'ok' || result === 'defer') praise(state, destination)
     entryDone(state, done)
     releaseHeldBack(transport)
     releaseBounded(state)
     this.#feedStarved()
+    return now.kind === 'dead' && !wasDead ? now.untilMs : undefined
+  }
+
+  /** Of each transport in use: what is under way, how much may be, and what waits for a place. */
+  *transports(): Generator<TransportSnapshot> {
+    for (const transport of this.#state.transports.values()) yield transport.snapshot()
   }
 
   /** The transport cannot deliver: it rests, and its waiting entries are deferred. */

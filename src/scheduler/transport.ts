@@ -3,7 +3,7 @@
  * its destinations. Those that could have a delivery and have none stand in a line, which the
  * reserve of processes serves. */
 import type { Destination } from './destination.js'
-import type { DeferReason } from './face.js'
+import type { DeferReason, TransportSnapshot } from './face.js'
 import type { Job } from './job.js'
 import type { TransportSettings } from './parameters.js'
 import type { SharedBounds } from './shared-bounds.js'
@@ -60,6 +60,17 @@ export class Transport {
     this.name = name
     this.settings = settings
     this.unusedSlots = settings.recipientLimit
+  }
+
+  snapshot(): TransportSnapshot {
+    const { name, busy, settings, open } = this
+    const { processLimit } = settings
+    return { transport: name, busy, processLimit, delayedCount: this.isFull ? open : 0 }
+  }
+
+  /** Nothing more can begin, but what the reserve keeps for idle destinations. */
+  get isFull(): boolean {
+    return this.busy >= this.settings.openProcessLimit
   }
 
   /** Only the reserve of processes is left. */

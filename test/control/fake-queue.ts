@@ -88,6 +88,7 @@ export const idleStatistics: QueueStatistics = {
   recovering: false,
   activeCount: 0,
   activeCountMax: 20_000,
+  transports: [],
   damagedCount: 0,
   lanes: [
     {

@@ -1,7 +1,7 @@
 /** A snapshot of the whole queue, cheap enough to be taken every second. */
 import type { LaneKind } from '../../lane/lane.js'
 import { journalLog } from '../../log/journal-writer.js'
-import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
+import type { DestinationSnapshot, TransportSnapshot } from '../../scheduler/scheduler.js'
 import type { Engine } from '../../engine/engine.js'
 import { dataLog, envelopesLog } from '../../directory/log-files.js'
 import type { Parts } from '../../engine/life/parts.js'
@@ -54,6 +54,8 @@ export interface QueueStatistics {
   }
   /** No delivery begins now, and how long that was so in this life, milliseconds: `proofMs`. */
   readonly deliveries: { readonly isHeld: boolean; readonly heldMs: number }
+  /** Deliveries under way beside the process limit, of each transport in use. */
+  readonly transports: readonly TransportSnapshot[]
   readonly destinations: readonly DestinationSnapshot[]
 }
 
@@ -91,6 +93,7 @@ export function statistics(parts: Parts, engine: Engine): QueueStatistics {
       syncUnderWayMs: inFlightSinceMs === undefined ? 0 : options.clock.monotonicMs() - inFlightSinceMs,
     },
     deliveries: { isHeld: gate.isHolding, heldMs: gate.heldMs },
+    transports: engine.dispatch.transports(),
     destinations: engine.dispatch.destinations(),
   }
 }

@@ -16,6 +16,7 @@ import {
   type DeferReason,
   type DestinationSnapshot,
   type Entry,
+  type TransportSnapshot,
 } from '../../scheduler/scheduler.js'
 import { Caution } from './caution.js'
 import { requestOf } from './delivery-request.js'
@@ -35,7 +36,7 @@ import { checkedChange, takeUp, type Change } from '../life/change.js'
 import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
 import { ToldRoom, type Told } from './told-room.js'
-import { nobodyAsked, tellDefect, tellOutcomes, type Origin } from './recipient-events.js'
+import { nobodyAsked, tellDeath, tellDefect, tellOutcomes, type Origin } from './recipient-events.js'
 import { StoppedAttempts } from './stopped-attempts.js'
 import { schedulerOptionsOf } from './scheduler-options.js'
 import { Suspects } from './suspects.js'
@@ -62,8 +63,7 @@ export class Dispatch {
   readonly #untilStill: (() => void)[] = []
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
   #running: { readonly wallMs: number; readonly monotonicMs: number } | undefined
-  /** What was asked of the scheduler; carried out in a step of its own, for the caller may be a listener
-   * in the middle of one. */
+  /** Asked of the scheduler, for a step of its own: the caller may be a listener inside one. */
   readonly #asked: ((nowMs: number) => void)[] = []
   #soon = false
   #timer: Timer | undefined
@@ -102,8 +102,7 @@ export class Dispatch {
     this.#attempts.set(name, new Attempts(transport, options.clock, onReport, options.attempt))
   }
 
-  /** Other limits, another policy, and further transports, behind this step.
-   * @throws WaybillError OPTION_INVALID: all is as it was */
+  /** Behind this step. @throws WaybillError OPTION_INVALID: all is as it was */
   reconfigure(change: Change): void {
     const { options } = this.#parts
     const scheduler = schedulerOptionsOf(checkedChange(options, change))
@@ -134,13 +133,15 @@ export class Dispatch {
 
   /** Destinations in use, dead or suspended; `untilMs` by the wall clock. */
   destinations(): readonly DestinationSnapshot[] {
-    const { clock } = this.#parts.options
-    return byWallClock(this.#scheduler.destinations(), clock.wallMs() - clock.monotonicMs())
+    return byWallClock(this.#scheduler.destinations(), this.#parts.options.clock)
   }
 
-  /** Revives a dead destination, or ends a suspension, behind this step: it may be a listener's, and the scheduler in the middle of its own.
-   *    // 1. recipients get a destination that rests  2. one of another is deferred  3. who hears of it resumes the first, which nobody
-   *    // uses yet, so it is forgotten  4. the next message makes it anew: two windows for one site
+  transports(): readonly TransportSnapshot[] {
+    return [...this.#scheduler.transports()]
+  }
+
+  /** Revives a dead destination, or ends a suspension, behind this step. In it a destination that a
+   * listener resumes may be forgotten before its first use: two windows for one site.
    * @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
     if (!this.#scheduler.isResting(transport, name)) return false
@@ -246,12 +247,13 @@ export class Dispatch {
     if (isDelivered) this.#parts.journal.want()
     if (report.defect !== undefined) tellDefect(this.#parts.events, message, transport, report.defect)
     const isDeferred = hasKind(notes, 'deferred')
-    this.#scheduler.report(
+    const deadUntilMs = this.#scheduler.report(
       entry,
       report.site !== undefined ? 'site' : isDeferred ? 'defer' : 'ok',
       this.#running?.monotonicMs ?? options.clock.monotonicMs(),
       report.site && { status: report.site.status, text: report.site.reason, remote: report.site.remote },
     )
+    if (deadUntilMs !== undefined) tellDeath(this.#parts, entry, report.site, deadUntilMs)
     this.wake()
     if (this.#underWay === 0) for (const tell of this.#untilStill.splice(0)) tell()
   }

@@ -6,6 +6,9 @@ import type { Outcome } from '../../delivery/transport.js'
 import { isWaybillError } from '../../errors.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { QueueEmitter, RecipientEvent } from '../life/events.js'
+import type { Entry } from '../../scheduler/scheduler.js'
+import type { Parts } from '../life/parts.js'
+import type { SiteTrouble } from '../../delivery/transport.js'
 import type { Job } from './job.js'
 
 /** What an event says of where an outcome comes from. */
@@ -85,4 +88,22 @@ function sessionOf(outcomes: readonly Outcome[]): Pick<RecipientEvent, 'remote' 
     ...(remote === undefined ? undefined : { remote }),
     ...(tls === undefined ? undefined : { tls }),
   }
+}
+
+/** A destination has died. @param untilMs by the monotonic clock */
+export function tellDeath(
+  { events, options }: Pick<Parts, 'events' | 'options'>,
+  { transport, nexthop, destinationName }: Entry<Job>,
+  site: SiteTrouble | undefined,
+  untilMs: number,
+): void {
+  const { clock } = options
+  events.emit('dead', {
+    transport,
+    nexthop,
+    name: destinationName,
+    untilMs: Math.round(untilMs + clock.wallMs() - clock.monotonicMs()),
+    status: site?.status ?? '',
+    text: site?.reason ?? '',
+  })
 }

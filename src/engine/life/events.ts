@@ -66,6 +66,19 @@ export interface QueueEvents {
   recovered: [{ readonly messageCount: number; readonly cutBytes: number; readonly durationMs: number }]
   /** A step of a destination's concurrency, when the scheduler's `destinationConcurrencyFeedbackDebug` is on. */
   feedback: [FeedbackEvent]
+  /** A destination is dead: its site could not be reached, or was in trouble. Nothing is attempted there
+   * until `untilMs`, milliseconds since 1970; what waits for it is deferred, by the reason that is given. */
+  dead: [
+    {
+      readonly transport: string
+      readonly nexthop: string
+      /** Of `destinations()`. */
+      readonly name: string
+      readonly untilMs: number
+      readonly status: string
+      readonly text: string
+    },
+  ]
   /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or TRANSPORT_DEFECT (a mistake in a transport's program),
    * LISTENER_DEFECT (in a listener), SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`), FILE_SYSTEM (no place for a queue),
    * DELIVERIES_HELD (the disk hangs: `proofMs`) or DELIVERIES_RESUMED (it has answered). */
@@ -86,6 +99,7 @@ const names: OptionNames<QueueEvents> = {
   finished: true,
   recovered: true,
   feedback: true,
+  dead: true,
   warning: true,
   crashed: true,
 }

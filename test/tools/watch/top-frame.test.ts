@@ -50,6 +50,7 @@ const now: Sample = {
     ...idle,
     activeCount: 1234,
     activeCountMax: 20_000,
+    transports: [],
     lanes: [
       ...idle.lanes,
       {

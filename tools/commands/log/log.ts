@@ -5,11 +5,15 @@ import type { Logger } from 'pino'
 import type { Accepted, ControlOptions, Queue, Submission, Transport } from '../../../src/index.js'
 import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.js'
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
+import { systemClock } from '../../../src/base/clock.js'
 import { LimitedLines } from './limited-lines.js'
+import { LimitWatch, lookMs } from './limit-watch.js'
+import { SiteWatch } from './site-watch.js'
 
 /** A level that is not logged has no listeners, and costs nothing. */
 export function logEvents(queue: Queue, log: Logger): void {
   queue.on('warning', (event) => log.warn(event))
+  if (log.isLevelEnabled('warn')) watchTrouble(queue, log)
   if (!log.isLevelEnabled('info')) return
   queue.on('recovered', (event) => log.info(event, 'recovered'))
   queue.on('delivered', (event) => log.info(event, 'delivered'))
@@ -21,6 +25,16 @@ export function logEvents(queue: Queue, log: Logger): void {
   queue.on('finished', (event) => log.info(event, 'finished'))
   queue.on('feedback', (event) => log.info(event, 'feedback'))
   if (log.isLevelEnabled('debug')) queue.on('requeued', (event) => log.debug(event, 'requeued'))
+}
+
+function watchTrouble(queue: Queue, log: Logger): void {
+  const sites = new SiteWatch(log, () => systemClock.monotonicMs())
+  queue.on('dead', (event) => sites.dead(event))
+  queue.on('delivered', (event) => sites.delivered(event))
+  const limits = new LimitWatch(log)
+  const timer = setInterval(() => limits.look(queue.stats(), systemClock.monotonicMs()), lookMs)
+  timer.unref()
+  queue.once('crashed', () => clearInterval(timer))
 }
 
 /** Transports that log each attempt when it begins, for the level `debug`. */

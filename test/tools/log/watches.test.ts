@@ -1,0 +1,118 @@
+/** What the log tells of sites and of limits, with a clock of the test. */
+import { pino, type Logger } from 'pino'
+import { expect, test } from 'vitest'
+import type { DestinationSnapshot } from '../../../src/scheduler/scheduler.js'
+import { LimitWatch } from '../../../tools/commands/log/limit-watch.js'
+import { SiteWatch, sitesMax } from '../../../tools/commands/log/site-watch.js'
+
+interface Line {
+  readonly level: number
+  readonly msg: string
+}
+
+function logged(): { log: Logger; lines: Line[] } {
+  const lines: Line[] = []
+  const log = pino(
+    { base: null, timestamp: false },
+    { write: (text) => lines.push(JSON.parse(text) as Line) },
+  )
+  return { log, lines }
+}
+
+const site = { transport: 'smtp', nexthop: 'a.test' }
+const dead = { ...site, name: 'a.test', untilMs: 300_000, status: '4.4.1', text: 'nobody answers' }
+
+test('a site that dies has one line, and one when mail is delivered there again', () => {
+  const { log, lines } = logged()
+  let nowMs = 0
+  const sites = new SiteWatch(log, () => nowMs)
+  sites.delivered(site)
+  sites.dead(dead)
+  nowMs = 300_000
+  sites.dead({ ...dead, untilMs: 600_000 })
+  sites.delivered({ transport: 'relay', nexthop: 'a.test' })
+  expect(lines).toEqual([
+    {
+      level: 40,
+      ...site,
+      status: '4.4.1',
+      text: 'nobody answers',
+      until: '1970-01-01T00:05:00.000Z',
+      msg: 'a site is dead',
+    },
+  ])
+  nowMs = 400_000
+  sites.delivered({ transport: 'smtp', nexthop: 'A.test' })
+  sites.delivered(site)
+  expect(lines.slice(1)).toEqual([
+    { level: 30, transport: 'smtp', nexthop: 'A.test', deadMs: 400_000, msg: 'a site answers again' },
+  ])
+  sites.dead(dead)
+  expect(lines).toHaveLength(3)
+})
+
+test('of more dead sites than are remembered the oldest is forgotten', () => {
+  const { log, lines } = logged()
+  const sites = new SiteWatch(log, () => 0)
+  for (let i = 0; i <= sitesMax; i++) sites.dead({ ...dead, nexthop: `${i}.test` })
+  const before = lines.length
+  sites.delivered({ transport: 'smtp', nexthop: '0.test' })
+  expect(lines).toHaveLength(before)
+  sites.delivered({ transport: 'smtp', nexthop: '1.test' })
+  expect(lines).toHaveLength(before + 1)
+})
+
+const quiet = { activeCount: 10, activeCountMax: 100, transports: [], destinations: [] }
+const destination = (nexthop: string, busy: number, todo: number): DestinationSnapshot => ({
+  ...{ transport: 'smtp', nexthop, name: nexthop, window: 5, busy, todo },
+  state: { kind: 'ready' },
+  recovery: 'none',
+  rate: 0,
+})
+
+test('a full active queue is told with the site that fills it, again after five minutes, and its end', () => {
+  const { log, lines } = logged()
+  const limits = new LimitWatch(log)
+  const full = {
+    ...quiet,
+    activeCount: 90,
+    destinations: [destination('b.test', 1, 4), destination('slow.test', 5, 80)],
+  }
+  limits.look(full, 0)
+  expect(lines).toEqual([])
+  for (let nowMs = 1000; nowMs < 301_000; nowMs += 1000) limits.look(full, nowMs)
+  const line = {
+    level: 40,
+    ...{ activeCount: 90, activeCountMax: 100, transport: 'smtp', nexthop: 'slow.test' },
+    ...{ count: 85, state: 'ready', msg: 'the active queue is full' },
+  }
+  expect(lines).toEqual([line])
+  limits.look(full, 301_000)
+  expect(lines).toEqual([line, line])
+  limits.look(quiet, 302_000)
+  expect(lines.slice(2)).toMatchObject([{ level: 30, limit: 'active', activeCount: 10 }])
+})
+
+test('a process limit that delays mail is told; one that is reached and delays nothing is not', () => {
+  const { log, lines } = logged()
+  const limits = new LimitWatch(log)
+  const withBusy = (delayedCount: number) => ({
+    ...quiet,
+    transports: [{ transport: 'smtp', busy: 100, processLimit: 100, delayedCount }],
+  })
+  for (let nowMs = 0; nowMs < 5000; nowMs += 1000) limits.look(withBusy(0), nowMs)
+  expect(lines).toEqual([])
+  for (let nowMs = 5000; nowMs < 9000; nowMs += 1000) limits.look(withBusy(7), nowMs)
+  expect(lines).toEqual([
+    {
+      level: 40,
+      ...{ transport: 'smtp', busy: 100, processLimit: 100, waiting: 7 },
+      msg: 'the process limit delays mail',
+    },
+  ])
+  // A full second alone is no news, and neither is its end.
+  limits.look(withBusy(0), 9000)
+  limits.look(withBusy(7), 10_000)
+  limits.look(withBusy(0), 11_000)
+  expect(lines).toHaveLength(2)
+})

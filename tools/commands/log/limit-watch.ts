@@ -1,0 +1,70 @@
+/** Tells the log when a limit keeps mail waiting, and because of what.
+ * Invariant: the log has a line when a state begins, another every five minutes while it lasts, and
+ * one when it has ended.
+ * @see Postfix qmgr_clog_warn_time; master(8): "has reached its process limit" */
+import type { Logger } from 'pino'
+import type { QueueStatistics } from '../../../src/index.js'
+
+type Seen = Pick<QueueStatistics, 'activeCount' | 'activeCountMax' | 'transports' | 'destinations'>
+
+export const lookMs = 1000
+const againMs = 300_000
+/** From here on the mail of one site is put off for the others (crowding.ts). */
+const fullShare = 0.8
+/** Looks in a row: a full second is no news. */
+const looksMin = 2
+
+interface Told {
+  lookCount: number
+  toldAtMs: number
+}
+
+export class LimitWatch {
+  readonly #log: Logger
+  readonly #told = new Map<string, Told>()
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** @param nowMs by a clock that is not set */
+  look(seen: Seen, nowMs: number): void {
+    const { activeCount, activeCountMax, transports } = seen
+    const counts = { activeCount, activeCountMax }
+    if (this.#begins('active', activeCount >= fullShare * activeCountMax, nowMs, counts))
+      this.#log.warn({ ...counts, ...largestOf(seen) }, 'the active queue is full')
+    for (const { transport, busy, processLimit, delayedCount } of transports) {
+      const fields = { transport, busy, processLimit }
+      if (this.#begins(`process limit of ${transport}`, delayedCount > 0, nowMs, fields))
+        this.#log.warn({ ...fields, waiting: delayedCount }, 'the process limit delays mail')
+    }
+  }
+
+  /** @returns whether the log gets a line now */
+  #begins(name: string, isSo: boolean, nowMs: number, fields: object): boolean {
+    const told = this.#told.get(name)
+    if (!isSo) {
+      if (told === undefined) return false
+      this.#told.delete(name)
+      if (told.toldAtMs > -Infinity)
+        this.#log.info({ limit: name, ...fields }, 'a limit delays no mail any more')
+      return false
+    }
+    const state = told ?? { lookCount: 0, toldAtMs: -Infinity }
+    this.#told.set(name, state)
+    if (++state.lookCount < looksMin || nowMs - state.toldAtMs < againMs) return false
+    state.toldAtMs = nowMs
+    return true
+  }
+}
+
+/** The destination with the most active mail. */
+function largestOf({ destinations }: Seen): object {
+  let largest = destinations[0]
+  const sizeOf = ({ busy, todo }: Seen['destinations'][number]): number => busy + todo
+  for (const destination of destinations)
+    if (largest === undefined || sizeOf(destination) > sizeOf(largest)) largest = destination
+  if (largest === undefined) return {}
+  const { transport, nexthop, busy, todo, state } = largest
+  return { transport, nexthop, count: busy + todo, state: state.kind }
+}
