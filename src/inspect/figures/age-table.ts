@@ -5,6 +5,9 @@
 
 export const domainCountMax = 200_000
 
+/** Subdomains that a shown parent has at least. @see Postfix qshape(1), -m */
+export const subdomainCountUsual = 5
+
 export interface AgeRow {
   readonly domain: string
   readonly total: number
@@ -57,9 +60,23 @@ export class AgeTable {
   get domains(): AgeRow[] {
     const rows = Array.from(this.#rows, ([domain, counts]) => rowOf(domain, counts))
     if (this.#othersRow !== undefined) rows.push(rowOf('(others)', this.#othersRow))
-    return rows.sort(
-      (a, b) => b.total - a.total || a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1),
-    )
+    return rows.sort(byTotal)
+  }
+
+  /** The same, with a row `.example.com` for each parent of at least so many domains: what is
+   * below it. Parents of one label, such as `.com`, have none. @see Postfix qshape(1), -p */
+  domainsWithParents(subdomainCountMin: number): AgeRow[] {
+    const parents = new Map<string, { count: number; readonly counts: Uint32Array }>()
+    for (const [domain, counts] of this.#rows)
+      for (let at = domain.indexOf('.'); domain.indexOf('.', at + 1) > 0; at = domain.indexOf('.', at + 1)) {
+        const name = domain.slice(at)
+        const parent = parents.get(name) ?? { count: 0, counts: new Uint32Array(counts.length) }
+        parent.count++
+        for (const [i, count] of counts.entries()) parent.counts[i]! += count
+        parents.set(name, parent)
+      }
+    const shown = [...parents].filter(([, { count }]) => count >= subdomainCountMin)
+    return [...this.domains, ...shown.map(([name, { counts }]) => rowOf(name, counts))].sort(byTotal)
   }
 
   #bucketOf(ageMs: number): number {
@@ -78,6 +95,9 @@ export class AgeTable {
     return row
   }
 }
+
+const byTotal = (a: AgeRow, b: AgeRow): number =>
+  b.total - a.total || a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1)
 
 const rowOf = (domain: string, counts: Uint32Array): AgeRow => ({
   domain,

@@ -53,3 +53,26 @@ test('domains beyond the bound are counted together, and none that was known bef
   ])
   expect(table.total.total).toBe(domainCountMax + 4)
 })
+
+test('a parent domain counts what is below it, when that is enough', () => {
+  const ages = new AgeTable(2, 60_000, false)
+  for (const domain of ['example.com', 'a.example.com', 'b.example.com', 'x.b.example.com', 'other.net'])
+    ages.add(domain, 0)
+  ages.add('b.example.com', 120_000)
+  const shown = (min: number): unknown =>
+    ages.domainsWithParents(min).map(({ domain, total, buckets }) => [domain, total, ...buckets])
+  expect(shown(3)).toEqual([
+    ['.example.com', 4, 3, 1],
+    ['b.example.com', 2, 1, 1],
+    ['other.net', 1, 1, 0],
+    ['example.com', 1, 1, 0],
+    ['a.example.com', 1, 1, 0],
+    ['x.b.example.com', 1, 1, 0],
+  ])
+  expect(shown(4)).toEqual(ages.domains.map(({ domain, total, buckets }) => [domain, total, ...buckets]))
+  expect((shown(1) as unknown[]).slice(0, 3)).toEqual([
+    ['.example.com', 4, 3, 1],
+    ['b.example.com', 2, 1, 1],
+    ['other.net', 1, 1, 0],
+  ])
+})

@@ -54,7 +54,9 @@ export function inspectCommand(
   { positionalQueue = false, ...command }: Omit<Command, 'run'> & { readonly positionalQueue?: boolean },
   inspect: (inspected: Inspected) => Promise<number>,
 ): InspectCommand {
-  const pathOf = (args: Arguments): string => (positionalQueue ? onlyOf(args) : queuePathOf(args))
+  // qshape has -c as in Postfix, where it names a directory, too.
+  const pathOf = (args: Arguments): string =>
+    positionalQueue ? onlyOf(args) : (args.one('c') ?? queuePathOf(args))
   const runIn = (args: Arguments, surroundings: Surroundings): Promise<number> =>
     run(pathOf(args), args, surroundings, inspect)
   return {

@@ -1,6 +1,6 @@
 /** `waybill qshape`: shows the age of mail by domain, in the form of Postfix's qshape. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
-import { AgeTable, type AgeRow } from '../../../src/inspect/figures/age-table.js'
+import { AgeTable, subdomainCountUsual, type AgeRow } from '../../../src/inspect/figures/age-table.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
 import {
   selectsLane,
@@ -23,7 +23,7 @@ import { parseCount, parseDurationOption } from '../cli/values.js'
 
 export const qshape: InspectCommand = inspectCommand(
   {
-    synopsis: '[--queue DIR] [--json] [-s] [-b N] [-t TIME] [-l] [-n N] [-w N] [LANE …]',
+    synopsis: '[--queue DIR] [--json] [-s] [-p] [-m N] [-b N] [-t TIME] [-l] [-n N] [-N N] [-w N] [LANE …]',
     operands: true,
     options: {
       ...jsonOption,
@@ -32,9 +32,13 @@ export const qshape: InspectCommand = inspectCommand(
         help: 'by the domain of the sender: counts messages; default: by that of each recipient',
       },
       b: { short: 'b', value: 'N', help: 'number of buckets (10)' },
-      t: { short: 't', value: 'TIME', help: 'age at which the first bucket ends (5m)' },
+      p: { short: 'p', help: 'also by parent domain: `.example.com` is what is below it' },
+      m: { short: 'm', value: 'N', help: 'parents of at least so many domains; goes with -p (5)' },
+      t: { short: 't', value: 'TIME', help: 'age at which the first bucket ends, minutes, or 90s (5)' },
       l: { short: 'l', help: 'buckets of one size, instead of each twice as long as the one before' },
       n: { short: 'n', value: 'N', help: 'show so many domains (all; 20 on a terminal)' },
+      N: { short: 'N', value: 'N', help: 'on a terminal, show what is known after each so many messages' },
+      c: { short: 'c', value: 'DIR', help: 'the same as --queue' },
       w: { short: 'w', value: 'N', help: 'columns (80)' },
     },
     notes:
@@ -45,6 +49,11 @@ export const qshape: InspectCommand = inspectCommand(
 )
 
 const domainWidthMin = 18
+const clearScreen = '\x1b[H\x1b[J'
+
+/** A number is minutes, as in Postfix. @throws UsageError */
+const firstMsOf = (text: string): number =>
+  /^\d{1,7}$/.test(text) ? Number(text) * 60_000 : parseDurationOption('t', text)
 
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, progress, surroundings } = inspected
@@ -52,7 +61,7 @@ async function show(inspected: Inspected): Promise<number> {
     args.rest.length > 0 ? args.rest.map(laneOf) : ['incoming', 'active']
   const bucketCount = parseCount('b', args.one('b') ?? '10', 2)
   if (bucketCount > 60) throw new UsageError('-b is at most 60')
-  const firstMs = parseDurationOption('t', args.one('t') ?? '5m')
+  const firstMs = firstMsOf(args.one('t') ?? '5')
   if (firstMs <= 0) throw new UsageError('-t must be greater than 0')
   const shownMax = args.isSet('n')
     ? parseCount('n', args.one('n') ?? '', 1)
@@ -61,6 +70,9 @@ async function show(inspected: Inspected): Promise<number> {
       : Infinity
   const width = parseCount('w', args.one('w') ?? '80', 1)
   const bySender = args.isSet('s')
+  const stepCount = args.isSet('N') && surroundings.isTerminal ? parseCount('N', args.one('N')!, 1) : Infinity
+  const parentsMin =
+    args.isSet('p') || args.isSet('m') ? parseCount('m', args.one('m') ?? `${subdomainCountUsual}`, 1) : 0
   const ages = new AgeTable(bucketCount, firstMs, args.isSet('l'))
   const nowMs = surroundings.nowMs()
   const snapshot = await takeSnapshot(directory)
@@ -72,9 +84,18 @@ async function show(inspected: Inspected): Promise<number> {
   })
   const isWanted = ({ where, lane }: QueuedMessage): boolean =>
     wanted.some((lanes) => selectsLane(lanes, where, lane))
+  const rowsNow = (): AgeRow[] => {
+    const domains = parentsMin > 0 ? ages.domainsWithParents(parentsMin) : ages.domains
+    return [ages.total, ...domains.slice(0, shownMax)]
+  }
+  let count = 0
   for await (const batch of messages.batches())
     for (const message of batch) {
       if (!isWanted(message)) continue
+      if (++count % stepCount === 0) {
+        out.text(clearScreen + textOf(ages.heads, rowsNow(), width))
+        await out.flush()
+      }
       const { envelope } = message
       const ageMs = nowMs - envelope.acceptedAt
       if (bySender) {
@@ -85,7 +106,8 @@ async function show(inspected: Inspected): Promise<number> {
       for (const address of addresses ?? []) ages.add(comparableDomainOf(address), ageMs)
     }
   progress.end()
-  const rows = [ages.total, ...ages.domains.slice(0, shownMax)]
+  if (count >= stepCount) out.text(clearScreen)
+  const rows = rowsNow()
   if (args.isSet('json'))
     for (const { domain, total, buckets } of rows)
       out.json({ domain, total, ages: Object.fromEntries(ages.heads.map((head, i) => [head, buckets[i]])) })
