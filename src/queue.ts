@@ -10,25 +10,27 @@ import { reroute, type NewRoute } from './admin/verbs/reroute.js'
 import type { VerbOptions, VerbResult } from './admin/verbs/tally.js'
 import { submitMany, type SubmitManyOptions, type SubmitResult } from './engine/accept/submit-many.js'
 import type { Accepted } from './engine/accept/tickets.js'
+import type { BackupReport, BackupRequest } from './backup/back-up.js'
+import { pinFiles, type PinnedFiles } from './engine/checkpoint/pinned-files.js'
 import { drain, type DrainOptions, type DrainResult } from './engine/deliver/drain.js'
 import type { Engine } from './engine/engine.js'
 import type { Change } from './engine/life/change.js'
-import type { Listener, QueueEvents } from './engine/life/events.js'
+import { Listenable } from './engine/life/listenable.js'
 import { list, type ListedMessage, type ListOptions } from './admin/select/listing.js'
 import { page, type ListPage, type PageOptions } from './admin/select/page.js'
 import { storedMessage, type StoredMessage } from './admin/select/stored-message.js'
 import type { QueueOptions } from './engine/life/options.js'
-import { openEngine, type OpenedEngine } from './engine/open.js'
+import { openEngine, type OpenedQueue } from './engine/open.js'
 import type { Parts } from './engine/life/parts.js'
 import {
   acknowledge,
   consume,
   consumeBatches,
   consumingLifeOf,
+  type ConsumingLife,
   forget,
   statusOf,
   type ConsumerStatus,
-  type ConsumingLife,
   type OutcomeBatchesRequest,
   type OutcomeGap,
   type OutcomesRequest,
@@ -50,16 +52,19 @@ export interface QueueLimits {
   readonly recipientCountMax: number
 }
 
-export class Queue {
-  readonly #opened: OpenedEngine
+export class Queue extends Listenable {
+  readonly #opened: OpenedQueue
   readonly #parts: Parts
   readonly #engine: Engine
+  readonly #consuming: ConsumingLife
 
   /** Made by `openQueue`. */
-  constructor(opened: OpenedEngine) {
+  constructor(opened: OpenedQueue) {
+    super(opened.parts.events)
     this.#opened = opened
     this.#parts = opened.parts
     this.#engine = opened.engine
+    this.#consuming = consumingLifeOf(opened.parts.life, opened.engine)
   }
 
   /** Accepts a message. When it settles, the message is durable: it survives the death of the
@@ -160,18 +165,27 @@ export class Queue {
    *
    * @throws WaybillError by rejection: OPTION_INVALID, DISK_FULL, LOG_CORRUPT, QUEUE_CRASHED */
   outcomes(request: OutcomesRequest = {}): AsyncGenerator<QueueOutcome | OutcomeGap, void> {
-    return consume(this.#parts.outcomes, this.#consumingLife, request)
+    return consume(this.#parts.outcomes, this.#consuming, request)
   }
 
   /** The same in batches: a consumer is done with a batch when it asks for the next one. */
   outcomeBatches(
     request: OutcomeBatchesRequest = {},
   ): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> {
-    return consumeBatches(this.#parts.outcomes, this.#consumingLife, request)
+    return consumeBatches(this.#parts.outcomes, this.#consuming, request)
   }
 
-  get #consumingLife(): ConsumingLife {
-    return consumingLifeOf(this.#parts.life, this.#engine)
+  /** Copies the queue while it works: all mail settled before the call and not ended
+   * (backup/README.md). @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FULL,
+   * DISK_FAILED, LOG_CORRUPT, QUEUE_CRASHED */
+  async backup(request: BackupRequest): Promise<BackupReport> {
+    return (await import('./backup/back-up.js')).backUpOwn(this.#opened, request)
+  }
+
+  /** Keeps all files that a start needs, for a copy, until the answer is released or lost.
+   * @throws WaybillError by rejection: QUEUE_CRASHED, DISK_FULL */
+  pinFiles(): Promise<PinnedFiles> {
+    return pinFiles(this.#parts, this.#engine)
   }
 
   /** Consumers whose name is durable, with the numbers of the last outcome acknowledged and the
@@ -183,14 +197,14 @@ export class Queue {
   /** A consumer that `acknowledges` is done with outcomes up to this number. @returns false when
    * there is none @throws WaybillError by rejection: OPTION_INVALID, QUEUE_CRASHED */
   acknowledge(consumer: string, number: number): Promise<boolean> {
-    return acknowledge(this.#parts.outcomes, this.#consumingLife, consumer, number)
+    return acknowledge(this.#parts.outcomes, this.#consuming, consumer, number)
   }
 
   /** Outcomes are no longer kept for the consumer, durably. @returns false when there is none
    * @throws WaybillError by rejection: OPTION_INVALID while it is consuming,
    * DISK_FULL, QUEUE_CRASHED */
   forgetConsumer(name: string): Promise<boolean> {
-    return forget(this.#parts.outcomes, this.#consumingLife, name)
+    return forget(this.#parts.outcomes, this.#consuming, name)
   }
 
   /** Settles when the queue is idle: all mail accepted by then has had its attempts, and their
@@ -264,34 +278,6 @@ export class Queue {
     this.#parts.life.end(undefined)
   }
 
-  /** Listeners run in the queue's turn. Their errors, thrown or rejected, emit `warning`
-   * LISTENER_DEFECT and change nothing. `once` and `on` of node:events work: they fail when the
-   * queue crashes with an error.
-   * @throws WaybillError OPTION_INVALID if there is no such event, here and below */
-  on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
-    this.#parts.events.on(event, listener)
-    return this
-  }
-
-  once<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
-    this.#parts.events.once(event, listener)
-    return this
-  }
-
-  off<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
-    this.#parts.events.off(event, listener)
-    return this
-  }
-
-  /** As EventEmitter calls them. */
-  addListener<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
-    return this.on(event, listener)
-  }
-
-  removeListener<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
-    return this.off(event, listener)
-  }
-
   /** `await using queue = …`: the same as `crash()`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.crash()
@@ -308,9 +294,12 @@ export class Queue {
 export async function openQueue(directory: string, options: QueueOptions): Promise<Queue> {
   // On another kind of disk `sendmail` leaves no mail.
   const isFileSystem = options?.disk === undefined
-  if (isFileSystem && isStoreUrl(directory))
-    return new Queue(await (await import('./engine/open-in-store.js')).openInStore(directory, options))
-  return new Queue(await openEngine(directory, options, isFileSystem ? endTaking : undefined))
+  if (isFileSystem && isStoreUrl(directory)) {
+    const { openInStore } = await import('./engine/open-in-store.js')
+    return new Queue(await openInStore(directory, options))
+  }
+  const opened = await openEngine(directory, options, isFileSystem ? endTaking : undefined)
+  return new Queue(isFileSystem ? { ...opened, directory } : opened)
 }
 
 const endTaking = (disk: Disk): Promise<void> =>

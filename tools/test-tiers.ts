@@ -7,7 +7,7 @@
 /** By what makes them deep. */
 export const deepTests: Readonly<Record<string, readonly string[]>> = {
   /** Crashes by the thousand, removed guarantees, chains of lives. */
-  crash: ['test/crash/**', 'test/scheduler/sabotage.test.ts'],
+  crash: ['test/crash/**', 'test/scheduler/sabotage.test.ts', 'test/backup/thousand.test.ts'],
   /** Real kills, power cuts, failing calls and full disks. They need root and packages. */
   'real crashes': [
     'test/crash-real/**',

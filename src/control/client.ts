@@ -2,6 +2,8 @@
  * Invariant: every result comes from the relay. If the connection is lost first, the error is
  * QUEUE_CRASHED: the request may or may not have been carried out. Requests follow one another;
  * leaving a listing early ends the connection. */
+import { position } from '../base/position.js'
+import type { PinnedFiles } from '../engine/checkpoint/pinned-files.js'
 import { systemClock } from '../base/clock.js'
 import { connectQueueSocket, controlSocket } from '../disk/queue-socket.js'
 import type { ListedMessage } from '../admin/select/listing.js'
@@ -103,6 +105,28 @@ export class ControlClient {
     const answer = await this.#answer()
     if (answer.kind !== 'result' || answer.reloaded === undefined) throw unexpected(answer)
     return answer.reloaded
+  }
+
+  /** Has the relay keep all files for a copy. Nothing else can be asked until it is released.
+   * @throws WaybillError DISK_FULL, QUEUE_CRASHED */
+  async pin(): Promise<PinnedFiles> {
+    await this.#ask({ do: 'pin' })
+    const answer = await this.#answer()
+    if (answer.kind !== 'pinned') throw unexpected(answer)
+    const lost = new AbortController()
+    let isReleased = false
+    this.#answer().then(
+      (end) => isReleased || lost.abort(unexpected(end)),
+      (error: unknown) => isReleased || lost.abort(error),
+    )
+    return {
+      journalEnd: position(answer.journalEnd),
+      lost: lost.signal,
+      release: () => {
+        isReleased = true
+        this.close()
+      },
+    }
   }
 
   /** Samples for ever. @param intervalMs 100 … 60 000 */

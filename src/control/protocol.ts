@@ -37,6 +37,8 @@ export type ControlRequest =
   | { readonly do: 'resume'; readonly transport: string; readonly name: string }
   /** The owner reads its files again. */
   | { readonly do: 'reload' }
+  /** Keeps all files for a backup until the client says stop, or leaves. */
+  | { readonly do: 'pin' }
   /** Samples until the client has enough. */
   | { readonly do: 'watch'; readonly intervalMs: number }
   /** Ends the request that the connection waits for, which answers with its counts. */
@@ -85,6 +87,8 @@ export type ControlAnswer =
   | { readonly kind: 'progress'; readonly counts: VerbResult }
   | { readonly kind: 'message'; readonly message: ListedMessage }
   | { readonly kind: 'destination'; readonly destination: DestinationSnapshot }
+  /** All files are kept; the copy's journal ends at this position. */
+  | { readonly kind: 'pinned'; readonly journalEnd: number }
   | { readonly kind: 'sample'; readonly sample: Sample }
   | {
       readonly kind: 'result'
@@ -131,6 +135,7 @@ export function readRequest(line: string): ControlRequest {
       return { do: 'list', selector: selectorOf(fields['selector'], 'list') }
     case 'destinations':
     case 'reload':
+    case 'pin':
     case 'stop':
       return { do: fields['do'] }
     case 'resume':
@@ -161,6 +166,7 @@ export function readAnswer(line: string): ControlAnswer {
     }
     case 'progress':
     case 'destination':
+    case 'pinned':
     case 'result':
     case 'error':
       return answer

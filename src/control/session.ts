@@ -4,6 +4,7 @@
  * closed, without effect on others. */
 import { pause, type Clock } from '../base/clock.js'
 import type { Room } from '../engine/accept/space-watch.js'
+import type { PinnedFiles } from '../engine/checkpoint/pinned-files.js'
 import type { QueueEvents } from '../engine/life/events.js'
 import type { ListedMessage, ListOptions } from '../admin/select/listing.js'
 import type { Selector } from '../admin/select/selector.js'
@@ -30,6 +31,7 @@ export interface ControlledQueue {
   room(): Promise<Room>
   destinations(): readonly DestinationSnapshot[]
   resume(transport: string, name: string): boolean
+  pinFiles(): Promise<PinnedFiles>
   on<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown
   off<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown
   hold(selector: Selector, options?: VerbOptions): Promise<VerbResult>
@@ -157,6 +159,8 @@ export class ControlSession {
         })
       case 'reload':
         return this.#answer({ kind: 'result', reloaded: (await this.#owner.reload?.()) ?? [] })
+      case 'pin':
+        return this.#pin(stop)
       case 'watch':
         return this.#watch(request.intervalMs, stop)
       case 'stop':
@@ -203,6 +207,24 @@ export class ControlSession {
       if (hasBegun) await this.#answer({ kind: 'progress', counts: soFar })
       throw error
     }
+  }
+
+  /** Until the client has copied what it wants, or the files cannot be kept any longer. */
+  async #pin(stop: AbortSignal): Promise<void> {
+    const pinned = await this.#queue.pinFiles()
+    const { journalEnd, lost } = pinned
+    try {
+      await this.#answer({ kind: 'pinned', journalEnd })
+      await new Promise<void>((resolve) => {
+        for (const signal of [stop, lost])
+          if (signal.aborted) resolve()
+          else signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+      if (!stop.aborted) throw lost.reason
+    } finally {
+      pinned.release()
+    }
+    await this.#answer({ kind: 'result' })
   }
 
   async #watch(intervalMs: number, stop: AbortSignal): Promise<void> {

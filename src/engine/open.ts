@@ -20,8 +20,10 @@ import { withOwnNames } from '../directory/own-names.js'
 import { spoolDirectory, spoolNumberOf, type SideLogName } from '../directory/paths.js'
 import { completeQueue, Completion } from '../directory/incomplete.js'
 import { Engine } from './engine.js'
+import { filesFree } from './checkpoint/pinned-files.js'
 import { QueueEmitter } from './life/events.js'
 import { laneDirectories, removeLanes } from '../directory/lane-directories.js'
+import { BackupPins, backupWithoutRoom } from './life/backup-pins.js'
 import { Life } from './life/life.js'
 import { LifeClock } from './life/life-clock.js'
 import { MessageReader } from './message/message-reader.js'
@@ -37,6 +39,11 @@ import { Spool } from './message/spool.js'
 export interface OpenedEngine {
   readonly parts: Parts
   readonly engine: Engine
+}
+
+export interface OpenedQueue extends OpenedEngine {
+  /** Where it lies, when that is a file system. */
+  readonly directory?: string
 }
 
 interface FoundQueue {
@@ -133,9 +140,11 @@ async function begin(
   const garbage = new Garbage()
   let engine: Engine | undefined
   let begun = false
+  const backups = new BackupPins(() => engine && filesFree(engine, life))
   const life = new Life((error) => {
     try {
       engine?.stop()
+      backups.lose(life.reason)
     } finally {
       // Also when who listens to a warning meanwhile throws.
       clock.stop()
@@ -147,7 +156,10 @@ async function begin(
   ownership.begin(life.end)
   const callbacks = {
     onRoom: () => engine?.roomChanged(),
-    onFull: () => engine?.full(),
+    onFull: () => {
+      backups.lose(backupWithoutRoom())
+      engine?.full()
+    },
     onFailure: life.end,
   }
   const opened = await openJournal(options, header, tail, garbage, {
@@ -177,7 +189,12 @@ async function begin(
     header.segmentBytes,
     opened.life,
     [checkpoint.spoolHighest, ...checkpoint.spoolPending, ...spools],
-    { checkpoint: () => life.orEnd(laterCheckpoint(engine!)), onFailure: life.end },
+    {
+      checkpoint: () => life.orEnd(laterCheckpoint(engine!)),
+      isPinned: () => backups.isPinned,
+      onTooMany: () => backups.lose(backupWithoutRoom()),
+      onFailure: life.end,
+    },
   )
   const reader = new MessageReader(journal, lanes, spool)
   /** @param what is lost to rot */
@@ -228,6 +245,7 @@ async function begin(
     reader,
     keys,
     outcomes,
+    backups,
   }
   const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }
   engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))

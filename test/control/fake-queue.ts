@@ -2,6 +2,8 @@
 import { EventEmitter } from 'node:events'
 import type { ListOptions } from '../../src/admin/select/listing.js'
 import type { ListedMessage, QueueEvents, QueueStatistics, Selector } from '../../src/index.js'
+import { position } from '../../src/base/position.js'
+import type { PinnedFiles } from '../../src/engine/checkpoint/pinned-files.js'
 import type { ControlledQueue } from '../../src/control/session.js'
 import type { Room } from '../../src/engine/accept/space-watch.js'
 import type { VerbOptions, VerbResult } from '../../src/admin/verbs/tally.js'
@@ -27,6 +29,19 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
   answer: (call: Call) => Promise<VerbResult> = () => Promise.resolve(counted(1))
   listed: (options: ListOptions) => AsyncIterable<ListedMessage> = async function* () {}
   known: readonly DestinationSnapshot[] = []
+
+  /** Of a copy that is being made. */
+  pinned: { readonly lost: AbortController; isReleased: boolean } | undefined
+
+  async pinFiles(): Promise<PinnedFiles> {
+    const pinned = { lost: new AbortController(), isReleased: false }
+    this.pinned = pinned
+    return {
+      journalEnd: position(8192),
+      lost: pinned.lost.signal,
+      release: () => void (pinned.isReleased = true),
+    }
+  }
 
   readonly hold = (selector: Selector, options: VerbOptions = {}): Promise<VerbResult> =>
     this.#called('hold', selector, options)

@@ -99,6 +99,29 @@ test('an owner without files has nothing to reload', async () => {
   expect(await (await connect()).reload()).toEqual([])
 })
 
+test('files are kept until the client has copied them, or has gone', async () => {
+  await serve()
+  const pinned = await (await connect()).pin()
+  expect(pinned.journalEnd).toBe(8192)
+  expect(queue.pinned!.isReleased).toBe(false)
+  pinned.release()
+  await expect.poll(() => queue.pinned!.isReleased).toBe(true)
+  expect(pinned.lost.aborted).toBe(false)
+})
+
+test('a client is told when files cannot be kept any longer, and when the relay goes away', async () => {
+  const server = await serve()
+  const first = await (await connect()).pin()
+  queue.pinned!.lost.abort(new WaybillError('DISK_FULL', 'short of room'))
+  await expect.poll(() => first.lost.aborted).toBe(true)
+  expect(first.lost.reason).toMatchObject({ code: 'DISK_FULL', message: 'short of room' })
+  expect(queue.pinned!.isReleased).toBe(true)
+  const second = await (await connect()).pin()
+  server.close()
+  await expect.poll(() => second.lost.aborted).toBe(true)
+  expect(second.lost.reason).toMatchObject({ code: 'QUEUE_CRASHED' })
+})
+
 test('flush and reroute take what they need besides', async () => {
   await serve()
   const client = await connect()

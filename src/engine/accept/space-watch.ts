@@ -2,6 +2,7 @@
  * large reports need room that the journal's reserve does not give.
  * Invariant: the answer is at most about a second old while mail comes in, and none that refuses mail is older, unless the disk lets it wait. Nobody
  * waits for it but mail that an old one would refuse, that not for long, and nobody looks at the clock for it but once a sync. */
+import { backupWithoutRoom } from '../life/backup-pins.js'
 import type { DiskSpace } from '../../disk/disk.js'
 import { WaybillError } from '../../errors.js'
 import type { Parts } from '../life/parts.js'
@@ -33,7 +34,7 @@ const warningOf = {
 } as const
 
 export class SpaceWatch {
-  readonly #parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal'>
+  readonly #parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal' | 'backups'>
   /** Who waits for an answer looks again. */
   readonly #onChange: () => void
   #answeredAtMs = -Infinity
@@ -43,7 +44,10 @@ export class SpaceWatch {
   #isOverdue = false
   #shortOf: Room['shortOf']
 
-  constructor(parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal'>, onChange: () => void) {
+  constructor(
+    parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal' | 'backups'>,
+    onChange: () => void,
+  ) {
     this.#parts = parts
     this.#onChange = onChange
   }
@@ -88,7 +92,7 @@ export class SpaceWatch {
   }
 
   async #ask(): Promise<void> {
-    const { options, life, events, journal } = this.#parts
+    const { options, life, events, journal, backups } = this.#parts
     const { disk, clock, freeBytesMin } = options
     // While there is room nobody waits.
     const overdue = this.#isShort ? clock.after(answerWaitMs, () => this.#giveUp()) : undefined
@@ -98,6 +102,7 @@ export class SpaceWatch {
     if (isShort && !this.#isShort && !life.isOver)
       events.emit('warning', { code: 'DISK_FULL', message: warningOf[shortOf] })
     this.#shortOf = shortOf
+    if (isShort) backups.lose(backupWithoutRoom())
     // 1. a burst of mail leaves spares  2. something else takes the rest of the disk  3. the queue is empty, holds the room, and refuses mail for ever
     if (isShort && !life.isOver) life.run(journal.shrink())
     // From when it comes:

@@ -32,6 +32,11 @@ export class Reclaim {
   readonly #parts: Parts
   readonly #waiting: (() => void)[] = []
   #retry: Timer | undefined
+  /** Garbage that a backup may be copying. */
+  readonly #pinned: GarbageSegments[] = []
+  /** Lanes in it, and behind it those that the next checkpoint removes. They are retired once. */
+  readonly #leaving = new Set<Lane>()
+  #underWay: Promise<void> = Promise.resolve()
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -105,11 +110,40 @@ export class Reclaim {
       const number = sideLogNumbers[name]
       ofLanes.push({ log, number, indexes: confirmed(number, log.files.grid.indexOf(positions.floor)) })
     }
-    return { ofJournal, ofLanes, retired }
+    return { ofJournal, ofLanes, retired: retired.filter((lane) => !this.#leaving.has(lane)) }
   }
 
-  /** Lets it go. */
-  async reclaim({ ofJournal, ofLanes, retired }: GarbageSegments): Promise<void> {
+  /** Releases it; what a backup pins is released behind that. */
+  async reclaim(garbage: GarbageSegments): Promise<void> {
+    if (this.#parts.backups.isPinned) {
+      if (!isNothing(garbage)) this.#pinned.push(garbage)
+      for (const lane of garbage.retired) this.#leaving.add(lane)
+      return this.#parts.journal.refill()
+    }
+    const retired = [...this.#leaving, ...garbage.retired]
+    this.#leaving.clear()
+    return this.#inTurn({ ...garbage, retired })
+  }
+
+  /** One after the other: two would give a file its next name together. */
+  #inTurn(garbage: GarbageSegments): Promise<void> {
+    this.#underWay = this.#underWay.then(() => this.#release(garbage))
+    return this.#underWay
+  }
+
+  /** Settles when nothing is being released: behind a pin, for as long as it is there. */
+  get atRest(): Promise<void> {
+    return this.#underWay
+  }
+
+  /** No backup pins anything. Lanes leave behind the next checkpoint: it may be syncing them now. */
+  async unpinned(): Promise<void> {
+    const waiting = this.#pinned.splice(0)
+    // Each has its turn before a checkpoint removes a lane of which it has segments.
+    await Promise.all(waiting.map((garbage) => this.#inTurn({ ...garbage, retired: [] })))
+  }
+
+  async #release({ ofJournal, ofLanes, retired }: GarbageSegments): Promise<void> {
     await this.#parts.journal.forget(ofJournal)
     for (const { log, number, indexes } of ofLanes)
       for (const index of indexes)

@@ -3,6 +3,7 @@ import type { ActiveSet } from '../../active/active-set.js'
 import type { Garbage } from '../../garbage/garbage.js'
 import type { Lanes } from '../../lane/lanes.js'
 import type { Journal } from '../../log/journal.js'
+import type { BackupPins } from './backup-pins.js'
 import type { KnownKeys } from '../keys/known-keys.js'
 import type { Outcomes } from '../outcomes/outcomes.js'
 import type { QueueEmitter } from './events.js'
@@ -27,4 +28,5 @@ export interface Parts {
   readonly reader: MessageReader
   readonly keys: KnownKeys
   readonly outcomes: Outcomes
+  readonly backups: BackupPins
 }

@@ -32,6 +32,10 @@ export interface SpoolFile {
 export interface SpoolCallbacks {
   /** A checkpoint that is captured after this call. @throws WaybillError DISK_FULL by rejection, when there is no room for one */
   readonly checkpoint: () => Promise<void>
+  /** A backup may be copying files. */
+  readonly isPinned: () => boolean
+  /** Files that nobody needs are too many to wait for a backup. */
+  readonly onTooMany: () => void
   /** The life ends. */
   readonly onFailure: (error: unknown) => void
 }
@@ -42,7 +46,7 @@ export class Spool {
   readonly #callbacks: SpoolCallbacks
   readonly #pending = new Set<number>()
   readonly #pendingMax: number
-  /** Files that nobody needs and that a full disk does not let go. */
+  /** Files that nobody needs, and that a full disk or a backup keeps from being removed. */
   readonly #unwanted = new Set<number>()
   /** Pending numbers of files that were given up and could not be taken away: that is tried for again when their turn is somebody else's. */
   readonly #doubtful = new Set<number>()
@@ -175,9 +179,13 @@ export class Spool {
     }
   }
 
-  /** Removes a file; one that somebody else has removed is gone as well. What a full disk does not let go is removed later.
+  /** Removes a file; one that somebody else has removed is gone as well. What a full disk or a backup keeps is removed later.
    * @throws WaybillError DISK_FAILED; DISK_FULL when there are too many of those */
   async unlink(number: number): Promise<void> {
+    if (this.#callbacks.isPinned()) {
+      if (this.#unwanted.size < this.#pendingMax) return void this.#unwanted.add(number)
+      this.#callbacks.onTooMany()
+    }
     try {
       await unlinkIfThere(this.#disk, spoolPath(number))
       this.#unwanted.delete(number)
@@ -192,7 +200,7 @@ export class Spool {
 
   /** Makes removed names durable: part of a checkpoint. */
   async syncNames(): Promise<void> {
-    for (const unwanted of this.#unwanted) await this.unlink(unwanted)
+    if (!this.#callbacks.isPinned()) for (const unwanted of this.#unwanted) await this.unlink(unwanted)
     if (!this.#namesChanged) return
     this.#namesChanged = false
     await this.#names.syncDirectory(spoolDirectory)

@@ -160,7 +160,7 @@ function bashOffers(line: string): string[] {
 
 test.each<[string, readonly string[]]>([
   ['waybill qs', ['qshape']],
-  ['waybill re', ['release', 'reload', 'requeue', 'reroute', 'resume']],
+  ['waybill re', ['release', 'reload', 'requeue', 'reroute', 'restore', 'resume']],
   ['waybill log ', ['stat', 'dump', 'tail', 'history', 'at', 'verify', 'map', 'rescue']],
   ['waybill log v', ['verify']],
   ['waybill hold --la', ['--lane', '--last-status']],

@@ -102,6 +102,14 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'deletes messages without reports',
         load: async () => (await import('../operate/delete.js')).deleteMessages,
       },
+      backup: {
+        summary: 'copies the queue as it is at one moment, while its relay runs or while none does',
+        load: async () => (await import('../operate/backup.js')).backup,
+      },
+      restore: {
+        summary: 'makes a queue of a backup, and says first what it will send',
+        load: async () => (await import('../operate/restore.js')).restore,
+      },
       resume: {
         summary: 'revives dead destinations and ends suspensions',
         load: async () => (await import('../operate/resume.js')).resume,

@@ -53,7 +53,7 @@ export const openListing = (
     return new Inspected(surroundings.openDisk(path), surroundings.nowMs)
   })
 
-async function whenFree<T>(surroundings: Surroundings, open: () => Promise<T>): Promise<T> {
+export async function whenFree<T>(surroundings: Surroundings, open: () => Promise<T>): Promise<T> {
   for (const startedAt = performance.now(); ; await sleep(lockedLookMs)) {
     try {
       return await open()
