@@ -9,6 +9,7 @@ import type { Queue } from '../queue.js'
 import { listening, type Listener } from '../relay/listening.js'
 import type { Certificate } from '../relay/smtp-in/session-server.js'
 import { aboutRoutes } from './api/about-routes.js'
+import { contentRoutes } from './api/content-routes.js'
 import { inspectionRoutes } from './api/inspection-routes.js'
 import { messageRoutes } from './api/message-routes.js'
 import { operationRoutes } from './api/operation-routes.js'
@@ -20,6 +21,7 @@ import type { ApiParts, ApiRequest, Route, SubmitDoor } from './api/route.js'
 import { components } from './api/schemas.js'
 import { submitRoutes } from './api/submit-routes.js'
 import type { Inspect } from './inspection/orders.js'
+import { Views } from './content/views.js'
 import type { Figures } from './figures/figures.js'
 import { BodyBudget } from './wire/body-budget.js'
 import { Connections } from './wire/connections.js'
@@ -87,6 +89,7 @@ class HttpServer {
   readonly #connections: Connections
   readonly #bodies = new BodyBudget()
   readonly #streams = new EventStreams()
+  readonly #views: Views
   readonly #tokens = new WeakMap<object, Token>()
   readonly #routes: readonly Route[]
 
@@ -94,6 +97,7 @@ class HttpServer {
     const { clock = systemClock, idleMs = idleMsUsual, tls, figures, operations, tokens } = options
     this.#options = options
     this.#clock = clock
+    this.#views = new Views(clock)
     this.#connections = new Connections(options.clientCountMax ?? clientCountUsual)
     const bounds = {
       maxHeaderSize: headerBytesMax,
@@ -132,6 +136,7 @@ class HttpServer {
       ...operationRoutes(parts),
       ...outcomeRoutes(parts),
       ...inspectionRoutes(parts),
+      ...contentRoutes(parts, this.#views),
       ...aboutRoutes(parts, options.version, () => this.#routes),
     ]
     this.#prepare()
@@ -152,6 +157,7 @@ class HttpServer {
       },
       close: () => {
         this.#streams.endAll()
+        this.#views.end()
         server.close()
         this.#connections.closeAll()
       },

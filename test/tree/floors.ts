@@ -60,7 +60,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'maildrop',
   ],
   'src/store': ['store.ts', 'safety.ts', 'store-url.ts', 'postgres'],
-  'src/http': ['wire', 'figures', 'inspection', 'api'],
+  'src/http': ['wire', 'figures', 'inspection', 'content', 'api'],
   'src/sim': ['world', 'disk', 'workload', 'model', 'life', 'hunt'],
   'src/console': ['facts', 'parts', 'page'],
   'tools/commands': [

@@ -1,0 +1,144 @@
+/** Routes that show what messages say.
+ * Invariant: nothing of a message comes as a type that a browser would run in this server's name. */
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import type { StoredMessage } from '../../admin/select/stored-message.js'
+import { decodedPart, structureOf, textBytesMax, textOf, type DecodedPart } from '../content/mime-parts.js'
+import { viewHeaders, type Views } from '../content/views.js'
+import { ProblemError } from '../wire/problem-details.js'
+import { leftSignal } from './client.js'
+import type { ApiParts, ApiRequest, Route } from './route.js'
+import { instant, list, object, orNull, text } from './schemas.js'
+
+/** Messages that are taken apart at once. */
+const readingMax = 4
+const downloadBytesMax = 10 * 1024 * 1024
+const htmlTypes = ['text/html', 'application/xhtml+xml']
+
+const quiet = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+}
+
+export function contentRoutes(parts: ApiParts, views: Views): Route[] {
+  let readingCount = 0
+  const reading = async <T>(use: () => Promise<T>): Promise<T> => {
+    if (readingCount >= readingMax)
+      throw new ProblemError('TOO_MANY_REQUESTS', `${readingMax} messages are being read already`)
+    readingCount++
+    try {
+      return await use()
+    } finally {
+      readingCount--
+    }
+  }
+  const partOf = (request: ApiRequest, reply: FastifyReply, bytesMax: number): Promise<DecodedPart> =>
+    reading(async () => {
+      const stored = await storedOf(parts, request, reply)
+      const part = await decodedPart(stored.data(), request.params['part'] ?? '', bytesMax)
+      if (part === undefined) throw new ProblemError('NOT_FOUND', 'the message has no such part')
+      return part
+    })
+  return [
+    {
+      method: 'GET',
+      path: '/v1/messages/:id/data',
+      scope: 'content',
+      summary: 'Gives a message as it is',
+      answers: { 200: { means: 'the message', type: 'message/rfc822', schema: text } },
+      handle: async (request, reply) => {
+        const stored = await storedOf(parts, request, reply)
+        const { id, dataBytes } = stored.message
+        reply.headers({
+          ...quiet,
+          'content-type': 'message/rfc822',
+          'content-length': dataBytes,
+          'content-disposition': `attachment; filename="${id}.eml"`,
+        })
+        return reply.send(Readable.from(stored.data(), { objectMode: false }))
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/messages/:id/structure',
+      scope: 'content',
+      summary: 'Shows the header of a message, and its MIME parts',
+      answers: {
+        200: {
+          means: 'as far as the first 10 MiB say',
+          schema: object({
+            header: list(object({ name: text, value: text })),
+            tree: orNull({ type: 'object', required: ['part', 'type', 'bytes'] }),
+            isTruncated: { type: 'boolean' },
+          }),
+        },
+      },
+      handle: (request, reply) =>
+        reading(async () => structureOf((await storedOf(parts, request, reply)).data())),
+    },
+    {
+      method: 'GET',
+      path: '/v1/messages/:id/parts/:part',
+      scope: 'content',
+      summary: 'Gives a part of a message, decoded: as text, or its octets',
+      query: { download: { type: 'boolean', default: false, description: 'octets, for a file' } },
+      answers: {
+        200: { means: 'at most 1 MiB of text, or 10 MiB of octets', type: 'text/plain', schema: text },
+      },
+      handle: async (request, reply) => {
+        const isFile = request.query['download'] === true
+        const part = await partOf(request, reply, isFile ? downloadBytesMax : textBytesMax)
+        reply.headers({ ...quiet, ...(part.isTruncated ? { 'x-truncated': 'true' } : undefined) })
+        if (!isFile) return reply.header('content-type', 'text/plain; charset=utf-8').send(textOf(part))
+        const name = encodeURIComponent(wellFormed(part.filename ?? 'part'))
+        reply.headers({
+          'content-type': 'application/octet-stream',
+          'content-disposition': `attachment; filename*=UTF-8''${name.replace(/['()*]/g, '_')}`,
+        })
+        return reply.send(part.data)
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/messages/:id/parts/:part/view',
+      scope: 'content',
+      summary: 'Makes a path at which a frame shows the HTML of a part, once within a minute',
+      answers: { 201: { means: 'the path', schema: object({ href: text, expiresAt: instant }) } },
+      handle: async (request, reply) => {
+        const part = await partOf(request, reply, textBytesMax)
+        if (!htmlTypes.includes(part.type)) throw new ProblemError('REQUEST_INVALID', 'the part is no HTML')
+        const { key, expiresAt } = views.add(textOf(part))
+        reply.status(201)
+        return { href: `/v1/views/${key}`, expiresAt }
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/views/:key',
+      scope: 'none',
+      summary: 'Shows the HTML of a part, sandboxed',
+      answers: { 200: { means: 'the HTML', type: 'text/html', schema: text } },
+      handle: ({ params }, reply) => {
+        const html = views.take(params['key'] ?? '')
+        if (html === undefined) throw new ProblemError('NOT_FOUND', 'there is no such view, or no more')
+        return reply.headers(viewHeaders).send(html)
+      },
+    },
+  ]
+}
+
+/** Half a surrogate pair has no encoding. */
+const wellFormed = (name: string): string => name.replace(/\p{Cs}/gu, '_').slice(0, 200)
+
+async function storedOf(
+  parts: ApiParts,
+  { params }: ApiRequest,
+  reply: FastifyReply,
+): Promise<StoredMessage> {
+  const id = (params['id'] ?? '').toUpperCase()
+  const stored = await parts.queue.message(id, { signal: leftSignal(reply) })
+  if (stored === undefined) throw new ProblemError('NOT_FOUND', 'the message is not in the queue')
+  if (stored.ref !== undefined)
+    throw new ProblemError('NOT_FOUND', `the queue keeps the data elsewhere, as ${stored.ref}`)
+  return stored
+}
