@@ -70,6 +70,7 @@ export {
   zmailerPolicyProblems,
   type ZmailerExplanation,
   type ZmailerPolicy,
+  type ZmailerPolicyOptions,
 } from './policy/zmailer-policy.js'
 export type { DkimKey } from './relay/dkim/dkim-keys.js'
 export { lmtpTransport, type LmtpTransportOptions } from './relay/smtp-out/lmtp-out.js'
@@ -77,6 +78,8 @@ export { maildirTransport, type MaildirOptions } from './relay/maildir/maildir.j
 export type { MxResolver } from './relay/dns/dns-questions.js'
 export { mxTransport } from './relay/smtp-out/mx-out.js'
 export type { MxTransportOptions } from './relay/smtp-out/mx-out-options.js'
+export { ClauseAgents, type ClauseAgentsOptions } from './relay/agents/clause-agents.js'
+export { pipeTransport, type PipeOptions } from './relay/agents/pipe-transport.js'
 export { smtpTransport } from './relay/smtp-out/smtp-out.js'
 export type { TlsPolicyLine } from './relay/tls/tls-policy.js'
 export type { SmtpTransportOptions } from './relay/smtp-out/smtp-out-options.js'

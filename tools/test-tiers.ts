@@ -38,6 +38,8 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
   ],
   /** Chromium, and relays before it. */
   browser: ['test/console/{page,relay}.test.ts'],
+  /** Agents as child processes. */
+  agents: ['test/relay/agents/{pipe-transport,clause-agents}.test.ts'],
   /** Handshakes by the dozen. */
   handshakes: ['test/relay/smtp-out/mx-out-{dane,tls-policy}.test.ts'],
   /** Tests of real time: elapsed time is compared with a bound far from the expected time. */

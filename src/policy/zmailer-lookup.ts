@@ -43,10 +43,13 @@ const rememberedMax = 10_000
 
 export class ClauseLookup {
   readonly #clauses: readonly ZmailerClause[]
+  readonly #runsAgents: boolean
   readonly #remembered = new Map<string, Lookup>()
 
-  constructor(clauses: readonly ZmailerClause[]) {
+  /** @param runsAgents commands are run, and overfed */
+  constructor(clauses: readonly ZmailerClause[], runsAgents: boolean) {
     this.#clauses = clauses
+    this.#runsAgents = runsAgents
   }
 
   /** With 500 clauses a search takes half a millisecond, for each message that is deferred. */
@@ -55,14 +58,19 @@ export class ClauseLookup {
     const key = `${transport}/${host}`
     const known = this.#remembered.get(key)
     if (known !== undefined) return known
-    const found = search(this.#clauses, transport, host)
+    const found = search(this.#clauses, transport, host, this.#runsAgents)
     if (this.#remembered.size >= rememberedMax) this.#remembered.clear()
     this.#remembered.set(key, found)
     return found
   }
 }
 
-function search(clauses: readonly ZmailerClause[], transport: string, host: string): Lookup {
+function search(
+  clauses: readonly ZmailerClause[],
+  transport: string,
+  host: string,
+  runsAgents: boolean,
+): Lookup {
   const said: Partial<ZmailerSettings> = {}
   const lines: Lookup['lines'] = {}
   const matching: ZmailerClause[] = []
@@ -75,17 +83,19 @@ function search(clauses: readonly ZmailerClause[], transport: string, host: stri
   }
   const intervalMs = said.intervalMs ?? defaults.intervalMs
   const settings = { ...defaults, idlemaxMs: 3 * intervalMs, ...said }
-  const limits = limitsOf(settings, matching.at(-1)?.line ?? 0, transport)
+  const each = runsAgents && settings.command !== '' ? 1 + settings.overfeed : 1
+  const limits = limitsOf(settings, matching.at(-1)?.line ?? 0, transport, each)
   return { settings, lines, clauses: matching, limits }
 }
 
-function limitsOf(settings: ZmailerSettings, line: number, transport: string): DeliveryLimits {
+/** @param each deliveries at once that an agent has: bounds are of agents */
+function limitsOf(settings: ZmailerSettings, line: number, transport: string, each: number): DeliveryLimits {
   const { maxta, maxchannel, maxring, bychannel, queueonly } = settings
   return {
-    deliveryCountMax: maxta || agentCountDefault,
-    transportDeliveryCountMax: maxchannel || agentCountDefault,
+    deliveryCountMax: (maxta || agentCountDefault) * each,
+    transportDeliveryCountMax: (maxchannel || agentCountDefault) * each,
     ring: bychannel ? `line ${line}, ${transport}` : `line ${line}`,
-    ringDeliveryCountMax: maxring || agentCountDefault,
+    ringDeliveryCountMax: (maxring || agentCountDefault) * each,
     queueonly,
   }
 }

@@ -48,18 +48,25 @@ export interface ZmailerPolicy extends RetryPolicy {
   explain(transport: string, nexthop: string): ZmailerExplanation
 }
 
-const optionNames: OptionNames<{ jitter?: number }> = { jitter: true }
+export interface ZmailerPolicyOptions {
+  /** How far a delay may be moved before one of its clause's own delays is chosen, as a share of
+   * it: 0 (default: delays are exact) … 0.5. */
+  readonly jitter?: number
+  /** Commands are run by agents: `overfeed` lets each have so many deliveries more at once. Default
+   * false. */
+  readonly agents?: boolean
+}
+
+const optionNames: OptionNames<ZmailerPolicyOptions> = { jitter: true, agents: true }
 
 /** @param text a ZMailer scheduler configuration
- * @param jitter how far a delay may be moved before one of its clause's own delays is chosen, as a
- * share of it: 0 (default: delays are exact) … 0.5
  * @throws WaybillError POLICY_INVALID with every problem, by line and column; OPTION_INVALID */
-export function zmailerPolicy(text: string, options: { readonly jitter?: number } = {}): ZmailerPolicy {
+export function zmailerPolicy(text: string, options: ZmailerPolicyOptions = {}): ZmailerPolicy {
   checkText(text)
   checkOptionNames(options, optionNames)
-  const { jitter = 0 } = options
+  const { jitter = 0, agents = false } = options
   checkJitter(jitter)
-  return new ClausePolicy(parseZmailerClauses(text), jitter)
+  return new ClausePolicy(parseZmailerClauses(text), jitter, agents)
 }
 
 /** @param text a ZMailer scheduler configuration
@@ -83,10 +90,10 @@ class ClausePolicy implements ZmailerPolicy {
   readonly #jitter: number
   readonly #lookup: ClauseLookup
 
-  constructor(clauses: readonly ZmailerClause[], jitter: number) {
+  constructor(clauses: readonly ZmailerClause[], jitter: number, runsAgents: boolean) {
     this.clauses = clauses
     this.#jitter = jitter
-    this.#lookup = new ClauseLookup(clauses)
+    this.#lookup = new ClauseLookup(clauses, runsAgents)
     const { intervalMs, retries, expiryMs } = defaults
     this.intervalsMs = intervalsOf(delaysOf({ intervalMs, retries, expiryMs }, clauses))
     const expiriesMs = clauses.map(({ settings }) => settings.expiryMs ?? defaults.expiryMs)

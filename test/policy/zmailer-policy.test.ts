@@ -266,3 +266,14 @@ test('every delay is one of the intervals, exact when there is no jitter', () =>
     { numRuns: 500 },
   )
 })
+
+test('where commands are run, overfeed lets each agent have so many deliveries more', () => {
+  const text = 'a/* maxta=3 maxchannel=2 maxring=1 overfeed=4 command=x\nb/* maxring=1 overfeed=4'
+  const ring = (agents: boolean, transport: string): number =>
+    zmailerPolicy(text, { agents }).limitsFor(transport, 'x').ringDeliveryCountMax
+  expect([ring(true, 'a'), ring(false, 'a'), ring(true, 'b')]).toEqual([5, 1, 1])
+  expect(zmailerPolicy(text, { agents: true }).limitsFor('a', 'x')).toMatchObject({
+    deliveryCountMax: 15,
+    transportDeliveryCountMax: 10,
+  })
+})

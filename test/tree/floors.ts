@@ -58,6 +58,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'smtp-out',
     'maildir',
     'maildrop',
+    'agents',
   ],
   'src/store': ['store.ts', 'safety.ts', 'store-url.ts', 'postgres'],
   'src/http': ['wire', 'figures', 'inspection', 'content', 'api'],

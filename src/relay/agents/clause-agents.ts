@@ -1,0 +1,145 @@
+/** Transports in front of which ZMailer's clauses may name a command.
+ * Invariant: where the clause of a destination has a command, an agent delivers, and else the transport;
+ * which, is asked at each attempt. Everything that can be wrong with a command is found by `check`, before
+ * a relay starts or reloads: an agent that cannot start would put mail off until it is returned.
+ * @see ZMailer manual, Scheduler: command, user, group, idlemax, overfeed, bychannel */
+import { access, constants } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import type { Transport } from '../../delivery/transport.js'
+import { WaybillError } from '../../errors.js'
+import { commandWords, expandedWords } from '../../policy/command-words.js'
+import type { ZmailerSettings } from '../../policy/zmailer-keywords.js'
+import { agentCountDefault } from '../../policy/zmailer-lookup.js'
+import type { ZmailerPolicy } from '../../policy/zmailer-policy.js'
+import { accountOf, type AgentAccount } from './agent-account.js'
+import { AgentHouse } from './agent-house.js'
+import type { PoolOptions } from './agent-pool.js'
+import { agentPath, agentTimeoutMs, startsPerSecondUsual } from './pipe-transport.js'
+
+export interface ClauseAgentsOptions {
+  /** The clauses, as they are now. */
+  readonly policy: () => ZmailerPolicy | undefined
+  /** Where programs are that are not named by an absolute path ($MAILBIN/ta). */
+  readonly directory: string
+  /** Agents started in a second, all together (-R). Default 20. */
+  readonly startsPerSecondMax?: number
+  /** Descriptors of each agent (-N). Default: as many as this process. */
+  readonly fileCountMax?: number
+  /** Agents may run as root. Default false. */
+  readonly allowsRoot?: boolean
+}
+
+export class ClauseAgents {
+  readonly #options: ClauseAgentsOptions
+  readonly #house: AgentHouse
+  readonly #accounts = new Map<string, Promise<AgentAccount | undefined>>()
+  #userCount = 0
+
+  constructor(options: ClauseAgentsOptions) {
+    this.#options = options
+    this.#house = new AgentHouse({ startsPerSecondMax: options.startsPerSecondMax ?? startsPerSecondUsual })
+  }
+
+  /** Agents that there are, idle or not. */
+  get agentCount(): number {
+    return this.#house.agentCount
+  }
+
+  /** Are the programs there, and the users? @throws WaybillError POLICY_INVALID with the clause's line */
+  async check(policy: ZmailerPolicy): Promise<void> {
+    for (const { settings, lines } of policy.clauses) {
+      const { command, user = '', group = '' } = settings
+      try {
+        await this.#account(user, group)
+      } catch (error) {
+        throw atLine(error, lines.user ?? lines.group)
+      }
+      if (command === undefined) continue
+      const path = this.#program(commandWords(command)?.[0] ?? '')
+      // The name of a program may depend on the destination.
+      if (path.includes('$')) continue
+      await access(path, constants.X_OK).catch((error: unknown) => {
+        throw atLine(error, lines.command)
+      })
+    }
+  }
+
+  /** @param name the channel @param transport for destinations without a command */
+  before(name: string, transport: Transport): Transport {
+    this.#userCount++
+    return {
+      deliver: (request, signal) => {
+        const settings = this.#options.policy()?.settingsFor(name, request.nexthop)
+        if (settings === undefined || settings.command === '') return transport.deliver(request, signal)
+        return this.#deliver(name, settings, request, signal)
+      },
+      close: () => {
+        transport.close?.()
+        if (--this.#userCount === 0) this.#house.close()
+      },
+    }
+  }
+
+  async #deliver(
+    channel: string,
+    settings: ZmailerSettings,
+    ...[request, signal]: Parameters<Transport['deliver']>
+  ): ReturnType<AgentHouse['deliver']> {
+    const { command, user, group, bychannel } = settings
+    const place = { channel, host: request.nexthop }
+    const [program = '', ...more] = expandedWords(commandWords(command) ?? [], place)
+    const words = [this.#program(program), ...more]
+    const account = await this.#account(user, group)
+    const { ring } = this.#options.policy()!.limitsFor(channel, request.nexthop)
+    const key = JSON.stringify([words, account, bychannel ? channel : ''])
+    const options = (): PoolOptions => this.#poolOf(words, account, settings, channel)
+    const bounds = { ring, agentCountMax: settings.maxring || agentCountDefault }
+    return this.#house.deliver(key, bounds, options, { channel, request, signal })
+  }
+
+  #poolOf(
+    words: readonly string[],
+    account: AgentAccount | undefined,
+    settings: ZmailerSettings,
+    channel: string,
+  ): PoolOptions {
+    const bound = (count: number): number => count || agentCountDefault
+    const { maxchannel, maxta, idlemaxMs, overfeed } = settings
+    return {
+      program: {
+        words,
+        account,
+        fileCountMax: this.#options.fileCountMax,
+        directory: undefined,
+        environment: { PATH: agentPath },
+        timeoutMs: agentTimeoutMs,
+      },
+      shared: {
+        [`channel ${channel}`]: bound(maxchannel),
+        all: bound(maxta),
+      },
+      idleMs: idlemaxMs,
+      overfeed,
+    }
+  }
+
+  #program(word: string): string {
+    return isAbsolute(word) ? word : join(this.#options.directory, word)
+  }
+
+  #account(user: string, group: string): Promise<AgentAccount | undefined> {
+    const key = `${user}:${group}`
+    const known = this.#accounts.get(key)
+    if (known !== undefined) return known
+    const asked = accountOf({ user, group, allowsRoot: this.#options.allowsRoot ?? false })
+    this.#accounts.set(key, asked)
+    // A user may be made meanwhile.
+    asked.catch(() => this.#accounts.delete(key))
+    return asked
+  }
+}
+
+function atLine(error: unknown, line: number | undefined): WaybillError {
+  const words = error instanceof Error ? error.message : String(error)
+  return new WaybillError('POLICY_INVALID', words, line === undefined ? {} : { line }, error)
+}

@@ -1,0 +1,126 @@
+/** Commands of ZMailer's clauses, as processes. */
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { DeliveryResult, Transport } from '../../../src/delivery/transport.js'
+import { zmailerPolicy } from '../../../src/policy/zmailer-policy.js'
+import { ClauseAgents } from '../../../src/relay/agents/clause-agents.js'
+import { requestOf, someData } from '../request.js'
+
+let directory: string
+let transports: Transport[]
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-clause-agents-'))
+  transports = []
+  await chmod(directory, 0o755)
+  await writeFile(
+    join(directory, 'agent'),
+    `#!/bin/sh
+echo "# hungry"
+while IFS=' ' read -r name value; do case $name in
+  size) size=$value;; to) tags="$tags \${value%% *}";;
+  '') head -c "$size" >/dev/null; sleep 0.05; for tag in $tags; do echo "$tag delivered $$ $*"; done; tags='';; esac; done
+`,
+  )
+  await chmod(join(directory, 'agent'), 0o755)
+})
+afterEach(async () => {
+  for (const transport of transports) transport.close?.()
+  await rm(directory, { recursive: true, force: true })
+})
+
+const builtIn: Transport = { deliver: () => ({ kind: 'delivered', response: 'built in' }) }
+
+interface Agents {
+  readonly agents: ClauseAgents
+  deliver(address: string): Promise<string>
+  clauses: string
+}
+
+function agentsOf(clauses: string): Agents {
+  let policy = zmailerPolicy(clauses)
+  const agents = new ClauseAgents({
+    policy: () => policy,
+    directory,
+    allowsRoot: true,
+    startsPerSecondMax: 1000,
+  })
+  const byName = new Map<string, Transport>()
+  return {
+    agents,
+    set clauses(text: string) {
+      policy = zmailerPolicy(text)
+    },
+    async deliver(address) {
+      const [channel = '', nexthop = ''] = address.split('/')
+      const transport = byName.get(channel) ?? agents.before(channel, builtIn)
+      if (!byName.has(channel)) transports.push(transport)
+      byName.set(channel, transport)
+      const request = requestOf(someData, { nexthop })
+      const result: DeliveryResult = await transport.deliver(request, new AbortController().signal)
+      const [outcome] = Array.isArray(result) ? (result as readonly { response?: string }[]) : [result]
+      return (outcome as { response?: string }).response ?? JSON.stringify(outcome)
+    },
+  }
+}
+
+const pidOf = (response: string): string => response.split(' ')[0] ?? ''
+
+test('a clause with a command is delivered by its agent, one without by the transport', async () => {
+  const relay = agentsOf('uucp/* command="agent -c $channel $host"')
+  expect(await relay.deliver('smtp/a.example')).toBe('built in')
+  expect(await relay.deliver('uucp/a.example')).toMatch(/^\d+ -c uucp a\.example$/)
+  relay.clauses = 'smtp/* command=agent'
+  expect(await relay.deliver('smtp/a.example')).toMatch(/^\d+ $/)
+  expect(await relay.deliver('uucp/a.example')).toBe('built in')
+})
+
+test('clauses with the same command have one pool, of each channel by itself with bychannel', async () => {
+  const relay = agentsOf(
+    'one/* command="agent x"\ntwo/* command="agent x"\nthree/* bychannel command="agent x"\n',
+  )
+  const one = pidOf(await relay.deliver('one/a'))
+  expect(pidOf(await relay.deliver('two/a'))).toBe(one)
+  expect(pidOf(await relay.deliver('three/a'))).not.toBe(one)
+})
+
+test('a command is one pool: hosts share its agents, and with $host each has its own', async () => {
+  const relay = agentsOf('one/* command=agent\ntwo/* command="agent $host"')
+  const pids = async (...addresses: string[]): Promise<Set<string>> => {
+    const found = new Set<string>()
+    for (const address of addresses) found.add(pidOf(await relay.deliver(address)))
+    return found
+  }
+  expect((await pids('one/a', 'one/b', 'one/c')).size).toBe(1)
+  expect((await pids('two/a', 'two/b', 'two/a')).size).toBe(2)
+})
+
+test('agents are at most maxring, with overfeed for more requests at once', async () => {
+  const relay = agentsOf('uucp/* maxring=2 overfeed=4 command=agent')
+  const responses = await Promise.all(Array.from({ length: 8 }, () => relay.deliver('uucp/a')))
+  expect(new Set(responses.map(pidOf)).size).toBe(2)
+})
+
+test('an idle agent makes room for one of another command, when maxta is reached', async () => {
+  const relay = agentsOf('one/* maxta=1 command="agent 1"\ntwo/* maxta=1 command="agent 2"')
+  expect(await relay.deliver('one/a')).toMatch(/^\d+ 1$/)
+  expect(await relay.deliver('two/a')).toMatch(/^\d+ 2$/)
+  expect(relay.agents.agentCount).toBe(1)
+})
+
+test('an agent ends after idlemax', async () => {
+  const relay = agentsOf('uucp/* idlemax=1s command=agent')
+  await relay.deliver('uucp/a')
+  expect(relay.agents.agentCount).toBe(1)
+  await expect.poll(() => relay.agents.agentCount, { timeout: 20_000 }).toBe(0)
+})
+
+test.each([
+  ['uucp/* maxta=1\n  command=none', /none.*line 2/],
+  ['uucp/* user=no-such-user-here command=agent', /no-such-user-here.*line 1/],
+])('%j is refused before the relay starts', async (clauses, words) => {
+  const relay = agentsOf(clauses)
+  await expect(relay.agents.check(zmailerPolicy(clauses))).rejects.toThrow(words)
+  await expect(relay.agents.check(zmailerPolicy('uucp/* command="agent $host"'))).resolves.toBeUndefined()
+})
