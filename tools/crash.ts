@@ -18,6 +18,8 @@ npm run crash -- --seed S [--op N] [--only 0,2]      one run again; only the cra
 npm run crash -- --rot …                             the same, with a bit turned over in what each crash left
 npm run crash -- --torture [--seeds N] [--from S]    the same of chains of lives in which calls fail, too; says how much of what was met
 npm run crash -- --torture --seed S [--only 0,2]     one chain again; only these pieces
+npm run crash -- --nodes [--seeds N] [--from S]      nodes on one store: deaths, pauses, cuts, failovers, lost and late answers
+npm run crash -- --failover [--seeds N] [--from S]   one node, and only the database fails: nothing twice, and no life ends
 npm run crash -- --disk KIND …                       any of these on "fresh segments" (neither filled nor used again) or a "store" (atomic calls)
 npm run crash -- --narrow …                          any of these in a copy of the build whose windows and bounds are small
 npm run crash -- --sabotage [--name X] [--json]      takes guarantees away, one at a time; each must be noticed
@@ -33,6 +35,8 @@ const { values } = parseArgs({
     name: { type: 'string' },
     torture: { type: 'boolean', default: false },
     rot: { type: 'boolean', default: false },
+    nodes: { type: 'boolean', default: false },
+    failover: { type: 'boolean', default: false },
     disk: { type: 'string' },
     narrow: { type: 'boolean', default: false },
     sabotage: { type: 'boolean', default: false },
@@ -46,7 +50,8 @@ const dist = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 /** This is the copy. */
 const isNarrow = dist.endsWith('/narrow')
 const disk = diskOf(values.disk)
-const mode = values.torture ? modes.torture : values.rot ? modes.rot : modes.random
+const modeName = (['torture', 'rot', 'nodes', 'failover'] as const).find((name) => values[name])
+const mode = modes[modeName ?? 'random']
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 

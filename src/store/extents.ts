@@ -1,7 +1,7 @@
 /** Writes as extents, and extents as what is read.
  * Invariant: what is read back is what was written, byte for byte, zeroes included.
- * Why: a batch of the journal is padded to a block, and a store would write each zero into its log and
- * both its copies. So zeroes at an end are not stored, nor a long run of them inside. */
+ * Why: a batch of the journal is padded to a block, and a store would write each zero into its
+ * log and both its copies. So zeroes at an end are not stored, nor a long run of them inside. */
 import type { Extent } from './store.js'
 
 /** A run of zeroes that is worth an extent less than it. */
@@ -31,7 +31,8 @@ function usedBytes(bytes: Buffer): number {
 
 const zeroes = Buffer.alloc(zeroRunBytesMin)
 
-/** The last run of zeroes that is long enough: a batch has its padding before the frame that ends it. */
+/** The last run of zeroes that is long enough: a batch has its padding before the frame that
+ * ends it. */
 function longestGap(bytes: Buffer, used: number): { from: number; upto: number } | undefined {
   const at = bytes.subarray(0, used).lastIndexOf(zeroes)
   if (at <= 0) return undefined

@@ -1,11 +1,12 @@
 /** Ownership of a queue in a store, from the claim to its loss.
  * Invariants:
- * 1. An epoch belongs to one set of connections. When one of them fails, all are dropped, and the
- *    queue's epoch is raised by the nonce of this life before anything else is asked.
+ * 1. An epoch belongs to one set of connections. When one of them fails, all are dropped, and
+ * the queue's epoch is raised by the nonce of this life before anything else is asked.
  * 2. What was found under a tenure is final: no change of an earlier one happens after it.
- * 3. Ownership is proven for `proofMs` from the ASKING time of the newest commit that was answered. An
- *    answer that comes late proves nothing about now.
- * 4. The next beat is asked when the last one was answered, so an owner that hears nothing falls silent.
+ * 3. Ownership is proven for `proofMs` from the ASKING time of the newest commit that was
+ * answered. An answer that comes late proves nothing about now.
+ * 4. The next beat is asked when the last one was answered, so an owner that hears nothing
+ * falls silent.
  * Why an unknown answer does not end the life: README, "A commit of unknown outcome". */
 import { pause, type Clock, type Timer } from '../base/clock.js'
 import { isWaybillError, WaybillError } from '../errors.js'
@@ -239,8 +240,8 @@ export class Lease {
     return tenure
   }
 
-  /** The other connections, each to a server that has the epoch: one that was replaced meanwhile, and does
-   * not know it, has not. */
+  /** The other connections, each to a server that has the epoch: one that was replaced
+   * meanwhile, and does not know it, has not. */
   async #connected(beat: Session, fence: Fence): Promise<Tenure | undefined> {
     const { store } = this.#options
     const answers = await Promise.all([0, 1, 2].map(() => store.connect(this.#claimant.nonce)))

@@ -1,7 +1,7 @@
 /** Proof that this process owns its queue, and its age.
- * Invariant: proof is as old as the question whose answer it came with. It expires by the monotonic
- * clock, and when the wall clock has moved `proofMs` more than that one: the monotonic clock of a machine
- * that was suspended has stood still. */
+ * Invariant: proof is as old as the question whose answer it came with. It expires by the
+ * monotonic clock, and when the wall clock has moved `proofMs` more than that one: the
+ * monotonic clock of a machine that was suspended has stood still. */
 import type { Clock } from '../base/clock.js'
 
 export class Proof {

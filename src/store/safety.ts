@@ -1,7 +1,7 @@
 /** Whether "committed" means that two machines have it, as far as the server says so.
- * Invariant: mail is accepted only while no reason is found, except where the operator has taken that
- * on (`safety: 'assumed'`): a managed service that replicates below PostgreSQL, one server on a disk
- * that is replicated. Pure: lease.ts asks the server. */
+ * Invariant: mail is accepted only while no reason is found, except where the operator has
+ * taken that on (`safety: 'assumed'`): a managed service that replicates below PostgreSQL, one
+ * server on a disk that is replicated. Pure: lease.ts asks the server. */
 import type { SafetyFacts } from './store.js'
 
 /** `required`: the server must say so itself. */

@@ -1,8 +1,9 @@
 /** A queue in a store as a disk.
  * Invariants:
- * 1. A call that resolves is durable on a quorum. So `sync` and `syncDirectory` have nothing to do.
- * 2. Only the owner changes anything; anybody may read. A node that is no owner reads what it may not
- *    act upon.
+ * 1. A call that resolves is durable on a quorum. So `sync` and `syncDirectory` have nothing to
+ * do.
+ * 2. Only the owner changes anything; anybody may read. A node that is no owner reads what it
+ * may not act upon.
  * 3. Calls of one life happen in the order in which they were made, part by part (store.ts). */
 import { systemClock, type Clock } from '../base/clock.js'
 import { systemPrng, type Prng } from '../base/prng.js'
@@ -21,7 +22,8 @@ export interface StoreDiskOptions extends Pick<ClaimOptions, 'queue' | 'node' | 
   readonly store: Store
   /** An owner that is silent for so long has lost its queue. */
   readonly ttlMs: number
-  /** Attempts begin only while a commit was asked for less than this ago, and answered. Default: a third of `ttlMs`, at most 2 s. */
+  /** Attempts begin only while a commit was asked for less than this ago, and answered. Default:
+   * a third of `ttlMs`, at most 2 s. */
   readonly proofMs?: number
   /** How long an owner waits for a store that is away. */
   readonly resumeMs: number

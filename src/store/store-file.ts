@@ -1,6 +1,7 @@
 /** An open file of a store.
- * Invariant: a write behind all content is one INSERT; any other replaces what lies there, atomically.
- * Where the content ends is known, because only the owner changes a file, by these handles. */
+ * Invariant: a write behind all content is one INSERT; any other replaces what lies there,
+ * atomically. Where the content ends is known, because only the owner changes a file, by these
+ * handles. */
 import { assert } from '../base/assert.js'
 import type { DiskFile } from '../disk/disk.js'
 import { diskFailure } from '../disk/failure.js'

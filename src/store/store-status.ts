@@ -1,6 +1,7 @@
-/** What `waybill store status` tells of a store: its queues, who owns them, and whether it is safe.
- * Invariant: nothing is changed and no clock is compared: whether an owner beats is what two looks saw,
- * `betweenMs` apart. */
+/** What `waybill store status` tells of a store: its queues, who owns them, and whether it is
+ * safe.
+ * Invariant: nothing is changed and no clock is compared: whether an owner beats is what two
+ * looks saw, `betweenMs` apart. */
 import { pause, type Clock } from '../base/clock.js'
 import { WaybillError } from '../errors.js'
 import { unsafeReasons } from './safety.js'
@@ -12,7 +13,8 @@ export interface QueueStatus {
   readonly owner: string | undefined
   readonly address: string | undefined
   readonly epoch: number
-  /** `beats`, `silent` for at least the time between two looks, or `none`: nobody has had it yet. */
+  /** `beats`, `silent` for at least the time between two looks, or `none`: nobody has had it
+   * yet. */
   readonly state: 'beats' | 'silent' | 'none'
   readonly usedBytes: number
   readonly quotaBytes: number

@@ -1,6 +1,6 @@
 /** The URL of a queue in a store: `postgres://USER@HOST,HOST/DATABASE?queue=NAME`.
- * Invariant: what PostgreSQL's own clients understand goes to `pg` as it is; our own parameters are taken
- * out. No error and no log shows the password. */
+ * Invariant: what PostgreSQL's own clients understand goes to `pg` as it is; our own parameters
+ * are taken out. No error and no log shows the password. */
 import { WaybillError } from '../errors.js'
 import { safetyWays, type SafetyWay } from './safety.js'
 

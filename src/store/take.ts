@@ -1,7 +1,8 @@
 /** Takes a queue: watches its owner, and claims what has none.
- * Invariant: a claim names the epoch that was looked at, so of several nodes that claim at once one is
- * refused. A claim whose answer was lost is asked after by the nonce that it wrote. Each look follows a
- * commit of this node's own, for watch.ts counts silence only while this node can commit. */
+ * Invariant: a claim names the epoch that was looked at, so of several nodes that claim at once
+ * one is refused. A claim whose answer was lost is asked after by the nonce that it wrote. Each
+ * look follows a commit of this node's own, for watch.ts counts silence only while this node
+ * can commit. */
 import { pause, type Clock } from '../base/clock.js'
 import { below, type Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
@@ -37,7 +38,8 @@ export interface Claimed {
 /** Looks in a ttl. */
 const looksPerTtl = 8
 
-/** @throws WaybillError QUEUE_LOCKED while its owner lives, STORE_UNREACHABLE, STORE_UNSAFE, NOT_A_QUEUE */
+/** @throws WaybillError QUEUE_LOCKED while its owner lives, STORE_UNREACHABLE, STORE_UNSAFE,
+ * NOT_A_QUEUE */
 export async function claimQueue(options: ClaimOptions): Promise<Claimed> {
   const { store, clock, node, resumeMs } = options
   const claimant = { nonce: store.newNonce(), node }

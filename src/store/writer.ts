@@ -1,7 +1,7 @@
 /** Changes of one part of a queue, one after the other.
- * Invariant: one change of a part is in flight, and the next is asked when it was answered. A change
- * whose answer was lost is looked up under the next tenure, where it has happened for good or never
- * will, and only then asked again.
+ * Invariant: one change of a part is in flight, and the next is asked when it was answered. A
+ * change whose answer was lost is looked up under the next tenure, where it has happened for
+ * good or never will, and only then asked again.
  *    1. An append is sent, and the connection breaks.
  *    2. It is sent again on another one, without a look.
  *    3. The first one happened: the second one finds its place taken, or another append stands there. */

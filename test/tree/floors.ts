@@ -60,9 +60,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'maildrop',
     'agents',
   ],
-  'src/store': ['store.ts', 'safety.ts', 'store-url.ts', 'postgres'],
+  'src/store': ['store.ts', 'safety.ts', 'primary.ts', 'store-url.ts', 'postgres'],
   'src/http': ['wire', 'figures', 'inspection', 'content', 'api'],
-  'src/sim': ['world', 'disk', 'workload', 'model', 'life', 'hunt'],
+  'src/sim': ['world', 'disk', 'workload', 'model', 'life', 'store', 'hunt'],
   'src/console': ['facts', 'parts', 'page'],
   'tools/commands': [
     'cli',

@@ -2,6 +2,7 @@
  * Invariant: all differences between them stand in this table. */
 import type { DiskModeName } from '../../src/sim/disk/disk-mode.js'
 import type { Finding, HuntResult } from '../../src/sim/hunt/exhaustive.js'
+import { nodesRun } from '../../src/sim/hunt/nodes-run.js'
 import { randomRun } from '../../src/sim/hunt/random-run.js'
 import { rotRun } from '../../src/sim/hunt/rot-run.js'
 import { shrink, shrinkRot, shrinkTorture, type Shrunk } from '../../src/sim/hunt/shrink.js'
@@ -27,7 +28,10 @@ export interface Mode {
   readonly replay: (finding: Finding) => string
 }
 
-export const modes: Readonly<Record<'random' | 'rot' | 'torture', Mode>> = {
+/** What befalls the nodes is drawn from the seed, and cannot be left out piece by piece. */
+const asItIs: Mode['shrink'] = (finding) => Promise.resolve({ finding, only: undefined })
+
+export const modes: Readonly<Record<'random' | 'rot' | 'torture' | 'nodes' | 'failover', Mode>> = {
   random: {
     run: randomRun,
     shrink,
@@ -45,5 +49,17 @@ export const modes: Readonly<Record<'random' | 'rot' | 'torture', Mode>> = {
     shrink: shrinkTorture,
     unit: 'life',
     replay: ({ seed }) => `--torture --seed ${seed}`,
+  },
+  nodes: {
+    run: ({ seed }) => nodesRun(seed, 'nodes'),
+    shrink: asItIs,
+    unit: 'op',
+    replay: ({ seed }) => `--nodes --seed ${seed}`,
+  },
+  failover: {
+    run: ({ seed }) => nodesRun(seed, 'failover'),
+    shrink: asItIs,
+    unit: 'op',
+    replay: ({ seed }) => `--failover --seed ${seed}`,
   },
 }

@@ -7,6 +7,7 @@ import { logMutations } from './log-mutations.js'
 import { messageMutations } from './message-mutations.js'
 import type { Mutation } from './mutation.js'
 import { recoveryMutations } from './recovery-mutations.js'
+import { storeMutations } from './store-mutations.js'
 
 export const mutations: readonly Mutation[] = [
   ...logMutations,
@@ -16,4 +17,5 @@ export const mutations: readonly Mutation[] = [
   ...failureMutations,
   ...damageMutations,
   ...keyMutations,
+  ...storeMutations,
 ]

@@ -3,6 +3,7 @@ import { askedOfMany, asking } from '../workload/asking-workloads.js'
 import { exhaust, type ExhaustOptions, type HuntResult } from './exhaustive.js'
 import { failEach } from './failing.js'
 import { fatalRun } from './fatal.js'
+import { appendRun, nodesRun } from './nodes-run.js'
 import { randomRun } from './random-run.js'
 import { rotBehindStarts } from './rot-behind-starts.js'
 import { rotRun } from './rot-run.js'
@@ -61,6 +62,10 @@ export const huntNames = [
   'store',
   'one log',
   'second crash',
+  'one append',
+  'nodes',
+  'failover',
+  'interruptions',
 ] as const
 export type HuntName = (typeof huntNames)[number]
 
@@ -71,6 +76,10 @@ const rotSeeds = 40
 const rotBehindStartsSeeds = 8
 const tortureSeeds = 100
 const fatalSeeds = 40
+/** Runs of nodes on a store, which are longer. */
+const nodesSeeds = 40
+/** Times that all cases of one append are tried, with other chances. */
+const appendSalts = 5
 
 /** Hunts that crash before each operation of one workload. */
 const crashHunts = {
@@ -154,6 +163,12 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
         { ...changedPolicy(carried), steps: afterwards },
         { seed, before: carried, ...only },
       )
+    case 'one append':
+      return series(seed, appendSalts, appendRun)
+    case 'nodes':
+    case 'failover':
+    case 'interruptions':
+      return series(seed, nodesSeeds, (next) => nodesRun(next, name))
     case 'torture':
       return series(seed, tortureSeeds, (next) => tortureRun({ seed: next }))
   }

@@ -1,11 +1,11 @@
 /** One connection to a PostgreSQL server; the only file that imports `pg`.
  * Invariants:
- * 1. Every question has a deadline, that of the connection itself too: `pg` waits for ever for a server
- *    that has vanished.
- * 2. A question during which the server warned is `unknown`. PostgreSQL reports success, with a warning,
- *    when the wait for a standby was cancelled: committed here, perhaps nowhere else.
- * 3. After an answer that did not come, the connection is dropped: a later answer would be taken for
- *    that of the next question. */
+ * 1. Every question has a deadline, that of the connection itself too: `pg` waits for ever for
+ * a server that has vanished.
+ * 2. A question during which the server warned is `unknown`. PostgreSQL reports success, with a
+ * warning, when the wait for a standby was cancelled: committed here, perhaps nowhere else.
+ * 3. After an answer that did not come, the connection is dropped: a later answer would be
+ * taken for that of the next question. */
 import pg from 'pg'
 import type { Clock } from '../../base/clock.js'
 import { diskFailure } from '../../disk/failure.js'
@@ -34,7 +34,8 @@ export interface ConnectOptions {
   readonly clock: Clock
 }
 
-/** Whatever the server, the database or the role has set: a commit waits, and a dead machine is let go. */
+/** Whatever the server, the database or the role has set: a commit waits, and a dead machine is
+ * let go. */
 const settings = [
   'default_transaction_isolation=read\\ committed',
   'default_transaction_read_only=off',
@@ -51,7 +52,8 @@ const settings = [
   .map((setting) => `-c ${setting}`)
   .join(' ')
 
-/** States in which nobody can tell what happened, by their class: connection, operator, shutdown, resources, a server that became a standby. */
+/** States in which nobody can tell what happened, by their class: connection, operator,
+ * shutdown, resources, a server that became a standby. */
 const unknownStates = /^(?:08|57|53[23]|25006|40|58)/
 
 export class PgConnection {
@@ -72,7 +74,8 @@ export class PgConnection {
     })
   }
 
-  /** @throws WaybillError STORE_UNREACHABLE; DISK_FAILED when the server refuses it, for a password that is wrong */
+  /** @throws WaybillError STORE_UNREACHABLE; DISK_FAILED when the server refuses it, for a
+   * password that is wrong */
   static async open(options: ConnectOptions): Promise<PgConnection> {
     const client = new pg.Client({
       connectionString: options.url,

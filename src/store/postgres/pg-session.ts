@@ -1,8 +1,9 @@
 /** The questions of store.ts as SQL.
- * Invariant: a change is one statement, so one transaction and one round trip, and holds the fence row
- * FOR SHARE. A claim updates that row: of a change and a claim the second waits for the first one's
- * transaction, its wait for the standby included, and then sees the newest row. FOR KEY SHARE would not
- * conflict; an advisory lock would be taken under a snapshot that is older than the lock. */
+ * Invariant: a change is one statement, so one transaction and one round trip, and holds the
+ * fence row FOR SHARE. A claim updates that row: of a change and a claim the second waits for
+ * the first one's transaction, its wait for the standby included, and then sees the newest row.
+ * FOR KEY SHARE would not conflict; an advisory lock would be taken under a snapshot that is
+ * older than the lock. */
 import { WaybillError } from '../../errors.js'
 import type { PgConnection, Question, Rows } from './pg-connection.js'
 import { safetySettings } from '../safety.js'

@@ -1,7 +1,8 @@
 /** A store on PostgreSQL: finds the server that takes changes.
- * Invariant: a connection is to a server that says it is no standby, has our schema, and has no earlier
- * timeline than was seen before. An old primary that wakes up says the first as well; it never answers a
- * change, because no standby follows it, and the claim or resume that begins a tenure is one. */
+ * Invariant: a connection is to a server that says it is no standby, has our schema, and has no
+ * earlier timeline than was seen before. An old primary that wakes up says the first as well;
+ * it never answers a change, because no standby follows it, and the claim or resume that begins
+ * a tenure is one. */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
@@ -9,6 +10,7 @@ import { PgConnection } from './pg-connection.js'
 import { PgSession, tagOf } from './pg-session.js'
 import { schemaVersion } from './schema.js'
 import { done, refused, unknown, type Answer, type Session, type Store } from '../store.js'
+import { choosePrimary } from '../primary.js'
 import type { StorePlace } from '../store-url.js'
 
 /** How long others that say they are primary are waited for. */
@@ -79,16 +81,11 @@ export class PgStore implements Store {
         )
     })
     isOver = true
-    candidates.sort((a, b) => b.timeline - a.timeline)
-    const [best, ...others] = candidates
-    for (const other of others) other.connection.close()
+    const best = choosePrimary(candidates, this.#timelineSeen)
+    for (const candidate of candidates) if (candidate !== best) candidate.connection.close()
     const refusal = errors.find(({ code }) => code !== 'STORE_UNREACHABLE')
-    if (best === undefined && refusal !== undefined) return refused({ kind: 'failed', error: refusal })
+    if (candidates.length === 0 && refusal !== undefined) return refused({ kind: 'failed', error: refusal })
     if (best === undefined) return unknown(errors[0] ?? this.#noPrimary())
-    if (best.timeline < this.#timelineSeen) {
-      best.connection.close()
-      return unknown(this.#noPrimary())
-    }
     this.#timelineSeen = best.timeline
     return done(best)
   }

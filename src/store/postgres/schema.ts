@@ -1,7 +1,7 @@
 /** The tables of a store, and the functions that change names.
- * Invariant: made by `waybill store init` and by nothing else, in one transaction. A node changes no
- * table but those of segments: a change of the schema waits for every commit that waits for a standby,
- * and everybody else waits for it. README has what each table is for. */
+ * Invariant: made by `waybill store init` and by nothing else, in one transaction. A node
+ * changes no table but those of segments: a change of the schema waits for every commit that
+ * waits for a standby, and everybody else waits for it. README has what each table is for. */
 
 export const schemaVersion = 1
 

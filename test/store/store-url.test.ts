@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { isStoreUrl } from '../../src/store/is-store-url.js'
+import { storePlaceOf } from '../../src/store/store-url.js'
+
+test('each host has a URL of its own, with what PostgreSQL understands', () => {
+  const place = storePlaceOf('postgres://me:pw@n1,n2:5433/mail?queue=mx1&sslmode=require&ttl=3s')
+  expect(place.urls).toEqual([
+    'postgres://me:pw@n1/mail?sslmode=require',
+    'postgres://me:pw@n2:5433/mail?sslmode=require',
+  ])
+  expect(place).toMatchObject({ queue: 'mx1', node: undefined, safety: 'required', ttlMs: 3000 })
+})
+
+test('its name has no password', () => {
+  expect(storePlaceOf('postgres://me:p@w:x@n1/mail').name).not.toContain('p@w')
+  expect(storePlaceOf('postgres://me:secret@n1/mail').name).toBe('postgres://me@n1/mail')
+})
+
+test.each([
+  ['postgres://n1/mail?queue=Mx1', 'queue'],
+  ['postgres://n1/mail?queue=', 'queue'],
+  ['postgres://n1/mail?node=a%20b', 'node'],
+  ['postgres://n1/mail?ttl=6', 'ttl'],
+  ['postgres://n1/mail?ttl=1ms', 'ttl'],
+  ['postgres://n1/mail?safety=none', 'safety'],
+  ['postgres://n1/mail?deadline=0s', 'deadline'],
+])('%s is refused', (url, option) => {
+  expect(() => storePlaceOf(url)).toThrowError(
+    expect.objectContaining({ code: 'OPTION_INVALID', place: { option } }),
+  )
+})
+
+test('a directory is no URL of a store', () => {
+  expect(isStoreUrl('./var/queue')).toBe(false)
+  expect(isStoreUrl('postgres')).toBe(false)
+  expect(isStoreUrl('postgresql://n1/x')).toBe(true)
+})
