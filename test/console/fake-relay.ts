@@ -2,11 +2,9 @@
  * For what no real relay shows in a test: ten million messages, hostile words, problems of every kind. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Destination, Figures, Message, Problem } from '../../src/console/facts/api.js'
+import type { Destination, Figures, Message, Part, Problem } from '../../src/console/facts/api.js'
+import { pageHeaders, readyPage } from '../../src/http/wire/pages.js'
 import type { ConsolePage } from '../../tools/commands/serve/console-pages.js'
-
-export const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 export interface FakeRelayOptions {
   readonly pages: readonly ConsolePage[]
@@ -221,7 +219,7 @@ export async function fakeRelay(options: FakeRelayOptions): Promise<FakeRelay> {
     const url = new URL(request.url ?? '/', 'http://relay')
     const page = options.pages.find(({ path }) => path === url.pathname)
     if (page !== undefined) {
-      response.writeHead(200, { 'content-type': page.contentType, 'content-security-policy': policy })
+      response.writeHead(200, pageHeaders(readyPage(page)))
       return response.end(page.body)
     }
     for (const [pattern, answer] of routes) {
@@ -323,6 +321,17 @@ function ratesOf(span: string): object {
   }
 }
 
+const part = (number: string, type: string, bytes: number, more: Partial<Part> = {}): Part => ({
+  part: number,
+  type,
+  charset: null,
+  filename: null,
+  disposition: null,
+  encoding: '7bit',
+  bytes,
+  ...more,
+})
+
 const structureOf = ({ header }: FakeRelayOptions): object => ({
   header: header ?? [
     {
@@ -336,51 +345,30 @@ const structureOf = ({ header }: FakeRelayOptions): object => ({
     { name: 'Message-ID', value: '<4711@shop.example.com>' },
   ],
   headerBytes: 512,
-  tree: {
-    part: '0',
-    type: 'multipart/mixed',
-    encoding: '7bit',
-    bytes: 18_000,
+  tree: part('0', 'multipart/mixed', 18_000, {
     parts: [
-      {
-        part: '1',
-        type: 'multipart/alternative',
-        encoding: '7bit',
-        bytes: 2000,
-        parts: [
-          { part: '1.1', type: 'text/plain', charset: 'utf-8', encoding: 'quoted-printable', bytes: 640 },
-          { part: '1.2', type: 'text/html', charset: 'utf-8', encoding: 'quoted-printable', bytes: 1360 },
-        ],
-      },
-      {
-        part: '2',
-        type: 'application/pdf',
-        filename: 'invoice.pdf',
-        disposition: 'attachment',
-        encoding: 'base64',
-        bytes: 16_000,
-      },
+      part('1', 'multipart/alternative', 2000, {
+        parts: [part('1.1', 'text/plain', 640, { charset: 'utf-8' }), part('1.2', 'text/html', 1360)],
+      }),
+      part('2', 'application/pdf', 16_000, { filename: 'invoice.pdf', disposition: 'attachment' }),
     ],
-  },
-  truncated: false,
+  }),
+  isTruncated: false,
 })
 
+const note = {
+  kind: 'deferred',
+  status: '4.2.1',
+  text: '451 4.2.1 mailbox busy, try again later',
+  ranges: [0, 0],
+}
+const envelope = { id: '01J00041', sender: 'billing@shop.example.com', recipientCount: 1, dataBytes: 18_000 }
 const history = [
-  {
-    at: Date.now() - 700_000,
-    kind: 'envelope',
-    text: 'accepted from billing@shop.example.com for 1 recipient, 18 KiB',
-    fields: {},
-  },
-  { at: Date.now() - 699_900, kind: 'start', text: 'attempt 1', fields: {} },
-  {
-    at: Date.now() - 699_000,
-    kind: 'delivery',
-    text: 'deferred, 4.2.1: mx1.example.net[192.0.2.41]:25: 451 4.2.1 mailbox busy, try again later',
-    fields: {},
-  },
-  { at: Date.now() - 698_990, kind: 'replaced', text: 'to lane 2, again in 5m', fields: {} },
-]
+  { kind: 'envelope', log: 'journal', lane: 0, fields: { ...envelope, attempts: 0, notes: [] } },
+  { kind: 'start', log: 'journal', lane: 0, fields: { outOfOrder: false } },
+  { kind: 'delivery', log: 'journal', lane: 0, fields: { notes: [note], finishes: false } },
+  { kind: 'envelope', log: '2/envelopes', lane: 2, fields: { ...envelope, attempts: 1, notes: [note] } },
+].map((record, i) => ({ ...record, at: Date.now() - 700_000 + 300 * i, position: 4096 * i }))
 
 const qshape = {
   heads: ['5', '10', '20', '40', '80', '160', '320', '640', '1280', '1280+'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { seriesOf, thinned } from '../../src/console/facts/series.js'
+import { seriesOf, sinceFirst, thinned } from '../../src/console/facts/series.js'
 
 const none = { delivered: [], deferred: [], failed: [] }
 
@@ -24,4 +24,19 @@ test('means leave out what is not known, and a span that has not ended', () => {
   )
   expect(means.times).toEqual([0, 4])
   expect(means.rates.accepted).toEqual([2, null])
+})
+
+test('the time before the relay ran is left out, down to a least length', () => {
+  const accepted = [null, null, null, 4, 5]
+  const series = seriesOf({
+    fromAt: 0,
+    stepMs: 1000,
+    accepted,
+    delivered: accepted,
+    deferred: accepted,
+    failed: accepted,
+  })
+  expect(sinceFirst(series, 1).times).toEqual([3, 4])
+  expect(sinceFirst(series, 4).rates.accepted).toEqual([null, null, 4, 5])
+  expect(sinceFirst(seriesOf({ ...none, fromAt: 0, stepMs: 1000, accepted: [] }), 3).times).toEqual([])
 })

@@ -157,9 +157,9 @@ export interface HeaderField {
 export interface Part {
   readonly part: string
   readonly type: string
-  readonly charset?: string
-  readonly filename?: string
-  readonly disposition?: string
+  readonly charset: string | null
+  readonly filename: string | null
+  readonly disposition: string | null
   readonly encoding: string
   readonly bytes: number
   readonly parts?: readonly Part[]
@@ -169,13 +169,15 @@ export interface Structure {
   readonly header: readonly HeaderField[]
   readonly headerBytes: number
   readonly tree: Part
-  readonly truncated: boolean
+  readonly isTruncated: boolean
 }
 
 export interface HistoryRecord {
   readonly at: number
   readonly kind: string
-  readonly text: string
+  readonly log: string
+  readonly position: number
+  readonly lane: number
   readonly fields: Readonly<Record<string, unknown>>
 }
 

@@ -47,3 +47,18 @@ export function seriesOf({ fromAt, stepMs, ...counts }: Rates): Series {
     },
   }
 }
+
+/** Without the time before the relay ran, but never shorter than `countMin`. */
+export function sinceFirst({ times, rates }: Series, countMin: number): Series {
+  const first = times.findIndex((_, i) => kinds.some((kind) => rates[kind][i] !== null))
+  const from = Math.max(0, Math.min(first, times.length - countMin))
+  return {
+    times: times.slice(from),
+    rates: {
+      accepted: rates.accepted.slice(from),
+      delivered: rates.delivered.slice(from),
+      deferred: rates.deferred.slice(from),
+      failed: rates.failed.slice(from),
+    },
+  }
+}

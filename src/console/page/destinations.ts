@@ -8,6 +8,7 @@ import type { Asked } from './one-message.js'
 export type ShapeBy = 'recipient' | 'sender'
 
 const allMax = 1000
+const everyLane = ['incoming', 'active', 'deferred', 'hold'].map((lane) => `lane=${lane}`).join('&')
 const renewMs = 5000
 
 export class Destinations {
@@ -67,7 +68,10 @@ export class Destinations {
     this.#app.changed()
     let shape: Asked<AgeShape>
     try {
-      shape = { kind: 'there', value: await this.#app.client.get<AgeShape>(`/v1/qshape?by=${by}&limit=30`) }
+      shape = {
+        kind: 'there',
+        value: await this.#app.client.get<AgeShape>(`/v1/qshape?by=${by}&limit=30&${everyLane}`),
+      }
     } catch (error) {
       shape = { kind: 'refused', code: '', text: errorText(error) }
     }

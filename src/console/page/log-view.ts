@@ -21,13 +21,13 @@ export function logView(app: App): TemplateResult {
         <h2 id="segments">Segments</h2>
         <button @click=${() => void log.renew()}>Read again</button>
       </div>
-      ${picture(log.picture)}
+      ${picture(app, log.picture)}
     </section>
     ${checkPanel(app)} ${pastPanel(app)}
   `
 }
 
-function picture(asked: Asked<LogPicture> | undefined): TemplateResult {
+function picture(app: App, asked: Asked<LogPicture> | undefined): TemplateResult {
   if (asked === undefined || asked.kind === 'asked')
     return html`<p class="pending" role="status">Reading the directory …</p>`
   if (asked.kind === 'refused')
@@ -44,7 +44,7 @@ function picture(asked: Asked<LogPicture> | undefined): TemplateResult {
           >`,
       )}
     </p>
-    ${logs.map((log) => logRow(log))}
+    <div class="log-rows">${logs.map((log) => logRow(app, log))}</div>
     <dl class="pairs">
       <div>
         <dt>A start would read</dt>
@@ -66,14 +66,21 @@ function picture(asked: Asked<LogPicture> | undefined): TemplateResult {
 /** Boxes of a row before they are only counted. */
 const boxesMax = 400
 
-function logRow(log: LogSegments): TemplateResult {
+/** `deferred, 5m` of `2/envelopes`. */
+function purposeOf({ feed }: App, name: string): string {
+  const number = /^(\d+)\//.exec(name)?.[1]
+  const lane = feed.latest?.lanes.find((one) => String(one.lane) === number)
+  return lane === undefined ? '' : `${laneTitle(lane)}; `
+}
+
+function logRow(app: App, log: LogSegments): TemplateResult {
   const { name, segments, spareCount, liveBytes, pinnedBytes, garbageBytes, end } = log
   const boxes = segments.slice(-boxesMax)
   return html`<div class="log-row">
     <div class="name">
       <h3>${shown(name, 60)}</h3>
       <small
-        >${bytesText(liveBytes)}
+        >${purposeOf(app, name)}${bytesText(liveBytes)}
         live${pinnedBytes > 0 ? `, ${bytesText(pinnedBytes)} pinned` : ''}${garbageBytes > 0 ? `, ${bytesText(garbageBytes)} garbage` : ''};
         ends at ${digits(end)}</small
       >

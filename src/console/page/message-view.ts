@@ -3,11 +3,12 @@
 import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
 import type { HistoryRecord, Message, Note, Part } from '../facts/api.js'
 import { bytesText, counted, senderText, shown, shownLines } from '../facts/format.js'
+import { stepOf } from '../facts/history.js'
 import { countIn, dueText, reasonText } from '../facts/mail-words.js'
 import { addressOf } from '../facts/place.js'
 import type { Verb } from '../facts/api.js'
 import type { App } from './app.js'
-import { icon, type Icon } from '../parts/icons.js'
+import { icon } from '../parts/icons.js'
 import { queueBadge, verbBar } from './messages-view.js'
 import { flat, type Asked } from './one-message.js'
 import { empty, foreign, time } from '../parts/pieces.js'
@@ -127,7 +128,7 @@ function content(app: App): TemplateResult {
       <div class="head"><h2>Content</h2></div>
       <p class="trouble">${icon('notice')} ${structure.text}</p>
     </section>`
-  const { header, tree, truncated, headerBytes } = structure.value
+  const { header, tree, isTruncated, headerBytes } = structure.value
   const fields = one.hasWholeHeader
     ? header
     : header.filter(({ name }) => firstFields.includes(name.toLowerCase()))
@@ -160,7 +161,7 @@ function content(app: App): TemplateResult {
       <ul class="parts">
         ${flat(tree).map(({ part, depth }) => partItem(app, part, depth))}
       </ul>
-      ${truncated ? html`<p class="hint">There is more of it: its structure is read up to a bound.</p>` : nothing}
+      ${isTruncated ? html`<p class="hint">There is more of it: its structure is read up to a bound.</p>` : nothing}
       ${bodyOf(app)}
     </section>`
 }
@@ -171,7 +172,7 @@ function partItem({ one }: App, part: Part, depth: number): TemplateResult {
   const isText = type.startsWith('text/')
   return html`<li class="depth-${Math.min(6, depth)}">
     <span class="what"
-      ><code>${shown(type, 100)}</code>${filename === undefined ? nothing : html` ${foreign(filename, 200)}`}
+      ><code>${shown(type, 100)}</code>${filename === null ? nothing : html` ${foreign(filename, 200)}`}
       <small
         >${parts === undefined ? bytesText(bytes) : nothing}${disposition === 'attachment' ? ', attached' : nothing}</small
       ></span
@@ -219,14 +220,6 @@ function bodyOf({ one: { body } }: App): TemplateResult | typeof nothing {
     ${body.value.isCut ? html`<p class="hint">The first mebibyte of it; download it to see the rest.</p>` : nothing}`
 }
 
-const recordIcons: Readonly<Record<string, Icon>> = {
-  envelope: 'notice',
-  start: 'waiting',
-  delivery: 'well',
-  finish: 'well',
-  replaced: 'waiting',
-}
-
 function history(app: App): TemplateResult {
   const { one } = app
   return html`<section class="panel" aria-labelledby="history">
@@ -241,18 +234,20 @@ function history(app: App): TemplateResult {
 function timeline(app: App, history: Asked<readonly HistoryRecord[]>): TemplateResult {
   if (history.kind === 'asked') return html`<p class="pending" role="status">Reading the log …</p>`
   if (history.kind === 'refused') return html`<p class="trouble">${icon('notice')} ${history.text}</p>`
-  const { nowMs } = app.feed
   if (history.value.length === 0) return empty('Nothing of it is in the log any more')
   return html`<ol class="timeline">
-    ${history.value.map(
-      ({ at, kind, text }) =>
-        html`<li>
-          ${icon(recordIcons[kind] ?? 'notice')}
-          <div>
-            <p><b>${shown(kind, 40)}</b> ${time(at, nowMs)}</p>
-            <p class="words">${foreign(text, 1500)}</p>
-          </div>
-        </li>`,
-    )}
+    ${history.value.map((record) => stepItem(app, record))}
   </ol>`
+}
+
+function stepItem({ one, feed }: App, record: HistoryRecord): TemplateResult {
+  const { at, log, position, kind } = record
+  const { title, mood, lines } = stepOf(record, one.id)
+  return html`<li title=${`${kind} at ${position} of ${log}`}>
+    ${icon(mood)}
+    <div>
+      <p><b>${shown(title, 60)}</b> ${time(at, feed.nowMs)}</p>
+      ${lines.map((line) => html`<p class="words">${foreign(line, 1000)}</p>`)}
+    </div>
+  </li>`
 }

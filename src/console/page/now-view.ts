@@ -11,7 +11,7 @@ import { outcomesView } from './outcomes-view.js'
 import { icon } from '../parts/icons.js'
 import { empty, meter, relativeTime, foreign, sparkline } from '../parts/pieces.js'
 import { dashes } from '../parts/rate-chart.js'
-import { kinds, thinned } from '../facts/series.js'
+import { kinds, sinceFirst, thinned } from '../facts/series.js'
 
 export function nowView(app: App): TemplateResult {
   const { latest } = app.feed
@@ -88,9 +88,12 @@ const kindTitles: Readonly<Record<Kind, string>> = {
 }
 
 let span: 'minutes' | 'day' = 'minutes'
+/** Five minutes, or an hour. */
+const stepsMin = 60
 
 function rates(app: App, figures: Figures): TemplateResult {
-  const series = span === 'minutes' ? thinned(app.feed.minutes, 5) : app.feed.day
+  const all = span === 'minutes' ? thinned(app.feed.minutes, 5) : app.feed.day
+  const series = sinceFirst(all, stepsMin)
   const choose = (next: typeof span) => (): void => {
     span = next
     app.changed()

@@ -18,23 +18,16 @@ const icons: Readonly<Record<LatestOutcome['kind'], Icon>> = {
 
 export function outcomesView(app: App): TemplateResult | typeof nothing {
   const { latest, isBusy } = app.outcomes
-  if (latest.length === 0 && !isBusy) return nothing
+  if (latest.length === 0 || isBusy) return nothing
   return html`<section class="panel" aria-labelledby="latest">
-    <div class="head">
-      <h2 id="latest">Just now</h2>
-      ${isBusy ? html`<p class="hint">There is too much mail to show it one by one.</p>` : nothing}
-    </div>
-    ${
-      isBusy
-        ? nothing
-        : html`<ol class="outcomes">
-            ${repeat(
-              latest,
-              ({ number }) => number,
-              (outcome) => itemOf(app, outcome),
-            )}
-          </ol>`
-    }
+    <div class="head"><h2 id="latest">Just now</h2></div>
+    <ol class="outcomes">
+      ${repeat(
+        latest,
+        ({ number }) => number,
+        (outcome) => itemOf(app, outcome),
+      )}
+    </ol>
   </section>`
 }
 

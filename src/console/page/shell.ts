@@ -36,7 +36,7 @@ export function shell(app: App): TemplateResult {
       </div>
     </header>
     ${session === undefined ? nothing : lostBanner(app)}
-    <main id="content" tabindex="-1">${session === undefined ? door(app) : viewOf(app)}</main>
+    <main id="content" tabindex="-1">${session === undefined ? door(app) : shownView(app)}</main>
     ${session === undefined ? nothing : app.dialog.view()}
     <footer>${session === undefined ? nothing : foot(app)}</footer>
   `
@@ -80,6 +80,18 @@ function lostBanner({ feed }: App): TemplateResult | typeof nothing {
       ${latest === undefined ? nothing : 'What is shown is from before.'} <small>${connection.why}</small>
     </p>
   </div>`
+}
+
+/** A mistake in one view leaves the others: the reader is told, and the browser's console has all of it. */
+function shownView(app: App): TemplateResult {
+  try {
+    return viewOf(app)
+  } catch (error) {
+    reportError(error)
+    return html`<p class="trouble" role="alert">
+      ${icon('critical')} This view cannot be shown: ${String(error)}
+    </p>`
+  }
 }
 
 function viewOf(app: App): TemplateResult {

@@ -33,7 +33,7 @@ const stepMs = 100
 const retryMinutes = [5, 10, 20, 40, 66]
 const newsletterHour = 11
 /** In seconds of the busiest hour. */
-const newsletterSeconds = 40
+const newsletterSeconds = 12
 
 /** Plays until the day is over, or Ctrl-C. */
 export async function playDay(path: string, day: LiveDay, surroundings: Surroundings): Promise<void> {
