@@ -73,7 +73,7 @@ const isLacking = async (disk: Disk, names: readonly string[], lane: number): Pr
   !names.includes(String(lane)) || (await disk.list(laneDirectory(lane))).length < partsOf.length
 
 /** Existing parts stay. */
-async function makeLaneDirectory(disk: Disk, lane: number): Promise<void> {
+export async function makeLaneDirectory(disk: Disk, lane: number): Promise<void> {
   await disk.makeDirectory(laneDirectory(lane))
   for (const partOf of partsOf) await disk.makeDirectory(partOf(lane))
   await disk.syncDirectory(laneDirectory(lane))

@@ -1,12 +1,12 @@
 /** The parts of one life, wired: what happens in one is told to those whom it concerns, here and nowhere else. What takes several parts to
  * decide is decided here, too: whether there is room for another active message, what recoveries have found too often, and `idle`. */
 import type { ActiveMessage } from '../active/active-message.js'
-import type { Timer } from '../base/clock.js'
 import { nowhere, type Position } from '../base/position.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { Accept } from './accept/accept.js'
 import { Checkpointer } from './checkpoint/checkpointer.js'
-import { diskFull } from './life/trouble.js'
+import { unlessFull } from './life/unless-full.js'
+import { Schedule } from './schedule/schedule.js'
 import { Composing } from './settle/composing.js'
 import { Dispatch } from './deliver/dispatch.js'
 import { Intake } from './start/intake.js'
@@ -27,9 +27,6 @@ export interface EngineFacts extends RecoveryFacts {
   readonly spools: readonly number[]
 }
 
-/** While a recovery or a checkpoint is waited for, the disk is looked at so often. */
-const lookMs = 1000
-
 export class Engine {
   readonly accept: Accept
   readonly intake: Intake
@@ -38,6 +35,7 @@ export class Engine {
   readonly checkpointer: Checkpointer
   readonly reclaim: Reclaim
   readonly #composing: Composing
+  readonly #schedule: Schedule
   readonly #orders = new Orders()
   readonly #outliving: Outliving
   readonly #parts: Parts
@@ -79,6 +77,13 @@ export class Engine {
     this.settle = new Settle(parts, this.#composing, this.#orders, {
       goOn: (message) => this.#goOn(message),
       onAside: () => this.intake.wake(),
+      hopLane: (intervalMs) => this.#schedule.hopLane(intervalMs),
+    })
+    this.#schedule = new Schedule(parts, {
+      checkpoint: () => this.checkpoint(),
+      onLane: (lane) => this.intake.laneCame(lane),
+      postpone: (message) => this.settle.postpone(message),
+      expire: (message) => this.order(message, { kind: 'expire', byTime: true }),
     })
     this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
     this.intake = new Intake(parts, {
@@ -88,10 +93,11 @@ export class Engine {
         this.dispatch.hasRoom,
       isHopeless: () => this.reclaim.isFull && this.dispatch.underWayCount === 0,
       isAtRest: () => active.count === this.settle.asideCount,
+      isAsideFull: () => this.settle.asideCount >= options.activeCountMax / 2,
       onStart: (message, nowMs) => {
         // What has not been attempted is put on hold when it is settled.
         if (message.envelope.held) this.settle.settle(message)
-        else this.dispatch.admit(message, nowMs)
+        else if (!this.#schedule.postpones(message)) this.dispatch.admit(message, nowMs)
       },
     })
     this.checkpointer = new Checkpointer(parts, {
@@ -168,19 +174,8 @@ export class Engine {
     return this.#unlessFull(this.recovered, 'the end of a recovery')
   }
 
-  async #unlessFull(event: Promise<void>, what: string): Promise<void> {
-    const { clock } = this.#parts.options
-    let isOver = false
-    const over = event.then(() => {
-      isOver = true
-    })
-    over.catch(() => undefined)
-    while (!isOver) {
-      if (this.reclaim.isWaitedFor) throw diskFull(what)
-      let timer: Timer | undefined
-      await Promise.race([over, new Promise<void>((resolve) => (timer = clock.after(lookMs, resolve)))])
-      timer?.cancel()
-    }
+  #unlessFull(event: Promise<void>, what: string): Promise<void> {
+    return unlessFull(this.#parts.options.clock, event, what, () => this.reclaim.isWaitedFor)
   }
 
   /** There may be room where there was none. */
@@ -274,7 +269,7 @@ export class Engine {
   /** An order could not be carried out: what still waits is attempted as before. */
   #goOn(message: ActiveMessage): void {
     if (message.replacement !== undefined || this.#isPoison(message)) this.settle.settle(message)
-    else if (this.#parts.options.deliver) this.dispatch.admit(message)
+    else if (this.#parts.options.deliver && !this.#schedule.postpones(message)) this.dispatch.admit(message)
   }
 
   #resume(message: ActiveMessage): void {
@@ -288,7 +283,7 @@ export class Engine {
         id: message.envelope.id,
       })
     if (message.replacement !== undefined || isPoison || message.envelope.held) this.settle.settle(message)
-    else this.dispatch.admitAgain(message)
+    else if (!this.#schedule.postpones(message)) this.dispatch.admitAgain(message)
   }
 
   #isPoison({ recoveries }: ActiveMessage): boolean {

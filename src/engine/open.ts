@@ -10,6 +10,7 @@ import { isWaybillError, WaybillError } from '../errors.js'
 import { Garbage } from '../garbage/garbage.js'
 import { journalDirectory } from '../log/journal.js'
 import { readLimits } from '../log/write-limit.js'
+import type { LanePositions } from '../record/checkpoint.js'
 import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.js'
 import { journalFiles, sideFiles, sideLogNumbers } from '../directory/log-files.js'
 import { KnownKeys } from './keys/known-keys.js'
@@ -29,7 +30,7 @@ import { LifeClock } from './life/life-clock.js'
 import { MessageReader } from './message/message-reader.js'
 import { makeQueue, unmakeQueue } from '../directory/make-queue.js'
 import { openJournal } from './recover/open-journal.js'
-import { openLanes } from './recover/open-lanes.js'
+import { openLanes, openNewLane } from './recover/open-lanes.js'
 import { Ownership } from './life/ownership.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './life/options.js'
 import type { Parts } from './life/parts.js'
@@ -171,18 +172,8 @@ async function begin(
   if (whenCertain !== undefined) await whenCertain(patient)
   // A life that came to no checkpoint has begun a batch behind the one that retires them.
   const directories = await laneDirectories(disk, checkpoint, recollection === undefined)
-  const lanes = await openLanes(
-    options,
-    header,
-    completion,
-    opened.life,
-    checkpoint,
-    tail.end,
-    firstPosition,
-    directories,
-    garbage,
-    callbacks,
-  )
+  const opener = { options, header, life: opened.life, garbage, callbacks }
+  const lanes = await openLanes(opener, completion, checkpoint, tail.end, firstPosition, directories)
   const spool = new Spool(
     disk,
     patient,
@@ -246,6 +237,8 @@ async function begin(
     keys,
     outcomes,
     backups,
+    laneSegmentBytes: header.laneSegmentBytes,
+    openLane: (positions: LanePositions) => openNewLane(opener, positions),
   }
   const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }
   engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))

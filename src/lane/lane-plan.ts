@@ -98,6 +98,19 @@ export function planLanes(
   return { lanes, laneNext }
 }
 
+/** A lane with separate logs that a life adds to those that it has. */
+export function planLane(
+  lanes: readonly { readonly number: number }[],
+  laneNext: number,
+  intervalMs: number,
+  place: Omit<LanePlace, 'journalEnd'>,
+): { readonly positions: LanePositions; readonly laneNext: number } {
+  const taken = { ...place, present: new Set([...place.present, ...lanes.map(({ number }) => number)]) }
+  const count = freeFrom(laneNext, [], taken)
+  const positions = newLane(numberOf(count), turnOf(count), intervalMs, false, { ...place, journalEnd: 0 })
+  return { positions, laneNext: count + 1 }
+}
+
 /** Numbers before the first reuse. */
 const turnNumbers = laneNumberMax + 1 - firstRetryLane
 
@@ -106,14 +119,21 @@ const turnOf = (count: number): number => Math.floor((count - firstRetryLane) / 
 const numberOf = (count: number): number => firstRetryLane + ((count - firstRetryLane) % turnNumbers)
 
 /** @throws WaybillError LANES_TOO_MANY */
-function freeFrom(laneNext: number, lanes: readonly LanePositions[], place: LanePlace): number {
+function freeFrom(
+  laneNext: number,
+  lanes: readonly LanePositions[],
+  place: Pick<LanePlace, 'present'>,
+): number {
   for (let count = laneNext; count < laneNext + turnNumbers; count++)
     if (!isTaken(numberOf(count), lanes, place)) return count
   throw new WaybillError('LANES_TOO_MANY', 'mail waits in as many lanes as there are numbers')
 }
 
-const isTaken = (number: number, lanes: readonly LanePositions[], { present }: LanePlace): boolean =>
-  present.has(number) || lanes.some(({ lane }) => lane === number)
+const isTaken = (
+  number: number,
+  lanes: readonly LanePositions[],
+  { present }: Pick<LanePlace, 'present'>,
+): boolean => present.has(number) || lanes.some(({ lane }) => lane === number)
 
 /** The member of `intervalsMs` that is nearest to a delay. */
 export function nearestInterval(intervalsMs: readonly number[], delayMs: number): number {

@@ -42,7 +42,8 @@ export class Lane {
   readonly logs: LaneLogs | undefined
   readonly runner: Runner
   readonly marks: Marks
-  readonly wanted: boolean
+  /** New messages may come to it; else it is drained, and goes. */
+  wanted: boolean
   /** Earlier lives appended everything before it. */
   readonly inheritedEnd: Position
   trustedEnd: Position

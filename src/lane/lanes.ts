@@ -8,7 +8,7 @@ export class Lanes {
   readonly #lanes = new Map<number, Lane>()
   readonly #byInterval = new Map<number, Lane>()
   /** Gives the next new lane its number (lane-plan.ts). */
-  readonly laneNext: number
+  laneNext: number
 
   constructor(lanes: readonly Lane[], laneNext: number) {
     this.laneNext = laneNext
@@ -50,6 +50,12 @@ export class Lanes {
    * segment */
   checkFits(groupBytes: number): void {
     for (const { logs } of this.#lanes.values()) logs?.envelopes.checkFits(groupBytes)
+  }
+
+  /** One that this life has made, for nothing that a policy asks. */
+  add(lane: Lane): void {
+    assert(!this.#lanes.has(lane.number), 'a lane is added once')
+    this.#lanes.set(lane.number, lane)
   }
 
   remove(lane: Lane): void {

@@ -9,6 +9,7 @@ import { frameBytes } from './frame.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
 import { payload } from './payload-writer.js'
+import { termFields, termsOf, writeTerms, type EnvelopeTerms } from './terms.js'
 
 /** Recipients in one frame: a message with more keeps them in separate frames before its
  * envelope. */
@@ -66,6 +67,8 @@ export interface Envelope {
   readonly priority: Priority
   /** The idempotency key of its submission. A replacement has none. */
   readonly key?: string | undefined
+  /** What its submitter asks of the queue; undefined: nothing. */
+  readonly terms?: EnvelopeTerms | undefined
 }
 
 /** Decides which message is attempted first for a destination. */
@@ -136,19 +139,16 @@ const fieldsWithKey = 20
 /** MessagePack's head of a list whose length has 16 bits. */
 const list16 = 0xdc
 
-/** Has the envelope a key? Seen without decoding it. */
-export const hasKey = (encoded: Buffer): boolean =>
+/** May the envelope have a key? Seen without decoding it. */
+export const mayHaveKey = (encoded: Buffer): boolean =>
   encoded[0] === list16 && encoded.readUInt16BE(1) >= fieldsWithKey
 
 /** Into the payload that is being written. */
 export function writeEnvelope(envelope: Envelope): void {
-  const { data, route, requeues, dsn, key } = envelope
+  const { data, route, requeues, dsn, key, terms } = envelope
   // The last fields are left out when they are empty.
-  const isTouched = route !== undefined || requeues > 0 || dsn !== undefined || key !== undefined
-  payload
-    .list(key !== undefined ? fieldsWithKey : dsn !== undefined ? 19 : isTouched ? 18 : 16)
-    .text(envelope.id)
-    .text(envelope.sender)
+  const fieldCount = fieldCountOf(envelope)
+  payload.list(fieldCount).text(envelope.id).text(envelope.sender)
   payload.count(envelope.acceptedAt).count(envelope.attempts)
   payload.count(flagsOf(envelope)).count(envelope.recipientCount)
   payload.texts(envelope.recipients).counts(envelope.recipientFrames)
@@ -157,13 +157,21 @@ export function writeEnvelope(envelope: Envelope): void {
   payload.count(envelope.dataBytes).count(envelope.checksum).count(envelope.replaces)
   writeNotes(envelope.notes)
   payload.count(envelope.warnings).counts(envelope.reported)
-  if (!isTouched) return
+  if (fieldCount === 16) return
   if (route === undefined) payload.list(0)
   else payload.texts([route.transport, route.nexthop])
   payload.count(requeues)
   if (dsn !== undefined) writeDsn(dsn)
-  else if (key !== undefined) payload.list(0)
-  if (key !== undefined) payload.text(key)
+  else if (fieldCount >= fieldsWithKey) payload.list(0)
+  if (fieldCount >= fieldsWithKey) payload.text(key ?? '')
+  if (terms !== undefined) writeTerms(terms)
+}
+
+function fieldCountOf({ route, requeues, dsn, key, terms }: Envelope): number {
+  if (terms !== undefined) return fieldsWithKey + termFields
+  if (key !== undefined) return fieldsWithKey
+  if (dsn !== undefined) return 19
+  return route !== undefined || requeues > 0 ? 18 : 16
 }
 
 const flagsOf = ({ smtputf8, held, priority }: Envelope): number =>
@@ -195,6 +203,7 @@ export function decodeEnvelope(encoded: Buffer): Envelope {
     requeues: fields.isAtEnd ? 0 : fields.count(),
     dsn: fields.isAtEnd ? undefined : dsnFromFields(fields.list()),
     key: fields.isAtEnd ? undefined : fields.text() || undefined,
+    terms: fields.isAtEnd ? undefined : readTerms(fields),
     held: (flags & heldFlag) !== 0,
     priority: (flags & highFlag) !== 0 ? 'high' : (flags & lowFlag) !== 0 ? 'low' : 'normal',
   }
@@ -204,6 +213,14 @@ export function decodeEnvelope(encoded: Buffer): Envelope {
     })
   return envelope
 }
+
+const readTerms = (fields: FieldReader): EnvelopeTerms | undefined =>
+  termsOf({
+    tags: fields.texts(),
+    notBefore: fields.count(),
+    expiresAt: fields.count(),
+    warnAt: fields.count(),
+  })
 
 const routeOf = ([transport, nexthop]: readonly string[]): EnvelopeRoute | undefined =>
   transport === undefined || nexthop === undefined ? undefined : { transport, nexthop }

@@ -41,13 +41,21 @@ export interface QueueOutcome {
   readonly remote: string
   /** 1 for the first attempt; 0 where there was none. */
   readonly attempt: number
+  /** Of its submission; absent where there were none, and of `reported`. */
+  readonly tags?: readonly string[]
+  /** Who was asked for the attempt, and for what destination. Absent without an attempt. */
+  readonly transport?: string
+  readonly nexthop?: string
+  /** Of `delivered` over an encrypted session: version and cipher, and `verified` where the
+   * certificate was that of the wanted server: `TLSv1.3 TLS_AES_256_GCM_SHA384 verified`. */
+  readonly tls?: string
   /** Of `reported`: the report. */
   readonly report?: MessageId
 }
 
 export function encodeOutcome(outcome: Omit<QueueOutcome, 'at'>): Buffer {
-  const { number, kind, id, sender, recipients, recipientCount, status, text, remote, attempt, report } =
-    outcome
+  const { number, kind, id, sender, recipients, recipientCount, status, text, remote, attempt } = outcome
+  const { report = '', tags = [], transport = '', nexthop = '', tls = '' } = outcome
   const fields = [
     number,
     outcomeKinds.indexOf(kind),
@@ -60,7 +68,9 @@ export function encodeOutcome(outcome: Omit<QueueOutcome, 'at'>): Buffer {
     remote,
     attempt,
   ]
-  return encodeFields(report === undefined ? fields : [...fields, report])
+  if (tags.length > 0 || transport !== '' || nexthop !== '' || tls !== '')
+    return encodeFields([...fields, report, tags, transport, nexthop, tls])
+  return encodeFields(report === '' ? fields : [...fields, report])
 }
 
 /** @param at the frame's time
@@ -83,5 +93,18 @@ export function decodeOutcome(payload: Buffer, at: number): QueueOutcome {
     remote: fields.text(),
     attempt: fields.count(),
   }
-  return fields.isAtEnd ? outcome : { ...outcome, report: fields.text() as MessageId }
+  if (fields.isAtEnd) return outcome
+  const report = fields.text() as MessageId
+  const withReport = report === '' ? outcome : { ...outcome, report }
+  return fields.isAtEnd ? withReport : { ...withReport, ...readBeside(fields) }
+}
+
+function readBeside(fields: FieldReader): Pick<QueueOutcome, 'tags' | 'transport' | 'nexthop' | 'tls'> {
+  const [tags, transport, nexthop, tls] = [fields.texts(), fields.text(), fields.text(), fields.text()]
+  return {
+    ...(tags.length > 0 ? { tags } : undefined),
+    ...(transport === '' ? undefined : { transport }),
+    ...(nexthop === '' ? undefined : { nexthop }),
+    ...(tls === '' ? undefined : { tls }),
+  }
 }

@@ -13,6 +13,14 @@ export interface ToldAttempt {
   readonly attempt: number
   /** Of the notes, in their order; empty when they are too many for the record. */
   readonly recipients: readonly string[]
+  readonly tags: readonly string[]
+  /** Who was asked; '' without an attempt. */
+  readonly transport: string
+  readonly nexthop: string
+  /** The server that took what is delivered; '' where nobody says. */
+  readonly remote: string
+  /** The session's TLS, as `tlsText` has it; '' where there was none. */
+  readonly tls: string
 }
 
 /** Of a finish. */
@@ -23,16 +31,25 @@ export interface ToldEnd {
   readonly why: 'expired' | 'deleted' | undefined
   /** Of those. */
   readonly recipientCount: number
+  readonly tags: readonly string[]
 }
 
 const whys: readonly ToldEnd['why'][] = [undefined, 'expired', 'deleted']
 
-export function writeToldAttempt({ id, sender, attempt, recipients }: ToldAttempt): void {
-  payload.list(4).text(id).text(sender).count(attempt).texts(recipients)
+export function writeToldAttempt(told: ToldAttempt): void {
+  const { id, sender, attempt, recipients, tags, transport, nexthop, remote, tls } = told
+  payload.list(9).text(id).text(sender).count(attempt).texts(recipients)
+  payload.texts(tags).text(transport).text(nexthop).text(remote).text(tls)
 }
 
-export function writeToldEnd({ id, sender, why, recipientCount }: ToldEnd): void {
-  payload.list(4).text(id).text(sender).count(whys.indexOf(why)).count(recipientCount)
+export function writeToldEnd({ id, sender, why, recipientCount, tags }: ToldEnd): void {
+  payload
+    .list(tags.length > 0 ? 5 : 4)
+    .text(id)
+    .text(sender)
+    .count(whys.indexOf(why))
+    .count(recipientCount)
+  if (tags.length > 0) payload.texts(tags)
 }
 
 /** @throws WaybillError LOG_CORRUPT */
@@ -44,6 +61,11 @@ export function toldAttemptOf(list: readonly unknown[]): ToldAttempt | undefined
     sender: fields.text(),
     attempt: fields.count(),
     recipients: fields.texts(),
+    tags: fields.isAtEnd ? [] : fields.texts(),
+    transport: fields.isAtEnd ? '' : fields.text(),
+    nexthop: fields.isAtEnd ? '' : fields.text(),
+    remote: fields.isAtEnd ? '' : fields.text(),
+    tls: fields.isAtEnd ? '' : fields.text(),
   }
 }
 
@@ -55,5 +77,6 @@ export function toldEndOf(list: readonly unknown[]): ToldEnd | undefined {
   const sender = fields.text()
   const why = fields.count()
   if (why >= whys.length) throw new WaybillError('LOG_CORRUPT', 'a told end has an unknown reason')
-  return { id, sender, why: whys[why], recipientCount: fields.count() }
+  const recipientCount = fields.count()
+  return { id, sender, why: whys[why], recipientCount, tags: fields.isAtEnd ? [] : fields.texts() }
 }

@@ -2,7 +2,7 @@
 import { nowhere, type Position } from '../base/position.js'
 import type { Journal } from '../log/journal.js'
 import { decodeDelivery } from '../record/delivery.js'
-import { decodeEnvelope, hasKey } from '../record/envelope.js'
+import { decodeEnvelope, mayHaveKey } from '../record/envelope.js'
 import { decodeFinish } from '../record/finish.js'
 import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
 import type { AcceptedKey } from '../record/keys.js'
@@ -46,7 +46,7 @@ export async function readSuffix(
         timeAt(window, at),
         decodeReplaced(payloadAt(window, at)),
       )
-    else if (kind === kinds.envelope && (needsEnvelopes || hasKey(payloadAt(window, at)))) {
+    else if (kind === kinds.envelope && (needsEnvelopes || mayHaveKey(payloadAt(window, at)))) {
       const { id, acceptedAt, data, replaces, key } = decodeEnvelope(payloadAt(window, at))
       if (key !== undefined) keyed.push({ key, id, acceptedAt, envelope: position })
       if (replaces !== nowhere) working.replacedBy(position, replaces)

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { checkOptionNames } from '../base/option-names.js'
 import { integerOption, waitMsMax } from '../base/option-values.js'
 import { WaybillError } from '../errors.js'
+import { isTag } from '../engine/accept/submission-terms.js'
 import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consume.js'
 import { outcomeKinds, type QueueOutcome, type QueueOutcomeKind } from '../record/outcome.js'
 
@@ -17,6 +18,8 @@ export interface WebhookOptions {
   readonly secret: string
   /** Kinds of outcomes that are posted. Default: all. Gaps always are. */
   readonly kinds?: readonly QueueOutcomeKind[]
+  /** Outcomes of messages with one of these tags. Default: of all messages. */
+  readonly tags?: readonly string[]
   /** The consumer's name; a second webhook has another. Default `webhook`. */
   readonly consumer?: string
   /** Outcomes of one request at the most, 1 … 1000. Default 100. */
@@ -59,12 +62,12 @@ const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 /** Posts until the signal is aborted, or this life of the queue is over.
  * @throws WaybillError by rejection: OPTION_INVALID; QUEUE_CRASHED at the end of the life */
 export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions): Promise<void> {
-  const { key, url, kinds, batchMax, timeoutMs, retryMs } = checked(options)
+  const { key, url, kinds, tags, batchMax, timeoutMs, retryMs } = checked(options)
   const { consumer = 'webhook', signal, onTrouble } = options
   const isAborted = (): boolean => signal?.aborted === true
   const request = { consumer, max: batchMax, ...(signal === undefined ? undefined : { signal }) }
   for await (const batch of queue.outcomeBatches(request)) {
-    const data = batch.filter((item) => item.kind === 'gap' || kinds.has(item.kind))
+    const data = batch.filter((item) => item.kind === 'gap' || (kinds.has(item.kind) && isTagged(item, tags)))
     if (data.length === 0) continue
     const message = messageOf(data, consumer)
     for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(2 * waitMs, retryMsMost)) {
@@ -93,6 +96,7 @@ function checked(options: WebhookOptions) {
       url: true,
       secret: true,
       kinds: true,
+      tags: true,
       consumer: true,
       batchMax: true,
       timeoutMs: true,
@@ -114,15 +118,23 @@ function checked(options: WebhookOptions) {
       throw new WaybillError('OPTION_INVALID', `'${String(kind)}' is none of ${outcomeKinds.join(', ')}`, {
         option: 'kinds',
       })
+  for (const tag of options.tags ?? [])
+    if (!isTag(tag))
+      throw new WaybillError('OPTION_INVALID', `'${String(tag)}' is no tag`, { option: 'tags' })
   return {
     key,
     url: options.url,
     kinds: new Set(options.kinds ?? outcomeKinds),
+    tags: options.tags === undefined ? undefined : new Set(options.tags),
     batchMax: integerOption('batchMax', options.batchMax ?? 100, 1, 1000),
     timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? 15_000, 1, waitMsMax),
     retryMs: integerOption('retryMs', options.retryMs ?? 1000, 1, waitMsMax),
   }
 }
+
+/** @param tags undefined: whatever it has */
+const isTagged = ({ tags: has = [] }: QueueOutcome, tags: ReadonlySet<string> | undefined): boolean =>
+  tags === undefined || has.some((tag) => tags.has(tag))
 
 interface Message {
   /** Of the outcomes in it, so that one that is composed anew after a crash, of more of them, is

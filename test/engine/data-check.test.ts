@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isWaybillError } from '../../src/errors.js'
-import { DataCheck } from '../../src/engine/accept/submission.js'
+import { DataCheck } from '../../src/engine/accept/data-check.js'
 
 const lineBytesMax = 998
 

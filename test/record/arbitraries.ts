@@ -8,6 +8,7 @@ import type { EnvelopeDsn } from '../../src/record/dsn.js'
 import type { DataPlace, Envelope } from '../../src/record/envelope.js'
 import type { OutcomeNote } from '../../src/record/outcome-note.js'
 import type { Start } from '../../src/record/start.js'
+import { termsOf, type EnvelopeTerms } from '../../src/record/terms.js'
 
 export const anyCount: fc.Arbitrary<number> = fc.oneof(
   fc.nat(300),
@@ -67,6 +68,16 @@ const anyDataPlace: fc.Arbitrary<DataPlace> = fc.oneof(
   anyText.map((ref): DataPlace => ({ kind: 'ref', ref })),
 )
 
+/** Terms that say nothing are read back as none. */
+const anyTerms: fc.Arbitrary<EnvelopeTerms | undefined> = fc
+  .record({
+    tags: fc.array(anyText, { maxLength: 16 }),
+    notBefore: anyCount,
+    expiresAt: anyCount,
+    warnAt: anyCount,
+  })
+  .map(termsOf)
+
 export const anyEnvelope: fc.Arbitrary<Envelope> = fc
   .record({
     id: anyText.map((text) => text as MessageId),
@@ -86,6 +97,7 @@ export const anyEnvelope: fc.Arbitrary<Envelope> = fc
     route: fc.option(fc.record({ transport: anyText, nexthop: anyText }), { nil: undefined }),
     requeues: fc.nat(999),
     dsn: fc.option(anyDsn, { nil: undefined }),
+    terms: fc.option(anyTerms, { nil: undefined }),
     held: fc.boolean(),
     priority: fc.constantFrom('high', 'normal', 'low'),
   })

@@ -6,6 +6,7 @@ import { keyMutations } from './key-mutations.js'
 import { logMutations } from './log-mutations.js'
 import { messageMutations } from './message-mutations.js'
 import type { Mutation } from './mutation.js'
+import { timeMutations } from './time-mutations.js'
 import { recoveryMutations } from './recovery-mutations.js'
 import { storeMutations } from './store-mutations.js'
 
@@ -18,4 +19,5 @@ export const mutations: readonly Mutation[] = [
   ...damageMutations,
   ...keyMutations,
   ...storeMutations,
+  ...timeMutations,
 ]

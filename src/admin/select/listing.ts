@@ -3,17 +3,15 @@
  * its old place. */
 import { checkOptionNames } from '../../base/option-names.js'
 import { signalOption } from '../../base/option-values.js'
-import type { MessageId } from '../../base/message-id.js'
 import type { ActiveMessage } from '../../active/active-message.js'
-import type { RequestDsn } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
-import { holdLane, type Lane, type LaneKind } from '../../lane/lane.js'
+import { holdLane, type Lane } from '../../lane/lane.js'
 import { requestOfEach } from '../../record/dsn.js'
-import type { Envelope } from '../../record/envelope.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Parts } from '../../engine/life/parts.js'
 import { pinSegments, unpinSegments } from '../../engine/checkpoint/pinning.js'
+import { dueOf, factsOf, type ListedMessage } from './listed-message.js'
 import {
   AddressMatch,
   checkSelector,
@@ -27,28 +25,7 @@ import {
 import { Stretch, type WaitingMessage } from '../../engine/start/waiting.js'
 import { checkAllRead, WalkDamage } from './walk-damage.js'
 
-export interface ListedMessage {
-  readonly id: MessageId
-  readonly sender: string
-  /** Those that still wait; of a message with more than 1000 the first of them. */
-  readonly recipients: readonly string[]
-  readonly recipientCount: number
-  /** `retry`: in a lane with an interval, which a selector calls `deferred`. */
-  readonly where: LaneKind | 'active'
-  /** The number of the lane that it waits in or was started from. */
-  readonly lane: number
-  /** Milliseconds since 1970. */
-  readonly acceptedAt: number
-  readonly attempts: number
-  readonly dataBytes: number
-  /** When it is tried again, milliseconds since 1970; 0 if it is active or due at once,
-   * Infinity on hold. */
-  readonly dueAt: number
-  /** Why its recipients still wait. */
-  readonly notes: readonly OutcomeNote[]
-  /** The sender's requests (RFC 3461), and those for each of `recipients`; undefined: none. */
-  readonly dsn?: RequestDsn | undefined
-}
+export type { ListedMessage }
 
 /** A selected message and its place. */
 export type Selected =
@@ -241,7 +218,7 @@ async function waitingMessage(parts: Parts, lane: Lane, message: WaitingMessage)
     recipientCount: envelope.recipientCount,
     where: lane.kind,
     lane: lane.number,
-    dueAt: lane.kind === 'incoming' ? 0 : timeMs + lane.intervalMs,
+    dueAt: dueOf(envelope, lane.kind === 'incoming' ? 0 : timeMs + lane.intervalMs),
     notes: envelope.notes,
   }
 }
@@ -253,7 +230,7 @@ async function activeMessage(parts: Parts, message: ActiveMessage): Promise<List
     recipientCount: message.pendingCount + message.deferredCount,
     where: 'active',
     lane: message.place.lane,
-    dueAt: 0,
+    dueAt: dueOf(message.envelope, 0),
     notes: notesOf(message),
   }
 }
@@ -286,17 +263,3 @@ async function firstRecipients(
   const asked = requestOfEach(dsn, orcpts).filter((_, index) => isOne[index])
   return { recipients, dsn: { ret: dsn.ret, envid: dsn.envid || undefined, recipients: asked } }
 }
-
-const factsOf = ({
-  id,
-  sender,
-  acceptedAt,
-  attempts,
-  dataBytes,
-}: Envelope): Pick<ListedMessage, 'id' | 'sender' | 'acceptedAt' | 'attempts' | 'dataBytes'> => ({
-  id,
-  sender,
-  acceptedAt,
-  attempts,
-  dataBytes,
-})

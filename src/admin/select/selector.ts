@@ -9,6 +9,7 @@ import type { LaneKind } from '../../lane/lane.js'
 import { queueNameOf, type QueueName } from '../../lane/queue-name.js'
 import type { Envelope } from '../../record/envelope.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
+import { tagsOf } from '../../record/terms.js'
 import type { EngineOptions } from '../../engine/life/options.js'
 import { routeOf } from '../../engine/life/route.js'
 
@@ -28,6 +29,8 @@ export interface Selector {
   readonly olderThan?: number
   /** The status of the last outcome of one of them begins with this: '4.4' or '4.4.1'. */
   readonly lastStatus?: string
+  /** One of its tags, exactly. */
+  readonly tag?: string
   /** Every message: a verb needs this to be explicit. */
   readonly all?: true
 }
@@ -39,7 +42,7 @@ export interface SelectedFacts {
   readonly notes: readonly OutcomeNote[]
 }
 
-const texts = ['id', 'sender', 'recipient', 'domain', 'nexthop', 'lastStatus'] as const
+const texts = ['id', 'sender', 'recipient', 'domain', 'nexthop', 'lastStatus', 'tag'] as const
 const members: readonly string[] = [...texts, 'lane', 'olderThan', 'all']
 
 /** @throws WaybillError OPTION_INVALID */
@@ -84,13 +87,14 @@ export const selectsUnread = (selector: Selector): boolean =>
 
 /** All conditions except those on addresses. */
 export function selectsEnvelope(
-  { id, sender, olderThan, lastStatus }: Selector,
+  { id, sender, olderThan, lastStatus, tag }: Selector,
   { envelope, notes }: SelectedFacts,
   wallMs: number,
 ): boolean {
   if (id !== undefined && envelope.id !== id) return false
   if (sender !== undefined && envelope.sender !== sender) return false
   if (olderThan !== undefined && wallMs - envelope.acceptedAt <= olderThan) return false
+  if (tag !== undefined && !tagsOf(envelope).includes(tag)) return false
   return lastStatus === undefined || notes.some(({ status }) => status.startsWith(lastStatus))
 }
 

@@ -12,7 +12,9 @@ import type { Order } from '../../engine/settle/orders.js'
 import { isSameNexthop, type Selector } from '../select/selector.js'
 import { WalkDamage } from '../select/walk-damage.js'
 import { WaybillError } from '../../errors.js'
+import type { Parts } from '../../engine/life/parts.js'
 import type { Lane } from '../../lane/lane.js'
+import { isEarly } from '../../record/terms.js'
 import { Tally, verbOptionNames, type VerbOptions, type VerbResult } from './tally.js'
 import { carryOut, requireSelection } from './verb.js'
 
@@ -40,7 +42,8 @@ export async function flush(
   const { parts } = opened
   if (!parts.options.deliver || common.dryRun === true) {
     // In a life without deliveries they become the first ones of the next.
-    const orderFor = ({ kind }: Selected): Order | undefined => (kind === 'active' ? undefined : order)
+    const orderFor = (found: Selected): Order | undefined =>
+      found.kind === 'active' || waitsForItsTime(parts, found) ? undefined : order
     return carryOut(opened, selector, { orderFor, isAsked: isDeferred }, common)
   }
   return parts.life.orEnd(startAll(opened, selector, perSecond, options))
@@ -64,7 +67,7 @@ async function startAll(
     const walk = { trust, isAsked: isDeferred, signal: options.signal, damage }
     for await (const batch of selected(parts, selector, walk)) {
       for (const found of batch) {
-        if (found.kind === 'active') continue
+        if (found.kind === 'active' || waitsForItsTime(parts, found)) continue
         await pace.next(options.signal)
         // A checkpoint's marks must fit their lane.
         if (hasManyMarks(parts, found.lane)) await engine.checkpoint()
@@ -90,6 +93,10 @@ async function startAll(
   damage.tell()
   return tally.result
 }
+
+/** A message that waits for its time is not deferred, and not flushed. */
+const waitsForItsTime = ({ options }: Parts, { message }: Selected): boolean =>
+  isEarly(message.envelope.terms, options.clock.wallMs())
 
 /** Dead destinations are revived; otherwise started mail would be deferred again at once. */
 function revive({ engine }: OpenedEngine, { nexthop }: Selector): void {

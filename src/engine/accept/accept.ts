@@ -18,6 +18,7 @@ import {
   type MessageGroup,
 } from '../message/message-group.js'
 import type { Parts } from '../life/parts.js'
+import { DataCheck } from './data-check.js'
 import { PlainMail } from './plain-mail.js'
 import { RoomTurns } from './room-turns.js'
 import { SpaceWatch } from './space-watch.js'
@@ -29,7 +30,6 @@ import {
   checkAborted,
   checkEnvelope,
   checkRef,
-  DataCheck,
   ownPiece,
   type CheckedEnvelope,
   type Submission,
@@ -199,7 +199,7 @@ export class Accept {
   }
 
   #group(
-    { sender, recipients, smtputf8, dsn, id, held, priority, key }: CheckedEnvelope,
+    { sender, recipients, smtputf8, dsn, id, held, priority, key, terms }: CheckedEnvelope,
     data: Parameters<typeof messageGroup>[2],
     dataBytes: number,
     checksum: number,
@@ -218,6 +218,7 @@ export class Accept {
         held,
         priority,
         key,
+        terms,
       },
       recipients,
       data,

@@ -37,9 +37,9 @@ export class PlainMail {
   }
 
   /** Bytes that it takes at the most, if there is room for them now, with more to spare than its exact size could matter; else 0. */
-  roomBytes({ recipients, dsn, key }: CheckedEnvelope, data: Buffer): number {
+  roomBytes({ recipients, dsn, key, terms }: CheckedEnvelope, data: Buffer): number {
     const count = recipients.length
-    if (count > recipientsMax || dsn !== undefined || key !== undefined) return 0
+    if (count > recipientsMax || dsn !== undefined || key !== undefined || terms !== undefined) return 0
     const bytes = frameBytes(data.length) + (count + 1) * addressFieldBytesMax + otherFieldsBytesMax
     if (bytes + notesBytesMost(count) > this.#bytesMax) return 0
     return this.#parts.journal.room(bytes, 'new mail') === 'yes' ? bytes : 0
@@ -78,6 +78,7 @@ export class PlainMail {
       held,
       priority,
       key: undefined,
+      terms: undefined,
     }
     journal.aim()
     writeEnvelope(envelope)

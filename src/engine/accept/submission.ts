@@ -7,11 +7,13 @@ import { WaybillError } from '../../errors.js'
 import type { EnvelopeDsn } from '../../record/dsn.js'
 import type { Priority } from '../../record/envelope.js'
 import { keyBytesMax } from '../../record/keys.js'
+import type { EnvelopeTerms } from '../../record/terms.js'
 import type { EngineOptions } from '../life/options.js'
 import { checkedDsn, type AskedRecipient, type SubmissionDsn } from './submission-dsn.js'
+import { checkedTerms, type SubmissionTerms } from './submission-terms.js'
 
 /** A member that there is not is refused: `sendAt`, which nobody heeds, would be mail at the wrong time. */
-export interface Submission {
+export interface Submission extends SubmissionTerms {
   /** '' is the null sender: nothing is ever reported to it. */
   readonly sender: string
   /** At least one, each as an address, or with what is asked of him (RFC 3461); the same address twice is one recipient, as he is named
@@ -55,13 +57,11 @@ export interface CheckedEnvelope {
   readonly priority: Priority
   /** undefined: every submission makes a message. */
   readonly key: string | undefined
+  /** undefined: nothing is asked. */
+  readonly terms: EnvelopeTerms | undefined
 }
 
 const refBytesMax = 4096
-/** RFC 5321 §4.5.3.1.6: 1000 octets with CRLF. */
-const lineBytesMax = 998
-const lineFeed = 10
-const carriageReturn = 13
 
 /** @throws WaybillError SUBMIT_ABORTED */
 export function checkAborted(signal: AbortSignal | undefined): void {
@@ -116,9 +116,10 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
   const checked = addresses as readonly string[]
   const id = checkedId(submission.id)
   const { held, priority, key } = handlingOf(submission)
-  if (isAsked) return { sender, smtputf8, id, held, priority, key, ...askedOf(checked, submission) }
+  const terms = checkedTerms(submission, limits.clock)
+  if (isAsked) return { sender, smtputf8, id, held, priority, key, terms, ...askedOf(checked, submission) }
   const distinct = checked.length === 1 ? checked : [...new Set(checked)]
-  return { sender, recipients: distinct, smtputf8, dsn: undefined, id, held, priority, key }
+  return { sender, recipients: distinct, smtputf8, dsn: undefined, id, held, priority, key, terms }
 }
 
 const members: ReadonlySet<string> = new Set([
@@ -132,6 +133,10 @@ const members: ReadonlySet<string> = new Set([
   'hold',
   'priority',
   'idempotencyKey',
+  'tags',
+  'notBefore',
+  'expiresAt',
+  'warnAt',
   'signal',
 ] satisfies (keyof Submission)[])
 
@@ -227,71 +232,4 @@ export function ownPiece(piece: unknown): Buffer {
   if (typeof piece === 'string') return Buffer.from(piece)
   if (piece instanceof Uint8Array) return Buffer.from(piece)
   throw new TypeError('a piece of the data is neither text nor bytes')
-}
-
-/** Refuses what SMTP cannot carry, piece by piece.
- * @throws WaybillError MESSAGE_TOO_LARGE, NUL_IN_DATA, LINE_TOO_LONG */
-export class DataCheck {
-  readonly #bytesMax: number
-  readonly #longLines: boolean
-  #bytes = 0
-  /** Of the line that is not ended yet, its CR included. */
-  #lineBytes = 0
-  #lastByte = 0
-
-  /** @param longLines lines may have any length */
-  constructor(bytesMax: number, longLines: boolean) {
-    this.#bytesMax = bytesMax
-    this.#longLines = longLines
-  }
-
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  add(piece: Buffer): void {
-    const before = this.#bytes
-    this.#bytes += piece.length
-    if (this.#bytes > this.#bytesMax)
-      throw new WaybillError('MESSAGE_TOO_LARGE', `the message is larger than ${this.#bytesMax} bytes`)
-    const nul = piece.indexOf(0)
-    if (nul >= 0)
-      throw new WaybillError('NUL_IN_DATA', 'the message has a NUL', { offsetBytes: before + nul })
-    if (piece.length === 0 || this.#longLines) return
-    this.#checkLines(piece, before)
-    this.#lastByte = piece[piece.length - 1]!
-  }
-
-  /** The data ends here. @throws WaybillError LINE_TOO_LONG */
-  end(): void {
-    const isCut = this.#lastByte === carriageReturn
-    if (this.#lineBytes - (isCut ? 1 : 0) > lineBytesMax)
-      throw new WaybillError('LINE_TOO_LONG', `the last line is longer than ${lineBytesMax} octets`, {
-        offsetBytes: this.#bytes - this.#lineBytes,
-      })
-  }
-
-  /** Jumps to the last line end within what one line may have, so that a thousand bytes cost one search. */
-  #checkLines(piece: Buffer, before: number): void {
-    let at = 0
-    // A line end may stand one byte behind the bound, if a CR stands on it.
-    while (this.#lineBytes + piece.length - at > lineBytesMax + 1) {
-      const reach = at + lineBytesMax + 1 - this.#lineBytes
-      const end = reach < at ? -1 : piece.lastIndexOf(lineFeed, reach)
-      if (end < at || (end === reach && this.#isLong(piece, at, end)))
-        throw new WaybillError('LINE_TOO_LONG', `a line is longer than ${lineBytesMax} octets`, {
-          offsetBytes: before + at - this.#lineBytes,
-        })
-      this.#lineBytes = 0
-      at = end + 1
-    }
-    const last = piece.lastIndexOf(lineFeed)
-    this.#lineBytes = last < at ? this.#lineBytes + piece.length - at : piece.length - last - 1
-  }
-
-  /** The line end at `end` stands just behind the bound: is what it ends one line, without a CR? */
-  #isLong(piece: Buffer, at: number, end: number): boolean {
-    if (end > at && piece.lastIndexOf(lineFeed, end - 1) >= at) return false
-    return (end > 0 ? piece[end - 1] : this.#lastByte) !== carriageReturn
-  }
 }

@@ -3,6 +3,7 @@
 import type { Position } from '../../base/position.js'
 import { Ring } from '../../base/ring.js'
 import type { Envelope } from '../../record/envelope.js'
+import { taggedBy, tagsOf } from '../../record/terms.js'
 import type { Accepted } from '../keys/known-keys.js'
 import type { QueueEmitter } from '../life/events.js'
 
@@ -35,7 +36,14 @@ export class Tickets {
       this.#waiting.shift()
       const { id, sender, recipientCount, dataBytes } = ticket.envelope
       ticket.resolve({ id })
-      if (listening) this.#events.emit('accepted', { id, sender, recipientCount, dataBytes })
+      if (listening)
+        this.#events.emit('accepted', {
+          id,
+          sender,
+          recipientCount,
+          dataBytes,
+          ...taggedBy(tagsOf(ticket.envelope)),
+        })
       ticket = this.#waiting.peek()
     }
   }

@@ -240,10 +240,10 @@ export class Dispatch {
     const { message } = entry.message
     this.#suspects.cleared(message)
     const notes = notesOf(entry.recipients, report, message.tellsSuccess)
-    const told = this.#told.giveUp(entry, notes)
     const isDelivered = hasKind(notes, 'delivered')
     const { transport, nexthop } = entry
-    this.#record(entry.message, notes, { transport, nexthop, outcomes: report.outcomes }, told)
+    const origin = { transport, nexthop, outcomes: report.outcomes }
+    this.#record(entry.message, notes, origin, this.#told.giveUp(entry, notes, origin))
     if (isDelivered) this.#parts.journal.want()
     if (report.defect !== undefined) tellDefect(this.#parts.events, message, transport, report.defect)
     const isDeferred = hasKind(notes, 'deferred')

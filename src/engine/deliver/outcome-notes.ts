@@ -8,9 +8,11 @@ import type { Outcome } from '../../delivery/transport.js'
 import type { Journal } from '../../log/journal.js'
 import { writeDelivery } from '../../record/delivery.js'
 import { frameBytes, kinds } from '../../record/frame.js'
+import { tagBytesMax, tagCountMax, tagsOf } from '../../record/terms.js'
 import type { DeferReason } from '../../scheduler/scheduler.js'
 import type { ToldAttempt } from '../../record/told.js'
 import type { Job } from './job.js'
+import { sessionOf, tlsText, type Origin } from './recipient-events.js'
 import {
   condensed,
   notesBytesMost,
@@ -103,6 +105,7 @@ export function toldOf(
   { message, addresses }: Job,
   notes: readonly OutcomeNote[],
   bytesMax: number,
+  { transport, nexthop, outcomes = [] }: Origin,
 ): ToldAttempt {
   const { id, sender, attempts, recipients } = message.envelope
   const named: string[] = []
@@ -113,14 +116,29 @@ export function toldOf(
       bytes += addressBytesMost(address)
       named.push(address)
     })
-  return { id, sender, attempt: attempts + 1, recipients: bytes > bytesMax ? [] : named }
+  const { remote = '', tls } = sessionOf(outcomes)
+  return {
+    id,
+    sender,
+    attempt: attempts + 1,
+    recipients: bytes > bytesMax ? [] : named,
+    tags: tagsOf(message.envelope),
+    // Names of an operator's, as short as hosts: what is longer is no place that a consumer knows.
+    transport: transport.slice(0, nameCharsMax),
+    nexthop: nexthop.slice(0, nameCharsMax),
+    remote: remote.slice(0, nameCharsMax),
+    tls: tls === undefined ? '' : tlsText(tls).slice(0, nameCharsMax),
+  }
 }
 
 const addressBytesMost = (address: string): number => 3 * address.length + 5
 
+/** Of each name in a record: three bytes at the most. */
+const nameCharsMax = 255
+
 /** Bytes of an address in a record, and of what stands beside all of them. */
 const addressBytes = 520
-const besideAddressesBytes = 1024
+const besideAddressesBytes = 1024 + tagCountMax * (tagBytesMax + 2) + 4 * 3 * nameCharsMax
 
 /** Bytes that this takes in the journal for so many recipients, at the most. */
 export const toldBytesMost = (recipientCount: number, bytesMax: number): number =>

@@ -2,9 +2,10 @@
  * Invariant: addresses that were read for the scheduler are forgotten with their outcome, whether
  * anybody listens or not. */
 import type { ActiveMessage } from '../../active/active-message.js'
-import type { Outcome } from '../../delivery/transport.js'
+import type { Outcome, OutcomeTls } from '../../delivery/transport.js'
 import { isWaybillError } from '../../errors.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
+import { taggedBy, tagsOf } from '../../record/terms.js'
 import type { QueueEmitter, RecipientEvent } from '../life/events.js'
 import type { Entry } from '../../scheduler/scheduler.js'
 import type { Parts } from '../life/parts.js'
@@ -70,17 +71,22 @@ export const tellDefect = (
 export const recipientEventOf = (
   { envelope }: ActiveMessage,
   nowMs: number,
-): Pick<RecipientEvent, 'id' | 'sender' | 'attempt' | 'delayMs' | 'dataBytes'> => ({
+): Pick<RecipientEvent, 'id' | 'sender' | 'attempt' | 'delayMs' | 'dataBytes' | 'tags'> => ({
   id: envelope.id,
   sender: envelope.sender,
   attempt: envelope.attempts + 1,
   // A clock that was set back makes no negative delay.
   delayMs: Math.max(0, nowMs - envelope.acceptedAt),
   dataBytes: envelope.dataBytes,
+  ...taggedBy(tagsOf(envelope)),
 })
 
+/** As outcomes say it. */
+export const tlsText = ({ version, cipher, isVerified }: OutcomeTls): string =>
+  `${version} ${cipher}${isVerified ? ' verified' : ''}`
+
 /** One attempt delivers over one session. */
-function sessionOf(outcomes: readonly Outcome[]): Pick<RecipientEvent, 'remote' | 'tls'> {
+export function sessionOf(outcomes: readonly Outcome[]): Pick<RecipientEvent, 'remote' | 'tls'> {
   const delivered = outcomes.find(({ kind }) => kind === 'delivered')
   if (delivered?.kind !== 'delivered') return {}
   const { remote, tls } = delivered

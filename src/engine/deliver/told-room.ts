@@ -8,6 +8,7 @@ import type { ToldAttempt } from '../../record/told.js'
 import type { Entry } from '../../scheduler/scheduler.js'
 import type { Job } from './job.js'
 import { toldBytesMost, toldOf } from './outcome-notes.js'
+import { nobodyAsked, type Origin } from './recipient-events.js'
 
 /** Of addresses in a record. */
 const addressesBytesMax = 64 * 1024
@@ -38,15 +39,16 @@ export class ToldRoom {
   }
 
   /** It has ended. @returns what its record says */
-  giveUp(attempt: Attempt, notes: readonly OutcomeNote[]): Told {
+  giveUp(attempt: Attempt, notes: readonly OutcomeNote[], origin: Origin): Told {
     if (!this.#kept.delete(attempt)) return undefined
     this.#journal.kept.giveUp(this.#bytesFor(attempt.recipients.length))
-    return toldOf(attempt.message, notes, this.#addressesBytesMax(attempt.recipients.length))
+    return toldOf(attempt.message, notes, this.#addressesBytesMax(attempt.recipients.length), origin)
   }
 
   /** Of recipients without an attempt. */
   now(job: Job, recipients: readonly number[], notes: readonly OutcomeNote[]): Told {
-    return this.#outcomes.isOn ? toldOf(job, notes, this.#addressesBytesMax(recipients.length)) : undefined
+    if (!this.#outcomes.isOn) return undefined
+    return toldOf(job, notes, this.#addressesBytesMax(recipients.length), nobodyAsked)
   }
 
   /** For so many recipients without an attempt; 0: nobody consumes outcomes. */

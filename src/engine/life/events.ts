@@ -28,6 +28,16 @@ export interface RecipientEvent {
   readonly delayMs: number
   /** Length of the message's data; 0 for a reference. */
   readonly dataBytes: number
+  /** Of its submission; absent where there were none, here and below. */
+  readonly tags?: readonly string[]
+}
+
+export interface EndedEvent {
+  readonly id: MessageId
+  readonly sender: string
+  /** Of those whom nobody tries to reach any more. */
+  readonly recipientCount: number
+  readonly tags?: readonly string[]
 }
 
 export interface QueueEvents {
@@ -38,6 +48,7 @@ export interface QueueEvents {
       readonly sender: string
       readonly recipientCount: number
       readonly dataBytes: number
+      readonly tags?: readonly string[]
     },
   ]
   /** These recipients have it, or the next server has. */
@@ -47,9 +58,9 @@ export interface QueueEvents {
   /** For good: their mail is returned. So are those whom the policy gives up by their destination, with the status 5.4.7. */
   failed: [RecipientEvent]
   /** Recipients were given up, because the message is too old or an operator said so; `reported` tells of their report. */
-  expired: [{ readonly id: MessageId; readonly sender: string; readonly recipientCount: number }]
+  expired: [EndedEvent]
   /** An operator deleted what was left of it; nobody is told. `finished` follows. */
-  deleted: [{ readonly id: MessageId; readonly sender: string; readonly recipientCount: number }]
+  deleted: [EndedEvent]
   /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because an operator moved it. */
   requeued: [{ readonly id: MessageId; readonly lane: number; readonly delayMs: number }]
   /** A report was made for the sender of `id`. It is a message with outcomes and an end of its own, and never `accepted`. */
@@ -61,7 +72,7 @@ export interface QueueEvents {
     },
   ]
   /** Nothing is left to do. */
-  finished: [{ readonly id: MessageId }]
+  finished: [{ readonly id: MessageId; readonly tags?: readonly string[] }]
   /** Recovery has ended; runners go. */
   recovered: [{ readonly messageCount: number; readonly cutBytes: number; readonly durationMs: number }]
   /** A step of a destination's concurrency, when the scheduler's `destinationConcurrencyFeedbackDebug` is on. */

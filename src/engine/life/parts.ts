@@ -1,8 +1,10 @@
 /** What the engine's own parts share: the ports, and the state of this life. Wired once, in open.ts. */
 import type { ActiveSet } from '../../active/active-set.js'
 import type { Garbage } from '../../garbage/garbage.js'
+import type { Lane } from '../../lane/lane.js'
 import type { Lanes } from '../../lane/lanes.js'
 import type { Journal } from '../../log/journal.js'
+import type { LanePositions } from '../../record/checkpoint.js'
 import type { BackupPins } from './backup-pins.js'
 import type { KnownKeys } from '../keys/known-keys.js'
 import type { Outcomes } from '../outcomes/outcomes.js'
@@ -29,4 +31,7 @@ export interface Parts {
   readonly keys: KnownKeys
   readonly outcomes: Outcomes
   readonly backups: BackupPins
+  readonly laneSegmentBytes: number
+  /** Opens the logs of a lane that this life adds. */
+  readonly openLane: (positions: LanePositions) => Promise<Lane>
 }

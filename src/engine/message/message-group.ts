@@ -73,6 +73,7 @@ export function messageGroup(
     held: facts.held,
     priority: facts.priority,
     key: facts.key,
+    terms: facts.terms,
   }
   const payload = encodeEnvelope(envelope)
   const envelopeBytes = frameBytes(payload.length)

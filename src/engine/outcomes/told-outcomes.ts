@@ -12,6 +12,7 @@ import { decodeFinish, type Finish } from '../../record/finish.js'
 import { kinds } from '../../record/frame.js'
 import type { QueueOutcome } from '../../record/outcome.js'
 import { decodeReplaced } from '../../record/replaced.js'
+import { taggedBy, tagsOf } from '../../record/terms.js'
 
 export type NewOutcome = Omit<QueueOutcome, 'number'>
 
@@ -76,31 +77,51 @@ const reportPattern = /^([^-]+)-[0-9]+$/
 
 function entranceOf({ envelope, timeMs }: Entered): NewOutcome {
   const { id, sender, recipients, recipientCount } = envelope
+  const tags = tagsOf(envelope)
   const about = sender === '' ? reportPattern.exec(id)?.[1] : undefined
   if (about !== undefined)
     return { ...nothing, kind: 'reported', at: timeMs, id: about as MessageId, sender, report: id }
-  return { ...nothing, kind: 'accepted', at: timeMs, id, sender, recipients, recipientCount }
+  return {
+    ...nothing,
+    kind: 'accepted',
+    at: timeMs,
+    id,
+    sender,
+    recipients,
+    recipientCount,
+    ...taggedBy(tags),
+  }
 }
 
 function ofDelivery({ notes, finishes, told }: Delivery, at: number): NewOutcome[] {
   if (told === undefined) return []
-  const { id, sender, attempt } = told
+  const { id, sender, attempt, transport, nexthop, tls } = told
+  const beside = {
+    ...taggedBy(told.tags),
+    ...(transport === '' ? undefined : { transport }),
+    ...(nexthop === '' ? undefined : { nexthop }),
+  }
   let next = 0
-  const outcomes: NewOutcome[] = notes.map(({ kind, status, text, ranges, remote = '' }) => {
+  const outcomes: NewOutcome[] = notes.map(({ kind, status, text, ranges, ...note }) => {
     const recipientCount = countIn(ranges)
     const recipients = told.recipients.slice(next, next + recipientCount)
     next += recipientCount
-    return { kind, at, id, sender, recipients, recipientCount, status, text, remote, attempt }
+    const isDelivered = kind === 'delivered'
+    const remote = note.remote ?? (isDelivered ? told.remote : '')
+    const session = isDelivered && tls !== '' ? { tls } : undefined
+    const fields = { kind, at, id, sender, recipients, recipientCount, status, text, remote, attempt }
+    return { ...fields, ...beside, ...session }
   })
-  if (finishes) outcomes.push({ ...nothing, kind: 'finished', at, id, sender })
+  if (finishes) outcomes.push({ ...nothing, kind: 'finished', at, id, sender, ...taggedBy(told.tags) })
   return outcomes
 }
 
 function ofFinish({ told }: Finish, at: number): NewOutcome[] {
   if (told === undefined) return []
   const { id, sender, why, recipientCount } = told
-  const finished: NewOutcome = { ...nothing, kind: 'finished', at, id, sender }
+  const tags = taggedBy(told.tags)
+  const finished: NewOutcome = { ...nothing, kind: 'finished', at, id, sender, ...tags }
   return why === undefined || recipientCount === 0
     ? [finished]
-    : [{ ...nothing, kind: why, at, id, sender, recipientCount }, finished]
+    : [{ ...nothing, kind: why, at, id, sender, recipientCount, ...tags }, finished]
 }

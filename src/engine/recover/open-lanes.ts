@@ -19,20 +19,27 @@ export interface LaneCallbacks {
   readonly onFailure: (error: unknown) => void
 }
 
+/** What it takes to open a lane's logs. */
+export interface LaneOpener {
+  readonly options: EngineOptions
+  readonly header: QueueHeader
+  /** The number of this life. */
+  readonly life: number
+  readonly garbage: Garbage
+  readonly callbacks: LaneCallbacks
+}
+
 /** @param tailEnd where the journal ended, @param firstPosition where it goes on
  * @throws WaybillError LANES_TOO_MANY, LOG_CORRUPT, DISK_FAILED */
 export async function openLanes(
-  options: EngineOptions,
-  header: QueueHeader,
+  opener: LaneOpener,
   completion: Completion,
-  life: number,
   checkpoint: Checkpoint,
   tailEnd: Position,
   firstPosition: Position,
   directories: LaneDirectories,
-  garbage: Garbage,
-  callbacks: LaneCallbacks,
 ): Promise<Lanes> {
+  const { options, header } = opener
   // A life that delivers nothing asks no policy: it leaves the lanes as they are.
   const intervalsMs = options.deliver ? options.retry.intervalsMs : []
   const plan = planLanes(checkpoint.lanes, checkpoint.laneNext, intervalsMs, options.layout, {
@@ -48,7 +55,7 @@ export async function openLanes(
   // Side by side: what earlier lives made ahead is unlinked, which takes a millisecond a lane.
   const open = async (positions: LanePositions): Promise<Lane> => {
     const { lane: number, inJournal } = positions
-    const logs = inJournal ? undefined : await openLogs(options, header, life, positions, garbage, callbacks)
+    const logs = inJournal ? undefined : await openLogs(opener, positions)
     const isRetry = number !== incomingLane && number !== holdLane
     // What its log holds for it is read, not handed over, up to the end of the life before.
     const end = inJournal ? tailEnd : positions.envelopesEnd
@@ -72,13 +79,24 @@ export async function openLanes(
   return new Lanes(await Promise.all(plan.lanes.map(open)), plan.laneNext)
 }
 
+/** A lane that this life adds, whose directory was made. */
+export async function openNewLane(opener: LaneOpener, positions: LanePositions): Promise<Lane> {
+  return new Lane({
+    number: positions.lane,
+    intervalMs: positions.intervalMs,
+    logs: await openLogs(opener, positions),
+    runner: positions.runner,
+    trustedEnd: positions.envelopesEnd,
+    dataFloor: positions.dataFloor,
+    lastMarks: positions.marks,
+    inheritedEnd: positions.envelopesEnd,
+    wanted: true,
+  })
+}
+
 async function openLogs(
-  options: EngineOptions,
-  header: QueueHeader,
-  life: number,
+  { options, header, life, garbage, callbacks }: LaneOpener,
   positions: LanePositions,
-  garbage: Garbage,
-  callbacks: LaneCallbacks,
 ): Promise<LaneLogs> {
   const { lane, envelopesEnd, dataEnd } = positions
   assert(!positions.inJournal, 'a lane in the journal has no logs')

@@ -11,6 +11,7 @@ import { encodeFinish, writeFinish } from '../../record/finish.js'
 import { frameBytes, kinds } from '../../record/frame.js'
 import { encodeReplaced } from '../../record/replaced.js'
 import { encodeStart } from '../../record/start.js'
+import { taggedBy, tagsOf } from '../../record/terms.js'
 import type { ToldEnd } from '../../record/told.js'
 import { pinSegments, unpinSegments } from '../checkpoint/pinning.js'
 import { appendGroup, messageGroup, type EnvelopeFacts, type MessageGroup } from '../message/message-group.js'
@@ -129,9 +130,11 @@ export class Ending {
     this.#tellEnd(message, givenUp, written)
   }
 
-  #toldOf({ envelope: { id, sender } }: ActiveMessage, givenUp: GivenUp | undefined): ToldEnd | undefined {
+  #toldOf({ envelope }: ActiveMessage, givenUp: GivenUp | undefined): ToldEnd | undefined {
     if (!this.#parts.outcomes.isOn) return undefined
-    return { id, sender, why: givenUp?.why, recipientCount: givenUp?.recipientCount ?? 0 }
+    const { id, sender } = envelope
+    const recipientCount = givenUp?.recipientCount ?? 0
+    return { id, sender, why: givenUp?.why, recipientCount, tags: tagsOf(envelope) }
   }
 
   /** As most messages end: nobody is told, and the finish stands in the record of the last outcome, or alone. */
@@ -239,10 +242,11 @@ export class Ending {
   #tellEnd(message: ActiveMessage, givenUp: GivenUp | undefined, written: Report | undefined): void {
     const { events } = this.#parts
     const { id, sender } = message.envelope
+    const tags = taggedBy(tagsOf(message.envelope))
     if (givenUp !== undefined && givenUp.recipientCount > 0 && events.listenerCount(givenUp.why) > 0)
-      events.emit(givenUp.why, { id, sender, recipientCount: givenUp.recipientCount })
+      events.emit(givenUp.why, { id, sender, recipientCount: givenUp.recipientCount, ...tags })
     this.#tellReport(message, written)
-    if (events.listenerCount('finished') > 0) events.emit('finished', { id })
+    if (events.listenerCount('finished') > 0) events.emit('finished', { id, ...tags })
     this.#callbacks.onEnd()
   }
 

@@ -7,12 +7,15 @@ import type { EnvelopeChanges } from './replacement.js'
 /** What becomes of a message that no attempt is under way for. */
 export type Order =
   | { readonly kind: 'delete' }
-  | { readonly kind: 'expire' }
+  /** `byTime`: attempts under way go on. */
+  | { readonly kind: 'expire'; readonly byTime?: true }
   | { readonly kind: 'move'; readonly lane: 'incoming' | 'hold'; readonly changes: EnvelopeChanges }
 
 /** Does nobody want the attempts under way any more? A flush or a requeue wants a delivery, so they go on. */
 export const stopsAttempts = (order: Order): boolean =>
-  order.kind !== 'move' || order.lane === 'hold' || order.changes.route !== undefined
+  order.kind === 'move'
+    ? order.lane === 'hold' || order.changes.route !== undefined
+    : order.kind === 'delete' || order.byTime !== true
 
 interface Placed {
   readonly order: Order

@@ -5,6 +5,7 @@ import { forEachIn, toRanges } from '../../base/ranges.js'
 import { notifyNotes, type EnvelopeDsn } from '../../record/dsn.js'
 import type { DataPlace, EnvelopeRoute } from '../../record/envelope.js'
 import { condensed, type OutcomeNote } from '../../record/outcome-note.js'
+import { termsOf, type EnvelopeTerms } from '../../record/terms.js'
 import type { EnvelopeFacts } from '../message/message-group.js'
 import { acceptedAtFrom, type Now } from './message-age.js'
 import type { MessageReader } from '../message/message-reader.js'
@@ -60,6 +61,8 @@ export interface EnvelopeChanges {
   readonly isNew?: true
   /** Goes there from now on. */
   readonly route?: EnvelopeRoute
+  /** It is not attempted before this time, milliseconds since 1970. */
+  readonly notBefore?: number
 }
 
 /** Reports of a message that was made new more often could have the id of an earlier one. */
@@ -94,7 +97,20 @@ export function replacementFacts(
     dsn,
     held: false,
     priority: envelope.priority,
+    terms: termsAfter(envelope.terms, warnings > envelope.warnings, changes),
   }
+}
+
+/** An operator who makes a message new wants it sent now. @param isWarned the sender is told that it is late */
+function termsAfter(
+  terms: EnvelopeTerms | undefined,
+  isWarned: boolean,
+  { isNew, notBefore }: EnvelopeChanges,
+): EnvelopeTerms | undefined {
+  if (terms === undefined) return undefined
+  if (isNew === true) return termsOf({ tags: terms.tags, notBefore: 0, expiresAt: 0, warnAt: 0 })
+  const warnAt = isWarned ? 0 : terms.warnAt
+  return { ...terms, notBefore: notBefore ?? terms.notBefore, warnAt }
 }
 
 /** Data that does not move with the envelope: its file, or the reference. */

@@ -5,6 +5,7 @@
  * | none | – | finish | failures are reported |
  * | some | no | replace, in the lane of the next interval | failures are reported, a delay perhaps |
  * | some | yes | finish | failures and the deferred ones are reported |
+ * | some | no, but before the next attempt | replace, until it expires | failures are reported |
  * | some | those for some destinations | give these up, replace with the others | all who failed are reported |
  * | some, and others were not even tried | – | hold: recoveries found it again and again without progress | failures are reported | */
 import type { ActiveMessage } from '../../active/active-message.js'
@@ -20,6 +21,8 @@ export type SettleDecision =
       readonly kind: 'replace'
       readonly delayMs: number
       readonly warns: boolean
+      /** It expires before the next attempt: it only waits for that, milliseconds since 1970. */
+      readonly until: number | undefined
       /** Those who are given up, though others of the message are tried again. */
       readonly expired: readonly Waiters[]
     }
@@ -32,19 +35,23 @@ export interface SettleFacts {
   readonly message: ActiveMessage
   /** Milliseconds (message-age.ts). */
   readonly ageMs: number
+  /** Now, milliseconds since 1970. */
+  readonly wallMs: number
   /** All recipients that are deferred. */
   readonly waiters: readonly Waiters[]
 }
 
 /** @throws WaybillError POLICY_INVALID when the policy throws, or its answer is none: whoever settles asks again later */
 export function settleDecision(
-  { message, ageMs, waiters }: SettleFacts,
+  { message, ageMs, wallMs, waiters }: SettleFacts,
   policy: Deciding,
   prng: Prng,
 ): SettleDecision {
   const { envelope } = message
   if (message.pendingCount > 0) return { kind: 'hold' }
   if (waiters.length === 0) return { kind: 'finish', expired: [] }
+  const { expiresAt = 0, warnAt = 0 } = envelope.terms ?? {}
+  if (expiresAt > 0 && wallMs >= expiresAt) return { kind: 'finish', expired: message.indexesIn('deferred') }
   const isReport = envelope.sender === ''
   const draws = new Draws(prng)
   const expired: Waiters[] = []
@@ -53,7 +60,11 @@ export function settleDecision(
     const { transport, nexthop } = each
     const state = { attempts: envelope.attempts + 1, ageMs, transport, nexthop }
     const decision = decided(envelope.id, state, policy, draws.again())
-    if (decision.kind === 'expire' || (isReport && ageMs >= policy.bounceQueueLifetimeMs)) expired.push(each)
+    // It has a time of its own: the policy's last word is its longest wait.
+    if (expiresAt > 0 && decision.kind === 'expire')
+      delayMs = Math.min(delayMs, Math.max(...policy.intervalsMs))
+    else if (decision.kind === 'expire' || (isReport && ageMs >= policy.bounceQueueLifetimeMs))
+      expired.push(each)
     else delayMs = Math.min(delayMs, decision.delayMs)
   }
   if (expired.length === waiters.length) return { kind: 'finish', expired: message.indexesIn('deferred') }
@@ -61,7 +72,10 @@ export function settleDecision(
   return {
     kind: 'replace',
     delayMs,
-    warns: !isReport && warningAgeMs !== undefined && ageMs >= warningAgeMs,
+    warns:
+      !isReport &&
+      ((warningAgeMs !== undefined && ageMs >= warningAgeMs) || (warnAt > 0 && wallMs >= warnAt)),
+    until: expiresAt > 0 && wallMs + delayMs >= expiresAt ? expiresAt : undefined,
     expired,
   }
 }

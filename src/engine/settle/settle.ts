@@ -4,6 +4,9 @@ import type { Timer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
 import type { ActiveMessage } from '../../active/active-message.js'
 import { isWaybillError } from '../../errors.js'
+import type { Lane } from '../../lane/lane.js'
+import { isEarly, isOver, type EnvelopeTerms } from '../../record/terms.js'
+import { hopOf } from '../schedule/hop.js'
 import type { Composing, EndResult, IsStill } from './composing.js'
 import { ageOf, nowOf } from './message-age.js'
 import type { Order, Orders } from './orders.js'
@@ -21,7 +24,12 @@ export interface SettleCallbacks {
   readonly goOn: (message: ActiveMessage) => void
   /** It stands aside: another may be active in its place. */
   readonly onAside: () => void
+  /** The lane in which a message waits until about then. */
+  readonly hopLane: (intervalMs: number) => Promise<Lane>
 }
+
+/** `postponed`: it waits in memory for its time, or is attempted, because that has come. */
+type SettleResult = EndResult | 'postponed'
 
 export class Settle {
   readonly #parts: Parts
@@ -32,6 +40,8 @@ export class Settle {
   readonly #parked: ActiveMessage[] = []
   /** Those that could not be read or composed stand aside. */
   readonly #aside = new Map<ActiveMessage, Timer>()
+  /** Those that are active, and not to be attempted now. */
+  readonly #postponed = new WeakSet<ActiveMessage>()
   readonly #callbacks: SettleCallbacks
   #workers = 0
   /** How often room may have come. */
@@ -59,6 +69,12 @@ export class Settle {
     }
     this.#queue.push(message)
     this.#work()
+  }
+
+  /** It is not to be attempted: it waits for its time, or has expired. */
+  postpone(message: ActiveMessage): void {
+    this.#postponed.add(message)
+    this.settle(message)
   }
 
   /** An order has come for a message that is being settled: it need not wait for what the message waited for. */
@@ -118,6 +134,7 @@ export class Settle {
           order === undefined
             ? await this.#decide(message, isStill)
             : await this.#obey(message, order, isStill)
+        if (result === 'postponed') return
         if (result === 'done') return this.#orders.ended(message, isCarriedOut(order, message))
         // An order that came meanwhile may need no room, and room may have come.
         if (result === 'no room' && isStill() && changeCount === this.#roomChangeCount)
@@ -145,24 +162,33 @@ export class Settle {
     this.#callbacks.onAside()
   }
 
-  async #decide(message: ActiveMessage, isStill: IsStill): Promise<EndResult> {
+  async #decide(message: ActiveMessage, isStill: IsStill): Promise<SettleResult> {
     const { lanes, options, clock } = this.#parts
     const { replacement } = message
+    const { terms } = message.envelope
+    const isWaiting = terms !== undefined && !message.hasOutcome
     if (replacement !== undefined) {
+      // By a time that was noted in an earlier life it would be late by as long as nothing lived.
+      if (isWaiting && terms.notBefore > 0 && lanes.hold.number !== replacement.lane)
+        return this.#moveToItsTime(message, terms, isStill)
       const lane = lanes.has(replacement.lane) ? lanes.get(replacement.lane) : lanes.forDelay(0)
       return this.#composing.move(message, { lane, timeMs: replacement.timeMs }, isStill)
     }
-    const ageMs = ageOf(message.envelope.acceptedAt, nowOf(clock))
+    const now = nowOf(clock)
+    if (isWaiting && this.#postponed.has(message)) return this.#postpone(message, terms, isStill)
+    const ageMs = ageOf(Math.max(message.envelope.acceptedAt, terms?.notBefore ?? 0), now)
     const waiters = await waitersOf(this.#parts, message)
     if (waiters.length > 0) await betweenPieces(this.#parts, message.deferredCount)
     if (!isStill()) return 'overtaken'
-    const decision = settleDecision({ message, ageMs, waiters }, options.retry, options.prng)
+    const { wallMs } = now
+    const decision = settleDecision({ message, ageMs, wallMs, waiters }, options.retry, options.prng)
     switch (decision.kind) {
       case 'finish':
         return this.#composing.finish(message, decision.expired, isStill)
       case 'replace': {
-        const { delayMs, warns, expired } = decision
+        const { delayMs, warns, until, expired } = decision
         if (expired.length > 0 && !giveUp(this.#parts, message, expired)) return 'no room'
+        if (until !== undefined) return this.#waitUntil(message, until, warns, isStill)
         return this.#composing.move(message, { lane: lanes.forDelay(delayMs), warns }, isStill)
       }
       case 'hold':
@@ -170,7 +196,45 @@ export class Settle {
     }
   }
 
-  async #obey(message: ActiveMessage, order: Order, isStill: IsStill): Promise<EndResult> {
+  /** It is active before its time, or behind it. */
+  async #postpone(message: ActiveMessage, terms: EnvelopeTerms, isStill: IsStill): Promise<SettleResult> {
+    const wallMs = this.#parts.clock.wallMs()
+    if (isOver(terms, wallMs)) return this.#composing.finish(message, message.indexesIn('pending'), isStill)
+    if (isEarly(terms, wallMs)) return this.#waitUntil(message, terms.notBefore, false, isStill)
+    this.#postponed.delete(message)
+    this.#callbacks.goOn(message)
+    return 'postponed'
+  }
+
+  /** A replacement that was not believed. What is due soon is started anew, and waits then. */
+  async #moveToItsTime(
+    message: ActiveMessage,
+    { notBefore }: EnvelopeTerms,
+    isStill: IsStill,
+  ): Promise<EndResult> {
+    const hop = hopOf(notBefore - this.#parts.clock.wallMs())
+    const { incoming } = this.#parts.lanes
+    const lane = hop.kind === 'lane' ? await this.#callbacks.hopLane(hop.intervalMs) : incoming
+    return this.#composing.move(message, { lane }, isStill)
+  }
+
+  /** @param notBefore the next life knows it, too */
+  async #waitUntil(
+    message: ActiveMessage,
+    notBefore: number,
+    warns: boolean,
+    isStill: IsStill,
+  ): Promise<SettleResult> {
+    const hop = hopOf(notBefore - this.#parts.clock.wallMs())
+    if (hop.kind === 'lane') {
+      const lane = await this.#callbacks.hopLane(hop.intervalMs)
+      return this.#composing.move(message, { lane, warns, changes: { notBefore } }, isStill)
+    }
+    this.#standAside(message, hop.kind === 'aside' ? Math.ceil(hop.forMs) : 1)
+    return 'postponed'
+  }
+
+  async #obey(message: ActiveMessage, order: Order, isStill: IsStill): Promise<SettleResult> {
     const left = [...message.indexesIn('pending'), ...message.indexesIn('deferred')]
     // Its attempts have ended it: what is left is to say so.
     if (left.length === 0 && order.kind === 'move') return this.#decide(message, isStill)

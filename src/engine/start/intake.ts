@@ -11,6 +11,7 @@ import { kinds } from '../../record/frame.js'
 import { writeStart } from '../../record/start.js'
 import { canMark } from '../checkpoint/capture.js'
 import { diskFull } from '../life/trouble.js'
+import { asideMsMax } from '../schedule/hop.js'
 import { dataPosition, pinSegments } from '../checkpoint/pinning.js'
 import { LaneReading } from './lane-reading.js'
 import type { Parts } from '../life/parts.js'
@@ -18,6 +19,10 @@ import { trustedEndOf, waits, type WaitingMessage } from './waiting.js'
 
 /** Messages started in one turn of the event loop. */
 const startsPerTurnMax = 1000
+/** While a message waits for its time a wall clock that was set is noticed after this. */
+const clockLookMs = 30_000
+/** Whether there is room for more that wait in memory is looked at so often. */
+const asideLookMs = 100
 
 export interface IntakeOptions {
   /** Is there room for another active message? */
@@ -26,6 +31,8 @@ export interface IntakeOptions {
   readonly isHopeless: () => boolean
   /** Nothing is left to do now with the active messages there are. */
   readonly isAtRest: () => boolean
+  /** So many wait in memory for their time that others wait where they are. */
+  readonly isAsideFull: () => boolean
   /** The message is active, as of now by the monotonic clock. */
   readonly onStart: (message: ActiveMessage, nowMs: number) => void
 }
@@ -157,9 +164,25 @@ export class Intake {
     this.#reading.readAhead(lane)
     const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
     if (candidate === undefined || !this.#parts.options.deliver) return false
-    if (lane.intervalMs > 0 && lane.waitMs(candidate, step.wallMs, step.monotonicMs) > 0) return false
+    if (lane.intervalMs > 0 && this.#waitMs(lane, candidate, step) > 0) return false
     this.#start(lane, candidate, step)
     return true
+  }
+
+  /** Milliseconds until it is to be started. */
+  #waitMs(lane: Lane, candidate: Candidate, { wallMs, monotonicMs }: Step): number {
+    const waitMs = lane.waitMs(candidate, wallMs, monotonicMs)
+    const { terms } = candidate.envelope
+    if (terms === undefined || terms.notBefore <= wallMs) return waitMs
+    // The wall clock may be set: it is looked at now and then.
+    if (waitMs > 0) return Math.min(waitMs, clockLookMs)
+    const isNear = terms.notBefore - wallMs < asideMsMax
+    return isNear && this.#options.isAsideFull() ? asideLookMs : 0
+  }
+
+  /** This life has added a lane. */
+  laneCame(lane: Lane): void {
+    if (this.#running) this.#turns.push(lane)
   }
 
   /** Starts a message where it waits, before its time, when there is room: it is marked.
@@ -249,12 +272,12 @@ export class Intake {
     const { clock, deliver } = this.#parts.options
     if (!deliver) return
     const monotonicMs = clock.monotonicMs()
+    const step: Step = { wallMs: clock.wallMs(), monotonicMs }
     let waitMs = Infinity
     for (const lane of this.#parts.lanes) {
       if (lane.kind !== 'retry') continue
       const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
-      if (candidate !== undefined)
-        waitMs = Math.min(waitMs, lane.waitMs(candidate, clock.wallMs(), monotonicMs))
+      if (candidate !== undefined) waitMs = Math.min(waitMs, this.#waitMs(lane, candidate, step))
     }
     if (waitMs === Infinity) return
     const at = monotonicMs + waitMs

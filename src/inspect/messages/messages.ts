@@ -184,7 +184,7 @@ function waitingMessage(
     lane: view.lane,
     at,
     where: queueNameOf(view.kind),
-    dueAt: view.kind === 'incoming' ? 0 : timeMs + view.intervalMs,
+    dueAt: Math.max(envelope.terms?.notBefore ?? 0, view.kind === 'incoming' ? 0 : timeMs + view.intervalMs),
     waiting: undefined,
     waitingCount: envelope.recipientCount,
     notes: envelope.notes,
@@ -206,7 +206,10 @@ function activeMessage(
   return {
     ...located,
     where: target === undefined ? 'active' : queueNameOf(target.kind),
-    dueAt: target === undefined ? 0 : replacement!.timeMs + target.intervalMs,
+    dueAt: Math.max(
+      located.envelope.terms?.notBefore ?? 0,
+      target === undefined ? 0 : replacement!.timeMs + target.intervalMs,
+    ),
     waiting,
     waitingCount: pendingCount + deferredCount,
     notes: deferredCount > 0 ? active.notesOf('deferred') : located.envelope.notes,

@@ -3,6 +3,7 @@ import type { ActiveMessage } from '../../active/active-message.js'
 import { comparableDomainOf } from '../../base/mail-address.js'
 import type { QueueName } from '../../lane/queue-name.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
+import { tagsOf } from '../../record/terms.js'
 import type { Located } from './message-content.js'
 
 export interface QueuedMessage extends Located {
@@ -30,15 +31,18 @@ export interface Selection {
   readonly lane?: QueueName | number | undefined
   /** Accepted at this time or before, milliseconds since 1970. */
   readonly acceptedUntil?: number | undefined
+  /** One of its tags. */
+  readonly tag?: string | undefined
 }
 
 /** The conditions that need no recipients. */
 export function matchesEnvelope({ envelope }: QueuedMessage, selection: Selection): boolean {
-  const { id, sender, acceptedUntil } = selection
+  const { id, sender, acceptedUntil, tag } = selection
   return (
     (id === undefined || envelope.id === id) &&
     (sender === undefined || envelope.sender === sender) &&
-    (acceptedUntil === undefined || envelope.acceptedAt <= acceptedUntil)
+    (acceptedUntil === undefined || envelope.acceptedAt <= acceptedUntil) &&
+    (tag === undefined || tagsOf(envelope).includes(tag))
   )
 }
 

@@ -31,12 +31,13 @@ export function fieldsOf(kind: KindName, payload: Buffer): Readonly<Record<strin
   switch (kind) {
     case 'envelope': {
       // Fields that most messages lack are not shown.
-      const { held, priority, key, ...envelope } = decodeEnvelope(payload)
+      const { held, priority, key, terms, ...envelope } = decodeEnvelope(payload)
       return {
         ...envelope,
         ...(held ? { held } : undefined),
         ...(priority === 'normal' ? undefined : { priority }),
         ...(key === undefined ? undefined : { key }),
+        ...(terms === undefined ? undefined : { terms }),
       }
     }
     case 'data':

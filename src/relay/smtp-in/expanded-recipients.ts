@@ -6,8 +6,8 @@ import { notifyBits, notifyOf, type Notify } from '../../base/notification.js'
 import type { AskedRecipient } from '../../engine/accept/submission-dsn.js'
 import { addressKey } from '../tables/address-pattern.js'
 import { expanded, type Aliases, type Expansion } from '../tables/aliases.js'
-import { orcptOfAddress } from './dsn-parameters.js'
-import { ReplyError } from './reply-error.js'
+import { orcptOfAddress } from '../parameters/dsn-parameters.js'
+import { ReplyError } from '../parameters/reply-error.js'
 
 type Recipient = string | AskedRecipient
 

@@ -21,9 +21,16 @@ import type { AskedRecipient, SubmissionDsn } from '../../engine/accept/submissi
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { completed, completionBytesMax } from './completed-header.js'
 import type { ExpandedRecipients } from './expanded-recipients.js'
-import { recipientDsn, recipientDsnParameters, senderDsn, senderDsnParameters } from './dsn-parameters.js'
+import {
+  recipientDsn,
+  recipientDsnParameters,
+  senderDsn,
+  senderDsnParameters,
+} from '../parameters/dsn-parameters.js'
 import { hopCount, messageIdOf, receivedBytesMax, receivedHeader, type Trace } from './received.js'
-import { ReplyError } from './reply-error.js'
+import { handlingParameters, senderHandling, type Handling } from '../parameters/handling-parameters.js'
+import { parameterError, senderParameters, thrownBy } from '../parameters/known-parameters.js'
+import { ReplyError } from '../parameters/reply-error.js'
 import { beginningOf, collected } from './smtp-data.js'
 
 /** Who brings mail, as a log names him. */
@@ -57,7 +64,7 @@ export interface SubmitPort {
       /** Where the door puts it on hold. */
       hold?: boolean
       dsn: SubmissionDsn | undefined
-    },
+    } & Handling,
     client: Client,
     trace: Trace,
   ): Promise<{ id: string }>
@@ -105,6 +112,8 @@ export interface RelayHandling {
   readonly recipients?: Pick<ExpandedRecipients, 'of'> | undefined
   /** Whose header is completed, completed-header.ts. */
   readonly completes?: (session: SMTPServerSession) => boolean
+  /** Who may ask for what handling-parameters.ts has; nobody unless told. */
+  readonly mayAskHandling?: (session: SMTPServerSession) => boolean
 }
 
 /** Each can be used alone: what they refuse, the queue refuses at the data. Replies bring their own enhanced code.
@@ -112,13 +121,14 @@ export interface RelayHandling {
 export function smtpHandlers(
   queue: SubmitPort,
   options: SmtpHandlerOptions = {},
-  { recipients, completes }: RelayHandling = {},
+  { recipients, completes, mayAskHandling = nobody }: RelayHandling = {},
 ): SmtpHandlers {
   const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
   hostOption('hostname', hostname)
   const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? 50, 1, 1000)
   const headerBytes = received ? receivedBytesMax : completes === undefined ? 0 : completionBytesMax
-  const ofMail = dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
+  const ofAnybody = dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
+  const ofTrusted = [...ofAnybody, ...handlingParameters]
   const ofRcpt = dsn ? recipientDsnParameters : []
   const sizeBytesMax = Math.min(options.sizeBytesMax ?? Infinity, queue.limits.dataBytesMax - headerBytes)
   if (!(sizeBytesMax >= 1)) {
@@ -180,6 +190,9 @@ export function smtpHandlers(
         longLines: true,
         id,
         dsn: dsn && mailFrom !== false ? senderDsn(mailFrom.args) : undefined,
+        ...(mailFrom !== false && mayAskHandling(session)
+          ? senderHandling(mailFrom.args, clock.wallMs())
+          : undefined),
       }
       const trace = { session: uniqueOf(session), ...messageIdOf(head) }
       const accepted = await queue.submit(submission, clientOf(session), trace)
@@ -199,9 +212,9 @@ export function smtpHandlers(
     onMailFrom: ({ address, args }, session, done) => {
       const refusal =
         promiseError(session) ??
-        parameterError(args, ofMail) ??
+        parameterError(args, mayAskHandling(session) ? ofTrusted : ofAnybody) ??
         addressError(address, session, '5.1.7') ??
-        thrownBy(() => senderDsn(args))
+        thrownBy(() => [senderDsn(args), senderHandling(args, clock.wallMs())])
       // Smtp-server remembers both of a MAIL that was refused.
       session.envelope.requireTLS = false
       if (refusal !== null) session.envelope.smtpUtf8 = false
@@ -221,6 +234,8 @@ export function smtpHandlers(
     },
   }
 }
+
+const nobody = (): boolean => false
 
 /** Of one message of one session. */
 const uniqueOf = (session: SMTPServerSession): string => `${session.id}.${session.transaction}`
@@ -247,28 +262,6 @@ const promiseError = (session: SMTPServerSession): ReplyError | undefined =>
   session.envelope.requireTLS === true
     ? new ReplyError({ code: 550, enhanced: '5.7.30' }, 'REQUIRETLS is not supported')
     : undefined
-
-/** Of MAIL: RFC 1870, 6152, 6531, 8689 (which has an answer of its own); who has logged in elsewhere is nothing to us, RFC 4954 §5. */
-const senderParameters: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8', 'REQUIRETLS', 'AUTH']
-
-/** RFC 5321 §4.1.1.11: what is asked for and not done is no 250. Smtp-server passes over what it does not know.
- *    // 1. a list sends with NOTIFY=NEVER, which nobody offered  2. it is told 250  3. it gets reports all the same */
-function parameterError(args: SMTPServerAddress['args'], known: readonly string[]): ReplyError | undefined {
-  const name = Object.keys(args || {}).find((name) => !known.includes(name))
-  return name === undefined
-    ? undefined
-    : new ReplyError({ code: 555, enhanced: '5.5.4' }, `unsupported parameter: ${name.slice(0, 100)}`)
-}
-
-function thrownBy(check: () => unknown): ReplyError | null {
-  try {
-    check()
-    return null
-  } catch (error) {
-    if (error instanceof ReplyError) return error
-    throw error
-  }
-}
 
 /** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8.
  * @param enhanced for an address that is none */

@@ -17,7 +17,7 @@ import {
   type SmtpHandlerOptions,
   type SubmitPort,
 } from './smtp-handlers.js'
-import { ReplyError } from './reply-error.js'
+import { ReplyError } from '../parameters/reply-error.js'
 import { standingBy } from '../tables/recipient-standing.js'
 import type { RelayDomains } from '../tables/relay-domains.js'
 import { refusalOf, type RefusedRecipients } from '../tables/route-verdict.js'
@@ -120,7 +120,11 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   const handlers = smtpHandlers(
     queue,
     { ...options, hostname },
-    { recipients, ...(options.completesHeader === false ? undefined : { completes: mayRelay }) },
+    {
+      recipients,
+      mayAskHandling: mayRelay,
+      ...(options.completesHeader === false ? undefined : { completes: mayRelay }),
+    },
   )
   const logins = new Logins(users ?? new Map())
 

@@ -10,8 +10,9 @@ import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { clientNetwork } from './client-networks.js'
 import { ClientPace } from './client-pace.js'
-import { notXtext } from './dsn-parameters.js'
-import { LoginSession } from './login-session.js'
+import { notXtext } from '../parameters/dsn-parameters.js'
+import { ExtendedSession } from './extended-session.js'
+import type { LoginSession } from './login-session.js'
 import { mailPath } from './mail-path.js'
 import { Parser } from './smtp-parser.js'
 
@@ -49,7 +50,7 @@ const waitingCountMax = 50
 /** For a request, milliseconds. */
 export const requestMsOf = ({ options }: SMTPServer): number => options.socketTimeout ?? 300_000
 
-export class Session extends LoginSession {
+export class Session extends ExtendedSession {
   readonly #courtesyTo: CourtesyTo
   /** All of the server whose socket is open, or whose message or password is undecided. */
   readonly #sessions: Set<Session>
@@ -204,6 +205,10 @@ export class Session extends LoginSession {
   setUndecided(isUndecided: boolean): void {
     this.#isUndecided = isUndecided
     if (!isUndecided && this._closed) this.#sessions.delete(this)
+  }
+
+  protected override get mayAskHandling(): boolean {
+    return !this.#isStranger
   }
 
   /** A message of its is in the queue. */

@@ -28,6 +28,7 @@ import {
 } from '../workload/small-workloads.js'
 import { diskHangs, drained, onDisk } from '../workload/machine-workloads.js'
 import { keyed } from '../workload/keyed.js'
+import { timed } from '../workload/timed.js'
 import { tortureRun } from './torture.js'
 import type { Workload } from '../workload/workload.js'
 
@@ -50,6 +51,7 @@ export const huntNames = [
   'asking',
   'asked of many',
   'keyed',
+  'timed',
   'changed',
   'clock is set',
   'given up',
@@ -98,6 +100,7 @@ const crashHunts = {
   asking: { workload: asking },
   'asked of many': { workload: askedOfMany },
   keyed: { workload: keyed },
+  timed: { workload: timed },
   changed: { workload: inOneLog(carried), options: { after: changedPolicy(carried) } },
   'clock is set': { workload: clockIsSet },
   'given up': { workload: givenUp },

@@ -21,6 +21,7 @@ import type { HuntResult } from './exhaustive.js'
 import { QueueModel } from '../model/queue-model.js'
 import { rotten } from './rot.js'
 import { randomVerbs, randomWorkload } from '../workload/random-workload.js'
+import { isTimed, timedMail } from '../workload/timed.js'
 import { isPlain, laterLife, varied, withOrders } from '../workload/variety.js'
 import type { Step, VerbStep, Workload } from '../workload/workload.js'
 
@@ -70,7 +71,8 @@ export interface RandomPlan {
 export function planOf(options: RandomOptions): RandomPlan {
   const { seed, only, disk } = options
   const drawn = askedPlan(seed, isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed))
-  const plan = disk === undefined ? drawn : { ...drawn, workload: { ...drawn.workload, disk } }
+  const asking = isTimed(seed) && drawn.disturbance === undefined ? timedPlan(seed, drawn) : drawn
+  const plan = disk === undefined ? asking : { ...asking, workload: { ...asking.workload, disk } }
   if (only === undefined) return plan
   const steps = plan.workload.steps.filter((_, index) => only.includes(index))
   return { ...plan, workload: { ...plan.workload, steps } }
@@ -81,6 +83,12 @@ function askedPlan(seed: number, plan: RandomPlan): RandomPlan {
   return asks(seed)
     ? { ...plan, workload: { ...workload, steps: asked(workload.steps, askedAt(seed, 0)) } }
     : plan
+}
+
+function timedPlan(seed: number, plan: RandomPlan): RandomPlan {
+  const { workload } = plan
+  const steps = timedMail(seed, workload.steps)
+  return { ...plan, workload: { ...workload, steps, verbs: timedMail(seed, workload.verbs ?? []) } }
 }
 
 function disturbedPlan(seed: number): RandomPlan {
@@ -205,8 +213,9 @@ async function livesFrom(
       more: asks(seed) ? asked(moreSteps(prng, n), requests) : moreSteps(prng, n),
       orders: ordersOf(seed, prng, variety),
     }
+    const timed = { more: timedMail(seed, drawn.more), orders: timedMail(seed, drawn.orders) }
     const life = await aftermath({
-      ...(disturbance === undefined ? drawn : disturbedBy(disturbance, drawn, trouble)),
+      ...(disturbance === undefined ? { ...drawn, ...timed } : disturbedBy(disturbance, drawn, trouble)),
       onOperation: (current, call) => {
         if (call.n !== crashOp) return
         next = crashPoint(current, call, powerAt(seed, first.n + call.n))

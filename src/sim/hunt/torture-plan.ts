@@ -11,6 +11,7 @@ import { kindsOf } from './failing.js'
 import type { Fault } from '../disk/faults.js'
 import type { OperationKind } from '../disk/operation.js'
 import { randomIntervals, randomVerbs, randomWorkload } from '../workload/random-workload.js'
+import { isTimed, timedMail } from '../workload/timed.js'
 import { intervals, laterLife, varied } from '../workload/variety.js'
 import {
   kibibyte,
@@ -60,9 +61,17 @@ export function tortureOf(seed: number, only?: readonly number[]): HardLife[] {
     ...hardLife(at(seed, n + 1), n, base, disturbance),
     isCopied: below(at(seed ^ 0x0800_0000, n), 8) === 0,
   }))
+  const timed =
+    isTimed(seed) && disturbance.clock === 'still'
+      ? drawn.map((life) => ({
+          ...life,
+          steps: timedMail(seed, life.steps),
+          orders: timedMail(seed, life.orders),
+        }))
+      : drawn
   const lives = asks(seed)
-    ? drawn.map((life, n) => ({ ...life, steps: asked(life.steps, at(seed ^ 0x1000_0000, n)) }))
-    : drawn
+    ? timed.map((life, n) => ({ ...life, steps: asked(life.steps, at(seed ^ 0x1000_0000, n)) }))
+    : timed
   return only === undefined ? lives : kept(lives, new Set(only))
 }
 

@@ -67,7 +67,8 @@ export class Callers {
     model.asked(sender, recipients, contentOf(step), world.clock.wallMs())
     this.#unanswered++
     this.submittedCount++
-    queue.submit({ ...submitted(step), data: handedOver(step, world.clock), signal }).then(
+    const submission = { ...submitted(step, world.clock.wallMs()), signal }
+    queue.submit({ ...submission, data: handedOver(step, world.clock) }).then(
       ({ id }) => {
         this.#unanswered--
         model.settled(sender, id)
@@ -98,7 +99,7 @@ export class Callers {
     const { sender } = step
     if (keyOf(sender) === undefined || queue === undefined || ended !== undefined) return
     this.#unanswered++
-    queue.submit({ ...submitted(step), data: handedOver(step, world.clock) }).then(
+    queue.submit({ ...submitted(step, world.clock.wallMs()), data: handedOver(step, world.clock) }).then(
       ({ id }) => {
         this.#unanswered--
         const first = model.meant(sender)?.id

@@ -81,6 +81,7 @@ export class QueueLife {
     const { seed, order, model, image, wallStartMs, faults, workload } = options
     this.#options = options
     this.model = model
+    this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
     model.beginLife({
       delivers: delivers(workload),
       waitMsMax: waitMsMaxOf(options),
@@ -88,8 +89,9 @@ export class QueueLife {
       isShortOfRoom: workload.shortage !== undefined,
       proofMs: workload.setup.proofMs ?? proofMsUsual,
       isDraining: false,
+      isPunctual: workload.isPunctual === true && waitMsMaxOf(options) < Infinity,
+      beginsAtMs: this.world.clock.wallMs(),
     })
-    this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
     this.moments = new Moments(this.world)
     this.callers = new Callers(this)
     this.trouble = new Troubles(this)

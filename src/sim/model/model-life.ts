@@ -18,6 +18,10 @@ export interface LifeFacts {
   readonly proofMs: number
   /** It is being drained: no attempt begins. */
   readonly isDraining: boolean
+  /** Nothing but its own time keeps mail waiting. */
+  readonly isPunctual: boolean
+  /** Its first instant, by the wall clock. */
+  readonly beginsAtMs: number
 }
 
 /** A life without known facts. */
@@ -28,6 +32,8 @@ export const anyLife: LifeFacts = {
   isShortOfRoom: false,
   proofMs: Infinity,
   isDraining: false,
+  isPunctual: false,
+  beginsAtMs: 0,
 }
 
 /** An attempt begins only in a life that delivers, where its outcome can be durable soon, and where

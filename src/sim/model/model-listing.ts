@@ -2,6 +2,7 @@
  * Invariant: from here on the listing is certain. A later crash neither adds to it nor
  * takes from it. */
 import type { ModelMessage } from './model-message.js'
+import { judgeTags } from './model-times.js'
 import type { Violate } from './violation.js'
 
 /** A message as a listing shows it. */
@@ -11,6 +12,7 @@ export interface Listed {
   /** Of those that wait, as many as a listing names. */
   readonly recipients: readonly string[]
   readonly recipientCount: number
+  readonly tags?: readonly string[]
 }
 
 export function judgeListing(
@@ -32,6 +34,7 @@ export function judgeListing(
   if (message.state === 'asked') message.state = 'settled'
   if (message.state === 'gone') violate('O5', `${name} was not there after a recovery and is listed`)
   message.finished = false
+  judgeTags(message, listed.tags, violate)
   judgeWaiting(message, listed, violate)
 }
 

@@ -1,6 +1,7 @@
 /** The facts about one message as seen from outside: requests, answers, deliveries.
  * Invariant: a copy shares nothing that changes. */
 
+import { noTimes, type Times } from '../workload/timed.js'
 import type { VerbName } from '../workload/workload.js'
 
 /** `final`: delivered or failed. `durable`: no crash may take it back. */
@@ -83,6 +84,8 @@ export interface ModelMessage {
   deleted: boolean
   /** Where it goes, since it was durably rerouted. */
   nexthop: string | undefined
+  /** What its submitter asked. */
+  readonly times: Times
 }
 
 export interface Ordered {
@@ -97,9 +100,11 @@ export function newMessage(
     'name' | 'sender' | 'data' | 'askedInLife' | 'askedAtMs' | 'askedElapsedMs' | 'about'
   >,
   recipients: readonly string[],
+  times: Times = noTimes,
 ): ModelMessage {
   return {
     ...facts,
+    times,
     recipients: new Map(recipients.map((address) => [address, newRecipient(address)])),
     state: 'asked',
     id: undefined,
@@ -120,6 +125,34 @@ export function newMessage(
     nexthop: undefined,
   }
 }
+
+/** The wall clock is set.
+ * @param wallMs before, @param lifetimeMs age at which the message may be given up */
+export function stepClock(message: ModelMessage, byMs: number, wallMs: number, lifetimeMs: number): void {
+  if (wallMs - message.askedAtMs >= lifetimeMs) message.wasOld = true
+  // A message that is not accepted yet, or may be made new, may get the new time.
+  const isOpen = message.state === 'asked' || message.mayBeNew
+  if (isOpen) message.askedAtMs = Math.min(message.askedAtMs, wallMs + byMs)
+}
+
+/** A report about another message. */
+export function newReport(
+  id: string,
+  about: ModelMessage,
+  since: Pick<ModelMessage, 'askedInLife' | 'askedAtMs' | 'askedElapsedMs'>,
+): ModelMessage {
+  const facts = { name: id, sender: '', data: undefined, about: about.name, ...since }
+  return { ...newMessage(facts, [about.sender]), id }
+}
+
+/** It was composed at this time, or any time before since the message was asked for. */
+export const earliestOf = (
+  askedAtMs: number,
+  about: ModelMessage,
+): Pick<ModelMessage, 'askedAtMs' | 'askedElapsedMs'> => ({
+  askedAtMs: Math.min(askedAtMs, about.askedAtMs),
+  askedElapsedMs: about.askedElapsedMs,
+})
 
 const newRecipient = (address: string): ModelRecipient => ({
   address,

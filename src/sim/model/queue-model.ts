@@ -7,13 +7,16 @@ import type { Meant } from '../workload/carry-out.js'
 import { judgeAttempt, judgeHaste, judgeWait, noteOutcome, type Attempt } from './model-attempt.js'
 import { judgeData } from './model-data.js'
 import { judgeListing, type Listed } from './model-listing.js'
-import { copyMessage, newMessage, wasDeferred, type ModelMessage, type ReportNames } from './model-message.js'
-import { isOrdered, movesTime } from './model-orders.js'
+import { copyMessage, newMessage, type ModelMessage, type ReportNames } from './model-message.js'
+import { earliestOf, newReport, stepClock } from './model-message.js'
+import { movesTime } from './model-orders.js'
 import { judgeEnd } from './model-end.js'
 import { anyLife, judgeBegin, judgeStanding, type LifeFacts } from './model-life.js'
 import { OrderBook } from './order-book.js'
 import { believe, factOf, PendingFacts, type Fact } from './pending-facts.js'
 import { SteadyTime } from './steady-time.js'
+import { judgeTags, judgeTimes, noteEnd } from './model-times.js'
+import { timesOf } from '../workload/timed.js'
 import { ofMessage, violationsMax, type Violate, type Violation } from './violation.js'
 
 export class QueueModel {
@@ -81,18 +84,14 @@ export class QueueModel {
    * @param wallMs before, @param lifetimeMs age at which a message may be given up */
   clockStepped(byMs: number, wallMs: number, lifetimeMs: number): void {
     this.#steady.stepped(byMs)
-    for (const message of this.#messages.values()) {
-      if (wallMs - message.askedAtMs >= lifetimeMs) message.wasOld = true
-      // Mail that is not accepted yet, or may be requeued, may get the new time.
-      const isOpen = message.state === 'asked' || message.mayBeNew
-      if (isOpen) message.askedAtMs = Math.min(message.askedAtMs, wallMs + byMs)
-    }
+    for (const message of this.#messages.values()) stepClock(message, byMs, wallMs, lifetimeMs)
   }
 
   /** @param sender the message's name: used once in a run */
   asked(sender: string, recipients: readonly string[], data: Buffer, askedAtMs: number): void {
-    const facts = { name: sender, sender, data, askedInLife: this.life, about: undefined }
-    this.#add(newMessage({ ...facts, ...this.#steady.askedAt(askedAtMs) }, recipients))
+    const since = { askedInLife: this.life, ...this.#steady.askedAt(askedAtMs) }
+    const facts = { name: sender, sender, data, about: undefined, ...since }
+    this.#add(newMessage(facts, recipients, timesOf(sender, askedAtMs)))
   }
 
   settled(sender: string, id: string): void {
@@ -148,6 +147,7 @@ export class QueueModel {
     const { waitMsMax, isInOrder, isShortOfRoom } = this.#life
     const violate = ofMessage(this.violate, message.name)
     judgeBegin(message.name, attempt, this.#life, violate)
+    if (!this.#steady.hasStepped) judgeTimes(message, attempt, this.#life, violate)
     judgeWait(message, attempt, { life: this.life, waitMsMax }, violate)
     // Without room for outcomes, no attempt begins.
     if (isInOrder && isShortOfRoom) this.#judgeHaste(attempt.nowMs)
@@ -183,21 +183,21 @@ export class QueueModel {
    * 0: at any time */
   recorded(
     kind: 'delivered' | 'failed' | 'deferred',
-    { id, sender, recipients }: Omit<Listed, 'recipientCount'>,
+    { id, sender, recipients, tags }: Omit<Listed, 'recipientCount'>,
     facts: Pick<Fact, 'appendedBytes' | 'notBeforeMs' | 'attempts'> & { readonly nowMs: number },
   ): void {
     const message = this.#messageOf({ id, sender })
     if (message === undefined) return
     const { name } = message
+    judgeTags(message, tags, ofMessage(this.violate, name))
     // A recipient without a route has an outcome without an attempt.
     if (message.state === 'asked' && message.askedInLife !== this.life) message.state = 'settled'
     noteOutcome(message, kind, recipients, { life: this.life, nowMs: facts.nowMs })
-    const { appendedBytes } = facts
     // An order that is being carried out may take the wait and the count away.
     const isMoving = message.orders.some(({ verb }) => movesTime(verb))
     const notBeforeMs = isMoving || facts.notBeforeMs === 0 ? 0 : this.#steady.at(facts.notBeforeMs)
     const attempts = isMoving ? 0 : facts.attempts
-    this.#pending.push({ kind, appendedBytes, name, recipients, notBeforeMs, attempts })
+    this.#pending.push({ kind, appendedBytes: facts.appendedBytes, name, recipients, notBeforeMs, attempts })
   }
 
   /** Connects an id with its message, before events name it by id alone. */
@@ -212,10 +212,7 @@ export class QueueModel {
     if (message === undefined) return
     message.finished = true
     message.finishedInLife = this.life
-    const isOld = message.wasOld || this.#steady.ageMost(message, wallMs) >= lifetimeMs
-    message.expired =
-      (isOld && (message.about === undefined || wasDeferred(message))) || isOrdered(message, 'expire')
-    message.deleted = isOrdered(message, 'delete')
+    noteEnd(message, { wallMs, lifetimeMs }, this.#steady, this.#life, ofMessage(this.violate, name))
     this.#pending.push(factOf('finished', appendedBytes, name))
   }
 
@@ -229,12 +226,8 @@ export class QueueModel {
     // It has waited for room or for its file since it was composed, for an unknown time; the clock
     // may have been set back meanwhile.
     const isAtOnce = this.#life.isInOrder && !this.#life.isShortOfRoom
-    const facts = { name: report, sender: '', data: undefined, askedInLife: this.life, about: about.name }
-    const since = isAtOnce
-      ? this.#steady.askedAt(askedAtMs)
-      : { askedAtMs: Math.min(askedAtMs, about.askedAtMs), askedElapsedMs: about.askedElapsedMs }
-    const message = newMessage({ ...facts, ...since }, [about.sender])
-    message.id = report
+    const since = isAtOnce ? this.#steady.askedAt(askedAtMs) : earliestOf(askedAtMs, about)
+    const message = newReport(report, about, { ...since, askedInLife: this.life })
     this.#add(message)
     this.#names.set(report, report)
     this.#pending.push(factOf('reported', appendedBytes, report))

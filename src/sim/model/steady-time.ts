@@ -15,6 +15,11 @@ export class SteadyTime {
     return copy
   }
 
+  /** Was the wall clock ever set? */
+  get hasStepped(): boolean {
+    return this.#stepsMs !== 0 || this.#setBackMs !== 0
+  }
+
   /** The wall clock is set, forward or back. */
   stepped(byMs: number): void {
     this.#stepsMs += byMs

@@ -22,6 +22,7 @@ import {
 import type { DeliveryRequest, RequestDsn } from '../../delivery/transport.js'
 import type { Submission } from '../../engine/accept/submission.js'
 import { keyOf } from './keyed.js'
+import { asTerms } from './timed.js'
 import type { Step } from './workload.js'
 
 /** One of eleven seeds under 100 000, which tests and clues name; every second of the others. */
@@ -82,17 +83,14 @@ export const orcptOf = (address: string): string | undefined =>
 export const envidOf = (sender: string, addresses: Iterable<string>): string | undefined =>
   [...addresses].some(isAsked) ? `what ${sender} sent` : undefined
 
-/** A message as it is submitted. */
-export const submitted = ({
-  sender,
-  recipients,
-}: Step): Pick<Submission, 'sender' | 'recipients' | 'dsn' | 'idempotencyKey'> => {
+/** A message as it is submitted. @param nowMs by the wall clock */
+export const submitted = ({ sender, recipients }: Step, nowMs: number): Omit<Submission, 'data'> => {
   const id = envidOf(sender, recipients)
-  const idempotencyKey = keyOf(sender)
-  if (id === undefined) return { sender, recipients, idempotencyKey }
+  const asks = { idempotencyKey: keyOf(sender), ...asTerms(sender, nowMs) }
+  if (id === undefined) return { sender, recipients, ...asks }
   return {
     sender,
-    idempotencyKey,
+    ...asks,
     recipients: recipients.map((address) => ({ address, ...dsnOf(address) })),
     dsn: { id, return: 'full' },
   }

@@ -120,6 +120,8 @@ export interface Workload {
   readonly disk?: DiskModeName
   /** The longest answer time of a transport, milliseconds; 0: at once. */
   readonly answerMs: number
+  /** Only its time keeps mail waiting: how late it is attempted, or expires, is judged. */
+  readonly isPunctual?: boolean
 }
 
 export const kibibyte = 1024

@@ -73,6 +73,7 @@ test('mail that is written where it stands is, byte for byte, the group that wou
           held: false,
           priority: 'normal' as const,
           key: undefined,
+          terms: undefined,
         }
         const roomBytes = plain.roomBytes(envelope, data)
         expect(roomBytes).toBeGreaterThan(0)

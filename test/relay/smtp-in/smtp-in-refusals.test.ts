@@ -19,7 +19,7 @@ test('a parameter that nobody offered is refused, and those that were offered ar
   await client.reply()
   await client.say('EHLO c')
   const mail = 'MAIL FROM:<s@example.org>'
-  for (const name of ['MT-PRIORITY', 'NOTIFY', '__PROTO__'])
+  for (const name of ['CONPERM', 'NOTIFY', '__PROTO__'])
     expect(await client.say(`${mail} ${name}=3`)).toBe(`555 5.5.4 unsupported parameter: ${name}`)
   expect(await client.say(`${mail} SIZE=10 BODY=8BITMIME SMTPUTF8 AUTH=<>`)).toMatch(/^250 /)
   for (const name of ['RET=FULL', 'SIZE=10'])

@@ -31,6 +31,8 @@ const submission = (text: string): Parameters<SubmitPort['submit']>[0] => ({
   longLines: true,
   id: 'i',
   dsn: { id: text.slice(0, 10) },
+  notBefore: 2_000_000_000_000,
+  priority: 'high',
 })
 
 /** Pieces of 1000 bytes, counted as they are read. */

@@ -85,7 +85,10 @@ test('a receiver that does not know the secret refuses, which the log tells', as
 
 test.each([
   [['--webhook', 'http://127.0.0.1/'], '--webhook needs --webhook-secret FILE'],
-  [['--webhook-events', 'delivered'], '--webhook-secret and --webhook-events are for --webhook'],
+  [
+    ['--webhook-events', 'delivered'],
+    '--webhook-secret, --webhook-events and --webhook-tag are for --webhook',
+  ],
   [
     ['--webhook', 'ftp://x/', '--webhook-secret', 'secret'],
     '--webhook: a webhook has an http or https address',

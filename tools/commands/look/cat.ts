@@ -17,6 +17,7 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
+import { jsonTerms } from './listing-options.js'
 import {
   bytesText,
   durationText,
@@ -138,6 +139,7 @@ function envelopeText(
     ['data', `${bytesText(envelope.dataBytes)}, ${placeText(message)}`],
     ...(envelope.smtputf8 ? [['needs', 'SMTPUTF8'] as [string, string]] : []),
     ...(asked === '' ? [] : [['asked', asked] as [string, string]]),
+    ...termRows(envelope),
   ]
   const lines = rows.map(([name, value]) => `${`${name}:`.padEnd(10)}${value}`)
   for (const [index, address] of addresses.entries()) {
@@ -148,6 +150,16 @@ function envelopeText(
     )
   }
   return `*** ENVELOPE ***\n${lines.join('\n')}\n`
+}
+
+function termRows({ terms }: QueuedMessage['envelope']): [string, string][] {
+  if (terms === undefined) return []
+  const { tags, notBefore, expiresAt } = terms
+  return [
+    ...(tags.length > 0 ? [['tags', tags.join(', ')] as [string, string]] : []),
+    ...(notBefore > 0 ? [['not before', fullTime(notBefore)] as [string, string]] : []),
+    ...(expiresAt > 0 ? [['expires', fullTime(expiresAt)] as [string, string]] : []),
+  ]
 }
 
 const placeText = ({ envelope, log, at }: QueuedMessage): string =>
@@ -194,6 +206,7 @@ function jsonEnvelope(
     lane,
     attempts: envelope.attempts,
     due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),
+    ...jsonTerms(envelope),
     log,
     position: at,
     ...(envelope.data.kind === 'ref' ? { data_ref: envelope.data.ref } : undefined),

@@ -1,5 +1,6 @@
 /** The options that select messages, the same for every listing; queued-message.ts of
  * src/inspect selects. */
+import { listedTerms } from '../../../src/admin/select/listed-message.js'
 import { comparableDomain } from '../../../src/base/mail-address.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import { findingOf, type Report } from '../../../src/inspect/damage/finding.js'
@@ -16,6 +17,7 @@ export const selectionOptions: Readonly<Record<string, Option>> = {
   sender: { value: 'ADDRESS', help: 'exactly; `<>` is the null sender' },
   recipient: { value: 'ADDRESS', help: 'one that still waits' },
   'older-than': { value: 'TIME', help: 'accepted more than so long ago, 90m or 2d' },
+  tag: { value: 'TAG', help: 'one of those that it was submitted with' },
 }
 
 /** @throws UsageError */
@@ -27,6 +29,7 @@ export function selectionOf(args: Arguments, nowMs: number): Selection {
     sender: senderOf(args),
     recipient: textOf(args, 'recipient'),
     domain: domain === undefined ? undefined : comparableDomain(domain),
+    tag: textOf(args, 'tag'),
     acceptedUntil: older === undefined ? undefined : nowMs - parseDurationOption('older-than', older),
   }
 }
@@ -107,5 +110,15 @@ async function readable<T>(
     const finding = findingOf(error, place, `recipients of ${message.envelope.id}`)
     if (await presence.isThere(message.lane, message.at)) report(finding)
     return undefined
+  }
+}
+
+/** What the submission asked of the queue, as members of a JSON listing. */
+export function jsonTerms({ terms }: QueuedMessage['envelope']): Record<string, unknown> {
+  const { tags, notBefore, expiresAt } = terms === undefined ? {} : listedTerms(terms)
+  return {
+    tags,
+    not_before: notBefore === undefined ? undefined : Math.floor(notBefore / 1000),
+    expires_at: expiresAt === undefined ? undefined : Math.floor(expiresAt / 1000),
   }
 }

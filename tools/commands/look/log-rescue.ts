@@ -8,6 +8,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { assert } from '../../../src/base/assert.js'
 import { countText, nounText } from '../../../src/base/count-text.js'
 import type { Disk } from '../../../src/disk/disk.js'
+import type { SubmissionTerms } from '../../../src/engine/accept/submission-terms.js'
 import { isWaybillError, openQueue, type Queue, type WaybillError } from '../../../src/index.js'
 import { copiesIn } from '../../../src/inspect/messages/copies.js'
 import { findingOf, isDamage } from '../../../src/inspect/damage/finding.js'
@@ -15,6 +16,7 @@ import { Messages } from '../../../src/inspect/messages/messages.js'
 import type { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
 import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
 import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'
+import type { EnvelopeTerms } from '../../../src/record/terms.js'
 import { lineOf, UsageError } from '../cli/command.js'
 import {
   exits,
@@ -28,6 +30,8 @@ import { printable } from '../text/shown-text.js'
 
 /** Submissions under way at once: their data is in memory. */
 const submittersMax = 32
+/** It may take so long until a message is submitted again. */
+const savingMsMax = 60_000
 
 export const logRescue: InspectCommand = inspectCommand(
   {
@@ -35,8 +39,8 @@ export const logRescue: InspectCommand = inspectCommand(
     operands: true,
     options: { ...jsonOption, to: { value: 'DIR', help: 'the new queue; empty, or not there yet' } },
     notes:
-      'Messages keep sender, waiting recipients, what was asked of these (DSN) and data, and are held if they were; they get new\n' +
-      'ids, and their age counts from now. Failed recipients that were not reported are tried again; requested reports\n' +
+      'Messages keep sender, waiting recipients, what was asked of these (DSN), tags, times and data, and are held if they were;\n' +
+      'they get new ids, and their age counts from now. Failed recipients that were not reported are tried again; requested reports\n' +
       'of success are lost. Stop the relay first: mail that it delivers meanwhile would be delivered again.\n' +
       'Each message that could not be saved is listed; one with a damaged envelope has no id any more and is listed as\n' +
       'damage, with its place.',
@@ -207,7 +211,7 @@ async function saveCopy(
   tally: Tally,
 ): Promise<void> {
   const { envelope, active, waiting } = message
-  const { sender, smtputf8 } = envelope
+  const { sender, smtputf8, priority, terms } = envelope
   const all = await messages.content.recipients(message, 0, envelope.recipientCount)
   // Failed recipients without a report are tried again, so that they are reported.
   const untold = sender === '' ? [] : (active?.unreportedFailures() ?? [])
@@ -218,10 +222,22 @@ async function saveCopy(
   const recipients = indexes.map((index) => ({ address: all[index] ?? '?', ...dsn?.recipients[index] }))
   const data = (await messages.content.data(message)) ?? refOf(message)
   const ofAll = dsn && { id: dsn.envid, return: dsn.ret }
-  await queue.submit({ sender, recipients, data, smtputf8, dsn: ofAll })
+  const handling = { priority, ...(terms && timelyTerms(terms)) }
+  await queue.submit({ sender, recipients, data, smtputf8, dsn: ofAll, ...handling })
   tally.saved++
   tally.recipients += recipients.length
   if (message.uncertain) tally.uncertain++
+}
+
+/** Times that have passed are not asked for again. A message that only waits until it expires has
+ * no time before which it is not sent. */
+function timelyTerms({ tags, notBefore, expiresAt }: EnvelopeTerms): SubmissionTerms {
+  const isExpiring = expiresAt > 0 && notBefore >= expiresAt
+  return {
+    tags,
+    notBefore: notBefore > 0 && !isExpiring ? notBefore : undefined,
+    expiresAt: expiresAt > Date.now() + savingMsMax ? expiresAt : undefined,
+  }
 }
 
 const refOf = ({ envelope: { data } }: QueuedMessage): { ref: string } => ({

@@ -23,6 +23,7 @@ import {
   readableDsn,
   selectionOf,
   selectionOptions,
+  jsonTerms,
 } from './listing-options.js'
 import { parseCount } from '../cli/values.js'
 
@@ -144,6 +145,7 @@ export function jsonOf(
     lane,
     attempts: envelope.attempts,
     due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),
+    ...jsonTerms(envelope),
     recipient_count: message.waitingCount,
     ...(uncertain ? { uncertain } : undefined),
   }

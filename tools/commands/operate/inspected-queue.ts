@@ -4,6 +4,7 @@
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import type { Disk } from '../../../src/disk/disk.js'
+import { listedTerms } from '../../../src/admin/select/listed-message.js'
 import { AddressMatch, needsAddresses, selectsEnvelope } from '../../../src/admin/select/selector.js'
 import type { ListedMessage, Route, Selector } from '../../../src/index.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
@@ -80,7 +81,7 @@ function listedMessage(
   dsn: RequestDsn | undefined,
 ): ListedMessage {
   const { where, waitingCount, lane, dueAt, notes } = message
-  const { id, sender, acceptedAt, attempts, dataBytes } = message.envelope
+  const { id, sender, acceptedAt, attempts, dataBytes, terms } = message.envelope
   const recipients = addresses.slice(0, recipientsMax)
   return {
     id,
@@ -94,6 +95,7 @@ function listedMessage(
     dataBytes,
     dueAt,
     notes,
+    ...(terms && listedTerms(terms)),
     ...(dsn && {
       dsn: { ...dsn, recipients: recipients.map((_, i) => dsn.recipients[message.waiting?.[i] ?? i] ?? {}) },
     }),

@@ -17,6 +17,7 @@ export const selectorOptions: Readonly<Record<string, Option>> = {
   lane: { value: 'LANE', help: 'incoming, active, deferred, hold, or the number of a lane' },
   'older-than': { value: 'TIME', help: 'accepted more than so long ago, 90m or 2d' },
   'last-status': { value: 'STATUS', help: 'why it waits: 4.4 or 4.4.1' },
+  tag: { value: 'TAG', help: 'one of those that it was submitted with' },
   all: { help: 'every message' },
 }
 
@@ -38,6 +39,7 @@ export function selectorsOf(args: Arguments): readonly Selector[] {
     ...given('lane', laneOf(args.one('lane'))),
     ...given('olderThan', olderThan === undefined ? undefined : parseDurationOption('older-than', olderThan)),
     ...given('lastStatus', lastStatus),
+    ...given('tag', textOf(args, 'tag')),
   }
   const isNarrowed = Object.keys(selector).length > 0
   if (args.isSet('all')) {

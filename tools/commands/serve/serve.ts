@@ -223,6 +223,11 @@ export const serve: Command = {
       value: 'LIST',
       help: 'of accepted, delivered, deferred, failed, expired, deleted, finished, reported, with commas (all)',
     },
+    'webhook-tag': {
+      value: 'TAG',
+      many: true,
+      help: 'only of messages that were submitted with this tag; may be repeated (all)',
+    },
     config: {
       value: 'FILE',
       help: 'options from the lines of FILE, without dashes, such as `listen 0.0.0.0:25`, `direct`, and\n`default_destination_rate_delay = 1s` (-o); paths there are from where it is; the command line goes before it',

@@ -13,9 +13,10 @@ export async function webhookOf(args: Arguments): Promise<Asked | undefined> {
   const url = args.one('webhook')
   const path = args.one('webhook-secret')
   const events = args.one('webhook-events')
+  const tags = args.all('webhook-tag')
   if (url === undefined) {
-    if (path !== undefined || events !== undefined)
-      throw new UsageError('--webhook-secret and --webhook-events are for --webhook')
+    if (path !== undefined || events !== undefined || tags.length > 0)
+      throw new UsageError('--webhook-secret, --webhook-events and --webhook-tag are for --webhook')
     return undefined
   }
   if (path === undefined)
@@ -23,14 +24,22 @@ export async function webhookOf(args: Arguments): Promise<Asked | undefined> {
   const secret = (await fileTextOf('webhook-secret', path)).trim()
   // What a name is, is checked with the others.
   const kinds = events?.split(',').map((kind) => kind.trim()) as QueueOutcomeKind[] | undefined
-  const options = { url, secret, ...(kinds === undefined ? undefined : { kinds }) }
+  const options = {
+    url,
+    secret,
+    ...(kinds === undefined ? undefined : { kinds }),
+    ...(tags.length === 0 ? undefined : { tags }),
+  }
   try {
     checkWebhookOptions(options)
   } catch (error) {
     if (!isWaybillError(error)) throw error
-    const option = { url: 'webhook', secret: 'webhook-secret', kinds: 'webhook-events' }[
-      String(error.place.option)
-    ]
+    const option = {
+      url: 'webhook',
+      secret: 'webhook-secret',
+      kinds: 'webhook-events',
+      tags: 'webhook-tag',
+    }[String(error.place.option)]
     throw new UsageError(`--${option}: ${error.message.replace(/ \(option .*$/, '')}`)
   }
   return options

@@ -25,6 +25,9 @@ export function listedJson(message: ListedMessage): Record<string, unknown> {
     dueAt,
     notes,
     dsn,
+    tags,
+    notBefore,
+    expiresAt,
   } = message
   return {
     queue_name: queueNameOf(where),
@@ -40,5 +43,8 @@ export function listedJson(message: ListedMessage): Record<string, unknown> {
     lane,
     attempts,
     due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),
+    tags,
+    not_before: notBefore === undefined ? undefined : Math.floor(notBefore / 1000),
+    expires_at: expiresAt === undefined ? undefined : Math.floor(expiresAt / 1000),
   }
 }

@@ -1,0 +1,74 @@
+/** Tags and times of a submission, checked. */
+import type { Clock } from '../../base/clock.js'
+import { asGiven, isRecordText } from '../../base/option-values.js'
+import { WaybillError } from '../../errors.js'
+import { tagBytesMax, tagCountMax, type EnvelopeTerms } from '../../record/terms.js'
+
+/** Times are Dates, or milliseconds since 1970, at most ten years ahead. */
+export interface SubmissionTerms {
+  /** What the submitter calls the message among others: listings and verbs select by them, and
+   * events and outcomes name them. At most 16, each of 1 … 64 bytes without control characters;
+   * the same twice is one. */
+  readonly tags?: readonly string[] | undefined
+  /** No attempt is made before this time; one is within a second of it, while the queue is open and
+   * keeps up. The lifetime counts from it. A time that has passed is now. */
+  readonly notBefore?: Date | number | undefined
+  /** What is not delivered by this time is given up then, and reported to the sender; not before,
+   * whatever lifetime the policy has. Later than now, and than `notBefore`. */
+  readonly expiresAt?: Date | number | undefined
+  /** When the first attempt after this time is deferred, the sender is told that the message is
+   * late. It counts as one of the policy's warnings. */
+  readonly warnAt?: Date | number | undefined
+}
+
+const aheadMsMax = 3_660 * 86_400_000
+/** 2001-01-01: what says less is in seconds, or was not set. */
+const timeMin = 978_307_200_000
+
+/** @returns undefined when nothing is asked
+ * @throws WaybillError OPTION_INVALID */
+export function checkedTerms(submission: SubmissionTerms, clock: Clock): EnvelopeTerms | undefined {
+  const { tags, notBefore, expiresAt, warnAt } = submission
+  if (tags === undefined && notBefore === undefined && expiresAt === undefined && warnAt === undefined)
+    return undefined
+  const nowMs = clock.wallMs()
+  const terms = {
+    tags: tags === undefined ? [] : checkedTags(tags),
+    notBefore: timeOf('notBefore', notBefore, nowMs),
+    expiresAt: timeOf('expiresAt', expiresAt, nowMs),
+    warnAt: timeOf('warnAt', warnAt, nowMs),
+  }
+  if (terms.notBefore <= nowMs) terms.notBefore = 0
+  if (terms.expiresAt > 0 && terms.expiresAt <= nowMs)
+    throw invalid('expiresAt', 'expiresAt has passed already')
+  if (terms.expiresAt > 0 && terms.expiresAt <= terms.notBefore)
+    throw invalid('expiresAt', 'expiresAt is not later than notBefore')
+  const saysNothing = terms.notBefore === 0 && terms.expiresAt === 0 && terms.warnAt === 0
+  return saysNothing && terms.tags.length === 0 ? undefined : terms
+}
+
+/** Is it a tag? */
+export const isTag = (value: unknown): value is string =>
+  isRecordText(value, tagBytesMax) && !/\p{Cc}/u.test(value)
+
+/** @returns a list of our own */
+function checkedTags(tags: unknown): readonly string[] {
+  const rule = `tags are a list of at most ${tagCountMax} strings of 1 to ${tagBytesMax} bytes without control characters`
+  if (!Array.isArray(tags) || tags.length > tagCountMax) throw invalid('tags', rule)
+  const list: readonly unknown[] = tags
+  if (!list.every(isTag)) throw invalid('tags', rule)
+  return [...new Set(list)]
+}
+
+/** @returns 0 when none is given */
+function timeOf(option: string, value: unknown, nowMs: number): number {
+  if (value === undefined) return 0
+  const ms = value instanceof Date ? value.getTime() : value
+  if (typeof ms !== 'number' || !Number.isSafeInteger(ms) || ms < timeMin)
+    throw invalid(option, `${asGiven(value)} is no Date, nor a time in milliseconds since 1970`)
+  if (ms > nowMs + aheadMsMax) throw invalid(option, `${option} is more than ten years ahead`)
+  return ms
+}
+
+const invalid = (option: string, reason: string): WaybillError =>
+  new WaybillError('OPTION_INVALID', reason, { option })

@@ -1,0 +1,54 @@
+/** Ends active messages at the time at which they expire: the scheduler may have them for long.
+ * Those that wait in lanes are started at that time (settle/settle.ts). */
+import type { ActiveMessage } from '../../active/active-message.js'
+import type { Timer } from '../../base/clock.js'
+import type { Parts } from '../life/parts.js'
+
+/** It looks no more often than this, and no less while it has any: those that have ended go. */
+const lookMsMin = 250
+const lookMsMax = 10_000
+
+export class Expiry {
+  readonly #parts: Pick<Parts, 'options' | 'active'>
+  readonly #onOver: (message: ActiveMessage) => void
+  readonly #watched = new Map<ActiveMessage, number>()
+  #timer: Timer | undefined
+  #timerAt = Infinity
+
+  constructor(parts: Pick<Parts, 'options' | 'active'>, onOver: (message: ActiveMessage) => void) {
+    this.#parts = parts
+    this.#onOver = onOver
+  }
+
+  /** It is being attempted. */
+  watch(message: ActiveMessage): void {
+    const { expiresAt = 0 } = message.envelope.terms ?? {}
+    if (expiresAt === 0) return
+    this.#watched.set(message, expiresAt)
+    this.#lookAt(expiresAt)
+  }
+
+  #lookAt(expiresAt: number): void {
+    const { clock } = this.#parts.options
+    const nowMs = clock.wallMs()
+    const waitMs = Math.min(Math.max(expiresAt - nowMs, lookMsMin), lookMsMax)
+    if (this.#timer !== undefined && this.#timerAt <= nowMs + waitMs) return
+    this.#timer?.cancel()
+    this.#timerAt = nowMs + waitMs
+    this.#timer = clock.after(waitMs, () => this.#look())
+  }
+
+  #look(): void {
+    const { options, active } = this.#parts
+    this.#timer = undefined
+    const nowMs = options.clock.wallMs()
+    let next = Infinity
+    for (const [message, expiresAt] of this.#watched) {
+      const isOver = expiresAt <= nowMs
+      if (isOver || !active.has(message)) this.#watched.delete(message)
+      else next = Math.min(next, expiresAt)
+      if (isOver && active.has(message)) this.#onOver(message)
+    }
+    if (next < Infinity) this.#lookAt(next)
+  }
+}
