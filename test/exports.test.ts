@@ -1,4 +1,5 @@
-/** What another project gets: the built package, its entries and their types, without what is only there for development. */
+/** What another project gets: the built package, its entries and their types, without what is only
+ * there for development. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Memory that what was made does not let go of. */
+/** Memory that made objects do not release. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

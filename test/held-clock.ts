@@ -1,4 +1,5 @@
-/** Time that stands still until the test moves it; counts the timers that were asked for, and those that still run. */
+/** Time that stands still until the test moves it; counts the timers that were asked for, and those
+ * that still run. */
 import type { Clock } from '../src/base/clock.js'
 
 export interface HeldClock extends Clock {

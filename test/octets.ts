@@ -1,4 +1,5 @@
-/** Octets are compared as octets, in whatever is compared: member by member, some megabytes take half a minute.
+/** Octets are compared as octets, in whatever is compared: member by member, some megabytes take
+ * half a minute.
  * Invariant: of two Buffers, and of nothing else, this says whether they are equal. */
 import { expect } from 'vitest'
 

@@ -1,4 +1,5 @@
-/** A project of somebody else's that has installed the built package, without what is only there for development. */
+/** A project of somebody else's that has installed the built package, without what is only there
+ * for development. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

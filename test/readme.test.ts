@@ -1,4 +1,5 @@
-/** The README and the pages beside the code say what is there: examples run and print what is said, tables are those of the code. */
+/** The README and the pages beside the code say what is there: examples run and print what is said,
+ * tables are those of the code. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,7 @@
-/** The parts of one life, wired: what happens in one is told to those whom it concerns, here and nowhere else. What takes several parts to
- * decide is decided here, too: whether there is room for another active message, what recoveries have found too often, and `idle`. */
+/** Wires the parts of one life. Parts never call each other: each event from one to another passes
+ * here.
+ * Three decisions that need several parts are made here: may another message become active, is a
+ * message poison (too many recoveries found it without progress), is the queue idle. */
 import type { ActiveMessage } from '../active/active-message.js'
 import { nowhere, type Position } from '../base/position.js'
 import type { SegmentFiles } from '../log/segment-files.js'
@@ -68,7 +70,9 @@ export class Engine {
         this.checkpointer.want(isMany ? 0 : intervalMs)
       },
       outlived: () => {
-        // 1. finish and a checkpoint's record in one batch  2. nothing more to say, for ever  3. its file is the room that new mail lacks
+        //    1. finish and a checkpoint's record in one batch
+        //    2. nothing more to say, for ever
+        //    3. its file is the room that new mail lacks
         this.checkpointer.wantAgain()
         return this.#outliving.oneMore()
       },
@@ -87,7 +91,8 @@ export class Engine {
     })
     this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
     this.intake = new Intake(parts, {
-      // What stands aside gives its place to another: at most as many as may be active, as after a recovery.
+      // A message that is retried later gives its place to another: at most as many as may be
+      // active, as after a recovery.
       hasRoom: () =>
         active.count - Math.min(this.settle.asideCount, options.activeCountMax) < options.activeCountMax &&
         this.dispatch.hasRoom,
@@ -123,7 +128,8 @@ export class Engine {
     this.dispatch.durable()
     this.#parts.outcomes.copy()
     this.#outliving.look()
-    // A turn later: what those who were told now submit goes to the disk first, and deliveries are recorded while it does.
+    // A turn later: submissions of callers that resume now go to the disk first, and deliveries are
+    // recorded meanwhile.
     this.#parts.options.clock.soon(() => this.intake.wake())
     this.checkpointer.want()
   }
@@ -154,7 +160,8 @@ export class Engine {
   async idle(): Promise<void> {
     const { life, journal, lanes } = this.#parts
     await life.orEnd(this.intake.idle())
-    // What a recovery has replaced again may be due; its lane is believed so far after a checkpoint.
+    // What a recovery has replaced again may be due; its lane is believed so far after a
+    // checkpoint.
     if ([...lanes].some((lane) => lane.isAheadOfTrust)) {
       await life.orEnd(this.checkpointer.now())
       await life.orEnd(this.intake.idle())
@@ -190,7 +197,8 @@ export class Engine {
   }
 
   /** Orders something for an active message. It is carried out when no attempt on it is under way.
-   * @returns false when it has ended otherwise; rejects with the WaybillError that kept it from being carried out */
+   * @returns false when it has ended otherwise; rejects with the WaybillError that kept it from
+   * being carried out */
   async order(message: ActiveMessage, order: Order): Promise<boolean> {
     const { active, options } = this.#parts
     for (let earlier = this.#orders.answerOf(message); earlier !== undefined;) {
@@ -200,7 +208,8 @@ export class Engine {
     if (!active.has(message)) return false
     const answer = this.#orders.place(message, order)
     if (!this.dispatch.withdraw(message, stopsAttempts(order))) {
-      // A life that delivers nothing has not handed it to anybody, unless it is to be replaced again.
+      // A life that delivers nothing has not handed it to anybody, unless it is to be replaced
+      // again.
       if (options.deliver || message.replacement !== undefined) this.settle.reconsider(message)
       else this.settle.settle(message)
     }
@@ -231,7 +240,8 @@ export class Engine {
     this.#parts.journal.endRecovery(false)
     this.#recovering = false
     if (options.deliver) {
-      // Room for the first replacements is part of the reserve: on a full disk deferred mail still finds a place.
+      // Room for the first replacements is part of the reserve: on a full disk deferred mail still
+      // finds a place.
       for (const { logs, wanted } of this.#parts.lanes)
         if (wanted) {
           logs?.envelopes.extend()

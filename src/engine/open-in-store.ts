@@ -25,7 +25,8 @@ export async function openInStore(url: string, options: QueueOptions): Promise<O
   return opened
 }
 
-/** A queue's disk in a store. @throws WaybillError OPTION_INVALID, also when `pg` is not installed */
+/** A queue's disk in a store.
+ * @throws WaybillError OPTION_INVALID, also when `pg` is not installed */
 export async function loadStoreDisk(request: StoreDiskRequest): Promise<StoreDisk> {
   return (await loadStore()).storeDisk(request)
 }

@@ -1,5 +1,6 @@
-/** The only start: lock, recover, accept. What a crash left is made whole before the first submission is accepted; what was being
- * worked on is taken up meanwhile. What comes out is wired and running; queue/ puts a face on it. */
+/** The only start: lock, recover, accept. What a crash left is made whole before the first
+ * submission is accepted; what was being worked on is taken up meanwhile. What comes out is wired
+ * and running; queue/ puts a face on it. */
 import { ActiveSet } from '../active/active-set.js'
 import { pause, type Clock } from '../base/clock.js'
 import { position } from '../base/position.js'
@@ -107,7 +108,8 @@ async function locked(
   }
 }
 
-/** Opens, unless the life ends meanwhile: nobody listens yet, and calls that were under way may never settle. */
+/** Opens, unless the life ends meanwhile: nobody listens yet, and calls that were under way
+ * may never settle. */
 function open(
   options: EngineOptions,
   disk: Disk,
@@ -120,7 +122,7 @@ function open(
   })
 }
 
-/** @param onFailure is told why the life ended, if it ends before it has begun */
+/** @param onFailure called with the reason if the life ends before it has begun */
 async function begin(
   given: EngineOptions,
   disk: Disk,
@@ -147,7 +149,7 @@ async function begin(
       engine?.stop()
       backups.lose(life.reason)
     } finally {
-      // Also when who listens to a warning meanwhile throws.
+      // Also when a listener to a warning throws.
       clock.stop()
       disk.abandon()
       if (begun) tellEnd(options.clock, events, error)
@@ -252,7 +254,8 @@ async function begin(
   return { parts, engine }
 }
 
-/** One that is captured after this call, and after recovery. @throws WaybillError DISK_FULL by rejection, when there is no room for one */
+/** One that is captured after this call, and after recovery.
+ * @throws WaybillError DISK_FULL by rejection, when there is no room for one */
 async function laterCheckpoint(engine: Engine): Promise<void> {
   await engine.whenRecovered()
   await engine.checkpoint()

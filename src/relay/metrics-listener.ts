@@ -1,5 +1,5 @@
-/** What a queue tells those who watch it, over HTTP: `GET /metrics` for Prometheus, `GET /healthz`
- * for a supervisor.
+/** Serves metrics and health over HTTP: `GET /metrics` for Prometheus, `GET /healthz` for a
+ * supervisor.
  * Invariant: it reads and changes nothing, and a client that is slow, silent or one of too many
  * takes no more than its bounded share: a connection has one request and `timeoutMs`, there are
  * `clientCountMax` of them (the one that is silent for longest gives way), and all who ask at once
@@ -19,7 +19,7 @@ export interface MetricsOptions {
   readonly host: string
   /** 0 takes any free one. */
   readonly port: number
-  /** Milliseconds for a request and for its answer, each; 10 000 unless told. */
+  /** Milliseconds for a request and for its answer, each; default 10 000. */
   readonly timeoutMs?: number
   /** Numbers that could not be read (the client gets 500), and clients that could not be taken. */
   readonly onError?: (error: unknown) => void

@@ -106,7 +106,7 @@ export class Lease {
     return this.#isUnsafe
   }
 
-  /** The end of this life: nothing is asked any more, and nobody is told. */
+  /** The end of this life: no more questions, and no callbacks. */
   abandon(error: WaybillError): void {
     if (this.#over !== undefined) return
     this.#over = error

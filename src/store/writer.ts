@@ -4,7 +4,8 @@
  * good or never will, and only then asked again.
  *    1. An append is sent, and the connection breaks.
  *    2. It is sent again on another one, without a look.
- *    3. The first one happened: the second one finds its place taken, or another append stands there. */
+ *    3. The first one happened: the second one finds its place taken, or another
+ *       append stands there. */
 import type { Clock } from '../base/clock.js'
 import { diskFailure } from '../disk/failure.js'
 import type { WaybillError } from '../errors.js'

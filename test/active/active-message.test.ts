@@ -14,7 +14,8 @@ const newMessage = (count: number): ActiveMessage =>
 const recipientCount = 40
 const kinds = ['delivered', 'deferred', 'failed'] as const
 
-/** Records that a life can have: each recipient gets at most one outcome, but who is deferred may be given up; failures can be reported. */
+/** Records that a life can have: each recipient gets at most one outcome, but who is deferred may
+ * be given up; failures can be reported. */
 const anyRecords: fc.Arbitrary<ActiveRecord[]> = fc
   .record({
     order: fc.shuffledSubarray(Array.from({ length: recipientCount }, (_, i) => i)),

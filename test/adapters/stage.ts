@@ -1,4 +1,4 @@
-/** A real queue in a directory of its own, and a transport that does as told; gone after the test. */
+/** A real queue in a new directory, and a transport that follows orders; removed after the test. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -169,7 +169,7 @@ test('of two verbs on a message one misses it, and takes none for it that came f
     const queue = await stage.open(patient)
     await queue.submit(submission('attempted@example.net'))
     await stage.until('it waits', () => stage.attempts.length === 1 && queue.stats().activeCount === 0)
-    // A verb ends with a checkpoint, which vouches for where it waits.
+    // A verb ends with a checkpoint, which makes its new place trusted.
     await queue.release({ id: 'none' })
     const { open, transports } = gate()
     const next = await stage.open({ ...patient, transports })
@@ -246,7 +246,8 @@ test('a flush of more than the marks of a segment takes checkpoints on its way',
       })
       const { messageCount } = await next.flush({ sender: '' }, { perSecond: Infinity })
       expect(messageCount).toBe(5999)
-      // One of 910 marks fills a quarter of a segment: nothing else asks for a checkpoint here but the end of the recovery.
+      // One of 910 marks fills a quarter of a segment: nothing else asks for a checkpoint here but
+      // the end of the recovery.
       expect(next.stats().journal.checkpointCount).toBeGreaterThan(Math.floor(5999 / 910))
       expect(await codeOf(next.release({ id: 'none' }))).toBe('accepted')
       expect(accidents(stage)).toEqual([])

@@ -1,4 +1,5 @@
-/** Backups of real files: of a queue that works, of one that nobody has open, and what is made of them. */
+/** Backups of real files: of a queue that works, of one that nobody has open, and what
+ * is made of them. */
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -23,7 +23,8 @@ const small = {
 
 export interface Copy {
   readonly image: DiskImage
-  /** Ids of messages that it must hold: settled before it began, and not delivered when it was pinned. */
+  /** Ids of messages that it must hold: settled before it began, and not delivered when
+   * it was pinned. */
   readonly wanted: ReadonlySet<string>
   /** That it may not hold: their end was durable before it began. */
   readonly ended: ReadonlySet<string>

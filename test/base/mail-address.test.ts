@@ -64,7 +64,8 @@ test('no address has a line break, an angle bracket outside quotes, or two ways 
   fc.assert(
     fc.property(anyText, (text) => {
       fc.pre(isMailAddress(text))
-      // Without what is quoted and without a literal, one @ is left, and nothing that SMTP reads otherwise.
+      // Without what is quoted and without a literal, one @ is left, and nothing that SMTP reads
+      // otherwise.
       const bare = text.replace(/"(?:[^"\\]|\\.)+"/u, 'q').replace(/\[[^[\]]*\]$/, 'd')
       expect(text).not.toMatch(/\p{Cc}/u)
       expect(bare.split('@')).toHaveLength(2)

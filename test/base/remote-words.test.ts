@@ -1,4 +1,5 @@
-/** The reply of a server in the reason of an outcome, and the server's name in reports and for people. */
+/** The reply of a server in the reason of an outcome, and the server's name in reports
+ * and for people. */
 import { expect, test } from 'vitest'
 import { andLastly, reasonText, remoteMta, remoteWords } from '../../src/base/remote-words.js'
 

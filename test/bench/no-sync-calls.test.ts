@@ -1,4 +1,5 @@
-/** The event loop is never blocked by I/O: the engine makes no synchronous call of node:fs once it runs. */
+/** The event loop is never blocked by I/O: the engine makes no synchronous call of
+ * node:fs once it runs. */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-/** Reads a message back: just enough of MIME to judge a report by what a receiver would see. Strict where a composer could be
- * wrong: bare line breaks, long lines and undeclared 8 bit text throw. */
+/** Reads a message back: just enough of MIME to judge a report by what a receiver would see. Strict
+ * where a composer could be wrong: bare line breaks, long lines and undeclared 8 bit text throw. */
 
 export interface Entity {
   /** Unfolded; names in lower case, in order. */

@@ -1,4 +1,5 @@
-/** The traces in nqmgr/ hold what the genuine modules of Postfix 3.12-20260821 did, event by event (data only). */
+/** The traces in nqmgr/ hold what the genuine modules of Postfix 3.12-20260821 did, event by
+ * event (data only). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'

@@ -1,6 +1,6 @@
 /** Chromium for the tests of the page.
- * Invariant: the browser asks nobody but the relay; a request to elsewhere, an error of the page or a breach of its policy
- * fails the test. */
+ * Invariant: the browser asks nobody but the relay; a request to elsewhere, an error of the page or
+ * a breach of its policy fails the test. */
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { expect } from 'vitest'

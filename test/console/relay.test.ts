@@ -1,4 +1,5 @@
-/** The console of a real relay in a real browser: every action, a relay that is killed and returns, tokens, hostile mail. */
+/** The console of a real relay in a real browser: every action, a relay that is killed and returns,
+ * tokens, hostile mail. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-/** The oracles of the real tier find what they are there for: each is given a trace that it must not pass. */
+/** The oracles of the real tier find what they are there for: each is given a trace that it
+ * must not pass. */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { Ledger } from '../../tools/crash-real/ledger.js'

@@ -1,4 +1,5 @@
-/** A short run of each part of `npm run crash:real`. What cannot run here is skipped with the reason. */
+/** A short run of each part of `npm run crash:real`. What cannot run here is skipped
+ * with the reason. */
 import { afterAll, expect, test } from 'vitest'
 import { diskFull, scenes } from '../../tools/crash-real/full.js'
 import { killLoop } from '../../tools/crash-real/kill.js'

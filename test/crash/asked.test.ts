@@ -1,4 +1,5 @@
-/** Tier 1, what senders ask to be told of: a crash at every third operation, and at fewer in one log (with many recipients: many-recipients.test.ts). */
+/** Tier 1, what senders ask to be told of: a crash at every third operation, and at fewer in one
+ * log (with many recipients: many-recipients.test.ts). */
 import { expect, test } from 'vitest'
 import { asking } from '../../src/sim/workload/asking-workloads.js'
 import { QueueLife } from '../../src/sim/life/queue-life.js'

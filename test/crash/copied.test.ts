@@ -1,5 +1,6 @@
-/** Tier 1: the first start of a queue that was copied without what is empty, of which each call fails, or is the last one before a kill; the
- * next start of the same boot takes mail, and then the power goes. What the copy lacked had names in the page cache only. */
+/** Tier 1: the first start of a queue that was copied without what is empty, of which each call
+ * fails, or is the last one before a kill; the next start of the same boot takes mail, and then the
+ * power goes. What the copy lacked had names in the page cache only. */
 import { expect, test } from 'vitest'
 import { aftermath, oneLife, runToEnd } from '../../src/sim/life/aftermath.js'
 import { copyImage, leanCopy } from '../../src/sim/disk/copy.js'
@@ -16,7 +17,8 @@ import { momentKey, TriedStates } from '../../src/sim/hunt/state-key.js'
 import { describeViolation } from '../../src/sim/model/violation.js'
 import type { Workload } from '../../src/sim/workload/workload.js'
 
-/** Calls that fail, and what they do before: those that change names have done it, those that bring something to the disk have not. */
+/** Calls that fail, and what they do before: those that change names have done it, those that bring
+ * something to the disk have not. */
 const failures = [
   { kinds: ['create', 'makeDirectory', 'removeDirectory', 'unlink'], effect: 'all' },
   { kinds: ['syncDirectory', 'writeSynced'], effect: 'none' },
@@ -43,7 +45,8 @@ const copied = (life: QueueLife, call: NumberedOperation, where: string): Left =
   image: leanCopy(life.disk.image),
 })
 
-/** Copies of the queue at some moments of a life, and of the one behind that, of whose lanes most are empty. */
+/** Copies of the queue at some moments of a life, and of the one behind that, of whose lanes
+ * most are empty. */
 async function copies(workload: Workload, every: number): Promise<Left[]> {
   const ofFirst: Left[] = []
   const life = new QueueLife({
@@ -76,7 +79,8 @@ async function copies(workload: Workload, every: number): Promise<Left[]> {
   return [...ofFirst, ...ofNext]
 }
 
-/** What the first start of the copy leaves, one for each call that fails and for each that comes to nothing. */
+/** What the first start of the copy leaves, one for each call that fails and for each that
+ * comes to nothing. */
 async function* starts(workload: Workload, copy: Left): AsyncGenerator<Left> {
   const calls: OperationKind[] = []
   const kills: CrashPoint[] = []
@@ -104,7 +108,8 @@ async function* starts(workload: Workload, copy: Left): AsyncGenerator<Left> {
     }
 }
 
-/** @param powerEvery of the life behind the failed start each so-manieth operation is a power loss */
+/** @param powerEvery of the life behind the failed start each so-manieth operation is a power
+ * loss */
 async function goOn(workload: Workload, left: Left, powerEvery: number, seed: number): Promise<string[]> {
   const points: CrashPoint[] = []
   const mayBeLeft = mayComeBack(left.image)
@@ -137,7 +142,8 @@ async function goOn(workload: Workload, left: Left, powerEvery: number, seed: nu
     .map((violation) => `${left.where}: ${describeViolation(violation)}`)
 }
 
-/** With a message that is large and never done: the spool is not empty, so that lanes alone may lack something. */
+/** With a message that is large and never done: the spool is not empty, so that lanes alone may
+ * lack something. */
 const withLarge: Workload = {
   ...everything,
   name: 'everything and a large one',

@@ -1,4 +1,5 @@
-/** Tier 1 and 2: clocks that are set, callers who give up, and what is left on hold moved together. */
+/** Tier 1 and 2: clocks that are set, callers who give up, and what is left on hold moved
+ * together. */
 import { expect, test } from 'vitest'
 import { firstLife } from '../../src/sim/life/aftermath.js'
 import { QueueModel } from '../../src/sim/model/queue-model.js'

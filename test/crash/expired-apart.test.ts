@@ -1,4 +1,5 @@
-/** Tier 1: recipients are given up, by their destination, while others of their messages are tried again. */
+/** Tier 1: recipients are given up, by their destination, while others of their messages
+ * are tried again. */
 import { expect, test } from 'vitest'
 import { expiredApart, inOneLog } from '../../src/sim/workload/small-workloads.js'
 import { crashEverywhere, lines } from './fixture.js'

@@ -1,5 +1,5 @@
-/** Tier 1: each call fails once. What was settled survives, in the same boot, after a power loss in the next life, and after a next start of
- * which a call fails, too; what failed is reported. */
+/** Tier 1: each call fails once. What was settled survives, in the same boot, after a power loss in
+ * the next life, and after a next start of which a call fails, too; what failed is reported. */
 import { expect, test } from 'vitest'
 import { failEach } from '../../src/sim/hunt/failing.js'
 import { lines } from './fixture.js'

@@ -1,4 +1,4 @@
-/** Tier 1, lanes with logs of their own: a crash at every operation of small workloads. */
+/** Tier 1, lanes with separate logs: a crash at every operation of small workloads. */
 import { expect, test } from 'vitest'
 import { crashEverywhere, lines } from './fixture.js'
 import { carried, crowded, everything, turning } from '../../src/sim/workload/small-workloads.js'

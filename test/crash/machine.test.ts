@@ -60,7 +60,8 @@ test('a message that ends each process is put on hold alone after the lives that
   for (let seed = 1; seed <= 12; seed++) {
     const { findings, crashCount } = await fatalRun({ seed })
     expect(lines(findings)).toEqual([])
-    // Three recoveries found it, the fourth puts it on hold; the first of these lives had accepted it.
+    // Three recoveries found it, the fourth puts it on hold; the first of these lives had accepted
+    // it.
     expect(crashCount).toBe(5)
   }
 })

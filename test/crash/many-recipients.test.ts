@@ -1,4 +1,5 @@
-/** Tier 1, messages whose recipients stand in frames of their own: a crash at every fifth operation; where something is asked of most, at fewer. */
+/** Tier 1, messages whose recipients stand in separate frames: a crash at every fifth operation;
+ * where something is asked of most, at fewer. */
 import { expect, test } from 'vitest'
 import { askedOfMany } from '../../src/sim/workload/asking-workloads.js'
 import { manyRecipients } from '../../src/sim/workload/small-workloads.js'

@@ -1,5 +1,5 @@
-/** Tier 2 with windows and bounds so small that each is met: what only much mail or a slow disk shows otherwise. Uses the build in dist/,
- * like `npm run crash -- --narrow`. */
+/** Tier 2 with windows and bounds so small that each is met: what only much mail or a slow disk
+ * shows otherwise. Uses the build in dist/, like `npm run crash -- --narrow`. */
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import type * as RandomRun from '../../src/sim/hunt/random-run.js'

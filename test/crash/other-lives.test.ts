@@ -1,5 +1,5 @@
-/** Tier 1, lives that are unlike the one before: such as only accept, and such as have another policy and another layout;
- * a crash at every third operation where a run is long. */
+/** Tier 1, lives that are unlike the one before: such as only accept, and such as have another
+ * policy and another layout; a crash at every third operation where a run is long. */
 import { expect, test } from 'vitest'
 import { crashEverywhere, lines } from './fixture.js'
 import {

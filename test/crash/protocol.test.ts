@@ -1,4 +1,5 @@
-/** The record protocol, explored to the end: with all its rules no promise is broken; without any one of them some is. */
+/** The record protocol, explored to the end: with all its rules no promise is broken; without any
+ * one of them some is. */
 import { expect, test } from 'vitest'
 import { InvariantError } from '../../src/base/assert.js'
 import { recordProtocol } from '../../src/sim/protocol/record-protocol.js'

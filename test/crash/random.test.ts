@@ -1,4 +1,5 @@
-/** Tier 2 in small: a few seeds of what `npm run crash` does by the thousand, and that a seed is a run. */
+/** Tier 2 in small: a few seeds of what `npm run crash` does by the thousand, and that a
+ * seed is a run. */
 import { expect, test } from 'vitest'
 import { randomRun } from '../../src/sim/hunt/random-run.js'
 import { rotBehindStarts } from '../../src/sim/hunt/rot-behind-starts.js'

@@ -1,4 +1,5 @@
-/** Tier 4: every guarantee that is taken away is missed by the harness. Uses the build in dist/, like `npm run crash -- --sabotage`. */
+/** Tier 4: every guarantee that is taken away is missed by the harness. Uses the build in dist/,
+ * like `npm run crash -- --sabotage`. */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'

@@ -1,5 +1,6 @@
-/** Tier 2 in small: chains of lives in which calls fail, pages are dropped, the disk is full and the clock is set, whichever life it is; by the
- * thousand they are run by `npm run crash -- --torture`. */
+/** Tier 2 in small: chains of lives in which calls fail, pages are dropped, the disk is full and
+ * the clock is set, whichever life it is; by the thousand they are run by
+ * `npm run crash -- --torture`. */
 import { expect, test } from 'vitest'
 import { Tally } from '../../src/sim/hunt/tally.js'
 import { pieceCountOf, tortureOf } from '../../src/sim/hunt/torture-plan.js'
@@ -48,7 +49,8 @@ test('no chain of lives breaks a promise, whatever fails in any of them', async 
 })
 
 test('what a failing device and a full disk explain is no broken promise', async () => {
-  // A report expired whose file took long to write and could not be read; attempts began in the step in which room came.
+  // A report expired whose file took long to write and could not be read; attempts began in the
+  // step in which room came.
   for (const seed of [60551, 61564]) expect(lines((await tortureRun({ seed })).findings)).toEqual([])
 })
 

@@ -1,4 +1,5 @@
-/** Tier 1, what operators do: a crash at every operation of workloads that contain every verb, in both layouts. */
+/** Tier 1, what operators do: a crash at every operation of workloads that contain every verb,
+ * in both layouts. */
 import { expect, test } from 'vitest'
 import { crashEverywhere, lines } from './fixture.js'
 import { inOneLog, operated, redirected } from '../../src/sim/workload/small-workloads.js'

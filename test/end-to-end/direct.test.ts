@@ -1,4 +1,5 @@
-/** `serve --direct` where names, ports and servers are real: in a network of its own, with dnsmasq for its DNS and smtp-sink on port 25. */
+/** `serve --direct` where names, ports and servers are real: in a separate network, with dnsmasq
+ * for its DNS and smtp-sink on port 25. */
 import { spawn, spawnSync, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -20,8 +21,9 @@ if (lack !== undefined)
     `skipped: delivery in a network of its own needs ${lack} (Debian packages dnsmasq-base, postfix, iproute2)\n`,
   )
 
-/** `one.test` has a mail host that does not answer and one that does, `a.test` an address alone, `null.test` a null MX, and `loop.test` this
- * relay; nobody knows anything of what is not below `test`. */
+/** `one.test` has a mail host that does not answer and one that does, `a.test` an address
+ * alone, `null.test` a null MX, and `loop.test` this relay; nobody knows anything of what is
+ * not below `test`. */
 const zone = [
   '--local=/test/',
   '--mx-host=one.test,mx1.one.test,10',

@@ -1,7 +1,8 @@
 /** A relay between clients and a server, killed again and again, and what must be true afterwards.
- * Oracles: every message that got 250 arrives at every recipient that takes it, byte-identical (O1); what arrives twice was in
- * flight at a kill: the relay had begun it, or had its answer for less than `flightMs` (O3); nothing arrives that was not sent (O5);
- * a recipient that is refused for good is reported to the sender once. */
+ * Oracles: every message that got 250 arrives at every recipient that takes it, byte-identical
+ * (O1); what arrives twice was in flight at a kill: the relay had begun it, or had its answer for
+ * less than `flightMs` (O3); nothing arrives that was not sent (O5); a recipient that is refused
+ * for good is reported to the sender once. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,8 @@ import { argsOf, RelayProcess } from './relay-process.js'
 import { deliveryKey, hashOf, openSink, type Delivery, type Report, type Sink } from './sink.js'
 import { trafficUnderKills, type Scenario, type Traffic } from './traffic.js'
 
-/** How long after an answer its record may be unsynced: two syncs and the relay's turn, with room for a busy machine. */
+/** How long after an answer its record may be unsynced: two syncs and the relay's turn, with room
+ * for a busy machine. */
 const flightMs = 250
 /** A delivery whose end the sink reads from its socket after the relay is gone. */
 const lateMs = 500

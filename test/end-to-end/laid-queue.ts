@@ -1,4 +1,5 @@
-/** A queue of small segments where there is none: a copy of the one that was made before all tests (../small-queue.ts). */
+/** A queue of small segments where there is none: a copy of the one that was made before all tests
+ * (../small-queue.ts). */
 import { cpSync, existsSync } from 'node:fs'
 import { inject } from 'vitest'
 import type {} from '../small-queue.js'

@@ -1,6 +1,6 @@
 /** Many SMTP clients at once, for tests and measurements.
- * A message counts as settled only when its 250 was read. When a connection breaks before that, nobody knows; the message is not sent
- * again, and it may arrive or not. */
+ * A message counts as settled only when its 250 was read. When a connection breaks before that,
+ * nobody knows; the message is not sent again, and it may arrive or not. */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -21,15 +21,16 @@ export interface LoadOptions<Message extends LoadMessage> {
   readonly onSettled: (message: Message, reply: string) => void
   /** The message was refused, or the connection broke before an answer. */
   readonly onUnsettled?: (message: Message, reply: string | undefined) => void
-  /** Whether a session is used again for the next message; yes unless told. */
+  /** Whether a session is used again for the next message; default yes. */
   readonly reuse?: boolean
-  /** What a client waits between two messages, milliseconds; nothing unless told. */
+  /** What a client waits between two messages, milliseconds; default nothing. */
   readonly pauseMs?: number
   /** Ends the load wherever it is. */
   readonly signal?: AbortSignal
 }
 
-/** Resolves when `next` has ended for every client. Connections that break are made anew, every 20 ms. */
+/** Resolves when `next` has ended for every client. Connections that break are made
+ * anew, every 20 ms. */
 export async function runLoad<Message extends LoadMessage>(options: LoadOptions<Message>): Promise<void> {
   await Promise.all(Array.from({ length: options.sessionCount }, () => client(options)))
 }
@@ -82,7 +83,8 @@ class Session {
     })
   }
 
-  /** @returns the reply to the final dot, or to what was refused before; undefined when the connection broke */
+  /** @returns the reply to the final dot, or to what was refused before; undefined when the
+   * connection broke */
   async send({ sender, recipients, data }: LoadMessage): Promise<string | undefined> {
     const isLong = /[\x80-\xff]/.test(data.toString('latin1'))
     const mail = `MAIL FROM:<${sender}>${isLong ? ' BODY=8BITMIME' : ''}\r\n`

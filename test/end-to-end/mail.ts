@@ -1,4 +1,5 @@
-/** Numbered messages, each made of its number and a seed alone, so that who receives one can tell whether a byte is wrong. */
+/** Numbered messages, each made of its number and a seed alone, so that who receives one can tell
+ * whether a byte is wrong. */
 import { below, seededPrng } from '../../src/base/prng.js'
 
 export interface NumberedMail {
@@ -20,7 +21,7 @@ export function numberedMail(seed: number, number: number, recipients: readonly 
     `X-Number: ${number}`,
     '',
   ]
-  // Most are small; one in fifty is long enough for a file of its own.
+  // Most are small; one in fifty is long enough for a separate file.
   const lineCount = below(prng, 50) === 0 ? 4000 : below(prng, 60)
   for (let i = 0; i < lineCount; i++) {
     const dots = '.'.repeat(below(prng, 3))
@@ -43,7 +44,8 @@ export const submissionOf = ({
   data,
 }: NumberedMail): Pick<NumberedMail, 'sender' | 'recipients' | 'data'> => ({ sender, recipients, data })
 
-/** What a relay puts above a message: exactly one Received field. @returns undefined when it does not begin with one */
+/** What a relay puts above a message: exactly one Received field.
+ * @returns undefined when it does not begin with one */
 export function withoutReceived(data: Buffer): Buffer | undefined {
   const match = /^Received: [^\r]*\r\n(?:[ \t][^\r]*\r\n)*/.exec(data.toString('latin1', 0, 4096))
   return match === null ? undefined : data.subarray(match[0].length)

@@ -1,4 +1,5 @@
-/** Debian's smtp-source and smtp-sink (package postfix) as client and server that nobody here wrote. */
+/** Debian's smtp-source and smtp-sink (package postfix) as client and server that
+ * nobody here wrote. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** The relay as a process of its own, which can be killed at any moment. */
+/** The relay as a separate process, which can be killed at any moment. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { laySmallQueue } from './laid-queue.js'
@@ -10,7 +10,8 @@ export const argsOf = (options: Readonly<Record<string, string>>): string[] =>
   Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
 
 export interface RelayProcessOptions {
-  /** Where there is none, the relay makes its queue. Default: it finds one of small segments, if it is started with `--queue`. */
+  /** Where there is none, the relay makes its queue. Default: it finds one of small segments, if it
+   * is started with `--queue`. */
   readonly makesQueue?: boolean
 }
 

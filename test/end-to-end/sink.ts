@@ -1,5 +1,6 @@
-/** Where the mail of an end-to-end test arrives, and what is known about each delivery.
- * What a recipient is answered stands in its name: `ok-…` is taken, `defer2-…` is told 450 at its first two attempts, `fail-…` 550. */
+/** Where the mail of an end-to-end test arrives, and what is known about each delivery. What a
+ * recipient is answered stands in its name: `ok-…` is taken, `defer2-…` gets 450 at its first two
+ * attempts, `fail-…` 550. */
 import { createHash } from 'node:crypto'
 import { foreignServer, type ForeignServer, type Taken } from '../relay/foreign-server.js'
 import { numberOf, withoutReceived } from './mail.js'
@@ -74,7 +75,8 @@ export async function openSink(): Promise<Sink> {
 
 function noteDelivery(deliveries: Map<string, Delivery[]>, { data, recipients, atMs }: Taken): void {
   const plain = withoutReceived(data)
-  // A message that cannot be told apart must not pass unseen: it stands under a number that nobody sent.
+  // A message that cannot be told apart must not pass unseen: it stands under a number that nobody
+  // sent.
   const number = numberOf(data) ?? -1
   const hash = plain === undefined ? 'no Received field' : hashOf(plain)
   for (const recipient of recipients) {

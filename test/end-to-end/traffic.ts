@@ -11,7 +11,8 @@ export interface Scenario {
   readonly settledCount: number
   readonly sessionCount: number
   readonly killCount: number
-  /** A kill comes at a random moment within this time after a start, milliseconds: before, while or after it recovers. */
+  /** A kill comes at a random moment within this time after a start, milliseconds: before, while or
+   * after it recovers. */
   readonly lifeMsMax: number
 }
 

@@ -1,4 +1,5 @@
-/** A disk that is full, or that fails, at any moment of a life: each gets its own error, and nothing that was settled is lost. */
+/** A disk that is full, or that fails, at any moment of a life: each gets its own error, and
+ * nothing that was settled is lost. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -128,7 +129,7 @@ test.each([
   },
 )
 
-/** Mail that waits once, in a lane of its own, and is delivered then. */
+/** Mail that waits once, in a separate lane, and is delivered then. */
 async function submitThatWaits(stage: Stage, queue: Queue, count: number): Promise<void> {
   stage.answer = (_, { attempts }) => (attempts === 0 ? deferred : delivered)
   for (let i = 0; i < count; i++) await queue.submit(submission(`r${i}@example.net`, mail('x'.repeat(900))))
@@ -368,7 +369,7 @@ test('the first mail that comes when there is room again is taken: cron does not
   })
 })
 
-/** The disk is short of room, and whoever asks it waits for so many milliseconds. */
+/** The disk is short of room, and each question waits for so many milliseconds. */
 async function shortAndSlow(stage: Stage, queue: Queue): Promise<{ answerMs: number; askedCount: number }> {
   const slow = { answerMs: 0, askedCount: 0 }
   stage.disk!.space = async () => {
@@ -448,7 +449,8 @@ interface Told {
   readonly codes: Set<string>
 }
 
-/** A life with everything in it: accept, deliver, defer, large data, checkpoints; until it ends or all is done. */
+/** A life with everything in it: accept, deliver, defer, large data, checkpoints; until it ends
+ * or all is done. */
 async function live(stage: Stage): Promise<Told> {
   const settled: string[] = []
   const codes = new Set<string>()
@@ -481,7 +483,8 @@ async function live(stage: Stage): Promise<Told> {
   return { settled, codes }
 }
 
-/** A call of the simulated disk that is under way at the end of a life never answers, and so may a submission. */
+/** A call of the simulated disk that is under way at the end of a life never answers, and so
+ * may a submission. */
 function settledOrOver<T>(stage: Stage, submitted: Promise<T>): Promise<T> {
   const over = stage
     .until('this life is over', () => stage.crashes.length > 0, 1e9)

@@ -393,7 +393,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
       async (stage) => {
         stage.answer = (recipient) =>
           recipient === 'nobody@example.net' ? failed : recipient === 'ada@example.org' ? delivered : deferred
-        // No checkpoint vouches for the replacement before the crash.
+        // The replacement is not trusted before the crash.
         const slow = { checkpointIntervalMs: 3_600_000, retry: fixedRetry([3_600_000]) }
         const queue = await stage.open(slow)
         const { id } = await queue.submit(submission(['grace@example.net', 'nobody@example.net']))
@@ -422,7 +422,8 @@ async function listed(stage: Stage, selector?: Selector): Promise<ListedMessage[
 }
 
 test('messages that are deferred together are tried again in the order in which they were accepted', async () => {
-  // Reads come back in order here; on a disk that answers as it likes, messages whose data is read at the same time overtake each other.
+  // Reads come back in order here; on a disk that answers as it likes, messages whose data is read
+  // at the same time overtake each other.
   await simulated(async (stage) => {
     stage.answer = (_recipient, { attempts }) => (attempts < 2 ? deferred : delivered)
     const queue = await stage.open()
@@ -481,7 +482,8 @@ test('a listing finds messages by id, sender, recipient, nexthop, lane, age and 
         sender: 'ada@example.org',
       })
       expect(message!.dueAt).toBeGreaterThan(stage.clock.wallMs())
-      // A seed in which no timer overtakes the second submission: a day would pass before it is durable.
+      // A seed in which no timer overtakes the second submission: a day would pass before it is
+      // durable.
     },
     { seed: 1 },
   )

@@ -1,4 +1,4 @@
-/** Who is told of what, when the sender has said what he wants to hear (RFC 3461): once, and by the report that belongs to the end. */
+/** Requested reports (RFC 3461): each once, by the report that belongs to the end. */
 import { describe, expect, test } from 'vitest'
 import type { RecipientDsn } from '../../src/base/notification.js'
 import type { DeliveryRequest, Outcome } from '../../src/delivery/transport.js'
@@ -23,12 +23,12 @@ const passedOn = { ...delivered, relayed: 'with-dsn' } as const
 
 const outcomes: Readonly<Record<string, Outcome>> = { failed, deferred, delivered, relayed, passed: passedOn }
 
-/** What happens to a recipient stands before the first dot of his address. */
+/** What happens to a recipient stands before the first dot of its address. */
 const scripted = (stage: Stage): void => {
   stage.answer = (recipient) => outcomes[recipient.split('.')[0]!] ?? delivered
 }
 
-/** The reports that reached the sender, each once, as whom they name with what. */
+/** The reports that reached the sender, each once, as recipients with outcomes. */
 const reports = (stage: Stage): string[] =>
   [...stage.data].filter(([key]) => key.includes('-')).map(([, data]) => data)
 
@@ -234,7 +234,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
   })
 })
 
-/** 1003 recipients, in two frames: of each what he asked for stands in his address. */
+/** 1003 recipients, in two frames: the request of each stands in its address. */
 const crowd: readonly AskedRecipient[] = Array.from({ length: 1003 }, (_, i) => {
   const word = ['never', 'success', 'failure', 'usual'][i % 4]!
   return {
@@ -317,7 +317,7 @@ test.each([7, 1003])(
     await simulated(
       async (stage) => {
         const retry = fixedRetry([3_600_000])
-        // In odd order, so that those who wait are no beginning of all.
+        // In odd order, so that the waiting ones are no prefix of all.
         stage.answer = (recipient) => (Number(recipient.split(/[.@]/)[1]) % 3 === 0 ? delivered : deferred)
         const queue = await stage.open({ retry, deliver: false })
         const recipients = crowd.slice(0, count)

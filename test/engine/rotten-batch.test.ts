@@ -1,4 +1,5 @@
-/** Rot in the last batch of the journal, which a start takes for torn: it costs what was told in that batch and nothing else. */
+/** Rot in the last batch of the journal, which a start takes for torn: it costs what was told in
+ * that batch and nothing else. */
 import { expect, test } from 'vitest'
 import { position } from '../../src/base/position.js'
 import type { Transport } from '../../src/delivery/transport.js'

@@ -1,4 +1,5 @@
-/** Mail of which something has rotted, or that meets a mistake of ours: it stands aside, and the rest goes on. */
+/** Mail of which something has rotted, or that meets a mistake of ours: it is retried later, and
+ * the rest goes on. */
 import { expect, test, vi } from 'vitest'
 import { composeReport } from '../../src/bounce/report.js'
 import type { Selector } from '../../src/admin/select/selector.js'
@@ -76,7 +77,7 @@ async function leaveRotten(stage: Stage, count: number): Promise<void> {
 test.each([0, 1, 2, 3, 4, 5, 6, 7])(
   'more messages whose data has rotted than may be active do not keep other mail from going, seed %d',
   async (seed) => {
-    // Those that stand aside give their places to others, as many as may be active.
+    // Messages that are retried later give their places to others, as many as may be active.
     const activeCountMax = 3
     const count = 2 * activeCountMax - 1
     await simulated(
@@ -205,7 +206,8 @@ test.each([
       await stage.until('it is attempted again', () => queue.stats().activeCount === 1, 2 * retryMs)
       await queue.release({ id: 'none' })
       stage.answer = () => delivered
-      // The first reading is that of the segment's header; the one of the recovery is tried with what is read ahead, and alone.
+      // The first reading is that of the segment's header; the one of the recovery is tried with
+      // what is read ahead, and alone.
       faults.push({ kinds: ['read'], under: 'lanes/2/envelopes', at: 2, errno: 'EIO', count: count + 1 })
       queue = await stage.open({ retry })
       faults.pop()
@@ -262,7 +264,7 @@ test('a lane that no policy names stays for mail that a recovery puts there agai
       const first = await stage.open({ retry: fixedRetry([10 * hourMs]), checkpointIntervalMs: hourMs })
       await first.submit(submission('one@example.net'))
       await stage.until('it is put off', () => first.stats().activeCount === 0 && stage.attempts.length === 1)
-      // What says so is durable with this, and no checkpoint vouches for the lane.
+      // What says so is durable with this, and the lane is not trusted yet.
       await first.submit(submission('other@example.net'))
       const opened = stage.open({ retry })
       stage.disk!.arm([{ kinds: ['read'], under: 'journal', at, errno: 'EIO', effect: 'none', count: 2 }])

@@ -1,4 +1,5 @@
-/** The record that says which envelopes of a lane were started out of order has rotted: that lane stands still, whole, and all else goes on. */
+/** The record that says which envelopes of a lane were started out of order has rotted: that lane
+ * stands still, whole, and all else goes on. */
 import { expect, test } from 'vitest'
 import type { QueueOptions } from '../../src/engine/life/options.js'
 import { directoryOf, QueueDirectory } from '../../src/inspect/queue/queue-directory.js'
@@ -53,7 +54,8 @@ const cases: readonly (readonly [string, Case])[] = [
 
 const recipients = ['a@a.test', 'gone@b.test', 'c@c.test'] as const
 
-/** Three messages in the lane, of which the second was taken away; the record that says so has rotted while nothing ran. */
+/** Three messages in the lane, of which the second was taken away; the record that says so has
+ * rotted while nothing ran. */
 async function leaveRotten(stage: Stage, { lane, options, wait }: Case): Promise<() => void> {
   stage.answer = () => deferred
   const queue = await stage.open({ retry, ...options })

@@ -1,4 +1,5 @@
-/** One life of a queue on a simulated disk with small segments, seen before each call of the disk. */
+/** One life of a queue on a simulated disk with small segments, seen before each call of the
+ * disk. */
 import { seededPrng } from '../../src/base/prng.js'
 import type { QueueOptions } from '../../src/engine/life/options.js'
 import { openQueue, type Queue } from '../../src/queue.js'

@@ -1,5 +1,6 @@
-/** A stage for the whole queue: lives one after the other in one directory, simulated or real, with transports that do as told.
- * In the simulated one the body runs in its world: seconds cost nothing, and a run is its seed. */
+/** A stage for the whole queue: lives one after the other in one directory, simulated or real, with
+ * transports that do as told. In the simulated one the body runs in its world: seconds cost
+ * nothing, and a run is its seed. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,7 +56,8 @@ export interface Stage {
   ids(): Promise<string[]>
   /** Files of large data that are there now. */
   spoolFiles(): Promise<string[]>
-  /** Nobody lists a message, none is active, and no lane with logs of its own has anything to pass. */
+  /** Nobody lists a message, none is active, and no lane with separate logs has anything to
+   * pass. */
   isEmpty(): Promise<boolean>
   /** Recipients with this outcome, over all lives, in the order of attempts. */
   told(kind: Outcome['kind']): string[]
@@ -66,7 +68,8 @@ export interface StageOptions {
   readonly disk?: Omit<SimDiskOptions, 'image'>
   /** Of every life. */
   readonly queue?: Partial<QueueOptions>
-  /** The longest that a call of the simulated disk takes beyond others, milliseconds. Default 1000. */
+  /** The longest that a call of the simulated disk takes beyond others, milliseconds. Default
+   * 1000. */
   readonly overtakeMsMax?: number
 }
 
@@ -166,8 +169,9 @@ class Theatre implements Stage {
   }
 }
 
-/** The engine has patience with its disk, ten seconds in a listing. A disk on which one call takes longer is for tests about that: here
- * it would be the seed that says whether a listing shows all. */
+/** The engine has patience with its disk, ten seconds in a listing. A disk on which one call takes
+ * longer is for tests about that: here it would be the seed that says whether a listing shows
+ * all. */
 const overtakeMsUsual = 1000
 
 export const simulated: StageRun = async (body, options = {}) => {

@@ -1,4 +1,5 @@
-/** Pins against a model: a segment goes only when a confirmed capture came after the last release, and it is below the floor. */
+/** Pins against a model: a segment goes only when a confirmed capture came after the last release,
+ * and it is below the floor. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Garbage } from '../../src/garbage/garbage.js'

@@ -1,5 +1,6 @@
-/** An undamaged queue taken apart by FORMAT.md alone, without anything of src/inspect: its batches, its lanes, and for each message in it
- * the frames and files that it is made of. Nothing is verified: these bytes are known to be whole. */
+/** An undamaged queue taken apart by FORMAT.md alone, without anything of src/inspect: its batches,
+ * its lanes, and for each message in it the frames and files that it is made of. Nothing is
+ * verified: these bytes are known to be whole. */
 import { ActiveMessage } from '../../src/active/active-message.js'
 import { decodeCheckpoint, type Checkpoint } from '../../src/record/checkpoint.js'
 import { decodeDelivery } from '../../src/record/delivery.js'
@@ -28,7 +29,7 @@ export interface FramePlace {
 
 export type Part =
   | { readonly kind: 'frame'; readonly frame: FramePlace }
-  /** A file of its own. */
+  /** A separate file. */
   | { readonly kind: 'spool'; readonly path: string }
 
 export interface TakenApart {
@@ -72,7 +73,8 @@ export class Anatomy {
     this.messages = this.#messages()
   }
 
-  /** Offsets of a journal segment's batches: each names the end of the one before, so what a recycled file held is none. */
+  /** Offsets of a journal segment's batches: each names the end of the one before, so what a
+   * recycled file held is none. */
   batches(index: number): (readonly [from: number, to: number])[] {
     const bytes = this.files.get(this.path(0, index))!
     const batches: (readonly [number, number])[] = []
@@ -198,7 +200,8 @@ function owedOf(envelope: Envelope, { place, start, carried, records }: WorkingM
   return active.pendingCount + active.deferredCount + untold
 }
 
-/** Offsets of a frame: its checksum, what that covers, and the zeroes behind the payload, which have to be zeroes. */
+/** Offsets of a frame: its checksum, what that covers, and the zeroes behind the payload, which
+ * have to be zeroes. */
 export const checkedOf = ({ bytes, at }: FramePlace): [from: number, to: number] => [
   at,
   at + frameBytesAt(bytes, at),

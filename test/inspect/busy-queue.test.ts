@@ -1,5 +1,5 @@
-/** Every command beside a queue that works at full rate, with segments recycled under its eyes: it sees no damage, it disturbs nothing.
- * What it costs in rate: `npm run bench inspect`. */
+/** Every command beside a queue that works at full rate, with segments recycled under its eyes: it
+ * sees no damage, it disturbs nothing. What it costs in rate: `npm run bench inspect`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -60,7 +60,7 @@ interface Fate {
   readonly trouble: string
 }
 
-/** The busy queue in a process of its own. */
+/** The busy queue in a separate process. */
 class BusyQueue {
   readonly #child
   readonly #lines: string[] = []

@@ -1,6 +1,7 @@
 /** What a damage means, told before any command is asked:
- * `idle`: no byte that counts has changed (zeroes in reserve, what a recycled file held before, garbage, spares, the lock);
- * `torn`: of the newest segment the batches from one on to the last were touched, and nothing else. A crash could have left that,
+ * `idle`: no byte that counts has changed (zeroes in reserve, what a recycled file held before,
+ * garbage, spares, the lock); `torn`: of the newest segment the batches from one on to the last
+ * were touched, and nothing else. A crash could have left that,
  *   and what must be seen is the queue without those batches;
  * `counts`: anything else. It must be found, and its place named. */
 import { decodeSegmentHeader, segmentHeaderBytes } from '../../src/log/segment.js'
@@ -15,8 +16,9 @@ export interface Changed {
   /** As findings call it. */
   readonly log: string
   readonly segment: number | undefined
-  /** The first byte that has changed, of each range that counts; 0 when the file is missing. Of the newest segment's last batches only
-   * when nothing else has changed: they look like a torn tail. */
+  /** The first byte that has changed, of each range that counts; 0 when the file is missing. Of
+   * the newest segment's last batches only when nothing else has changed: they look like a torn
+   * tail. */
   readonly offsetsBytes: readonly number[]
   /** Before the floor of its log, where nothing counts but what messages still hold. */
   readonly isPinned: boolean
@@ -24,7 +26,8 @@ export interface Changed {
 
 export type DamageClass =
   | { readonly kind: 'idle' }
-  /** @param batch the first that was touched, @param files the undamaged queue without those batches */
+  /** @param batch the first that was touched, @param files the undamaged queue
+   * without those batches */
   | { readonly kind: 'torn'; readonly batch: number; readonly files: Files }
   | { readonly kind: 'counts'; readonly changed: readonly Changed[] }
 
@@ -80,7 +83,8 @@ export class BytesThatCount {
     return { kind: 'torn', batch, files: new Map(this.#anatomy.files).set(path, torn) }
   }
 
-  /** The first of the batches that were touched, when all behind it were too and nothing else of the segment. */
+  /** The first of the batches that were touched, when all behind it were too and nothing else
+   * of the segment. */
   #tornFrom(
     path: string,
     batches: readonly (readonly [from: number, to: number])[],
@@ -90,14 +94,16 @@ export class BytesThatCount {
     if (now?.length !== before.length || !isSameSegment(before, now)) return undefined
     const touched = batches.map(([from, to]) => isTouched(before, now, from, to))
     const first = touched.indexOf(true)
-    // Each batch was synced before the next one was written: a crash tears one, or leaves nothing of those behind it.
+    // Each batch was synced before the next one was written: a crash tears one, or leaves nothing
+    // of those behind it.
     const lastEnd = batches.at(-1)![1]
     const hasCommit = !isTouched(before, now, lastEnd - before.readUInt32LE(lastEnd - 4), lastEnd)
     if (hasCommit && first < batches.length - 1) return undefined
     return first >= 0 && touched.slice(first).every(Boolean) ? first : undefined
   }
 
-  /** Where the last batches of the newest segment begin that were touched, without one between that was not. */
+  /** Where the last batches of the newest segment begin that were touched, without one
+   * between that was not. */
   #tailFrom(before: Buffer, now: Buffer): number {
     const batches = this.#anatomy.batches(this.#anatomy.newest)
     const lastSame = batches.findLast(([from, to]) => !isTouched(before, now, from, to))

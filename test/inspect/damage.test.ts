@@ -1,7 +1,10 @@
-/** Damage under every reading command: thousands of queues, each with one thing wrong, each from one number. What must be said of it is
- * told beforehand, by damage-class.ts. The suite takes some, each under verify and a quarter of the other commands;
- *   WAYBILL_DAMAGES=10000 npx vitest run --config tools/vitest.config.ts test/inspect/damage.test.ts
- * takes so many of each queue, under all commands, and WAYBILL_SEED=4711 WAYBILL_DAMAGES=1 one of them again. */
+/** Damage under every reading command: thousands of queues, each with one thing wrong, each from
+ * one number. damage-class.ts predicts the findings. The suite takes some, each under verify and a
+ * quarter of the other commands;
+ *   WAYBILL_DAMAGES=10000 npx vitest run --config tools/vitest.config.ts
+ *   test/inspect/damage.test.ts
+ * takes so many of each queue, under all commands, and WAYBILL_SEED=4711 WAYBILL_DAMAGES=1 one
+ * of them again. */
 import { expect, test } from 'vitest'
 import { cat } from '../../tools/commands/look/cat.js'
 import type { InspectCommand } from '../../tools/commands/look/inspection.js'
@@ -93,15 +96,16 @@ function expected(of: Subject, call: Call, damageClass: DamageClass): Promise<Co
   return before
 }
 
-/** What must be named. Where the journal is damaged, nothing may be left that leads to a lane or a spool file; without its
- * envelope nothing leads to a spool file. */
+/** What must be named. Where the journal is damaged, nothing may be left that leads to a lane or a
+ * spool file; without its envelope nothing leads to a spool file. */
 function nameable(changed: readonly Changed[]): readonly Changed[] {
   const ofJournal = changed.filter(({ log, isPinned }) => log === 'journal' && !isPinned)
   const ofLogs = changed.filter(({ segment }) => segment !== undefined)
   return [ofJournal, ofLogs].find((those) => those.length > 0) ?? changed
 }
 
-/** Is each place of what changed among those that were named? Of a message in what is garbage otherwise, any of its places will do. */
+/** Is each place of what changed among those that were named? Of a message in what is garbage
+ * otherwise, any of its places will do. */
 function isNamed(told: readonly Told[], { log, segment, offsetsBytes, isPinned }: Changed): boolean {
   const isIn = (changed: number): boolean =>
     told.some(
@@ -114,7 +118,8 @@ function isNamed(told: readonly Told[], { log, segment, offsetsBytes, isPinned }
   return isPinned ? offsetsBytes.some(isIn) : offsetsBytes.every(isIn)
 }
 
-/** Batches that are called bad, though of their segment nothing has changed in them or before the batches. */
+/** Batches that are called bad, though of their segment nothing has changed in them or
+ * before the batches. */
 function accused(before: Files, now: Files, told: readonly Told[]): string[] {
   const anatomy = new Anatomy(before)
   return told.flatMap(({ log, segment = 0, offset = 0, bytes, reason }) => {

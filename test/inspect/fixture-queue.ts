@@ -1,5 +1,6 @@
-/** A queue with something of everything, as a crash left it: mail that was never tried, being delivered, deferred in two lanes, on hold;
- * delivered and refused recipients; large data in spool files; recipients in frames of their own; several lives. Always the same bytes. */
+/** A queue with something of everything, as a crash left it: mail that was never tried, being
+ * delivered, deferred in two lanes, on hold; delivered and refused recipients; large data in spool
+ * files; recipients in separate frames; several lives. Always the same bytes. */
 import type { DeliveryResult } from '../../src/delivery/transport.js'
 import { openQueue } from '../../src/queue.js'
 import type { Queue } from '../../src/queue.js'

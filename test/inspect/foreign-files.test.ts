@@ -1,4 +1,5 @@
-/** What somebody laid into a queue's directory, or took out of it: commands tell of it, and neither hang nor fail by how much there is. */
+/** What somebody laid into a queue's directory, or took out of it: commands tell of it, and neither
+ * hang nor fail by how much there is. */
 import { expect, test } from 'vitest'
 import { diskFailure } from '../../src/disk/failure.js'
 import { segmentName } from '../../src/log/segment.js'

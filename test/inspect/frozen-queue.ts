@@ -1,5 +1,6 @@
-/** The fixture queue as bytes in the repository, of format 1: golden outputs must not change with how the engine numbers or
- * batches, and a later program must still read what this one wrote. It is never made anew. */
+/** The fixture queue as bytes in the repository, of format 1: golden outputs must not change with
+ * how the engine numbers or batches, and a later program must still read what this one wrote. It is
+ * never made anew. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'

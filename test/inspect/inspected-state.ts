@@ -1,4 +1,5 @@
-/** Everything that can be read of a queue, as text: each message with its place, its waiting recipients and the sum of its data. */
+/** Everything that can be read of a queue, as text: each message with its place, its waiting
+ * recipients and the sum of its data. */
 import { crc32 } from '../../src/base/checksum.js'
 import { isDamage } from '../../src/inspect/damage/finding.js'
 import { Messages } from '../../src/inspect/messages/messages.js'

@@ -1,4 +1,5 @@
-/** Directories of a queue that are gone, or in whose place something else lies: each command tells of it and shows the rest. */
+/** Directories of a queue that are gone, or in whose place something else lies: each command tells
+ * of it and shows the rest. */
 import { expect, test } from 'vitest'
 import { diskFailure } from '../../src/disk/failure.js'
 import type { InspectCommand } from '../../tools/commands/look/inspection.js'

@@ -1,5 +1,5 @@
-/** A directory in memory, only to be read: it counts who asks to write, because an inspection must never ask, and bounds how often it
- * is read, because none may read for ever. */
+/** A directory in memory, only to be read: it counts who asks to write, because an inspection must
+ * never ask, and bounds how often it is read, because none may read for ever. */
 import type { Disk, DiskFile, FileStatus } from '../../src/disk/disk.js'
 import { diskFailure } from '../../src/disk/failure.js'
 

@@ -1,5 +1,6 @@
-/** A queue whose suffix is full of outcomes: deliveries, deferrals into a lane that a checkpoint vouches for, orders to hold; and one
- * message in front of them all whose delivery never ends, so that no checkpoint leaves them behind. */
+/** A queue whose suffix is full of outcomes: deliveries, deferrals into a trusted lane, orders to
+ * hold; and one message in front of them all whose delivery never ends, so that no checkpoint
+ * leaves them behind. */
 import { SimDisk } from '../../src/sim/disk/sim-disk.js'
 import { SimWorld } from '../../src/sim/world/world.js'
 import { fixedRetry, openQueue } from '../../src/index.js'

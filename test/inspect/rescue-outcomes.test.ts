@@ -1,5 +1,6 @@
-/** Damage to a journal that is full of outcomes, and what is rescued then: nothing that never was, nothing twice, nothing that was delivered
- * where the journal still says so, and a word where it no longer does. `WAYBILL_DAMAGES=1000` rescues from so many. */
+/** Damage to a journal that is full of outcomes, and what is rescued then: nothing that never was,
+ * nothing twice, nothing that was delivered where the journal still says so, and a word where it no
+ * longer does. `WAYBILL_DAMAGES=1000` rescues from so many. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

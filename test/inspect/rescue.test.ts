@@ -1,5 +1,6 @@
-/** What is rescued from a damaged queue, against what its bytes say: a message whose envelope, recipients and data are as they were
- * must arrive; of one that does not, it must be told. `WAYBILL_DAMAGES=500` rescues from so many. */
+/** What is rescued from a damaged queue, against what its bytes say: a message whose envelope,
+ * recipients and data are as they were must arrive; of one that does not, it must be told.
+ * `WAYBILL_DAMAGES=500` rescues from so many. */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

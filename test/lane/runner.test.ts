@@ -1,4 +1,5 @@
-/** The runner against a lane kept as a list: it starts every envelope once, in order, and never loses its place. */
+/** The runner against a lane kept as a list: it starts every envelope once, in order, and never
+ * loses its place. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { assert } from '../../src/base/assert.js'

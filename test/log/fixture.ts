@@ -1,4 +1,5 @@
-/** Verbs for tests of the log on a simulated disk: a journal that is written, crashed and found again. */
+/** Verbs for tests of the log on a simulated disk: a journal that is written, crashed
+ * and found again. */
 import { nowhere, type Position } from '../../src/base/position.js'
 import { seededPrng } from '../../src/base/prng.js'
 import type { Disk } from '../../src/disk/disk.js'

@@ -217,7 +217,8 @@ test('batches follow each other without a gap, on whole blocks, each naming the 
 })
 
 test('no group makes a batch that leaves its segment, whatever it seals before it', () => {
-  // Behind some of what is staged there is no room for a commit in its block; and the group fits behind it, but maybe not behind that commit.
+  // Behind some of what is staged there is no room for a commit in its block; and the group fits
+  // behind it, but maybe not behind that commit.
   for (const staged of [40, 4040, 4048, 4056])
     for (let bytes = 4 * blockBytes - 200; bytes <= 5 * blockBytes + 200; bytes += 8) {
       const log = new SegmentContent(segmentBytes, blockBytes)

@@ -1,4 +1,5 @@
-/** The journal on a simulated disk: what was told durable is there after every crash, and nothing else is believed. */
+/** The journal on a simulated disk: what was told durable is there after every crash, and nothing
+ * else is believed. */
 import { expect, test } from 'vitest'
 import type { Position } from '../../src/base/position.js'
 import { isWaybillError } from '../../src/errors.js'
@@ -78,7 +79,8 @@ test('what was told durable is there after every crash at every call, in order, 
   for (let seed = 0; seed < 3; seed++) expect((await hunt(seed, [])).slice(0, 5)).toEqual([])
 })
 
-// That the zeroes of a spare are synced is not needed for this: it keeps later syncs free of metadata.
+// That the zeroes of a spare are synced is not needed for this: it keeps later syncs free of
+// metadata.
 test.each<Sabotage>(['synced writes are not synced', 'syncDirectory does nothing'])(
   'a disk on which %s is found out',
   async (sabotage) => {

@@ -148,7 +148,8 @@ test('what was padded and synced survives every crash, byte for byte, whatever w
   await lane.world.settle(lane.log.sync())
   const told = await readBack(lane, born, end)
   for (let i = 0; i < 9; i++) await lane.world.settle(lane.append([i * 700]))
-  // The buffer goes to the system when it is full or synced; a sync that has begun is the worst moment.
+  // The buffer goes to the system when it is full or synced; a sync that has begun is the worst
+  // moment.
   void lane.log.sync().catch(() => undefined)
   await lane.world.run({ eventsMax: 2 }).catch(() => undefined)
   let states = 0

@@ -1,4 +1,5 @@
-/** Files in memory, read only, for tests that look at one thousands of times: no world, no faults. */
+/** Files in memory, read only, for tests that look at one thousands of times: no world, no
+ * faults. */
 import type { Disk, DiskFile } from '../../src/disk/disk.js'
 
 /** @param files by path */

@@ -1,4 +1,5 @@
-/** Frames that are asked for by position: those in a row come out of one read, and none comes out of what the log was before. */
+/** Frames that are asked for by position: those in a row come out of one read, and none comes out
+ * of what the log was before. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { position, type Position } from '../../src/base/position.js'

@@ -1,4 +1,5 @@
-/** Descriptors of segments that are read: each is closed once nobody needs it, whatever became of the reading. */
+/** Descriptors of segments that are read: each is closed once nobody needs it, whatever became
+ * of the reading. */
 import { expect, test } from 'vitest'
 import type { Disk, DiskFile } from '../../src/disk/disk.js'
 import { SegmentFiles } from '../../src/log/segment-files.js'

@@ -1,4 +1,5 @@
-/** Spares and segments on a simulated disk: what a crash leaves is usable, and a full disk is met where one can wait. */
+/** Spares and segments on a simulated disk: what a crash leaves is usable, and a full disk is met
+ * where one can wait. */
 import { expect, test } from 'vitest'
 import type { Disk } from '../../src/disk/disk.js'
 import { reserveSpares } from '../../src/log/segment-pool.js'

@@ -30,7 +30,8 @@ function journal(batchCount: number): SegmentContent {
   return log
 }
 
-/** Zeroes a field of all commits, or of those of some batches, and seals them anew. @param fieldAt in the payload */
+/** Zeroes a field of all commits, or of those of some batches, and seals them anew. @param fieldAt
+ * in the payload */
 function withoutField(segment: Buffer, fieldAt: number, from = 0): void {
   const seed = seedOf(0)
   for (let at = segmentHeaderBytes, bytes = 0; ; at += bytes) {
@@ -205,7 +206,8 @@ test('a batch whose end is named by the torn first batch of the next segment had
   expect(await find([0])).toMatchObject({ index: 0, end: second.end })
 })
 
-/** Segments 0 and 2 of a journal, and 1 where it has not been given free; where segment 2 has begun, and how. */
+/** Segments 0 and 2 of a journal, and 1 where it has not been given free; where segment 2 has
+ * begun, and how. */
 async function tailWithout(given: readonly number[], rotAt: number | undefined): Promise<JournalTail> {
   const log = journal(3)
   const later = new SegmentContent(segmentBytes, 4096, log.grid.at(1, 2 * segmentHeaderBytes), 2)

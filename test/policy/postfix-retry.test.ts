@@ -68,7 +68,8 @@ test('delay warnings are off unless a time is given', () => {
   expect(postfixRetry({ delayWarningTimeMs: 4 * hourMs }).delayWarningAgesMs).toEqual([4 * hourMs])
 })
 
-/** Messages that are deferred together at each round, and the most that are due in one second after each. */
+/** Messages that are deferred together at each round, and the most that are due in one
+ * second after each. */
 function herdOf(policy: RetryPolicy, messageCount: number, roundCount: number): number[] {
   const prng = seededPrng(42)
   const ages = Array.from({ length: messageCount }, () => 0)

@@ -1,4 +1,5 @@
-/** The error that `act` was refused with, undefined when it was not refused; anything but a WaybillError passes through. */
+/** The error that `act` was refused with, undefined when it was not refused; anything but a
+ * WaybillError passes through. */
 import { isWaybillError, type WaybillError } from '../../src/errors.js'
 
 export function refusal(act: () => unknown): WaybillError | undefined {

@@ -1,4 +1,5 @@
-/** Records as a property test draws them: all kinds of places and notes, numbers up to the bounds. */
+/** Records as a property test draws them: all kinds of places and notes, numbers up to the
+ * bounds. */
 import fc from 'fast-check'
 import type { MessageId } from '../../src/base/message-id.js'
 import { position, type Position } from '../../src/base/position.js'

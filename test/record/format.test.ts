@@ -1,4 +1,5 @@
-/** FORMAT.md is the spec: its hex dump is decoded and encoded again, byte for byte, and its tables name what the code has. */
+/** FORMAT.md is the spec: its hex dump is decoded and encoded again, byte for byte, and its tables
+ * name what the code has. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { position, type Position } from '../../src/base/position.js'

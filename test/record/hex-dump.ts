@@ -2,7 +2,8 @@
 
 const bytesPerLine = 16
 
-/** Lines `offset  bytes`; `*` stands for lines equal to the one before it; the last line is the length alone. */
+/** Lines `offset bytes`; `*` stands for lines equal to the one before it; the last line is
+ * the length alone. */
 export function parseDump(text: string): Buffer {
   const lines: { readonly offset: number; readonly bytes: Buffer }[] = []
   let length = 0

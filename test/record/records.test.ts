@@ -1,4 +1,5 @@
-/** Every record comes back as it was written, and what is no record is LOG_CORRUPT, never another error. */
+/** Every record comes back as it was written, and what is no record is LOG_CORRUPT, never
+ * another error. */
 import fc from 'fast-check'
 import { Packr } from 'msgpackr'
 import { expect, test } from 'vitest'
@@ -117,7 +118,8 @@ test.each(decoders)(
     const fine = (payload: Buffer): void => {
       expect([undefined, 'LOG_CORRUPT']).toContain(codeOf(() => decode(payload)))
     }
-    // Any bytes; any MessagePack; a valid one cut, with a byte changed, with a field of another type.
+    // Any bytes; any MessagePack; a valid one cut, with a byte changed, with a field of another
+    // type.
     fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => fine(Buffer.from(bytes))))
     fc.assert(fc.property(fc.array(anyValue, { maxLength: 18 }), (fields) => fine(packr.pack(fields))))
     fc.assert(
@@ -150,7 +152,8 @@ test.each(decoders)('fields behind those of a %s record are ignored', (name, dec
   fc.assert(
     fc.property(valid, (payload) => {
       const fields = packr.unpack(payload) as unknown[]
-      // An envelope that no operator has touched, and of which nothing is asked, is written without its last fields.
+      // An envelope that no operator has touched, and of which nothing is asked, is written without
+      // its last fields.
       if (name === 'envelope' && fields.length === 16) fields.push([], 0)
       if (name === 'envelope' && fields.length === 18) fields.push([])
       if (name === 'envelope' && fields.length === 19) fields.push('')
@@ -179,7 +182,7 @@ test('what was asked for each recipient is the same in ranges', () => {
     fc.property(fc.uint8Array({ max: 8, maxLength: 50 }), (asked) => {
       const dsn = { ret: undefined, envid: '', notify: notifyNotes(asked), orcpts: [] }
       expect([...askedOfEach(dsn, asked.length)]).toEqual([...asked])
-      // Of whom nothing was asked nothing is kept.
+      // Recipients without requests have no entry.
       expect(dsn.notify.map((note) => note.asked)).toEqual([...new Set(asked)].filter((one) => one !== 0))
     }),
   )
@@ -276,7 +279,7 @@ test('an envelope that does not have the recipients it counts is LOG_CORRUPT', (
 })
 
 test.each([1, 100, 101, 5000])('the notes of %d recipients take no more than is kept for them', (count) => {
-  // Each alone in its range, far behind, and each with a text of its own, as long as it may be.
+  // Each alone in its range, far behind, and each with another text, as long as it may be.
   const notes = Array.from({ length: count }, (_, i): OutcomeNote => ({
     kind: 'failed',
     status: '5.999.999',

@@ -1,5 +1,5 @@
-/** What a start takes for the end of the journal when it lies in several segments; test/log/segment-scan.test.ts turns over the bytes of
- * one. */
+/** What a start takes for the end of the journal when it lies in several segments;
+ * test/log/segment-scan.test.ts turns over the bytes of one. */
 import { expect, test } from 'vitest'
 import { position, type Position } from '../../src/base/position.js'
 import type { Disk } from '../../src/disk/disk.js'
@@ -11,7 +11,8 @@ import { epochOf, SegmentContent } from '../log/segment-content.js'
 
 const segmentBytes = 8 * 4096
 
-/** A segment with so many batches, each of two frames. @param previousEnd where the one before ends */
+/** A segment with so many batches, each of two frames. @param previousEnd where the one before
+ * ends */
 function segmentOf(index: number, batchCount: number, previousEnd: Position): SegmentContent {
   const log = new SegmentContent(segmentBytes, 4096, previousEnd, index)
   for (let i = 0; i < batchCount; i++) {

@@ -1,4 +1,5 @@
-/** The decision over the newest segment, walked over every combination of facts. The table is that of src/recovery/tail-verdict.ts. */
+/** The decision over the newest segment, walked over every combination of facts. The table is that
+ * of src/recovery/tail-verdict.ts. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { tailVerdict, type TailFacts, type TailVerdict } from '../../src/recovery/tail-verdict.js'

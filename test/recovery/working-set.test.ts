@@ -130,7 +130,8 @@ test('the runner goes behind the farthest envelope started in order; others beco
   expect(set.lanes.get(2)).toEqual({ runner: 4396, marks: [9000], namedAt: 1200 })
 })
 
-/** A life of some messages: starts, deliveries, carries and ends in any order that a life can have. */
+/** A life of some messages: starts, deliveries, carries and ends in any order that a life can
+ * have. */
 const anyLife = fc.array(
   fc.tuple(fc.constantFrom('start', 'delivery', 'carry', 'finish', 'believed', 'unbelieved'), fc.nat(9)),
   {
@@ -145,7 +146,8 @@ test('reading a suffix twice leaves what reading it once leaves, and carrying st
       const once = newSet()
       const alive = replay(life, once)
       expect(left(once)).toEqual(alive)
-      // Another recovery appended carrying starts and was cut short anywhere: the next one reads both.
+      // Another recovery appended carrying starts and was cut short anywhere: the next one reads
+      // both.
       for (let count = 0; count <= alive.length; count++) {
         const again = newSet()
         replay(life, again)

@@ -1,9 +1,13 @@
-/** Chains for `mx.example.net`, whose keys nobody has any more but the servers' (that of certificate.ts). Made by `openssl x509 -req -days 36500
- * -CA … -CAkey …`, for who signs with `basicConstraints=critical,CA:TRUE` and `keyUsage=critical,keyCertSign,cRLSign`, in this order: the root;
- * who stands below it, `issuer`; what he has signed: `mx.example.net`, `example.net`, `mx.other.example`, one that has expired (`-days -1`), one
- * with `extendedKeyUsage=clientAuth`; a second `issuer` of the same name, by himself, and a server's by him (`authorityKeyIdentifier=none`);
- * each with a server's by him, one with `nameConstraints=permitted;DNS:other.example`, one that has expired, one who is no CA, one with
- * `extendedKeyUsage=emailProtection`; a server's by the issuer with `-sha1`; one with a critical extension that nobody knows, and a server's. */
+/** Chains for `mx.example.net`, whose keys nobody has any more but the servers' (that of
+ * certificate.ts). Made by `openssl x509 -req -days 36500 -CA … -CAkey
+ * …`, for an issuer with `basicConstraints=critical,CA:TRUE` and
+ * `keyUsage=critical,keyCertSign,cRLSign`, in this order: the root; the one below it, `issuer`;
+ * what it has signed: `mx.example.net`, `example.net`, `mx.other.example`, one that has expired
+ * (`-days -1`), one with `extendedKeyUsage=clientAuth`; a second `issuer` of the same name,
+ * self-signed, and a server's by it (`authorityKeyIdentifier=none`); each with a server's by it,
+ * one with `nameConstraints=permitted;DNS:other.example`, one that has expired, one that is no CA,
+ * one with `extendedKeyUsage=emailProtection`; a server's by the issuer with `-sha1`; one with a
+ * critical extension that nobody knows, and a server's. */
 import { createHash, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { TlsaData } from '../../src/relay/dns/dns-message.js'

@@ -1,4 +1,4 @@
-/** A domain with mail hosts whose TLS is real, in a DNS that proves what it is told to. */
+/** A domain with mail hosts whose TLS is real, in a DNS that proves chosen answers. */
 import type { Answer } from 'dns-packet'
 import type { DeliveryResult, Transport } from '../../src/delivery/transport.js'
 import type { TlsaData } from '../../src/relay/dns/dns-message.js'
@@ -12,7 +12,7 @@ import { tlsServersAt, type TlsServer } from './tls-server.js'
 export interface DaneHost {
   /** undefined: it has no STARTTLS. */
   readonly certificate: Certificate | undefined
-  /** None unless told; then proven, as its addresses are. */
+  /** Default: none; otherwise proven, as its addresses are. */
   readonly tlsa?: readonly TlsaData[]
 }
 

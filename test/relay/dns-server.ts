@@ -1,4 +1,5 @@
-/** A server of the DNS on this machine, over UDP and TCP, that proves what it is told to prove. What it has no entry for is not there. */
+/** A server of the DNS on this machine, over UDP and TCP, that proves chosen answers. What it has
+ * no entry for is not there. */
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { createServer } from 'node:net'
 import { AUTHENTIC_DATA, TRUNCATED_RESPONSE, decode, encode, type Answer } from 'dns-packet'

@@ -1,10 +1,12 @@
-/** A server that is not ours: speaks SMTP, or LMTP where it is greeted so, by a script, line by line, so that it can misbehave at every stage.
- * It undoes dots by itself, so that what it has is what a foreign server would have. */
+/** A server that is not ours: speaks SMTP, or LMTP where it is greeted so, by a script, line by
+ * line, so that it can misbehave at every stage. It undoes dots by itself, so that what it has is
+ * what a foreign server would have. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 
-/** A reply (lines joined by `\r\n` without the last), or what happens instead of one, or after it. `babble` answers whatever comes
- * with what belongs to no protocol, `drip` sends an octet now and then and never ends the line. */
+/** A reply (lines joined by `\r\n` without the last), or what happens instead of one, or after it.
+ * `babble` answers whatever comes with what belongs to no protocol, `drip` sends an octet now and
+ * then and never ends the line. */
 export type Answer =
   | string
   | { readonly does: 'close' | 'hang' | 'drip' }
@@ -52,7 +54,8 @@ function drip(socket: Socket): void {
   socket.once('close', () => clearInterval(timer))
 }
 
-/** @param script is asked at `GREETING`, for each command line, and at `.`; undefined stands for the usual reply */
+/** @param script is asked at `GREETING`, for each command line, and at `.`; undefined stands for
+ * the usual reply */
 export async function foreignServer(
   script: (line: string, session: ForeignSession) => Answer | undefined = () => undefined,
   extensions: readonly string[] = [
@@ -69,7 +72,8 @@ export async function foreignServer(
   const sockets = new Set<Socket>()
   let sessionCount = 0
   const busy = new Set<Socket>()
-  // Replies to commands that came together are small pieces: delayed, each would wait for what the client acknowledges late.
+  // Replies to commands that came together are small pieces: delayed, each would wait for what the
+  // client acknowledges late.
   const server: Server = createServer({ noDelay: true }, (socket) => {
     const session: ForeignSession = { number: ++sessionCount, address: socket.remoteAddress, taken: 0 }
     sockets.add(socket)

@@ -1,4 +1,4 @@
-/** The port that those who watch ask: what it answers, and whom it lets go. */
+/** The port of metrics: its answers, and the clients that it disconnects. */
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Listener } from '../../src/relay/listening.js'

@@ -1,5 +1,7 @@
-/** Certificates that name hosts, all for one key; each has signed itself, and is trusted but for the stranger's. Made as those of
- * certificate.ts: `openssl req -x509 -key localhost-key.pem -days 36500 -subj /CN=NAME -addext subjectAltName=DNS:HOST >> named.pem`, and the last two without alternative names. */
+/** Certificates that name hosts, all for one key; each has signed itself, and is trusted except for
+ * the stranger's. Made as those of certificate.ts: `openssl req -x509 -key localhost-key.pem -days
+ * 36500 -subj /CN=NAME -addext subjectAltName=DNS:HOST >>
+ * named.pem`, and the last two without alternative names. */
 import { readFileSync } from 'node:fs'
 import { certificate } from './certificate.js'
 

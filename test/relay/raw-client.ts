@@ -77,7 +77,8 @@ export async function repliesTo(client: RawClient, paths: readonly string[]): Pr
 export const codesTo = async (client: RawClient, paths: readonly string[]): Promise<string[]> =>
   (await repliesTo(client, paths)).map((reply) => reply.slice(0, 9))
 
-/** A message for whom of these is taken, at least one, behind EHLO. @returns the codes of the reply to each recipient */
+/** A message for the accepted ones of these, at least one, behind EHLO.
+ * @returns the codes of the reply to each recipient */
 export async function sendTo(
   client: RawClient,
   recipients: readonly string[],

@@ -28,7 +28,8 @@ export function requestOf(data: Buffer, more: Partial<DeliveryRequest> = {}): De
   }
 }
 
-/** As `deliverWhole`, without the server that said it: tests of what is said do not repeat who said it. */
+/** As `deliverWhole`, without the server that said it: tests of what is said do not
+ * repeat who said it. */
 export async function deliver(
   transport: Transport,
   more: Partial<DeliveryRequest> = {},
@@ -41,7 +42,8 @@ export async function deliver(
 const withoutServer = <T extends Outcome | SiteTrouble>(outcome: T): T =>
   Object.fromEntries(Object.entries(outcome).filter(([name]) => name !== 'remote' && name !== 'tls')) as T
 
-/** Delivers with a signal that never aborts; nobody listens to it any more when there is an answer, whatever that is. */
+/** Delivers with a signal that never aborts; nobody listens to it any more when there is an answer,
+ * whatever that is. */
 export async function deliverWhole(
   transport: Transport,
   more: Partial<DeliveryRequest> = {},

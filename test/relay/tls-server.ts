@@ -1,4 +1,5 @@
-/** Servers with TLS that is real, one at each address on one port, which note what they take and how. */
+/** Servers with TLS that is real, one at each address on one port, which note what
+ * they take and how. */
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { onTestFinished } from 'vitest'

@@ -1,4 +1,5 @@
-/** A DNS of a few names. What is not in it is not there; a word instead of records is the code of an error, `silent` no answer at all. */
+/** A DNS of a few names. What is not in it is not there; a word instead of records is the code of
+ * an error, `silent` no answer at all. */
 import type { MxResolver } from '../../src/relay/dns/dns-questions.js'
 
 export type Answer<T> = readonly T[] | string

@@ -1,4 +1,5 @@
-/** Copies of the scheduler's source, each with at most one change, that can be loaded beside the original. */
+/** Copies of the scheduler's source, each with at most one change, that can be loaded
+ * beside the original. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +23,8 @@ export class Copies {
   readonly #folder = mkdtempSync(join(tmpdir(), 'waybill-sabotage-'))
   #count = 0
 
-  /** Loads a module from a fresh copy. @throws InvariantError when the text to change is not there exactly once */
+  /** Loads a module from a fresh copy.
+   * @throws InvariantError when the text to change is not there exactly once */
   async load<T>(path: string, damage?: Damage): Promise<T> {
     const copy = join(this.#folder, String(this.#count++))
     for (const part of parts) cpSync(join(root, part), join(copy, part), { recursive: true })

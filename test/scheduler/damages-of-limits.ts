@@ -125,7 +125,8 @@ export const memoryDamages: readonly Damage[] = [
   },
 ]
 
-/** Our own: reads that are put off, the hard bound of memory, withdrawal, suspension. The properties notice. */
+/** Our own: reads that are put off, the hard bound of memory, withdrawal, suspension. The
+ * properties notice. */
 export const ownDamages: readonly Damage[] = [
   {
     rule: 'a promised batch counts as in memory',

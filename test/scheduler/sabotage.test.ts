@@ -1,5 +1,5 @@
-/** The recorded scenarios and the properties prove something only if a wrong rule fails them: each rule is damaged here, one at
- * a time, in a copy of the source, and must be noticed. */
+/** The recorded scenarios and the properties prove something only if a wrong rule fails them: each
+ * rule is damaged here, one at a time, in a copy of the source, and must be noticed. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,5 @@
-/** Two shortcuts spare the walks that the algorithm describes. Without them, in a copy of the source, everything must be the same. */
+/** Two shortcuts spare the walks that the algorithm describes. Without them, in a copy of the
+ * source, everything must be the same. */
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Copies } from './copies.js'

@@ -1,5 +1,6 @@
-/** A scheduler and everything that it was told: messages, deliveries under way, what came out. Checks on every step what must hold
- * for each: windows, process limits, shared bounds, recipients per entry, the memory bound, every recipient at most once. */
+/** A scheduler and everything that it was told: messages, deliveries under way, what came out.
+ * Checks on every step what must hold for each: windows, process limits, shared bounds, recipients
+ * per entry, the memory bound, every recipient at most once. */
 import { assert } from '../../src/base/assert.js'
 import type { DeliveryLimits } from '../../src/policy/delivery-limits.js'
 import {
@@ -276,8 +277,8 @@ export class World {
     assert(recipientCount <= bound, "the document's formula holds")
   }
 
-  /** `next` gave up: then nobody who has room has anything waiting. A window that shrank below what is under way may hold up
-   * others of its transport (the algorithm's own rule). */
+  /** `next` gave up: then nobody who has room has anything waiting. A window that shrank below what
+   * is under way may hold up others of its transport (the algorithm's own rule). */
   #checkProgress(): void {
     const all = [...this.scheduler.destinations()]
     for (const [name, { dead, busy }] of this.scheduler.inspect(({ id }) => id).transports) {

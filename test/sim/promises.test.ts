@@ -27,7 +27,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const bytesMax = 4_500
 
-/** What each byte, and the length, may be after a power loss: told by the promises of the port alone. */
+/** What each byte, and the length, may be after a power loss: told by the promises of
+ * the port alone. */
 class Expectation {
   readonly bytes: Set<number>[] = Array.from({ length: bytesMax }, () => new Set([0]))
   lengths = new Set([0])

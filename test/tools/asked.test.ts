@@ -10,7 +10,8 @@ import type { InspectCommand } from '../../tools/commands/look/inspection.js'
 import { mailq } from '../../tools/commands/look/mailq.js'
 import { command } from '../inspect/commanded.js'
 
-/** What commands say of a message of which the second recipient still waits, the first is delivered. */
+/** What commands say of a message of which the second recipient still waits, the
+ * first is delivered. */
 async function shown(
   asked: Pick<Submission, 'recipients' | 'dsn'>,
 ): Promise<(inspect: InspectCommand, ...args: string[]) => Promise<string>> {

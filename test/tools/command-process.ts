@@ -1,4 +1,4 @@
-/** The command as a process of its own. */
+/** The command as a separate process. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { waybillPath } from '../end-to-end/relay-process.js'
 

@@ -1,4 +1,5 @@
-/** The files that operators copy: what they name is there, and the sample configuration starts a relay. */
+/** The files that operators copy: what they name is there, and the sample configuration
+ * starts a relay. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

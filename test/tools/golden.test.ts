@@ -1,6 +1,7 @@
-/** What every reading command says of the frozen queue, and of it damaged, byte by byte. The files are made anew, to be looked at and
- * committed, by
- *   WAYBILL_GOLDEN=write npx vitest run --config tools/vitest.config.ts test/tools/golden.test.ts */
+/** What every reading command says of the frozen queue, and of it damaged, byte by byte. The files
+ * are made anew, to be looked at and committed, by
+ *   WAYBILL_GOLDEN=write npx vitest run --config tools/vitest.config.ts
+ *   test/tools/golden.test.ts */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,7 +42,8 @@ const commands: Readonly<Record<string, InspectCommand>> = {
 
 const queues = { frozen: frozenQueue().files, damaged: damagedFiles() }
 
-/** A byte in the data of a deferred message, one in a batch of the journal, and the segment that holds an active one's envelope. */
+/** A byte in the data of a deferred message, one in a batch of the journal, and the segment that
+ * holds an active one's envelope. */
 function damagedFiles(): Files {
   const files = new Map(frozenQueue().files)
   const flip = (path: string, at: number): void => {

@@ -219,7 +219,8 @@ test('sendmail leaves messages in a directory that nobody has open, and the rela
 })
 
 test('two sendmails at once wait for each other', async () => {
-  // Each waits for five seconds, and no longer: of more of them a busy machine has one wait in vain.
+  // Each waits for five seconds, and no longer: of more of them a busy machine has one wait in
+  // vain.
   const all = await Promise.all(
     Array.from({ length: 3 }, (_, i) =>
       waybill(['sendmail', '--create', '--queue', queue(), `fay${i}@example.net`], 'x\n'),

@@ -1,4 +1,5 @@
-/** A folder imports lower floors and itself, never a sibling on its own floor; what decides does not touch the system. */
+/** A folder imports lower floors and itself, never a sibling on its own floor; what decides does
+ * not touch the system. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

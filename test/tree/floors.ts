@@ -1,5 +1,6 @@
 /** The floors of the source as data, and what breaks them.
- * Invariant: a folder imports lower floors and itself; a room inside a folder imports the rooms named before it. */
+ * Invariant: a folder imports lower floors and itself; a room inside a folder imports the rooms
+ * named before it. */
 import { codeOf, type Source } from './sources.js'
 
 export const floors: Readonly<Record<string, number>> = {
@@ -30,7 +31,8 @@ export const floors: Readonly<Record<string, number>> = {
   console: 10,
 }
 
-/** The rooms of a folder, the lowest first. A file of the folder itself may stand among them; others stand above all. */
+/** The rooms of a folder, the lowest first. A file of the folder itself may stand among them;
+ * others stand above all. */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/engine': [
     'side-logs',
@@ -95,7 +97,8 @@ export const pureFolders: readonly string[] = [
   'recovery',
   'log',
 ]
-/** Of base, what stands for the system: the checksum's implementation, the system's clock and seed. */
+/** Of base, what stands for the system: the checksum's implementation, the system's clock and
+ * seed. */
 const ports: readonly string[] = ['src/base/clock.ts', 'src/base/prng.ts', 'src/base/checksum.ts']
 
 /** What each folder may have from the system beside its own floor. */
@@ -169,7 +172,8 @@ export const systemViolations = ({ path, imports }: Source): string[] =>
 const impure =
   /\b(?:Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|setImmediate|performance\.now|process\.)/g
 
-/** Sentences about clocks, chance and timers in what has to be replayable: all of src/ but the ports and the relay. */
+/** Sentences about clocks, chance and timers in what has to be replayable: all of src/ but the
+ * ports and the relay. */
 const impureBut = (source: Source, allowed: string): string[] =>
   [...codeOf(source).matchAll(impure)]
     .filter(([word]) => word !== allowed)

@@ -1,7 +1,8 @@
 /** Server-sent events, out of the text that a response brings. Pure.
  * Invariant: an event is complete: one that the end of the connection cuts is not given.
  * Why not EventSource: it sends no `Authorization`, and tells nothing of why it was refused.
- * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
+ * @see
+ * https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
 
 export interface StreamEvent {
   /** `message` where it has none. */

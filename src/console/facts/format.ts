@@ -1,6 +1,7 @@
-/** Numbers, spans, times and foreign text as people read them. Pure, but for the reader's time zone.
- * Invariant: what comes from a message or a remote site shows what it hides: marks that turn the direction of
- * writing and controls stand there as their code points. */
+/** Numbers, spans, times and foreign text as people read them. Pure, except for the reader's time
+ * zone.
+ * Invariant: what comes from a message or a remote site shows what it hides: marks that turn the
+ * direction of writing and controls stand there as their code points. */
 
 /** Between digits in threes: narrow, and no line ends there. */
 const thin = '\u202f'

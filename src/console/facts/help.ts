@@ -1,4 +1,5 @@
-/** Where a problem's help stands: at the relay, which answers with the pages of its package as plain text. Pure. */
+/** Where a problem's help stands: at the relay, which answers with the pages of its package as
+ * plain text. Pure. */
 
 /** @param help `src/relay/SERVE.md#ports-and-tls` */
 export function helpOf(help: string): { readonly href: string; readonly title: string } {

@@ -1,5 +1,6 @@
 /** Where the reader is: the fragment of the page's address, and back. Pure.
- * Invariant: `placeOf(addressOf(place))` is the same place, so that a link shows another reader what this one sees. */
+ * Invariant: `placeOf(addressOf(place))` is the same place, so that a link shows another reader
+ * what this one sees. */
 import type { Selector } from './api.js'
 
 export const views = ['now', 'messages', 'destinations', 'log'] as const

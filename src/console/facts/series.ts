@@ -15,7 +15,8 @@ export const noSeries = (): Series => ({
   rates: { accepted: [], delivered: [], deferred: [], failed: [] },
 })
 
-/** Means over so many seconds each: what a reader sees at a glance; the last, incomplete one is left out. */
+/** Means over so many seconds each: what a reader sees at a glance; the last, incomplete
+ * one is left out. */
 export function thinned({ times, rates }: Series, seconds: number): Series {
   const means = noSeries()
   for (let from = 0; from < times.length;) {

@@ -1,5 +1,6 @@
 /** What the page shows now, and who changes it.
- * Invariant: one render for all changes of a frame; what a view has begun ends when the reader leaves it. */
+ * Invariant: one render for all changes of a frame; what a view has begun ends when the
+ * reader leaves it. */
 import type { ProblemDetails, Session } from '../facts/api.js'
 import { addressOf, placeOf, type Place } from '../facts/place.js'
 import { Client, errorText } from '../parts/client.js'

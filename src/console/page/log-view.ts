@@ -1,4 +1,5 @@
-/** The view Log: what the segments hold, what a start would read, the past, and whether all of it is sound. */
+/** The view Log: what the segments hold, what a start would read, the past, and whether all
+ * of it is sound. */
 import { html, nothing, svg, type TemplateResult } from '/vendor/lit-html/lit-html.js'
 import type { Finding, LogPicture, LogSegments, QueueAt, Segment, Verdict } from '../facts/inspections.js'
 import { bytesText, counted, digits, shown } from '../facts/format.js'

@@ -1,6 +1,7 @@
 /** The messages of a filter, page after page, of which those near the reader's eyes are kept.
- * Invariant: memory and the document stay small however many messages there are: a page that is far away is
- * known by its cursor and its count alone, and is asked for again when the reader comes back to it.
+ * Invariant: memory and the document stay small however many messages there are: a page that is far
+ * away is known by its cursor and its count alone, and is asked for again when the reader comes
+ * back to it.
  * Why cursors: an offset would have the relay go through all messages before it. */
 import type { Message, MessagePage } from '../facts/api.js'
 import { addressOf, queryOf, spanMsOf, type Filter } from '../facts/place.js'
@@ -23,7 +24,8 @@ export interface Row {
 export const pageMax = 100
 /** Chunks on either side of those in view that are kept. */
 const keptMax = 15
-/** Rows above the first one in the document: a browser draws no element of more than some 30 million pixels. */
+/** Rows above the first one in the document: a browser draws no element of more than some 30
+ * million pixels. */
 export const rowsAboveMax = 100_000
 
 export class MessageList {
@@ -105,7 +107,8 @@ export class MessageList {
     void this.more()
   }
 
-  /** Rows from `first` to before `end`; those that are not kept are asked for, and those far away let go. */
+  /** Rows from `first` to before `end`; those that are not kept are asked for, and those
+   * far away let go. */
   rows(first: number, end: number): Row[] {
     const rows: Row[] = []
     let start = 0

@@ -111,7 +111,8 @@ function envelope(app: App, message: Message): TemplateResult {
 
 const recipientsShown = 50
 
-/** Ranges count in the envelope, of which some recipients may have ended: so a reason stands beside its count. */
+/** Ranges count in the envelope, of which some recipients may have ended: so a reason stands
+ * beside its count. */
 const reasonItem = (note: Note): TemplateResult =>
   html`<li>
     <small>${counted(countIn(note.ranges), 'recipient')}: ${foreign(reasonText(note), 600)}</small>

@@ -176,7 +176,8 @@ function endOf(app: App, count: number): TemplateResult {
   return html`${counted(count, 'message')} so far${looked}; looking for more …`
 }
 
-/** Rows that are drawn, from where the reader has scrolled to. Moves the base where the room above grows too high. */
+/** Rows that are drawn, from where the reader has scrolled to. Moves the base where the room above
+ * grows too high. */
 function windowOf(app: App, height: number, count: number): { first: number; end: number } {
   const { messages: list } = app
   const top = document.getElementById('list')?.getBoundingClientRect().top ?? 0

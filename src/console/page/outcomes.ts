@@ -1,6 +1,6 @@
 /** What becomes of mail, as it happens, for a developer who waits for the first one.
- * Invariant: it is asked for while few outcomes come and somebody looks at it: a busy relay has better things to do
- * than to describe each of thousands. */
+ * Invariant: it is asked for while few outcomes come and somebody looks at it: a busy relay has
+ * better things to do than to describe each of thousands. */
 import type { LatestOutcome } from '../facts/api.js'
 import { isAbort } from '../parts/client.js'
 import type { App } from './app.js'
@@ -55,7 +55,8 @@ export class Outcomes {
         this.#app.changed()
       }
     } catch (error) {
-      // The feed tells of the connection; where there are too many listeners, it is tried again later.
+      // The feed tells of the connection; where there are too many listeners, it is tried again
+      // later.
       if (!isAbort(error)) this.#notBeforeMs = performance.now() + askAgainMs
     } finally {
       if (this.#run === run) this.#run = undefined

@@ -82,7 +82,8 @@ function lostBanner({ feed }: App): TemplateResult | typeof nothing {
   </div>`
 }
 
-/** A mistake in one view leaves the others: the reader is told, and the browser's console has all of it. */
+/** A mistake in one view leaves the others: the reader is told, and the browser's console
+ * has all of it. */
 function shownView(app: App): TemplateResult {
   try {
     return viewOf(app)

@@ -1,6 +1,7 @@
 /** A verb, from the question to the exact result.
- * Invariant: nothing is done before the exact count and a sample were shown and confirmed; what nothing undoes
- * is confirmed by its count in digits. An operation that was begun goes on in the relay when the page goes away. */
+ * Invariant: nothing is done before the exact count and a sample were shown and confirmed; what
+ * nothing undoes is confirmed by its count in digits. An operation that was begun goes on in the
+ * relay when the page goes away. */
 import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
 import type { Counts, Operation, Selector, Verb } from '../facts/api.js'
 import { counted, digits, senderText, shown } from '../facts/format.js'

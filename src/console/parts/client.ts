@@ -1,5 +1,6 @@
 /** Requests to the relay's public HTTP API.
- * Invariant: the token is kept in this tab alone, and goes nowhere but in a header to the page's own origin. */
+ * Invariant: the token is kept in this tab alone, and goes nowhere but in a header to the
+ * page's own origin. */
 import type { ProblemDetails, Session } from '../facts/api.js'
 import { EventStream, type StreamEvent } from '../facts/event-stream.js'
 

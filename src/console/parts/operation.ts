@@ -1,6 +1,6 @@
 /** Begins an operation of the relay, and follows it to its end.
- * Invariant: what is told last is how it ended, also when the relay was away meanwhile; when it was started
- * again, it does not know the operation, and that is told. */
+ * Invariant: the last state shown is the end of the operation, also after a lost connection. A
+ * relay that was started again does not know the operation, and that is shown. */
 import type { Operation } from '../facts/api.js'
 import { ApiError, errorText, type Client } from './client.js'
 import { pause } from './feed.js'

@@ -1,5 +1,6 @@
 /** Pieces that every view is made of.
- * Invariant: foreign text comes onto the page through `foreign`, as text, isolated from its surroundings. */
+ * Invariant: foreign text comes onto the page through `foreign`, as text, isolated from
+ * its surroundings. */
 import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
 import { fromNow, shown, shownTime, zoneText } from '../facts/format.js'
 import { icon, type Icon } from './icons.js'
@@ -26,7 +27,8 @@ export function relativeTime(timeMs: number, nowMs: number): TemplateResult {
 export const badge = (name: Icon, text: string): TemplateResult =>
   html`<span class="badge ${name}">${icon(name)}<span>${text}</span></span>`
 
-/** How full something is, as a bar beside its words. @param share 0 to 1 @param from where it is too much */
+/** How full something is, as a bar beside its words. @param share 0 to 1 @param from where
+ * it is too much */
 export function meter(share: number, label: string, from: number = 1): TemplateResult {
   const percent = Math.max(0, Math.min(100, share * 100))
   return html`<svg

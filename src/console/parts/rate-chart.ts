@@ -1,6 +1,6 @@
 /** A chart of the four rates, drawn by uPlot.
- * Invariant: the lines differ in dashes as well as in colour, and all that the chart shows is read out in
- * its label. Colours are those of the page, asked again when the reader's scheme changes. */
+ * Invariant: the lines differ in dashes as well as in colour, and all that the chart shows is read
+ * out in its label. Colours are those of the page, asked again when the reader's scheme changes. */
 import uPlot from '/vendor/uplot/uPlot.esm.js'
 import type { Kind } from '../facts/api.js'
 import { digits, rateDigits } from '../facts/format.js'

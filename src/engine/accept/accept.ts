@@ -1,6 +1,7 @@
 /** From `submit` to durable: one group in the journal, one shared sync.
- * Invariant: a submission settles only when its whole group is durable; one that is refused or cut off leaves nothing that a
- * later life would deliver, except that a crash may keep what was appended and not yet acknowledged. */
+ * Invariant: a submission settles only when its whole group is durable; one that is refused or cut
+ * off leaves nothing that a later life would deliver, except that a crash may keep what was
+ * appended and not yet acknowledged. */
 import type { Readable } from 'node:stream'
 import { crc32 } from '../../base/checksum.js'
 import { MessageIds } from '../../base/message-id.js'
@@ -36,10 +37,12 @@ import {
 } from './submission.js'
 import { Tickets, type Accepted } from './tickets.js'
 
-/** Bytes appended and not durable beyond which submissions wait: about what the disk takes in a few syncs. */
+/** Bytes appended and not durable beyond which submissions wait: about what the disk takes
+ * in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
 
-/** By which a message may grow, its notes apart, and what stands beside it: a route, the record that starts it, a checkpoint of more lanes. */
+/** By which a message may grow, its notes apart, and what stands beside it: a route, the record
+ * that starts it, a checkpoint of more lanes. */
 const growthBytesMax = 4096
 
 export class Accept {
@@ -61,7 +64,8 @@ export class Accept {
   }
 
   /** Settles when the message is durable.
-   * @throws WaybillError for what is wrong with the submission, DISK_FULL, DISK_FAILED, QUEUE_CRASHED */
+   * @throws WaybillError for what is wrong with the submission, DISK_FULL,
+   * DISK_FAILED, QUEUE_CRASHED */
   submit(submission: Submission): Promise<Accepted> {
     const { options, life } = this.#parts
     try {
@@ -92,7 +96,7 @@ export class Accept {
     this.roomChanged()
   }
 
-  /** Room may have come for those who wait for it. */
+  /** There may be room for waiting submissions. */
   roomChanged(): void {
     this.#turns.look()
   }
@@ -115,7 +119,8 @@ export class Accept {
       const appended = this.#plain.append(this.#ids, envelope, data, roomBytes)
       return this.#ticket(this.#parts.journal.end, appended)
     }
-    // A copy: the submission may wait, for room or for its file; the caller has its buffer for itself again.
+    // A copy: the submission may wait, for room or for its file; the caller has its buffer for
+    // itself again.
     const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
     if (!isSmall) return life.orEnd(this.#submitPieces(submission, envelope, [kept]))
     const group = this.#group(envelope, kept, kept.length, crc32(kept))
@@ -144,7 +149,8 @@ export class Accept {
         check.add(bytes)
         yield bytes
       }
-      // Nobody listens any more to a stream that does not destroy itself: an error would end the process.
+      // A stream that does not destroy itself has no listener any more: its error would end the
+      // process.
       leave()
       check.end()
       if (stream.readableAborted || stream.errored !== null)
@@ -171,7 +177,8 @@ export class Accept {
     }
   }
 
-  /** Large data: into a file of its own, durable before the envelope is appended. At the end of this life a call may hang with its device. */
+  /** Large data goes into a separate file, durable before the envelope is appended. At the end of
+   * this life a call may hang with its device. */
   async #submitPieces(
     submission: Submission,
     envelope: CheckedEnvelope,
@@ -227,9 +234,10 @@ export class Accept {
     return group
   }
 
-  /** Every group that this message may ever need must fit: its envelope in a lane, with an outcome for each recipient; the record
-   * that carries all of them; a report with the record that names whom it reports, which in the journal, where any life or operator may
-   * move it, is the message itself, with an outcome for each recipient. The data of a report finds another place.
+  /** Every group that this message may ever need must fit a segment: its envelope in a lane with
+   * all outcomes; the record that carries all of them; a report with the record that names its
+   * recipients, or, in the journal, the message itself with all outcomes. The data of a report
+   * finds another place.
    * @throws WaybillError MESSAGE_TOO_LARGE */
   #checkFits({ envelope, bytes, parts }: MessageGroup): void {
     const { journal, lanes, options } = this.#parts
@@ -261,7 +269,8 @@ export class Accept {
     return (this.#turns.isFree ? append() : undefined) ?? this.#turns.wait(append, signal)
   }
 
-  /** Is there room? false: it is worth waiting for. @throws WaybillError DISK_FULL, QUEUE_CRASHED */
+  /** Is there room? false: it is worth waiting for.
+   * @throws WaybillError DISK_FULL, QUEUE_CRASHED */
   #hasRoom({ bytes, envelope: { key } }: MessageGroup): boolean {
     const { journal, life, keys } = this.#parts
     life.check()

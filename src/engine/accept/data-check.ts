@@ -48,7 +48,8 @@ export class DataCheck {
       })
   }
 
-  /** Jumps to the last line end within what one line may have, so that a thousand bytes cost one search. */
+  /** Jumps to the last line end within what one line may have, so that a thousand bytes
+   * cost one search. */
   #checkLines(piece: Buffer, before: number): void {
     let at = 0
     // A line end may stand one byte behind the bound, if a CR stands on it.

@@ -1,5 +1,5 @@
-/** Mail as most of it comes: a few recipients, its data in memory, room for it now, nothing asked (RFC 3461). It is written where it stands in the batch, which
- * saves 1 µs a message.
+/** Appends ordinary mail: few recipients, data in memory, room now, no DSN requests.
+ * It is written directly into the batch, which saves 1 µs a message.
  * Invariant: the bytes are those that message-group.ts makes of the same submission. */
 import { nowhere } from '../../base/position.js'
 import type { MessageIds } from '../../base/message-id.js'
@@ -11,12 +11,13 @@ import { payload } from '../../record/payload-writer.js'
 import type { Parts } from '../life/parts.js'
 import type { CheckedEnvelope } from './submission.js'
 
-/** More than an address and the head of its field take in an envelope, and more than all other fields. */
+/** More than an address and the head of its field take in an envelope, and more than
+ * all other fields. */
 const addressFieldBytesMax = 520
 const otherFieldsBytesMax = 256
 
-/** Mail that asks for less than this part of a segment fits in every way, whatever becomes of it: in a lane with all outcomes, in a
- * record that carries them, beside a report. */
+/** Mail that asks for less than this part of a segment fits in every way, whatever becomes of it:
+ * in a lane with all outcomes, in a record that carries them, beside a report. */
 const part = 8
 const recipientsMax = 100
 
@@ -36,7 +37,8 @@ export class PlainMail {
     this.#bytesMax = Math.min(journal.grid.segmentBytes, laneSegmentBytes, payloadBytesMax) / part
   }
 
-  /** Bytes that it takes at the most, if there is room for them now, with more to spare than its exact size could matter; else 0. */
+  /** Bytes that it takes at the most, if there is room for them now, with more to spare than its
+   * exact size could matter; else 0. */
   roomBytes({ recipients, dsn, key, terms }: CheckedEnvelope, data: Buffer): number {
     const count = recipients.length
     if (count > recipientsMax || dsn !== undefined || key !== undefined || terms !== undefined) return 0
@@ -45,7 +47,8 @@ export class PlainMail {
     return this.#parts.journal.room(bytes, 'new mail') === 'yes' ? bytes : 0
   }
 
-  /** Appends it, and hands it to the runner. The data comes first: its checksum, of what stands in the batch, is in the envelope. */
+  /** Appends it, and hands it to the runner. The data comes first: its checksum, of what stands in
+   * the batch, is in the envelope. */
   append(
     ids: MessageIds,
     { sender, recipients, smtputf8, id, held, priority }: CheckedEnvelope,
@@ -84,7 +87,7 @@ export class PlainMail {
     writeEnvelope(envelope)
     const bytes = frameBytes(payload.bytes)
     const at = journal.appendWritten(kinds.envelope, incomingLane, timeMs)
-    // Not a copy: whoever reads it looks at the checksum, and at the log when the caller has used its buffer for something else.
+    // Not a copy: readers check the checksum, and read the log if the caller has reused its buffer.
     const kept = data.buffer.byteLength - data.length <= pinnedBytesMax ? data : undefined
     lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data: kept, seenAtMs: 0 })
     return envelope

@@ -1,12 +1,13 @@
 /** Mail that waits for room, of the journal or the disk, in turns.
- * Invariant: who came first is appended first, and while he has to wait nobody behind him is looked at: a look at all of a hundred thousand, at
- * each sync, would leave no time for the syncs. */
+ * Invariant: submissions are appended in order, and while the first waits, later ones are not
+ * looked at: looking at a hundred thousand at each sync would leave no time for the syncs. */
 import { onAbort } from '../../base/on-abort.js'
 import { Ring } from '../../base/ring.js'
 import { aborted } from './submission.js'
 import type { Accepted } from './tickets.js'
 
-/** Answers undefined, and has done nothing, while there is no room. @throws WaybillError what the mail is refused with */
+/** Answers undefined, and has done nothing, while there is no room.
+ * @throws WaybillError what the mail is refused with */
 export type Append = () => Promise<Accepted> | undefined
 
 export class RoomTurns {
@@ -30,7 +31,7 @@ export class RoomTurns {
       }
       const deaf = onAbort(signal, () => {
         end(() => reject(aborted(signal)))
-        // There may be room for who stood behind him.
+        // There may be room for the next one.
         this.look()
       })
       this.#waiting.push(() => {

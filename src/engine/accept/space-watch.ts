@@ -1,7 +1,9 @@
-/** Is the disk short of room? New mail is refused below a floor, so that what was accepted can still be deferred: replacements and
- * large reports need room that the journal's reserve does not give.
- * Invariant: the answer is at most about a second old while mail comes in, and none that refuses mail is older, unless the disk lets it wait. Nobody
- * waits for it but mail that an old one would refuse, that not for long, and nobody looks at the clock for it but once a sync. */
+/** Is the disk short of room? New mail is refused below a floor, so that what was accepted can
+ * still be deferred: replacements and large reports need room that the journal's reserve does not
+ * give.
+ * Invariant: the answer is at most about a second old while mail comes in, and none that refuses
+ * mail is older, unless the disk lets it wait. Nobody waits for it but mail that an old one would
+ * refuse, that not for long, and nobody looks at the clock for it but once a sync. */
 import { backupWithoutRoom } from '../life/backup-pins.js'
 import type { DiskSpace } from '../../disk/disk.js'
 import { WaybillError } from '../../errors.js'
@@ -54,7 +56,7 @@ export class SpaceWatch {
 
   /** The disk is short of room, as far as is known. */
   get isShort(): boolean {
-    // Only mail that becomes durable looks anew: where none does, whoever asks.
+    // Mail that becomes durable asks again; without such mail, any question does.
     if (this.#isShort || this.#answeredAtMs === -Infinity) this.look()
     return this.#isShort
   }
@@ -74,7 +76,8 @@ export class SpaceWatch {
     return this.#isAsked && !this.#isOverdue
   }
 
-  /** Asks, if the last answer is old. One question at a time: a disk that is silent holds the thread of each. */
+  /** Asks, if the last answer is old. One question at a time: a disk that is silent holds the
+   * thread of each. */
   look(): void {
     if (this.#isAsked) return
     if (this.#parts.options.clock.monotonicMs() - this.#answeredAtMs < askedEveryMs) return
@@ -83,7 +86,9 @@ export class SpaceWatch {
   }
 
   /** Segments have taken room, or given it back, without any mail:
-   *    // 1. there is room at the start  2. the reserve of spares is made of it  3. nobody is warned, and the first message is refused */
+   *    1. there is room at the start
+   *    2. the reserve of spares is made of it
+   *    3. nobody is warned, and the first message is refused */
   renew(): void {
     if (this.#parts.life.isOver) return
     this.#isOutdated = this.#isAsked
@@ -103,10 +108,14 @@ export class SpaceWatch {
       events.emit('warning', { code: 'DISK_FULL', message: warningOf[shortOf] })
     this.#shortOf = shortOf
     if (isShort) backups.lose(backupWithoutRoom())
-    // 1. a burst of mail leaves spares  2. something else takes the rest of the disk  3. the queue is empty, holds the room, and refuses mail for ever
+    //    1. a burst of mail leaves spares
+    //    2. something else takes the rest of the disk
+    //    3. the queue is empty, holds the room, and refuses mail for ever
     if (isShort && !life.isOver) life.run(journal.shrink())
     // From when it comes:
-    //    // 1. an answer takes a second  2. who waited for it is told, and finds it old  3. he asks again, and so on for ever
+    //    1. an answer takes a second
+    //    2. the waiting submission gets it, and finds it old
+    //    3. it asks again, and so on for ever
     this.#answeredAtMs = clock.monotonicMs()
     this.#isAsked = false
     this.#isOverdue = false

@@ -1,5 +1,5 @@
-/** What a submission asks to be told of, RFC 3461, checked. The same address twice is one recipient, and what is asked for him is what is
- * asked where he is named last: as smtp-server has it. */
+/** Checks the DSN requests of a submission (RFC 3461). The same address twice is one recipient,
+ * with its last request, as in smtp-server. */
 import {
   isEnvid,
   isOrcpt,
@@ -15,13 +15,14 @@ import { notifyNotes, type EnvelopeDsn } from '../../record/dsn.js'
 export interface SubmissionDsn {
   /** The envelope id: a report says it again. Printable ASCII, at most 100 octets as xtext. */
   readonly id?: string | undefined
-  /** What a report of a failure returns: the header (as without it), or all of a message of up to 50 000 bytes. */
+  /** What a report of a failure returns: the header (as without it), or all of a message of up
+   * to 50 000 bytes. */
   readonly return?: Ret | undefined
   /** For the recipients that say nothing themselves. Default: failures and delays. */
   readonly notify?: Notify | undefined
 }
 
-/** A recipient of whom something is asked. */
+/** A recipient with requests. */
 export interface AskedRecipient extends RecipientDsn {
   readonly address: string
 }

@@ -1,4 +1,5 @@
-/** What may be submitted. Checked before anything is read or written; each refusal has its own code and the SMTP reply for it. */
+/** Checks submissions before anything is read or written; each refusal has a code and
+ * an SMTP reply. */
 import type { Readable } from 'node:stream'
 import { addressKind } from '../../base/mail-address.js'
 import { isSubmitterId, type MessageId } from '../../base/message-id.js'
@@ -12,22 +13,25 @@ import type { EngineOptions } from '../life/options.js'
 import { checkedDsn, type AskedRecipient, type SubmissionDsn } from './submission-dsn.js'
 import { checkedTerms, type SubmissionTerms } from './submission-terms.js'
 
-/** A member that there is not is refused: `sendAt`, which nobody heeds, would be mail at the wrong time. */
+/** A member that there is not is refused: `sendAt`, which nobody heeds, would be mail at
+ * the wrong time. */
 export interface Submission extends SubmissionTerms {
   /** '' is the null sender: nothing is ever reported to it. */
   readonly sender: string
-  /** At least one, each as an address, or with what is asked of him (RFC 3461); the same address twice is one recipient, as he is named
-   * last. */
+  /** At least one, each as an address, or with its requests (RFC 3461). The same address twice is
+   * one recipient, in its last form. */
   readonly recipients: readonly (string | AskedRecipient)[]
-  /** The message as it is to be delivered, lines of at most 998 octets ending in CRLF or LF, without NUL; or a name under which the
-   * transports find it, 1 … 4096 bytes. */
+  /** The message as it is to be delivered, lines of at most 998 octets ending in CRLF or LF,
+   * without NUL; or a name under which the transports find it, 1 … 4096 bytes. */
   readonly data: Buffer | string | Readable | { readonly ref: string }
   /** Addresses or headers need SMTPUTF8. Set by itself when an address does. */
   readonly smtputf8?: boolean | undefined
-  /** Lines of more than 998 octets are taken and handed on as they are. SMTP forbids a program to make them, and most servers take them; mail
-   * that was signed stays so. Default: they are refused, LINE_TOO_LONG. */
+  /** Lines of more than 998 octets are taken and handed on as they are. SMTP forbids a program to
+   * make them, and most servers take them; mail that was signed stays so. Default: they are
+   * refused, LINE_TOO_LONG. */
   readonly longLines?: boolean | undefined
-  /** What is asked for the message as a whole (RFC 3461). Default: failures and delays are told, with the header. */
+  /** What is asked for the message as a whole (RFC 3461). Default: failures and delays are
+   * reported, with the header. */
   readonly dsn?: SubmissionDsn | undefined
   /** The message's id, when it stands in the message itself: one that `newMessageId()` has given,
    * for one submission. Default: the queue's next. */
@@ -71,7 +75,8 @@ export function checkAborted(signal: AbortSignal | undefined): void {
 export const aborted = (signal: AbortSignal | undefined): WaybillError =>
   new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal?.reason)
 
-/** @throws WaybillError OPTION_INVALID, ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY, SUBMIT_ABORTED */
+/** @throws WaybillError OPTION_INVALID, ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY,
+ * SUBMIT_ABORTED */
 export function checkEnvelope(submission: Submission, limits: EngineOptions): CheckedEnvelope {
   if (typeof submission !== 'object' || submission === null)
     throw new WaybillError('OPTION_INVALID', 'a submission is an object { sender, recipients, data }')
@@ -97,8 +102,8 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
     )
   let smtputf8 = submission.smtputf8 === true || senderKind === 'international'
   let isAsked = submission.dsn !== undefined
-  // A list of our own: who submitted it may use his for the next message while this one waits. It does not grow: V8 gives a list that is
-  // pushed to room for 17, and this one is kept.
+  // Our own list: the submitter may reuse its list for the next message while this one waits. It
+  // does not grow: V8 gives a list that is pushed to room for 17, and this one is kept.
   const addresses: unknown[] = [...(recipients as readonly unknown[])]
   for (let i = 0; i < addresses.length; i++) {
     const address = addressOf(addresses[i])
@@ -225,8 +230,9 @@ export function checkRef(data: unknown): string {
 }
 
 /** A piece of a stream, as bytes of our own.
- *    // 1. a source reads ahead into the buffer that it has given  2. the disk writes that meanwhile  3. settled is what nobody submitted, or
- *    // what its checksum does not fit
+ *    1. a source reads ahead into the buffer that it has given
+ *    2. the disk writes that meanwhile
+ *    3. settled is what nobody submitted, or what its checksum does not fit
  * @throws TypeError */
 export function ownPiece(piece: unknown): Buffer {
   if (typeof piece === 'string') return Buffer.from(piece)

@@ -1,5 +1,6 @@
-/** Those who wait until what they submitted is durable, in the order of their ends.
- * Invariant: each ticket settles once: when everything before its end is durable, or with the error that ended this life. */
+/** Submissions that wait until they are durable, in the order of their ends.
+ * Invariant: each ticket settles once: when everything before its end is durable, or with the error
+ * that ended this life. */
 import type { Position } from '../../base/position.js'
 import { Ring } from '../../base/ring.js'
 import type { Envelope } from '../../record/envelope.js'

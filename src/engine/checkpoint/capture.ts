@@ -1,5 +1,7 @@
-/** What a checkpoint says, taken in one step without a wait: everything in it is true of one moment.
- * Invariant: marks that are in no record yet are appended in the same step, so that the lane's captured end covers them. */
+/** What a checkpoint says, taken in one step without a wait: everything in it is true of one
+ * moment.
+ * Invariant: marks that are in no record yet are appended in the same step, so that the lane's
+ * captured end covers them. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import type { CapturedPins } from '../../garbage/garbage.js'
 import type { Lane } from '../../lane/lane.js'
@@ -26,8 +28,9 @@ export interface Captured {
 const marksRecordBytes = 32
 const markBytes = 9
 
-/** Marks of one record, of which four fit a segment, and those that may be fresh before a capture: who marks waits for a checkpoint at
- * this. A recovery may come back with many more: of all that were marked in the suffix, when records cannot be read. */
+/** Marks of one record, of which four fit a segment, and those that may be fresh before a capture:
+ * who marks waits for a checkpoint at this. A recovery may come back with many more: of all that
+ * were marked in the suffix, when records cannot be read. */
 const freshMarksMax = (segmentBytes: number): number =>
   Math.min(marksPerRecordMax, Math.floor(segmentBytes / 4 / markBytes))
 
@@ -38,13 +41,14 @@ const segmentBytesOf = ({ journal }: Pick<Parts, 'journal'>, { logs }: Lane): nu
 export const hasManyMarks = (parts: Pick<Parts, 'journal'>, lane: Lane): boolean =>
   lane.marks.freshCount >= freshMarksMax(segmentBytesOf(parts, lane))
 
-/** Room in a lane that mail leaves to marks: on a full disk it is by deleting that an operator makes some. A mark takes nine bytes, and each
- * checkpoint pads to a block: this is 116 000 marks, or 256 checkpoints while a verb is at work. */
+/** Room in a lane that mail leaves to marks: on a full disk it is by deleting that an operator
+ * makes some. A mark takes nine bytes, and each checkpoint pads to a block: this is 116 000 marks,
+ * or 256 checkpoints while a verb is at work. */
 export const markReserveBytes = (lane: Lane): number =>
   lane.logs === undefined ? 0 : Math.min(1_048_576, lane.logs.envelopes.files.grid.segmentBytes / 4)
 
-/** Can one more envelope of the lane be marked? What is marked without room for its record would keep every checkpoint from being
- * taken, and on a full disk for ever. */
+/** Can one more envelope of the lane be marked? What is marked without room for its record would
+ * keep every checkpoint from being taken, and on a full disk for ever. */
 export const canMark = (parts: Pick<Parts, 'journal'>, lane: Lane): boolean =>
   lane.logs === undefined || lane.logs.envelopes.hasRoom(marksBytes(parts, lane, 1))
 
@@ -143,7 +147,8 @@ function appendMarks({ journal }: Pick<Parts, 'journal'>, lane: Lane, timeMs: nu
   marks.lastRecord = log.append(kinds.marks, number, timeMs, payload)
 }
 
-/** Data stands in the order of the envelopes: what the first one that waits has is the first that is needed. Many have none there. */
+/** Data stands in the order of the envelopes: what the first one that waits has is the first that
+ * is needed. Many have none there. */
 function firstDataOf({ runner, marks }: Lane): Position {
   const first = runner.find(
     ({ envelope, position: at }) => dataPosition(envelope.data) !== nowhere && !marks.has(at),
@@ -172,7 +177,8 @@ function positionsOf(lane: Lane, timeMs: number): LanePositions {
   }
 }
 
-/** No policy names it, nothing is in it, nobody holds its segments, and recovery would read no record that names it. */
+/** No policy names it, nothing is in it, nobody holds its segments, and recovery would read no
+ * record that names it. */
 function isRetired({ garbage, active }: Parts, lane: Lane, suffix: Position): boolean {
   return (
     !lane.wanted &&

@@ -1,5 +1,6 @@
-/** A start that takes the place of an earlier one and carries everything known, so that recovery need not read further back: at the
- * end of a recovery for all that it found, and later for what stays active for too long. */
+/** A start that takes the place of an earlier one and carries everything known, so that recovery
+ * need not read further back: at the end of a recovery for all that it found, and later for what
+ * stays active for too long. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { DamagedMessage } from '../../active/active-set.js'
 import { nowhere, type Position } from '../../base/position.js'
@@ -11,8 +12,11 @@ import type { Parts } from '../life/parts.js'
 
 type Carrying = Pick<Parts, 'journal' | 'lanes' | 'options'>
 
-/** Appends the new start, if there is room for it and for as much that is to follow. Returns its position. It names the lane that the message is from:
- *    // 1. carried  2. the lane, which no policy names, leaves the table  3. restart: the start names a lane that is not there, for ever */
+/** Appends the new start, if there is room for it and for as much that is to follow. Returns its
+ * position. It names the lane that the message is from:
+ *    1. carried
+ *    2. the lane, which no policy names, leaves the table
+ *    3. restart: the start names a lane that is not there, for ever */
 export function appendCarrying(
   { journal, lanes, options }: Carrying,
   { place, carried }: DamagedMessage,
@@ -46,7 +50,8 @@ function carryingNow(message: ActiveMessage): DamagedMessage {
   return { place, carried: { ...carried, recoveries: isCounted ? recoveries + 1 : recoveries } }
 }
 
-/** Gives what was started before `bound` a new start, as far as there is room that the marks of the capture do not need. */
+/** Gives what was started before `bound` a new start, as far as there is room that the marks of the
+ * capture do not need. */
 export function carryOld(parts: Parts, bound: number): void {
   const { active } = parts
   const marksBytes = marksBytesInJournal(parts)

@@ -1,11 +1,9 @@
-/** Makes restart positions durable, and lets go of what is garbage because of them.
- *   1. capture (one step)   2. sync what the lanes wrote, and names   3. append the record   4. when it is durable: trust
- *   5. when a batch behind it is durable, too: release, recycle
- * Invariant: one checkpoint is under way at a time, and none before recovery has ended. Step 2 ends before step 3 begins:
- *    // 1. record durable  2. power loss takes a replacement that it vouches for  3. recovery believes the note: the message is gone
- * The last batch may rot, and a start takes it for torn: then the checkpoint before counts, and all that it needs is there.
- *    // 1. record durable  2. what a message stood in is recycled  3. rot in its batch  4. restart cuts the batch, and with it the lane in
- *    // which the message waits: it is gone */
+/** Makes restart positions durable, and releases segments that become garbage.
+ * Invariants (README.md in this folder has the crash stories):
+ * 1. One checkpoint is under way at a time, and none before recovery has ended.
+ * 2. Its steps are in order: capture; sync the lanes' writes and names; append the record.
+ * 3. When the record is durable, lanes are trusted further.
+ * 4. Only when a batch behind it is durable, too, segments are released and recycled. */
 import type { Timer } from '../../base/clock.js'
 import { position } from '../../base/position.js'
 import type { Journal } from '../../log/journal.js'
@@ -67,7 +65,8 @@ export class Checkpointer {
     this.#timer = clock.after(Math.min(withinMs, checkpointIntervalMs), () => {
       this.#timer = undefined
       this.#timerAt = Infinity
-      // Only the record of the last checkpoint may have been appended since: another one would say the same, for ever.
+      // Only the record of the last checkpoint may have been appended since: another one would say
+      // the same, for ever.
       if (this.#saysMore) this.#parts.life.run(this.now())
     })
   }
@@ -85,11 +84,12 @@ export class Checkpointer {
       this.#underWay = this.#take().finally(() => {
         this.#underWay = undefined
       })
-      // Whoever asks for it: one that fails is not tried again.
+      // A failed checkpoint is not tried again, for any caller.
       this.#parts.life.run(this.#underWay)
       return this.#underWay
     }
-    // The one under way was captured before this call, perhaps: the next one counts, for all who ask meanwhile.
+    // The one under way was captured before this call, perhaps: the next one counts, for all who
+    // ask meanwhile.
     this.#next ??= this.#underWay.then(() => {
       this.#next = undefined
       return this.now()
@@ -149,8 +149,8 @@ export class Checkpointer {
     await journal.whenDurable(position(at + bytes))
   }
 
-  /** Waits for a batch behind that of the record: what is appended already, or the record again. Where a full disk has no room for it,
-   * nothing is waited for: what goes may be the room. */
+  /** Waits for a batch behind that of the record: what is appended already, or the record again.
+   * Where a full disk has no room for it, nothing is waited for: what goes may be the room. */
   async #outlive(payload: Buffer): Promise<void> {
     const { journal } = this.#parts
     let room = this.#roomFor(payload)

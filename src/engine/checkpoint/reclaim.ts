@@ -1,4 +1,5 @@
-/** Recycles what a durable checkpoint made garbage, and tries again where a full disk left no room. */
+/** Recycles what a durable checkpoint made garbage, and tries again where a full disk left no
+ * room. */
 import type { Timer } from '../../base/clock.js'
 import { isWaybillError } from '../../errors.js'
 import { journalLog } from '../../log/journal-writer.js'
@@ -42,7 +43,7 @@ export class Reclaim {
     this.#parts = parts
   }
 
-  /** Waits until there may be room. Whoever waits looks again himself, in the step in which he appends. */
+  /** Waits until there may be room. The caller checks again, in the step in which it appends. */
   async roomChange(): Promise<void> {
     await new Promise<void>((look) => this.#waiting.push(look))
     this.#parts.life.check()
@@ -85,7 +86,8 @@ export class Reclaim {
     return [...lanes].some(({ logs }) => logs?.envelopes.diskFull === true || logs?.data.diskFull === true)
   }
 
-  /** What a checkpoint that is durable no longer needs. It is nobody's from now on, and has to be let go. */
+  /** What a checkpoint that is durable no longer needs. It is nobody's from now on, and
+   * has to be let go. */
   confirm({ checkpoint, pins, journalFloor, retired }: Captured): GarbageSegments {
     const { journal, lanes, garbage } = this.#parts
     const confirmed = (log: number, floor: number): readonly number[] =>
@@ -136,7 +138,8 @@ export class Reclaim {
     return this.#underWay
   }
 
-  /** No backup pins anything. Lanes leave behind the next checkpoint: it may be syncing them now. */
+  /** No backup pins anything. Lanes leave behind the next checkpoint: it may be syncing them
+   * now. */
   async unpinned(): Promise<void> {
     const waiting = this.#pinned.splice(0)
     // Each has its turn before a checkpoint removes a lane of which it has segments.

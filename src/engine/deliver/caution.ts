@@ -1,7 +1,8 @@
 /** Entries whose attempt waits until no crash can forget that it begins.
  * Invariant: the first attempt on a message of an earlier life begins only when the journal durably
- * says that the message is worked on, and, if a recovery found it, that it is attempted. So each life
- * that the message ends counts. A message that this life accepted waits for nothing: it costs no sync.
+ * says that the message is worked on, and, if a recovery found it, that it is attempted. So each
+ * life that the message ends counts. A message that this life accepted waits for nothing: it costs
+ * no sync.
  * Why:
  *   1. An attempt ends the process in the step in which it begins.
  *   2. The start was appended, and is lost with the process.

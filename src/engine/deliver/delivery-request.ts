@@ -1,4 +1,5 @@
-/** What a transport is given: the message as it sees it. A class without closures, because one is made for every attempt. */
+/** The request that a transport gets. A class without closures, because one is made for
+ * every attempt. */
 import { Readable } from 'node:stream'
 import type { ActiveMessage } from '../../active/active-message.js'
 import { notifyOf } from '../../base/notification.js'
@@ -67,8 +68,9 @@ export function requestOf(
   reader: MessageReader,
 ): Request {
   const { recipients, dsn } = message.envelope
-  // In the order of the entry, which is not that of the envelope: outcomes come back in this order. A list of its own: what a
-  // transport does with it is not done to the envelope, which is written again when the message is deferred.
+  // In the order of the entry, which is not that of the envelope: outcomes come back in this order.
+  // A separate list: a transport's changes must not reach the envelope, which is written again when
+  // the message is deferred.
   const named =
     recipients.length === 1
       ? [recipients[0]!]
@@ -77,7 +79,8 @@ export function requestOf(
   return new Request(message, named, nexthop, asked, reader)
 }
 
-/** What was asked for some recipients. @param orcpts by index, when the envelope does not have them */
+/** What was asked for some recipients. @param orcpts by index, when the envelope does not have
+ * them */
 function requestDsn(
   message: ActiveMessage,
   dsn: EnvelopeDsn,

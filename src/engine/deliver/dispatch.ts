@@ -1,9 +1,10 @@
-/** Active messages and the scheduler: recipients go in with their routes, entries come out, outcomes are recorded.
+/** Active messages and the scheduler: recipients go in with their routes, entries come out,
+ * outcomes are recorded.
  * Invariant: an outcome is appended before the scheduler hears of it and before the message can
- * settle. A success asks for a prompt sync, because a duplicate after a crash depends on it; nothing
- * waits for it. An attempt begins only while gate.ts lets it, and where the journal has room for its
- * outcome; that room is kept until the attempt ends, so a full disk loses no outcome. What is
- * deferred without an attempt is recorded only where that takes no room from attempts. */
+ * settle. A success asks for a prompt sync, because a duplicate after a crash depends on it;
+ * nothing waits for it. An attempt begins only while gate.ts lets it, and where the journal has
+ * room for its outcome; that room is kept until the attempt ends, so a full disk loses no outcome.
+ * What is deferred without an attempt is recorded only where that takes no room from attempts. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
@@ -41,7 +42,8 @@ import { StoppedAttempts } from './stopped-attempts.js'
 import { schedulerOptionsOf } from './scheduler-options.js'
 import { Suspects } from './suspects.js'
 
-/** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each time, which costs ten times as much. */
+/** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each
+ * time, which costs ten times as much. */
 const settled: Promise<void> = Promise.resolve()
 
 export class Dispatch {
@@ -55,15 +57,17 @@ export class Dispatch {
   readonly #attempts = new Map<string, Attempts<Entry<Job>>>()
   readonly #stopped = new StoppedAttempts(this.#attempts)
   readonly #told: ToldRoom
-  /** Those who got their last outcome while the scheduler was at work, in this order: so they wait in their lanes, and so their data is read. */
+  /** Messages that got their last outcome during a step of the scheduler, in this order: so they
+   * wait in their lanes, and so their data is read. */
   readonly #ready = new Ring<ActiveMessage>()
   /** Attempts that have no outcome yet. */
   #underWay = 0
-  /** They are told when there are none. */
+  /** Called when there are none. */
   readonly #untilStill: (() => void)[] = []
-  /** The clocks at the beginning of a run, while it lasts: transports that answer at once are recorded in it. */
+  /** The clocks at the beginning of a run, while it lasts: transports that answer at once are
+   * recorded in it. */
   #running: { readonly wallMs: number; readonly monotonicMs: number } | undefined
-  /** Asked of the scheduler, for a step of its own: the caller may be a listener inside one. */
+  /** Asked of the scheduler, in a separate step: the caller may be a listener inside one. */
   readonly #asked: ((nowMs: number) => void)[] = []
   #soon = false
   #timer: Timer | undefined
@@ -126,7 +130,8 @@ export class Dispatch {
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#untilStill.push(resolve))
   }
 
-  /** Another message may become active: the scheduler has room for it, and the journal for what becomes of it. */
+  /** Another message may become active: the scheduler has room for it, and the journal for what
+   * becomes of it. */
   get hasRoom(): boolean {
     return this.#scheduler.hasRoom && canRecord(this.#parts.journal)
   }
@@ -151,7 +156,8 @@ export class Dispatch {
   }
 
   /** A message became active.
-   * @param nowMs by the monotonic clock, here and below: neither order nor timers of the scheduler may follow a clock that is set */
+   * @param nowMs by the monotonic clock, here and below: neither order nor timers of the scheduler
+   * may follow a clock that is set */
   admit(message: ActiveMessage, nowMs: number = this.#parts.options.clock.monotonicMs()): void {
     if (message.pendingCount === 0) {
       this.#ready.push(message)
@@ -175,7 +181,8 @@ export class Dispatch {
   }
 
   /** No attempt on it begins any more, except those that wait for the journal. When all have their
-   * outcomes it is settled, soon if there are none. @param stopsAttempts those under way are aborted
+   * outcomes it is settled, soon if there are none. @param stopsAttempts those under way are
+   * aborted
    * @returns false when it is not here */
   withdraw(message: ActiveMessage, stopsAttempts: boolean): boolean {
     const { job } = message
@@ -199,7 +206,7 @@ export class Dispatch {
     this.#parts.life.guard(() => this.#run())
   }
 
-  /** The end of this life: transports are told, nothing is recorded any more. */
+  /** Ends this life: closes transports; nothing is recorded any more. */
   abandon(): void {
     this.#timer?.cancel()
     for (const message of this.#stopped.abandonAll())
@@ -258,9 +265,12 @@ export class Dispatch {
     if (this.#underWay === 0) for (const tell of this.#untilStill.splice(0)) tell()
   }
 
-  /** Without an attempt, so no room is kept for it. Where there is none, nothing is recorded: a later life finds out the same.
-   *    // 1. the disk is full; a site dies for which thousands wait  2. their records take the room of an attempt elsewhere  3. it delivers,
-   *    // and its record enters a segment that is never made  4. crash: the mail goes out again */
+  /** Without an attempt, so no room is kept for it. Where there is none, nothing is recorded: a
+   * later life finds out the same.
+   *    1. the disk is full; a site dies for which thousands wait
+   *    2. their records take the room of an attempt elsewhere
+   *    3. it delivers, and its record enters a segment that is never made
+   *    4. crash: the mail goes out again */
   #deferred(job: Job, recipients: readonly number[], reason: DeferReason): void {
     const notes = [deferralOf(recipients, reason)]
     const bytes = deferralBytesMost(recipients.length) + this.#told.bytesNow(recipients.length)
@@ -281,7 +291,8 @@ export class Dispatch {
     else if (message.pendingCount === 0) this.#ready.push(message)
   }
 
-  /** The scheduler has done with it. Recipients that wait still were withdrawn: else the last outcome has made it ready. */
+  /** The scheduler has done with it. Recipients that wait still were withdrawn: else the last
+   * outcome has made it ready. */
   #done({ message }: Job): void {
     message.job = undefined
     this.#stopped.done(message)

@@ -1,6 +1,6 @@
 /** Drains a life: no attempt begins, and those under way get the time to end.
- * Invariant: a life that is drained has no attempt under way and no outcome that is not durable, so a
- * crash behind it repeats no delivery. Draining writes nothing of its own. */
+ * Invariant: a life that is drained has no attempt under way and no outcome that is not durable, so
+ * a crash behind it repeats no delivery. Draining itself writes nothing. */
 import { signalOption } from '../../base/option-values.js'
 import { onAbort } from '../../base/on-abort.js'
 import type { Parts } from '../life/parts.js'

@@ -1,4 +1,5 @@
-/** What the scheduler handles: an active message, and what of its recipients the scheduler has been given. */
+/** What the scheduler handles: an active message, and what of its recipients the scheduler
+ * has been given. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { namesRecipients, type Priority } from '../../record/envelope.js'
 import { inScheduler } from '../../scheduler/scheduler.js'
@@ -12,7 +13,8 @@ export interface Job {
   next: number
   /** Addresses by index, of those the scheduler holds, when the envelope does not have them. */
   readonly addresses: Map<number, string> | undefined
-  /** The same of original recipients that the sender gave, when the envelope does not have these. */
+  /** The same of original recipients that the sender gave, when the envelope does not have
+   * these. */
   readonly orcpts: Map<number, string> | undefined
   [inScheduler]: object | undefined
 }

@@ -1,4 +1,5 @@
-/** Outcomes of an entry as notes, one for all that share kind, status and text, and the record of them. */
+/** Outcomes of an entry as notes, one for all that share kind, status and text, and the
+ * record of them. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Relayed } from '../../base/notification.js'
 import type { Position } from '../../base/position.js'
@@ -29,7 +30,8 @@ const deliveredTo = (ranges: Ranges): OutcomeNote => ({ kind: 'delivered', statu
 /** What becomes of most messages: shared, because a note is never changed. */
 const firstDelivered: readonly OutcomeNote[] = [deliveredTo([0, 0])]
 
-/** @param recipients of the entry, in its order: that of the outcomes, @param tellsSuccess it matters where deliveries went */
+/** @param recipients of the entry, in its order: that of the outcomes, @param tellsSuccess it
+ * matters where deliveries went */
 export function notesOf(
   recipients: readonly number[],
   { outcomes }: Pick<Report, 'outcomes'>,
@@ -62,7 +64,7 @@ function grouped(
     const status = kind === 'delivered' ? '' : outcome.status
     const text = kind === 'delivered' ? (outcome.response ?? '') : outcome.reason
     const relayed = relayedBy?.(outcome)
-    // Of a delivery the server matters only to a sender that is told of it.
+    // The server of a delivery matters only if that is reported.
     const remote = kind === 'delivered' && relayed === undefined ? undefined : outcome.remote
     const key = `${kind} ${relayed ?? ''} ${status} ${remote ?? ''} ${text}`
     const group = groups.get(key)

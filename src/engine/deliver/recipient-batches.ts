@@ -1,7 +1,7 @@
 /** The recipients of active messages, routed and in batches, as the scheduler asks for them.
- * Invariant: every recipient that waits comes in exactly one batch, or is deferred because it has no route, or because its
- * site has to ask for it. Those of a large message
- * are read from its frames when they are needed, and forgotten with their outcome. */
+ * Invariant: every recipient that waits comes in exactly one batch, or is deferred because it has
+ * no route, or because its site has to ask for it. Those of a large message are read from its
+ * frames when they are needed, and forgotten with their outcome. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { comparableDomain } from '../../base/mail-address.js'
 import { textOf, textOfThrown } from '../../delivery/outcome.js'
@@ -33,7 +33,8 @@ export class RecipientBatches {
     this.#outlet = outlet
   }
 
-  /** The next recipients, routed. Those of a large message are read from its frames first, and supplied later. */
+  /** The next recipients, routed. Those of a large message are read from its frames first, and
+   * supplied later. */
   read(job: Job, countMax: number): RecipientBatch | undefined {
     if (job.addresses !== undefined) {
       this.#parts.life.run(this.#supplyOrWait(job, Math.min(countMax, suppliedCountMax)))
@@ -96,7 +97,8 @@ export class RecipientBatches {
     return { recipients, complete: job.left === 0, unreadCount: job.left }
   }
 
-  /** Asks where a recipient goes; one that has no route is deferred, and one whose site has to ask for its mail. */
+  /** Asks where a recipient goes; one that has no route is deferred, and one whose site has to
+   * ask for its mail. */
   #route(job: Job, index: number, address: string): SchedulerRecipient | undefined {
     const { options } = this.#parts
     try {

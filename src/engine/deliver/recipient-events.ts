@@ -17,7 +17,8 @@ export interface Origin {
   /** That was asked; it and `nexthop` are '' without an attempt. */
   readonly transport: string
   readonly nexthop: string
-  /** One of the attempt's outcomes is a delivery: of which server and session. A note keeps neither. */
+  /** One of the attempt's outcomes is a delivery: of which server and session. A note
+   * keeps neither. */
   readonly outcomes?: readonly Outcome[]
 }
 
@@ -54,7 +55,8 @@ export function tellOutcomes(
   }
 }
 
-/** An error of the queue has its own code; anything else is a mistake in the transport's program. */
+/** An error of the queue has its own code; anything else is a mistake in the transport's
+ * program. */
 export const tellDefect = (
   events: QueueEmitter,
   { envelope: { id } }: ActiveMessage,

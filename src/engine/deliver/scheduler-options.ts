@@ -19,8 +19,8 @@ export function schedulerOptionsOf(options: ChangedOptions): SchedulerOptions {
   }
 }
 
-/** The process limits that a policy needs for its own limits, where they are said nowhere else. A smaller one
- * than the default is kept by the policy's limits. */
+/** The process limits that a policy needs for its own limits, where they are said nowhere else. A
+ * smaller one than the default is kept by the policy's limits. */
 export function withProcessLimits(
   scheduler: SchedulerOptions,
   policy: Pick<RetryPolicy, 'processLimitFor'>,

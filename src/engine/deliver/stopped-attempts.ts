@@ -1,7 +1,8 @@
 /** Attempts that an operator's verb ends: their message is deleted, expired, held or rerouted; and
  * those that the end of the life cuts off.
- * Invariant: the signal of such an attempt aborts, also of one that begins after the verb because it
- * waited for the journal. The attempt still settles, and what it delivered meanwhile is recorded.
+ * Invariant: the signal of such an attempt aborts, also of one that begins after the verb because
+ * it waited for the journal. The attempt still settles, and what it delivered meanwhile is
+ * recorded.
  * Why: a site that hangs kept `delete` waiting for the attempt's deadline, 30 minutes. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Attempts } from '../../delivery/attempt.js'

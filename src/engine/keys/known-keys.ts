@@ -38,8 +38,8 @@ export interface KnownKeysOptions extends SideLogOptions {
   readonly orEnd: <T>(work: Promise<T>) => Promise<T>
   readonly retentionMs: number
   readonly countMax: number
-  /** Keys wait for a full record while the journal has not grown by so many bytes since the first of
-   * them: each checkpoint that records some takes a block. */
+  /** Keys wait for a full record while the journal has not grown by so many bytes since the first
+   * of them: each checkpoint that records some takes a block. */
   readonly lagBytesMax: number
 }
 
@@ -207,7 +207,7 @@ export class KnownKeys {
     this.#unrecordedBytes = 0
   }
 
-  /** Forgets segments all of whose keys have expired, but for the one that is written to. */
+  /** Forgets segments whose keys have all expired, except for the current one. */
   #floor(log: LaneLog): Position {
     const { grid } = log.files
     const current = grid.indexOf(log.end)

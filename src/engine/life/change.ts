@@ -1,6 +1,7 @@
-/** What a queue can be told while it lives: other limits for deliveries, another policy, and further transports.
- * Invariant: everything is checked before anything has changed. A transport that the queue has stays, and so
- * do messages that were routed to it. */
+/** What a queue can be told while it lives: other limits for deliveries, another policy, and
+ * further transports.
+ * Invariant: everything is checked before anything has changed. A transport that the queue has
+ * stays, and so do messages that were routed to it. */
 import { checkOptionNames } from '../../base/option-names.js'
 import { WaybillError } from '../../errors.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
@@ -11,8 +12,9 @@ export interface Change {
   /** Instead of what it was opened with. Parameters of memory are fixed: `recipientLimit`,
    * `extraRecipientLimit`, `deliverySlotCost`, and those that begin with `qmgr`. */
   readonly scheduler?: NonNullable<QueueOptions['scheduler']>
-  /** Says from now on when mail is tried again, when it is given up, and what destinations may have at once.
-   * Lanes stay: a delay that has none waits for the nearest, until a queue is opened with the policy. */
+  /** Says from now on when mail is tried again, when it is given up, and what destinations may
+   * have at once. Lanes stay: a delay that has none waits for the nearest, until a queue is
+   * opened with the policy. */
   readonly retry?: RetryPolicy
   /** Beside those that there are; a name is given once. */
   readonly transports?: QueueOptions['transports']

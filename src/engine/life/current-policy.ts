@@ -1,7 +1,7 @@
 /** The retry policy of a queue, which may be replaced while the queue is open.
- * Invariant: lanes are those of the first one, because a life makes them when it opens; a delay that has none
- * goes to the nearest, until the queue is opened with the new policy. Limits that are none are none: a policy
- * may be anybody's, and what it does wrong must not end this life. */
+ * Invariant: lanes are those of the first one, because a life makes them when it opens; a delay
+ * that has none goes to the nearest, until the queue is opened with the new policy. Limits that are
+ * none are none: a policy may be anybody's, and what it does wrong must not end this life. */
 import type { Prng } from '../../base/prng.js'
 import type { DeliveryLimits } from '../../policy/delivery-limits.js'
 import type { RetryDecision, RetryPolicy, RetryState } from '../../policy/retry-policy.js'
@@ -10,7 +10,7 @@ export class CurrentPolicy implements Omit<RetryPolicy, 'limitsFor'> {
   /** Those that have a lane. */
   readonly intervalsMs: readonly number[]
   #policy: RetryPolicy
-  /** Is told what a policy does wrong. */
+  /** Called with errors of a policy. */
   onDefect: (words: string) => void = () => undefined
 
   constructor(policy: RetryPolicy) {

@@ -1,6 +1,6 @@
-/** What happens to mail, as events. They are emitted after the record was appended and tell nothing about durability, but for
- * `accepted`. Listeners run inside the engine's turn: what they throw is theirs, and ends the life, and the process like any uncaught error
- * when nobody listens to `crashed`. */
+/** The events of a queue. They are emitted after the record was appended, and say nothing about
+ * durability, except `accepted`. Listeners run inside the engine's turn: what they throw is theirs,
+ * and ends the life, and the process like any uncaught error when nobody listens to `crashed`. */
 import { EventEmitter } from 'node:events'
 import type { MessageId } from '../../base/message-id.js'
 import type { OptionNames } from '../../base/option-names.js'
@@ -12,13 +12,15 @@ export interface RecipientEvent {
   readonly id: MessageId
   readonly sender: string
   readonly recipients: readonly string[]
-  /** It and `nexthop` are '' where nobody was asked: without a route, or while a destination is dead. */
+  /** It and `nexthop` are '' where nobody was asked: without a route, or while a
+   * destination is dead. */
   readonly transport: string
   readonly nexthop: string
   /** RFC 3463; '' for a delivery without one. */
   readonly status: string
   readonly text: string
-  /** The server whose reply `text` ends with: `mx.example.net[192.0.2.1]:25`. Absent where a transport names none. */
+  /** The server whose reply `text` ends with: `mx.example.net[192.0.2.1]:25`. Absent where a
+   * transport names none. */
   readonly remote?: string
   /** Of a delivery over an encrypted session. */
   readonly tls?: OutcomeTls
@@ -53,17 +55,22 @@ export interface QueueEvents {
   ]
   /** These recipients have it, or the next server has. */
   delivered: [RecipientEvent]
-  /** They are tried again, or given up because the message is too old, which `expired` tells, or `failed` where others of it are not. */
+  /** They are tried again, or given up because the message is too old, which `expired` tells, or
+   * `failed` where others of it are not. */
   deferred: [RecipientEvent]
-  /** For good: their mail is returned. So are those whom the policy gives up by their destination, with the status 5.4.7. */
+  /** For good: their mail is returned. So are recipients that the policy gives up by destination,
+   * with the status 5.4.7. */
   failed: [RecipientEvent]
-  /** Recipients were given up, because the message is too old or an operator said so; `reported` tells of their report. */
+  /** Recipients were given up, because the message is too old or an operator said so; `reported`
+   * tells of their report. */
   expired: [EndedEvent]
   /** An operator deleted what was left of it; nobody is told. `finished` follows. */
   deleted: [EndedEvent]
-  /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because an operator moved it. */
+  /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because
+   * an operator moved it. */
   requeued: [{ readonly id: MessageId; readonly lane: number; readonly delayMs: number }]
-  /** A report was made for the sender of `id`. It is a message with outcomes and an end of its own, and never `accepted`. */
+  /** A report was made for the sender of `id`. It is a separate message with outcomes and an end,
+   * and never `accepted`. */
   reported: [
     {
       readonly id: MessageId
@@ -75,10 +82,12 @@ export interface QueueEvents {
   finished: [{ readonly id: MessageId; readonly tags?: readonly string[] }]
   /** Recovery has ended; runners go. */
   recovered: [{ readonly messageCount: number; readonly cutBytes: number; readonly durationMs: number }]
-  /** A step of a destination's concurrency, when the scheduler's `destinationConcurrencyFeedbackDebug` is on. */
+  /** A step of a destination's concurrency, when the scheduler's
+   * `destinationConcurrencyFeedbackDebug` is on. */
   feedback: [FeedbackEvent]
-  /** A destination is dead: its site could not be reached, or was in trouble. Nothing is attempted there
-   * until `untilMs`, milliseconds since 1970; what waits for it is deferred, by the reason that is given. */
+  /** A destination is dead: its site could not be reached, or was in trouble. Nothing is attempted
+   * there until `untilMs`, milliseconds since 1970; what waits for it is deferred, by the reason
+   * that is given. */
   dead: [
     {
       readonly transport: string
@@ -90,11 +99,14 @@ export interface QueueEvents {
       readonly text: string
     },
   ]
-  /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or TRANSPORT_DEFECT (a mistake in a transport's program),
-   * LISTENER_DEFECT (in a listener), SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`), FILE_SYSTEM (no place for a queue),
-   * DELIVERIES_HELD (the disk hangs: `proofMs`) or DELIVERIES_RESUMED (it has answered). */
+  /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or
+   * TRANSPORT_DEFECT (a mistake in a transport's program), LISTENER_DEFECT (in a listener),
+   * SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`),
+   * FILE_SYSTEM (no place for a queue), DELIVERIES_HELD (the disk hangs: `proofMs`) or
+   * DELIVERIES_RESUMED (it has answered). */
   warning: [{ readonly code: WarningCode; readonly message: string; readonly id?: MessageId }]
-  /** The end of this life: by `crash()` without an error, or because the device or an invariant failed. The last event. */
+  /** The end of this life: by `crash()` without an error, or because the device or an invariant
+   * failed. The last event. */
   crashed: [{ readonly error: unknown }]
 }
 
@@ -115,7 +127,8 @@ const names: OptionNames<QueueEvents> = {
   crashed: true,
 }
 
-/** `error` is what `once` and `on` of node:events listen to beside the event that they are asked for. */
+/** `error` is what `once` and `on` of node:events listen to beside the event that they
+ * are asked for. */
 const nodeError = 'error'
 
 /** @throws WaybillError OPTION_INVALID */
@@ -128,8 +141,9 @@ function checkName(event: string): void {
 
 export type Listener<K extends keyof QueueEvents> = (...values: QueueEvents[K]) => unknown
 
-/** Invariant: what a listener throws, or rejects with later, changes nothing in the queue. Events come before records are durable, so a life
- * that ended for it would deliver again what it was just told of:
+/** Invariant: what a listener throws, or rejects with later, changes nothing in the queue. Events
+ * come before records are durable, so a life that ended for it would deliver again what it was just
+ * told of:
  *   1. a message is delivered, and a listener throws
  *   2. the process ends before the record is durable, and is started again
  *   3. the message is delivered again, and those beside it, at each start */
@@ -138,7 +152,8 @@ export class QueueEmitter {
   #isOver = false
 
   emit<K extends keyof QueueEvents>(event: K, ...values: QueueEvents[K]): void {
-    // A queue that is crashed in an event is so in the middle of a step, and what the next one would be written to is closed.
+    // A queue that is crashed in an event is so in the middle of a step, and what the next one
+    // would be written to is closed.
     if (this.#isOver) return
     this.#isOver = event === 'crashed'
     for (const listener of this.#emitter.rawListeners(event)) this.#tell(event, listener, values)

@@ -1,5 +1,5 @@
 /** The clock of one life.
- * Invariant: no timer of the life is left behind its end, whoever asked for it, so that none keeps the process alive. */
+ * Invariant: no timer outlives its life, so none keeps the process alive. */
 import type { Clock, Timer } from '../../base/clock.js'
 
 /** A clock that is wrong by more than this, 30 days, is not taken for one that drifts, or for a

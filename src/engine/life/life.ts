@@ -1,5 +1,6 @@
 /** One life of a queue: from recovery to the crash that ends it.
- * Invariant: it ends once. What asks after the end gets QUEUE_CRASHED, and nothing is written any more. */
+ * Invariant: it ends once. What asks after the end gets QUEUE_CRASHED, and nothing is
+ * written any more. */
 import { WaybillError } from '../../errors.js'
 
 export class Life {
@@ -27,12 +28,13 @@ export class Life {
     try {
       this.#onEnd(error)
     } finally {
-      // Also when who listens to the end throws: those who wait wait for nothing else.
+      // Also when a listener to the end throws: waiting callers get nothing else.
       for (const reject of this.#waiting) reject(this.#ended)
     }
   }
 
-  /** What the work comes to, or the end of this life: calls that are under way then may never settle.
+  /** What the work comes to, or the end of this life: calls that are under way then may never
+   * settle.
    * @throws WaybillError QUEUE_CRASHED by rejection */
   orEnd<T>(work: Promise<T>): Promise<T> {
     if (this.#ended !== undefined) {
@@ -53,13 +55,13 @@ export class Life {
     })
   }
 
-  /** The error for those who were waiting. */
+  /** The error for waiting callers. */
   get reason(): WaybillError {
     return this.#ended ?? new WaybillError('QUEUE_CRASHED', 'the queue has crashed')
   }
 
-  /** Does a step that nobody called: what it throws is the end of this life, not of whatever event loop turn it ran in.
-   * After the end it is not done. */
+  /** Does a step that nobody called: what it throws is the end of this life, not of whatever event
+   * loop turn it ran in. After the end it is not done. */
   guard(step: () => void): void {
     if (this.isOver) return
     try {
@@ -69,7 +71,8 @@ export class Life {
     }
   }
 
-  /** Runs work that nobody waits for. Its failure is the end of this life, unless that came first. */
+  /** Runs work that nobody waits for. Its failure is the end of this life, unless that came
+   * first. */
   run(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
       if (!this.isOver) this.end(error)

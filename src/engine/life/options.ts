@@ -1,4 +1,5 @@
-/** What `openQueue` can be told. Every number has a unit, a default and bounds, checked here and nowhere else. */
+/** The options of `openQueue`. Every number has a unit, a default and bounds, checked here
+ * and nowhere else. */
 import { systemClock, type Clock } from '../../base/clock.js'
 import { checkOptionNames, type OptionNames } from '../../base/option-names.js'
 import { integerOption, methodsOption, waitMsMax } from '../../base/option-values.js'
@@ -19,64 +20,77 @@ import { checkPolicy, checkScheduler, checkTransports } from './option-checks.js
 export interface Route {
   /** A name in `transports`. */
   readonly transport: string
-  /** What the transport should connect to, and the scheduler's destination: what goes to one name shares a window of deliveries at once, and
-   * rests together when the site is in trouble. A domain, mostly; where one server takes all mail, its name. */
+  /** What the transport should connect to, and the scheduler's destination: what goes to one name
+   * shares a window of deliveries at once, and rests together when the site is in trouble. A
+   * domain, mostly; where one server takes all mail, its name. */
   readonly nexthop: string
 }
 
 export interface QueueOptions {
   /** By name; `route` chooses among them. */
   readonly transports: Readonly<Record<string, Transport>>
-  /** Asked anew at every attempt, once per recipient; it answers at once. What it throws, and what is no route, defers the recipient. */
+  /** Asked anew at every attempt, once per recipient; it answers at once. What it throws, and what
+   * is no route, defers the recipient. */
   readonly route: (recipient: string) => Route
-  /** When to try again and when to give up, and what destinations may have at once. Default: `postfixRetry()`. */
+  /** When to try again and when to give up, and what destinations may have at once. Default:
+   * `postfixRetry()`. */
   readonly retry?: RetryPolicy
-  /** The scheduler's parameters, under their Postfix names, times in SECONDS: `defaultDestinationRateDelay` for all transports,
-   * `transports: { smtp: { destinationRateDelay } }` for one, where each says what it means. The limit of active messages is `activeCountMax`. */
+  /** The scheduler's parameters, under their Postfix names, times in SECONDS:
+   * `defaultDestinationRateDelay` for all transports, `transports: { smtp: { destinationRateDelay }
+   * }` for one, where each says what it means. The limit of active messages is `activeCountMax`. */
   readonly scheduler?: Omit<SchedulerOptions, 'qmgrMessageActiveLimit'>
-  /** false: mail is only accepted; deliveries are left to the life that opens the queue next. Default true. */
+  /** false: mail is only accepted; deliveries are left to the life that opens the queue
+   * next. Default true. */
   readonly deliver?: boolean
   /** When an attempt without an answer is given up. */
   readonly attempt?: AttemptOptions
   /** Reports name this host: a name as in EHLO. Default 'localhost'. */
   readonly reportingMta?: string
-  /** Whom reports to a sender go to when he is an alias: of these addresses the first 16, when there is none himself. Asked when a report is
-   * written; it answers at once. What it throws, and an answer that is no list, is a `warning` with OPTION_INVALID: it is asked again later,
-   * and no report is lost. Default: none. */
+  /** The recipients of reports to a sender that is an alias: the first 16 of these addresses; the
+   * sender itself if there are none. Asked when a report is written; it answers at once. What it
+   * throws, and an answer that is no list, is a `warning` with OPTION_INVALID: it is asked again
+   * later, and no report is lost. Default: none. */
   readonly reportRecipients?: (sender: string) => readonly string[]
   /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
   readonly dataBytesMax?: number
-  /** Data up to this stands in the log, beyond it in a file of its own; bytes, 0 … an eighth of a segment. Default 128 KiB. */
+  /** Data up to this stands in the log, larger data in a separate file; bytes, 0 … an eighth of a
+   * segment. Default 128 KiB. */
   readonly inlineBytesMax?: number
   /** Recipients of one message, 1 … 1 000 000. Default 100 000. */
   readonly recipientCountMax?: number
   /** Active messages, 1 … 1 000 000. Default 20 000. EMBEDDING.md says what memory they take. */
   readonly activeCountMax?: number
-  /** Bytes of a journal segment, a multiple of 4096, 32 KiB … 2 GiB; fixed when the queue is created. Default 64 MiB. */
+  /** Bytes of a journal segment, a multiple of 4096, 32 KiB … 2 GiB; fixed when the queue is
+   * created. Default 64 MiB. */
   readonly segmentBytes?: number
-  /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is created. Default 16 MiB. */
+  /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is
+   * created. Default 16 MiB. */
   readonly laneSegmentBytes?: number
-  /** New mail is refused while the file system has less than this free, bytes, up to 2⁵⁰. Default: one journal segment. 0 = no floor. */
+  /** New mail is refused while the file system has less than this free, bytes, up to 2⁵⁰. Default:
+   * one journal segment. 0 = no floor. */
   readonly freeBytesMin?: number
   /** `lanes` (default), or `single`: one log for everything. May change from life to life. */
   readonly layout?: Layout
-  /** The working suffix that recovery has to read is kept below this, bytes, 4096 … 1 TiB. Default 64 MiB. */
+  /** The working suffix that recovery has to read is kept below this, bytes, 4096 … 1 TiB.
+   * Default 64 MiB. */
   readonly suffixBytesMax?: number
-  /** Time between checkpoints while there is activity, milliseconds, 1 … 3 600 000. Default 2000. */
+  /** Time between checkpoints while there is activity, milliseconds, 1 … 3 600 000. Default
+   * 2000. */
   readonly checkpointIntervalMs?: number
-  /** A message that more recoveries in a row found attempted and without progress is put on hold, up to
-   * 1 000 000. Default 10: a message that ends each process in its attempt is held after 11 lives, or 12
-   * when the first of them had only just accepted it. What two recoveries found so is attempted one
-   * at a time, a second apart, so that other mail is not held for it. 0 = never. */
+  /** A message that more recoveries in a row found attempted and without progress is put on hold,
+   * up to 1 000 000. Default 10: a message that ends each process in its attempt is held after 11
+   * lives, or 12 when the first of them had only just accepted it. What two recoveries found so is
+   * attempted one at a time, a second apart, so that other mail is not held for it. 0 = never. */
   readonly fruitlessRecoveriesMax?: number
   /** No attempt begins while a synced write has waited for the disk for longer, milliseconds, 1 …
    * 86 400 000: it bounds what a crash of a disk that hangs repeats. Default 2000. */
   readonly proofMs?: number
-  /** How long a queue that another process has open is waited for, milliseconds, 0 … 86 400 000: the next one of a rolling deployment starts
-   * while the last one ends. Default 0: QUEUE_LOCKED at once. */
+  /** How long a queue that another process has open is waited for, milliseconds, 0 … 86 400 000:
+   * the next one of a rolling deployment starts while the last one ends. Default 0:
+   * QUEUE_LOCKED at once. */
   readonly lockWaitMs?: number
-  /** How long an `idempotencyKey` is remembered from the acceptance of its message on, milliseconds,
-   * 1 … a year. Default: a day. */
+  /** How long an `idempotencyKey` is remembered from the acceptance of its message on,
+   * milliseconds, 1 … a year. Default: a day. */
   readonly keyRetentionMs?: number
   /** Keys that are remembered, 0 … 100 000 000; a new one more is refused with KEYS_TOO_MANY. Each
    * takes at most 64 bytes of memory. Default 1 000 000. */
@@ -245,8 +259,11 @@ function checkHost(host: string): string {
 /** The last millisecond that a frame's header can say. */
 const wallMsMost = 2 ** 48 - 1
 
-/** Records hold non-negative integers, whatever a clock of somebody else's says; one that says nothing stands at the beginning.
- *    // 1. a clock before 1970  2. mail settled  3. restart: its envelope is not one that can be read */
+/** Records hold non-negative integers, whatever a clock of somebody else's says; one that says
+ * nothing stands at the beginning.
+ *    1. a clock before 1970
+ *    2. mail settled
+ *    3. restart: its envelope is not one that can be read */
 const wholeMilliseconds = (clock: Clock): Clock => ({
   wallMs: () => {
     const wallMs = Math.floor(clock.wallMs())
@@ -257,7 +274,8 @@ const wholeMilliseconds = (clock: Clock): Clock => ({
   soon: (callback) => clock.soon(callback),
 })
 
-/** Data that may stand in the log, at the most: a message and the report on it must fit a segment together. */
+/** Data that may stand in the log, at the most: a message and the report on it must fit a
+ * segment together. */
 export const inlineBytesMost = (sizes: {
   readonly segmentBytes: number
   readonly laneSegmentBytes: number

@@ -1,4 +1,5 @@
-/** What the engine's own parts share: the ports, and the state of this life. Wired once, in open.ts. */
+/** What the engine's own parts share: the ports, and the state of this life. Wired
+ * once, in open.ts. */
 import type { ActiveSet } from '../../active/active-set.js'
 import type { Garbage } from '../../garbage/garbage.js'
 import type { Lane } from '../../lane/lane.js'

@@ -1,5 +1,6 @@
-/** What stands in the way of one message: how it is told, and when the message is looked at again.
- * Invariant: nothing was appended when it was met, so nothing is lost, and the rest of the mail goes on. */
+/** Trouble of one message: the warning, and when the message is looked at again.
+ * Invariant: nothing was appended when it was met, so nothing is lost, and the rest of
+ * the mail goes on. */
 import type { MessageId } from '../../base/message-id.js'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
 import type { Parts } from './parts.js'
@@ -10,12 +11,12 @@ const lateMs = 3_600_000
 /** What does not verify stays so. */
 const lasting: readonly ErrorCode[] = ['LOG_CORRUPT', 'DATA_CORRUPT', 'MESSAGE_TOO_LARGE']
 
-/** A device, a full disk or a policy may be better soon. What lasts is looked at because a message is too old one day, and needs less
- * to be ended then than to be put off. */
+/** A device, a full disk or a policy may be better soon. What lasts is looked at because a message
+ * is too old one day, and needs less to be ended then than to be put off. */
 export const lookAgainMs = (error: unknown): number =>
   isWaybillError(error) && !lasting.includes(error.code) ? soonMs : lateMs
 
-/** The operator is told. What is none of our errors is a mistake of ours about this message. */
+/** Emits a warning. What is none of our errors is a mistake of ours about this message. */
 export function tellTrouble({ events }: Pick<Parts, 'events'>, id: MessageId, error: unknown): void {
   if (isWaybillError(error)) events.emit('warning', { code: error.code, message: error.message, id })
   else {

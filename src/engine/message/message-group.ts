@@ -1,11 +1,13 @@
-/** The frames of one message, encoded before they have a position: data first, then recipients' frames, the envelope last, so that
- * who meets an envelope knows that the rest stands before it. Places inside the group are distances back from the envelope. */
+/** The frames of one message, encoded before they have a position: data first, then recipients'
+ * frames, the envelope last, so that who meets an envelope knows that the rest stands before it.
+ * Places inside the group are distances back from the envelope. */
 import type { Position } from '../../base/position.js'
 import { encodeEnvelope, frameRecipientsMax, type DataPlace, type Envelope } from '../../record/envelope.js'
 import { frameBytes, kinds, type Kind } from '../../record/frame.js'
 import { encodeRecipients } from '../../record/recipients.js'
 
-/** Everything about the envelope but what the group itself decides. Its `dsn.orcpts` are those of all recipients, wherever these stand. */
+/** Everything about the envelope but what the group itself decides. Its `dsn.orcpts` are those of
+ * all recipients, wherever these stand. */
 export type EnvelopeFacts = Omit<Envelope, 'recipients' | 'recipientFrames' | 'recipientCount' | 'data'>
 
 /** More than the envelope of a report takes. */
@@ -50,7 +52,8 @@ export function messageGroup(
       bytes += frameBytes(payload.length)
     }
   }
-  // Field by field: a spread of so many costs ten microseconds, more than all the rest of an acceptance.
+  // Field by field: a spread of so many costs ten microseconds, more than all the rest of an
+  // acceptance.
   const envelope: Envelope = {
     id: facts.id,
     sender: facts.sender,

@@ -1,5 +1,6 @@
-/** Reads what a message is made of from wherever it stands. Data is verified against the envelope's checksum each time, so that
- * rot is met at the first reader and never gets a fresh valid checksum by being copied. */
+/** Reads what a message is made of from wherever it stands. Data is verified against the envelope's
+ * checksum each time, so that rot is met at the first reader and never gets a fresh valid checksum
+ * by being copied. */
 import { crc32 } from '../../base/checksum.js'
 import { position, type Position } from '../../base/position.js'
 import type { ActiveMessage, EnvelopePlace } from '../../active/active-message.js'
@@ -57,8 +58,9 @@ export class MessageReader {
     const { envelope } = message
     if (envelope.data.kind === 'ref') return { ref: envelope.data.ref }
     if (message.data !== undefined) {
-      // The caller of submit() has its buffer for itself: what it writes there must not come out of ours. What it has written there
-      // already does not verify, and the log has what was submitted.
+      // The caller of submit() has its buffer for itself: what it writes there must not come out of
+      // ours. What it has written there already does not verify, and the log has what was
+      // submitted.
       const copy = Buffer.from(message.data)
       if (crc32(copy) === envelope.checksum) return copy
     }
@@ -106,7 +108,8 @@ export class MessageReader {
     return (await this.addressees(message, from, count)).addresses
   }
 
-  /** The same, and what the sender gave as their original recipients (RFC 3461), '' where nothing. */
+  /** The same, and what the sender gave as their original recipients (RFC 3461), '' where
+   * nothing. */
   async addressees(message: FramedMessage, from: number, count: number): Promise<Addressees> {
     const { recipientFrames, dsn } = message.envelope
     if (recipientFrames.length === 0) {
@@ -143,7 +146,8 @@ export class MessageReader {
     return { addresses, orcpts }
   }
 
-  /** Visits the frames in which some recipients stand. @param visit is given where in the frame they are, and says how many it found */
+  /** Visits the frames in which some recipients stand. @param visit is given where in the frame
+   * they are, and says how many it found */
   async #framed(
     { envelope, place }: FramedMessage,
     from: number,

@@ -1,19 +1,22 @@
 /** Large data, a file each under `spool/`, named by a number that is never given twice.
- * Invariants: a file and its name are durable before the envelope that names it is appended; it is unlinked when the finish
- * that names it is durable. A number is pending until its envelope is appended, and the checkpoint says which are: what
- * exists at a start and is neither named by the suffix nor older than that is an orphan of the crash. What a full disk does not let go
- * is pending, too: it is tried for again at each checkpoint, and by the next start. */
+ * Invariants: a file and its name are durable before the envelope that names it is appended; it is
+ * unlinked when the finish that names it is durable. A number is pending until its envelope is
+ * appended, and the checkpoint says which are: what exists at a start and is neither named by the
+ * suffix nor older than that is an orphan of the crash. What a full disk does not let go is
+ * pending, too: it is tried for again at each checkpoint, and by the next start. */
 import type { Disk, DiskFile } from '../../disk/disk.js'
 import { unlinkIfThere } from '../../disk/unlink-if-there.js'
 import { isWaybillError } from '../../errors.js'
 import { spoolDirectory, spoolPath } from '../../directory/paths.js'
 
-/** Numbers that a life gives as it likes: its first is above all that earlier ones gave, without reading what they were. A life that needs
- * more claims half as many again, so that lives that need fewer come back to numbers of their own. */
+/** Numbers that a life gives as it likes: its first is above all that earlier ones gave, without
+ * reading what they were. A life that needs more claims half as many again, so that lives that need
+ * fewer return to the usual claim. */
 const numbersPerLife = 2 ** 28
 
-/** Of a segment this part, at the most, is for the numbers of files that have no envelope yet, and this part for those that do not go: a
- * checkpoint stands in it twice, its copy and its successor, and leaves room for what accepted mail may need. */
+/** Of a segment this part, at the most, is for the numbers of files that have no envelope yet, and
+ * this part for those that do not go: a checkpoint stands in it twice, its copy and its successor,
+ * and leaves room for what accepted mail may need. */
 const pendingPart = 64
 /** A number in a checkpoint, at the most. */
 const numberBytes = 9
@@ -21,7 +24,8 @@ const numberBytes = 9
 /** A spool file that is being written. */
 export interface SpoolFile {
   readonly number: number
-  /** Appends bytes. @throws WaybillError DISK_FULL, DISK_FAILED: abort, and reject the submission */
+  /** Appends bytes.
+   * @throws WaybillError DISK_FULL, DISK_FAILED: abort, and reject the submission */
   write(bytes: Buffer): Promise<void>
   /** Makes it durable, name included. */
   finish(): Promise<void>
@@ -30,7 +34,8 @@ export interface SpoolFile {
 }
 
 export interface SpoolCallbacks {
-  /** A checkpoint that is captured after this call. @throws WaybillError DISK_FULL by rejection, when there is no room for one */
+  /** A checkpoint that is captured after this call.
+   * @throws WaybillError DISK_FULL by rejection, when there is no room for one */
   readonly checkpoint: () => Promise<void>
   /** A backup may be copying files. */
   readonly isPinned: () => boolean
@@ -48,23 +53,31 @@ export class Spool {
   readonly #pendingMax: number
   /** Files that nobody needs, and that a full disk or a backup keeps from being removed. */
   readonly #unwanted = new Set<number>()
-  /** Pending numbers of files that were given up and could not be taken away: that is tried for again when their turn is somebody else's. */
+  /** Pending numbers of files that were given up and could not be taken away: that is tried for
+   * again when their turn is somebody else's. */
   readonly #doubtful = new Set<number>()
   /** Submissions that wait for their turn, in order. */
   readonly #waiting: (() => void)[] = []
   #highest: number
   /** May be given, and what is above not before a checkpoint says so. */
   #last: number
-  /** What checkpoints name as the claim of this life. It is not given itself: what is pending in a checkpoint may be an orphan. */
+  /** What checkpoints name as the claim of this life. It is not given itself: what is pending in a
+   * checkpoint may be an orphan. */
   #claim: number | undefined
-  /** An earlier life may have changed names that are not durable: this life does not see that they were there.
-   *    // 1. unlinked  2. killed  3. a checkpoint passes the finish  4. power loss: the file is back, and nobody knows it */
+  /** An earlier life may have changed names that are not durable: this life does not see that they
+   * were there.
+   *    1. unlinked
+   *    2. killed
+   *    3. a checkpoint passes the finish
+   *    4. power loss: the file is back, and nobody knows it */
   #namesChanged = true
 
-  /** @param disk where a file that cannot be opened now is one submission's trouble, or one delivery's
+  /** @param disk where a file that cannot be opened now is one submission's trouble, or one
+   * delivery's
    * @param names where the directory of them all is synced
    * @param segmentBytes of the journal, @param life the number of this life
-   * @param known numbers given or claimed in earlier ones: those of the checkpoint and of the files */
+   * @param known numbers given or claimed in earlier ones: those of the checkpoint and of the
+   * files */
   constructor(
     disk: Disk,
     names: Pick<Disk, 'syncDirectory'>,
@@ -96,8 +109,9 @@ export class Spool {
   }
 
   /** A file for a submission: those that may have none yet take turns.
-   *    // 1. the file system of spool/ is read-only, and each submission told so  2. one for each turn later all have been given up, and none
-   *    // ends  3. whoever comes now waits for ever, also when it can be written to again
+   *    1. the file system of spool/ is read-only, and each submission told so
+   *    2. one for each turn later all have been given up, and none ends
+   *    3. later submissions wait for ever, even when the file system can be written again
    * @throws WaybillError as `create` */
   async createInTurn(): Promise<SpoolFile> {
     while (this.#isUsedUp || this.#pending.size >= this.#pendingMax) {
@@ -120,7 +134,8 @@ export class Spool {
     try {
       file = await this.#disk.open(path, 'create')
     } catch (error) {
-      // A call that failed may have had its effect. What cannot be taken away is left to the next recovery; what was there is not ours.
+      // A call that failed may have had its effect. What cannot be taken away is left to the next
+      // recovery; what was there is not ours.
       if (isWaybillError(error) && error.place.errno === 'EEXIST') this.#forget(number)
       else await this.giveUp(number).catch(() => undefined)
       throw error
@@ -155,7 +170,9 @@ export class Spool {
     this.#forget(number)
   }
 
-  /** Its file will not be used. Whoever waits for its turn is told as well, if it cannot be taken away. @throws WaybillError as `unlink` */
+  /** Its file will not be used. Submissions that wait for its turn are rejected, too, if it cannot
+   * be removed.
+   * @throws WaybillError as `unlink` */
   async giveUp(number: number): Promise<void> {
     this.#doubtful.add(number)
     try {
@@ -179,7 +196,8 @@ export class Spool {
     }
   }
 
-  /** Removes a file; one that somebody else has removed is gone as well. What a full disk or a backup keeps is removed later.
+  /** Removes a file; one that somebody else has removed is gone as well. What a full disk or a
+   * backup keeps is removed later.
    * @throws WaybillError DISK_FAILED; DISK_FULL when there are too many of those */
   async unlink(number: number): Promise<void> {
     if (this.#callbacks.isPinned()) {
@@ -211,15 +229,17 @@ export class Spool {
   }
 
   /** The next life must be above what this one gives, and has only its checkpoint to know:
-   *    // 1. this life gives the next one's first number, and ends that message  2. killed: the file is gone  3. the next life gives the number
-   *    // again  4. power loss: the end of the first message takes the file of the second */
+   *    1. this life gives the next one's first number, and ends that message
+   *    2. killed: the file is gone
+   *    3. the next life gives the number again
+   *    4. power loss: the end of the first message takes the file of the second */
   async #claimMore(): Promise<void> {
     const claim = this.#highest + numbersPerLife / 2
     this.#claim = claim
     try {
       await this.#callbacks.checkpoint()
     } catch (error) {
-      // Whoever was told of a turn that he does not take lets another one look.
+      // A submission that does not take its turn passes it on.
       this.#waiting.shift()?.()
       throw error
     }
@@ -233,7 +253,10 @@ export class Spool {
   }
 
   /** The names in a directory are synced together, so a failure is not one submission's:
-   *    // 1. the sync for A fails, and the name of B counts as clean  2. the sync for B "succeeds"  3. B settles  4. power loss */
+   *    1. the sync for A fails, and the name of B counts as clean
+   *    2. the sync for B "succeeds"
+   *    3. B settles
+   *    4. power loss */
   async #syncDirectory(): Promise<void> {
     try {
       await this.#names.syncDirectory(spoolDirectory)

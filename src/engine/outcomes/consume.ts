@@ -86,7 +86,8 @@ export async function* consume(
   }
 }
 
-/** As many as there are, up to `max`: a consumer is done with all of them when it asks for the next.
+/** As many as there are, up to `max`: a consumer is done with all of them when it asks for the
+ * next.
  * @throws as `consume` */
 export async function* consumeBatches(
   outcomes: Outcomes,

@@ -1,5 +1,5 @@
-/** The first half of a recovery, before new mail is accepted: find the journal's end, make its last batch durable for certain,
- * and begin a segment of this life's own. */
+/** The first half of a recovery, before new mail is accepted: find the journal's end, make its last
+ * batch durable for certain, and begin a segment of this life's own. */
 import type { Checkpoint } from '../../record/checkpoint.js'
 import { decodeCheckpoint, encodeCheckpoint } from '../../record/checkpoint.js'
 import type { Position } from '../../base/position.js'
@@ -101,13 +101,22 @@ export async function openJournal(
   }
 }
 
-/** The page cache may show a batch that a failed sync of an earlier life never brought to the disk. Written again, same bytes,
- * and synced, it is durable; those before it are, because it was written after they were synced.
- *    // 1. batch written, sync fails  2. restart in the same boot reads it from memory  3. mail delivered  4. power loss: never there
- * The bytes that are written are those that are looked at here: the cache may have been emptied since the tail was found.
- *    // 1. batch written, sync fails  2. restart finds it in memory  3. memory runs short, the page goes  4. what the disk holds is written
- *    // again, and the next segment names an end that no batch has: no later life opens
- * @throws WaybillError DISK_FAILED when it is not there any more: the next start finds the end that the disk has */
+/** The page cache may show a batch that a failed sync of an earlier life never brought to the disk.
+ * Written again, same bytes, and synced, it is durable; those before it are, because it was written
+ * after they were synced.
+ *    1. batch written, sync fails
+ *    2. restart in the same boot reads it from memory
+ *    3. mail delivered
+ *    4. power loss: never there
+ * The bytes that are written are those that are looked at here: the cache may have been emptied
+ * since the tail was found.
+ *    1. batch written, sync fails
+ *    2. restart finds it in memory
+ *    3. memory runs short, the page goes
+ *    4. what the disk holds is written again, and the next segment names an end that no batch has:
+ *       no later life opens
+ * @throws WaybillError DISK_FAILED when it is not there any more: the next start finds the end
+ * that the disk has */
 async function rewriteLastBatch(
   { disk }: EngineOptions,
   files: SegmentFiles,
@@ -132,7 +141,8 @@ async function rewriteLastBatch(
   await file.close()
 }
 
-/** @throws WaybillError LOG_CORRUPT when a begun segment does not begin with a copy: then nothing says what is trusted */
+/** @throws WaybillError LOG_CORRUPT when a begun segment does not begin with a copy: then nothing
+ * says what is trusted */
 function checkpointOf(tail: JournalTail, grid: SegmentGrid, life: number): Checkpoint {
   if (tail.checkpoint !== undefined) return decodeCheckpoint(tail.checkpoint)
   if (tail.index >= 0)

@@ -1,6 +1,8 @@
-/** What a recovery reads before it acts: the working suffix, the marks of each lane, and which spool files nobody needs.
- * A life that came to no checkpoint of its own may have been ended by what it read here. The one after it reads it before it takes
- * mail: else, under a supervisor, each would take a little, make a segment, and end. */
+/** What a recovery reads before it acts: the working suffix, the marks of each lane, and which
+ * spool files nobody needs.
+ * If the previous life ended before its first checkpoint, the data read here may have ended it. The
+ * one after it reads it before it takes mail: else, under a supervisor, each would take a little,
+ * make a segment, and end. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import type { Disk } from '../../disk/disk.js'
 import { isWaybillError } from '../../errors.js'
@@ -18,7 +20,8 @@ import type { Spool } from '../message/spool.js'
 
 export interface Recollection {
   readonly working: WorkingSet
-  /** By lane, those that the checkpoint knows of and the runner has not passed. Of a lane whose records cannot be read there are none. */
+  /** By lane, those that the checkpoint knows of and the runner has not passed. Of a lane whose
+   * records cannot be read there are none. */
   readonly marks: ReadonlyMap<number, readonly Position[]>
   /** Orphans of the crash, and files whose message is known to be finished. */
   readonly needlessSpools: ReadonlySet<number>
@@ -27,11 +30,12 @@ export interface Recollection {
 
 export interface RecollectionLogs {
   readonly journal: Pick<Journal, 'read' | 'files'>
-  /** Of a lane that has logs of its own. */
+  /** Of a lane with separate logs. */
   readonly envelopesOf: (lane: number) => SegmentFiles
 }
 
-/** @param tailEnd where the journal ended when this life began, @param spools the files that existed then
+/** @param tailEnd where the journal ended when this life began, @param spools the files that
+ * existed then
  * @param isSingle the layout has one log for everything
  * @throws WaybillError LOG_CORRUPT */
 export async function recollect(
@@ -74,9 +78,13 @@ export async function recollect(
 }
 
 /** The same before anything is opened for writing, so that a start that is refused changes nothing.
- * @returns undefined when the last life that has a batch came to a checkpoint: then it can be read while mail is accepted. One that has made
- * its segment, and no batch, has ended for something else, and nothing stands behind what those before it have said:
- *    // 1. finish durable, killed  2. restart makes a segment, killed  3. restart unlinks its file at once, killed  4. rot in that of the finish
+ * @returns undefined when the last life that has a batch came to a checkpoint: then it can be read
+ * while mail is accepted. One that has made its segment, and no batch, has ended for something
+ * else, and nothing stands behind what those before it have said:
+ *    1. finish durable, killed
+ *    2. restart makes a segment, killed
+ *    3. restart unlinks its file at once, killed
+ *    4. rot in that of the finish
  * @throws WaybillError LOG_CORRUPT */
 export async function recollectFirst(
   disk: Disk,
@@ -103,8 +111,10 @@ export async function recollectFirst(
   }
 }
 
-/** Takes away the files that nobody needs, durably, so that a start which cannot do that is refused as well.
- * @param spool of a life whose journal is open: there is a batch behind the one that says that they are not needed
+/** Takes away the files that nobody needs, durably, so that a start which cannot do that is refused
+ * as well.
+ * @param spool of a life whose journal is open: there is a batch behind the one that says that they
+ * are not needed
  * @returns what is left to be done */
 export async function withoutSpools(spool: Spool, recollection: Recollection): Promise<Recollection> {
   for (const number of recollection.needlessSpools) await spool.unlink(number)

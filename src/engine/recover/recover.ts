@@ -1,7 +1,8 @@
-/** The second half of a recovery, while new mail is accepted: the working suffix is read, what is left in it was being worked
- * on, and each such message gets a new start that carries everything. One checkpoint later they are active again.
- * Invariant: nothing is appended that a crash in the middle of this would make wrong; a second recovery reads the same suffix
- * and what this one appended, and comes to the same state. */
+/** The second half of a recovery, while new mail is accepted: the working suffix is read, what is
+ * left in it was being worked on, and each such message gets a new start that carries everything.
+ * One checkpoint later they are active again.
+ * Invariant: nothing is appended that a crash in the middle of this would make wrong; a second
+ * recovery reads the same suffix and what this one appended, and comes to the same state. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import { ActiveMessage, type ActiveRecord } from '../../active/active-message.js'
 import type { DamagedMessage } from '../../active/active-set.js'
@@ -60,8 +61,11 @@ export async function recover(
   return { messages, unread }
 }
 
-/** What the last batch of the life before says to be over goes when there is one behind it, as in that life (outliving.ts):
- *    // 1. finish durable, killed  2. restart unlinks its file, killed before its first batch is durable  3. rot in that of the finish */
+/** What the last batch of the life before says to be over goes when there is one behind it, as in
+ * that life (outliving.ts):
+ *    1. finish durable, killed
+ *    2. restart unlinks its file, killed before its first batch is durable
+ *    3. rot in that of the finish */
 async function letGo(
   { journal, spool }: Parts,
   tailEnd: Position,
@@ -133,8 +137,8 @@ const nothingKnown: Carried = {
   replacement: undefined,
 }
 
-/** Counts the recoveries in a row that found a message attempted and without progress. At the first it is not known whether it was
- * attempted; a life that delivers nothing does not count. */
+/** Counts the recoveries in a row that found a message attempted and without progress. At the first
+ * it is not known whether it was attempted; a life that delivers nothing does not count. */
 function recoveriesOf(before: number, records: readonly ActiveRecord[], delivers: boolean): number {
   const progressed = records.some((record) => record.kind !== 'delivery' || record.notes.length > 0)
   const attempted = records.length > 0 || before === 0

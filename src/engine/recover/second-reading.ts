@@ -1,6 +1,7 @@
-/** Messages whose envelope a recovery did not get, because the device refused to show it: they are read again each minute.
- * Invariant: one that is read is active from the step in which a new start of it is appended, and its place is held until then. What does
- * not verify stays so, and waits for the operator. */
+/** Messages whose envelope a recovery did not get, because the device refused to show it: they are
+ * read again each minute.
+ * Invariant: one that is read is active from the step in which a new start of it is appended, and
+ * its place is held until then. What does not verify stays so, and waits for the operator. */
 import { ActiveMessage } from '../../active/active-message.js'
 import type { DamagedMessage } from '../../active/active-set.js'
 import type { Position } from '../../base/position.js'

@@ -1,4 +1,5 @@
-/** Lanes for messages that wait for a time: those of hop.ts, each made when the first message needs it.
+/** Lanes for messages that wait for a time: those of hop.ts, each made when the first message needs
+ * it.
  * Invariant: nothing is appended to a lane before a durable checkpoint names it:
  *   1. a lane of 4 s is made, and a message replaced to it; its note is durable
  *   2. crash: no checkpoint names the lane, and its number is given to one of 12 days
@@ -34,7 +35,8 @@ export class HopLanes {
   }
 
   /** The lane of this interval, or of the next shorter one that is not damaged.
-   * @throws WaybillError DISK_FULL, DISK_FAILED, QUEUE_CRASHED by rejection: it can be asked for again */
+   * @throws WaybillError DISK_FULL, DISK_FAILED, QUEUE_CRASHED by rejection: it can be
+   * asked for again */
   async lane(intervalMs: number): Promise<Lane> {
     let damaged: Lane | undefined
     for (const each of hopIntervalsMs.filter((ms) => ms <= intervalMs).reverse()) {

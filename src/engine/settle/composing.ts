@@ -1,6 +1,7 @@
 /** What ends a message is read and composed, and room is found for it; ending.ts appends it.
- * Invariant: between the last look at the room, and at whether the message is still to end this way, and the append there is no wait.
- * Nothing here waits for a sync, but at the bound on replacements that no checkpoint vouches for. */
+ * Invariant: between the last look at the room, and at whether the message is still to end this
+ * way, and the append there is no wait. Nothing here waits for a sync, except at the bound on
+ * replacements that are not trusted yet. */
 import { nowhere } from '../../base/position.js'
 import { toRanges } from '../../base/ranges.js'
 import type { ActiveMessage } from '../../active/active-message.js'
@@ -31,7 +32,7 @@ export interface ComposingOptions extends EndingCallbacks {
   readonly isFull: () => boolean
   /** Nobody waits for room for it: the disk is full, and it is an operator's order. */
   readonly isHopeless: (message: ActiveMessage) => boolean
-  /** So many replacements may be appended before a checkpoint vouches for them. */
+  /** Bound of replacements that are not trusted yet. */
   readonly unvouchedMax: number
 }
 
@@ -39,12 +40,13 @@ export interface Move {
   readonly lane: Lane
   /** The time of a replacement that is made again; undefined: now. */
   readonly timeMs?: number | undefined
-  /** The sender is told that it is late. */
+  /** The delay is reported to the sender. */
   readonly warns?: boolean
   readonly changes?: EnvelopeChanges
 }
 
-/** `overtaken`: it is not to end this way any more, nothing was appended. `no room`: nothing was appended, and what was composed is not kept. */
+/** `overtaken`: it is not to end this way any more, nothing was appended. `no room`: nothing was
+ * appended, and what was composed is not kept. */
 export type EndResult = 'done' | 'overtaken' | 'no room'
 
 /** Is the message still to end the way that is being prepared? */
@@ -79,8 +81,10 @@ export class Composing {
     for (const look of this.#waiting.splice(0)) look()
   }
 
-  /** Whoever waits looks again himself, in the step in which he appends: others who waited may have taken the room.
-   *    // 1. two find room for one  2. both go on behind their `await`  3. the second appends where nothing is allocated */
+  /** The caller checks again, in the step in which it appends: others may have taken the room.
+   *    1. two find room for one
+   *    2. both go on behind their `await`
+   *    3. the second appends where nothing is allocated */
   async roomChange(): Promise<void> {
     await new Promise<void>((look) => this.#waiting.push(look))
     this.#parts.life.check()
@@ -210,7 +214,8 @@ export class Composing {
     })
   }
 
-  /** Ends it in the step in which room is seen, for the mark as well of a message that is started by what ends it.
+  /** Ends it in the step in which room is seen, for the mark as well of a message that is started
+   * by what ends it.
    * @throws WaybillError DISK_FULL: what was composed is not used */
   async #endWith({ message, written, isStill, target, need, end }: End): Promise<EndResult> {
     const canStart = (): boolean =>
@@ -218,7 +223,8 @@ export class Composing {
     const { life } = this.#parts
     while (isStill()) {
       if (canStart() && this.room.has(target, need)) {
-        // What goes wrong here, some of it appended, is no trouble of this message that could be looked at again.
+        // What goes wrong here, some of it appended, is no trouble of this message that could be
+        // looked at again.
         life.guard(end)
         life.check()
         return 'done'
@@ -259,7 +265,7 @@ const needOf = (written: Report | undefined, moreBytes: number): Need => ({
   journalBytes: (written?.group.bytes ?? 0) + moreBytes,
 })
 
-/** Recipients that need no attempt any more and of whom the sender is still to be told. */
+/** Recipients that need no further attempt and are still to be reported. */
 const finals = (message: ActiveMessage): ReportedOutcome[] => [
   ...outcomesOf(message.notesOf('failed'), message.unreportedFailures(), ({ status, text, remote }) => ({
     action: 'failed',
@@ -267,7 +273,8 @@ const finals = (message: ActiveMessage): ReportedOutcome[] => [
     text,
     remote,
   })),
-  // What is said of a delivery to a mailbox is our own word: where its file lies, for one. Whoever has asked is not told that.
+  // What is said of a delivery to a mailbox is our own word: where its file lies, for one. The
+  // caller does not get that error.
   ...outcomesOf(
     message.notesOf('delivered'),
     message.unreportedSuccesses(),
@@ -285,7 +292,7 @@ const expiries = (message: ActiveMessage, expired: readonly number[]): ReportedO
     expired.filter((index) => message.tells(index, 'failure')),
   )
 
-/** Recipients that are late, with the reason of their last attempt: those of whom the sender is told that. */
+/** Late recipients that are reported, with the reason of their last attempt. */
 const delays = (message: ActiveMessage): ReportedOutcome[] =>
   outcomesOf(
     reasonsOf(message),

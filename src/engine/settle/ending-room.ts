@@ -1,14 +1,17 @@
 /** Room for what ends a message: in the journal, and in the logs of the lane that it moves to.
- * Invariant: who has found too little room on a full disk is not composed again before there is as much as was needed, and what was composed
- * is not kept until then: many may wait, and each may have its data. Nor does anybody else wait for them:
- *    // 1. 64 are composed, and stand in the way until their lane has room  2. an operator deletes others to make some  3. nobody looks */
+ * Invariant: who has found too little room on a full disk is not composed again before there is as
+ * much as was needed, and what was composed is not kept until then: many may wait, and each may
+ * have its data. Nor does anybody else wait for them:
+ *    1. 64 are composed, and stand in the way until their lane has room
+ *    2. an operator deletes others to make some
+ *    3. nobody looks */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Lane } from '../../lane/lane.js'
 import { frameBytes } from '../../record/frame.js'
 import { markReserveBytes, marksBytes } from '../checkpoint/capture.js'
 import type { Parts } from '../life/parts.js'
 
-/** Bytes in the logs of the lane, none where it has no logs of its own, and in the journal. */
+/** Bytes in the logs of the lane (none without separate logs), and in the journal. */
 export interface Need {
   readonly envelopeBytes: number
   readonly dataBytes: number
@@ -27,26 +30,26 @@ export class EndingRoom {
   /** Replacements appended since the last capture, and since the one before. */
   #unvouched = 0
   #captured = 0
-  /** What was needed by those who have found too little. */
+  /** The needs of messages that found too little room. */
   readonly #lacked = new WeakMap<ActiveMessage, Need & { readonly kind: string }>()
 
-  /** @param unvouchedMax so many replacements may be appended before a checkpoint vouches for them */
+  /** @param unvouchedMax bound of replacements that are not trusted yet */
   constructor(parts: Parts, unvouchedMax: number) {
     this.#parts = parts
     this.#unvouchedMax = unvouchedMax
   }
 
-  /** Replacements that no durable checkpoint vouches for. */
+  /** Replacements that are not trusted yet. */
   get unvouchedCount(): number {
     return this.#unvouched + this.#captured
   }
 
-  /** A replacement is being appended to a lane with logs of its own. */
+  /** A replacement is being appended to a lane with separate logs. */
   replaced(): void {
     this.#unvouched++
   }
 
-  /** A checkpoint is being captured: it vouches for what is appended by now. */
+  /** A checkpoint is being captured: it will make present appends trusted. */
   capture(): void {
     this.#captured += this.#unvouched
     this.#unvouched = 0
@@ -65,7 +68,8 @@ export class EndingRoom {
     )
   }
 
-  /** Is there room of about the size that will be needed, or that was needed when it was composed? Asked before anything is read. */
+  /** Is there room of about the size that will be needed, or that was needed when it was composed?
+   * Asked before anything is read. */
   mayHave(target: Target, message: ActiveMessage): boolean {
     const lacked = this.#lacked.get(message)
     if (lacked?.kind === kindOf(target)) return this.has(target, lacked)

@@ -1,7 +1,10 @@
 /** The records that end a message: its finish, or its replacement with the note.
- * Invariant: each method is one step without a wait; its caller has made sure of the room. What ends a message and what reports on
- * it stand in one group; and so does its start, when it is ended where it waited:
- *    // 1. start of a held message durable  2. power loss takes its finish  3. recovery delivers what was on hold */
+ * Invariant: each method is one step without a wait; its caller has made sure of the room. What
+ * ends a message and what reports on it stand in one group; and so does its start, when it is ended
+ * where it waited:
+ *    1. start of a held message durable
+ *    2. power loss takes its finish
+ *    3. recovery delivers what was on hold */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { nowhere, position, type Position } from '../../base/position.js'
 import type { Ranges } from '../../base/ranges.js'
@@ -31,12 +34,12 @@ export interface Replacement {
   readonly reported: Ranges
 }
 
-/** The envelope for a lane with logs of its own. @param at where its data is in the lane */
+/** The envelope for a lane with separate logs. @param at where its data is in the lane */
 export const laneGroup = ({ facts, recipients, data }: Replacement, at: Position | undefined): MessageGroup =>
   messageGroup(facts, recipients, Buffer.isBuffer(data) ? { kind: 'lane', position: at! } : data)
 
-/** The group for a lane in the journal: it says itself what it replaces, as of now. For `incoming` a note says it, so that
- * recovery need not decode every envelope that was ever submitted. */
+/** The group for a lane in the journal: it says itself what it replaces, as of now. For `incoming`
+ * a note says it, so that recovery need not decode every envelope that was ever submitted. */
 function journalGroup({ message, lane, facts, recipients, data, reported }: Replacement): MessageGroup {
   if (lane.kind === 'incoming') return messageGroup(facts, recipients, data)
   return messageGroup({ ...facts, replaces: startOrFarthest(message), reported }, recipients, data)
@@ -97,7 +100,7 @@ export class Ending {
   }
 
   /** Nothing is left to do.
-   * @param reported recipients whom the report names */
+   * @param reported recipients that the report names */
   finish(message: ActiveMessage, written: Report | undefined, reported: Ranges, givenUp?: GivenUp): void {
     const { journal, active, options, spool, life } = this.#parts
     const { data } = message.envelope
@@ -137,7 +140,8 @@ export class Ending {
     return { id, sender, why: givenUp?.why, recipientCount, tags: tagsOf(envelope) }
   }
 
-  /** As most messages end: nobody is told, and the finish stands in the record of the last outcome, or alone. */
+  /** The usual end: without a report; the finish stands in the record of the last
+   * outcome, or alone. */
   #finishQuietly(message: ActiveMessage, givenUp: GivenUp | undefined): void {
     const { journal, active, options } = this.#parts
     if (!message.isFinished) {
@@ -151,7 +155,7 @@ export class Ending {
     this.#tellEnd(message, givenUp, undefined)
   }
 
-  /** A replacement in a lane with logs of its own, and the note, in one step. */
+  /** A replacement in a lane with separate logs, and the note, in one step. */
   replaceInLane(replacement: Replacement, logs: LaneLogs): void {
     const { message, lane, facts, data, written, reported } = replacement
     const { journal, options } = this.#parts
@@ -180,7 +184,8 @@ export class Ending {
     this.#ended(replacement, nowMs)
   }
 
-  /** For `incoming`, and in the single-log layout for all but `hold`, the replacement stands in the journal itself. */
+  /** For `incoming`, and in the single-log layout for all but `hold`, the replacement stands in the
+   * journal itself. */
   replaceInJournal(replacement: Replacement): void {
     const { message, lane, facts, written, data, reported } = replacement
     const { journal, options } = this.#parts
@@ -237,8 +242,11 @@ export class Ending {
     this.#callbacks.onEnd()
   }
 
-  /** Who listens is told behind the last frame of the group, for he may submit in this step:
-   *    // 1. report appended  2. he submits, and the batch is full  3. crash before the next one, with the finish: reported on twice */
+  /** Events are emitted behind the last frame of the group, because a listener may submit in this
+   * step:
+   *    1. report appended
+   *    2. the listener submits, and the batch is full
+   *    3. crash before the next one, with the finish: reported on twice */
   #tellEnd(message: ActiveMessage, givenUp: GivenUp | undefined, written: Report | undefined): void {
     const { events } = this.#parts
     const { id, sender } = message.envelope
@@ -260,7 +268,8 @@ export class Ending {
       })
   }
 
-  /** Appends the report's frames at the head of the group that was opened, and hands it to the incoming runner. */
+  /** Appends the report's frames at the head of the group that was opened, and hands it to the
+   * incoming runner. */
   #appendReport(written: Report | undefined, timeMs: number): void {
     if (written === undefined) return
     const { journal, spool } = this.#parts

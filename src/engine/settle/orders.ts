@@ -1,6 +1,7 @@
 /** What operators have ordered for active messages, until it is carried out.
- * Invariant: a message has one order at a time, and each comes to an answer: carried out, or overtaken because the message ended
- * otherwise. Orders are in memory only: nobody was told that they are done, so a crash may forget them. */
+ * Invariant: a message has one order at a time, and each comes to an answer: carried out, or
+ * overtaken because the message ended otherwise. Orders are in memory only: nobody was told that
+ * they are done, so a crash may forget them. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { EnvelopeChanges } from './replacement.js'
 
@@ -11,7 +12,8 @@ export type Order =
   | { readonly kind: 'expire'; readonly byTime?: true }
   | { readonly kind: 'move'; readonly lane: 'incoming' | 'hold'; readonly changes: EnvelopeChanges }
 
-/** Does nobody want the attempts under way any more? A flush or a requeue wants a delivery, so they go on. */
+/** Does nobody want the attempts under way any more? A flush or a requeue wants a delivery,
+ * so they go on. */
 export const stopsAttempts = (order: Order): boolean =>
   order.kind === 'move'
     ? order.lane === 'hold' || order.changes.route !== undefined

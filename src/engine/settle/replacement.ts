@@ -55,7 +55,7 @@ function remainingDsn(
   }
 }
 
-/** What an operator changes of a message when he moves it. */
+/** An operator's changes to a message that is moved. */
 export interface EnvelopeChanges {
   /** It counts as accepted now, with no attempt made and no route set. */
   readonly isNew?: true
@@ -78,7 +78,8 @@ export function replacementFacts(
 ): EnvelopeFacts {
   const { envelope } = message
   const { isNew = false } = changes
-  // One literal: objects put together from others cost as much as all else that a retry does with its envelope.
+  // One literal: objects put together from others cost as much as all else that a retry does with
+  // its envelope.
   return {
     id: envelope.id,
     sender: envelope.sender,
@@ -101,7 +102,8 @@ export function replacementFacts(
   }
 }
 
-/** An operator who makes a message new wants it sent now. @param isWarned the sender is told that it is late */
+/** An operator who makes a message new wants it sent now. @param isWarned the sender is told
+ * that it is late */
 function termsAfter(
   terms: EnvelopeTerms | undefined,
   isWarned: boolean,

@@ -1,5 +1,6 @@
-/** Reports to the sender: what has failed for good, or is late, or what he wanted to be told of. A report is an ordinary message from the null sender; it stands in
- * one group with the record that says whom it names, so none is lost and none is written twice. */
+/** Composes reports to the sender: failures, delays, requested successes. A report is an ordinary
+ * message from the null sender; it stands in one group with the record of its recipients, so none
+ * is lost or written twice. */
 import { reportId } from '../../base/message-id.js'
 import { crc32 } from '../../base/checksum.js'
 import { isInternational, isMailAddress } from '../../base/mail-address.js'
@@ -20,7 +21,8 @@ import { waits } from '../start/waiting.js'
 
 export interface Report {
   readonly group: MessageGroup
-  /** What it is for: of recipients that are late it may name others that have failed, and of both some that have been reached. */
+  /** What it is for: of recipients that are late it may name others that have failed, and of both
+   * some that have been reached. */
   readonly action: 'failed' | 'delayed' | 'delivered'
   /** Its data's file, when it is large. */
   readonly spool: number | undefined
@@ -35,7 +37,8 @@ export interface ReportedOutcome {
 }
 
 /** The report, ready to be appended; undefined where the sender is not told.
- * @param besideBytes what stands in one group with it: where both do not fit a segment, its data has a file of its own */
+ * @param besideBytes the rest of its group: if both do not fit a segment, its data gets
+ * a separate file */
 export async function report(
   parts: Parts,
   message: ActiveMessage,
@@ -46,7 +49,8 @@ export async function report(
   const { envelope } = message
   if (reportDecision(envelope.sender, outcomes.length).kind === 'silent') return undefined
   const nowMs = options.clock.wallMs()
-  // The number of the attempt; of the next one, when the last one is reported on and an operator ends it before that.
+  // The number of the attempt; of the next one, when the last one is reported on and an operator
+  // ends it before that.
   const attempt = envelope.attempts + (message.isReportedOn ? 2 : 1)
   const id = reportId(envelope.id, attempt, envelope.requeues)
   const data = await composeReport({
@@ -69,7 +73,7 @@ export async function report(
     id,
     sender: '',
     acceptedAt: nowMs,
-    // His address stands in the header, whoever gets it.
+    // The sender's address stands in the header, for any recipient.
     smtputf8: [envelope.sender, ...recipients].some(isInternational),
     dataBytes: data.length,
     checksum: crc32(data),
@@ -86,12 +90,13 @@ export async function report(
 
 const nothing = (): number => 0
 
-/** Of a report: a message that is accepted has its room beforehand (accept.ts), its report has it in the smallest segments by being small. */
+/** Of a report: a message that is accepted has its room beforehand (accept.ts), its report has it
+ * in the smallest segments by being small. */
 const recipientCountMax = 16
 /** Octets of their addresses. */
 const recipientBytesMax = 3072
 
-/** At least one: whoever he stands for, a report is not lost for it. */
+/** At least one: a report is not lost for an alias. */
 function recipientsOf(options: EngineOptions, sender: string): readonly string[] {
   const recipients = new Set<string>()
   let bytes = 0
@@ -104,7 +109,8 @@ function recipientsOf(options: EngineOptions, sender: string): readonly string[]
   return recipients.size === 0 ? [sender] : [...recipients]
 }
 
-/** @throws WaybillError OPTION_INVALID when the embedder's function throws, or answers no list: it is asked again later */
+/** @throws WaybillError OPTION_INVALID when the embedder's function throws, or answers no list: it
+ * is asked again later */
 function standsFor({ reportRecipients }: EngineOptions, sender: string): readonly unknown[] {
   try {
     const answer: unknown = reportRecipients(sender)
@@ -117,7 +123,7 @@ function standsFor({ reportRecipients }: EngineOptions, sender: string): readonl
   }
 }
 
-/** A large report, in a file of its own. */
+/** A large report, in a separate file. */
 async function keep({ spool, life }: Parts, data: Buffer): Promise<number> {
   const file = await spool.create()
   try {
@@ -163,7 +169,8 @@ async function reported(
   }))
 }
 
-/** The beginning of the original, for its header. A report goes out without it when it is a reference, or cannot be read. */
+/** The beginning of the original, for its header. A report goes out without it when it is a
+ * reference, or cannot be read. */
 async function original(parts: Parts, message: ActiveMessage): Promise<Buffer | undefined> {
   const { reader, events, life } = parts
   if (message.envelope.data.kind === 'ref') return undefined

@@ -1,4 +1,5 @@
-/** What is done with a message when none of its recipients waits for an attempt: a decision over what is known, no more.
+/** What is done with a message when none of its recipients waits for an attempt: a decision over
+ * what is known, no more.
  *
  * | deferred recipients | too old | | |
  * |---|---|---|---|
@@ -41,7 +42,8 @@ export interface SettleFacts {
   readonly waiters: readonly Waiters[]
 }
 
-/** @throws WaybillError POLICY_INVALID when the policy throws, or its answer is none: whoever settles asks again later */
+/** @throws WaybillError POLICY_INVALID if the policy throws, or its answer is invalid: it is
+ * asked again later */
 export function settleDecision(
   { message, ageMs, wallMs, waiters }: SettleFacts,
   policy: Deciding,
@@ -80,8 +82,8 @@ export function settleDecision(
   }
 }
 
-/** A message waits for the shortest of several delays. By chances of their own that were shorter than what was wanted, and the more so
- * the more destinations it has: they have the same. */
+/** A message waits for the shortest of several delays. Separate draws would make the shortest delay
+ * too short, the more the more destinations there are, so all share one draw. */
 class Draws {
   readonly #prng: Prng
   readonly #drawn: number[] = []
@@ -97,7 +99,8 @@ class Draws {
   }
 }
 
-/** A policy may be anybody's. What it does wrong must not end this life, and each later one at the same message. */
+/** A policy may be anybody's. What it does wrong must not end this life, and each later one at
+ * the same message. */
 function decided(id: MessageId, state: RetryState, policy: Deciding, prng: Prng): RetryDecision {
   try {
     const decision = policy.decide(state, prng)

@@ -1,5 +1,6 @@
-/** The end of an attempt: what is left to do with a message is decided, by the policy or by what an operator has ordered, and seen
- * through. Invariant: until its end is appended a message stays active, and what cannot be done now is done later. */
+/** The end of an attempt: what is left to do with a message is decided, by the policy or by what an
+ * operator has ordered, and seen through. Invariant: until its end is appended a message stays
+ * active, and what cannot be done now is done later. */
 import type { Timer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
 import type { ActiveMessage } from '../../active/active-message.js'
@@ -22,7 +23,7 @@ const workersMax = 64
 export interface SettleCallbacks {
   /** An order for it could not be carried out: it is taken up again. */
   readonly goOn: (message: ActiveMessage) => void
-  /** It stands aside: another may be active in its place. */
+  /** It is retried later: another may be active in its place. */
   readonly onAside: () => void
   /** The lane in which a message waits until about then. */
   readonly hopLane: (intervalMs: number) => Promise<Lane>
@@ -36,9 +37,9 @@ export class Settle {
   readonly #composing: Composing
   readonly #orders: Orders
   readonly #queue = new Ring<ActiveMessage>()
-  /** Those for whom there is no room. */
+  /** Messages without room. */
   readonly #parked: ActiveMessage[] = []
-  /** Those that could not be read or composed stand aside. */
+  /** Messages that could not be read or composed are retried later. */
   readonly #aside = new Map<ActiveMessage, Timer>()
   /** Those that are active, and not to be attempted now. */
   readonly #postponed = new WeakSet<ActiveMessage>()
@@ -77,7 +78,8 @@ export class Settle {
     this.settle(message)
   }
 
-  /** An order has come for a message that is being settled: it need not wait for what the message waited for. */
+  /** An order has come for a message that is being settled: it need not wait for what the
+   * message waited for. */
   reconsider(message: ActiveMessage): void {
     this.#aside.get(message)?.cancel()
     if (this.#aside.delete(message)) this.settle(message)
@@ -93,7 +95,8 @@ export class Settle {
     this.#work()
   }
 
-  /** Carries out an order on a message that waits in a lane, where it was read: it is started and ended in one step.
+  /** Carries out an order on a message that waits in a lane, where it was read: it is started and
+   * ended in one step.
    * @returns false when it does not wait there any more */
   async carryOut(message: ActiveMessage, order: Order): Promise<boolean> {
     const isStill = (): boolean => waits(this.#parts, message.place)

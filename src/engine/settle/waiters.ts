@@ -1,7 +1,7 @@
-/** Recipients that wait for another attempt, by where they go: what the retry policy is asked about, and who is given up while
- * others of the message are tried again.
- * Invariant: who is given up has failed by a record of its own before the replacement that leaves him out is composed; so a crash
- * between the two, and a replacement that is not believed, find him failed. */
+/** Recipients that wait for another attempt, by where they go: what the retry policy is asked
+ * about, and who is given up while others of the message are tried again.
+ * Invariant: giving a recipient up first appends a `failed` record; only then is the replacement
+ * without it composed. So a crash between the two, or an untrusted replacement, finds it failed. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { forEachIn } from '../../base/ranges.js'
 import { textOf } from '../../delivery/outcome.js'

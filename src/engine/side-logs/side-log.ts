@@ -1,5 +1,5 @@
-/** A log beside the journal and the lanes: of keys, of outcomes. It is made when it is first needed,
- * written and synced as a lane's log is.
+/** A log beside the journal and the lanes: of keys, of outcomes. It is made when it is first
+ * needed, written and synced as a lane's log is.
  * Invariant: it is trusted up to the end that a checkpoint says. Its directory's name is durable
  * before that checkpoint is. Rot in it costs what it holds, and no mail. */
 import type { Prng } from '../../base/prng.js'

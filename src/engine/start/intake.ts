@@ -1,6 +1,7 @@
-/** Brings messages from the lanes into the active set, incoming and deferred in turn, as long as there is room.
- * Invariant: a message becomes active in the step in which its start is appended, and its lane's position moves in the same
- * step; nothing that its lane's log does not vouch for is started. */
+/** Brings messages from the lanes into the active set, incoming and deferred in turn, as long as
+ * there is room.
+ * Invariant: a message becomes active in the step in which its start is appended, and its lane's
+ * position moves in the same step; only trusted envelopes are started. */
 import { Ring } from '../../base/ring.js'
 import { ActiveMessage, type EnvelopePlace } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
@@ -64,7 +65,7 @@ export class Intake {
   #incomingIsNext = true
   /** Messages that need not wait until they are due. */
   readonly #wanted = new Ring<Wanted>()
-  /** Those who wait until nothing is left to do now. */
+  /** Callers that wait until the queue is idle. */
   readonly #untilIdle: (() => void)[] = []
   #running = false
   #soon = false
@@ -77,7 +78,8 @@ export class Intake {
     this.#reading = new LaneReading(parts, () => this.wake())
   }
 
-  /** Recovery has ended: runners go. In a life that delivers nothing they only pass what is marked, as that of `hold` does always. */
+  /** Recovery has ended: runners go. In a life that delivers nothing they only pass what is marked,
+   * as that of `hold` does always. */
   run(): void {
     this.#running = true
     for (const lane of this.#parts.lanes) if (lane.kind !== 'incoming') this.#turns.push(lane)
@@ -111,7 +113,8 @@ export class Intake {
     return new Promise((resolve) => this.#untilIdle.push(resolve))
   }
 
-  /** Asked when what is in memory and due has been started: what is left is not durable yet, or not read. */
+  /** Asked when what is in memory and due has been started: what is left is not durable
+   * yet, or not read. */
   #isIdle(): boolean {
     const { lanes, options } = this.#parts
     const { runner, damage } = lanes.incoming
@@ -121,7 +124,8 @@ export class Intake {
   }
 
   /** A lane that had nothing to start is not asked again: nothing comes to be due in one step.
-   * @returns false when there is no room for more, or the turn of the event loop has been long enough */
+   * @returns false when there is no room for more, or the turn of the event loop has
+   * been long enough */
   #startInTurns(): boolean {
     const { clock } = this.#parts.options
     const step: Step = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }
@@ -131,7 +135,7 @@ export class Intake {
         if (this.#options.isHopeless()) this.#refuseWanted()
         return false
       }
-      // Those who were asked for go before the lanes: a verb asks for a few at a time.
+      // Requested messages go before the lanes: a verb asks for a few at a time.
       let wasStarted = this.#startWanted(step)
       if (!wasStarted) {
         const lane = this.#nextLane()
@@ -147,7 +151,8 @@ export class Intake {
     return true
   }
 
-  /** New mail has every second turn, however many lanes are due: neither new nor deferred mail keeps the other waiting. */
+  /** New mail has every second turn, however many lanes are due: neither new nor deferred mail
+   * keeps the other waiting. */
   #nextLane(): Lane | undefined {
     const isIncomings = !this.#incomingIsIdle && (this.#incomingIsNext || this.#turns.length === 0)
     return isIncomings ? this.#parts.lanes.incoming : this.#turns.shift()

@@ -1,5 +1,6 @@
-/** Reads a lane's marks, and its log ahead of its runner, up to what is trusted. One read per lane is under way at a time.
- * A runner that meets damage stops its lane and says so; the other lanes go on. */
+/** Reads a lane's marks, and its log ahead of its runner, up to what is trusted. One read per lane
+ * is under way at a time. A runner that meets damage stops its lane and says so; the other lanes go
+ * on. */
 import type { Position } from '../../base/position.js'
 import { isWaybillError } from '../../errors.js'
 import type { Lane } from '../../lane/lane.js'
@@ -86,8 +87,11 @@ export class LaneReading {
       runner.found({ position, bytes, timeMs: timeAt(window, at), envelope, data: undefined, seenAtMs })
       countLeft--
       bytesLeft -= payloadBytesAt(window, at)
-      // Behind the last that was missed all is handed over, and the journal is not kept for who reads on:
-      //    // 1. the last is found  2. it ends, and a checkpoint recycles what lies behind it  3. that is read: damage, and no new mail goes
+      // Behind the last that was missed all is handed over, and the journal is not kept for who
+      // reads on:
+      //    1. the last is found
+      //    2. it ends, and a checkpoint recycles what lies behind it
+      //    3. that is read: damage, and no new mail goes
       const hasAll = logs === undefined && !runner.isBehind
       return hasAll || countLeft <= 0 || bytesLeft <= 0
     }

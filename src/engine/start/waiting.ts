@@ -1,6 +1,8 @@
-/** Messages that wait in lanes, read from the lanes' logs a few at a time: what waited at one moment, however long it is read.
- * Invariant: a message waits when it stands in its lane at or behind the runner's position, is not marked, and the lane is trusted
- * so far. Segments that are being read, and their lane, stay until the reading ends. */
+/** Messages that wait in lanes, read from the lanes' logs a few at a time: what waited at one
+ * moment, however long it is read.
+ * Invariant: a message waits when it stands in its lane at or behind the runner's position, is not
+ * marked, and the lane is trusted so far. Segments that are being read, and their lane, stay until
+ * the reading ends. */
 import { position, type Position } from '../../base/position.js'
 import type { EnvelopePlace } from '../../active/active-message.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
@@ -25,7 +27,9 @@ export interface WaitingMessage {
 const batchCountMax = 256
 
 /** How far a lane's log may be believed now. Without its marks not at all:
- *    // 1. started by a verb, and delivered  2. its mark rots  3. restart: the runner starts it again */
+ *    1. started by a verb, and delivered
+ *    2. its mark rots
+ *    3. restart: the runner starts it again */
 export function trustedEndOf({ journal }: Pick<Parts, 'journal'>, lane: Lane): Position {
   if (!lane.marks.areKnown) return lane.runner.position
   return lane.logs === undefined ? journal.durableEnd : lane.trustedEnd
@@ -42,7 +46,8 @@ export function waits(parts: Pick<Parts, 'journal' | 'lanes'>, place: EnvelopePl
   )
 }
 
-/** What waited in a lane at the moment in which this was made. `end` lets go of what is held for it. */
+/** What waited in a lane at the moment in which this was made. `end` releases what is held for
+ * it. */
 export class Stretch {
   readonly lane: Lane
   readonly #parts: Parts
@@ -71,8 +76,10 @@ export class Stretch {
     this.#eachSegment((pins, index) => pins.release(index))
   }
 
-  /** Batches in order, those before a damaged place among them. What has moved meanwhile is, too: `waits` tells.
-   * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what is not trusted then is left out
+  /** Batches in order, those before a damaged place among them. What has moved meanwhile is, too:
+   * `waits` tells.
+   * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what
+   * is not trusted then is left out
    * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED; LIST_INCOMPLETE at its end */
   async *batches(trust: () => Promise<void>): AsyncGenerator<readonly WaitingMessage[]> {
     if (this.#damage !== undefined) throw this.#damage

@@ -1,5 +1,6 @@
 /** Routes that show what messages say.
- * Invariant: nothing of a message comes as a type that a browser would run in this server's name. */
+ * Invariant: nothing of a message comes as a type that a browser would run in this server's
+ * name. */
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { StoredMessage } from '../../admin/select/stored-message.js'

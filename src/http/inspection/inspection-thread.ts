@@ -15,7 +15,7 @@ export type ThreadNews =
 
 const port = parentPort!
 const tell = (news: ThreadNews): void => port.postMessage(news)
-/** Parts of the whole that are told apart. */
+/** Parts of the whole that are distinguished. */
 const stepsMax = 200
 
 const { path, order } = workerData as ThreadTask

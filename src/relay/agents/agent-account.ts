@@ -1,6 +1,6 @@
 /** The user and the group that agents run as.
- * Invariant: no agent runs as root except where root was asked for by its option; the chapter's default,
- * `user=root group=daemon`, asks for nothing.
+ * Invariant: no agent runs as root except where root was asked for by its option; the chapter's
+ * default, `user=root group=daemon`, asks for nothing.
  *   1. The relay runs as root, because its ports are below 1024.
  *   2. A configuration in use has no `user`, and root is ZMailer's default.
  *   3. A message makes the agent do what its sender wants, as root. */
@@ -13,7 +13,7 @@ export interface AgentAccount {
   readonly gid: number
 }
 
-/** Whom agents are when nothing names anybody, and the relay is root. */
+/** The account of agents by default, if the relay is root. */
 const nobody: AgentAccount = { uid: 65_534, gid: 65_534 }
 
 export interface AccountWish {

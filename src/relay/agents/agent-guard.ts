@@ -1,6 +1,7 @@
 /** The process that ends agents when this one is killed (README.md, No agent stays behind).
- * Invariant: a group that `watch` has settled for is killed at the latest when this process ends, whatever
- * ends it. The guard has a session of its own, so that no signal from a terminal ends it first. */
+ * Invariant: a group that `watch` has settled for is killed at the latest when this process
+ * ends, whatever ends it. The guard has a separate session, so that no signal from a terminal
+ * ends it first. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 

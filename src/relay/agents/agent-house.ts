@@ -1,6 +1,7 @@
 /** All pools of agents of one owner.
- * Invariant: one pool for each command with its account and counts. Agents, idle ones too, are never more
- * than a bound of theirs; where only idle ones are in the way, one of them makes room. */
+ * Invariant: one pool for each command with its account and counts. Agents, idle ones too, are
+ * never more than a bound of theirs; where only idle ones are in the way, one of them makes
+ * room. */
 import { AgentGuard } from './agent-guard.js'
 import { AgentPool, type PoolHouse, type PoolOptions } from './agent-pool.js'
 import { AgentWork, type Work } from './agent-work.js'

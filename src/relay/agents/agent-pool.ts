@@ -1,6 +1,7 @@
 /** Agents of one command.
- * Invariant: work goes to an agent that is idle; else to a new one, while the house lets it start one; else
- * to the one with the least to do, where `overfeed` lets it have more; else it waits its turn. */
+ * Invariant: work goes to an agent that is idle; else to a new one, while the house lets it
+ * start one; else to the one with the least to do, where `overfeed` lets it have more; else it
+ * waits its turn. */
 import { AgentProcess, type AgentProgram } from './agent-process.js'
 import type { AgentGuard } from './agent-guard.js'
 import type { AgentWork } from './agent-work.js'

@@ -1,5 +1,6 @@
 /** One request at an agent.
- * Invariant: each recipient gets one outcome: that of its first report, or that of the agent's end. */
+ * Invariant: each recipient gets one outcome: that of its first report, or that of the agent's
+ * end. */
 import type { DeliveryRequest, Outcome } from '../../delivery/transport.js'
 
 export interface Work {

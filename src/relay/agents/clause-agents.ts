@@ -1,7 +1,8 @@
 /** Transports in front of which ZMailer's clauses may name a command.
- * Invariant: where the clause of a destination has a command, an agent delivers, and else the transport;
- * which, is asked at each attempt. Everything that can be wrong with a command is found by `check`, before
- * a relay starts or reloads: an agent that cannot start would put mail off until it is returned.
+ * Invariant: where the clause of a destination has a command, an agent delivers, and else the
+ * transport; which, is asked at each attempt. Everything that can be wrong with a command is found
+ * by `check`, before a relay starts or reloads: an agent that cannot start would put mail off until
+ * it is returned.
  * @see ZMailer manual, Scheduler: command, user, group, idlemax, overfeed, bychannel */
 import { access, constants } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
@@ -45,7 +46,8 @@ export class ClauseAgents {
     return this.#house.agentCount
   }
 
-  /** Are the programs there, and the users? @throws WaybillError POLICY_INVALID with the clause's line */
+  /** Are the programs there, and the users? @throws WaybillError POLICY_INVALID with
+   * the clause's line */
   async check(policy: ZmailerPolicy): Promise<void> {
     for (const { settings, lines } of policy.clauses) {
       const { command, user = '', group = '' } = settings

@@ -17,16 +17,18 @@ export interface PipeOptions {
   readonly agentCountMax?: number
   /** Requests that an agent gets before it has reported the first, 0 … 1000. Default 0. */
   readonly overfeed?: number
-  /** An agent that has had nothing to do for so long is ended, milliseconds, 1 … a day. Default 3 minutes. */
+  /** An agent that has had nothing to do for so long is ended, milliseconds, 1 … a day.
+   * Default 3 minutes. */
   readonly idleMs?: number
-  /** An agent without a report for so long is killed, milliseconds, 1 … a day. Default 1000 s, as in
-   * Postfix (command_time_limit). */
+  /** An agent without a report for so long is killed, milliseconds, 1 … a day. Default 1000 s, as
+   * in Postfix (command_time_limit). */
   readonly timeoutMs?: number
   /** Agents started in a second, 1 … 1000. Default 20. */
   readonly startsPerSecondMax?: number
   /** Descriptors that an agent may have, 3 … 1 048 576. Default: as many as this process. */
   readonly fileCountMax?: number
-  /** Who agents run as, names or numbers, where this process is root. Default: nobody, never root. */
+  /** Who agents run as, names or numbers, where this process is root. Default: nobody, never
+   * root. */
   readonly user?: string
   readonly group?: string
   /** Agents may run as root. Default false. */

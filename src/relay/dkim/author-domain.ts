@@ -1,14 +1,17 @@
 /** Whose mail it is, by its From field. Pure.
- * Invariant: one author, or none. Whatever a name looks like, the address is what stands in angle brackets behind it; a field that is a list or a
- * group, or that the grammar (RFC 5322 §3.4) does not know, is read by some so and by others so: it has none. */
+ * Invariant: one author, or none. Whatever a name looks like, the address is what stands in angle
+ * brackets behind it; a field that is a list or a group, or that the grammar (RFC 5322 §3.4) does
+ * not know, is read by some so and by others so: it has none. */
 import { domainOf, isMailAddress } from '../../base/mail-address.js'
 import { asciiName } from '../tables/mail-destination.js'
 import type { HeaderField } from '../../base/header.js'
 
-/** Names, quoted or not, before an address in angle brackets. A comma, a colon or a semicolon makes a list of it, or a group. */
+/** Names, quoted or not, before an address in angle brackets. A comma, a colon or a semicolon makes
+ * a list of it, or a group. */
 const inBrackets = /^(?:[^"<>(),;:\\]|"(?:[^"\\]|\\.)*")*<([^<>]*)>$/s
 
-/** @returns as the DNS has it; undefined when there is no From field, more than one, no author in it, or more than one */
+/** @returns as the DNS has it; undefined when there is no From field, more than one, no author in
+ * it, or more than one */
 export function authorDomain(fields: readonly HeaderField[]): string | undefined {
   const [field, ...others] = fields.filter(({ name }) => name === 'from')
   if (field === undefined || others.length > 0) return undefined

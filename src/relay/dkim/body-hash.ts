@@ -1,6 +1,7 @@
 /** The hash of a body in the form "relaxed" (RFC 6376 §3.4.4), nodemailer's, piece by piece.
- * Invariant: it is the hash of what leaves. A CR that stands alone leaves as CRLF (smtp-delivery.ts), and nodemailer takes it for a letter: it is
- * shown an LF instead, which it takes for the end of a line, as it is. */
+ * Invariant: it is the hash of what leaves. A CR that stands alone leaves as CRLF
+ * (smtp-delivery.ts), and nodemailer takes it for a letter: it is shown an LF instead, which it
+ * takes for the end of a line, as it is. */
 import RelaxedBody from 'nodemailer/lib/dkim/relaxed-body'
 
 const LF = 0x0a

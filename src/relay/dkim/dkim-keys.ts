@@ -1,18 +1,20 @@
 /** The keys that mail is signed with (DKIM, RFC 6376), by the domain that they speak for.
- * Invariant: what is signed with a key that is here, everybody can check who checks at all: RSA of 1024 to 4096 bits (RFC 8301 §3.2), or Ed25519
- * (RFC 8463). A domain has one of each kind at most, and both sign: many know RSA alone. */
+ * Invariant: what is signed with a key that is here, everybody can check who checks at all: RSA of
+ * 1024 to 4096 bits (RFC 8301 §3.2), or Ed25519 (RFC 8463). A domain has one of each kind at most,
+ * and both sign: many know RSA alone. */
 import { createPrivateKey, KeyObject } from 'node:crypto'
 import { checkOptionNames } from '../../base/option-names.js'
 import { WaybillError, type Place } from '../../errors.js'
 import { asciiName } from '../tables/mail-destination.js'
 
 export interface DkimKey {
-  /** Mail is signed with it whose author is at this domain, or at one below it that has no key nearer to it. At least two labels. */
+  /** Mail is signed with it whose author is at this domain, or at one below it that has no key
+   * nearer to it. At least two labels. */
   readonly domain: string
   /** Says where the DNS has the public key: in a TXT record of `SELECTOR._domainkey.DOMAIN`. */
   readonly selector: string
-  /** In PEM without a passphrase, or as `createPrivateKey` of node:crypto makes it. RSA of 1024 to 4096 bits, 2048 or more if you can, or
-   * Ed25519. */
+  /** In PEM without a passphrase, or as `createPrivateKey` of node:crypto makes it. RSA of 1024 to
+   * 4096 bits, 2048 or more if you can, or Ed25519. */
   readonly privateKey: string | Buffer | KeyObject
 }
 
@@ -93,7 +95,8 @@ export class DkimKeys {
     return added
   }
 
-  /** Those of the domain, or of the nearest one above it. @param domain in lower case, without a dot at its end */
+  /** Those of the domain, or of the nearest one above it. @param domain in lower case, without a
+   * dot at its end */
   for(domain: string): readonly SigningKey[] {
     for (let name = domain; ;) {
       const keys = this.#byDomain.get(name)

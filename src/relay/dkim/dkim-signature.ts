@@ -1,13 +1,15 @@
 /** A DKIM-Signature field (RFC 6376), canonical forms relaxed/relaxed.
- * Invariant: every instance of a field that is signed is signed, and of those whose meaning a second instance would change, one more than there
- * are: who adds one breaks the signature. What is written on the way (Received, Return-Path), or taken out (Bcc), is never signed. */
+ * Invariant: every instance of a field that is signed is signed, and of those whose meaning a
+ * second instance would change, one more than there are: who adds one breaks the signature. What is
+ * written on the way (Received, Return-Path), or taken out (Bcc), is never signed. */
 import { createHash, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { SigningKey } from './dkim-keys.js'
 import type { HeaderField } from '../../base/header.js'
 
-/** `always`: one more is signed than there are, also when there is none. `if there`: only when there is one, for a server on the way may add what
- * is missing. `never`: those that there are; who sends it on may add his own above them. As rspamd has it. RFC 6376 §5.4.1, RFC 8058 §4 */
+/** `always`: one more is signed than there are, also when there is none. `if there`: only when
+ * there is one, for a server on the way may add what is missing. `never`: the existing ones; a
+ * server on the way may add others above them. As rspamd has it. RFC 6376 §5.4.1, RFC 8058 §4 */
 const oneMore: Readonly<Record<string, 'always' | 'if there' | 'never'>> = {
   from: 'always',
   to: 'always',
@@ -40,7 +42,8 @@ const oneMore: Readonly<Record<string, 'always' | 'if there' | 'never'>> = {
   'resent-message-id': 'never',
 }
 
-/** Instances of all fields, those included that must not come. Mail has thirty; a signature that names thousands is no field any more. */
+/** Instances of all fields, those included that must not come. Mail has thirty; a signature that
+ * names thousands is no field any more. */
 const namesMax = 200
 
 /** Of a line of the field. RFC 5322 §2.1.1 */

@@ -1,10 +1,11 @@
 /** Signs mail as it leaves.
- * Invariant: what is signed is, octet by octet, what leaves below the signature; mail that cannot be signed so that everybody finds it right leaves
- * without one. That is no error: its author is not at a domain with a key, is nobody or several, or its header is none. Data is looked at once
+ * Invariant: what is signed is, octet by octet, what leaves below the signature; mail that cannot
+ * be signed so that everybody finds it right leaves without one. That is no error: its author is
+ * not at a domain with a key, is nobody or several, or its header is none. Data is looked at once
  * from its beginning, a piece at a time.
  *
- * A key signs for about a millisecond (RSA of 2048 bits). On the thread of the queue everything would wait for it, so it is on those of Node's pool, a
- * few at a time (signing-turns.ts). */
+ * A key signs for about a millisecond (RSA of 2048 bits). On the thread of the queue everything
+ * would wait for it, so it is on those of Node's pool, a few at a time (signing-turns.ts). */
 import { systemClock, type Clock } from '../../base/clock.js'
 import { authorDomain } from './author-domain.js'
 import { BodyHash } from './body-hash.js'
@@ -27,7 +28,7 @@ const nothing: Buffer = Buffer.alloc(0)
 /** Asked at every attempt, of its recipients. */
 export type DkimSigns = (recipients: readonly string[]) => boolean
 
-/** @returns undefined when no keys are told @throws WaybillError OPTION_INVALID */
+/** @returns undefined without keys @throws WaybillError OPTION_INVALID */
 export function signerOf(options: {
   readonly dkim?: readonly DkimKey[]
   readonly dkimSigns?: DkimSigns
@@ -50,7 +51,8 @@ export class DkimSigner {
   }
 
   /** @param data whole, or piece by piece; fails as it fails
-   * @returns what stands above the data when it leaves: a signature for each key of its domain, or nothing */
+   * @returns what stands above the data when it leaves: a signature for each key of its
+   * domain, or nothing */
   async fieldsFor(data: Buffer | AsyncIterable<Buffer>): Promise<Buffer> {
     const end = new HeaderEnd()
     const header: Buffer[] = []

@@ -1,6 +1,7 @@
 /** Turns in which mail is signed, of all transports together.
- * Invariant: at most `turnsMax` signatures are made at once, whoever asks, and who asked first is first: they are made on the threads of Node's
- * pool, which there is one of, four threads usually, and the journal's next write waits in the same line (README.md beside this has for how long). */
+ * Invariant: at most `turnsMax` signatures are made at once, first in, first out. They run on the
+ * threads of Node's pool (four by default), where the journal's next write waits, too (README.md in
+ * this folder has for how long). */
 import { availableParallelism } from 'node:os'
 
 /** Half of the pool, and a processor is left to the queue. */

@@ -1,7 +1,11 @@
-/** Questions to servers of the DNS that say what is proven (DNSSEC): what Node's `dns`, which shows neither that nor TLSA records, is not there for.
- * Invariant: an answer comes from whom it was asked of, over a port and by a number drawn for this one question (RFC 5452); what else comes
- * is passed over. A server that is silent, or not there, is followed by the next; what one answers is the answer:
- *    // 1. the first server finds a forged answer and says SERVFAIL  2. the second, which checks nothing, is asked  3. it is believed */
+/** Questions to servers of the DNS that say what is proven (DNSSEC): what Node's `dns`, which shows
+ * neither that nor TLSA records, is not there for.
+ * Invariant: an answer comes from the asked server, over a port and with a number drawn for this
+ * one question (RFC 5452); anything else is ignored. A server that is silent, or not there, is
+ * followed by the next; what one answers is the answer:
+ *    1. the first server finds a forged answer and says SERVFAIL
+ *    2. the second, which checks nothing, is asked
+ *    3. it is believed */
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { connect, isIPv6 } from 'node:net'
@@ -63,7 +67,7 @@ export class DnsClient {
     }
   }
 
-  /** Whoever waits does so no longer, and nothing is left open. */
+  /** All waiting questions end, and nothing is left open. */
   close(): void {
     this.#isClosed = true
     for (const abandon of this.#open) abandon()

@@ -1,6 +1,8 @@
 /** A question to the DNS and what answers it, as the messages that DNSSEC's proof comes in. Pure.
- * Invariant: a message that is not the answer to this very question is none; one that is, and is damaged, cut off or leads in a circle, says
- * nothing. Whether an answer is proven is the server's word (AD, RFC 6840 §5.7), for all of it, aliases too: who asks knows whom to believe. */
+ * Invariant: a message that is not the answer to this very question is none; one that is, and is
+ * damaged, cut off or leads in a circle, says nothing. Whether an answer is proven is the
+ * server's word (AD, RFC 6840 §5.7), for all of it, aliases too: the caller decides which server
+ * to trust. */
 import { AUTHENTIC_DATA, RECURSION_DESIRED, decode, encode } from 'dns-packet'
 import { comparableDomain } from '../../base/mail-address.js'
 import { isHostName } from '../tables/mail-destination.js'
@@ -45,7 +47,8 @@ const udpBytesMax = 1232
 /** Aliases that are followed. */
 const aliasesMax = 16
 
-/** What a server has answered, or a name that it cannot be asked for, with a `code` as those of Node's `dns`. */
+/** What a server has answered, or a name that it cannot be asked for, with a `code` as those
+ * of Node's `dns`. */
 export class DnsError extends Error {
   readonly code: string
 
@@ -78,7 +81,8 @@ export function questionMessage({ id, type, name }: DnsQuestion): Buffer {
   })
 }
 
-/** @returns undefined for what is no answer to this question @throws DnsError when nothing can be learned from it */
+/** @returns undefined for what is no answer to this question @throws DnsError when nothing can be
+ * learned from it */
 export function replyIn<T extends DnsType>(
   message: Buffer,
   question: DnsQuestion<T>,
@@ -107,7 +111,8 @@ const codes: Readonly<Record<number, string>> = {
   5: 'EREFUSED',
 }
 
-/** Servers may write a name in other letters. The octets of types and lengths have no letter among them that could be taken for another. */
+/** Servers may write a name in other letters. The octets of types and lengths have no letter among
+ * them that could be taken for another. */
 const sameLetters = (some: Buffer, others: Buffer): boolean =>
   some.toString('latin1').toLowerCase() === others.toString('latin1').toLowerCase()
 
@@ -150,7 +155,9 @@ const addressBytes: Readonly<Record<number, number>> = { 1: 4, 28: 16 }
 const tlsaType = 52
 
 /** The library takes less than a record says it has for all of it:
- *    // 1. a message is cut off within a TLSA record  2. what is left is no digest  3. the record counts as one that nobody can use */
+ *    1. a message is cut off within a TLSA record
+ *    2. what is left is no digest
+ *    3. the record counts as one that nobody can use */
 function isWhole(message: Buffer): boolean {
   let at = 12
   const passName = (): void => {

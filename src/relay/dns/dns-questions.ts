@@ -1,10 +1,12 @@
 /** Questions to the DNS, and what the answers are worth.
- * Invariant: every question is settled within its time, and all at once when nobody waits for them any more. Only what the DNS itself says is not there counts as not there; that nobody could
- * be asked, or nobody knew, is `unknown`, and no reason to give up mail. */
+ * Invariant: every question is settled within its time, and all at once when nobody waits for them
+ * any more. Only what the DNS itself says is not there counts as not there; that nobody could be
+ * asked, or nobody knew, is `unknown`, and no reason to give up mail. */
 import { Resolver } from 'node:dns/promises'
 import type { Clock } from '../../base/clock.js'
 
-/** As much of Node's `dns.promises.Resolver` as mail needs: with its answers, and the codes of its errors. */
+/** As much of Node's `dns.promises.Resolver` as mail needs: with its answers, and the codes
+ * of its errors. */
 export interface MxResolver {
   resolveMx(domain: string): Promise<readonly { readonly exchange: string; readonly priority: number }[]>
   resolve4(host: string): Promise<readonly string[]>
@@ -25,18 +27,20 @@ export type DnsAnswer<T> =
 const tryMs = 3000
 const tries = 2
 
-/** As /etc/resolv.conf has it now: c-ares reads it when a resolver is made (64 µs) and never again. */
+/** As /etc/resolv.conf has it now: c-ares reads it when a resolver is made (64 µs) and never
+ * again. */
 export const systemResolver = (): Resolver => new Resolver({ timeout: tryMs, tries })
 
 interface QuestionsOptions {
-  /** The system's unless told. */
+  /** Default: the system's. */
   readonly resolver?: MxResolver | undefined
   readonly clock: Clock
   /** For each question. */
   readonly timeoutMs: number
 }
 
-/** Asks what an attempt wants to know; when that is over nothing of it is left. @param signal when it is aborted nobody waits any more */
+/** Asks what an attempt wants to know; when that is over nothing of it is left. @param signal when
+ * it is aborted nobody waits any more */
 export async function withQuestions<T>(
   { resolver, clock, timeoutMs }: QuestionsOptions,
   signal: AbortSignal,

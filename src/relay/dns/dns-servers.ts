@@ -1,8 +1,11 @@
 /** The servers that are asked what is proven (DNSSEC), and whose word counts.
- * Invariant: nobody is believed over a path on which others may write: of the system's servers those on this machine count, and are then the
- * only ones asked, as others might check nothing; a server elsewhere is believed when it was named for that. What libc does for who has
- * not written `trust-ad` into resolv.conf:
- *    // 1. the resolver is elsewhere  2. who stands between sets AD, and writes TLSA records of his own  3. his server is the one to trust */
+ * Invariant: nobody is believed over a path on which others may write: of the system's servers
+ * those on this machine count, and are then the only ones asked, as others might check nothing; a
+ * server elsewhere is believed when it was named for that. What libc does for who has not written
+ * `trust-ad` into resolv.conf:
+ *    1. the resolver is elsewhere
+ *    2. an attacker on the path sets AD, and writes other TLSA records
+ *    3. the attacker's server is trusted */
 import { Resolver } from 'node:dns'
 import { isIP } from 'node:net'
 import type { Clock } from '../../base/clock.js'
@@ -11,7 +14,8 @@ import { nexthopParts, plainAddress } from '../tables/mail-destination.js'
 
 const portUsual = 53
 
-/** ADDRESS, or ADDRESS:PORT, in brackets where that has colons. @returns undefined for anything else */
+/** ADDRESS, or ADDRESS:PORT, in brackets where that has colons.
+ * @returns undefined for anything else */
 export function readDnsServer(text: string): DnsServer | undefined {
   if (isIP(text) !== 0) return { address: text, port: portUsual, isTrusted: true }
   const parts = nexthopParts(text, portUsual)
@@ -19,7 +23,8 @@ export function readDnsServer(text: string): DnsServer | undefined {
   return { address: parts.text, port: parts.port, isTrusted: true }
 }
 
-/** As /etc/resolv.conf has them now: c-ares reads it when a resolver is made (64 µs) and never again. */
+/** As /etc/resolv.conf has them now: c-ares reads it when a resolver is made (64 µs)
+ * and never again. */
 export const systemDnsServers = (): readonly DnsServer[] => trustedOf(new Resolver().getServers())
 
 export function trustedOf(system: readonly string[]): readonly DnsServer[] {

@@ -1,5 +1,6 @@
 /** The servers that take mail for a domain, RFC 5321 §5.1: from the DNS, best first.
- * Invariant: mail fails only by what the DNS, or our own name, says for sure; a question without an answer puts it off.
+ * Invariant: mail fails only by what the DNS, or our own name, says for sure; a question without an
+ * answer puts it off.
  *
  * | MX records | addresses | |
  * |---|---|---|
@@ -11,7 +12,7 @@
  * | some | none | failed, 5.4.4 |
  * | unknown | – | put off, 4.4.3 |
  * | known | none, and one unknown | put off, 4.4.3 |
- * | some, we are one | of better ones | these: whoever is not better might give the mail to us |
+ * | some, we are one | of better ones | these: others might give the mail to us |
  * | some, we are the best | – | failed, 5.4.6 |
  * | some, we are one | of none better | put off, 4.4.4 |
  * | more than we ask for | none | put off, 4.4.4 |
@@ -19,7 +20,8 @@
  * | some that it has | of others alone | put off, 4.4.4, or 4.4.3 where one is unknown |
  * | some | of a family that is not used alone | put off, 4.4.4, or 4.4.3 where one is unknown |
  *
- * @see Postfix smtp_addr.c, which has 5.4.4 for a name that does not exist, too, and 5.1.0 for the null MX */
+ * @see Postfix smtp_addr.c, which has 5.4.4 for a name that does not exist, too, and 5.1.0
+ * for the null MX */
 import { isIP, isIPv6 } from 'node:net'
 import { comparableDomain } from '../../base/mail-address.js'
 import { below, type Prng } from '../../base/prng.js'
@@ -42,8 +44,8 @@ export type MailHosts = readonly MailHost[] | Outcome | SiteTrouble
 const addressesMax = 5
 /** Hosts whose addresses are asked for, the best. */
 const hostsMax = 20
-/** Addresses of a host that are looked at, of each family. An answer of the DNS holds thousands:
- * whoever has a domain could make each attempt for it take seconds, in which nothing else is done.
+/** Addresses of a host that are looked at, of each family. An answer of the DNS holds thousands: a
+ * domain's owner could make each attempt for it block the process for seconds.
  * @see Postfix dns_rr.c, var_dns_rr_list_limit */
 const hostAddressesMax = 100
 
@@ -52,7 +54,7 @@ export interface MailHostsPort {
   readonly questions: DnsQuestions
   readonly own: OwnServers
   readonly prng: Prng
-  /** Names that mail may go to; all unless told. */
+  /** Names that mail may go to; default: all. */
   readonly isAllowed?: (name: string) => boolean
   /** From where they are to be reached. */
   readonly sources?: SourceAddresses

@@ -1,6 +1,7 @@
 /** Whether a mail host is ourselves.
- * Invariant: a host is ours that bears our name, or has an address and a port at which we take mail. Mail that is given to oneself comes
- * back, with a Received field more, until somebody counts them. */
+ * Invariant: a host is ours that bears our name, or has an address and a port at which we
+ * take mail. Mail that is given to oneself comes back, with a Received field more, until
+ * somebody counts them. */
 import { networkInterfaces } from 'node:os'
 import { asciiName, plainAddress } from '../tables/mail-destination.js'
 

@@ -1,6 +1,7 @@
 /** What the DNS has answered to one attempt, and what of it is proven (DNSSEC).
- * Invariant: what is proven is what a server that is trusted has said to be, from the name that was asked for to where its aliases led. To who looks for
- * mail hosts it is a DNS as any other (dns-questions.ts). */
+ * Invariant: what is proven is what a server that is trusted has said to be, from the name that was
+ * asked for to where its aliases led. To who looks for mail hosts it is a DNS as any other
+ * (dns-questions.ts). */
 import type { DnsClient } from './dns-client.js'
 import type { DnsData, DnsReply, DnsType } from './dns-message.js'
 import type { MxResolver } from './dns-questions.js'
@@ -43,7 +44,8 @@ export class ProvenAnswers implements MxResolver {
 
   async #addressesOf(type: 'A' | 'AAAA', host: string): Promise<readonly string[]> {
     const reply = await this.ask(type, host)
-    // Of two kinds of addresses one that is proven is enough: the host's zone is signed, and can be asked for TLSA records.
+    // Of two kinds of addresses one that is proven is enough: the host's zone is signed, and can be
+    // asked for TLSA records.
     if (reply.kind === 'records' && this.#addresses.get(host)?.isProven !== true)
       this.#addresses.set(host, reply)
     return recordsOf(reply)

@@ -1,5 +1,6 @@
 /** From which addresses of this machine servers are reached. Pure.
- * Invariant: a family of which no address is named is not used at all: who names one of IPv4 alone has no good name by IPv6. */
+ * Invariant: a family of which no address is named is not used at all: who names one of IPv4 alone
+ * has no good name by IPv6. */
 import { isIP } from 'node:net'
 import { WaybillError } from '../../errors.js'
 
@@ -30,7 +31,8 @@ export const familiesUsed = (sources: SourceAddresses): (4 | 6)[] =>
 export const isReachedFrom = (sources: SourceAddresses, address: string): boolean =>
   sources === undefined || sources.has(isIP(address))
 
-/** @returns in the order in which they are tried; undefined is for the system to choose; none where a server at this address is not reached */
+/** @returns in the order in which they are tried; undefined is for the system to choose; none where
+ * a server at this address is not reached */
 export function sourcesFor(sources: SourceAddresses, host: string): readonly (string | undefined)[] {
   if (sources === undefined) return [undefined]
   const family = isIP(host)

@@ -1,7 +1,7 @@
 /** The directory of an address's Maildir. Pure.
- * Invariant: a name is one path component that every file system takes: no separator, no leading dot, no control character, one
- * case, at most 255 bytes; different addresses have different names, but for case, which local delivery ignores, and a dot behind the domain,
- * which makes no other one. */
+ * Invariant: a name is one path component that every file system takes: no separator, no leading
+ * dot, no control character, one case, at most 255 bytes; different addresses have different names,
+ * except for case and a final dot, which do not matter. */
 import { createHash } from 'node:crypto'
 
 const nameBytesMax = 255

@@ -33,11 +33,11 @@ const clockStepMs = 5000
 export interface MaildirOptions {
   /** Where the mailboxes are; made when it is not there. */
   readonly directory: string
-  /** Last part of file names; the machine's name unless told. */
+  /** Last part of file names; default: the machine's name. */
   readonly hostname?: string
-  /** What may stand before an extension: mail for `ada+lists@example.com` is for the mailbox of
-   * `ada@example.com` unless it has one of its own. Some of + - _ = . and their like; none unless
-   * told.
+  /** Delimiters of extensions: mail for `ada+lists@example.com` goes to the mailbox of
+   * `ada@example.com` unless it has a separate one. Some of + - _ = . and similar ones. Default:
+   * none.
    * @see Postfix recipient_delimiter */
   readonly recipientDelimiter?: string
   readonly clock?: Clock
@@ -168,7 +168,7 @@ class Maildirs {
   }
 }
 
-/** To whom it was sent, where that is known and another (an alias, ORCPT), and whose mailbox it is.
+/** The original recipient (an alias, ORCPT) if it is another one, and the owner of the mailbox.
  * @see Postfix virtual(8) */
 function recipientFields({ recipients, dsn }: DeliveryRequest, index: number): string {
   const recipient = recipients[index]!
@@ -177,8 +177,7 @@ function recipientFields({ recipients, dsn }: DeliveryRequest, index: number): s
   return `${original === recipient ? '' : `X-Original-To: ${original}\r\n`}Delivered-To: ${recipient}\r\n`
 }
 
-/** Names made by an earlier life may not be durable yet, so each life syncs them once,
- * whoever made them. */
+/** Names made by an earlier life may not be durable yet, so each life syncs them once. */
 async function makeRoot(directory: string): Promise<void> {
   const root = resolve(directory)
   await madeDirectory(root, 0o755)

@@ -2,11 +2,12 @@
  * Invariant: each start of a queue does it under the lock, when the journal's last batch is durable
  * for certain (engine/recover/open-journal.ts), and before a segment is recycled. Earlier, a
  * message could be submitted twice, or lost:
- *   1. a relay waits for the lock  2. the relay before it takes a file up, and is killed before it
- *      has removed it  3. a journal that was asked before the lock was taken does not have the
- *      message
- *   1. a relay is killed in the sync of a batch  2. the next start reads the batch from memory, and
- *      removes the file  3. power loss: neither the batch nor the file is there */
+ *    1. a relay waits for the lock
+ *    2. the relay before it takes a file up, and is killed before it has removed it
+ *    3. a journal that was asked before the lock was taken does not have the message
+ *    1. a relay is killed in the sync of a batch
+ *    2. the next start reads the batch from memory, and removes the file
+ *    3. power loss: neither the batch nor the file is there */
 import type { MessageId } from '../../base/message-id.js'
 import type { Disk } from '../../disk/disk.js'
 import { idOfName, takenDirectory } from './maildrop-file.js'

@@ -1,8 +1,11 @@
-/** What the header of a message, or of a part of one, says of its body; and the same header for a body in seven bits. Pure.
- * Invariant: a header is changed only in its MIME fields; what cannot be read counts as text/plain. */
+/** What the header of a message, or of a part of one, says of its body; and the same header for a
+ * body in seven bits. Pure.
+ * Invariant: a header is changed only in its MIME fields; what cannot be read counts as
+ * text/plain. */
 import { headerFields, leadingFields } from '../../base/header.js'
 
-/** What a body needs. `parts`: a multipart. `message`: another message, header and body. `closed`: nothing in it may change. */
+/** What a body needs. `parts`: a multipart. `message`: another message, header and body. `closed`:
+ * nothing in it may change. */
 export type Shape =
   | { readonly kind: 'parts'; readonly boundary: string; readonly isSigned: boolean }
   | { readonly kind: 'message' | 'closed' }
@@ -38,7 +41,7 @@ function boundaryIn(contentType: string): string | undefined {
   return boundary === undefined || boundary === '' ? undefined : boundary
 }
 
-/** @param encoding of the body, as it leaves, @param charset for a message that names no type of its own */
+/** @param encoding of the body, as it leaves, @param charset for a message without a type */
 export function withEncoding(
   header: Buffer,
   encoding: '7bit' | 'quoted-printable',

@@ -1,6 +1,7 @@
-/** Whether the header of a message has other letters than ASCII, which only SMTPUTF8 carries (RFC 6532 §3). Pure.
- * Invariant: the body does not matter: it goes as eight bits, and so do the headers of its parts, as they did before there was
- * SMTPUTF8. Nothing behind the empty line is asked for. */
+/** Whether the header of a message has other letters than ASCII, which only SMTPUTF8 carries (RFC
+ * 6532 §3). Pure.
+ * Invariant: the body does not matter: it goes as eight bits, and so do the headers of its parts,
+ * as they did before there was SMTPUTF8. Nothing behind the empty line is asked for. */
 import { HeaderEnd } from '../../base/header.js'
 
 /** @param data whole, or piece by piece; fails as it fails */

@@ -1,6 +1,6 @@
 /** Lines as quoted-printable, RFC 2045 §6.7.
- * Invariant: no line is longer than 76 characters, a blank is never the last one of a line, and every
- * line end of the source is one of the result. */
+ * Invariant: no line is longer than 76 characters, a blank is never the last one of a line, and
+ * every line end of the source is one of the result. */
 
 const lineCharsMax = 76
 const TAB = 0x09
@@ -15,7 +15,7 @@ const coded: readonly string[] = Array.from(
 export class QuotedPrintable {
   #column = 0
 
-  /** @param keepsEquals the octets are quoted-printable already, but for those over 127 */
+  /** @param keepsEquals the octets are quoted-printable already, except those over 127 */
   chunk(octets: Uint8Array, isEnd: boolean, keepsEquals = false): string {
     let text = ''
     for (let i = 0; i < octets.length; i++) {

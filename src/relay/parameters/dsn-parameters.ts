@@ -1,5 +1,5 @@
 /** What a client asks with the parameters of MAIL and RCPT, RFC 3461.
- * Invariant: a value that is none is refused with 501, never passed over: who is told 250 gets what he asked for. */
+ * Invariant: an invalid value is refused with 501, never ignored: after 250 the request applies. */
 import type { SMTPServerAddress } from 'smtp-server'
 import { isInternational } from '../../base/mail-address.js'
 import {
@@ -31,7 +31,8 @@ export function senderDsn(parameters: Parameters): SubmissionDsn | undefined {
   }
 }
 
-/** Of RCPT. @param smtputf8 the client has said so at MAIL. @returns undefined when nothing is asked. @throws ReplyError */
+/** Of RCPT. @param smtputf8 the client has said so at MAIL.
+ * @returns undefined when nothing is asked. @throws ReplyError */
 export function recipientDsn(parameters: Parameters, smtputf8: boolean): RecipientDsn | undefined {
   const { NOTIFY: notify, ORCPT: orcpt } = parameters || {}
   if (notify === undefined && orcpt === undefined) return undefined
@@ -54,8 +55,8 @@ function notifyOf(text: string): Notify {
   return notify as Notify
 }
 
-/** Letters of an address of the type utf-8 come as they are where SMTPUTF8 was said, and are kept in ASCII. RFC 6533 §3. What is no UTF-8,
- * which smtp-server makes U+FFFD, is not kept as that. */
+/** Letters of an address of the type utf-8 come as they are where SMTPUTF8 was said, and are kept
+ * in ASCII. RFC 6533 §3. What is no UTF-8, which smtp-server makes U+FFFD, is not kept as that. */
 const orcptOf = (text: string, smtputf8: boolean): string =>
   smtputf8 && /^utf-8;/i.test(text) && !text.includes('\ufffd') ? inAscii(text) : text
 

@@ -1,6 +1,6 @@
-/** What a client asks of our queue with parameters of MAIL: FUTURERELEASE (RFC 4865), DELIVERBY (RFC
- * 2852) and MT-PRIORITY (RFC 6710). Offered to clients that may relay, and to no other: a stranger
- * could fill the queue for months.
+/** What a client asks of our queue with parameters of MAIL: FUTURERELEASE (RFC 4865), DELIVERBY
+ * (RFC 2852) and MT-PRIORITY (RFC 6710). Offered to clients that may relay, and to no other: a
+ * stranger could fill the queue for months.
  * Invariant: a value that is none is refused with 501, never passed over. */
 import type { SMTPServerAddress } from 'smtp-server'
 import type { Priority } from '../../record/envelope.js'
@@ -64,7 +64,8 @@ function holdUntilOf(value: string | true, nowMs: number): number {
   return Math.max(Math.ceil(atMs), nowMs)
 }
 
-/** `R`: returned when it is not delivered by then; `N`: the sender is told. A trace (`T`) is told with the success that the client asks for. */
+/** `R`: returned when it is not delivered by then; `N`: the sender is told. A trace (`T`) is told
+ * with the success that the client asks for. */
 function byOf(value: string | true, nowMs: number): Pick<Handling, 'expiresAt' | 'warnAt'> {
   const [, seconds = '', mode = ''] = /^(-?\d{1,9});([NR])T?$/i.exec(String(value)) ?? []
   if (mode === '') throw wrongValue('BY')
@@ -74,7 +75,8 @@ function byOf(value: string | true, nowMs: number): Pick<Handling, 'expiresAt' |
   return { expiresAt: atMs }
 }
 
-/** Three bands of ours for 19 of RFC 6710: those above 0 go before all others, those below behind. */
+/** Three bands of ours for 19 of RFC 6710: those above 0 go before all others, those below
+ * behind. */
 function priorityOf(value: string | true): Priority {
   const text = String(value)
   if (!/^(-?[1-9]|0)$/.test(text)) throw wrongValue('MT-PRIORITY')

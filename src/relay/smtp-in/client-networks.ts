@@ -30,7 +30,8 @@ export function trustedNetworks(networks: readonly string[]): (address: string) 
     const family = isIP(address)
     return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6')
   }
-  // A session asks for each recipient, and making an address object costs more than all else in the answer.
+  // A session asks for each recipient, and making an address object costs more than all else in the
+  // answer.
   let lastAddress = ''
   let isLastListed = false
   return (address) => {
@@ -63,7 +64,8 @@ function bitsOf(address: string, family: number): string {
 const groupCount = 8
 const networkGroupCount = 4
 
-/** @param address as smtp-server has it: an IPv4 client's is IPv4, whatever the socket. @returns the address, or `2001:db8:0:1::/64` */
+/** @param address as smtp-server has it: an IPv4 client's is IPv4, whatever the socket.
+ * @returns the address, or `2001:db8:0:1::/64` */
 export function clientNetwork(address: string): string {
   if (!isIPv6(address)) return address
   return `${groupsOf(address).slice(0, networkGroupCount).join(':')}::/64`

@@ -1,6 +1,7 @@
 /** How much longer a client may take, from what a look at its session now and then shows. Pure.
- * Invariant: time counts only while the client is waited for. A request (a line, or a whole message) has `requestMs`, which data wins back
- * at 500 octets a second; a session without a message has half an hour. So an octet a minute holds no session for ever, nor does a NOOP.
+ * Invariant: time counts only while the client is waited for. A request (a line, or a whole
+ * message) has `requestMs`, which data wins back at 500 octets a second; a session without a
+ * message has half an hour. So an octet a minute holds no session for ever, nor does a NOOP.
  * @see Postfix smtpd_per_request_deadline, smtpd_min_data_rate */
 
 const dataBytesPerSecondMin = 500

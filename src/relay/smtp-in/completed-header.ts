@@ -1,7 +1,9 @@
-/** What a submission server completes in the header of mail from clients that may relay (RFC 6409 §8): Message-ID and Date are
- * added where they are missing, Bcc and Resent-Bcc are taken out. Pure.
- * Invariant: nothing else of the message changes. Postfix does the same: always_add_missing_headers for its own clients, and
- * message_drop_headers. A field that is added stands above the others; one that is there is kept as it is. */
+/** What a submission server completes in the header of mail from clients that may relay (RFC 6409
+ * §8): Message-ID and Date are added where they are missing, Bcc and Resent-Bcc are taken out.
+ * Pure.
+ * Invariant: nothing else of the message changes. Postfix does the same: always_add_missing_headers
+ * for its own clients, and message_drop_headers. A field that is added stands above the others; one
+ * that is there is kept as it is. */
 import { leadingFields } from '../../base/header.js'
 import { dateText } from './received.js'
 

@@ -1,6 +1,8 @@
-/** The dots that a client doubled at the beginning of lines, and the one that ends the data (RFC 5321 §4.5.2). Pure.
- * Invariant: the octets `CR LF . CR LF` alone end the data, whatever pieces it comes in; a bare LF ends nothing (smuggling). A piece is gone
- * through once and becomes one piece: its cost does not depend on how many lines begin with a dot. */
+/** The dots that a client doubled at the beginning of lines, and the one that ends the data (RFC
+ * 5321 §4.5.2). Pure.
+ * Invariant: the octets `CR LF . CR LF` alone end the data, whatever pieces it comes in; a bare LF
+ * ends nothing (smuggling). A piece is gone through once and becomes one piece: its cost does not
+ * depend on how many lines begin with a dot. */
 
 const dot = 0x2e
 const cr = 0x0d
@@ -20,8 +22,8 @@ export interface Unstuffed {
   readonly held: Buffer
 }
 
-/** @param piece with what was held of the one before in front of it. Its first two octets have been looked at, or begin the data and are no
- * dots */
+/** @param piece with what was held of the one before in front of it. Its first two octets have been
+ * looked at, or begin the data and are no dots */
 export function unstuffed(piece: Buffer): Unstuffed {
   const { length } = piece
   let kept: Buffer | undefined

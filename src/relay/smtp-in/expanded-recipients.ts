@@ -1,6 +1,6 @@
 /** Recipients as clients name them → as the queue gets them.
- * Invariant: who was told 250 at RCPT gets what the aliases said then, whatever they say at the data; all of it fits one message, and each
- * address is in it once. */
+ * Invariant: who was told 250 at RCPT gets what the aliases said then, whatever they say at the
+ * data; all of it fits one message, and each address is in it once. */
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { notifyBits, notifyOf, type Notify } from '../../base/notification.js'
 import type { AskedRecipient } from '../../engine/accept/submission-dsn.js'
@@ -15,21 +15,23 @@ type Recipient = string | AskedRecipient
 interface Taken {
   /** Of address-pattern.ts. */
   readonly keys: Set<string>
-  /** Of all that were looked for, the same one as often as he was found. */
+  /** All results, with repeats. */
   count: number
 }
 
 /** As many times the recipients that a message may have are looked for before it is full:
- *    // 1. a line for a domain names a thousand  2. a stranger names a thousand users there, in fifty sessions  3. fifty million are kept, and
- *    // to find them took a minute in which nobody else was heard */
+ *    1. a line for a domain names a thousand
+ *    2. a stranger names a thousand users there, in fifty sessions
+ *    3. fifty million are kept, and to find them took a minute in which nobody else was heard */
 const repeatedMax = 10
 
 export class ExpandedRecipients {
   readonly #became = new WeakMap<SMTPServerAddress, Expansion>()
   readonly #taken = new WeakMap<SMTPServerSession['envelope'], Taken>()
 
-  /** Of a RCPT that is right. @param plain its address as the queue would have it, @param countMax recipients of one message
-   * @returns why he is refused */
+  /** Of a RCPT that is right. @param plain its address as the queue would have it, @param countMax
+   * recipients of one message
+   * @returns the reason of a refusal */
   take(
     named: SMTPServerAddress,
     plain: string,
@@ -62,13 +64,14 @@ export class ExpandedRecipients {
   }
 }
 
-/** As to one more of those whom he names himself: the client sends him another message. */
+/** As for one recipient too many: the client sends it another message. */
 const full = (): ReplyError => new ReplyError({ code: 452, enhanced: '4.5.3' }, 'too many recipients')
 
 const addressOf = (recipient: Recipient): string =>
   typeof recipient === 'string' ? recipient : recipient.address
 
-/** What was asked goes with each, and the address that the client has named: RFC 3461 §4.2; Postfix's original recipient. */
+/** What was asked goes with each, and the address that the client has named: RFC 3461 §4.2;
+ * Postfix's original recipient. */
 function* each(named: Recipient, became: Expansion | undefined): Generator<[key: string, one: Recipient]> {
   const original = addressOf(named)
   const key = addressKey(original)
@@ -77,7 +80,7 @@ function* each(named: Recipient, became: Expansion | undefined): Generator<[key:
   for (const [key, address] of became) yield [key, { address, notify, orcpt }]
 }
 
-/** Two of whom the client has named became one: he is told what he has asked of either. */
+/** Two named recipients became one: the requests of both apply. */
 function both(one: Recipient, other: Recipient): Recipient {
   const first = typeof one === 'string' ? { address: one } : one
   const second = typeof other === 'string' ? { address: other } : other

@@ -1,13 +1,16 @@
-/** Whether who logs in is who he says.
- * Invariant: one password is checked at a time, for scrypt takes a thread of the pool that the journal's writes go through, and a whole
- * processor; behind it wait at most `waitingMax`. Networks take turns, and when too many wait the one with the most gives way:
- *    // 1. somebody guesses in fifty sessions at once  2. each guess takes a tenth of a second  3. who knows his password waits for two, not fifty
+/** Checks logins.
+ * Invariant: one password is checked at a time, for scrypt takes a thread of the pool that the
+ * journal's writes go through, and a whole processor; behind it wait at most `waitingMax`. Networks
+ * take turns, and when too many wait the one with the most gives way:
+ *    1. somebody guesses in fifty sessions at once
+ *    2. each guess takes a tenth of a second
+ *    3. a user with the right password waits for two checks, not fifty
  * A name that there is not costs what one costs that there is. */
 import { createHmac } from 'node:crypto'
 import { isPassword, type PasswordHash } from '../tables/password-hash.js'
 import type { Users } from '../tables/users.js'
 
-/** Nobody is asked to wait longer than the last of so many: then he is told to come again. */
+/** A bounded number waits; further ones are refused for now. */
 const waitingMax = 200
 
 export class Logins {
@@ -16,7 +19,7 @@ export class Logins {
   readonly #check: typeof isPassword
   #isChecking = false
   #waitingCount = 0
-  /** By network, in the order of their turns; none is empty. Each is told whether it is his turn, or too much. */
+  /** By network, in the order of their turns; none is empty. Each gets its turn, or a refusal. */
   readonly #waiting = new Map<string, ((isTurn: boolean) => void)[]>()
 
   /** @param users at least one */
@@ -26,14 +29,14 @@ export class Logins {
     this.#check = check
   }
 
-  /** Whoever's turn comes from now on is one of these, or nobody. @param users at least one */
+  /** The next turns are those of these, or of none. @param users at least one */
   renew(users: Users): void {
     this.#users = users
     this.#hashes = [...users.values()]
   }
 
   /** @param network whose turn it is, client-networks.ts
-   * @returns whether it is his password; undefined when too many wait */
+   * @returns whether the password is right; undefined if too many wait */
   async isRight(name: string, password: string, network: string): Promise<boolean | undefined> {
     if (!(await this.#turnOf(network))) return undefined
     try {
@@ -81,8 +84,9 @@ export class Logins {
     begin(true)
   }
 
-  /** For a name the same each time, and behind the next start: users whose hashes cost more than others' do not stand out among names that
-   * there are not. A key is a secret that the file keeps. */
+  /** For a name the same each time, and behind the next start: users whose hashes cost more
+   * than others' do not stand out among names that there are not. A key is a secret that
+   * the file keeps. */
   #standIn(name: string): PasswordHash {
     const drawn = createHmac('sha256', this.#hashes[0]!.key).update(name).digest().readUInt32LE()
     return this.#hashes[drawn % this.#hashes.length]!

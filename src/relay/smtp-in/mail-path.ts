@@ -1,7 +1,8 @@
 /** The path of MAIL FROM and RCPT TO, as a client wrote it, and what may stand in it. Pure.
- * Invariant: everything that RFC 5321 §4.1.2 allows is read, quoted local parts too. Strangers get nothing else. A client that may relay
- * gets more, as from Postfix (strict_rfc821_envelopes = no): a path without brackets, a name without a domain, underscores, dots at any
- * place. Devices and programs that cannot be changed send such paths, and a refusal loses their mail. */
+ * Invariant: everything that RFC 5321 §4.1.2 allows is read, quoted local parts too. Strangers get
+ * nothing else. A client that may relay gets more, as from Postfix (strict_rfc821_envelopes = no):
+ * a path without brackets, a name without a domain, underscores, dots at any place. Devices and
+ * programs that cannot be changed send such paths, and a refusal loses their mail. */
 import { isIPv4, isIPv6 } from 'node:net'
 import { isMailAddress } from '../../base/mail-address.js'
 

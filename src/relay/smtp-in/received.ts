@@ -1,4 +1,5 @@
-/** The trace header that a relay writes above what it accepted, and the loops that it shows (RFC 5321 §4.4, §6.3). Pure. */
+/** The trace header that a relay writes above what it accepted, and the loops that it shows (RFC
+ * 5321 §4.4, §6.3). Pure. */
 
 import { leadingFields } from '../../base/header.js'
 
@@ -18,7 +19,8 @@ export interface Reception {
   readonly atMs: number
 }
 
-/** Longest header this can make, bytes: with a client's name of 300 characters and a recipient of 320; and what completed-header.ts adds. */
+/** Longest header this can make, bytes: with a client's name of 300 characters and a recipient of
+ * 320; and what completed-header.ts adds. */
 export const receivedBytesMax = 2000
 
 export function receivedHeader(reception: Reception): Buffer {
@@ -44,7 +46,8 @@ export function dateText(atMs: number): string {
   return lastDate
 }
 
-/** How many `Received` fields stand in the header at the beginning of `data`: the relays that it has passed. */
+/** How many `Received` fields stand in the header at the beginning of `data`: the relays that
+ * it has passed. */
 export const hopCount = (data: Buffer): number =>
   leadingFields(data).fields.filter(({ name }) => name === 'received').length
 

@@ -1,5 +1,6 @@
 /** smtp-server with several ports before the same sessions, some of which begin with TLS.
- * Invariant: limits are for all ports together, and a client counts from the moment he connects: during a handshake as well. */
+ * Invariant: limits are for all ports together, and a client counts from its connection on, during
+ * a handshake, too. */
 import { randomBytes } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
@@ -39,7 +40,7 @@ const lookMsMost = 10_000
 export class SessionServer extends SMTPServer {
   readonly #courtesyTo: CourtesyTo
   readonly #sessions = new Set<Session>()
-  /** By what a handler is told of it. */
+  /** The data of a session for a handler. */
   readonly #sessionOf = new WeakMap<object, Session>()
   readonly #servers: Server[] = []
   /** One for all sessions. */
@@ -84,7 +85,9 @@ export class SessionServer extends SMTPServer {
   /** Resolves when it answers there. All places have the same limits, together.
    * @throws the system's error when the port cannot be had */
   async listenAt({ host, port, implicitTls = false }: Place): Promise<Bound> {
-    // 1. a client sends its message and ends its side, as `nc -N` does  2. Node ends ours  3. the message is durable, and 250 cannot be written
+    //    1. a client sends its message and ends its side, as `nc -N` does
+    //    2. Node ends ours
+    //    3. the message is durable, and 250 cannot be written
     const server = createServer({ allowHalfOpen: true }, (socket) => this.connect(socket, {}, implicitTls))
     const bound = await listening(server, host, port)
     server.on('error', (error) => this._onError(error))
@@ -104,7 +107,8 @@ export class SessionServer extends SMTPServer {
     session.init()
   }
 
-  /** Handshakes from now on show it. Where it is none all is as before: smtp-server drops the old one before it looks at the new one.
+  /** Handshakes from now on show it. Where it is none all is as before: smtp-server drops the old
+   * one before it looks at the new one.
    * @throws WaybillError OPTION_INVALID */
   renewCertificate(renewed: Certificate): void {
     const { secureContext, options } = this

@@ -1,7 +1,8 @@
 /** The data of one message as it comes in.
- * Invariant: nothing is handed on as complete before the final dot was read; a client that vanishes makes a rejection, or an error
- * in the stream that was handed on. Memory is bounded: up to `inlineBytesMax` is collected in one buffer, what is longer is
- * handed on as a stream that holds the client back, and what is too long is read to its end and thrown away. */
+ * Invariant: nothing is handed on as complete before the final dot was read; a client that vanishes
+ * makes a rejection, or an error in the stream that was handed on. Memory is bounded: up to
+ * `inlineBytesMax` is collected in one buffer, what is longer is handed on as a stream that holds
+ * the client back, and what is too long is read to its end and thrown away. */
 import { Readable } from 'node:stream'
 import { WaybillError } from '../../errors.js'
 
@@ -12,12 +13,16 @@ export interface DataLimits {
   readonly sizeBytesMax: number
 }
 
-/** Pieces that are held as they came. Of data whose lines begin with dots smtp-server makes a piece of each line:
- *    // 1. a client sends 128 KiB of `..` and waits  2. it holds 4 MB, a hundred bytes for each piece  3. so do 500 clients */
+/** Pieces that are held as they came. Of data whose lines begin with dots smtp-server makes a piece
+ * of each line:
+ *    1. a client sends 128 KiB of `..` and waits
+ *    2. it holds 4 MB, a hundred bytes for each piece
+ *    3. so do 500 clients */
 const pieceCountMax = 256
 
 /** @param prefix stands before the client's data
- * @returns a buffer with everything, or a stream that fails when the client vanishes or says too much
+ * @returns a buffer with everything, or a stream that fails when the client vanishes or says too
+ * much
  * @throws WaybillError SUBMIT_ABORTED, MESSAGE_TOO_LARGE */
 export function collected(source: Readable, prefix: Buffer, limits: DataLimits): Promise<Buffer | Readable> {
   return new Promise((resolve, reject) => {
@@ -66,13 +71,14 @@ export function collected(source: Readable, prefix: Buffer, limits: DataLimits):
       else reject(error)
     }
     source.on('error', vanished)
-    // Smtp-server has an error for who listens to it; what an embedder puts before us may just be closed, or be so already.
+    // Smtp-server emits an error; an embedder's stream may just be closed, or be closed already.
     source.on('close', vanished)
     if (source.destroyed || source.readableEnded) vanished()
   })
 }
 
-/** Reads on when more is wanted, and to the end when nothing is: the reply comes after the final dot. */
+/** Reads on when more is wanted, and to the end when nothing is: the reply comes after
+ * the final dot. */
 function bodyOf(source: Readable): Readable {
   const body = new Readable({
     read: () => {
@@ -83,7 +89,8 @@ function bodyOf(source: Readable): Readable {
       done(error)
     },
   })
-  // Whoever reads it is told as well; until somebody does, a client that vanishes must not stop the process.
+  // A reader gets the error, too; until there is one, a client that vanishes must not stop the
+  // process.
   return body.on('error', () => {})
 }
 

@@ -1,6 +1,7 @@
-/** SMTP in on a thread of its own, so that sessions and the queue do not wait for each other's processor.
- * Invariant: to clients it is the server of smtp-in.ts, and `250` means the same: the queue's answer comes before it. What would end
- * the process on one thread ends it on two. */
+/** SMTP in on a separate thread, so that sessions and the queue do not wait for each other's
+ * processor.
+ * Invariant: to clients it is the server of smtp-in.ts, and `250` means the same: the queue's
+ * answer comes before it. What would end the process on one thread ends it on two. */
 import { once } from 'node:events'
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import type { SubmitPort } from './smtp-handlers.js'
@@ -17,7 +18,7 @@ export interface ThreadOrder {
   readonly limits: SubmitPort['limits']
 }
 
-/** What the thread is told once it listens; all else is about submissions. */
+/** Messages to the thread after it listens; all others are about submissions. */
 export interface TablesOrder {
   readonly kind: 'tables'
   readonly tables: ClientTables

@@ -1,7 +1,8 @@
 /** What a session means for a queue: handlers that any smtp-server takes, ours and an embedder's.
- * Invariant: `250` to the data is sent only after the queue's `submit` settled, which means durable. Everything else is an error
- * reply, 4yz unless the message itself is at fault, or silence when the client has gone; then nothing is left of the message.
- * A client that goes while it waits for the reply may find its message accepted: SMTP has no way to take it back. */
+ * Invariant: `250` to the data is sent only after the queue's `submit` settled, which means
+ * durable. Everything else is an error reply, 4yz unless the message itself is at fault, or silence
+ * when the client has gone; then nothing is left of the message. A client that goes while it waits
+ * for the reply may find its message accepted: SMTP has no way to take it back. */
 import { hostname as machineName } from 'node:os'
 import type { Readable } from 'node:stream'
 import { domainToASCII, domainToUnicode } from 'node:url'
@@ -33,12 +34,12 @@ import { parameterError, senderParameters, thrownBy } from '../parameters/known-
 import { ReplyError } from '../parameters/reply-error.js'
 import { beginningOf, collected } from './smtp-data.js'
 
-/** Who brings mail, as a log names him. */
+/** The client, for a log. */
 export interface Client {
   readonly address: string
-  /** As he says he is called. */
+  /** Its name in EHLO. */
   readonly helo: string
-  /** As he has logged in, when he has. */
+  /** Its login, if any. */
   readonly user?: string
 }
 
@@ -72,17 +73,20 @@ export interface SubmitPort {
 }
 
 export interface SmtpHandlerOptions {
-  /** What we call ourselves; the machine's name unless told. */
+  /** Our name; default: the machine's name. */
   readonly hostname?: string
-  /** Largest message, bytes; the queue's limit unless told. */
+  /** Largest message, bytes; default: the queue's limit. */
   readonly sizeBytesMax?: number
-  /** Recipients of one message, 1000 unless told; the others get 452 and are sent in a message of their own. */
+  /** Recipients of one message; default 1000; the others get 452 and are sent in another
+   * message. */
   readonly recipientCountMax?: number
-  /** Whether a Received field is written above the data; yes unless told. Without it loops are not found by our own field. */
+  /** Whether a Received field is written above the data. Default: yes. Without it loops are not
+   * found by our own field. */
   readonly received?: boolean
-  /** Received fields in a message that is taken for looping, 1 … 1000, 50 unless told. */
+  /** Received fields in a message that counts as looping, 1 … 1000. Default 50. */
   readonly hopCountMax?: number
-  /** Whether clients may ask what they are told of, RFC 3461; yes unless told. Without it they hear of failures and delays. */
+  /** Whether clients may request reports, RFC 3461. Default: yes. Without it they hear of
+   * failures and delays. */
   readonly dsn?: boolean
   readonly clock?: Clock
   /** Errors that no client hears of. */
@@ -116,7 +120,8 @@ export interface RelayHandling {
   readonly mayAskHandling?: (session: SMTPServerSession) => boolean
 }
 
-/** Each can be used alone: what they refuse, the queue refuses at the data. Replies bring their own enhanced code.
+/** Each can be used alone: what they refuse, the queue refuses at the data. Replies bring their own
+ * enhanced code.
  * @throws WaybillError OPTION_INVALID */
 export function smtpHandlers(
   queue: SubmitPort,
@@ -198,7 +203,8 @@ export function smtpHandlers(
       const accepted = await queue.submit(submission, clientOf(session), trace)
       return `2.0.0 queued as ${accepted.id}`
     } catch (error) {
-      // What the queue did not read has to be read all the same: the reply comes after the final dot.
+      // What the queue did not read has to be read all the same: the reply comes after the final
+      // dot.
       if (data !== head) (data as Readable).destroy()
       throw error
     }
@@ -240,9 +246,10 @@ const nobody = (): boolean => false
 /** Of one message of one session. */
 const uniqueOf = (session: SMTPServerSession): string => `${session.id}.${session.transaction}`
 
-/** smtp-server turns a domain's xn-- form into letters, which only SMTPUTF8 servers take: with an ASCII name before it, it is turned
- * back. Behind other names it has the one spelling that the DNS has for it: `ü@example。com` would have a Maildir that nobody reads.
- * `postmaster` alone (RFC 5321 §4.5.1) is ours. */
+/** smtp-server turns a domain's xn-- form into letters, which only SMTPUTF8 servers take: with an
+ * ASCII name before it, it is turned back. Behind other names it has the one spelling that the DNS
+ * has for it: `ü@example。com` would have a Maildir that nobody reads. `postmaster` alone (RFC 5321
+ * §4.5.1) is ours. */
 export function plainAddress(address: string, hostname: string): string {
   if (address === '') return address
   const at = address.lastIndexOf('@')
@@ -267,14 +274,15 @@ const promiseError = (session: SMTPServerSession): ReplyError | undefined =>
  * @param enhanced for an address that is none */
 function addressError(address: string, session: SMTPServerSession, enhanced: string): SMTPServerError | null {
   const plain = plainAddress(address, 'localhost')
-  // Octets that are no UTF-8 come as this: the mail would be for another address, and the same for all of them.
+  // Octets that are no UTF-8 come as this: the mail would be for another address, and the same for
+  // all of them.
   if (plain !== '' && (plain.includes('\ufffd') || !isMailAddress(plain)))
     return new ReplyError({ code: 501, enhanced }, 'bad address syntax')
   if (session.envelope.smtpUtf8 === true || isPlain(plain)) return null
   return new ReplyError({ code: 553, enhanced: '5.6.7' }, 'this address needs SMTPUTF8')
 }
 
-/** What the client is told. Trouble of ours is named by its code only: texts hold paths. */
+/** The reply to the client. Trouble of ours is named by its code only: texts hold paths. */
 function answerOf(error: unknown, onError: (error: Error) => void): SMTPServerError {
   if (error instanceof ReplyError) return error
   if (!isWaybillError(error)) {
@@ -283,7 +291,7 @@ function answerOf(error: unknown, onError: (error: Error) => void): SMTPServerEr
   }
   const { code, enhanced } = error.reply
   if (code >= 500) return new ReplyError({ code: code === 501 ? 554 : code, enhanced }, error.message)
-  // Nobody hears it, but it is told as refused: no trouble of ours.
+  // The reply reaches nobody, but the message counts as refused: no trouble of ours.
   if (error.code === 'SUBMIT_ABORTED') return new ReplyError(error.reply, error.message)
   // Of a full disk clients hear, one after the other; the queue has warned of it once.
   if (error.code !== 'DISK_FULL') onError(error)

@@ -1,6 +1,7 @@
 /** SMTP in: a server that hands mail to a queue.
- * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks and for who has logged in, and takes from everyone
- * what is for the relay domains and the aliases: whoever else connects gets `554 5.7.1` for each recipient. */
+ * Invariant: what `250` means is said in smtp-handlers.ts. It relays for trusted networks and
+ * logged-in users, and takes mail for the relay domains and the aliases from every client. Others
+ * get `554 5.7.1` for each recipient. */
 import { hostname as machineName } from 'node:os'
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { WaybillError } from '../../errors.js'
@@ -32,7 +33,7 @@ export interface Refusal {
   readonly sender: string | undefined
   /** The recipient that was refused; undefined: the sender, or the whole message. */
   readonly recipient: string | undefined
-  /** The name that he wanted to log in as, its beginning; undefined: he did not. */
+  /** The beginning of the name of a login; undefined: none. */
   readonly login: string | undefined
   /** What the client was told, its enhanced code first. */
   readonly reply: string
@@ -42,22 +43,27 @@ export interface Refusal {
 export interface ClientTables {
   /** TLS is offered only with one. */
   readonly tls?: Certificate
-  /** Who may log in, over TLS only, and is trusted then wherever he comes; AUTH is offered only with them. */
+  /** Users that may log in, over TLS only; they are trusted from any network. AUTH is offered
+   * only with them. */
   readonly users?: Users
-  /** Whose mail is taken from everyone, and for whom there is an address that nobody may send to: `550 5.1.1`.
+  /** Domains and addresses that accept mail from every client, and addresses that accept none:
+   * `550 5.1.1`.
    * @see Postfix relay_domains, relay_recipient_maps, smtpd_reject_unlisted_recipient */
   readonly relayDomains?: RelayDomains
-  /** Who gets mail for whom, whoever sends it; who has a line here may be written to by everyone. @see Postfix virtual_alias_maps */
+  /** Aliases, for mail from any client; every client may write to an address with a line.
+   * @see Postfix virtual_alias_maps */
   readonly aliases?: Aliases
-  /** Whose mail is not taken, whoever sends it: `550`, with what is said of him. Not asked about who has a line in `aliases`. */
+  /** Recipients whose mail is refused from every client: `550`, with the text of the line. Not
+   * asked about who has a line in `aliases`. */
   readonly refused?: RefusedRecipients
 }
 
 export interface SmtpListener {
   /** In the order of the places that were asked for. */
   readonly ports: readonly Bound[]
-  /** All or nothing: handshakes from now on show this certificate, passwords from now on are checked with these users, recipients
-   * with these domains and aliases. Open sessions go on as they are, and who has logged in stays so. What is not named stays; what the server began
+  /** All or nothing: handshakes from now on show this certificate, passwords from now on are
+   * checked with these users, recipients with these domains and aliases. Open sessions go on as
+   * they are, and who has logged in stays so. What is not named stays; what the server began
    * without does not come.
    * @throws WaybillError OPTION_INVALID when it is no certificate and its key */
   readonly takeUp: (tables: ClientTables) => Promise<void>
@@ -70,25 +76,31 @@ export interface SmtpListener {
 export interface SmtpServerOptions extends SmtpHandlerOptions, ClientTables {
   /** At least one. */
   readonly places: readonly Place[]
-  /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks, and from who has logged in, for anywhere.
-   * With `relayDomains` both do so, and take from everyone what is for these; what is for `aliases` both always do. */
+  /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks,
+   * and from who has logged in, for anywhere. With `relayDomains` both do so, and take from
+   * everyone what is for these; what is for `aliases` both always do. */
   readonly purpose: 'local' | 'relay'
-  /** Addresses or networks; this machine unless told: loopback, and who connects from the address that he connects to. */
+  /** Addresses or networks; default: this machine (loopback, and clients with the address that
+   * they connect to). */
   readonly trust?: readonly string[]
-  /** Whether the header of mail from clients that may relay is completed, as completed-header.ts has it; yes unless told. */
+  /** Whether the header of mail from clients that may relay is completed
+   * (completed-header.ts). Default: yes. */
   readonly completesHeader?: boolean
-  /** Milliseconds that strangers wait for the greeting, 100 unless told; trusted clients never do. */
+  /** Milliseconds that strangers wait for the greeting; default 100; trusted clients do not
+   * wait. */
   readonly greetDelayMs?: number
-  /** Sessions at once of trusted clients and of who has logged in, and as many of all others together; 500 unless told, more get 421. One that
-   * has left counts until it is decided what becomes of its message. */
+  /** Sessions at once of trusted and logged-in clients, and as many of all others together; default
+   * 500; more get 421. One that has left counts until it is decided what becomes of its message. */
   readonly sessionsMax?: number
-  /** Sessions at once of one address that is not trusted, of IPv6 one /64; 50 unless told, more get 421.
+  /** Sessions at once of one untrusted address, or IPv6 /64; default 50; more get 421.
    * @see Postfix smtpd_client_connection_count_limit */
   readonly sessionsPerClientMax?: number
-  /** Milliseconds without a byte from the client, 300 000 unless told (RFC 5321 §4.5.3.2.7). For strangers, and for all when half of the
-   * places are taken, also for a whole request, as client-pace.ts has it. */
+  /** Milliseconds without a byte from the client; default 300 000 (RFC 5321 §4.5.3.2.7). For
+   * strangers, and for all when half of the places are taken, also for a whole request, as
+   * client-pace.ts has it. */
   readonly idleTimeoutMs?: number
-  /** What a sender, a recipient or a message was refused for; not what smtp-server refuses on its own, such as a SIZE too large. */
+  /** What a sender, a recipient or a message was refused for; not what smtp-server refuses on its
+   * own, such as a SIZE too large. */
   readonly onRefusal?: (refusal: Refusal) => void
 }
 
@@ -104,11 +116,13 @@ const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
   const { hostname = machineName(), places, purpose, tls, users } = options
   let { relayDomains, aliases, refused } = options
-  // Smtp-server has one of its own, whose key everybody can read.
+  // Smtp-server has a default one, whose key is public.
   if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
     throw new WaybillError('OPTION_INVALID', 'TLS needs a certificate', { option: 'tls' })
   const isListed = trustedNetworks(options.trust ?? loopbackNetworks)
-  // 1. it listens on an address of the network  2. `sendmail` here connects to it, and comes from it  3. cron's mail is refused for good
+  //    1. it listens on an address of the network
+  //    2. `sendmail` here connects to it, and comes from it
+  //    3. cron's mail is refused for good
   const isTrusted = ({ remoteAddress, localAddress }: Ends): boolean =>
     isListed(remoteAddress) ||
     (options.trust === undefined && remoteAddress === localAddress && remoteAddress !== '')
@@ -130,7 +144,8 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
 
   const recipientRefusal = (session: SMTPServerSession, recipient: string): ReplyError | undefined => {
     const usual = ({ local: 'listed', relay: 'elsewhere' } as const)[purpose]
-    // Without a domain he is here by the relay domains; where there are none, by a line for him at our name.
+    // A recipient without a domain is ours by the relay domains; without these, by a line for it at
+    // our name.
     const known = relayDomains === undefined ? plainAddress(recipient, hostname) : recipient
     const standing = standingBy({ relayDomains, aliases }, known, usual)
     if (standing === 'unknown') return new ReplyError({ code: 550, enhanced: '5.1.1' }, 'unknown user')
@@ -229,7 +244,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   )
   let lastError: Error | undefined
   server.on('error', (error) => {
-    // A handshake that failed is told twice.
+    // A failed handshake is reported twice.
     if (error !== lastError) onError(error)
     lastError = error
   })

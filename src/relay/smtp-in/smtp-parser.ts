@@ -1,5 +1,7 @@
-/** Smtp-server's parser, with three things of ours: handlers may answer at once, dots cost nothing, and what came last is counted.
- * Invariant: the data of a message is handed on as fast as it is read, in as many pieces as it came in. */
+/** Smtp-server's parser, with three things of ours: handlers may answer at once, dots cost nothing,
+ * and what came last is counted.
+ * Invariant: the data of a message is handed on as fast as it is read, in as many pieces
+ * as it came in. */
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { unstuffed } from './dot-unstuffing.js'
 
@@ -8,7 +10,8 @@ const cr = 0x0d
 const lf = 0x0a
 
 export class Parser extends SMTPStream {
-  /** Commands in what the client sent last, up to now; the rest of a message before them counts as one. */
+  /** Commands in what the client sent last, up to now; the rest of a message before them
+   * counts as one. */
   commandCount = 0
 
   override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
@@ -16,8 +19,9 @@ export class Parser extends SMTPStream {
     return super.write(chunk, encoding as BufferEncoding, done as () => void)
   }
 
-  /** Smtp-server hands on a piece, and takes a turn of the event loop, for each dot that it takes away: lines that begin with dots cost
-   * two hundred times as much as others, and nobody waits for the reader of the message. Here a piece stays one piece. */
+  /** Smtp-server hands on a piece, and takes a turn of the event loop, for each dot that it takes
+   * away: lines that begin with dots cost two hundred times as much as others, and nobody waits for
+   * the reader of the message. Here a piece stays one piece. */
   override _feedDataStream(chunk: Buffer, done: () => void): void {
     const held = this._lastBytes
     let piece = held && held.length > 0 ? Buffer.concat([held, chunk]) : chunk
@@ -51,8 +55,9 @@ export class Parser extends SMTPStream {
     data.on('drain', goOn).on('close', goOn)
   }
 
-  /** Smtp-server forgets the callback after it has run. 1. the reply to a message lets it read on  2. a client that waits for nothing
-   * has sent the whole next message  3. its end is read within the callback, and its own callback is the one forgotten. */
+  /** Smtp-server forgets the callback after it has run. 1. the reply to a message lets it read on
+   * 2. a client that waits for nothing has sent the whole next message
+   * 3. its end is read within the callback, and its own callback is the one forgotten. */
   override continue(): void {
     const readOn = this._continueCallback
     this._continueCallback = typeof readOn !== 'function'

@@ -1,8 +1,7 @@
-/** A session of smtp-server, with eight things of ours: how long a client waits for the greeting, how many sessions he may have at once
- * and how slow he may be, what a login changes, answers for who has ended his side, replies that bring their own enhanced code, xtext
- * that is looked at, and a parser of ours (smtp-parser.ts).
- * Invariant: nobody is greeted before his wait is over, and who talks sooner is refused (smtp-server sees to it). The wait costs
- * a spammer his patience and 20 clients without connection reuse 95 of 100 messages a second: it is for strangers only. */
+/** A session of smtp-server with our limits, logins, replies and parser (smtp-parser.ts).
+ * Invariant: no client is greeted before its wait is over, and one that talks sooner is refused (by
+ * smtp-server). The wait costs 20 clients without connection reuse 95 of 100 messages a second, so
+ * it is for strangers only. */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { SMTPServer } from 'smtp-server'
@@ -19,7 +18,8 @@ import { Parser } from './smtp-parser.js'
 export interface Courtesy {
   /** Milliseconds before the greeting. */
   readonly greetDelayMs: number
-  /** Sessions that its network may have at once, client-networks.ts; Infinity for who is trusted. */
+  /** Sessions that its network may have at once, client-networks.ts; Infinity for who is
+   * trusted. */
   readonly sessionsMax: number
 }
 
@@ -32,17 +32,20 @@ export interface Ends {
 /** What a client is granted. */
 export type CourtesyTo = (ends: Ends) => Courtesy
 
-/** Refusals of a stranger without a message between them that was taken, before he is turned away: who guesses addresses has so many a session.
+/** Refusals of a stranger without an accepted message between them, before it is disconnected: the
+ * bound of guessed addresses in a session.
  * @see Postfix smtpd_hard_error_limit */
 const refusalCountMax = 20
-/** Recipients that a message has no room for, and that count as none of these: they are for the client's next one.
+/** Recipients that a message has no room for, and that count as none of these: they are for the
+ * client's next one.
  * @see Postfix smtpd_recipient_overshoot_limit */
 const overshootCountMax = 1000
 
-/** Wrong passwords of anybody, before he is turned away. */
+/** Wrong passwords of a client, before it is disconnected. */
 const wrongPasswordCountMax = 3
 
-/** A session that has been silent for less gives way to nobody, milliseconds: its next command may be on the way. */
+/** A session that has been silent for less gives way to nobody, milliseconds: its next command may
+ * be on the way. */
 const idleMsMin = 200
 /** Clients that wait, beside all places, until one is idle for so long. */
 const waitingCountMax = 50
@@ -105,7 +108,8 @@ export class Session extends ExtendedSession {
     if (!hasTime) this.#turnAway(`4.4.2 ${this.name} has waited too long, try again later`)
   }
 
-  /** Who is one too many gets no handshake, which costs more than a session; where he waits for one, he could not read a reply. */
+  /** A client beyond the bound gets no handshake, which costs more than a session; waiting for one,
+   * it could not read a reply. */
   override init(): void {
     const { greetDelayMs, sessionsMax } = this.#courtesyTo(this)
     this.#isStranger = sessionsMax < Infinity
@@ -135,7 +139,8 @@ export class Session extends ExtendedSession {
     return this.#sessions.size - (this._server.options.maxClients ?? Infinity) <= waitingCountMax
   }
 
-  /** What he is told for whom there is no place. One who does nothing gives way: he can come again, and who comes has something to say.
+  /** The reply to a client without a place. An idle client gives way: it can come again, and the
+   * new one has something to send.
    * @see Postfix smtpd_timeout under stress */
   #tooManyOf(sessionsMax: number): string | undefined {
     if (this.#areTooMany() && !this.#takesPlaceOfIdlest()) return this.#tooMany
@@ -179,8 +184,11 @@ export class Session extends ExtendedSession {
     )
   }
 
-  /** This one counts. Smtp-server forgets a session with its last reply and waits five seconds for the client's side:
-   *    // 1. a thousand clients a second say QUIT, or are turned away, and stay  2. no descriptor is left  3. the queue cannot open a file */
+  /** This one counts. Smtp-server forgets a session with its last reply and waits five seconds for
+   * the client's side:
+   *    1. a thousand clients a second say QUIT, or are turned away, and stay
+   *    2. no descriptor is left
+   *    3. the queue cannot open a file */
   #count(isLike: (other: Session) => boolean): number {
     let count = 0
     for (const other of this.#sessions) if (isLike(other)) count++
@@ -193,15 +201,19 @@ export class Session extends ExtendedSession {
     this._socket.destroySoon()
   }
 
-  /** It is also armed for the socket on which a handshake begins: who ends his side instead has left. */
+  /** It is also armed for the socket on which a handshake begins: a client that ends its side
+   * instead has left. */
   override _armTimeout(socket: Socket | TLSSocket = this._socket): void {
     super._armTimeout(socket)
     if (this._upgrading) socket.once('end', () => void (this._upgrading && socket.destroy()))
   }
 
-  /** A message, or a password, holds the place of its session until it is decided, for it holds memory as long:
-   *    // 1. the disk is busy  2. a client sends a message and leaves without waiting for the reply, and again, as fast as the network is
-   *    // 3. no session is open, and all these messages wait */
+  /** A message, or a password, holds the place of its session until it is decided, for it holds
+   * memory as long:
+   *    1. the disk is busy
+   *    2. a client sends a message and leaves without waiting for the reply, and again, as fast as
+   *       the network is
+   *    3. no session is open, and all these messages wait */
   setUndecided(isUndecided: boolean): void {
     this.#isUndecided = isUndecided
     if (!isUndecided && this._closed) this.#sessions.delete(this)
@@ -222,8 +234,8 @@ export class Session extends ExtendedSession {
     super._onClose()
   }
 
-  /** The path is read by mail-path.ts, the parameters by smtp-server. What is no xtext it would take as it stands, `+zz` for three
-   * characters: here it becomes a value that none can have. */
+  /** The path is read by mail-path.ts, the parameters by smtp-server. What is no xtext it would
+   * take as it stands, `+zz` for three characters: here it becomes a value that none can have. */
   override _parseAddressCommand(
     name: string,
     command: Buffer | string,
@@ -251,10 +263,14 @@ export class Session extends ExtendedSession {
     return parser
   }
 
-  /** A client that waited for all replies before it said QUIT is let go as soon as the goodbye is written. Smtp-server waits for its
-   * side, and one that resets the connection costs an error, its stack and two events: 5 % of a session. For others it has to wait:
-   *    // 1. message and QUIT in one piece  2. closed behind 250 and 221  3. the client sends a byte more  4. the kernel answers with a reset,
-   *    // and forgets the replies that it has not sent: the client sends the message again */
+  /** A client that waited for all replies before it said QUIT is let go as soon as the goodbye is
+   * written. Smtp-server waits for its side, and one that resets the connection costs an error, its
+   * stack and two events: 5 % of a session. For others it has to wait:
+   *    1. message and QUIT in one piece
+   *    2. closed behind 250 and 221
+   *    3. the client sends a byte more
+   *    4. the kernel answers with a reset, and forgets the replies that it has not sent: the client
+   *       sends the message again */
   override handler_QUIT(command: Buffer, done: () => void): void {
     const { _parser: parser, secure } = this
     super.handler_QUIT(command, done)
@@ -263,7 +279,7 @@ export class Session extends ExtendedSession {
 
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     this.#replyCount++
-    // Smtp-server answers nobody who has ended his side.
+    // Smtp-server does not answer a client that has ended its side.
     const { _socket: socket } = this
     if (socket.readyState === 'writeOnly') Object.defineProperty(socket, 'readyState', { value: 'open' })
     const isOvershoot =

@@ -1,4 +1,5 @@
-/** The thread of smtp-front.ts: the server of smtp-in.ts, before a port behind which the queue is. */
+/** The thread of smtp-front.ts: the server of smtp-in.ts, before a port behind which the queue
+ * is. */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { PortsOrder, TablesOrder, ThreadNews, ThreadOrder } from './smtp-front.js'
 import { listenSmtp } from './smtp-in.js'

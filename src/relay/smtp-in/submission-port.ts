@@ -1,7 +1,9 @@
-/** Submissions from another thread: both ends of a message port, one before a queue, the other standing for it.
- * Invariant: a submission settles in the other thread when it has settled in the queue, with the same answer. Whole messages go in
- * batches, all that came in one turn of the event loop. A stream goes piece by piece, each when the queue asks for
- * it, so that what the queue holds back is held back at the client.
+/** Submissions from another thread: both ends of a message port, one before a queue, the other
+ * standing for it.
+ * Invariant: a submission settles in the other thread when it has settled in the queue, with the
+ * same answer. Whole messages go in batches, all that came in one turn of the event loop. A stream
+ * goes piece by piece, each when the queue asks for it, so that what the queue holds back is held
+ * back at the client.
  *
  *     thread                                   queue
  *       │ submissions: n, n+1 …                  │
@@ -106,7 +108,8 @@ export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<Su
       case 'begin': {
         const { kind: _kind, number, client, trace, ...head } = message
         const body = new Readable({ read: () => port.postMessage({ kind: 'more', number }) })
-        // The queue is told by the stream; until it listens, a client that vanishes must not end the process.
+        // The stream's error reaches the queue; until it listens, a client that vanishes must not
+        // end the process.
         body.on('error', () => {})
         bodies.set(number, body)
         submit(number, { ...head, data: body }, client, trace)
@@ -177,7 +180,7 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
       entry.look?.()
       return
     }
-    // What else the thread is told on this port is not for us.
+    // Other messages on this port are not for us.
     if (message.kind !== 'answers') return
     for (const { number, result } of message.answers) {
       const entry = waiting.get(number)!

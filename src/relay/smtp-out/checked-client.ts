@@ -1,7 +1,8 @@
-/** A connection that looks at whom TLS has led to.
- * Invariant: between the handshake and the first word over TLS the server's certificates are looked at, in the same turn; who is not the one that
- * was meant hears nothing, and the connection ends as by a handshake that fails. Who opens a session sees `isPeerChecked`, lest another version of
- * nodemailer does without. */
+/** A connection that checks the server's certificate.
+ * Invariant: between the handshake and the first word over TLS the server's certificates are looked
+ * at, in the same turn; who is not the one that was meant hears nothing, and the connection ends as
+ * by a handshake that fails. The opener of a session checks `isPeerChecked`, in case another
+ * version of nodemailer skips the check. */
 import type { TLSSocket } from 'node:tls'
 import SMTPConnection, { type Options } from 'nodemailer/lib/smtp-connection'
 import type { PhaseTimes } from './phased-connection.js'
@@ -12,7 +13,8 @@ export type PeerCheck = (socket: TLSSocket) => string | undefined
 
 type Upgraded = (error: Error | null, isSecured?: boolean) => void
 
-/** Members of nodemailer's connection that its types keep back; the tests of DANE fail when one is gone. */
+/** Members of nodemailer's connection that its types keep back; the tests of DANE fail
+ * when one is gone. */
 interface Hidden {
   _upgradeConnection(this: SMTPConnection, upgraded: Upgraded): void
   _onError(this: SMTPConnection, error: Error, code: string, response: false, command: string): void

@@ -1,8 +1,10 @@
-/** Why a connection ended, or never was: nodemailer's errors, as far as we look at them, in words that name what was missing. Pure.
+/** Why a connection ended, or never was: nodemailer's errors, as far as we look at them, in words
+ * that name what was missing. Pure.
  * Invariant: what has to do with TLS has the code `ETLS`, whatever nodemailer calls it. */
 
 export interface ClientError extends Error {
-  /** `ETLS`: the handshake failed, in whatever way; or there was none to be had, which has a response. */
+  /** `ETLS`: the handshake failed, in whatever way; or there was none to be had, which
+   * has a response. */
   readonly code?: string | undefined
   readonly originalCode?: string | undefined
   readonly command?: string | undefined
@@ -11,7 +13,8 @@ export interface ClientError extends Error {
   readonly recipient?: string | undefined
 }
 
-/** Nodemailer calls most of them errors of the socket, with OpenSSL's whole line or Node's words for a hang-up. */
+/** Nodemailer calls most of them errors of the socket, with OpenSSL's whole line or Node's words
+ * for a hang-up. */
 export function handshakeFailed(error: ClientError & { readonly reason?: string }): ClientError {
   const { originalCode } = error
   const detail = originalCode?.startsWith('ERR_SSL_') === true ? error.reason : undefined

@@ -1,8 +1,9 @@
 /** Connections that may be used again, by destination.
- * Invariant: at most `connectionsMax` connections are open, idle or busy; whoever comes then takes the place of the one that has been
- * without mail for longest, or waits for the first that is given back. An idle connection that ends leaves the pool at once, and one that
- * nobody wanted for `idleMs` is ended; a server that does not say goodbye is waited for `goodbyeMs`. A busy connection belongs to its
- * borrower alone; one whose borrower has its answer, and only tidies up, gives way like an idle one. */
+ * Invariant: at most `connectionsMax` connections are open, idle or busy; a further attempt takes
+ * the place of the longest idle one, or waits for the first that is returned. An idle connection
+ * that ends leaves the pool at once, and one that nobody wanted for `idleMs` is ended; a server
+ * that does not say goodbye is waited for `goodbyeMs`. A busy connection belongs to its borrower
+ * alone; one whose borrower has its answer, and only tidies up, gives way like an idle one. */
 import { assert } from '../../base/assert.js'
 import type { Clock, Timer } from '../../base/clock.js'
 import type { SmtpClient } from './smtp-client.js'
@@ -16,7 +17,8 @@ export interface PoolLimits {
   readonly connectionsMax: number
 }
 
-/** How long a server may take to say goodbye, milliseconds: it has its messages, and its place is somebody else's.
+/** How long a server may take to say goodbye, milliseconds: it has its messages, and its place is
+ * somebody else's.
  * @see Postfix smtp_skip_quit_response */
 const goodbyeMs = 5000
 
@@ -51,7 +53,8 @@ export class ConnectionPool {
     return this.#open.size
   }
 
-  /** The idle connection to `nexthop` that was used last, if there is one: the likeliest to be still alive. */
+  /** The idle connection to `nexthop` that was used last, if there is one: the likeliest to
+   * be still alive. */
   takeIdle(nexthop: string): SmtpClient | undefined {
     const clients = this.#idle.get(nexthop)
     const client = clients?.pop()
@@ -59,7 +62,8 @@ export class ConnectionPool {
     return client
   }
 
-  /** Waits for a place, which must be used with `add` or given back with `cancel`; or for a connection that is free before. */
+  /** Waits for a place, which must be used with `add` or given back with `cancel`; or for a
+   * connection that is free before. */
   place(nexthop: string): Promise<SmtpClient | undefined> {
     return new Promise((granted) => {
       const isFull = this.#open.size + this.#promisedCount >= this.#limits.connectionsMax
@@ -88,8 +92,10 @@ export class ConnectionPool {
   }
 
   /** Nobody's mail waits for what this server says next.
-   *    // 1. a hostile one refuses 200 messages, each in a session, and never answers RSET  2. all places are taken for five minutes, by
-   *    // attempts that are over, so that no limit of the scheduler counts them  3. no mail goes to anybody */
+   *    1. a hostile one refuses 200 messages, each in a session, and never answers RSET
+   *    2. all places are taken for five minutes, by attempts that are over, so that no limit of the
+   *       scheduler counts them
+   *    3. no mail goes to anybody */
   clearing(client: SmtpClient): void {
     if (!this.#open.has(client)) return
     if (this.#waiting.length > 0) {

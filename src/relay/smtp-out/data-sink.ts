@@ -1,8 +1,11 @@
-/** Between a message's data and the socket: what nodemailer hands out for it, and what it asks of it.
- * Invariant: nodemailer's own stream dots, mends and ends the data wherever that changes an octet. */
+/** Between a message's data and the socket: what nodemailer hands out for it, and what it asks of
+ * it.
+ * Invariant: nodemailer's own stream dots, mends and ends the data wherever that changes an
+ * octet. */
 import type { Readable, Transform, TransformCallback } from 'node:stream'
 
-/** Nodemailer hands the stream that dots and ends the data to whatever has a `pipe`, once the server has said 354. */
+/** Nodemailer hands the stream that dots and ends the data to whatever has a `pipe`, once the
+ * server has said 354. */
 export interface DataSink extends Transform {
   /** The last octet that it has passed on: by it the sink knows how to end. */
   lastByte: number | false
@@ -17,7 +20,8 @@ export function passOn(this: DataSink, data: Buffer, _: string, done: TransformC
   done(null, data)
 }
 
-/** What else nodemailer asks of a stream. It writes its own code over that of an error it is shown, so it is shown a copy. */
+/** What else nodemailer asks of a stream. It writes its own code over that of an error it is shown,
+ * so it is shown a copy. */
 export const lifeOf = (data: Readable): object => ({
   on: (event: string, listener: (error: Error) => void): void => {
     data.on(event, (cause: Error) => listener(new Error(cause.message, { cause })))

@@ -1,5 +1,6 @@
 /** What is asked with a message (RFC 3461), as the parameters of MAIL and RCPT that pass it on.
- * Invariant: what was not asked has no parameter, so a server that knows of DSN is asked for no more than we were. */
+ * Invariant: what was not asked has no parameter, so a server that knows of DSN is asked for no
+ * more than we were. */
 import { orcptXtext, xtext } from '../../base/notification.js'
 import type { RequestDsn } from '../../delivery/transport.js'
 

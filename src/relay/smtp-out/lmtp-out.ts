@@ -1,6 +1,7 @@
-/** Delivery over LMTP (RFC 2033) to who keeps the mailboxes: one server, or the one that the nexthop names.
- * Invariant: what an attempt may do is said in smtp-delivery.ts; behind the data each recipient has a reply of its own (smtp-outcome.ts), and what is
- * taken is delivered. */
+/** Delivery over LMTP (RFC 2033) to who keeps the mailboxes: one server, or the one that the
+ * nexthop names.
+ * Invariant: smtp-delivery.ts makes the attempt; behind the data each recipient has a separate
+ * reply (smtp-outcome.ts), and accepted mail is delivered. */
 import { connect, type Socket } from 'node:net'
 import { isAbsolute } from 'node:path'
 import type { Transport } from '../../delivery/transport.js'
@@ -13,10 +14,11 @@ import { badNexthop, namedPlace, withDemand } from './smtp-out.js'
 import { checkSmtpOptions, serverPoliciesOf, type SmtpTransportOptions } from './smtp-out-options.js'
 
 export interface LmtpTransportOptions extends Omit<SmtpTransportOptions, 'auth' | 'dkim' | 'dkimSigns'> {
-  /** Unix socket of the server for all mail, an absolute path of at most 107 bytes without a space. Without it and `host`, mail goes to the nexthop:
-   * `unix:` and such a path, or `host`, `host:port` or `[address]:port`, each also with `inet:` before it. */
+  /** Unix socket of the server for all mail, an absolute path of at most 107 bytes without a space.
+   * Without it and `host`, mail goes to the nexthop: `unix:` and such a path, or `host`,
+   * `host:port` or `[address]:port`, each also with `inet:` before it. */
   readonly path?: string
-  /** 24 unless told. */
+  /** Default 24. */
   readonly port?: number
 }
 

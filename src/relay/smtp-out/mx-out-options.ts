@@ -12,34 +12,39 @@ import { MtaSts } from '../tls/mta-sts.js'
 import { checkConnectionOptions, type SmtpTransportOptions } from './smtp-out-options.js'
 import type { TlsPolicies } from '../tls/tls-policy.js'
 
-/** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a certificate that bears it: who wants more says
- * of which domains, by `tlsPolicy`. */
+/** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a
+ * certificate that bears it: who wants more says of which domains, by `tlsPolicy`. */
 export const mxTlsWays = ['none', 'opportunistic'] as const
 
 export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 'tls' | 'auth'> {
-  /** Of all servers, where the nexthop names none; 25 unless told. */
+  /** Of all servers, if the nexthop names none; default 25. */
   readonly port?: number
-  /** `opportunistic` unless told, with what that means, for each server by itself. */
+  /** Default: `opportunistic`, for each server by itself. */
   readonly tls?: (typeof mxTlsWays)[number]
-  /** Where mail comes in here, as addresses: a mail host that is found there is ourselves. None unless told, then only `hostname` tells.
+  /** Where mail comes in here, as addresses: a mail host that is found there is ourselves. Default:
+   * none; then only `hostname` counts.
    * @see Postfix inet_interfaces */
   readonly listeners?: OwnServers['listeners']
-  /** Whether domains are asked for their MTA-STS policy (RFC 8461), in the DNS and over HTTPS; one that says `enforce` is done for: mail goes to
-   * mail hosts that it names, over TLS with a certificate for the name of the host, or waits. A line of `tlsPolicy` goes before it.
-   * `waybill serve` hands in what its transports share. Not unless told. */
+  /** Whether domains are asked for their MTA-STS policy (RFC 8461), in the DNS and over HTTPS; one
+   * that says `enforce` is done for: mail goes to mail hosts that it names, over TLS with a
+   * certificate for the name of the host, or waits. A line of `tlsPolicy` goes before it.
+   * `waybill serve` hands in what its transports share. Default: no. */
   readonly mtaSts?: boolean | MtaSts
-  /** Whether the TLSA records of mail hosts are looked for (RFC 7672): a host with records that can be used gets mail over TLS, with who they
-   * name, or none at all; one with others alone over TLS; every other, and one in a zone without DNSSEC, as without this. A line of `tlsPolicy`
-   * goes before it, and it before an MTA-STS policy. The DNS is then asked by `daneServers`, there is no `resolver`. Not unless told.
+  /** Whether the TLSA records of mail hosts are looked for (RFC 7672): a host with records that can
+   * be used gets mail over TLS, with who they name, or none at all; one with others alone over TLS;
+   * every other, and one in a zone without DNSSEC, as without this. A line of `tlsPolicy` goes
+   * before it, and it before an MTA-STS policy. The DNS is then asked by `daneServers`, there is no
+   * `resolver`. Default: no.
    * @see Postfix smtp_tls_security_level = dane */
   readonly dane?: boolean
-  /** Resolvers that validate (DNSSEC), up to three, each `ADDRESS` or `ADDRESS:PORT`, reached over a path where nobody else can write: they are
-   * believed. Those of /etc/resolv.conf that are on this machine unless told. */
+  /** Resolvers that validate (DNSSEC), up to three, each `ADDRESS` or `ADDRESS:PORT`, reached over
+   * a path where nobody else can write: they are believed. Default: those of /etc/resolv.conf that
+   * are on this machine. */
   readonly daneServers?: readonly string[]
-  /** The system's DNS unless told, not /etc/hosts. Failing questions have the codes of Node's `dns`: `ENODATA` and `ENOTFOUND` alone mean that
-   * there is no such thing. */
+  /** Default: the system's DNS, not /etc/hosts. Failing questions have the codes of Node's `dns`:
+   * `ENODATA` and `ENOTFOUND` alone mean that there is no such thing. */
   readonly resolver?: MxResolver
-  /** Milliseconds for each question to it, 30 000 unless told. */
+  /** Milliseconds for each question to it; default 30 000. */
   readonly lookupTimeoutMs?: number
   /** Chooses among equals. */
   readonly prng?: Prng

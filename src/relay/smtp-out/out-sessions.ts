@@ -1,10 +1,13 @@
 /** Sessions with servers: opened, encrypted or not, kept for the next message.
- * Invariant: a session belongs to one attempt at a time, and is given back only when the server waits for MAIL. Nobody holds a place in
- * the pool while waiting for another. What the server at one place has come to is nothing to any other place, and what was opened under one
- * demand for TLS is nothing to mail under another: sessions, and plaintext because TLS failed, are kept by place and demand.
+ * Invariant: a session belongs to one attempt at a time, and is given back only when the server
+ * waits for MAIL. Nobody holds a place in the pool while waiting for another. What the server at
+ * one place has come to is nothing to any other place, and what was opened under one demand for TLS
+ * is nothing to mail under another: sessions, and plaintext because TLS failed, are kept by place
+ * and demand.
  *
- * Opportunistic TLS falls back to plaintext as Postfix's `may` does: a handshake that fails defers the first attempt, lest a passing
- * trouble downgrades anything; a server whose TLS is broken for good gets the mail without it from the second one on. */
+ * Opportunistic TLS falls back to plaintext as Postfix's `may` does: a failed handshake defers the
+ * first attempt, so that passing trouble does not downgrade it; a server with broken TLS gets the
+ * mail without it from the second attempt on. */
 import { Socket } from 'node:net'
 import { assert } from '../../base/assert.js'
 import { systemClock, type Clock } from '../../base/clock.js'
@@ -28,13 +31,14 @@ export interface Place {
   readonly name: string
   readonly host: string
   readonly port: number
-  /** Whom TLS asks for where `host` is an address that a name led to. */
+  /** The name for TLS if `host` is an address that a name led to. */
   readonly servername?: string
-  /** It was looked for: what it answers says from whom it is. The nexthop names any other. */
+  /** It was found by a lookup: its replies are shown with its name. The nexthop names any other. */
   readonly isFound?: true
   /** What is asked of TLS there; undefined: what the transport's options say. */
   readonly tls?: TlsDemand
-  /** A connection, which is not made to host and port; when there is none to be had, why, if that is known. */
+  /** A connection, which is not made to host and port; when there is none to be had, why, if
+   * that is known. */
   readonly connect?: () => Promise<Socket | ClientError | undefined>
 }
 
@@ -48,7 +52,8 @@ export interface SessionOptions extends Omit<SmtpTransportOptions, 'host' | 'por
   readonly lmtp?: true
 }
 
-/** Longest reply that is read, bytes: those to recipients are held until the transaction has ended. */
+/** Longest reply that is read, bytes: those to recipients are held until the transaction has
+ * ended. */
 const replyBytesMax = 64 << 10
 
 /** What the pool knows its connections by. No name, and no key of a demand, has a space. */
@@ -89,8 +94,8 @@ export class OutSessions {
     this.#pool = this.#newPool()
   }
 
-  /** One that waits at the first of these places where one does. A first attempt does not begin in the plaintext that another message
-   * fell back to. */
+  /** One that waits at the first of these places where one does. A first attempt does not begin in
+   * the plaintext that another message fell back to. */
   idle(places: readonly Place[], attempts: number): Session | undefined {
     for (const place of places) {
       const client =
@@ -121,11 +126,14 @@ export class OutSessions {
     this.#pool.keep(client.isFallback ? plaintextTo(place) : keyOf(place), client)
   }
 
-  /** A session that goes on is given back; one that was refused something has to leave the transaction first. */
+  /** A session that goes on is given back; one that was refused something has to leave the
+   * transaction first. */
   async returned(session: Session, transaction: Transaction): Promise<void> {
     const { client } = session
     const { error } = transaction
-    // 1. an answer in the middle of the data  2. kept  3. the next message's MAIL is a line of this one's data
+    //    1. an answer in the middle of the data
+    //    2. kept
+    //    3. the next message's MAIL is a line of this one's data
     if (transaction.isCut) client.close()
     else if (error === undefined) this.keep(session)
     // What is no answer to a message is one to something else.
@@ -134,9 +142,11 @@ export class OutSessions {
     else client.close()
   }
 
-  /** Drops every connection. An attempt that begins later belongs to another life, and has a pool of its own:
-   *    // 1. the queue crashes  2. its owner opens it again, with the same transport  3. a pool that stays closed puts off all mail, for
-   *    // five days, and then it is returned */
+  /** Drops every connection. An attempt that begins later belongs to another life, and has a
+   * separate pool:
+   *    1. the queue crashes
+   *    2. its owner opens it again, with the same transport
+   *    3. a pool that stays closed puts off all mail, for five days, and then it is returned */
   close(): void {
     this.#pool.close()
     this.#pool = this.#newPool()
@@ -148,7 +158,8 @@ export class OutSessions {
     return new ConnectionPool({ idleMs, messagesMax, connectionsMax }, this.clock)
   }
 
-  /** From one of the addresses that servers are reached from; from the other, where nobody has answered. A connection of the place's own has none. */
+  /** From one of the addresses that servers are reached from; from the other, where nobody has
+   * answered. A connection of the place's own has none. */
   async #reached(
     place: Place,
     terms: TlsTerms,
@@ -229,7 +240,8 @@ export class OutSessions {
     return error
   }
 
-  /** No attempt with its deadline watches over it any more: an answer that never ends would hold the place for ever. */
+  /** No attempt with its deadline watches over it any more: an answer that never ends would hold
+   * the place for ever. */
   async #cleared(client: SmtpClient): Promise<boolean> {
     const timer = this.clock.after(this.#silenceTimeoutMs, () => client.close())
     const cleared = client.clear()

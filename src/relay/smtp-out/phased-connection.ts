@@ -1,6 +1,7 @@
 /** A connection that waits for each reply as long as its command deserves.
- * Invariant: while replies are outstanding, the silence that the server may keep is that of the oldest
- * one's command; between the 354 and the end of the data it is that of data that does not move on.
+ * Invariant: while replies are outstanding, the silence that the server may keep is that of the
+ * oldest one's command; between the 354 and the end of the data it is that of data that does not
+ * move on.
  * @see Postfix smtp_helo_timeout, smtp_mail_timeout, smtp_rcpt_timeout, smtp_data_init_timeout,
  * smtp_data_xfer_timeout, smtp_data_done_timeout; RFC 5321 §4.5.3.2 */
 import SMTPConnection, { type Options } from 'nodemailer/lib/smtp-connection'
@@ -10,7 +11,8 @@ export type Phase = 'helo' | 'mail' | 'rcpt' | 'dataInit' | 'dataXfer' | 'dataDo
 /** Milliseconds without an octet. */
 export type PhaseTimes = Readonly<Record<Phase, number>>
 
-/** Members of nodemailer's connection that its types keep back; the test of each phase fails when one is gone. */
+/** Members of nodemailer's connection that its types keep back; the test of each phase fails
+ * when one is gone. */
 interface Hidden {
   readonly _responseActions: readonly unknown[]
   _processResponse(this: SMTPConnection): void

@@ -1,7 +1,8 @@
 /** One connection to a server, over nodemailer's.
- * Invariant: `transact` settles exactly once with what is known of the transaction, however it ended; an error never escapes as
- * an event. Nodemailer takes our envelope object and notes each recipient's reply in it, so that what was answered before the
- * connection broke is not lost with it. */
+ * Invariant: `transact` settles exactly once with what is known of the transaction, however
+ * it ended; an error never escapes as an event. Nodemailer takes our envelope object and
+ * notes each recipient's reply in it, so that what was answered before the connection broke
+ * is not lost with it. */
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
@@ -23,7 +24,8 @@ interface NotedEnvelope extends SMTPEnvelope {
   mailError?: ClientError
 }
 
-/** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 and of late greetings fail when one is gone. */
+/** Members of nodemailer's connection that its types keep back; the tests of SMTPUTF8 and of late
+ * greetings fail when one is gone. */
 interface Hidden {
   /** What EHLO was answered last, without the name of the server. */
   readonly _ehloLines: readonly string[] | undefined
@@ -44,7 +46,7 @@ interface Hidden {
 }
 const hidden = SMTPConnection.prototype as unknown as Hidden
 
-/** What nodemailer is told of a message when the server has answered to its end. */
+/** The result for nodemailer when the server has answered the end of a message. */
 type Answered = (error: ClientError | null, reply?: string) => void
 
 export class SmtpClient extends PhasedConnection {
@@ -69,7 +71,8 @@ export class SmtpClient extends PhasedConnection {
   #replies: RecipientReply[] = []
   /** The end of its data has left. */
   #dotSent = false
-  /** Called when the connection ends; nodemailer does not tell a transaction of every way in which it can. */
+  /** Called when the connection ends; nodemailer does not tell a transaction of every way
+   * in which it can. */
   #ended: (() => void) | undefined
   #lastError: ClientError | undefined
 
@@ -93,12 +96,14 @@ export class SmtpClient extends PhasedConnection {
     return lines.some((line) => line.split(/\s/, 1)[0]!.toUpperCase() === extension)
   }
 
-  /** It speaks LMTP: what it takes is where it was to go, and it answers for each recipient. RFC 2033 */
+  /** It speaks LMTP: what it takes is where it was to go, and it answers for each
+   * recipient. RFC 2033 */
   get isFinal(): boolean {
     return this.options.lmtp === true
   }
 
-  /** The server has said more than it was asked: it would be taken for the answer to what it is asked next. */
+  /** The server has said more than it was asked: it would be taken for the answer to what it
+   * is asked next. */
   get isOutOfStep(): boolean {
     const { _responseQueue, _responseActions, _remainder } = this as unknown as Hidden
     const replies = _responseQueue.filter((reply) => reply.trim() !== '')
@@ -155,7 +160,8 @@ export class SmtpClient extends PhasedConnection {
         const isInStep = error?.code !== 'EPROTOCOL'
         resolve({
           response,
-          // It ended there, whatever came behind it: recipients of a transaction that never was are refused for no fault of theirs.
+          // It ended there, whatever came behind it: recipients of a transaction that never was are
+          // refused for no fault of theirs.
           error: isInStep ? (envelope.mailError ?? error) : error,
           accepted: envelope.accepted ?? [],
           refusals: isInStep ? (envelope.rejectedErrors ?? []) : [],
@@ -196,7 +202,8 @@ export class SmtpClient extends PhasedConnection {
     })
   }
 
-  /** The data and its dot leave in one write. Until the sink has ended, or paused because the socket is full, so at most one turn.
+  /** The data and its dot leave in one write. Until the sink has ended, or paused because the
+   * socket is full, so at most one turn.
    * @returns what undoes it, once */
   #corked(): () => void {
     const socket = this._socket
@@ -218,8 +225,8 @@ export class SmtpClient extends PhasedConnection {
     })
   }
 
-  /** Nodemailer counts the greeting and the handshake against the time for connecting: a server that greets late (RFC 5321 §4.5.3.2.1 gives it
-   * five minutes) would never have its mail. */
+  /** Nodemailer counts the greeting and the handshake against the time for connecting: a server
+   * that greets late (RFC 5321 §4.5.3.2.1 gives it five minutes) would never have its mail. */
   _onConnect(): void {
     Object.assign(this, { _connectionDeadline: Infinity })
     hidden._onConnect.call(this)
@@ -231,17 +238,23 @@ export class SmtpClient extends PhasedConnection {
   }
 
   /** Nodemailer takes 250 for a 354, and what stands behind that for the answer to the message.
-   *    // 1. a line too many in an answer: each reply is taken for that to the next command  2. the data leaves behind the reply to a recipient
-   *    // 3. the 354 counts as the answer to the message, which is taken, put off, and taken again at each attempt
-   *    // 4. or the server waits for commands, and the message is read as some; or says 250 too many, and that the message is not taken then */
+   *    1. a line too many in an answer: each reply is taken for that to the next command
+   *    2. the data leaves behind the reply to a recipient
+   *    3. the 354 counts as the answer to the message, which is taken, put off, and taken again at
+   *       each attempt
+   *    4. or the server waits for commands, and the message is read as some; or says 250 too many,
+   *       and that the message is not taken then */
   _actionDATA(reply: string, begun: Answered): void {
     if (reply.startsWith('2') || (reply.startsWith('3') && this.isOutOfStep))
       begun(Object.assign(new Error(`not the answer to DATA: ${reply}`), { code: 'EPROTOCOL' }))
     else hidden._actionDATA.call(this, reply, begun)
   }
 
-  /** Nodemailer looks at one reply in a turn, at none while the last one goes on, and at no more of them when the connection has ended:
-   *    // 1. LMTP, fifty recipients  2. the server takes the message for all, and closes  3. three have it, the others get it again */
+  /** Nodemailer looks at one reply in a turn, at none while the last one goes on, and at no more of
+   * them when the connection has ended:
+   *    1. LMTP, fifty recipients
+   *    2. the server takes the message for all, and closes
+   *    3. three have it, the others get it again */
   override _processResponse(): void {
     const own = this as unknown as Hidden
     const waitingCount = (): number => own._responseQueue.length - (own._responsePartial ? 1 : 0)
@@ -260,7 +273,8 @@ export class SmtpClient extends PhasedConnection {
     this._processResponse()
   }
 
-  /** A stream between data and socket, one for each message, costs 4 % of it: where the data can do without, it does. */
+  /** A stream between data and socket, one for each message, costs 4 % of it: where the data can do
+   * without, it does. */
   _createSendStream(answered: Answered): DataSink | typeof noSink {
     const { _socket: socket } = this
     if (!socket || this.isFinal || !this.#whole || !wroteAtOnce(socket, this.#whole))
@@ -270,8 +284,9 @@ export class SmtpClient extends PhasedConnection {
     return noSink
   }
 
-  /** Nodemailer keeps of what was refused, and tells of the rest the last reply, whatever that is. One that comes before the end of the data
-   * ends the transaction: nobody has the message, and whom the others would be of is not known. */
+  /** Nodemailer keeps of what was refused, and tells of the rest the last reply, whatever that is.
+   * One that comes before the end of the data ends the transaction: no recipient has the message,
+   * and the meaning of further replies is unknown. */
   _actionLMTPStream(recipient: string, isLast: boolean, reply: string, answered: Answered): void {
     if (this.#dotSent || isRefusal(reply)) this.#replies.push({ recipient, response: reply })
     if (isLast || !this.#dotSent) answered(null, reply)
@@ -281,8 +296,8 @@ export class SmtpClient extends PhasedConnection {
     super._sendCommand(line + this.#wordsBehind(line), logged)
   }
 
-  /** A message that needs SMTPUTF8 for its header has to say so; nodemailer looks at the addresses only. It would ask the same for each
-   * recipient, and writes the commas of a list as xtext. */
+  /** A message that needs SMTPUTF8 for its header has to say so; nodemailer looks at the addresses
+   * only. It would ask the same for each recipient, and writes the commas of a list as xtext. */
   #wordsBehind(line: string): string {
     if (line.startsWith('RCPT TO:')) return this.#dsn ? recipientWords(this.#dsn, this.#toldCount++) : ''
     if (!line.startsWith('MAIL FROM:')) return ''

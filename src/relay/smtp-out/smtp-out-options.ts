@@ -1,5 +1,6 @@
-/** What SMTP out can be told. Every number has a unit, a default and bounds, and is checked here: milliseconds up to a day, counts up to
- * a million; and so is what could send mail unencrypted or astray. */
+/** What SMTP out can be told. Every number has a unit, a default and bounds, and is checked
+ * here: milliseconds up to a day, counts up to a million; and so is what could send mail
+ * unencrypted or astray. */
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../base/clock.js'
 import { checkOptionNames } from '../../base/option-names.js'
@@ -24,33 +25,39 @@ export const countMax = 1_000_000
 export const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as const
 
 export interface SmtpTransportOptions {
-  /** Server for all mail; without it, mail goes to the nexthop, `host` or `host:port` or `[address]:port`. */
+  /** Server for all mail; without it, mail goes to the nexthop, `host` or `host:port` or
+   * `[address]:port`. */
   readonly host?: string
-  /** 25 unless told (465 with implicit TLS). */
+  /** Default 25 (465 with implicit TLS). */
   readonly port?: number
-  /** What we call ourselves in EHLO; the machine's name unless told. */
+  /** Our name in EHLO; default: the machine's name. */
   readonly hostname?: string
-  /** `opportunistic` (unless told): encrypted if the server offers it and does not refuse it then, whoever it is; a handshake that fails
-   * defers a message's first attempt, and sends it in plaintext at each later one, unless `tlsOptions` ask for a certificate that verifies.
-   * A plaintext connection made so is used again by such attempts alone. `required`: STARTTLS with a certificate that verifies. `implicit`:
-   * the same from the first byte. Neither ever falls back. `none`: never encrypted.
+  /** `opportunistic` (default): encrypted if the server offers it and does not refuse it, without a
+   * check of its name; a failed handshake defers a message's first attempt, and sends it in
+   * plaintext at each later one, unless `tlsOptions` ask for a certificate that verifies. A
+   * plaintext connection made so is used again by such attempts alone. `required`: STARTTLS with a
+   * certificate that verifies. `implicit`: the same from the first byte. Neither ever falls back.
+   * `none`: never encrypted.
    * @see Postfix TLS_README, security level "may" */
   readonly tls?: (typeof tlsWays)[number]
   /** More for `tls.connect`. */
   readonly tlsOptions?: ConnectionOptions
-  /** Another word than `tls` for some destinations, which are known by the nexthop, or by `host` and `port` when there is one. With implicit TLS
-   * a line says what the certificate has to be. Nobody's unless told.
+  /** Another word than `tls` for some destinations, which are known by the nexthop, or by `host`
+   * and `port` when there is one. With implicit TLS a line says what the certificate has to be.
+   * Default: none.
    * @see Postfix smtp_tls_policy_maps */
   readonly tlsPolicy?: readonly TlsPolicyLine[]
   /** Only with verified TLS, `required` or `implicit`, and by `tlsPolicy` `verify` or `secure`. */
   readonly auth?: { readonly user: string; readonly pass: string }
-  /** Milliseconds until there is a connection, with implicit TLS its handshake too; 30 000 unless told. */
+  /** Milliseconds until there is a connection, with implicit TLS its handshake too; default 30
+   * 000. */
   readonly connectTimeoutMs?: number
-  /** Milliseconds for the greeting, and as many for a handshake behind STARTTLS; 300 000 unless told. RFC 5321 §4.5.3.2.1
+  /** Milliseconds for the greeting, and as many for a handshake behind STARTTLS; default 300 000.
+   * RFC 5321 §4.5.3.2.1
    * @see Postfix smtp_helo_timeout, smtp_starttls_timeout */
   readonly greetingTimeoutMs?: number
-  /** Milliseconds without a byte before the connection is given up, default 300 000; twice as many for the answer to the message. When it is
-   * given, it is the default of the six below. */
+  /** Milliseconds without a byte before the connection is given up, default 300 000; twice as many
+   * for the answer to the message. When it is given, it is the default of the six below. */
   readonly silenceTimeoutMs?: number
   /** The same for the reply to EHLO, default 300 000. @see Postfix smtp_helo_timeout */
   readonly heloTimeoutMs?: number
@@ -60,30 +67,35 @@ export interface SmtpTransportOptions {
   readonly rcptTimeoutMs?: number
   /** For the reply to DATA, default 120 000. @see Postfix smtp_data_init_timeout */
   readonly dataInitTimeoutMs?: number
-  /** For data of which the server takes no octet, default 180 000. @see Postfix smtp_data_xfer_timeout */
+  /** For data of which the server takes no octet, default 180 000.
+   * @see Postfix smtp_data_xfer_timeout */
   readonly dataXferTimeoutMs?: number
-  /** For the reply to the end of the data, default 600 000: what a server answers too late it has delivered all the same.
+  /** For the reply to the end of the data, default 600 000: what a server answers too late it has
+   * delivered all the same.
    * @see Postfix smtp_data_done_timeout */
   readonly dataDoneTimeoutMs?: number
   readonly connectionReuse?: {
-    /** Milliseconds that an unused connection is kept, 2000 unless told; 0 uses none again. */
+    /** Milliseconds that an unused connection is kept; default 2000; 0 uses none again. */
     readonly idleMs?: number
-    /** Messages over one connection, 1000 unless told. */
+    /** Messages over one connection; default 1000. */
     readonly messagesMax?: number
   }
-  /** Open connections, 200 unless told; an attempt waits for a place. The scheduler's limits are meant to be lower. */
+  /** Open connections; default 200; further attempts wait. The scheduler's limits are
+   * meant to be lower. */
   readonly connectionsMax?: number
-  /** From which addresses of this machine servers are reached: one of IPv4, one of IPv6, or one of each; `0.0.0.0` and `::` are any of their
-   * family. A family of which none is here is not used: mail for a server that has no address of the other one waits, with 4.4.4. Of a server
-   * that is named, IPv6 is tried first. The system's choice unless told.
+  /** From which addresses of this machine servers are reached: one of IPv4, one of IPv6, or one of
+   * each; `0.0.0.0` and `::` are any of their family. A family of which none is here is not used:
+   * mail for a server that has no address of the other one waits, with 4.4.4. Of a server that is
+   * named, IPv6 is tried first. Default: the system's choice.
    * @see Postfix smtp_bind_address, smtp_bind_address6, inet_protocols */
   readonly sourceAddresses?: readonly string[]
-  /** Signs mail as it leaves (DKIM, RFC 6376), anew at every attempt: what the queue holds stays as it was submitted. By the domain of the one
-   * address in its From field, or the nearest domain above that has a key: one RSA key and one Ed25519 key a domain, both of which sign. Mail
-   * without such an author leaves without a signature. Nothing is signed unless told. */
+  /** Signs mail as it leaves (DKIM, RFC 6376), anew at every attempt: what the queue holds stays as
+   * it was submitted. By the domain of the one address in its From field, or the nearest domain
+   * above that has a key: one RSA key and one Ed25519 key a domain, both of which sign. Mail
+   * without such an author leaves without a signature. Default: no signature. */
   readonly dkim?: readonly DkimKey[]
-  /** Whether an attempt for these recipients is signed; every one unless told. For who takes mail from strangers: it should leave as it came,
-   * whoever it says that it is from. */
+  /** Is an attempt for these recipients signed? Default: every one. For servers that take mail from
+   * strangers: it should leave as it came. */
   readonly dkimSigns?: DkimSigns
   readonly clock?: Clock
 }
@@ -180,7 +192,8 @@ export function serverLevelRefusal(
 
 const isWord = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
-/** What is the same wherever the servers are, but for `dkim`, which is read by who signs, and `tlsPolicy`. @param ways for `tls`
+/** The options that all kinds of servers share, except `dkim` and `tlsPolicy`. @param ways for
+ * `tls`
  * @throws WaybillError OPTION_INVALID */
 export function checkConnectionOptions(
   options: Omit<SmtpTransportOptions, 'host' | 'auth'>,

@@ -1,6 +1,6 @@
 /** Delivery over SMTP to one server, or to the one that the nexthop names.
- * Invariant: what an attempt may do is said in smtp-delivery.ts. A name's addresses are one place: they are asked of the system, and
- * nodemailer tries them in turn until one is connected. */
+ * Invariant: what an attempt may do is said in smtp-delivery.ts. A name's addresses are one place:
+ * they are asked of the system, and nodemailer tries them in turn until one is connected. */
 import { isIP } from 'node:net'
 import type { Transport } from '../../delivery/transport.js'
 import { signerOf } from '../dkim/dkim-signer.js'
@@ -11,7 +11,8 @@ import { smtpDelivery, type PlacesOf } from './smtp-delivery.js'
 import { OutSessions, type Place } from './out-sessions.js'
 import { demandOf, type TlsPolicies } from '../tls/tls-policy.js'
 
-/** For one queue at a time, and its next life: when it crashes, attempts of another one would lose their connections.
+/** For one queue at a time, and its next life: when it crashes, attempts of another one would lose
+ * their connections.
  * @throws WaybillError OPTION_INVALID */
 export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   checkSmtpOptions(options)
@@ -24,7 +25,8 @@ export function smtpTransport(options: SmtpTransportOptions = {}): Transport {
   return smtpDelivery(new OutSessions(options), placesOf, signer)
 }
 
-/** To a server of this machine, wherever the mail goes. @param connect returns undefined when it does not answer
+/** To a server of this machine, wherever the mail goes. @param connect returns undefined when it
+ * does not answer
  * @throws WaybillError OPTION_INVALID */
 export function localTransport(
   connect: NonNullable<Place['connect']>,

@@ -1,6 +1,7 @@
 /** What a transaction means for each of its recipients. Pure.
- * Invariant: a reply to a recipient counts for that recipient, also if the connection broke afterwards. When the end of the data
- * was sent and no reply came, nobody knows whether the server took the message: status 4.4.2, which nothing else here has. */
+ * Invariant: a reply to a recipient counts for that recipient, also if the connection broke
+ * afterwards. When the end of the data was sent and no reply came, nobody knows whether the server
+ * took the message: status 4.4.2, which nothing else here has. */
 import type { DeliveryResult, Outcome, SiteTrouble } from '../../delivery/transport.js'
 import type { ClientError } from './client-error.js'
 import { remoteWords } from '../../base/remote-words.js'
@@ -13,7 +14,8 @@ export function resultOf(transaction: Transaction, recipients: readonly string[]
   const { refusals, replies, error } = transaction
   const said = [...refusals, ...replies]
   if (said.length === 0 || error?.command === 'MAIL FROM') return rest
-  // 1. 421, and no more, to one recipient  2. the server stays, and takes the message for the others
+  //    1. 421, and no more, to one recipient
+  //    2. the server stays, and takes the message for the others
   if (rest.kind !== 'delivered' && !said.some(isOwn)) return rest
   const refused = new Map<string, Outcome>()
   for (const { recipient, response } of refusals) {
@@ -65,7 +67,8 @@ function outcomeOfRest({ error, response, dotSent, isCut }: Transaction): Outcom
   return siteOfError(error)
 }
 
-/** A server that wants TLS says so of a session that has to do without, not of its message. RFC 3207 §4; X.7.10 is RFC 5248's. */
+/** A server that wants TLS says so of a session that has to do without, not of its message. RFC
+ * 3207 §4; X.7.10 is RFC 5248's. */
 export function siteOfPlaintext(
   { isFallback, refusedTls }: { readonly isFallback: boolean; readonly refusedTls: boolean },
   { error }: Transaction,

@@ -1,5 +1,6 @@
 /** What the replies of a server mean for a recipient. Pure.
- * Invariant: nothing but a 5yz reply to this very transaction makes an outcome `failed`; whatever else happens is tried again. */
+ * Invariant: nothing but a 5yz reply to this very transaction makes an outcome `failed`; whatever
+ * else happens is tried again. */
 import type { Outcome, SiteTrouble } from '../../delivery/transport.js'
 
 /** Where in the session a reply came, as far as it changes the meaning. */
@@ -38,7 +39,8 @@ export function outcomeOfReply(text: string, stage: Stage): Outcome {
   return { kind: 'deferred', status: '4.5.0', reason: `not an SMTP reply: ${text}` }
 }
 
-/** Trouble before or between transactions. A server that greets with 5yz does not want us now; it has not seen the message.
+/** Trouble before or between transactions. A server that greets with 5yz does not want us now; it
+ * has not seen the message.
  * @param statusUsual when the server names none */
 export function siteOfReply(text: string, statusUsual: string = '4.4.0'): SiteTrouble {
   const { enhanced } = parsed(text)

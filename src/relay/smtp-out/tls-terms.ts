@@ -1,6 +1,6 @@
 /** What TLS is asked of one server, and how a session with it is opened then.
- * Invariant: different demands have different keys, so that a session that was opened under one never serves another; and but for `may`, and
- * what the transport does without a demand, nothing here ever does without TLS that was asked for. */
+ * Invariant: different demands have different keys, so that a session that was opened under one
+ * never serves another. Demanded TLS is never left out, except under `may` and without a demand. */
 import { createHash } from 'node:crypto'
 import { TLSSocket, type ConnectionOptions } from 'node:tls'
 import { systemClock } from '../../base/clock.js'
@@ -15,13 +15,15 @@ import { recordText } from '../tls/tlsa-record.js'
 export interface TlsTerms {
   readonly way: NonNullable<SmtpTransportOptions['tls']>
   readonly tlsOptions: ConnectionOptions
-  /** To plaintext, when a handshake fails. Who asks for a certificate that verifies does not mean plaintext instead. */
+  /** To plaintext, when a handshake fails. Who asks for a certificate that verifies does not mean
+   * plaintext instead. */
   readonly fallsBack: boolean
   /** A handshake that was right is not enough. */
   readonly check?: PeerCheck
 }
 
-/** What a handshake came to. @param isPeerChecked the certificate was looked at in another way than by a root, and is right */
+/** What a handshake came to. @param isPeerChecked the certificate was looked at in another way than
+ * by a root, and is right */
 export function tlsSessionOf(socket: unknown, isPeerChecked: boolean): OutcomeTls | undefined {
   if (!(socket instanceof TLSSocket)) return undefined
   const version = socket.getProtocol()
@@ -43,7 +45,8 @@ function danePeerKey({ owner, records, names }: DanePeer): string {
   return createHash('sha256').update(text).digest('base64')
 }
 
-/** @param demand undefined: as the options say. They say in any case whether TLS is implicit, and which roots are trusted */
+/** @param demand undefined: as the options say. They say in any case whether TLS is implicit, and
+ * which roots are trusted */
 export function termsOf(
   demand: Exclude<TlsDemand, { level: 'unmet' }> | undefined,
   {
@@ -68,7 +71,7 @@ export function termsOf(
         // No root counts, and so it is not Node that looks.
         tlsOptions: { ...tlsOptions, rejectUnauthorized: false },
         check: (socket) =>
-          // Of a session that goes on from one before nobody shows his certificates.
+          // A resumed session shows no certificates.
           socket.isSessionReused()
             ? 'a session was used again'
             : strangerIn(shownBy(socket), demand.peer, clock.wallMs()),

@@ -1,4 +1,4 @@
-/** One message and one server: what it is told, and what is known of it when that has ended. */
+/** One message and one server: the commands, and the known facts at the end. */
 import type { Readable } from 'node:stream'
 import type { RequestDsn } from '../../delivery/transport.js'
 import type { ClientError } from './client-error.js'
@@ -29,7 +29,8 @@ export interface Transaction {
   readonly accepted: readonly string[]
   /** Each names its recipient. */
   readonly refusals: readonly ClientError[]
-  /** Behind the data, of recipients that were accepted, in their order; only LMTP has one for each. */
+  /** Behind the data, of recipients that were accepted, in their order; only LMTP has one for
+   * each. */
   readonly replies: readonly RecipientReply[]
   /** The end of the data left; without a reply nobody knows whether the server took the message. */
   readonly dotSent: boolean

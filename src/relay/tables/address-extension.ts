@@ -5,8 +5,8 @@
  * @see Postfix split_addr(3), strip_addr(3) */
 import { localPartOf } from './address-pattern.js'
 
-/** What may stand between name and extension: of the characters of a name those that are no letter and no digit, and say nothing of the way,
- * as `%` and `!` do. */
+/** What may stand between name and extension: of the characters of a name those that are no letter
+ * and no digit, and say nothing of the way, as `%` and `!` do. */
 const delimiterCharacters = "+-_=.#$&'*/?^{|}~`"
 
 /** Each once, at least one. */
@@ -42,7 +42,8 @@ function firstOf(delimiters: string, text: string): number {
   return -1
 }
 
-/** Who writes to a list's owner, or asks the list for something, has always done it so. @see Postfix owner_request_special */
+/** Who writes to a list's owner, or asks the list for something, has always done it so.
+ * @see Postfix owner_request_special */
 const isWhole = (local: string, delimiters: string): boolean =>
   local.startsWith('"') ||
   /^(?:postmaster|mailer-daemon|double-bounce)$/i.test(local) ||

@@ -1,5 +1,7 @@
-/** What tables have for addresses: `user@example.net`, `example.net`, or `.example.net` (what is below it). Pure.
- * Invariant: capitals are the same, and so are a name and its form in the DNS. Of an address the domain behind the last @ decides. */
+/** What tables have for addresses: `user@example.net`, `example.net`, or `.example.net` (what is
+ * below it). Pure.
+ * Invariant: capitals are the same, and so are a name and its form in the DNS. Of an address the
+ * domain behind the last @ decides. */
 import { domainOf, isMailAddress } from '../../base/mail-address.js'
 import { asciiName, isHostName } from './mail-destination.js'
 
@@ -15,13 +17,16 @@ export function patternKey(pattern: string): string | undefined {
 
 const isLiteral = (domain: string): boolean => /^\[(?:ipv6:[\da-f:.]+|[\d.]+)\]$/.test(domain)
 
-/** Of the patterns that an address has, the narrowest first: itself, its domain, and what it is below. */
+/** Of the patterns that an address has, the narrowest first: itself, its domain, and
+ * what it is below. */
 export function addressKeys(address: string): [self: string, domain: string, ...above: string[]] {
   return [addressKey(address), ...domainKeys(asciiName(domainOf(address)))]
 }
 
 /** The address itself. A domain that the DNS has no name for is not the same as another one:
- *    // 1. a message is for the same user at two such  2. both are known by what is before the @  3. of the second nobody hears again */
+ *    1. a message is for the same user at two such
+ *    2. both are known by what is before the @
+ *    3. of the second nobody hears again */
 export const addressKey = (address: string): string =>
   `${localPartOf(address).toLowerCase()}@${asciiName(domainOf(address)) || domainOf(address)}`
 

@@ -1,9 +1,13 @@
-/** Who gets mail for whom, as Postfix's virtual_alias_maps has it: a line is `user@example.com`, or `@example.com` (whoever there has no line
- * of his own), and behind it addresses, or `@example.net` (the same user there). Who has no line with his extension has the one without it, and
- * the extension goes on to what stands there. Pure.
- * Invariant: an address becomes what its line says, and that what its lines say, until there is none or a line names the address itself, which
- * then is one of them. In a table that was read no other way leads back:
- *    // 1. `a` stands for `b`, and `b` for `a`  2. what is met a second time is passed over  3. the message has no recipient, and nobody is told */
+/** The table of aliases, like Postfix's virtual_alias_maps: a line is `user@example.com`, or
+ * `@example.com` (users there without a line), and behind it addresses, or `@example.net` (the same
+ * user there). An address without a line for its extension has the line without it, and the
+ * extension is added to the addresses there. Pure.
+ * Invariant: an address becomes what its line says, and that what its lines say, until there is
+ * none or a line names the address itself, which then is one of them. In a table that was read no
+ * other way leads back:
+ *    1. `a` stands for `b`, and `b` for `a`
+ *    2. what is met a second time is passed over
+ *    3. the message has no recipient, and no report is made */
 import { domainToUnicode } from 'node:url'
 import { addressBytesMax, domainOf, isInternational, isMailAddress } from '../../base/mail-address.js'
 import { WaybillError, type Place } from '../../errors.js'
@@ -27,7 +31,8 @@ export interface Aliases {
   readonly lines: Lines
   /** Keys of all that stands there. */
   readonly targetKeys: ReadonlySet<string>
-  /** What stands before an extension; '' when there are none. @see Postfix recipient_delimiter, propagate_unmatched_extensions */
+  /** What stands before an extension; '' when there are none.
+   * @see Postfix recipient_delimiter, propagate_unmatched_extensions */
   readonly delimiters: string
 }
 
@@ -37,11 +42,12 @@ type Table = Omit<Aliases, 'targetKeys'>
 const nestingMax = 1000
 /** Addresses that one may become. @see Postfix virtual_alias_expansion_limit */
 const expansionCountMax = 1000
-/** Addresses that one may lead through: who writes to a thousand that each lead through a thousand lines asks for a million. */
+/** Addresses that one may lead through: who writes to a thousand that each lead through a thousand
+ * lines asks for a million. */
 const metCountMax = 10_000
 
 /** A line goes on behind one that begins with a blank.
- * @param delimiters of address-extension.ts, none unless told
+ * @param delimiters of address-extension.ts, default none
  * @throws WaybillError OPTION_INVALID with path and line */
 export function aliasesIn(text: string, path: string, delimiters = ''): Aliases {
   const lines = new Map<string, Target[]>()
@@ -78,7 +84,7 @@ export function aliasesIn(text: string, path: string, delimiters = ''): Aliases 
   return { lines, targetKeys, delimiters }
 }
 
-/** Between commas and blanks, but for those in quotes. */
+/** Between commas and blanks, except those in quotes. */
 const word = /(?:"(?:[^"\\]|\\.)*"|[^\s,])+/g
 
 /** Of an address, or of `@domain`. */
@@ -97,8 +103,8 @@ function targetOf(address: string): Target {
 const addressAt = (local: string, domain: string): string =>
   `${local}@${isInternational(local) ? domainToUnicode(asciiName(domain)) : asciiName(domain)}`
 
-/** Where an address is said to be: in its own line, in that without its extension, in its domain's for all others, or in one that says nothing
- * but where else each of them is. */
+/** Where an address is said to be: in its own line, in that without its extension, in its domain's
+ * for all others, or in one that says nothing but where else each of them is. */
 export type LineKind = 'own' | 'without extension' | 'domain' | 'same users'
 
 export function lineFor(table: Table, address: string): LineKind | undefined {
@@ -123,7 +129,8 @@ const domainPart = (key: string): string => key.slice(key.lastIndexOf('@'))
 /** By their keys, each once, at least one. */
 export type Expansion = ReadonlyMap<string, string>
 
-/** @returns the address as it stands when it has no line; undefined when what it becomes is too much, or too long */
+/** @returns the address as it stands when it has no line; undefined when what it becomes is too
+ * much, or too long */
 export function expanded(table: Table, address: string): Expansion | undefined {
   const ends = new Map<string, string>()
   const met = new Set<string>()
@@ -176,7 +183,7 @@ function targetsOf({ lines }: Table, { address }: Target, { key, extension }: Li
 /** What is a key already. */
 const asTarget = (key: string): Target => ({ address: key, key })
 
-/** A user for whom no line is, and an extension that no line has. */
+/** A user without a line, and an extension without a line. */
 const anybody = '\0'
 const anything = '\uffff'
 
@@ -186,8 +193,9 @@ interface Extent {
   readonly nesting: number
 }
 
-/** Every way that leads back goes through a line for an address, as it is or with anything behind the name, or through lines for domains alone:
- * then anybody's does. Who is named by his own line is an end: a way through him comes back to what was met, or, with extensions, to ever longer ones.
+/** Every way that leads back goes through a line for an address, as it is or with anything behind
+ * the name, or through lines for domains alone: then anybody's does. An address in its own line is
+ * an end: going on would come back, or, with extensions, never end.
  * @throws WaybillError OPTION_INVALID with path and line */
 function checkLines(table: Table, places: ReadonlyMap<string, Place>): void {
   const { lines, delimiters } = table
@@ -195,7 +203,8 @@ function checkLines(table: Table, places: ReadonlyMap<string, Place>): void {
   const extentOf = (one: Target, by: string, depth: number): Extent => {
     const line = lineOf(table, one)
     if (line === undefined) return { count: 1, nesting: 0 }
-    // With anything behind the name it is the same way, whatever was put before it: `ada ada+lists` leads back.
+    // With anything behind the name it is the same way, whatever was put before it: `ada ada+lists`
+    // leads back.
     const key = line.extension.endsWith(anything) ? line.key + anything : one.key
     const known = extents.get(key)
     if (known !== undefined && known !== 'open') return known

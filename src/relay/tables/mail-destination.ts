@@ -1,6 +1,7 @@
 /** A nexthop: text → what to look for. Pure.
- * Invariant: a name is one that the DNS can carry, in ASCII and lower case, without a dot at its end. As in Postfix, brackets mean that host
- * and not the mail hosts of a domain, and so does an address without them. */
+ * Invariant: a name is one that the DNS can carry, in ASCII and lower case, without a dot at its
+ * end. As in Postfix, brackets mean that host and not the mail hosts of a domain, and so does an
+ * address without them. */
 import { isIP, isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { comparableDomain } from '../../base/mail-address.js'
@@ -23,18 +24,20 @@ export interface NexthopParts {
   readonly port: number
 }
 
-/** `TEXT`, `[TEXT]` or `[IPv6:TEXT]`, each also with `:PORT`. @returns undefined for anything else */
+/** `TEXT`, `[TEXT]` or `[IPv6:TEXT]`, each also with `:PORT`.
+ * @returns undefined for anything else */
 export function nexthopParts(nexthop: string, portUsual: number): NexthopParts | undefined {
   const match = form.exec(nexthop)
   if (match === null) return undefined
   const [, bracketed, plain = ''] = match
   const port = Number(match[3] ?? portUsual)
-  // Nodemailer takes 0 for a port that was not told, and one of its own instead.
+  // Nodemailer takes 0 for a missing port, and uses its default.
   if (port < 1 || port > 65_535) return undefined
   return { text: bracketed ?? plain, inBrackets: bracketed !== undefined, port }
 }
 
-/** For `mxTransport`: TEXT is a domain, in brackets a host, or an address. @returns undefined for anything else */
+/** For `mxTransport`: TEXT is a domain, in brackets a host, or an address.
+ * @returns undefined for anything else */
 export function readDestination(nexthop: string, portUsual: number): MailDestination | undefined {
   const parts = nexthopParts(nexthop, portUsual)
   if (parts === undefined) return undefined
@@ -53,11 +56,14 @@ export function asciiName(name: string): string {
 }
 
 const isPlain = (name: string): boolean => /^[\x21-\x7e]*$/.test(name)
-/** Node reads a name as what begins a URL: it cuts off what is behind, passes over a tab and takes `%41` for a letter.
- *    // 1. a line of a table is `example.org`, a tab and `OK`  2. it is for the domain example.orgok, and nobody is told */
+/** Node reads a name as what begins a URL: it cuts off what is behind, passes over a tab and takes
+ * `%41` for a letter.
+ *    1. a line of a table is `example.org`, a tab and `OK`
+ *    2. it is for the domain example.orgok, without an error */
 const isOfUrl = /[\t\n\r%/\\?#:@]/
 
-/** One form of an address, to be compared: IPv4 in IPv6 is IPv4, and what means no address at all means this machine. */
+/** One form of an address, to be compared: IPv4 in IPv6 is IPv4, and what means no address at all
+ * means this machine. */
 export function plainAddress(address: string): string {
   const text = isIPv6(address)
     ? new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1)

@@ -1,10 +1,12 @@
 /** What is kept of a password: what scrypt makes of it, with salt and cost, as one word of text.
- * Invariant: nobody learns from the time of a comparison how much of a key was right, and no word asks for more work than `workBytesMax`.
+ * Invariant: nobody learns from the time of a comparison how much of a key was right, and no word
+ * asks for more work than `workBytesMax`.
  *
  *     $scrypt$ln=15,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E
  *             N = 2^ln      salt, base64           key, base64; neither is padded
  *
- * It is the form of Python's passlib, whose hashes are taken too. A check costs 32 MiB and, here, a tenth of a second. */
+ * It is the form of Python's passlib, whose hashes are taken too. A check costs 32 MiB and, here, a
+ * tenth of a second. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 

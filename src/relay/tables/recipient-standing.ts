@@ -1,5 +1,6 @@
-/** Whose mail is taken from whom, by the tables of relay domains and of aliases. Pure.
- * Invariant: an alias is there for everybody, and what it stands for needs no line: a stranger reaches what the tables name, and it alone. */
+/** Decides which recipients are accepted, by the tables of relay domains and aliases. Pure.
+ * Invariant: an alias is there for everybody, and what it stands for needs no line: a stranger
+ * reaches what the tables name, and it alone. */
 import { addressKey, localPartOf } from './address-pattern.js'
 import { expanded, isTarget, lineFor, type Aliases } from './aliases.js'
 import { isRouted, standingOf, type RelayDomains, type Standing } from './relay-domains.js'
@@ -15,7 +16,9 @@ export function standingBy({ relayDomains, aliases }: OwnMail, recipient: string
   if (aliases === undefined || !recipient.includes('@')) return standing
   const line = lineFor(aliases, recipient)
   if (line === 'own') return 'listed'
-  // 1. a line is `@old.example @new.example`  2. a stranger sends to `user%example.net@old.example`  3. the server of new.example trusts us
+  //    1. a line is `@old.example @new.example`
+  //    2. a stranger sends to `user%example.net@old.example`
+  //    3. the server of new.example trusts us
   if (line === undefined || isRouted(recipient)) return standing
   // Who is named in a line is there.
   if (line !== 'same users') return 'listed'
@@ -34,8 +37,9 @@ export const isForRelayDomain = ({ relayDomains }: OwnMail, recipient: string): 
   relayDomains !== undefined && standingOf(relayDomains, recipient) !== 'elsewhere'
 
 /** Whether a stranger may have sent to all of them: who signs it says that it is ours.
- *    // 1. a stranger sends in the name of the director to a mailbox of his own there, and it is signed on its way in
- *    // 2. with that signature he sends it to the world
+ *    1. a stranger sends in the name of the director to a mailbox there, and it is signed on its
+ *       way in
+ *    2. with that signature it goes to the world
  * @param hostname what we call ourselves, whose postmaster is written to without a domain */
 export function mayBeOfStrangers(
   { relayDomains, aliases }: OwnMail,

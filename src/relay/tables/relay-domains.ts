@@ -1,9 +1,10 @@
-/** Whose mail is taken from everybody, as Postfix's relay_domains and relay_recipient_maps have it: a line is `example.com`, `.example.com`
- * (what is below it) or `user@example.com`. Pure.
- * Invariant: what a stranger may send goes to a domain that a line names, whatever stands before the last @. A domain that has lines for
- * addresses and none for itself has no other address:
- *    // 1. a spammer writes to thousands that there are not, in the name of others  2. all are taken, and their server refuses them
- *    // 3. the others get thousands of reports */
+/** Whose mail is taken from everybody, as Postfix's relay_domains and relay_recipient_maps have it:
+ * a line is `example.com`, `.example.com` (what is below it) or `user@example.com`. Pure.
+ * Invariant: what a stranger may send goes to a domain that a line names, whatever stands before
+ * the last @. A domain that has lines for addresses and none for itself has no other address:
+ *    1. a spammer writes to thousands that there are not, in the name of others
+ *    2. all are taken, and their server refuses them
+ *    3. the others get thousands of reports */
 import { WaybillError } from '../../errors.js'
 import { splitAddress } from './address-extension.js'
 import { addressKeys, patternKey } from './address-pattern.js'
@@ -15,14 +16,15 @@ export interface RelayDomains {
   readonly lines: ReadonlySet<string>
   /** Those with a line for an address of theirs. */
   readonly domainsOfAddresses: ReadonlySet<string>
-  /** What stands before an extension, which an address may have that a line names without; '' when there are none. */
+  /** What stands before an extension, which an address may have that a line names without; '' when
+   * there are none. */
   readonly delimiters: string
 }
 
-/** Of a recipient: everybody may send to him; there is no such user, for nobody; or it is another's domain. */
+/** Of a recipient: open to all senders; no such user; or another domain. */
 export type Standing = 'listed' | 'unknown' | 'elsewhere'
 
-/** @param delimiters of address-extension.ts, none unless told
+/** @param delimiters of address-extension.ts, default none
  * @throws WaybillError OPTION_INVALID with path and line */
 export function relayDomainsIn(text: string, path: string, delimiters = ''): RelayDomains {
   const lines = new Set<string>()
@@ -44,7 +46,7 @@ export function relayDomainsIn(text: string, path: string, delimiters = ''): Rel
   return { lines, domainsOfAddresses, delimiters }
 }
 
-/** @param recipient without a domain he is the postmaster, who is here whoever else is, RFC 5321 §4.5.1 */
+/** @param recipient without a domain it is the postmaster, who is always here, RFC 5321 §4.5.1 */
 export function standingOf(
   { lines, domainsOfAddresses, delimiters }: RelayDomains,
   recipient: string,
@@ -58,9 +60,11 @@ export function standingOf(
       return self === `postmaster@${domain}` ? 'listed' : 'unknown'
     if (![domain, ...above].some((key) => lines.has(key))) return 'elsewhere'
   }
-  // 1. a stranger sends to `user%example.net@example.com`  2. the server of example.com trusts us, and reads it as `user@example.net`
+  //    1. a stranger sends to `user%example.net@example.com`
+  //    2. the server of example.com trusts us, and reads it as `user@example.net`
   return isRouted(recipient) ? 'elsewhere' : 'listed'
 }
 
-/** Says on its own where it goes from there, in the ways of former days. @see Postfix allow_untrusted_routing */
+/** Says on its own where it goes from there, in the ways of former days.
+ * @see Postfix allow_untrusted_routing */
 export const isRouted = (address: string): boolean => /[%!@].*@/.test(address)

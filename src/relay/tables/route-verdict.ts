@@ -1,7 +1,10 @@
-/** Routes that lead nowhere, as Postfix has them: `error:5.1.2 TEXT` returns mail, `retry:4.3.2 TEXT` puts it off, `discard:TEXT` takes it and
- * delivers it to nobody. Pure.
- * Invariant: what returns mail also refuses it at the door, so that the sender's own server tells him:
- *    // 1. strangers write to a domain that is given up, in the name of others  2. all is taken, and returned  3. the others get it */
+/** Routes that lead nowhere, as Postfix has them: `error:5.1.2 TEXT` returns mail,
+ * `retry:4.3.2 TEXT` puts it off, `discard:TEXT` takes it and delivers it to nobody. Pure.
+ * Invariant: a verdict that returns mail also refuses it at the door, so that the sender's own
+ * server reports it:
+ *    1. strangers write to a domain that is given up, in the name of others
+ *    2. all is taken, and returned
+ *    3. the others get it */
 import type { Outcome } from '../../delivery/transport.js'
 import { splitAddress } from './address-extension.js'
 import { addressKeys } from './address-pattern.js'
@@ -44,7 +47,7 @@ export function verdictOf(verdict: Verdict, said: string): Said | string {
 /** What becomes of a recipient. @param nexthop as it stands behind `error:` and its like */
 export function verdictOutcome(verdict: Verdict, nexthop: string): Outcome {
   const said = verdictOf(verdict, nexthop)
-  // Whoever has rerouted mail there may have said anything.
+  // A rerouted message may name anything.
   const { status, text } = typeof said === 'string' ? usual[verdict] : said
   switch (verdict) {
     case 'error':
@@ -58,17 +61,19 @@ export function verdictOutcome(verdict: Verdict, nexthop: string): Outcome {
 
 /** Whose mail is refused at the door. It can be told to another thread. */
 export interface RefusedRecipients {
-  /** By key of address-pattern.ts, and `*`; undefined: a narrower line, which leads somewhere. Empty where nobody is refused. */
+  /** By key of address-pattern.ts, and `*`; undefined: a narrower line, which leads somewhere.
+   * Empty where nobody is refused. */
   readonly lines: ReadonlyMap<string, Said | undefined>
   /** As the routes have them. */
   readonly delimiters: string
 }
 
-/** @returns what the client is told; undefined: he is not refused */
+/** @returns the reply to the client; undefined: not refused */
 export const refusalOf = ({ lines, delimiters }: RefusedRecipients, recipient: string): Said | undefined =>
   narrowestLine(lines, recipient, delimiters)
 
-/** @see Postfix transport(5): the address, the same without its extension, its domain, what that is below, all */
+/** @see Postfix transport(5): the address, the same without its extension, its domain, what
+ * that is below, all */
 export function narrowestLine<Line>(
   lines: ReadonlyMap<string, Line>,
   recipient: string,

@@ -9,7 +9,8 @@ export type Users = ReadonlyMap<string, PasswordHash>
 /** Characters of a name. */
 export const nameLengthMax = 255
 
-/** Without blanks, and nothing that would be another line, a comment, or the end of the name. What was no UTF-8 comes as U+FFFD. */
+/** Without blanks, and nothing that would be another line, a comment, or the end of the name. What
+ * was no UTF-8 comes as U+FFFD. */
 export const isUserName = (text: string): boolean =>
   text.length <= nameLengthMax && /^[^\s\p{Cc}:#\ufffd][^\s\p{Cc}:\ufffd]*$/u.test(text)
 

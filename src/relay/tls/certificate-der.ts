@@ -1,5 +1,6 @@
 /** What Node does not tell of a certificate (RFC 5280 §4.1): bytes → bytes. Pure.
- * Invariant: what is returned stands in the certificate as it was signed, and not as anybody would write it again. */
+ * Invariant: what is returned stands in the certificate as it was signed, and not as anybody would
+ * write it again. */
 
 interface Element {
   readonly tag: number
@@ -55,7 +56,8 @@ export function keyInfoOf(certificate: Buffer): Buffer {
   return info.whole
 }
 
-/** Object identifier of the algorithm that it is signed by, in hexadecimal digits. @throws RangeError */
+/** Object identifier of the algorithm that it is signed by, in hexadecimal digits.
+ * @throws RangeError */
 export const signatureAlgorithmOf = (certificate: Buffer): string =>
   child(child(child(certificate, 0).content, 1).content, 0).content.toString('hex')
 

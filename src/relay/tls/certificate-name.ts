@@ -1,5 +1,6 @@
 /** Whether a certificate is for a name, or an address. Pure.
- * Invariant: the names that it was signed with count, and a wildcard is a whole label (RFC 9525 §6.3). */
+ * Invariant: the names that it was signed with count, and a wildcard is a whole label
+ * (RFC 9525 §6.3). */
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
@@ -13,7 +14,7 @@ export const isFor = (certificate: X509Certificate, name: string, isAltName: boo
       undefined
     : certificate.checkIP(name) !== undefined
 
-/** Whom Node connects to by its own lights does not count: the names do. */
+/** Only the given names count, not the name of Node's connection. */
 export const verifying = ({
   names,
   isAltName,

@@ -1,11 +1,13 @@
 /** Whether a server is the one that its TLSA records name (RFC 7672 §3). Pure.
- * Invariant: it has shown a certificate that one of them matches, of which neither name nor dates count then (DANE-EE); or a chain to one that
- * a record names as an issuer (DANE-TA), each certificate of which is valid now, and signs the one before it, for servers, and the first of
+ * Invariant: it has shown a certificate that one of them matches, of which neither name nor dates
+ * count then (DANE-EE); or a chain to one that a record names as an issuer (DANE-TA), each
+ * certificate of which is valid now, and signs the one before it, for servers, and the first of
  * which is for a name of the host. What cannot be looked at is not good enough: mail waits.
  *
- * Node verifies no chain but to roots that it was given before the handshake, and which certificate is the anchor shows the chain alone. Of
- * what OpenSSL would look at this does without the length of paths: who may sign nobody who signs may sign the server all the same. A name
- * constraint below the anchor makes a chain no good. */
+ * Node verifies no chain but to roots that it was given before the handshake, and which certificate
+ * is the anchor shows the chain alone. Of what OpenSSL would look at this does without the length
+ * of paths: who may sign nobody who signs may sign the server all the same. A name constraint below
+ * the anchor makes a chain no good. */
 import { createPublicKey, X509Certificate } from 'node:crypto'
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls'
 import { extensionsOf, signatureAlgorithmOf } from './certificate-der.js'
@@ -24,7 +26,8 @@ export interface DanePeer {
 /** Certificates of a chain that are looked at. */
 const chainMax = 10
 
-/** What the server has shown, its own certificate first, and each followed by its issuer. Node looks for the last one's among its roots. */
+/** What the server has shown, its own certificate first, and each followed by its issuer. Node
+ * looks for the last one's among its roots. */
 export function shownBy(socket: TLSSocket): X509Certificate[] {
   const chain: X509Certificate[] = []
   let next: Partial<DetailedPeerCertificate> | undefined = socket.getPeerCertificate(true)
@@ -87,11 +90,13 @@ const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): bool
 /** Object identifiers: TLS servers, and any use. */
 const serverUses = ['1.3.6.1.5.5.7.3.1', '2.5.29.37.0']
 
-/** MD5 and SHA-1, with RSA, ECDSA and DSA: who can make two certificates with one digest has one signed and shows the other. */
+/** MD5 and SHA-1, with RSA, ECDSA and DSA: who can make two certificates with one digest has one
+ * signed and shows the other. */
 const weakSignatures = ['2a864886f70d010104', '2a864886f70d010105', '2a8648ce3d0401', '2a8648ce380403']
 
-/** Extensions that are looked at here, or by OpenSSL when it is asked about names and issuers: key usage, alternative names, basic constraints,
- * policies (which nobody here asks for), extended key usage. */
+/** Extensions that are looked at here, or by OpenSSL when it is asked about names and issuers:
+ * key usage, alternative names, basic constraints, policies (which nobody here asks for),
+ * extended key usage. */
 const knownExtensions = ['551d0f', '551d11', '551d13', '551d20', '551d25']
 const nameConstraints = '551d1e'
 
@@ -104,7 +109,8 @@ function isGood({ validFrom, validTo, keyUsage }: X509Certificate, nowMs: number
   )
 }
 
-/** Of what is between the server and the issuer that a record names: who names one means it as it is. */
+/** Of what is between the server and the issuer that a record names: who names one
+ * means it as it is. */
 const isUnderstood = ({ raw }: X509Certificate): boolean =>
   !weakSignatures.includes(signatureAlgorithmOf(raw)) &&
   extensionsOf(raw).every(

@@ -1,18 +1,19 @@
 /** What DANE asks of a mail host (RFC 7672 §2.2): its TLSA records → what TLS has to be there.
- * Invariant: where the records of a host might be, and nobody says, nothing is sent there; records that say what cannot be used ask for TLS all
- * the same; and who has proven that he has none is as without DANE.
+ * Invariant: a host whose records cannot be looked up gets no mail; unusable records still ask for
+ * TLS; a host that provably has no records is treated as without DANE.
  *
  * | addresses | TLSA records | |
  * |---|---|---|
  * | not proven | not asked for: servers of zones without signatures often do not know them, and the answer would prove nothing | nothing |
  * | proven | some that can be used | TLS with who they name |
- * | proven | others alone | TLS, whoever it is |
+ * | proven | others alone | TLS with any certificate |
  * | proven | none, or not proven | nothing |
  * | proven | unknown | mail waits |
  *
- * Mail hosts that the domain names without proof are asked for theirs, too (§2.2.1, and Postfix's smtp_tls_dane_insecure_mx_policy): who forges the
- * names has to show his own in every log, and who only listens, or is between us and the host, gets nothing. Most domains are not signed; many
- * of their mail hosts are.
+ * Mail hosts that the domain names without proof are asked for theirs, too (§2.2.1, and Postfix's
+ * smtp_tls_dane_insecure_mx_policy): an attacker that forges the names must appear in every log,
+ * and one that only listens, or sits before the host, gets nothing. Most domains are not signed;
+ * many of their mail hosts are.
  * @see Postfix smtp_tls_policy.c, dane_init; tls_dane.c, tls_dane_resolve */
 import type { DnsQuestions } from '../dns/dns-questions.js'
 import type { MailDestination } from '../tables/mail-destination.js'
@@ -109,7 +110,8 @@ function daneDemand(verdict: DaneVerdict, names: readonly string[], isOnly: bool
       return { level: 'unmet', reason: verdict.reason }
     case 'records': {
       const { base, owner, records } = verdict
-      // Of the server's own certificate no name counts: domains with the same host share its sessions.
+      // Of the server's own certificate no name counts: domains with the same host share its
+      // sessions.
       const isByName = records.some((record) => record.of === 'issuer')
       const meant = isByName ? [...new Set([base, ...names])] : []
       return { level: 'dane', base, peer: { owner, records, names: meant } }

@@ -1,6 +1,7 @@
 /** What a domain says of its mail hosts by MTA-STS (RFC 8461 §3): texts → data. Pure.
- * Invariant: what is not written as the RFC has it says nothing. A policy is there as a whole, or there is none. What is returned is remembered
- * for long, and holds nothing of the text that it stood in. */
+ * Invariant: what is not written as the RFC has it says nothing. A policy is there as a whole,
+ * or there is none. What is returned is remembered for long, and holds nothing of the text
+ * that it stood in. */
 import { isIP } from 'node:net'
 import { ownText } from '../../base/own-text.js'
 import { asciiName, isHostName } from '../tables/mail-destination.js'
@@ -23,7 +24,7 @@ const recordField = /^[a-z\d][a-z\d_.-]{0,31}=[\x21-\x3a\x3c\x3e-\x7e]+$/i
 const policyField = /^([a-z\d][a-z\d_.-]{0,31}):/i
 
 /** @param records TXT of `_mta-sts.DOMAIN`
- * @returns what changes with the policy; undefined where no policy, or more than one, is told of */
+ * @returns the policy's id; undefined for none or several records */
 export function stsIdIn(records: readonly (readonly string[])[]): string | undefined {
   const [record, ...others] = records
     .map((strings) => strings.join(''))

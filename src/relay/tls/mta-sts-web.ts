@@ -1,17 +1,19 @@
 /** A domain's MTA-STS policy, as its web server has it (RFC 8461 §3.3).
- * Invariant: what is returned is what `mta-sts.DOMAIN` says itself, over TLS with a certificate that verifies for that name among its
- * alternative ones, as text/plain, whole, and no longer than 64 KiB: nobody else is asked, whatever it says. Every request ends with its signal.
+ * Invariant: what is returned is what `mta-sts.DOMAIN` says itself, over TLS with a certificate
+ * that verifies for that name among its alternative ones, as text/plain, whole, and no longer than
+ * 64 KiB: nobody else is asked, whatever it says. Every request ends with its signal.
  *
- * Addresses come from who asks: Node would ask the system for them, on the threads that write the queue's files (mx-out.ts). */
+ * Addresses come from who asks: Node would ask the system for them, on the threads that write the
+ * queue's files (mx-out.ts). */
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { verifying } from './certificate-name.js'
 
 export interface StsWeb {
-  /** 443 unless told. */
+  /** Default 443. */
   readonly port?: number
-  /** Roots in PEM; the usual ones unless told. */
+  /** Roots in PEM; default: the usual ones. */
   readonly ca?: readonly string[]
 }
 
@@ -39,7 +41,7 @@ export function policyText(
         path: '/.well-known/mta-sts.txt',
         lookup,
         signal,
-        // A connection of its own, which ends with it.
+        // A separate connection, which ends with it.
         agent: false,
         headers: { accept: 'text/plain' },
         ...verifying({ names: [host], isAltName: true }),

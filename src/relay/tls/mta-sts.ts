@@ -1,9 +1,12 @@
 /** The MTA-STS policies of domains (RFC 8461), for who delivers to their mail hosts.
- * Invariant: a policy that was read once holds until its `max_age` is over, whatever happens to record and web server meanwhile, or until another
- * one is read; a domain of which none can be read has none. Who waits for one waits `timeoutMs` at most, and not for any other domain: what
- * was asked, with whatever answer, is not asked again for `againMs`. All of it is in memory: a new process knows nothing.
+ * Invariant: a policy that was read once holds until its `max_age` is over, whatever happens to
+ * record and web server meanwhile, or until another one is read; a domain of which none can be read
+ * has none. Who waits for one waits `timeoutMs` at most, and not for any other domain: what was
+ * asked, with whatever answer, is not asked again for `againMs`. All of it is in memory: a new
+ * process knows nothing.
  *
- * A policy is read when the record has another id than before, and once a day while mail goes there, so that it is renewed before it ends. */
+ * A policy is read when the record has another id than before, and once a day while mail goes
+ * there, so that it is renewed before it ends. */
 import { isIP, type LookupFunction } from 'node:net'
 import { systemClock, type Clock, type Timer } from '../../base/clock.js'
 import { withQuestions, type DnsAnswer, type DnsQuestions, type MxResolver } from '../dns/dns-questions.js'
@@ -19,21 +22,24 @@ export interface MtaStsOptions {
   /** As of `mxTransport`. */
   readonly resolver?: MxResolver
   readonly clock?: Clock
-  /** Milliseconds for record and policy together, 10 000 unless told. */
+  /** Milliseconds for record and policy together; default 10 000. */
   readonly timeoutMs?: number
-  /** Policies that are remembered, and domains that were asked, 10 000 unless told; of each the one that was used, or asked, longest ago gives
-   * way. */
+  /** Bound of remembered policies, and of asked domains; default 10 000; the least recently used
+   * one is dropped. */
   readonly domainsMax?: number
-  /** Characters of the names in those policies, all together, 8 Mi unless told: one policy may have 64 KiB. */
+  /** Characters of the names in those policies, all together; default 8 Mi: one policy
+   * may have 64 KiB. */
   readonly charactersMax?: number
-  /** As of `mxTransport`. Web servers are reached over the families of these; from which address is nothing to them. */
+  /** As of `mxTransport`. Web servers are reached over the families of these; from which address is
+   * nothing to them. */
   readonly sourceAddresses?: readonly string[] | undefined
   /** For tests. */
   readonly web?: StsWeb
 }
 
-/** The addresses of one family wait so long for those of the other: a server that does not answer for one it has not would take the time in
- * which the policy is read. RFC 8305 §3 has less, for who looks at a screen. */
+/** The addresses of one family wait so long for those of the other: a server that does not answer
+ * for one it has not would take the time in which the policy is read. RFC 8305 §3 has less, for who
+ * looks at a screen. */
 const otherFamilyMs = 1000
 /** Addresses of a web server that are tried, of each family. */
 const addressesMax = 5
@@ -136,7 +142,8 @@ export class MtaSts {
     const found = answer.kind === 'records' ? stsIdIn(answer.records) : undefined
     const known = this.#known.get(domain)
     const nowMs = this.#clock.monotonicMs()
-    // Who suppresses the record would otherwise have the policy run out, and then the mail. RFC 8461 §10.2
+    // Who suppresses the record would otherwise have the policy run out, and then the mail. RFC
+    // 8461 §10.2
     const id = found ?? (known !== undefined && nowMs < known.endsAtMs ? known.id : undefined)
     const isKnown = known !== undefined && known.id === id && nowMs < known.renewAtMs
     if (id !== undefined && !isKnown) {

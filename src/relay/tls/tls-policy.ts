@@ -1,9 +1,12 @@
-/** What TLS has to be towards whom, as Postfix's smtp_tls_policy_maps has it. Pure.
- * Invariant: a destination has at most one line of its own, and the narrowest line for it says: `[host]:port` before `[host]`, a domain before
- * those that it is below. A server that is named as the nexthop is no domain: lines in brackets alone are about it.
+/** The TLS policy of destinations, like Postfix's smtp_tls_policy_maps. Pure.
+ * Invariant: a destination has at most one exact line, and its narrowest line applies:
+ * `[host]:port` before `[host]`, a domain before those that it is below. A server that is named as
+ * the nexthop is no domain: lines in brackets alone are about it.
  *
  * `[host]` is meant whatever the port. In Postfix it is a nexthop without one:
- *    // 1. relayhost = [mail.example.net]:587  2. a line `[mail.example.net] secure`  3. it says nothing, and nobody is told */
+ *    1. relayhost = [mail.example.net]:587
+ *    2. a line `[mail.example.net] secure`
+ *    3. it has no effect, and no error is reported */
 import { checkOptionNames } from '../../base/option-names.js'
 import { WaybillError, type Place } from '../../errors.js'
 import { domainKeys } from '../tables/address-pattern.js'
@@ -21,16 +24,19 @@ export const tlsLevels = ['none', 'may', 'encrypt', 'dane', 'dane-only', 'verify
 export type TlsLevel = (typeof tlsLevels)[number]
 
 export interface TlsPolicyLine {
-  /** A nexthop as mail goes there: `[host]` (whatever the port) or `[host]:port`; for `mxTransport` a domain, too, or `.domain`, which is
-   * what is below it. */
+  /** A nexthop as mail goes there: `[host]` (whatever the port) or `[host]:port`; for `mxTransport`
+   * a domain, too, or `.domain`, which is what is below it. */
   readonly destination: string
-  /** `none`: never encrypted. `may`: as `tls: 'opportunistic'`. With the others mail is put off where TLS cannot be had: `encrypt` looks at
-   * no certificate, unless `tlsOptions` ask for one that verifies; `verify` wants one of a trusted root for the name of the server (of a
-   * domain's mail hosts that is what the DNS says); `secure` one for the name of the destination, or for one below it. `dane`, for
-   * `mxTransport`: what the server's TLSA records say, and as `may` where it has none; `dane-only` puts mail off there. */
+  /** `none`: never encrypted. `may`: as `tls: 'opportunistic'`. With the others mail is put off
+   * where TLS cannot be had: `encrypt` looks at no certificate, unless `tlsOptions` ask for one
+   * that verifies; `verify` wants one of a trusted root for the name of the server (of a domain's
+   * mail hosts that is what the DNS says); `secure` one for the name of the destination, or for one
+   * below it. `dane`, for `mxTransport`: what the server's TLSA records say, and as `may` where it
+   * has none; `dane-only` puts mail off there. */
   readonly level: TlsLevel
-  /** For `verify` and `secure`, instead of those: names of which the certificate has to have one. A domain, `.domain` (what is below it),
-   * `hostname` (the server), `nexthop` (the destination), `dot-nexthop` (what is below that). */
+  /** For `verify` and `secure`, instead of those: names of which the certificate has to have one. A
+   * domain, `.domain` (what is below it), `hostname` (the server), `nexthop` (the destination),
+   * `dot-nexthop` (what is below that). */
   readonly match?: readonly string[]
 }
 
@@ -49,11 +55,13 @@ export type TlsDemand =
   | { readonly level: 'dane'; readonly base: string; readonly peer: DanePeer }
   /** What cannot be had, or is not known: nothing is sent there. */
   | { readonly level: 'unmet'; readonly reason: string }
-  /** A certificate of a trusted root for one of these names; one that begins with a dot stands for all below it. */
+  /** A certificate of a trusted root for one of these names; one that begins with a dot stands
+   * for all below it. */
   | {
       readonly level: 'verified'
       readonly names: readonly string[]
-      /** The name has to be one of the certificate's alternative names; else that of its subject does where it has none. */
+      /** The name has to be one of the certificate's alternative names; else that of its subject
+       * does where it has none. */
       readonly isAltName?: true
     }
 

@@ -1,7 +1,8 @@
 /** TLSA records of a mail host: data → what of it can be used (RFC 7672 §3.1). Pure.
- * Invariant: what is not written as RFC 6698 has it, and what no mail server can be known by, says nothing; nor does a digest beside a better one
- * of the same kind (RFC 7671 §9):
- *    // 1. records have SHA-512, and SHA-256 for who knows no better  2. somebody finds a second certificate with that SHA-256 */
+ * Invariant: what is not written as RFC 6698 has it, and what no mail server can be known by, says
+ * nothing; nor does a digest beside a better one of the same kind (RFC 7671 §9):
+ *    1. records have SHA-512, and SHA-256 for who knows no better
+ *    2. somebody finds a second certificate with that SHA-256 */
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
 import { isOneElement, keyInfoOf } from './certificate-der.js'
 import type { TlsaData } from '../dns/dns-message.js'
@@ -18,7 +19,8 @@ export interface TlsaRecord {
 /** Of one host, that are looked at. @see Postfix dns_rr.c, var_dns_rr_list_limit */
 const recordsMax = 100
 
-/** PKIX-TA and PKIX-EE (0, 1) mean roots that sender and receiver would have to agree upon. RFC 7672 §3.1.3 */
+/** PKIX-TA and PKIX-EE (0, 1) mean roots that sender and receiver would have to agree upon.
+ * RFC 7672 §3.1.3 */
 const usages: Readonly<Record<number, TlsaRecord['of']>> = { 2: 'issuer', 3: 'server' }
 const selectors: Readonly<Record<number, TlsaRecord['what']>> = { 0: 'certificate', 1: 'key' }
 const digests: Readonly<Record<number, TlsaRecord['digest']>> = { 1: 'sha256', 2: 'sha512' }

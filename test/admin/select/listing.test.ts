@@ -9,7 +9,7 @@ import { nodeDisk } from '../../../src/disk/node-disk.js'
 import { WaybillError } from '../../../src/errors.js'
 import { fixedRetry, openQueue, type Queue, type Selector } from '../../../src/index.js'
 
-/** The same, but for what `instead` has. */
+/** The same, except for `instead`. */
 function replaced<T extends object>(original: T, instead: Partial<T>): T {
   return new Proxy(original, {
     get: (target, name) => {

@@ -7,7 +7,8 @@ import { empty, fill, mail, simulated, submission, type Stage } from '../../engi
 
 const count = 1500
 const segmentBytes = 16 * 4096
-/** Checkpoints are those of the verbs: each pads hold to a block, and how many there are is not the clock's to say. */
+/** Checkpoints are those of the verbs: each pads hold to a block, and how many there are is not the
+ * clock's to say. */
 const patient: Partial<QueueOptions> = {
   retry: fixedRetry([1_000_000_000], 5_000_000_000),
   deliver: false,
@@ -54,7 +55,8 @@ test('when most of what was on hold has gone, its segments go, and what is left 
   })
 })
 
-/** The first one stays on hold, the others are deleted: waits until their segments are gone. @returns what is left */
+/** The first one stays on hold, the others are deleted: waits until their segments are gone.
+ * @returns what is left */
 async function deleteAllButFirst(stage: Stage): Promise<string[]> {
   expect(segmentsOfHold(stage)).toBeGreaterThan(8)
   await stage.queue.delete({ sender: 'drop@example.org' })

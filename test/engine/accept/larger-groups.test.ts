@@ -1,4 +1,5 @@
-/** What is accepted finds room in a segment for every group that it may ever need, in later lives and by an operator's orders too. */
+/** What is accepted finds room in a segment for every group that it may ever need, in later lives
+ * and by an operator's orders too. */
 import { expect, test } from 'vitest'
 import type { QueueOptions } from '../../../src/engine/life/options.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
@@ -26,7 +27,8 @@ const data = mail().replace('\r\n\r\n', `\r\n${'X-Header: of the message\r\n'.re
 
 const recipientCount = 22
 
-/** The first recipient fails, the others are deferred with as much to say as there can be; the report is delivered. */
+/** The first recipient fails, the others are deferred with as much to say as there can be; the
+ * report is delivered. */
 const lengthy: Answer = (recipient) => {
   if (!recipient.startsWith('r')) return delivered
   if (recipient.startsWith('r@')) return failed
@@ -36,7 +38,8 @@ const lengthy: Answer = (recipient) => {
   }
 }
 
-/** Messages that fit easily, and larger ones up to those that are refused. @param accepted what is done with each other
+/** Messages that fit easily, and larger ones up to those that are refused. @param accepted what is
+ * done with each other
  * @returns how they were answered, and what was warned of */
 async function eachSize(accepted: (stage: Stage) => Promise<void>): Promise<string[]> {
   const told = new Set<string>()

@@ -1,4 +1,5 @@
-/** Messages that end each life: they are put on hold alone, after the lives that the option says. */
+/** Messages that end each life: they are put on hold alone, after the lives that the option
+ * says. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

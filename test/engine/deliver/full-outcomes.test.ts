@@ -1,4 +1,5 @@
-/** Attempts that are under way while the disk fills: what they have done is durable, whoever takes room meanwhile. */
+/** Attempts that are under way while the disk fills: what they have done is durable, while
+ * others take room. */
 import { expect, test } from 'vitest'
 import type { DeliveryRequest, DeliveryResult, Outcome } from '../../../src/delivery/transport.js'
 import type { Queue } from '../../../src/queue.js'
@@ -17,7 +18,8 @@ import {
   type Stage,
 } from '../stage.js'
 
-/** Deliveries to hang.example are answered when the test says so; all others are deferred at once. */
+/** Deliveries to hang.example are answered when the test says so; all others are deferred at
+ * once. */
 interface Hanging {
   readonly queue: Queue
   /** Attempts that wait for their answer. */
@@ -51,7 +53,7 @@ async function fillWithMail(stage: Stage, queue: Queue): Promise<void> {
   while ((await codeOf(queue.submit(submission('late@example.net')))) === 'accepted');
 }
 
-/** Those to whom mail goes again when the process is killed and the disk has room. */
+/** Recipients that get mail again when the process is killed and the disk has room. */
 async function toldAgain(stage: Stage): Promise<string[]> {
   const again: string[] = []
   // Here timers overtake the rest of a turn.
@@ -73,7 +75,8 @@ async function toldAgain(stage: Stage): Promise<string[]> {
   return again.filter((recipient) => recipient.endsWith('hang.example'))
 }
 
-/** Deletes what waits, one after the other, each with a checkpoint behind it: until nothing gets room any more, or nothing is left. */
+/** Deletes what waits, one after the other, each with a checkpoint behind it: until nothing gets
+ * room any more, or nothing is left. */
 async function deleteEach(stage: Stage, { queue }: Hanging, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     void codeOf(queue.delete({ recipient: `w${i}@example.net` }))

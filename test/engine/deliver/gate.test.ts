@@ -1,4 +1,5 @@
-/** Attempts begin only while their outcomes can soon be durable, and while it is proven who owns the queue. */
+/** Attempts begin only while their outcomes can soon be durable, and while it is proven who
+ * owns the queue. */
 import { expect, test } from 'vitest'
 import type { Transport } from '../../../src/delivery/transport.js'
 import { WaybillError } from '../../../src/errors.js'

@@ -1,4 +1,5 @@
-/** What a queue tells of its limits: sites that die, and transports whose processes are all taken. */
+/** What a queue tells of its limits: sites that die, and transports whose processes are all
+ * taken. */
 import { expect, test } from 'vitest'
 import type { Transport } from '../../../src/delivery/transport.js'
 import type { QueueEvents } from '../../../src/engine/life/events.js'

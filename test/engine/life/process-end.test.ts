@@ -1,4 +1,5 @@
-/** When a process that has a queue open ends by itself: when neither mail nor a checkpoint waits for its time. */
+/** When a process that has a queue open ends by itself: when neither mail nor a checkpoint
+ * waits for its time. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

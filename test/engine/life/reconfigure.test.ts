@@ -1,4 +1,4 @@
-/** What a queue is told while it lives. */
+/** Changes of a queue while it lives. */
 import { expect, test } from 'vitest'
 import type { Transport } from '../../../src/delivery/transport.js'
 import { isWaybillError } from '../../../src/errors.js'

@@ -1,5 +1,5 @@
-/** A queue in a worker thread, and in a test whose timers are fake.
- * Each runs in a process of its own, with the build in dist/. */
+/** A queue in a worker thread, and in a test whose timers are fake. Each runs in a separate
+ * process, with the build in dist/. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-/** The numbers of files of large mail: none is given twice, also when a life gives more than it has to itself. */
+/** The numbers of files of large mail: none is given twice, also when a life gives more than it
+ * has to itself. */
 import { expect, test } from 'vitest'
 import { spoolPath } from '../../../src/directory/paths.js'
 import { delivered, mail, patient, pause, simulated, submission, deferred, type Stage } from '../stage.js'

@@ -1,5 +1,5 @@
-/** O12: a consumer sees every durable outcome at least once, whichever call of the disk the power is
- * lost before. */
+/** O12: a consumer sees every durable outcome at least once, whichever call of the disk the power
+ * is lost before. */
 import { expect, test } from 'vitest'
 import type { QueueOutcome } from '../../../src/record/outcome.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'

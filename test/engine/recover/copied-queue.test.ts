@@ -1,4 +1,5 @@
-/** A queue that was copied by something that leaves empty directories out: `rsync -m`, an archive of files, an object store. */
+/** A queue that was copied by something that leaves empty directories out: `rsync -m`, an archive
+ * of files, an object store. */
 import { readdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

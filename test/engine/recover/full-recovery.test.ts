@@ -1,9 +1,11 @@
-/** A start whose disk is full: what the life before had made room for can be recorded, and where that is not so, whoever waits is told. */
+/** A start whose disk is full: what the life before had made room for can be recorded, and where
+ * that is not so, waiting callers get an error. */
 import { expect, test } from 'vitest'
 import type { Fault } from '../../../src/sim/disk/faults.js'
 import { codeOf, delivered, patient, pause, simulated, submission, type Stage } from '../stage.js'
 
-/** Thirty messages on hold, and a life that ends while every second of them is deleted: their marks are in no record. */
+/** Thirty messages on hold, and a life that ends while every second of them is deleted: their marks
+ * are in no record. */
 async function leaveMarked(stage: Stage): Promise<void> {
   const queue = await stage.open({ ...patient, deliver: false })
   for (let i = 0; i < 30; i++)

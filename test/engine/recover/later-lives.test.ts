@@ -1,4 +1,5 @@
-/** What changes between lives: the policy's intervals, the layout, limits. Lanes that nobody names are drained and go. */
+/** What changes between lives: the policy's intervals, the layout, limits. Lanes that nobody names
+ * are drained and go. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -46,7 +47,8 @@ describe.each(stages)('on the %s disk', (_, run) => {
       expect(intervalsOf(stage)).toEqual([80, 300, 350])
       await stage.until('all are delivered', () => stage.told('delivered').length === 10)
       await stage.until('nothing is left', () => stage.isEmpty())
-      // A lane that is empty leaves with a checkpoint, and checkpoints are taken while something happens.
+      // A lane that is empty leaves with a checkpoint, and checkpoints are taken while something
+      // happens.
       await stage.until('the old lanes are gone', async () => {
         await stage.queue.submit(submission('more@example.net'))
         return intervalsOf(stage).join() === '80'

@@ -35,7 +35,9 @@ const released = (start: number): Replacement => ({
   reported: [],
 })
 
-/** 1. the journal is longer than 4 GiB  2. the last group of a segment takes 8 bytes more than it asked for  3. its commit stands behind
+/**    1. the journal is longer than 4 GiB
+ *    2. the last group of a segment takes 8 bytes more than it asked for
+ *    3. its commit stands behind
  * the end of the segment */
 test('a message that waits asks for its note as long as its start can make it', () => {
   expect(journalBytes(released(nowhere))).toBe(journalBytes(released(farthest)))

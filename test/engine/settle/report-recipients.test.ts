@@ -1,4 +1,4 @@
-/** To whom reports go when their sender is said to be an alias. */
+/** The recipients of reports to a sender that is an alias. */
 import { describe, expect, test } from 'vitest'
 import type { QueueOptions } from '../../../src/engine/life/options.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'

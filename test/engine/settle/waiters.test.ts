@@ -1,11 +1,13 @@
-/** Recipients of one message that wait for different destinations, and a policy that is not the same for all of them. */
+/** Recipients of one message that wait for different destinations, and a policy that is not the
+ * same for all of them. */
 import { describe, expect, test } from 'vitest'
 import type { RetryPolicy } from '../../../src/policy/retry-policy.js'
 import { deferred, delivered, stages, submission, type Answer, type Stage } from '../stage.js'
 
 const lateMs = 18_000_000
 
-/** `impatient.test` is given up after an attempt, `slow.test` is tried again much later, others soon. */
+/** `impatient.test` is given up after an attempt, `slow.test` is tried again much
+ * later, others soon. */
 const byDestination: RetryPolicy = {
   intervalsMs: [100, lateMs],
   bounceQueueLifetimeMs: 10 * lateMs,
@@ -19,7 +21,8 @@ const byDestination: RetryPolicy = {
 /** Deferred at the first attempt, and delivered at the next; reports are delivered at once. */
 const second: Answer = (_, { attempts, sender }) => (attempts === 0 && sender !== '' ? deferred : delivered)
 
-/** The recipients of each attempt of mail that is no report, and the report's recipients and their states. */
+/** The recipients of each attempt of mail that is no report, and the report's recipients
+ * and their states. */
 const attemptsOf = (stage: Stage): string[] => stage.attempts.map(({ recipient }) => recipient)
 
 const reportIn = ({ data }: Stage): string[] =>

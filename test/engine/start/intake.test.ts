@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { RetryPolicy } from '../../../src/policy/retry-policy.js'
 import { deferred, delivered, gate, simulated, submission } from '../stage.js'
 
-/** Each domain has a lane of its own. */
+/** Each domain has a separate lane. */
 const laneByDomain: RetryPolicy = {
   intervalsMs: [60_000, 61_000, 62_000, 63_000],
   bounceQueueLifetimeMs: 1e9,

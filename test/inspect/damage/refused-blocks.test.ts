@@ -1,5 +1,5 @@
-/** A disk that refuses a block in the middle of a file, one block after the other: what stands around it is verified, listed and rescued,
- * and what it took is named with its place. */
+/** A disk that refuses a block in the middle of a file, one block after the other: what stands
+ * around it is verified, listed and rescued, and what it took is named with its place. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,7 +117,7 @@ test('whichever block is refused: verify names it where it counts, and never ano
   for (const bad of blocks) {
     const verdict = await said(logVerify, ['--json'], bad)
     const refusals = refusalsIn(verdict)
-    // Without its header a segment is told of as a whole, too.
+    // Without its header a segment is reported as a whole, too.
     const isNamed = refusals.some((told) => isDeepStrictEqual(placeIn(told), placeOf(bad)))
     const [log, , offset] = placeOf(bad)
     const isElsewhere = refusals.some((told) => told.log !== log || (told.offset ?? 0) !== (offset ?? 0))

@@ -1,4 +1,5 @@
-/** Damage takes the record that says that a message was started: the message is whole, and must be found. */
+/** Damage takes the record that says that a message was started: the message is whole, and
+ * must be found. */
 import { expect, test } from 'vitest'
 import { seededPrng } from '../../../src/base/prng.js'
 import { fixedRetry, openQueue, type Outcome, type Queue } from '../../../src/index.js'

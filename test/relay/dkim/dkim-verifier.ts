@@ -1,4 +1,5 @@
-/** A verifier of DKIM signatures for tests, written from RFC 6376 and RFC 8463 and from nothing of ours: relaxed/relaxed, SHA-256. */
+/** A verifier of DKIM signatures for tests, written from RFC 6376 and RFC 8463 and from nothing of
+ * ours: relaxed/relaxed, SHA-256. */
 import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto'
 
 export interface Verdict {

@@ -9,7 +9,7 @@ import { domainAt } from '../smtp-out/mx-out-fixture.js'
 import { deliver } from '../request.js'
 import { between, scripted, transportOf } from '../smtp-out/smtp-out-fixture.js'
 
-/** A script that answers as usual, and whom it has heard. */
+/** A script that answers as usual, and the questions it got. */
 function witness(): {
   seen: Set<string | undefined>
   script: (_: string, session: ForeignSession) => undefined

@@ -125,7 +125,7 @@ test('a message is on the disk before it is in new, and its name before it count
     `datasync ${mailbox}/tmp/FILE, 0 new`,
     `sync ${mailbox}/new, 1 new`,
   ])
-  // Whoever put it there may have died before its name was durable.
+  // The process that put it there may have died before its name was durable.
   await deliver(open(), { attempts: 1 })
   expect(syncs.at(-1)).toBe(`sync ${mailbox}/new, 1 new`)
 })

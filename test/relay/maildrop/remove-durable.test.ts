@@ -1,5 +1,5 @@
-/** Of the files that a relay was taking up when it ended, the next life removes those whose messages
- * it has. */
+/** Of the files that a relay was taking up when it ended, the next life removes those whose
+ * messages it has. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

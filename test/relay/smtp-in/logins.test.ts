@@ -6,7 +6,7 @@ import { usersWith } from '../tables/users-fixture.js'
 
 const users = usersWith({ ada: 'secret', grace: 'other' })
 
-/** Checks that end when they are told to. */
+/** Checks that end on request. */
 function heldChecks(): {
   check: (password: string) => Promise<boolean>
   begun: string[]

@@ -1,4 +1,4 @@
-/** Mail for aliases, from whoever brings it. */
+/** Mail for aliases, from any client. */
 import { expect, onTestFinished, test } from 'vitest'
 import { aliasesIn } from '../../../src/relay/tables/aliases.js'
 import { relayDomainsIn } from '../../../src/relay/tables/relay-domains.js'

@@ -1,4 +1,4 @@
-/** Mail for the domains of a table, from whoever brings it. */
+/** Mail for the domains of a table, from any client. */
 import { expect, onTestFinished, test } from 'vitest'
 import { relayDomainsIn } from '../../../src/relay/tables/relay-domains.js'
 import { listenSmtp, type Refusal, type SmtpServerOptions } from '../../../src/relay/smtp-in/smtp-in.js'

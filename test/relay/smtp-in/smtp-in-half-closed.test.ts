@@ -1,4 +1,5 @@
-/** Clients that say all they have to say, end their side, and wait for the answers: `printf … | nc -N`. */
+/** Clients that say all they have to say, end their side, and wait for the answers:
+ * `printf … | nc -N`. */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
@@ -9,7 +10,8 @@ import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
 const mail = 'MAIL FROM:<s@example.org>\r\nRCPT TO:<r@example.net>\r\nDATA\r\nSubject: x\r\n\r\nbody\r\n'
 
-/** All that the server says until it closes, which it does sooner than smtp-server, which waits for five seconds. */
+/** All that the server says until it closes, which it does sooner than smtp-server, which waits
+ * for five seconds. */
 async function rest(client: RawClient): Promise<string> {
   expect(await Promise.race([client.closed.then(() => 'closed'), sleep(4000, 'open')])).toBe('closed')
   let said = ''

@@ -322,7 +322,8 @@ test('what a refused MAIL has said is not said by the next one', async () => {
   expect(queue.kept).toMatchObject([{ recipients: ['r@example.net'], smtputf8: false }])
 })
 
-/** Sends a piece again and again. @returns what the server has said by the time it closed; undefined when it did not in a second */
+/** Sends a piece again and again.
+ * @returns what the server has said by the time it closed; undefined when it did not in a second */
 async function trickled(client: RawClient, piece: string, everyMs: number): Promise<string | undefined> {
   const timer = setInterval(() => client.send(piece), everyMs)
   onTestFinished(() => clearInterval(timer))

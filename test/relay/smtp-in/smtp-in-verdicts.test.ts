@@ -1,4 +1,4 @@
-/** Recipients that a route refuses, whoever writes to them. */
+/** Recipients that a route refuses, from any sender. */
 import { expect, onTestFinished, test } from 'vitest'
 import { aliasesIn } from '../../../src/relay/tables/aliases.js'
 import { listenSmtp, type SmtpServerOptions } from '../../../src/relay/smtp-in/smtp-in.js'

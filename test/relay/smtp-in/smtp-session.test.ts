@@ -9,7 +9,7 @@ import { rawClient, type RawClient } from '../raw-client.js'
 import { encrypted } from './smtp-in-fixture.js'
 import { base64 } from '../tables/users-fixture.js'
 
-/** A server that takes each client for who it is told. */
+/** A server that takes each client for a given one. */
 async function clientsFrom(
   sessionsMax: number,
   options: SMTPServerOptions = { hideSTARTTLS: true },

@@ -1,4 +1,4 @@
-/** The server before a queue that is behind a message port, as it is on a thread of its own. */
+/** The server before a queue that is behind a message port, as it is on a separate thread. */
 import { Readable } from 'node:stream'
 import { MessageChannel } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'

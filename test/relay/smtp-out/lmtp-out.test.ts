@@ -1,4 +1,4 @@
-/** Delivery over LMTP: behind the data each recipient has a reply of its own. */
+/** Delivery over LMTP: behind the data each recipient has a separate reply. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-/** Servers by script on one port at several addresses of this machine, and a transport that finds them in a zone. */
+/** Servers by script on one port at several addresses of this machine, and a transport that finds
+ * them in a zone. */
 import { onTestFinished } from 'vitest'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../../src/delivery/transport.js'
 import { mxTransport } from '../../../src/relay/smtp-out/mx-out.js'

@@ -1,4 +1,5 @@
-/** TLS by destination: what each level takes for TLS, and that nothing else is ever taken instead. */
+/** TLS by destination: what each level takes for TLS, and that nothing else is ever taken
+ * instead. */
 import { expect, test } from 'vitest'
 import type { SiteTrouble, Transport } from '../../../src/delivery/transport.js'
 import type { MxTransportOptions } from '../../../src/relay/smtp-out/mx-out-options.js'

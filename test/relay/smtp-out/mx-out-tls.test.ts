@@ -60,7 +60,8 @@ test('a mail host that offers TLS and then refuses it gets the mail without', as
   expect(await domain.send()).toMatchObject({ kind: 'delivered' })
 })
 
-/** What a server with a certificate that nobody has signed hears: whom TLS asks for, and whether the mail is encrypted. */
+/** A server with a self-signed certificate: the name that TLS asks for, and whether the
+ * mail is encrypted. */
 async function heardOf(
   options: MxTransportOptions,
 ): Promise<{ names: string[]; secure: boolean[]; kind: unknown }> {

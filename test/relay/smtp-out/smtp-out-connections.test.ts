@@ -72,7 +72,9 @@ test('a reused connection that ends is replaced once within an attempt, also whe
     (line, { taken }) => (line.startsWith('MAIL') && taken === 1 ? { does: 'close' } : undefined),
     { connectionsMax: 1 },
   )
-  // 1. opens  2. takes over what 1. has used  3. opens in its place, and 2. takes that over
+  //    1. opens
+  //    2. takes over what 1. has used
+  //    3. opens in its place, and 2. takes that over
   const results = await Promise.all([1, 2, 3].map(() => deliver(transport)))
   expect(results).toMatchObject([{ kind: 'delivered' }, { kind: 'site' }, { kind: 'delivered' }])
 })

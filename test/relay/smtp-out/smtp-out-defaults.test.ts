@@ -1,4 +1,5 @@
-/** How long a transport that was told nothing waits, and how much it holds: the numbers that its options name. */
+/** How long a transport that was told nothing waits, and how much it holds: the numbers that
+ * its options name. */
 import { Socket } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { systemClock, type Clock } from '../../../src/base/clock.js'

@@ -1,4 +1,5 @@
-/** What is asked with a message (RFC 3461) goes on to servers that offer DSN, and no other hears of it. */
+/** What is asked with a message (RFC 3461) goes on to servers that offer DSN, and no
+ * other hears of it. */
 import { expect, test } from 'vitest'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import { deliver } from '../request.js'

@@ -56,7 +56,8 @@ test.each<[string, string[]]>([
 })
 
 test.each<[string, string[]]>([
-  // Behind other letters a domain has its own, behind plain ones those of the DNS; both are the same.
+  // Behind other letters a domain has its own, behind plain ones those of the DNS; both are the
+  // same.
   ['Grüße@xn--exmple-cua.org', ['ü@exämple.net', 'u@xn--exmple-cua.net']],
   ['user@exämple.org', ['user@xn--exmple-cua.net']],
   ['größe@exämple.org', ['größe@exämple.net']],
@@ -273,7 +274,8 @@ test('an address that is to become a longer one has a line at which that ends', 
   expect(becoming(table, 'a+z@x.example')).toEqual(['b+y+z@x.example'])
 })
 
-/** As Postfix does it, cleanup_map1n.c and mail_addr_map.c: a list that is rewritten in place; who names himself is not looked for again.
+/** As Postfix does it, cleanup_map1n.c and mail_addr_map.c: a list that is rewritten in place; who
+ * names himself is not looked for again.
  * @returns undefined for a loop */
 function asPostfix(
   lines: ReadonlyMap<string, readonly string[]>,

@@ -36,7 +36,8 @@ test.each([
   '[a b]',
   // In full width, which is no name but an address when it is ASCII.
   '１２７．０．０．１',
-  // To the parser of URLs, which turns names into ASCII, they are `münchen.de` and something behind it.
+  // To the parser of URLs, which turns names into ASCII, they are `münchen.de` and something behind
+  // it.
   'münchen.de/24',
   'münchen.de\\24',
   'münchen.de?24',

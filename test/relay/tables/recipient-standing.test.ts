@@ -1,4 +1,4 @@
-/** Whose mail is taken from whom, where there are aliases. */
+/** Accepted recipients, with aliases. */
 import { expect, test } from 'vitest'
 import { aliasesIn } from '../../../src/relay/tables/aliases.js'
 import { mayBeOfStrangers, standingBy } from '../../../src/relay/tables/recipient-standing.js'

@@ -14,7 +14,7 @@ const domains = relayDomainsIn(
     'xn--exmple-cua.org',
     'lists%x@example.org',
     '"a@b.example"@example.org',
-    // The domain has a line of its own as well.
+    // The domain has a line, too.
     'ada@example.com',
     '',
   ].join('\r\n'),

@@ -27,7 +27,7 @@ interface Domain {
   readonly askedCount: () => number
 }
 
-/** `example.net`, whose clock only passes as it is told to. */
+/** `example.net`, whose clock passes on request only. */
 async function domain(page: Page, options: MtaStsOptions = {}, certificate = ofMtaSts): Promise<Domain> {
   const server = await stsServer(page, certificate)
   let shiftMs = 0

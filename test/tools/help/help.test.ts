@@ -1,4 +1,5 @@
-/** Help, manual and completion are made of the commands' own tables: nothing is missing in any of them. */
+/** Help, manual and completion are made of the commands' own tables: nothing is missing
+ * in any of them. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -192,7 +193,7 @@ test.runIf(runs('zsh'))('zsh completes, with what the options are for', () => {
   try {
     writeFileSync(join(directory, '_waybill'), scripts.zsh)
     execFileSync('zsh', ['-n', join(directory, '_waybill')])
-    // A shell on a terminal of its own is asked as a person would ask it.
+    // A shell on a separate terminal is asked as by a person.
     const program = `
       zmodload zsh/zpty
       zpty shell zsh -f -i

@@ -1,4 +1,4 @@
-/** What an operator finds in the relay's log of a message, from a process of its own. */
+/** What an operator finds in the relay's log of a message, from a separate process. */
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

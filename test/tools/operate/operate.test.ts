@@ -1,4 +1,5 @@
-/** The verbs as an operator calls them: through a relay that runs, and without one under the lock. */
+/** The verbs as an operator calls them: through a relay that runs, and without one under the
+ * lock. */
 import { spawn } from 'node:child_process'
 import { mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createConnection, type Socket } from 'node:net'
@@ -317,7 +318,8 @@ async function filled(count: number, level = 'warn'): Promise<RelayProcess> {
   return relayTo(addressOf(closed), ['--lifetime', '90d', '--log-level', level])
 }
 
-/** A verb that was asked for is at work: of so many messages the client has been told. Wants the log level `info`. */
+/** A verb that was asked for is at work: of so many messages the client has been told. Wants the
+ * log level `info`. */
 async function isFlushing(relay: RelayProcess): Promise<void> {
   const attempted = (): number => {
     const [, ...behind] = relay.log.split('asked over the control socket')
@@ -471,7 +473,8 @@ test('a verb that meets damage names the way out, when the queue does not open a
   expect(stderr.endsWith(wayOut)).toBe(true)
 })
 
-/** One message that is being attempted again when its life ends, and whose envelope in the lane rots then. */
+/** One message that is being attempted again when its life ends, and whose envelope in the
+ * lane rots then. */
 async function rottenAtWork(): Promise<void> {
   const retry = fixedRetry([100, 3_600_000])
   const outcomes: (Outcome | Promise<Outcome>)[] = [

@@ -56,7 +56,7 @@ test('--file keeps the users of a file, one line each, where nobody else can rea
 
 const hasTerminals = spawnSync('script', ['--version']).error === undefined
 
-/** On a terminal of its own, each answer typed when it is asked for. */
+/** On a separate terminal, each answer typed when it is asked for. */
 function typed(...answers: string[]): Promise<Ended> {
   let questionCount = 0
   return runProgram('script', ['-qec', `"${process.execPath}" "${waybillPath}" password ada`, '/dev/null'], {

@@ -42,7 +42,8 @@ interface Lying extends Pick<ListedMessage, 'sender' | 'recipients'> {
   readonly dsn: RequestDsn | undefined
 }
 
-/** What lies in the queue. No attempt comes to its end, so that no report of a success lies there, too. */
+/** What lies in the queue. No attempt comes to its end, so that no report of a success
+ * lies there, too. */
 async function lying(): Promise<Lying[]> {
   const taken: Lying[] = []
   const own = await openQueue(queue(), {

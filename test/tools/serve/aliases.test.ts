@@ -1,4 +1,4 @@
-/** `waybill serve --aliases`, as a process of its own: who gets mail for whom. */
+/** `waybill serve --aliases`, as a separate process. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,8 @@ beforeEach(async () => {
 
 const at = (name: string): string => join(directory, name)
 
-/** Who connects from 127.0.0.1 is trusted; `example.com` is in Maildirs, `ada` alone is a user there. */
+/** Who connects from 127.0.0.1 is trusted; `example.com` is in Maildirs, `ada` alone
+ * is a user there. */
 async function start(aliases: string, ...args: string[]): Promise<RelayProcess> {
   await writeFile(at('aliases'), aliases)
   await writeFile(at('domains'), 'ada@example.com\n')

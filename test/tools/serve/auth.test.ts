@@ -1,4 +1,4 @@
-/** Clients that log in at the relay, a process of its own. */
+/** Clients that log in at the relay, a separate process. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** `waybill serve --dane`, as a process of its own with a DNS of its own. */
+/** `waybill serve --dane`, as a separate process with its own DNS. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

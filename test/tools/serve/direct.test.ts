@@ -1,4 +1,5 @@
-/** `waybill serve --direct`, as a process of its own; its DNS is this machine's, so that nothing is asked of it here. */
+/** `waybill serve --direct`, as a separate process; its DNS is this machine's, so that nothing is
+ * asked of it here. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

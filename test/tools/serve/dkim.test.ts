@@ -1,4 +1,4 @@
-/** Mail that the relay signs, a process of its own, and what another server has of it. */
+/** Mail that the relay signs, a separate process, and what another server has of it. */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-/** `waybill serve --relay-domains`, as a process of its own: the mail host of domains, with strangers at its door. */
+/** `waybill serve --relay-domains`, as a separate process: the mail host of domains, with
+ * strangers as clients. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The HTTP API of a relay, from a process of its own. */
+/** The HTTP API of a relay, from a separate process. */
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { networkInterfaces, tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** `waybill serve --routes` with lines `PATTERN lmtp:SERVER`, as a process of its own. */
+/** `waybill serve --routes` with lines `PATTERN lmtp:SERVER`, as a separate process. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The numbers of a relay, from a process of its own. */
+/** The numbers of a relay, from a separate process. */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-/** `waybill serve --mta-sts`. The DNS of a relay that runs is this machine's, so that none is started here with mail. */
+/** `waybill serve --mta-sts`. The DNS of a relay that runs is this machine's, so that none is
+ * started here with mail. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-/** The relay whose output nobody can take: on a full disk, or behind a pipe whose reader has gone. */
+/** The relay whose output nobody can take: on a full disk, or behind a pipe whose reader has
+ * gone. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, closeSync } from 'node:fs'

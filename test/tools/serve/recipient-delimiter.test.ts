@@ -1,4 +1,4 @@
-/** `waybill serve --recipient-delimiter`, as a process of its own: addresses with an extension. */
+/** `waybill serve --recipient-delimiter`, as a separate process: addresses with an extension. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

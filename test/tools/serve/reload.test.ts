@@ -219,7 +219,8 @@ test('with nothing to read SIGHUP changes nothing, and the verb says so', async 
 test('SIGHUP while the relay starts is heard when it has started', async () => {
   const relay = served(...withTls())
   const answering = relay.start()
-  // Before Node runs its first line the system ends it, as it ends every program that has not said otherwise.
+  // Before Node runs its first line the system ends it, as it ends every program that has not said
+  // otherwise.
   const hasHandler = async (): Promise<boolean> => {
     const status = await readFile(`/proc/${relay.pid}/status`, 'utf8')
     return (BigInt(`0x${/^SigCgt:\s*(\w+)$/m.exec(status)![1]}`) & 1n) === 1n

@@ -1,4 +1,4 @@
-/** `waybill serve --routes`, as a process of its own. */
+/** `waybill serve --routes`, as a separate process. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ test('mail goes where the table says, by a transport with limits of its own, and
     await client.say('DATA')
     expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
   }
-  // Of the first message all, of the second what has no transport of its own.
+  // Of the first message all, of the second mail without a separate transport.
   await expect.poll(() => servers.map(({ taken }) => taken.length)).toEqual([3, 1])
   const { stdout } = await runWaybill(['destinations', '--queue', queue], { directory })
   expect(stdout).toMatch(new RegExp(`^slow +127\\.0\\.0\\.2:${port} `, 'm'))

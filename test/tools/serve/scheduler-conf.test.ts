@@ -1,4 +1,4 @@
-/** `waybill serve --scheduler-conf`, as a process of its own. */
+/** `waybill serve --scheduler-conf`, as a separate process. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,8 +36,7 @@ async function send(client: RawClient, recipient: string): Promise<void> {
   expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
 }
 
-const mailboxes = async (): Promise<string[]> =>
-  (await readdir(at('mail')).catch((): string[] => [])).sort()
+const mailboxes = async (): Promise<string[]> => (await readdir(at('mail')).catch((): string[] => [])).sort()
 
 test('queue-only mail waits for a flush of its host, a reload applies other clauses, and a wrong file nothing', async () => {
   await clauses('maildir/slow.example queueonly\nuucp/* maxchannel=3\n')

@@ -1,4 +1,5 @@
-/** `waybill serve --source-address`: what is refused, and that mail leaves from there, whichever way. */
+/** `waybill serve --source-address`: what is refused, and that mail leaves from there,
+ * whichever way. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

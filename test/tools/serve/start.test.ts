@@ -132,7 +132,7 @@ test('a directory that cannot be made is told at once, with the reason', async (
 
 const isRoot = process.getuid?.() === 0
 
-/** @returns a file system of its own */
+/** @returns a separate file system */
 async function smallDisk(size: string): Promise<string> {
   const path = join(directory, 'disk')
   await mkdir(path)

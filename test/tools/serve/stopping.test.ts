@@ -1,4 +1,5 @@
-/** SIGTERM and SIGINT: the relay closes its ports, begins no delivery, and waits for those under way. */
+/** SIGTERM and SIGINT: the relay closes its ports, begins no delivery, and waits for
+ * those under way. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ interface Scene {
   readonly subjects: () => readonly string[]
 }
 
-/** One delivery at a time, to a server that answers none before it is told to. */
+/** One delivery at a time, to a server that answers none before it is asked to. */
 async function scene(...args: readonly string[]): Promise<Scene> {
   const directory = await mkdtemp(join(tmpdir(), 'waybill-stopping-'))
   let answer = (): void => undefined

@@ -1,4 +1,4 @@
-/** `waybill serve --tls-policy`, as a process of its own. */
+/** `waybill serve --tls-policy`, as a separate process. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

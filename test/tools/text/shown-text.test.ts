@@ -3,7 +3,8 @@ import { sentenceOf } from '../../../tools/commands/look/inspection.js'
 import { complaint, escapedJson, harmless, printable } from '../../../tools/commands/text/shown-text.js'
 import { Output } from '../../../tools/commands/text/output.js'
 
-/** Escape, C1's CSI, delete, marks that turn the direction, a separator of lines, a tag outside the first plane. */
+/** Escape, C1's CSI, delete, marks that turn the direction, a separator of lines, a tag outside
+ * the first plane. */
 const hostile = 'a\x1b[2Jb\u009b31mc\x7fd\u202ee\u2028f\u{e0041}g grüße ユーザー'
 
 test('JSON has nothing that a terminal obeys, and says the same', async () => {

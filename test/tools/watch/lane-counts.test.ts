@@ -27,7 +27,7 @@ test('a message that has just been deferred is counted in the lane that it waits
   await queue.submit(submission)
   await deferral
   await expect.poll(() => queue.stats().activeCount).toBe(0)
-  // What became of the first is in the journal with the second, and no checkpoint vouches for the lane.
+  // What became of the first is in the journal with the second, and the lane is not trusted yet.
   await queue.submit(submission)
   const deferred = async (): Promise<number> => {
     const inspected = new InspectedQueue(nodeDisk(directory), Date.now)

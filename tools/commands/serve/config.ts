@@ -1,6 +1,8 @@
-/** `serve --config FILE`: options as lines of a file, `listen 0.0.0.0:25`, and parameters of the scheduler by their names in main.cf.
- * Invariant: a line means what the same words mean on the command line, except that a path is looked for from where the file is; an option that
- * stands on the command line goes before all of its lines. An error in a line names it, and so does one in its value, which is read later. */
+/** `serve --config FILE`: options as lines of a file, `listen 0.0.0.0:25`, and parameters of the
+ * scheduler by their names in main.cf.
+ * Invariant: a line means what the same words mean on the command line, except that a path is
+ * looked for from where the file is; an option that stands on the command line goes before all of
+ * its lines. An error in a line names it, and so does one in its value, which is read later. */
 import { dirname, resolve } from 'node:path'
 import { isWaybillError, WaybillError, type Place } from '../../../src/errors.js'
 import { tableLines } from '../../../src/relay/tables/table-lines.js'

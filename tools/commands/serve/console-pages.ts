@@ -1,5 +1,7 @@
-/** The files of the console, read once: the page, its modules, and those of the libraries that it is built from.
- * Invariant: a path is there or it is not; nothing of a request becomes part of the name of a file. */
+/** The files of the console, read once: the page, its modules, and those of the libraries that it
+ * is built from.
+ * Invariant: a path is there or it is not; nothing of a request becomes part of the name of a
+ * file. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

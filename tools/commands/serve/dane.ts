@@ -1,6 +1,6 @@
-/** `serve --dane`: who is asked for TLSA records, and whether he proves anything.
- * Invariant: where nothing is proven DANE says nothing, and no mail shows it: so the log does, at the start and at each reload. Nobody waits for
- * that, mail least of all. */
+/** `serve --dane`: the resolver for TLSA records, and whether it validates.
+ * Invariant: where nothing is proven DANE says nothing, and no mail shows it: so the log does, at
+ * the start and at each reload. Nobody waits for that, mail least of all. */
 import type { Logger } from 'pino'
 import { systemClock } from '../../../src/base/clock.js'
 import { serversMax, type DnsServer } from '../../../src/relay/dns/dns-client.js'

@@ -1,5 +1,7 @@
-/** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs, some of it or all, and when it is tried again.
- * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says otherwise is none. */
+/** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs,
+ * some of it or all, and when it is tried again.
+ * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says
+ * otherwise is none. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import { isWaybillError, WaybillError } from '../../../src/errors.js'
 import { fixedRetry, postfixRetry, type Route, type Transport } from '../../../src/index.js'
@@ -157,7 +159,7 @@ export async function transportOf(
   if (relay === undefined) return localTransportOf(args, hostname)
   const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
   const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
-  // Without a host of their own they go to the nexthop.
+  // Without a host they go to the nexthop.
   const toRelay = smtpTransport({
     hostname,
     tls,
@@ -187,13 +189,15 @@ export async function transportOf(
   }
 }
 
-/** What is asked for is asked of all servers, but for the relay's port; what the password alone asks for is asked of who hears it. */
+/** Options are for all servers, except the relay's port; what only the password needs is for the
+ * server that gets it. */
 function tlsElsewhere(args: Arguments, tls: Tls): Tls {
   if (!args.isSet('relay-tls')) return 'opportunistic'
   return tls === 'implicit' ? 'required' : tls
 }
 
-/** Its line, when it has one and that will do. @throws WaybillError OPTION_INVALID with path and line */
+/** Its line, when it has one and that will do.
+ * @throws WaybillError OPTION_INVALID with path and line */
 function policyOfRelay(
   policy: TlsPolicyTable,
   relay: Endpoint,
@@ -250,7 +254,8 @@ const noRouting: Routing = {
 /** As in Postfix. */
 const deferredRoute: Route = { transport: 'retry', nexthop: '4.3.2 deferred transport' }
 
-/** A relay is one destination. All other mail is grouped by domain, that for Maildirs, too. What the table names goes before both.
+/** A relay is one destination. All other mail is grouped by domain, that for Maildirs, too. What
+ * the table names goes before both.
  * @param routing asked for each recipient, so that it may be another the next time */
 export function routeOf(
   relay: Endpoint | undefined,
@@ -268,7 +273,8 @@ export function routeOf(
   }
 }
 
-/** The table of aliases is for the relay's own reports, too. @see Postfix: what bounce(8) sends passes through cleanup(8) */
+/** The table of aliases is for the relay's own reports, too.
+ * @see Postfix: what bounce(8) sends passes through cleanup(8) */
 export const reportRecipientsOf = ({ aliases }: OwnMail, sender: string): readonly string[] => [
   ...((aliases && expanded(aliases, sender))?.values() ?? []),
 ]

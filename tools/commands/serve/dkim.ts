@@ -1,5 +1,7 @@
-/** The table of `serve --dkim`: whose mail is signed, and with which key. Read before anything is opened.
- * Invariant: an error names the line of the table; of a key nothing is said but what is wrong with it. */
+/** The table of `serve --dkim`: whose mail is signed, and with which key. Read before anything is
+ * opened.
+ * Invariant: an error names the line of the table; of a key nothing is said but what is
+ * wrong with it. */
 import { dirname, resolve } from 'node:path'
 import { WaybillError } from '../../../src/errors.js'
 import { DkimKeys, rsaBitsAdvised, type DkimKey } from '../../../src/relay/dkim/dkim-keys.js'

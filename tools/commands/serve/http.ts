@@ -1,6 +1,6 @@
 /** `waybill serve --http`: the API at every address of one place.
- * Invariant: tokens never cross a network in plaintext: without TLS it answers on this machine alone.
- * Without --http it is not even loaded. */
+ * Invariant: tokens never cross a network in plaintext: without TLS it answers on this machine
+ * alone. Without --http it is not even loaded. */
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
@@ -93,7 +93,8 @@ export interface HttpRelay {
   readonly log: Logger
 }
 
-/** The framework is loaded only here. @returns makes the API, in the turn in which the queue is open */
+/** The framework is loaded only here.
+ * @returns makes the API, in the turn in which the queue is open */
 export async function loadHttp(): Promise<(queue: Queue, relay: HttpRelay) => RelayHttp> {
   const { HttpApi } = await import('../../../src/http/http-api.js')
   return (queue, relay) => new RelayHttp(queue, relay, HttpApi)
@@ -125,7 +126,8 @@ export class RelayHttp {
 
   /** Says where it answers: at all of these, or at none.
    * @param told what stands before an address @param pages that are shown beside the API
-   * @throws the system's error when a port cannot be had; UsageError for a token that others may read */
+   * @throws the system's error when a port cannot be had; UsageError for a token that
+   * others may read */
   async answer(places: readonly Endpoint[], told: string, pages: readonly HttpPage[] = []): Promise<void> {
     if (!this.#hasBegun) {
       this.#hasBegun = true

@@ -1,4 +1,5 @@
-/** `waybill serve --metrics`: the queue's numbers and the process's own, in one registry, at every address of one place. */
+/** `waybill serve --metrics`: the queue's numbers and the process's own, in one registry, at every
+ * address of one place. */
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { seconds, type Named } from '../../../src/adapters/metrics.js'

@@ -1,7 +1,7 @@
 /** The places that `serve` is given, looked at before anything is made, and told when they answer.
- * Invariant: a trial leaves nothing behind, and its error names the option. A host that is a name is all of its addresses, as for Postfix and
- * nginx. Between the trial of a port and the real thing another process may take it: then the queue is there already, and the system's error
- * is told. */
+ * Invariant: a trial leaves nothing behind, and its error names the option. A host that is a name
+ * is all of its addresses, as for Postfix and nginx. Between the trial of a port and its use
+ * another process may take it: then the queue is there already, and the system's error is shown. */
 import { lookup } from 'node:dns/promises'
 import { stat } from 'node:fs/promises'
 import { createServer, isIP, type Server } from 'node:net'
@@ -32,7 +32,8 @@ export async function checkDirectory(option: string, path: string): Promise<void
 type AddressesOf = (name: string) => Promise<readonly string[]>
 
 /** @param addressesOf asks the system
- * @returns them with addresses for names, in their order @throws Error with the option, the place, and the system's code */
+ * @returns them with addresses for names, in their order @throws Error with the option, the place,
+ * and the system's code */
 export async function withAddresses(
   places: readonly Place[],
   addressesOf: AddressesOf = addressesHere,
@@ -55,7 +56,8 @@ export async function atAddresses<T extends Endpoint>(
   return Array.from(new Set(addresses), (host) => ({ ...place, host }))
 }
 
-/** Those of a kind that this machine has: in containers `localhost` is often ::1, too, and there is no IPv6. */
+/** Those of a kind that this machine has: in containers `localhost` is often ::1, too, and
+ * there is no IPv6. */
 async function addressesHere(name: string): Promise<readonly string[]> {
   const kinds = new Set(Object.values(networkInterfaces()).flatMap((own) => own?.map(({ family }) => family)))
   const found = await lookup(name, { all: true })
@@ -66,7 +68,8 @@ async function addressesHere(name: string): Promise<readonly string[]> {
 /** The option that named it. */
 export const optionOf = ({ implicitTls }: Place): string => (implicitTls === true ? 'listen-tls' : 'listen')
 
-/** All at once, so that two that are the same are found. @param ports each with the option that names it
+/** All at once, so that two that are the same are found. @param ports each with the option that
+ * names it
  * @throws Error with the option, the place, and the system's code */
 export async function tryPorts(
   ports: readonly { readonly option: string; readonly endpoint: Endpoint }[],
@@ -117,7 +120,8 @@ export async function tellPlaces(
 
 const nothing = (): void => undefined
 
-/** Without it mail by SMTP goes its way all the same: a file system that has no sockets is no reason to stop. */
+/** Without it mail by SMTP goes its way all the same: a file system that has no sockets is no
+ * reason to stop. */
 const answerForSendmail = (directory: string, port: Endpoint, log: Logger): Promise<() => void> =>
   answerForRelay(directory, reachable(port)).catch((error: unknown) => {
     log.warn({ err: error }, 'sendmail reaches this relay only by --smtp')

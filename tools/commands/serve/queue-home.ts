@@ -30,7 +30,7 @@ export interface QueueHome {
 export async function queueHomeOf(args: Arguments): Promise<QueueHome> {
   const place = placeOf(args)
   if (!isStoreUrl(place)) return { place, shown: place, directory: place }
-  // What is wrong with it is told before anything is made.
+  // Errors in it are reported before anything is made.
   const { queue } = await loadStorePlace(place)
   if (queue === undefined) throw new UsageError('--store needs --queue NAME, the name of a queue')
   return { place, shown: shownQueue(place), directory: undefined }

@@ -1,7 +1,10 @@
 /** Reloads of `serve`, which SIGHUP and the control socket ask for.
- * Invariant: they take turns, and none begins before the relay takes mail. Who asks gets one that began after he asked; at most one waits, for
- * all who ask meanwhile. It loads next to nothing, for it has to be there before `serve` itself is loaded, which takes some tenths of a second:
- *    // 1. a unit is started, and certbot's hook reloads it  2. nobody listens to SIGHUP yet  3. the system ends the relay */
+ * Invariant: they take turns, and none begins before the relay takes mail. A request gets a reload
+ * that began after it; at most one waits, for all requests meanwhile. It loads next to nothing, for
+ * it has to be there before `serve` itself is loaded, which takes some tenths of a second:
+ *    1. a unit is started, and certbot's hook reloads it
+ *    2. nobody listens to SIGHUP yet
+ *    3. the system ends the relay */
 import { isatty } from 'node:tty'
 import type { ReloadedFile } from '../../../src/control/protocol.js'
 import { isWaybillError } from '../../../src/errors.js'
@@ -60,8 +63,9 @@ export class Reloads {
 /** Of this process. */
 export const reloads: Reloads = new Reloads()
 
-/** Instead of ending with it. When the terminal is gone that it was started from, it ends all the same, as every program does: nobody could
- * stop it there any more, and it would keep port and queue. */
+/** Instead of ending with it. When the terminal is gone that it was started from, it ends all
+ * the same, as every program does: nobody could stop it there any more, and it would keep
+ * port and queue. */
 export function reloadAtHangup(): void {
   const terminal = [0, 1, 2].find((descriptor) => isatty(descriptor))
   const hungUp = (): void => {

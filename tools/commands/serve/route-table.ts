@@ -1,5 +1,7 @@
-/** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line is `PATTERN NAME:NEXTHOP`. Pure.
- * Invariant: of several patterns the narrowest says, and what a line leaves out is as without the table. */
+/** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line
+ * is `PATTERN NAME:NEXTHOP`. Pure.
+ * Invariant: of several patterns the narrowest says, and what a line leaves out is as
+ * without the table. */
 import { beginsParameter } from '../parameters/parameter-names.js'
 import { transportLmtp, transportLocal, transportUsual } from '../parameters/transport-names.js'
 import { WaybillError, type Route } from '../../../src/index.js'
@@ -20,7 +22,7 @@ export interface RouteTable {
   /** Names of transports, without the usual one, and where each stands first. */
   readonly transports: ReadonlyMap<string, Place>
   readonly lineCount: number
-  /** What lines with `error:` say of whom. */
+  /** The verdicts of lines with `error:`. */
   readonly refused: RefusedRecipients
   /** Of what it returns '' is as without the table. */
   find(recipient: string): Route | undefined
@@ -34,7 +36,7 @@ export interface RouteWays {
   readonly findsMailHosts: boolean
   /** Then their transport is there, whether a line names it or not: one may come. */
   readonly hasMaildirs: boolean
-  /** Of address-extension.ts; none unless told. */
+  /** Of address-extension.ts; default none. */
   readonly delimiters?: string
 }
 
@@ -56,7 +58,8 @@ export const noRoutes: RouteTable = {
   holds: () => false,
 }
 
-/** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`; capitals are the same.
+/** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`;
+ * capitals are the same.
  * @throws WaybillError OPTION_INVALID with path and line */
 export function routesIn(text: string, path: string, ways: RouteWays): RouteTable {
   const lines = new Map<string, Route>()
@@ -120,8 +123,9 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
   }
 }
 
-/**   // 1. a line is `example.net mailhub:25`, as hosts are written elsewhere  2. to a transport `mailhub` the server is `25`, and no name
- *    // ends in a number  3. the system takes it for the address 0.0.0.25, and mail waits for five days */
+/**    1. a line is `example.net mailhub:25`, as hosts are written elsewhere
+ *    2. to a transport `mailhub` the server is `25`, and no name ends in a number
+ *    3. the system takes it for the address 0.0.0.25, and mail waits for five days */
 function nexthopRefusal(
   nexthop: string,
   transport: string,

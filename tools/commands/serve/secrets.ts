@@ -1,5 +1,5 @@
-/** Files that `serve` reads before it opens anything, and again at each reload: what it shows to clients, who of them may log in, whose mail
- * it takes from everyone, who gets mail for whom, and what it says to the relay.
+/** The files that `serve` reads before it opens anything, and again at each reload: certificate,
+ * users, relay domains, aliases, and its password at the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
@@ -57,7 +57,8 @@ export async function certificateIn(
   return certificate
 }
 
-/** Of the first one, which is the server's own, milliseconds since 1970. @throws Error when it is none, or its time is none */
+/** Of the first one, which is the server's own, milliseconds since 1970.
+ * @throws Error when it is none, or its time is none */
 export function expiryMsOf({ cert }: Certificate): number {
   const { validTo } = new X509Certificate(cert)
   const expiryMs = Date.parse(validTo)
@@ -66,7 +67,7 @@ export function expiryMsOf({ cert }: Certificate): number {
   return expiryMs
 }
 
-/** @returns those whom the file of `--auth` names @throws UsageError, WaybillError OPTION_INVALID */
+/** @returns the users in the file of `--auth` @throws UsageError, WaybillError OPTION_INVALID */
 export async function usersOf(args: Arguments): Promise<Users | undefined> {
   const path = args.one('auth')
   if (path === undefined) return undefined
@@ -75,7 +76,8 @@ export async function usersOf(args: Arguments): Promise<Users | undefined> {
   return usersIn(await fileTextOf('auth', path), path)
 }
 
-/** @returns what the file of `--relay-domains` says @throws UsageError, WaybillError OPTION_INVALID */
+/** @returns what the file of `--relay-domains` says @throws UsageError, WaybillError
+ * OPTION_INVALID */
 export async function relayDomainsOf(args: Arguments): Promise<RelayDomains | undefined> {
   const path = args.one('relay-domains')
   return path === undefined

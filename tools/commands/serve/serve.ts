@@ -1,7 +1,7 @@
 /** `waybill serve`: a queue with SMTP before it and SMTP or Maildirs behind it.
- * Invariant: it stops by crashing, and nothing is written for it; SIGTERM and SIGINT have it wait for
- * deliveries under way first (stopping.ts). When the queue itself crashes, the process ends with an
- * error, and its supervisor starts it again. */
+ * Invariant: it stops by crashing, and nothing is written for it; SIGTERM and SIGINT have it wait
+ * for deliveries under way first (stopping.ts). When the queue itself crashes, the process ends
+ * with an error, and its supervisor starts it again. */
 import { hostname as machineName } from 'node:os'
 import { pino } from 'pino'
 import { waitMsMax } from '../../../src/base/option-values.js'
@@ -292,7 +292,8 @@ function lockWaitMsOf(args: Arguments): number {
   return lockWaitMs
 }
 
-/** Every value is read, and every port tried, before anything is made: what is wrong changes nothing. */
+/** Every value is read, and every port tried, before anything is made: what is wrong
+ * changes nothing. */
 async function runWith(
   args: Arguments,
   readAgain: () => Promise<ConfiguredArguments>,
@@ -423,7 +424,8 @@ async function runWith(
   })
   const stopping = new Stopping(queue, log, stopTimeoutMs)
   stopping.begin()
-  // Without it mail goes its way all the same: a file system that has no sockets is no reason to stop.
+  // Without it mail goes its way all the same: a file system that has no sockets is no reason to
+  // stop.
   if (directory !== undefined)
     await serveControl(queue, directory, {
       ...controlWitness(log),
@@ -466,7 +468,8 @@ async function runWith(
   const takeUp = async (next: Said): Promise<void> => {
     const renewed = await transportsSaid(next)
     await listener.takeUp(next.tables.clients)
-    // From here on nothing is refused: parameters were checked, and fixed ones are those of the start.
+    // From here on nothing is refused: parameters were checked, and fixed ones are those of the
+    // start.
     said = next
     http?.takeUp(next.tables.http)
     const added = withLoggedAttempts(replaceable.replace(renewed), log)

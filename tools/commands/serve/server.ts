@@ -1,5 +1,6 @@
-/** How `serve` takes mail: where it listens, whom it trusts, and what a client may do.
- * Invariant: everything is read from options, and refused, before a port is opened. What is read from files stands in serve-tables.ts. */
+/** How `serve` takes mail: ports, trusted networks, limits of clients.
+ * Invariant: everything is read from options, and refused, before a port is opened. What is read
+ * from files stands in serve-tables.ts. */
 import { availableParallelism } from 'node:os'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import type { SmtpFrontOptions } from '../../../src/relay/smtp-in/smtp-front.js'
@@ -56,6 +57,6 @@ export function serverOf(
   }
 }
 
-/** Whether mail is taken on a thread of its own. @throws UsageError */
+/** Whether mail is taken on a separate thread. @throws UsageError */
 export const hasThreadOf = (args: Arguments): boolean =>
   parseYes('smtp-thread', args.one('smtp-thread') ?? (availableParallelism() > 1 ? 'yes' : 'no'))

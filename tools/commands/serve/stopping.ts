@@ -1,7 +1,7 @@
 /** How SIGTERM and SIGINT end the relay.
- * Invariant: it stops by a crash, as always, and nothing is written for it. Before that its ports are
- * closed, no delivery begins, and those under way get `--stop-timeout` to end, so that the next start
- * does not make them again. A second signal crashes it at once. */
+ * Invariant: it stops by a crash, as always, and nothing is written for it. Before that its ports
+ * are closed, no delivery begins, and those under way get `--stop-timeout` to end, so that the next
+ * start does not make them again. A second signal crashes it at once. */
 import type { Logger } from 'pino'
 import { waitMsMax } from '../../../src/base/option-values.js'
 import type { Queue } from '../../../src/index.js'

@@ -1,4 +1,5 @@
-/** The table of `serve --tls-policy`, as Postfix's smtp_tls_policy_maps has it: a line is `DESTINATION LEVEL [match=NAME:NAME…]`. Pure.
+/** The table of `serve --tls-policy`, as Postfix's smtp_tls_policy_maps has it: a line is
+ * `DESTINATION LEVEL [match=NAME:NAME…]`. Pure.
  * Invariant: an error names the line; a word of Postfix's that nobody would look at is one. */
 import { WaybillError } from '../../../src/errors.js'
 import type { MailDestination } from '../../../src/relay/tables/mail-destination.js'

@@ -1,6 +1,6 @@
 /** The transports of `serve`, by the names that they have in Postfix's master.cf.
- * Invariant: each has limits, timeouts and connections of its own. A transport may be replaced while the relay
- * runs: attempts that have begun end with the one that they began with. */
+ * Invariant: each has separate limits, timeouts and connections. A transport may be replaced while
+ * the relay runs: attempts that have begun end with the one that they began with. */
 import { isVerdict, verdictOutcome, verdicts, type Verdict } from '../../../src/relay/tables/route-verdict.js'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../../src/index.js'
 import type { Arguments } from '../cli/command.js'
