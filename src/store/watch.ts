@@ -1,15 +1,15 @@
 /** Decides whether a queue may be claimed, from what others were seen to do.
  * Invariants:
- * 1. No two clocks are compared: all instants are of this node's monotonic clock, and a beat
- * only moves or does not.
- * 2. Silence counts only while this node itself can commit: one that is cut off, or sees a
- * store without standbys, judges nobody.
+ * 1. No two clocks are compared: all instants are of this node's monotonic clock, and a beat only
+ * moves or does not.
+ * 2. Silence counts only while this node itself can commit: one that is cut off, or sees a store
+ * without standbys, judges nobody.
  *    1. No standby is left, and every commit waits.
  *    2. The owner cannot beat, and neither can anybody else.
  *    3. A standby returns. A node that has counted meanwhile takes a queue whose owner lives.
- * 3. The home node takes its queue back from another one at once. From a process of its own
- * name it takes it when that one's connections are gone or its beat stands still, so two
- * processes with one name do not fence each other for ever. */
+ * 3. The home node takes its queue back from another one at once. From a process with its name it
+ * takes it when that one's connections are gone or its beat stands still, so two processes with one
+ * name do not fence each other for ever. */
 import type { Standing } from './store.js'
 
 export type Verdict =

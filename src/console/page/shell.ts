@@ -82,8 +82,8 @@ function lostBanner({ feed }: App): TemplateResult | typeof nothing {
   </div>`
 }
 
-/** A mistake in one view leaves the others: the reader is told, and the browser's console
- * has all of it. */
+/** A bug in one view leaves the others: the page shows it, and the browser's console has all of
+ * it. */
 function shownView(app: App): TemplateResult {
   try {
     return viewOf(app)

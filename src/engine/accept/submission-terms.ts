@@ -16,8 +16,8 @@ export interface SubmissionTerms {
   /** What is not delivered by this time is given up then, and reported to the sender; not before,
    * whatever lifetime the policy has. Later than now, and than `notBefore`. */
   readonly expiresAt?: Date | number | undefined
-  /** When the first attempt after this time is deferred, the sender is told that the message is
-   * late. It counts as one of the policy's warnings. */
+  /** If the first attempt after this time is deferred, the delay is reported to the sender. It
+   * counts as one of the policy's warnings. */
   readonly warnAt?: Date | number | undefined
 }
 

@@ -37,7 +37,7 @@ export interface RecipientEvent {
 export interface EndedEvent {
   readonly id: MessageId
   readonly sender: string
-  /** Of those whom nobody tries to reach any more. */
+  /** Of recipients that are no longer attempted. */
   readonly recipientCount: number
   readonly tags?: readonly string[]
 }
@@ -64,7 +64,7 @@ export interface QueueEvents {
   /** Recipients were given up, because the message is too old or an operator said so; `reported`
    * tells of their report. */
   expired: [EndedEvent]
-  /** An operator deleted what was left of it; nobody is told. `finished` follows. */
+  /** An operator deleted the rest of it, without a report. `finished` follows. */
   deleted: [EndedEvent]
   /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because
    * an operator moved it. */

@@ -6,7 +6,7 @@
 /** Intervals of the lanes for that, milliseconds: from 4 s, doubling, to 12 days. */
 export const hopIntervalsMs: readonly number[] = Array.from({ length: 19 }, (_, n) => 4000 * 2 ** n)
 
-/** What a start may be late: by the checkpoint that vouches for a lane, and by what else starts. */
+/** The delay of a start: by the checkpoint that makes a lane trusted, and by other starts. */
 export const slackMs = 2000
 
 /** A message that is due sooner waits in memory, as one of the active. */

@@ -102,8 +102,8 @@ export function replacementFacts(
   }
 }
 
-/** An operator who makes a message new wants it sent now. @param isWarned the sender is told
- * that it is late */
+/** An operator who makes a message new wants it sent now. @param isWarned the delay is
+ * reported to the sender */
 function termsAfter(
   terms: EnvelopeTerms | undefined,
   isWarned: boolean,

@@ -24,7 +24,7 @@ export type SettleDecision =
       readonly warns: boolean
       /** It expires before the next attempt: it only waits for that, milliseconds since 1970. */
       readonly until: number | undefined
-      /** Those who are given up, though others of the message are tried again. */
+      /** Recipients that are given up while others of the message are tried again. */
       readonly expired: readonly Waiters[]
     }
   | { readonly kind: 'hold' }
@@ -62,7 +62,7 @@ export function settleDecision(
     const { transport, nexthop } = each
     const state = { attempts: envelope.attempts + 1, ageMs, transport, nexthop }
     const decision = decided(envelope.id, state, policy, draws.again())
-    // It has a time of its own: the policy's last word is its longest wait.
+    // It has its own time: the policy's last word is its longest wait.
     if (expiresAt > 0 && decision.kind === 'expire')
       delayMs = Math.min(delayMs, Math.max(...policy.intervalsMs))
     else if (decision.kind === 'expire' || (isReport && ageMs >= policy.bounceQueueLifetimeMs))

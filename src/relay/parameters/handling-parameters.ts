@@ -64,8 +64,8 @@ function holdUntilOf(value: string | true, nowMs: number): number {
   return Math.max(Math.ceil(atMs), nowMs)
 }
 
-/** `R`: returned when it is not delivered by then; `N`: the sender is told. A trace (`T`) is told
- * with the success that the client asks for. */
+/** `R`: returned when it is not delivered by then; `N`: the sender gets a report. A trace (`T`) is
+ * reported with the success that the client asks for. */
 function byOf(value: string | true, nowMs: number): Pick<Handling, 'expiresAt' | 'warnAt'> {
   const [, seconds = '', mode = ''] = /^(-?\d{1,9});([NR])T?$/i.exec(String(value)) ?? []
   if (mode === '') throw wrongValue('BY')

@@ -2,14 +2,14 @@
 import type { SMTPServerAddress } from 'smtp-server'
 import { ReplyError } from './reply-error.js'
 
-/** Of MAIL: RFC 1870, 6152, 6531, 8689 (which has an answer of its own); who has logged in
- * elsewhere is nothing to us, RFC 4954 §5. */
+/** Of MAIL: RFC 1870, 6152, 6531, 8689 (with a special reply); logins elsewhere do not
+ * matter, RFC 4954 §5. */
 export const senderParameters: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8', 'REQUIRETLS', 'AUTH']
 
 /** RFC 5321 §4.1.1.11: what is asked for and not done is no 250. Smtp-server passes over what it
  * does not know.
  *    1. a list sends with NOTIFY=NEVER, which nobody offered
- *    2. it is told 250
+ *    2. it gets 250
  *    3. it gets reports all the same */
 export function parameterError(
   args: SMTPServerAddress['args'],

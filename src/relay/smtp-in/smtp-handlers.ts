@@ -116,7 +116,7 @@ export interface RelayHandling {
   readonly recipients?: Pick<ExpandedRecipients, 'of'> | undefined
   /** Whose header is completed, completed-header.ts. */
   readonly completes?: (session: SMTPServerSession) => boolean
-  /** Who may ask for what handling-parameters.ts has; nobody unless told. */
+  /** The clients that may use handling-parameters.ts. Default: none. */
   readonly mayAskHandling?: (session: SMTPServerSession) => boolean
 }
 

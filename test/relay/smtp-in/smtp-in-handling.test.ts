@@ -1,4 +1,4 @@
-/** FUTURERELEASE, DELIVERBY and MT-PRIORITY: for those who may relay, to the letter. */
+/** FUTURERELEASE, DELIVERBY and MT-PRIORITY, for clients that may relay. */
 import { expect, test } from 'vitest'
 import type { RawClient } from '../raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
