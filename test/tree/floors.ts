@@ -52,6 +52,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/inspect': ['damage', 'queue', 'records', 'messages', 'verify', 'figures'],
   'src/relay': [
     'listening.ts',
+    'etrn.ts',
     'tables',
     'dns',
     'tls',

@@ -6,6 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { WaybillError } from '../../errors.js'
+import type { StartQueue } from '../etrn.js'
 import { listening, type Bound } from '../listening.js'
 import { requestMsOf, Session, type CourtesyTo } from './smtp-session.js'
 
@@ -46,8 +47,12 @@ export class SessionServer extends SMTPServer {
   /** One for all sessions. */
   readonly #looks: NodeJS.Timeout
 
-  constructor(options: SMTPServerOptions, courtesyTo: CourtesyTo) {
+  /** Undefined: ETRN is not offered. */
+  readonly startQueue: StartQueue | undefined
+
+  constructor(options: SMTPServerOptions, courtesyTo: CourtesyTo, startQueue?: StartQueue) {
     super(options)
+    this.startQueue = startQueue
     this.#courtesyTo = courtesyTo
     const onData = this.onData.bind(this)
     this.onData = (source, told, done) => {
@@ -97,7 +102,15 @@ export class SessionServer extends SMTPServer {
 
   override connect(socket: Socket, options: SMTPConnectionOptions, implicitTls = false): void {
     const known = { id: nextId(), ...options }
-    const session = new Session(this, socket, known, this.#courtesyTo, this.#sessions, implicitTls)
+    const session = new Session(
+      this,
+      socket,
+      known,
+      this.#courtesyTo,
+      this.#sessions,
+      implicitTls,
+      this.startQueue,
+    )
     this.connections.add(session)
     this.#sessionOf.set(session.session, session)
     session.on('error', (error: Error) => this._onError(error))

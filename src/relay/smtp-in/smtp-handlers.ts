@@ -21,6 +21,7 @@ import { systemPrng } from '../../base/prng.js'
 import type { AskedRecipient, SubmissionDsn } from '../../engine/accept/submission-dsn.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { completed, completionBytesMax } from './completed-header.js'
+import type { StartQueue } from '../etrn.js'
 import type { ExpandedRecipients } from './expanded-recipients.js'
 import {
   recipientDsn,
@@ -69,6 +70,8 @@ export interface SubmitPort {
     client: Client,
     trace: Trace,
   ): Promise<{ id: string }>
+  /** Mail that waits for a domain is to leave: ETRN. Not offered without it. */
+  readonly startQueue?: StartQueue
   readonly limits: { readonly dataBytesMax: number; readonly recipientCountMax: number }
 }
 

@@ -241,6 +241,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       isTrusted(ends)
         ? { greetDelayMs: 0, sessionsMax: Infinity }
         : { greetDelayMs, sessionsMax: options.sessionsPerClientMax ?? 50 },
+    queue.startQueue,
   )
   let lastError: Error | undefined
   server.on('error', (error) => {

@@ -7,12 +7,14 @@ import type { TLSSocket } from 'node:tls'
 import type { SMTPServer } from 'smtp-server'
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { etrnDomain, type EtrnAnswer, type StartQueue } from '../etrn.js'
 import { clientNetwork } from './client-networks.js'
 import { ClientPace } from './client-pace.js'
 import { notXtext } from '../parameters/dsn-parameters.js'
 import { ExtendedSession } from './extended-session.js'
 import type { LoginSession } from './login-session.js'
 import { mailPath } from './mail-path.js'
+import { clientOf } from './smtp-handlers.js'
 import { Parser } from './smtp-parser.js'
 
 export interface Courtesy {
@@ -68,6 +70,7 @@ export class Session extends ExtendedSession {
   /** Its message or password is with the handler, which has not said what becomes of it. */
   #isUndecided = false
   readonly #pace: ClientPace
+  readonly #startQueue: StartQueue | undefined
   /** How much had come when this was last looked at, and when that was. */
   #heardBytes = 0
   #heardAtMs = performance.now()
@@ -79,8 +82,10 @@ export class Session extends ExtendedSession {
     courtesyTo: CourtesyTo,
     sessions: Set<Session>,
     implicitTls: boolean,
+    startQueue?: StartQueue,
   ) {
     super(server, socket, options)
+    this.#startQueue = startQueue
     this.needsUpgrade = implicitTls
     this.#courtesyTo = courtesyTo
     this.#sessions = sessions.add(this)
@@ -277,6 +282,24 @@ export class Session extends ExtendedSession {
     if (!secure && parser instanceof Parser && parser.commandCount === 1) this._socket.destroySoon()
   }
 
+  /** RFC 1985. */
+  handler_ETRN(command: Buffer, done: () => void): void {
+    const answer = this.#etrnAnswer(String(command))
+    this.send(answer.code, answer.text, false)
+    done()
+  }
+
+  #etrnAnswer(line: string): EtrnAnswer {
+    if (this.#startQueue === undefined) return { code: 502, text: '5.5.1 ETRN is not here' }
+    if (!this.hostNameAppearsAs) return { code: 503, text: '5.5.1 send EHLO first' }
+    if (this.session.envelope?.mailFrom) return { code: 503, text: '5.5.1 not within a message' }
+    if (this.#isStranger) return { code: 459, text: '5.7.1 ETRN is for clients that may relay' }
+    const domain = etrnDomain(line)
+    if (typeof domain !== 'string') return domain
+    this.#startQueue(domain, clientOf(this.session))
+    return { code: 250, text: `2.0.0 queuing for node ${domain} started` }
+  }
+
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     this.#replyCount++
     // Smtp-server does not answer a client that has ended its side.
@@ -294,7 +317,9 @@ export class Session extends ExtendedSession {
       if (this.#areTooMany()) return this.#turnAway(this.#tooMany)
     }
     const hasOwnCode = typeof data === 'string' && /^[245]\.\d{1,3}\.\d{1,3} /.test(data)
-    super.send(code, data, hasOwnCode ? false : context)
+    const offersEtrn = this.#startQueue !== undefined && !this.#isStranger
+    const isEhlo = code === 250 && Array.isArray(data) && data.length > 1
+    super.send(code, offersEtrn && isEhlo ? [...data, 'ETRN'] : data, hasOwnCode ? false : context)
     if (code === 535 && ++this.#wrongPasswordCount >= wrongPasswordCountMax)
       this.#turnAway(`4.7.0 ${this.name} has refused too many passwords`)
   }

@@ -48,6 +48,7 @@ export type ToQueue =
   | ({ readonly kind: 'begin' } & Head)
   | { readonly kind: 'piece'; readonly number: number; readonly bytes: ArrayBuffer }
   | { readonly kind: 'end'; readonly number: number; readonly error: PortError | undefined }
+  | { readonly kind: 'etrn'; readonly domain: string; readonly client: Client }
 
 interface Answer {
   readonly number: number
@@ -81,7 +82,10 @@ export function errorOf({ isOurs, message, stack, facts }: PortError): Error {
 }
 
 /** Answers for the queue. */
-export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<SubmitPort, 'submit'>): void {
+export function answerSubmissions(
+  port: Port<ToQueue, FromQueue>,
+  queue: Pick<SubmitPort, 'submit' | 'startQueue'>,
+): void {
   const bodies = new Map<number, Readable>()
   let answers: Answer[] = []
   const answer = (number: number, result: Answer['result']): void => {
@@ -115,6 +119,9 @@ export function answerSubmissions(port: Port<ToQueue, FromQueue>, queue: Pick<Su
         submit(number, { ...head, data: body }, client, trace)
         return
       }
+      case 'etrn':
+        queue.startQueue?.(message.domain, message.client)
+        return
       case 'piece':
         bodies.get(message.number)?.push(Buffer.from(message.bytes))
         return
@@ -192,6 +199,7 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
   })
   return {
     limits,
+    startQueue: (domain, client) => port.postMessage({ kind: 'etrn', domain, client }),
     submit: ({ data, ...rest }, client, trace) => {
       const head: Head = { number: next++, ...rest, client, trace }
       return new Promise((resolve, reject) => {

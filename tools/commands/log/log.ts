@@ -6,6 +6,7 @@ import type { Accepted, ControlOptions, Queue, Submission, Transport } from '../
 import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.js'
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
 import { systemClock } from '../../../src/base/clock.js'
+import { QueueStarts } from '../../../src/relay/etrn.js'
 import { LimitedLines } from './limited-lines.js'
 import { LimitWatch, lookMs } from './limit-watch.js'
 import { SiteWatch } from './site-watch.js'
@@ -80,6 +81,26 @@ export function withLoggedClients(queue: Queue, log: Logger): RelayDoor {
       if (isDuplicate === true) log.info({ id, client, ...trace, sender }, 'accepted before')
       else log.info({ id, client, ...trace, sender, recipientCount, dataBytes }, 'accepted')
       return accepted
+    },
+  }
+}
+
+/** The queue, whose door starts mail that waits for a domain: ETRN. */
+export function withEtrn(port: RelayDoor, queue: Pick<Queue, 'flush'>, log: Logger): RelayDoor {
+  const starts = new QueueStarts(async (domain) => {
+    try {
+      const { messageCount } = await queue.flush({ domain })
+      log.info({ domain, messageCount }, 'ETRN: mail has been started')
+    } catch (error) {
+      log.warn({ domain, err: error }, 'ETRN: not carried out')
+    }
+  })
+  return {
+    limits: port.limits,
+    submit: (submission, client, trace) => port.submit(submission, client, trace),
+    startQueue: (domain, client) => {
+      const isBegun = starts.start(domain)
+      log.info({ domain, client, isBegun }, 'ETRN')
     },
   }
 }

@@ -39,6 +39,7 @@ import {
   clientWitness,
   controlWitness,
   logEvents,
+  withEtrn,
   withHold,
   withLoggedAttempts,
   withLoggedClients,
@@ -433,7 +434,8 @@ async function runWith(
       reload: () => reloads.ask(),
     }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const logged = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
-  const entry = withHold(logged, (recipient) => said.tables.routes.holds(recipient))
+  const held = withHold(logged, (recipient) => said.tables.routes.holds(recipient))
+  const entry = withEtrn(held, queue, log)
   const { sizeBytesMax } = server
   const aliases = (): Aliases | undefined => said.tables.clients.aliases
   const pickup =
