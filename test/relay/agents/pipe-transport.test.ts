@@ -131,6 +131,12 @@ test('at most so many agents work at once, and what waits goes to the one that i
   expect(new Set(results.map(idOf)).size).toBe(2)
 })
 
+test('no more agents are started in a second than may be: what waits goes to the one that there is', async () => {
+  const transport = shell(each(report), { agentCountMax: 5, startsPerSecondMax: 1 })
+  const results = await Promise.all([deliver(transport), deliver(transport)])
+  expect(new Set(results.map(idOf)).size).toBe(1)
+})
+
 test('with overfeed an agent has further requests before it has reported', async () => {
   const late = `reports=''; count=0
     while IFS=' ' read -r name value; do case $name in size) size=$value;; to) reports="$reports \${value%% *}";;

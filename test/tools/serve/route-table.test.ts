@@ -163,3 +163,15 @@ test('mail for a line with hold: is held at the door, and goes as without the li
   expect(routes.find('eve@spam.example')).toEqual({ transport: '', nexthop: '' })
   expect([...routes.transports.keys()]).not.toContain('hold')
 })
+
+test('a line pipe: names the command of an agent, its program by an absolute path', () => {
+  const piped = routesIn('lists.example pipe:/usr/lib/agent --for "a b"\n', 'routes', direct)
+  expect(piped.find('ada@lists.example')).toEqual({
+    transport: 'pipe',
+    nexthop: '/usr/lib/agent --for "a b"',
+  })
+  expect([...piped.commands]).toEqual(['/usr/lib/agent --for "a b"'])
+  expect([...piped.transports.keys()]).toContain('pipe')
+  for (const line of ['x.example pipe:', 'x.example pipe:agent', 'x.example pipe:/bin/x "'])
+    expect(() => routesIn(line, 'routes', direct)).toThrow(/its program by an absolute path/)
+})

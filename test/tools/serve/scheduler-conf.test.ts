@@ -1,5 +1,5 @@
 /** `waybill serve --scheduler-conf`, as a separate process. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -88,4 +88,36 @@ test.each([
   )
   expect(ended.exitCode).toBe(2)
   expect(ended.stderr).toMatch(words)
+})
+
+test('with --agents a clause has its command deliver, a line pipe: another, and SIGKILL leaves none behind', async () => {
+  const agent =
+    '#!/bin/sh\n' +
+    "while IFS=' ' read -r name value; do case $name in size) size=$value;; to) tag=${value%% *};;\n" +
+    '\'\') head -c "$size" >/dev/null; echo "$tag delivered by $1 of $$";; esac; done\nsleep 300\n'
+  await writeFile(at('agent'), agent, { mode: 0o755 })
+  await chmod(directory, 0o755)
+  await clauses('maildir/agent.example command="agent $host"\n')
+  await writeFile(at('routes'), `piped.example pipe:${at('agent')} pipe\n* maildir:\n`)
+  const ways = ['--routes', at('routes'), '--relay', '127.0.0.1:9']
+  const { relay, client } = await started('--agents', directory, ...ways)
+  await send(client, 'ada@agent.example')
+  await send(client, 'ada@piped.example')
+  await send(client, 'ada@fast.example')
+  await expect.poll(mailboxes).toEqual(['ada@fast.example'])
+  const pids = (): number[] =>
+    [...relay.log.matchAll(/"by (?:agent\.example|pipe) of (\d+)"/g)].map(([, pid]) => Number(pid))
+  await expect.poll(() => pids().length).toBe(2)
+  const isGone = async (pid: number): Promise<boolean> =>
+    / Z /.test(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ' Z '))
+  await relay.kill()
+  for (const pid of pids()) await expect.poll(() => isGone(pid), { timeout: 20_000 }).toBe(true)
+})
+
+test('a program that is not there is refused at the start, with its line', async () => {
+  await clauses('*/* interval=1m\nuucp/* command=none\n')
+  const places = ['--queue', at('queue'), '--scheduler-conf', at('scheduler.conf'), '--agents', directory]
+  const ended = await waybill('serve', ...places)
+  expect(ended.exitCode).toBe(2)
+  expect(ended.stderr).toMatch(/scheduler\.conf.*none.*line 2/)
 })

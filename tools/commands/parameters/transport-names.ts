@@ -8,3 +8,5 @@ export const transportRelay = 'relay'
 export const transportLocal = 'maildir'
 /** Of mail for who keeps mailboxes: a line `PATTERN lmtp:SERVER`. */
 export const transportLmtp = 'lmtp'
+/** Of mail for programs: a line `PATTERN pipe:COMMAND`. */
+export const transportPipe = 'pipe'

@@ -5,7 +5,8 @@ import type { Logger } from 'pino'
 import { formatDuration } from '../../../src/policy/duration.js'
 import { globMatches } from '../../../src/policy/glob.js'
 import { zmailerPolicy, type ZmailerPolicy } from '../../../src/index.js'
-import { flagOf, UsageError, type Arguments } from '../cli/command.js'
+import { flagOf, lineOf, UsageError, type Arguments } from '../cli/command.js'
+import { agentsOption, clauseAgentsOf } from './agent-options.js'
 import { policyTextOf, problemLines } from './policy-file.js'
 
 /** The option that names the file. */
@@ -29,7 +30,13 @@ export async function schedulerConfOf(args: Arguments): Promise<ZmailerPolicy | 
   const text = await policyTextOf(path)
   const problems = problemLines(path, text)
   if (problems.length > 0) throw new UsageError(`${flagOf(schedulerConfOption)}: ${problems.join('\n')}`)
-  return zmailerPolicy(text)
+  const policy = zmailerPolicy(text, { agents: args.isSet(agentsOption) })
+  await clauseAgentsOf(args, () => policy)
+    ?.check(policy)
+    .catch((error: unknown) => {
+      throw new UsageError(`${flagOf(schedulerConfOption)} ${path}: ${lineOf(error)}`, { cause: error })
+    })
+  return policy
 }
 
 /** Clauses for channels that the relay has not: perhaps its transports have other names.

@@ -2,8 +2,14 @@
  * is `PATTERN NAME:NEXTHOP`. Pure.
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as
  * without the table. */
+import { commandWords } from '../../../src/policy/command-words.js'
 import { beginsParameter } from '../parameters/parameter-names.js'
-import { transportLmtp, transportLocal, transportUsual } from '../parameters/transport-names.js'
+import {
+  transportLmtp,
+  transportLocal,
+  transportPipe,
+  transportUsual,
+} from '../parameters/transport-names.js'
 import { WaybillError, type Route } from '../../../src/index.js'
 import type { Place } from '../../../src/errors.js'
 import { patternKey } from '../../../src/relay/tables/address-pattern.js'
@@ -21,6 +27,8 @@ import { tableLines } from '../../../src/relay/tables/table-lines.js'
 export interface RouteTable {
   /** Names of transports, without the usual one, and where each stands first. */
   readonly transports: ReadonlyMap<string, Place>
+  /** Of lines `pipe:`. */
+  readonly commands: ReadonlySet<string>
   readonly lineCount: number
   /** The verdicts of lines with `error:`. */
   readonly refused: RefusedRecipients
@@ -52,6 +60,7 @@ const holdWord = 'hold'
 
 export const noRoutes: RouteTable = {
   transports: new Map(),
+  commands: new Set(),
   lineCount: 0,
   refused: { lines: new Map(), delimiters: '' },
   find: () => undefined,
@@ -64,12 +73,13 @@ export const noRoutes: RouteTable = {
 export function routesIn(text: string, path: string, ways: RouteWays): RouteTable {
   const lines = new Map<string, Route>()
   const transports = new Map<string, Place>()
+  const commands = new Set<string>()
   if (ways.hasMaildirs) transports.set(transportLocal, { option: 'maildir' })
   for (const name of [transportLmtp, ...verdicts]) transports.set(name, { option: 'routes' })
   for (const { text: line, place } of tableLines(text, 'routes', path)) {
     const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
     const [, pattern = '', transport = '', nexthop = ''] =
-      /^\s*(\S+)\s+(error|retry|discard|hold):(.*)$/.exec(line) ??
+      /^\s*(\S+)\s+(error|retry|discard|hold|pipe):(.*)$/.exec(line) ??
       /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ??
       []
     if (pattern === '')
@@ -103,6 +113,16 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
       lines.set(key, { transport, nexthop: `${said.status} ${said.text}`.trim() })
       continue
     }
+    if (transport === transportPipe) {
+      const command = nexthop.trim()
+      const program = commandWords(command)?.[0]
+      if (program === undefined || !program.startsWith('/'))
+        throw bad(`behind ${transportPipe}: stands a command, its program by an absolute path`)
+      commands.add(command)
+      lines.set(key, { transport, nexthop: command })
+      transports.set(transport, transports.get(transport) ?? place)
+      continue
+    }
     const refusal =
       nexthop === '' && transport !== transportLmtp ? undefined : nexthopRefusal(nexthop, transport, ways)
     if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
@@ -113,6 +133,7 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
   const { delimiters = '' } = ways
   return {
     transports,
+    commands,
     lineCount: lines.size,
     refused: { lines: refusedIn(lines), delimiters },
     find: (recipient) => {

@@ -33,6 +33,7 @@ import {
   sourcesOf,
 } from './delivery.js'
 import { withConfig, type ConfiguredArguments } from './config.js'
+import { agentOptions, clauseAgentsOf } from '../policy/agent-options.js'
 import { tellIdleClauses, tellMissingLanes } from '../policy/scheduler-conf.js'
 import { tellProofs } from './dane.js'
 import {
@@ -53,7 +54,7 @@ import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
 import { postToWebhook, webhookOf } from './webhook.js'
 import { reloaded, saidBy, tellTables, type Said } from './tables.js'
-import { ReplaceableTransports, transportsOf, usualTransport } from './transports.js'
+import { behindAgents, ReplaceableTransports, transportsOf, usualTransport } from './transports.js'
 import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
 const roomNeeded =
@@ -160,6 +161,7 @@ export const serve: Command = {
       value: 'FILE',
       help: "ZMailer's scheduler configuration: clauses CHANNEL/HOST, for transports and nexthops, say when mail is tried\nagain, when it is returned, and how much is delivered at once; `waybill policy check` checks it",
     },
+    ...agentOptions,
     freeze: { help: 'take mail and deliver nothing: it waits for the next start' },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
     'lock-wait': {
@@ -327,8 +329,11 @@ async function runWith(
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
   let said = await saidBy(args, settings)
   const surroundings = { ...settings, ownMail: () => said.tables.clients, ...mtaStsOf(args) }
-  const transportsSaid = ({ names, tables, parameters }: Said): ReturnType<typeof transportsOf> =>
-    transportsOf(args, names, surroundings, tables, parameters)
+  const agents = clauseAgentsOf(args, () => said.tables.policy)
+  const transportsSaid = async ({ names, tables, parameters }: Said): ReturnType<typeof transportsOf> => {
+    const made = await transportsOf(args, names, surroundings, tables, parameters)
+    return agents === undefined ? made : behindAgents(made, agents)
+  }
   const replaceable = new ReplaceableTransports()
   const transports = replaceable.replace(await transportsSaid(said))
   const usual = usualTransport(settings)

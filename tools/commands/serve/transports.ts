@@ -2,13 +2,16 @@
  * Invariant: each has separate limits, timeouts and connections. A transport may be replaced while
  * the relay runs: attempts that have begun end with the one that they began with. */
 import { isVerdict, verdictOutcome, verdicts, type Verdict } from '../../../src/relay/tables/route-verdict.js'
-import type { DeliveryRequest, DeliveryResult, Transport } from '../../../src/index.js'
+import { pipeRoutes } from '../../../src/relay/agents/pipe-routes.js'
+import type { ClauseAgents, DeliveryRequest, DeliveryResult, Transport } from '../../../src/index.js'
+import { agentOptionsOf } from '../policy/agent-options.js'
 import type { Arguments } from '../cli/command.js'
 import { clientOptionsOf } from '../parameters/client-parameters.js'
 import { lmtpTransportOf, localTransportOf, transportOf, type Surroundings } from './delivery.js'
 import {
   transportLmtp,
   transportLocal,
+  transportPipe,
   transportRelay,
   transportUsual,
 } from '../parameters/transport-names.js'
@@ -38,7 +41,7 @@ export async function transportsOf(
   args: Arguments,
   names: readonly string[],
   surroundings: Omit<Surroundings, 'processLimit' | 'client'>,
-  { credentials, dkim, tlsPolicy }: Pick<Tables, 'credentials' | 'dkim' | 'tlsPolicy'>,
+  { credentials, dkim, tlsPolicy, routes }: Pick<Tables, 'credentials' | 'dkim' | 'tlsPolicy' | 'routes'>,
   { scheduler, clients }: Pick<QueueParameters, 'scheduler' | 'clients'>,
 ): Promise<Record<string, Transport>> {
   const transports: Record<string, Transport> = {}
@@ -47,11 +50,21 @@ export async function transportsOf(
     const own = { ...surroundings, processLimit, client: clientOptionsOf(clients, name) }
     if (isVerdict(name)) transports[name] = verdictTransport(name)
     else if (name === transportLocal) transports[name] = localTransportOf(args, surroundings.hostname)
+    else if (name === transportPipe) transports[name] = pipeRoutes(routes.commands, agentOptionsOf(args))
     else if (name === transportLmtp) transports[name] = lmtpTransportOf(args, own, tlsPolicy)
     else transports[name] = await transportOf(args, own, credentials, dkim.keys, tlsPolicy)
   }
   return transports
 }
+
+/** Where a clause names a command, its agent delivers. */
+export const behindAgents = (
+  transports: Readonly<Record<string, Transport>>,
+  agents: ClauseAgents,
+): Record<string, Transport> =>
+  Object.fromEntries(
+    Object.entries(transports).map(([name, transport]) => [name, agents.before(name, transport)]),
+  )
 
 const verdictTransport = (verdict: Verdict): Transport => ({
   deliver: ({ nexthop }) => verdictOutcome(verdict, nexthop),
