@@ -5,13 +5,12 @@
 import { readdir, rename, rm } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { basename, extname, join } from 'node:path'
-import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { systemClock, type Clock, type Timer } from '../../base/clock.js'
 import type { MessageId } from '../../base/message-id.js'
 import { errnoOf } from '../../disk/failure.js'
 import { syncDirectory } from '../../disk/sync-directory.js'
-import { isWaybillError, WaybillError } from '../../errors.js'
-import { ExpandedRecipients } from '../smtp-in/expanded-recipients.js'
+import { isWaybillError } from '../../errors.js'
+import { expandedAll } from '../smtp-in/expanded-recipients.js'
 import { dateText, messageIdOf } from '../smtp-in/received.js'
 import { plainAddress, type SubmitPort } from '../smtp-in/smtp-handlers.js'
 import type { Aliases } from '../tables/aliases.js'
@@ -164,21 +163,11 @@ export class Pickup {
   }
 
   /** As a client's RCPT would be. @throws WaybillError RECIPIENTS_TOO_MANY */
-  #expanded(named: readonly string[], hostname: string): ReturnType<ExpandedRecipients['of']> {
+  #expanded(named: readonly string[], hostname: string): ReturnType<typeof expandedAll> {
     const { aliases, port } = this.#options
     const table = aliases?.()
     const plain = named.map((recipient) => plainAddress(recipient, hostname))
-    if (table === undefined) return plain
-    const recipients = new ExpandedRecipients()
-    const session = { envelope: {} } as Pick<SMTPServerSession, 'envelope'>
-    const rcptTo = plain.map((address) => ({ address }) as SMTPServerAddress)
-    for (const [i, address] of rcptTo.entries()) {
-      const countMax = port.limits.recipientCountMax
-      const refusal = recipients.take(address, plain[i]!, session, { aliases: table, countMax })
-      if (refusal !== null)
-        throw new WaybillError('RECIPIENTS_TOO_MANY', refusal.message, { recipient: plain[i]! })
-    }
-    return recipients.of(rcptTo, plain)
+    return table === undefined ? plain : expandedAll(plain, table, port.limits.recipientCountMax)
   }
 
   /** Where a file is now before where it was. */

@@ -4,6 +4,7 @@
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { notifyBits, notifyOf, type Notify } from '../../base/notification.js'
 import type { AskedRecipient } from '../../engine/accept/submission-dsn.js'
+import { WaybillError } from '../../errors.js'
 import { addressKey } from '../tables/address-pattern.js'
 import { expanded, type Aliases, type Expansion } from '../tables/aliases.js'
 import { orcptOfAddress } from '../parameters/dsn-parameters.js'
@@ -62,6 +63,20 @@ export class ExpandedRecipients {
       }
     return [...recipients.values()]
   }
+}
+
+/** Recipients that came all at once. @param countMax of one message
+ * @throws WaybillError RECIPIENTS_TOO_MANY */
+export function expandedAll(named: readonly Recipient[], aliases: Aliases, countMax: number): Recipient[] {
+  const recipients = new ExpandedRecipients()
+  const session = { envelope: {} } as Pick<SMTPServerSession, 'envelope'>
+  const rcptTo = named.map((recipient) => ({ address: addressOf(recipient) }) as SMTPServerAddress)
+  for (const address of rcptTo) {
+    const refusal = recipients.take(address, address.address, session, { aliases, countMax })
+    if (refusal !== null)
+      throw new WaybillError('RECIPIENTS_TOO_MANY', refusal.message, { recipient: address.address })
+  }
+  return recipients.of(rcptTo, named)
 }
 
 /** As for one recipient too many: the client sends it another message. */

@@ -46,7 +46,7 @@ import {
   withLoggedClients,
 } from '../log/log.js'
 import { consolePages } from './console-pages.js'
-import { factsOf, httpPlacesOf, loadHttp } from './http.js'
+import { factsOf, httpPlacesOf, loadHttp, withAliases } from './http.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'
@@ -409,7 +409,7 @@ async function runWith(
     hostname: settings.hostname,
     tables: () => said.tables.http,
     facts: () => factsOf(said.tables, reloads.last),
-    door: () => entry,
+    door: () => withAliases(entry, () => said.tables.clients.aliases),
     log,
   })
   log.info({ queue: shown, lock: queue.lockKind }, 'the queue is open')
