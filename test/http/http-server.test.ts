@@ -178,6 +178,27 @@ test('a submission that is repeated with its key makes no second message', async
   expect(third!.id).not.toBe(first!.id)
 })
 
+test('terms of a submission reach the queue by both forms, and tags select messages', async () => {
+  const stage = await httpStage()
+  const notBefore = Date.now() + 86_400_000
+  const mail = { from: 'ada@example.org', to: 'c@example.net', text: 'x' }
+  const terms = { tags: ['news', 'november'], notBefore, priority: 'low' }
+  expect((await stage.post('submit', '/v1/messages', { ...mail, ...terms })).status).toBe(202)
+  const query = `sender=ada@example.org&recipient=d@example.net&tag=news&hold=true&notBefore=${notBefore}`
+  const send = (more: string): Promise<Response> =>
+    stage.ask('submit', `/v1/messages?${query}${more}`, {
+      method: 'POST',
+      body: 'Subject: x\r\n\r\nx\r\n',
+      headers: { 'content-type': 'message/rfc822' },
+    })
+  expect((await send('')).status).toBe(202)
+  const countOf = async (selector: string): Promise<number> =>
+    (await stage.json('read', `/v1/messages?${selector}`)).messages.length
+  expect(await countOf('tag=news')).toBe(2)
+  expect(await countOf('tag=november')).toBe(1)
+  expect((await (await send('&expiresAt=1')).json()) as object).toMatchObject({ code: 'OPTION_INVALID' })
+})
+
 test('a large message is streamed, and one too large is refused', async () => {
   const stage = await httpStage({}, { dataBytesMax: 3_000_000 })
   stage.answer = () => ({ kind: 'delivered' })

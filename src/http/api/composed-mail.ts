@@ -2,10 +2,10 @@
  * Invariant: only members of the schema reach the composer, and it may read no file and no URL.
  * Bcc is in the envelope and not in the header. */
 import { WaybillError } from '../../errors.js'
-import type { Priority } from '../../record/envelope.js'
+import type { Submission } from '../../engine/accept/submission.js'
 import { ProblemError } from '../wire/problem-details.js'
 import type { Schema } from './route.js'
-import { list, object, text } from './schemas.js'
+import { instant, list, object, text } from './schemas.js'
 
 /** As a mailbox is written, with a name or without. */
 const mailbox: Schema = {
@@ -25,6 +25,16 @@ const attachment = object(
   ['filename', 'encoding', 'contentType', 'contentDisposition', 'cid'],
 )
 
+/** What is asked for a message beside its envelope; the library checks it. */
+export const termsSchema: Readonly<Record<string, Schema>> = {
+  hold: { type: 'boolean' },
+  priority: { enum: ['high', 'normal', 'low'] },
+  tags: { ...list(text), description: 'by which verbs and listings select it' },
+  notBefore: { ...instant, description: 'no attempt is made before, milliseconds since 1970' },
+  expiresAt: { ...instant, description: 'it is given up then, milliseconds since 1970' },
+  warnAt: { ...instant, description: 'a delay is reported then, milliseconds since 1970' },
+}
+
 const members: Readonly<Record<string, Schema>> = {
   envelope: object({ from: text, to: { anyOf: [text, list(text)] } }),
   from: mailbox,
@@ -41,38 +51,45 @@ const members: Readonly<Record<string, Schema>> = {
   headers: { type: 'object', additionalProperties: { anyOf: [text, list(text)] } },
   attachments: { ...list(attachment), maxItems: 100 },
   raw: { ...text, description: 'the whole message, instead of its parts; with an envelope' },
-  hold: { type: 'boolean' },
-  priority: { enum: ['high', 'normal', 'low'] },
+  ...termsSchema,
 }
 
 export const mailSchema: Schema = object(members, Object.keys(members))
 
+/** By their names in a submission. */
+export type Terms = Pick<Submission, 'hold' | 'priority' | 'tags' | 'notBefore' | 'expiresAt' | 'warnAt'>
+
 type Mailbox = string | { readonly name?: string; readonly address: string }
 
-export interface MailParts {
+export interface MailParts extends Terms {
   readonly envelope?: { readonly from: string; readonly to: string | readonly string[] }
   readonly from?: Mailbox
   readonly raw?: string
-  readonly hold?: boolean
-  readonly priority?: Priority
 }
 
-export interface ComposedMail {
+export interface ComposedMail extends Terms {
   readonly sender: string
   readonly recipients: readonly string[]
   readonly data: Buffer
-  readonly hold?: boolean | undefined
-  readonly priority?: Priority | undefined
   readonly messageId?: string
 }
 
 /** @throws ProblemError REQUEST_INVALID; WaybillError RECIPIENTS_EMPTY */
-export async function composed({ hold, priority, ...mail }: MailParts): Promise<ComposedMail> {
+export async function composed({
+  hold,
+  priority,
+  tags,
+  notBefore,
+  expiresAt,
+  warnAt,
+  ...mail
+}: MailParts): Promise<ComposedMail> {
+  const terms: Terms = { hold, priority, tags, notBefore, expiresAt, warnAt }
   const { envelope, raw } = mail
   if (raw !== undefined) {
     if (envelope === undefined) throw new ProblemError('REQUEST_INVALID', 'raw wants an envelope')
     const to = typeof envelope.to === 'string' ? [envelope.to] : envelope.to
-    return { sender: envelope.from, recipients: to, data: Buffer.from(raw), hold, priority }
+    return { sender: envelope.from, recipients: to, data: Buffer.from(raw), ...terms }
   }
   if (mail.from === undefined && envelope === undefined)
     throw new ProblemError('REQUEST_INVALID', 'a message has from, or an envelope')
@@ -87,5 +104,5 @@ export async function composed({ hold, priority, ...mail }: MailParts): Promise<
   const messageId = message.messageId()
   if (to.length === 0) throw new WaybillError('RECIPIENTS_EMPTY', 'a message has to, cc, bcc or an envelope')
   const sender = from === false ? '' : from
-  return { sender, recipients: to, data: await message.build(), hold, priority, messageId }
+  return { sender, recipients: to, data: await message.build(), ...terms, messageId }
 }

@@ -26,6 +26,7 @@ export const selectorQuery: Readonly<Record<string, Schema>> = {
   lane: { ...text, description: 'incoming, active, deferred, hold or the number of a lane' },
   olderThan: { ...text, description: 'accepted longer ago: milliseconds, or 90m, 2d' },
   lastStatus: { ...text, description: 'the status of the last outcome begins with this: 4.4' },
+  tag: { ...text, description: 'one of its tags' },
 }
 
 /** @throws WaybillError OPTION_INVALID */

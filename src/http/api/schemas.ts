@@ -32,6 +32,7 @@ export const selector: Schema = {
     lane: { description: 'incoming, active, deferred, hold or the number of a lane' },
     olderThan: { type: 'number', minimum: 0, description: 'accepted more than so many milliseconds ago' },
     lastStatus: { ...text, description: 'the status of the last outcome begins with this: 4.4' },
+    tag: { ...text, description: 'one of its tags' },
     all: { const: true, description: 'every message' },
   },
 }

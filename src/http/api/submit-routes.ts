@@ -4,20 +4,17 @@
 import { Readable } from 'node:stream'
 import { newMessageId } from '../../base/message-id.js'
 import type { Submission } from '../../engine/accept/submission.js'
-import type { Priority } from '../../record/envelope.js'
 import { completed } from '../../relay/smtp-in/completed-header.js'
 import { dateText } from '../../relay/smtp-in/received.js'
 import { ProblemError } from '../wire/problem-details.js'
 import { leftSignal } from './client.js'
-import { composed, mailSchema, type MailParts } from './composed-mail.js'
+import { composed, mailSchema, termsSchema, type MailParts, type Terms } from './composed-mail.js'
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { list, object, text } from './schemas.js'
 
 const rawType = 'message/rfc822'
 /** As much of a streamed message is held to complete its header. */
 const headBytesMax = 64 * 1024
-
-const priority = { enum: ['high', 'normal', 'low'], default: 'normal' }
 
 const queued = object(
   {
@@ -27,6 +24,10 @@ const queued = object(
   },
   ['messageId'],
 )
+
+const { tags, ...otherTerms } = termsSchema
+/** As in JSON; `tag` is repeated. */
+const termsInQuery = { tag: tags!, ...otherTerms }
 
 /** @param hostname in fields that are added to a header */
 export const submitRoutes = (parts: ApiParts, hostname: string): Route[] => [
@@ -38,8 +39,7 @@ export const submitRoutes = (parts: ApiParts, hostname: string): Route[] => [
     query: {
       sender: { ...text, description: `of ${rawType}: empty is the null sender` },
       recipient: { ...list(text), description: `of ${rawType}, repeated` },
-      hold: { type: 'boolean', description: `of ${rawType}` },
-      priority: { ...priority, description: `of ${rawType}` },
+      ...termsInQuery,
     },
     body: { [rawType]: text, 'application/json': mailSchema },
     answers: {
@@ -60,7 +60,7 @@ export const submitRoutes = (parts: ApiParts, hostname: string): Route[] => [
   },
 ]
 
-type Mail = Pick<Submission, 'sender' | 'recipients' | 'data' | 'hold' | 'priority' | 'longLines'> & {
+interface Mail extends Terms, Pick<Submission, 'sender' | 'recipients' | 'data' | 'longLines'> {
   readonly messageId?: string
 }
 
@@ -76,22 +76,21 @@ async function mailOf(request: ApiRequest, hostname: string, id: string, atMs: n
   const {
     sender,
     recipient,
-    hold,
-    priority: band,
-  } = query as {
+    tag: ofTag,
+    ...terms
+  } = query as Omit<Terms, 'tags'> & {
     readonly sender?: string
     readonly recipient?: readonly string[]
-    readonly hold?: boolean
-    readonly priority?: Priority
+    readonly tag?: readonly string[]
   }
   if (sender === undefined || recipient === undefined)
     throw new ProblemError('REQUEST_INVALID', `${rawType} wants ?sender=…&recipient=… in the query`)
-  // A header that is broken for a client breaks its signature.
+  // A line that is broken breaks a signature: long ones stay as they are.
   return {
+    ...terms,
+    tags: ofTag,
     sender,
     recipients: recipient,
-    hold,
-    priority: band,
     data: await withHead(body, complete),
     longLines: true,
   }
