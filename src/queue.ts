@@ -15,6 +15,7 @@ import { pinFiles, type PinnedFiles } from './engine/checkpoint/pinned-files.js'
 import { drain, type DrainOptions, type DrainResult } from './engine/deliver/drain.js'
 import type { Engine } from './engine/engine.js'
 import type { Change } from './engine/life/change.js'
+import { accepting, traceAccept } from './engine/life/tracing.js'
 import { Listenable } from './engine/life/listenable.js'
 import { list, type ListedMessage, type ListOptions } from './admin/select/listing.js'
 import { page, type ListPage, type PageOptions } from './admin/select/page.js'
@@ -74,6 +75,7 @@ export class Queue extends Listenable {
    * nothing was accepted; DISK_FULL: try again later; DISK_FAILED, QUEUE_CRASHED: it may or may not
    * be there after the next start */
   submit(submission: Submission): Promise<Accepted> {
+    if (accepting.hasSubscribers) return traceAccept(submission, () => this.#engine.accept.submit(submission))
     return this.#engine.accept.submit(submission)
   }
 

@@ -27,6 +27,7 @@ import { QueueEmitter } from './life/events.js'
 import { laneDirectories, removeLanes } from '../directory/lane-directories.js'
 import { BackupPins, backupWithoutRoom } from './life/backup-pins.js'
 import { Life } from './life/life.js'
+import { syncing, syncOf } from './life/tracing.js'
 import { LifeClock } from './life/life-clock.js'
 import { MessageReader } from './message/message-reader.js'
 import { makeQueue, unmakeQueue } from '../directory/make-queue.js'
@@ -167,7 +168,10 @@ async function begin(
   }
   const opened = await openJournal(options, header, tail, garbage, {
     ...callbacks,
-    onDurable: (end) => engine?.durable(end),
+    onDurable: (end) => {
+      if (syncing.hasSubscribers) syncing.publish(syncOf(opened.journal.statistics))
+      engine?.durable(end)
+    },
     onSegment: () => engine?.segmentEntered(),
   })
   const { journal, checkpoint, firstPosition } = opened

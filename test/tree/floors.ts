@@ -114,6 +114,7 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/bounce\//, /^node:(crypto|buffer)$/],
   [/^src\/delivery\/transport\.ts$/, /^node:stream$/],
   [/^src\/engine\//, /^node:(stream|events)$/],
+  [/^src\/engine\/life\/tracing\.ts$/, /^node:diagnostics_channel$/],
   [/^src\/adapters\/nodemailer\.ts$/, /^node:events$/],
   [/^src\/(admin|control|directory|inspect|sim)\//, /^node:(stream|events|path)$/],
   // A life's name must not be guessed from a seed.

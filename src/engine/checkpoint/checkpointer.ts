@@ -12,6 +12,7 @@ import { frameBytes, kinds } from '../../record/frame.js'
 import { carryOld } from './carry.js'
 import { capture, readyForCapture } from './capture.js'
 import type { Parts } from '../life/parts.js'
+import { checkpointing } from '../life/tracing.js'
 import { isNothing, type Reclaim } from './reclaim.js'
 
 export interface CheckpointerOptions {
@@ -81,7 +82,11 @@ export class Checkpointer {
   now(): Promise<void> {
     if (!this.#running) return Promise.resolve()
     if (this.#underWay === undefined) {
-      this.#underWay = this.#take().finally(() => {
+      const take = (): Promise<void> => this.#take()
+      const taken = checkpointing.hasSubscribers
+        ? checkpointing.tracePromise(take, { count: this.#count })
+        : take()
+      this.#underWay = taken.finally(() => {
         this.#underWay = undefined
       })
       // A failed checkpoint is not tried again, for any caller.

@@ -1,6 +1,7 @@
 /** The request that a transport gets. A class without closures, because one is made for
  * every attempt. */
 import { Readable } from 'node:stream'
+import type { AttemptTrace } from '../life/tracing.js'
 import type { ActiveMessage } from '../../active/active-message.js'
 import { notifyOf } from '../../base/notification.js'
 import type { DeliveryRequest, MessageData, RequestDsn } from '../../delivery/transport.js'
@@ -78,6 +79,21 @@ export function requestOf(
   const asked = dsn && requestDsn(message, dsn, indexes, orcpts)
   return new Request(message, named, nexthop, asked, reader)
 }
+
+/** For a tool that traces attempts. */
+export const traceOf = ({
+  message: { message },
+  recipients,
+  transport,
+  nexthop,
+}: Entry<Job>): AttemptTrace => ({
+  id: message.envelope.id,
+  sender: message.envelope.sender,
+  transport,
+  nexthop,
+  recipientCount: recipients.length,
+  attempts: message.envelope.attempts,
+})
 
 /** What was asked for some recipients. @param orcpts by index, when the envelope does not have
  * them */

@@ -20,7 +20,7 @@ import {
   type TransportSnapshot,
 } from '../../scheduler/scheduler.js'
 import { Caution } from './caution.js'
-import { requestOf } from './delivery-request.js'
+import { requestOf, traceOf } from './delivery-request.js'
 import { byWallClock } from './destinations-now.js'
 import { Gate } from './gate.js'
 import { jobOf, placeOf, type Job } from './job.js'
@@ -34,6 +34,7 @@ import {
   outcomeBytesMost,
 } from './outcome-notes.js'
 import { checkedChange, takeUp, type Change } from '../life/change.js'
+import { attempting, traceAnswer, traceAttempt } from '../life/tracing.js'
 import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
 import { ToldRoom, type Told } from './told-room.js'
@@ -236,12 +237,16 @@ export class Dispatch {
     this.#underWay++
     this.#parts.journal.kept.keep(outcomeBytesMost(entry.recipients.length))
     this.#told.keep(entry)
-    this.#attempts.get(entry.transport)!.begin(entry, requestOf(entry, this.#parts.reader))
+    const attempts = this.#attempts.get(entry.transport)!
+    const request = requestOf(entry, this.#parts.reader)
+    if (!attempting.hasSubscribers) attempts.begin(entry, request)
+    else traceAttempt(entry, traceOf(entry), () => attempts.begin(entry, request))
     if (this.#stopped.begins(entry.message.message)) this.wake()
   }
 
   #report(entry: Entry<Job>, report: Report): void {
     const { options } = this.#parts
+    traceAnswer(entry, report.outcomes)
     this.#underWay--
     this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
     const { message } = entry.message

@@ -12,6 +12,7 @@ import type { Composing, EndResult, IsStill } from './composing.js'
 import { ageOf, nowOf } from './message-age.js'
 import type { Order, Orders } from './orders.js'
 import { betweenPieces } from '../life/long-step.js'
+import { settling, settlingOf } from '../life/tracing.js'
 import type { Parts } from '../life/parts.js'
 import { settleDecision } from './settle-decision.js'
 import { lookAgainMs, tellTrouble } from '../life/trouble.js'
@@ -62,6 +63,7 @@ export class Settle {
 
   /** No recipient waits for an attempt, or none is to be attempted. */
   settle(message: ActiveMessage): void {
+    if (settling.hasSubscribers) settling.publish(settlingOf(message))
     const done = message.deliveredCount === message.envelope.recipientCount
     if (done && message.replacement === undefined && !message.tellsSuccess) {
       this.#composing.finishDelivered(message)

@@ -1,0 +1,101 @@
+/** Channels of node:diagnostics_channel by which tools trace a queue (README.md).
+ * Invariant: without a subscriber a step costs one look at a flag. A subscriber gets plain fields,
+ * and nothing that it could change. */
+import { channel, tracingChannel, type Channel, type TracingChannel } from 'node:diagnostics_channel'
+import type { ActiveMessage } from '../../active/active-message.js'
+import type { Outcome } from '../../delivery/transport.js'
+import type { SyncStatistics } from '../../log/sync-statistics.js'
+
+/** From `submit` to durable. */
+export interface AcceptTrace {
+  readonly sender: string
+  readonly recipientCount: number
+  /** Of the message, once it is durable. */
+  result?: { readonly id: string }
+  /** Why it was refused. */
+  error?: unknown
+}
+
+/** From the call of a transport to its answer. */
+export interface AttemptTrace {
+  readonly id: string
+  readonly sender: string
+  readonly transport: string
+  readonly nexthop: string
+  readonly recipientCount: number
+  /** Attempts on the message before. */
+  readonly attempts: number
+  /** One for each recipient, once the transport has answered. */
+  result?: readonly Outcome[]
+}
+
+/** All recipients of a message have an outcome: it ends, or waits for its next attempt. */
+export interface SettleTrace {
+  readonly id: string
+  readonly deliveredCount: number
+  readonly deferredCount: number
+  readonly recipientCount: number
+}
+
+/** A batch of the journal is durable. */
+export interface SyncTrace {
+  readonly durationMs: number
+  /** Written in this life. */
+  readonly writtenBytes: number
+}
+
+/** From the capture of restart positions until they are durable. */
+export interface CheckpointTrace {
+  /** Taken in this life before it. */
+  readonly count: number
+  error?: unknown
+}
+
+export const accepting: TracingChannel<unknown, AcceptTrace> = tracingChannel('waybill:accept')
+export const attempting: TracingChannel<unknown, AttemptTrace> = tracingChannel('waybill:attempt')
+export const checkpointing: TracingChannel<unknown, CheckpointTrace> = tracingChannel('waybill:checkpoint')
+export const settling: Channel = channel('waybill:settle')
+export const syncing: Channel = channel('waybill:sync')
+
+export const syncOf = ({ syncLastMs, writtenBytes }: Readonly<SyncStatistics>): SyncTrace => ({
+  durationMs: syncLastMs,
+  writtenBytes,
+})
+
+export const settlingOf = ({ envelope, deliveredCount, deferredCount }: ActiveMessage): SettleTrace => ({
+  id: envelope.id,
+  recipientCount: envelope.recipientCount,
+  deliveredCount,
+  deferredCount,
+})
+
+/** A submission may be anything: it is looked at before it is checked. */
+export const traceAccept = <T extends { readonly id: string }>(
+  submission: { readonly sender: string; readonly recipients: readonly unknown[] },
+  accept: () => Promise<T>,
+): Promise<T> => {
+  const { sender, recipients } = submission ?? {}
+  const trace = { sender: String(sender), recipientCount: recipients?.length ?? 0 }
+  return accepting.tracePromise(accept, trace)
+}
+
+/** Attempts under way that somebody traces. */
+const traces = new WeakMap<object, AttemptTrace>()
+
+/** @param entry by which its end is known @param begin calls the transport, maybe to its answer */
+export function traceAttempt(entry: object, trace: AttemptTrace, begin: () => void): void {
+  traces.set(entry, trace)
+  // A transport that answers at once ends the attempt within its beginning.
+  attempting.start.runStores(trace, begin)
+  attempting.end.publish(trace)
+}
+
+export function traceAnswer(entry: object, outcomes: readonly Outcome[]): void {
+  if (!attempting.hasSubscribers) return
+  const traced = traces.get(entry)
+  if (traced === undefined) return
+  traces.delete(entry)
+  traced.result = outcomes
+  attempting.asyncStart.publish(traced)
+  attempting.asyncEnd.publish(traced)
+}

@@ -1,0 +1,90 @@
+/** What subscribers of the diagnostics channels see of a queue. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { channel, tracingChannel } from 'node:diagnostics_channel'
+import { expect, onTestFinished, test } from 'vitest'
+import { fixedRetry } from '../../../src/policy/fixed-retry.js'
+import { codeOf, deferred, delivered, simulated, submission } from '../stage.js'
+
+type Phase = 'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error'
+
+/** @returns phases, as `accept start`, with what was told in them */
+function heard(): [string, Record<string, unknown>][] {
+  const told: [string, Record<string, unknown>][] = []
+  const listen = (name: string, as: string): void => {
+    const listener = (message: unknown): void => void told.push([as, { ...(message as object) }])
+    channel(name).subscribe(listener)
+    onTestFinished(() => {
+      channel(name).unsubscribe(listener)
+    })
+  }
+  for (const step of ['accept', 'attempt', 'checkpoint'])
+    for (const phase of ['start', 'asyncEnd', 'error'] satisfies Phase[])
+      listen(`tracing:waybill:${step}:${phase}`, `${step} ${phase}`)
+  for (const step of ['settle', 'sync']) listen(`waybill:${step}`, step)
+  return told
+}
+
+test('a message is traced from its submission to its end, with what each step knows', async () => {
+  await simulated(async (stage) => {
+    stage.answer = (_, { attempts }) => (attempts === 0 ? deferred : delivered)
+    const queue = await stage.open({ retry: fixedRetry([50]) })
+    const told = heard()
+    const { id } = await queue.submit(submission('grace@example.net'))
+    await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+    await queue.idle()
+    const mine = told.filter(([, { id: of }]) => of === id || of === undefined).map(([name]) => name)
+    const first = (name: string): number => mine.indexOf(name)
+    expect(first('accept start')).toBeLessThan(first('sync'))
+    expect(first('sync')).toBeLessThan(first('accept asyncEnd'))
+    expect(mine.filter((name) => /^(attempt|settle)/.test(name))).toEqual(
+      Array.from({ length: 2 }, () => ['attempt start', 'attempt asyncEnd', 'settle']).flat(),
+    )
+    const of = (name: string): Record<string, unknown>[] =>
+      told.filter(([one]) => one === name).map(([, fields]) => fields)
+    expect(of('accept asyncEnd')).toEqual([{ sender: 'ada@example.org', recipientCount: 1, result: { id } }])
+    expect(of('attempt asyncEnd')).toMatchObject([
+      { id, transport: 'out', nexthop: 'example.net', attempts: 0, result: [deferred] },
+      { id, attempts: 1, result: [delivered] },
+    ])
+    expect(of('settle')).toMatchObject([
+      { id, recipientCount: 1, deliveredCount: 0, deferredCount: 1 },
+      { id, recipientCount: 1, deliveredCount: 1, deferredCount: 0 },
+    ])
+    expect(of('checkpoint start').length).toBeGreaterThan(0)
+    expect(of('sync').at(-1)!['writtenBytes']).toBe(queue.stats().journal.writtenBytes)
+  })
+})
+
+test('a submission that is refused ends with its error', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const told = heard()
+    expect(await codeOf(queue.submit(submission([])))).toBe('RECIPIENTS_EMPTY')
+    expect(await codeOf(queue.submit(undefined as never))).toBe('OPTION_INVALID')
+    const errors = told.filter(([name]) => name === 'accept error')
+    expect(errors.map(([, { error }]) => (error as { code: string }).code)).toEqual([
+      'RECIPIENTS_EMPTY',
+      'OPTION_INVALID',
+    ])
+  })
+})
+
+test('a transport runs in the context that a tracer binds to its attempt', async () => {
+  const store = new AsyncLocalStorage<string>()
+  const { start } = tracingChannel('waybill:attempt')
+  start.bindStore(store, (trace) => (trace as { id: string }).id)
+  onTestFinished(() => {
+    start.unbindStore(store)
+  })
+  await simulated(async (stage) => {
+    const seen: (string | undefined)[] = []
+    stage.answer = () => {
+      seen.push(store.getStore())
+      return delivered
+    }
+    const queue = await stage.open()
+    const { id } = await queue.submit(submission())
+    await queue.idle()
+    expect(seen).toEqual([id])
+  })
+})
