@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { deepPatterns } from '../../tools/test-tiers.js'
+import { oldWords } from './old-words.js'
 import { codeOf, filesBelow, root, sourcesBelow } from './sources.js'
 
 const sources = sourcesBelow('src')
@@ -57,10 +58,6 @@ test('the head of a file has at most 12 lines', () => {
   })
   expect(long).toEqual([])
 })
-
-/** Words that name no actor, or hide what happens. */
-const oldWords =
-  /\b(?:whoever|whomever|whom|lest|unless told|be it an?|but for|of (?:its|his|their) own|(?:is|are) told|vouch(?:es|ed)?|those who|lets? go of|gives? free|stands? aside|as of the call|who listens|he|his|him)\b/i
 
 test('comments are in plain words', () => {
   const found = everything.flatMap(({ path, text }) => {

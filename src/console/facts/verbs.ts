@@ -60,7 +60,7 @@ export const verbWords: Readonly<Record<Verb, VerbWords>> = {
     label: 'Delete',
     done: 'Deleted',
     doing: 'Deleting',
-    meaning: 'They are gone, and nobody is told.',
+    meaning: 'They are deleted, without a report.',
     isFinal: true,
   },
 }

@@ -110,7 +110,7 @@ export const serve: Command = {
     'relay-auth': { value: 'FILE', help: 'log in there with the line USER:PASSWORD in FILE' },
     routes: {
       value: 'FILE',
-      help: 'mail that goes elsewhere, or by a transport with limits of its own: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`, by LMTP:\n`example.org lmtp:unix:/run/dovecot/lmtp`, or nowhere:\n`example.com error:5.1.2 TEXT` returns it, `retry:` puts it off, `discard:` drops it,\n`hold:` puts it on hold at the door',
+      help: 'mail that goes elsewhere, or by a transport with separate limits: lines PATTERN NAME:NEXTHOP,\nsuch as `.example.net :[mail.internal]:2525` and `example.org slow:`, by LMTP:\n`example.org lmtp:unix:/run/dovecot/lmtp`, or nowhere:\n`example.com error:5.1.2 TEXT` returns it, `retry:` puts it off, `discard:` drops it,\n`hold:` puts it on hold at the door',
     },
     dkim: {
       value: 'FILE',
@@ -135,7 +135,7 @@ export const serve: Command = {
     },
     'recipient-delimiter': {
       value: 'CHARS',
-      help: 'what may stand before an extension, such as `+`: ada+lists@example.com is as ada@example.com to tables, and to\n--maildir, unless it has a line, or a Maildir, of its own (nothing)',
+      help: 'what may stand before an extension, such as `+`: ada+lists@example.com is as ada@example.com to tables, and to\n--maildir, unless it has its own line or Maildir (nothing)',
     },
     'tls-cert': {
       value: 'FILE',
@@ -192,7 +192,7 @@ export const serve: Command = {
     },
     'smtp-thread': {
       value: 'yes|no',
-      help: 'take mail on a thread of its own (yes, where there is more than one processor)',
+      help: 'take mail on a separate thread (yes, where there is more than one processor)',
     },
     dsn: { value: 'yes|no', help: 'let clients request reports (DSN), of success too (yes)' },
     received: { value: 'yes|no', help: 'write a Received field above each message (yes)' },
