@@ -1,6 +1,7 @@
 /** The console of a real relay in a real browser: every action, a relay that is killed and returns,
  * tokens, hostile mail. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -87,6 +88,21 @@ async function carriedOut(
 /** A message that has ended is asked for once more. */
 const isGone = (text: string): boolean => text.includes('404')
 
+/** A server that nobody should ask. */
+async function listener(): Promise<{ readonly url: string; readonly connectionCount: () => number }> {
+  let count = 0
+  const server = createServer((socket) => {
+    count++
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, connectionCount: () => count }
+}
+
+/** What the frame's policy has blocked is what is tested. */
+const isBlocked = (text: string): boolean => /Blocked script|Content Security Policy|sandboxed/i.test(text)
+
 /** A server that is away is no fault of the page. */
 const isAway = (text: string): boolean =>
   /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_CONNECTION_RESET|ERR_EMPTY|401/.test(text)
@@ -153,6 +169,48 @@ describe.skipIf(!hasChromium)('the console', () => {
     await shows(page, '1 message in all')
     expect(await carriedOut(page, 'Flush', 1)).toMatch(/^Started 1 message /)
     expect(await carriedOut(page, 'Expire', 1)).toMatch(/^Expired 1 message /)
+    await end()
+  })
+
+  test('shows HTML of a message without scripts and without anything from elsewhere, and its history', async () => {
+    const stage = await served(await temporary(), '--console', '0')
+    const elsewhere = await listener()
+    const { page, end } = await openPage(browser, stage.origin, {}, isBlocked)
+    const html = [
+      `<h1 id="shown">Hello &#8238;reader</h1><script>top.location = "${elsewhere.url}"; alert(1)</script>`,
+      `<img src="${elsewhere.url}pixel.png" onerror="alert(2)"><iframe src="${elsewhere.url}"></iframe>`,
+      `<form action="${elsewhere.url}"><button>Go</button></form><style>body { color: teal }</style>`,
+    ]
+    const subject = 'Subject: =?utf-8?B?PHNjcmlwdD5hbGVydCgzKTwvc2NyaXB0Pg==?='
+    await sent(stage, `${subject}\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${html.join('\r\n')}`)
+    await page.goto(`${stage.origin}/#token=${await tokenOf(stage)}&/messages`)
+    await shows(page, '1 message in all')
+    await page.locator('a.row').first().click()
+    await page.getByRole('heading', { name: '<script>alert(3)</script>' }).waitFor()
+    const frame = page.frameLocator('iframe.body')
+    await frame.getByRole('heading', { name: /^Hello/ }).waitFor()
+    expect(await page.locator('iframe.body').getAttribute('sandbox')).toBe('')
+    await shows(page, /from a@example|Accepted/)
+    await shows(page, 'Deferred')
+    expect(page.url()).toContain('#/messages/')
+    expect(elsewhere.connectionCount()).toBe(0)
+    await end()
+  })
+
+  test('shows what the files of the queue hold, and that they are sound', async () => {
+    const directory = await temporary()
+    await filled(directory, '--count', '40', '--hold', '5', '--domains', '2')
+    const stage = await served(directory, '--console', '0')
+    const { page, end } = await openPage(browser, stage.origin)
+    await page.goto(`${stage.origin}/#token=${await tokenOf(stage)}&/log`)
+    await shows(page, /^deferred, 5m/)
+    await page.getByRole('button', { name: 'Verify all of it' }).click()
+    await page.getByText('Sound', { exact: true }).waitFor()
+    expect(await page.locator('.sound').textContent()).toMatch(/45 messages/)
+    await page.goto(`${stage.origin}/#/destinations`)
+    await shows(page, 'TOTAL')
+    await page.getByRole('button', { name: 'Sender' }).click()
+    await shows(page, /sender\d+\.example/)
     await end()
   })
 

@@ -140,8 +140,6 @@ function stateOf({ state, recovery }: Destination, nowMs: number): TemplateResul
   }
 }
 
-const suspendMs = 3_600_000
-
 function actions(app: App, one: Destination): TemplateResult | typeof nothing {
   if (!app.may('operate')) return nothing
   const { destinations: view, dialog } = app
@@ -149,12 +147,7 @@ function actions(app: App, one: Destination): TemplateResult | typeof nothing {
   const what = filterText(filter)
   return html`${
       one.state.kind === 'ready'
-        ? html`<button
-            title="no attempts there for an hour"
-            @click=${() => void view.suspend(one, suspendMs)}
-          >
-            Suspend 1h
-          </button>`
+        ? nothing
         : html`<button title="attempts there from now on" @click=${() => void view.resume(one)}>
             Resume
           </button>`

@@ -83,10 +83,6 @@ export class Destinations {
     await this.#act('/v1/destinations/resume', { transport, name }, `${name} is resumed`)
   }
 
-  async suspend({ transport, name }: Destination, forMs: number): Promise<void> {
-    await this.#act('/v1/destinations/suspend', { transport, name, forMs }, `${name} is suspended`)
-  }
-
   async #act(path: string, body: object, done: string): Promise<void> {
     try {
       await this.#app.client.post(path, body)

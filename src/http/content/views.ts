@@ -13,9 +13,17 @@ export const viewHeaders: Readonly<Record<string, string>> = {
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
+  'x-dns-prefetch-control': 'off',
   'cross-origin-resource-policy': 'same-origin',
   'cache-control': 'no-store',
 }
+
+/** Tags for which a browser connects before or without asking the policy: a frame that is then
+ * blocked, and `preconnect`. The sender would see that its mail is read. */
+const connectingTag = /<(\/?)(?=(?:iframe|frame|object|embed|link|meta|base|portal|fencedframe|applet))/gi
+
+/** The same HTML, in which these tags are unknown ones. */
+export const withoutConnections = (html: string): string => html.replace(connectingTag, '<$1x-')
 
 export class Views {
   readonly #clock: Clock
@@ -29,7 +37,7 @@ export class Views {
   add(html: string): { readonly key: string; readonly expiresAt: number } {
     const key = randomBytes(24).toString('base64url')
     const timer = this.#clock.after(viewMs, () => this.#html.delete(key))
-    this.#html.set(key, { html, timer })
+    this.#html.set(key, { html: withoutConnections(html), timer })
     const [oldest] = this.#html.keys()
     if (this.#html.size > viewsMax) this.take(oldest!)
     return { key, expiresAt: this.#clock.wallMs() + viewMs }
