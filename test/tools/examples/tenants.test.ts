@@ -1,0 +1,38 @@
+/** The example of a queue for each tenant. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { foreignServer } from '../../relay/foreign-server.js'
+import { exampleProcess } from './example-process.js'
+
+test('the mail of one tenant waits, and that of another goes, also when the process is killed', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'waybill-tenants-'))
+  onTestFinished(() => rm(root, { recursive: true, force: true }))
+  const acme = await foreignServer()
+  let isOpen = false
+  const globex = await foreignServer(() => (isOpen ? undefined : '421 4.3.2 come again'))
+  onTestFinished(() => {
+    acme.close()
+    globex.close()
+  })
+  const tenants = { acme: `127.0.0.1:${acme.port}`, globex: `127.0.0.1:${globex.port}` }
+  const environment = { ROOT: root, PORT: '0', TENANTS: JSON.stringify(tenants) }
+  const app = await exampleProcess('tenants.mjs', environment)
+  const post = (tenant: string): Promise<Response> =>
+    fetch(`${app.url}/${tenant}?to=ada@example.org&from=app@example.net`, {
+      method: 'POST',
+      body: 'Subject: hello\r\n\r\nhello\r\n',
+    })
+  expect((await post('nobody')).status).toBe(404)
+  expect((await fetch(`${app.url}/acme`, { method: 'POST', body: 'no recipient' })).status).toBe(400)
+  for (const tenant of ['globex', 'acme']) expect((await post(tenant)).status).toBe(202)
+  await expect.poll(() => acme.taken.length, { timeout: 20_000 }).toBe(1)
+  expect(globex.taken).toEqual([])
+  expect(await readdir(root)).toEqual(['acme', 'globex'])
+  await app.kill()
+  isOpen = true
+  await exampleProcess('tenants.mjs', environment)
+  await expect.poll(() => globex.taken.length, { timeout: 20_000 }).toBe(1)
+  expect(acme.taken.length).toBe(1)
+})
