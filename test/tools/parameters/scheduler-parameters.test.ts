@@ -98,6 +98,7 @@ test('parameters of the queue have the units of Postfix, and a dead site rests a
     scheduler: { minimalBackoffTime: 600, defaultProcessLimit: 50 },
     clients: new Map(),
     deferred: new Set(),
+    inFlowDelayMs: 1000,
     retry: {
       minimalBackoffTimeMs: 600_000,
       maximalBackoffTimeMs: 7_200_000,
@@ -175,6 +176,7 @@ test.each([
   ['smtp_connection_reuse_count_limit=-1', /: expected a number from 0 \(no limit\) to 1000000$/],
   ['lmtp_helo_timeout=5s', /: there is no such parameter$/],
   ['fast_connect_timeout=5s', /: there is no transport 'fast'; there are smtp, relay, lmtp, slow$/],
+  ['in_flow_delay=11s', /: a time from 0 to 10s is wanted$/],
   ['defer_transports=smtp, fast', /: there is no transport 'fast'; there are smtp, relay, lmtp, slow$/],
 ])('%s is refused as a parameter of a transport', (text, says) => {
   expect(() => queueParameters([text], names)).toThrow(says)

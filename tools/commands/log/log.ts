@@ -7,6 +7,7 @@ import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.j
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
 import { systemClock } from '../../../src/base/clock.js'
 import { QueueStarts } from '../../../src/relay/etrn.js'
+import type { InFlow } from '../../../src/relay/in-flow.js'
 import { LimitedLines } from './limited-lines.js'
 import { LimitWatch, lookMs } from './limit-watch.js'
 import { SiteWatch } from './site-watch.js'
@@ -104,6 +105,17 @@ export function withEtrn(port: RelayDoor, queue: Pick<Queue, 'flush'>, log: Logg
     },
   }
 }
+
+/** The door, whose answers wait for the turn of their client. */
+export const withInFlow = (port: RelayDoor, flow: InFlow): RelayDoor => ({
+  ...(port.startQueue === undefined ? undefined : { startQueue: port.startQueue }),
+  limits: port.limits,
+  submit: async (submission, client, trace) => {
+    const accepted = await port.submit(submission, client, trace)
+    await flow.turn((client as { readonly address?: string } | undefined)?.address ?? '')
+    return accepted
+  },
+})
 
 /** The queue, whose door puts on hold what `holds` says of a recipient: all of the message, as in
  * Postfix. */

@@ -6,6 +6,7 @@ const beginnings = (): string[] => [
   'default_',
   'defer_',
   'initial_',
+  'in_',
   'delay_',
   'bounce_',
   'maximal_',

@@ -33,6 +33,10 @@ const retryNames: Readonly<
 }
 const activeLimitName = 'qmgr_message_active_limit'
 const deferName = 'defer_transports'
+const inFlowName = 'in_flow_delay'
+/** As in Postfix. */
+const inFlowDelayMsUsual = 1000
+const inFlowDelayMsMax = 10_000
 
 /** @see Postfix local_destination_concurrency_limit, local_destination_recipient_limit */
 const localLimits = { destinationConcurrencyLimit: 2, destinationRecipientLimit: 1 } as const
@@ -48,6 +52,8 @@ export interface QueueParameters {
   readonly clients: ReadonlyMap<string, SaidOfClient>
   /** Transports whose mail is put off. */
   readonly deferred: ReadonlySet<string>
+  /** Between two answers to one client while the active queue is full; 0: none. */
+  readonly inFlowDelayMs: number
 }
 
 /** @param texts of one name the last counts
@@ -59,6 +65,7 @@ export function queueParameters(texts: readonly string[], transports: readonly s
   const named = new Set<string>()
   const clients = new Map<string, SaidOfClient>()
   let deferred: ReadonlySet<string> = new Set()
+  let inFlowDelayMs = inFlowDelayMsUsual
   let activeCountMax: number | undefined
   for (const text of texts) {
     const [, name = '', value = ''] = /^([a-z_\d]+)=(.*)$/.exec(text) ?? []
@@ -73,6 +80,7 @@ export function queueParameters(texts: readonly string[], transports: readonly s
       named.add(name)
     }
     if (name === activeLimitName) activeCountMax = activeLimitOf(text, value)
+    else if (name === inFlowName) inFlowDelayMs = inFlowDelayOf(text, value)
     else if (name === deferName) deferred = deferredOf(text, value, transports)
     else if (client !== undefined) {
       const before = clients.get(transport!) ?? {}
@@ -86,6 +94,7 @@ export function queueParameters(texts: readonly string[], transports: readonly s
     activeCountMax,
     clients,
     deferred,
+    inFlowDelayMs,
   }
 }
 
@@ -97,6 +106,13 @@ function activeLimitOf(text: string, value: string): number {
   if (!Number.isInteger(count) || count < 1 || count > 1_000_000)
     throw new UsageError(`-o ${text}: expected a number from 1 to 1000000`)
   return count
+}
+
+function inFlowDelayOf(text: string, value: string): number {
+  const ms = /^\d+$/.test(value) ? Number(value) * secondMs : readDuration(value)
+  if (ms === undefined || ms > inFlowDelayMsMax)
+    throw new UsageError(`-o ${text}: a time from 0 to 10s is wanted`)
+  return ms
 }
 
 /** An empty list defers none. */

@@ -4,6 +4,7 @@
  * with an error, and its supervisor starts it again. */
 import { hostname as machineName } from 'node:os'
 import { pino } from 'pino'
+import { systemClock } from '../../../src/base/clock.js'
 import { waitMsMax } from '../../../src/base/option-values.js'
 import { isReportingMta } from '../../../src/bounce/report.js'
 import { madeDirectory } from '../../../src/disk/made-directory.js'
@@ -14,6 +15,7 @@ import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../../src/relay/smtp-in/smtp-in.js'
 import type { Aliases } from '../../../src/relay/tables/aliases.js'
+import { InFlow } from '../../../src/relay/in-flow.js'
 import { isForRelayDomain } from '../../../src/relay/tables/recipient-standing.js'
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
@@ -42,6 +44,7 @@ import {
   logEvents,
   withEtrn,
   withHold,
+  withInFlow,
   withLoggedAttempts,
   withLoggedClients,
 } from '../log/log.js'
@@ -440,7 +443,12 @@ async function runWith(
     }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const logged = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   const held = withHold(logged, (recipient) => said.tables.routes.holds(recipient))
-  const entry = withEtrn(held, queue, log)
+  const flow = new InFlow({
+    delayMs: () => said.parameters.inFlowDelayMs,
+    stats: () => queue.stats(),
+    clock: systemClock,
+  })
+  const entry = withInFlow(withEtrn(held, queue, log), flow)
   const { sizeBytesMax } = server
   const aliases = (): Aliases | undefined => said.tables.clients.aliases
   const pickup =
