@@ -33,11 +33,20 @@ export interface Patience {
 }
 const usualPatience: Patience = { silenceMs: 20_000, aliveMs: 5000 }
 
+type SubmittedAnswer = Extract<ControlAnswer, { kind: 'submitted' }>
+
+interface Asker {
+  readonly resolve: (answer: SubmittedAnswer) => void
+  readonly reject: (error: unknown) => void
+}
+
 export class ControlClient {
   readonly #channel: ControlChannel
   readonly #directory: string
 
   readonly #patience: Patience
+  readonly #submitting = new Map<number, Asker>()
+  #submittedCount = 0
 
   private constructor(channel: ControlChannel, directory: string, patience: Patience) {
     this.#channel = channel
@@ -73,6 +82,34 @@ export class ControlClient {
       }
     } finally {
       signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  /** Many may be under way at once; nothing else may be asked meanwhile.
+   * @throws WaybillError as the queue's submit does */
+  submit({ data, ...submission }: { readonly data: Buffer }): Promise<SubmittedAnswer> {
+    const number = this.#submittedCount++
+    const answered = new Promise<SubmittedAnswer>((resolve, reject) =>
+      this.#submitting.set(number, { resolve, reject }),
+    )
+    void this.#ask({ do: 'submit', number, submission: { ...submission, data: data.toString('base64') } })
+    if (this.#submitting.size === 1) void this.#takeAnswers()
+    return answered
+  }
+
+  async #takeAnswers(): Promise<void> {
+    try {
+      while (this.#submitting.size > 0) {
+        const answer = await this.#answer()
+        if (answer.kind !== 'submitted' && answer.kind !== 'refused') throw unexpected(answer)
+        const asker = this.#submitting.get(answer.number)
+        this.#submitting.delete(answer.number)
+        if (answer.kind === 'submitted') asker?.resolve(answer)
+        else asker?.reject(new WaybillError(answer.code, answer.message))
+      }
+    } catch (error) {
+      for (const { reject } of this.#submitting.values()) reject(error)
+      this.#submitting.clear()
     }
   }
 

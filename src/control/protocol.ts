@@ -13,8 +13,9 @@ import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { VerbResult } from '../admin/verbs/tally.js'
 
 export const controlVersion = 1
-/** A request is short; a listed message may have a thousand recipients with reasons. */
-export const requestBytesMax: number = 64 * 1024
+/** A request may be a message of 12 MB; a listed message may have a thousand recipients with
+ * reasons. */
+export const requestBytesMax: number = 16 * 1024 * 1024
 export const answerBytesMax: number = 16 * 1024 * 1024
 
 export const plainVerbs = ['hold', 'release', 'requeue', 'delete', 'expire'] as const
@@ -30,8 +31,17 @@ export type VerbRequest =
       readonly transport?: string | undefined
     }
 
+/** A message; `number` is in its answer. */
+export interface SubmitRequest {
+  readonly do: 'submit'
+  readonly number: number
+  /** As of `queue.submit`, the data in base64. */
+  readonly submission: { readonly data: string; readonly [member: string]: unknown }
+}
+
 export type ControlRequest =
   | VerbRequest
+  | SubmitRequest
   | { readonly do: 'list'; readonly selector: Selector }
   | { readonly do: 'destinations' }
   | { readonly do: 'resume'; readonly transport: string; readonly name: string }
@@ -90,6 +100,14 @@ export type ControlAnswer =
   /** All files are kept; the copy's journal ends at this position. */
   | { readonly kind: 'pinned'; readonly journalEnd: number }
   | { readonly kind: 'sample'; readonly sample: Sample }
+  /** It is durable. `isDuplicate`: a submission with its key had been before. */
+  | {
+      readonly kind: 'submitted'
+      readonly number: number
+      readonly id: string
+      readonly isDuplicate: boolean
+    }
+  | { readonly kind: 'refused'; readonly number: number; readonly code: ErrorCode; readonly message: string }
   | {
       readonly kind: 'result'
       readonly outcome?: VerbOutcome
@@ -131,6 +149,12 @@ export function readRequest(line: string): ControlRequest {
         nexthop: textOf(fields, 'nexthop'),
         transport: fields['transport'] === undefined ? undefined : textOf(fields, 'transport'),
       }
+    case 'submit':
+      return {
+        do: 'submit',
+        number: numberOf(fields['number']),
+        submission: submissionOf(fields['submission']),
+      }
     case 'list':
       return { do: 'list', selector: selectorOf(fields['selector'], 'list') }
     case 'destinations':
@@ -164,6 +188,8 @@ export function readAnswer(line: string): ControlAnswer {
       const lanes = sample.statistics.lanes.map(withInterval)
       return { ...answer, sample: { ...sample, statistics: { ...sample.statistics, lanes } } }
     }
+    case 'submitted':
+    case 'refused':
     case 'progress':
     case 'destination':
     case 'pinned':
@@ -211,6 +237,18 @@ function textOf(fields: Fields, name: string): string {
   const value = fields[name]
   if (typeof value !== 'string' || value === '') throw invalid(name, 'expected a string')
   return value
+}
+
+function numberOf(value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
+  throw invalid('number', 'a submission has a number')
+}
+
+/** Its members are for the queue to check; a signal is of no use in JSON. */
+function submissionOf(value: unknown): SubmitRequest['submission'] {
+  if (!isObject(value) || typeof value['data'] !== 'string' || value['signal'] !== undefined)
+    throw invalid('submission', 'a submission is an object with data in base64')
+  return value as SubmitRequest['submission']
 }
 
 function perSecondOf(value: unknown): number | undefined {

@@ -3,13 +3,8 @@
  * after that. The connection of a client that sends nothing, reads nothing or sends rubbish is
  * closed, without effect on others. */
 import { pause, type Clock } from '../base/clock.js'
-import type { Room } from '../engine/accept/space-watch.js'
-import type { PinnedFiles } from '../engine/checkpoint/pinned-files.js'
-import type { QueueEvents } from '../engine/life/events.js'
-import type { ListedMessage, ListOptions } from '../admin/select/listing.js'
-import type { Selector } from '../admin/select/selector.js'
-import type { QueueStatistics } from '../admin/select/statistics.js'
 import { isWaybillError, WaybillError } from '../errors.js'
+import { carriedOut, type ControlledQueue } from './controlled-queue.js'
 import type { ControlChannel } from './channel.js'
 import {
   answerLine,
@@ -17,35 +12,15 @@ import {
   type ControlAnswer,
   type ControlRequest,
   type ReloadedFile,
+  type SubmitRequest,
   type VerbOutcome,
   type VerbRequest,
 } from './protocol.js'
-import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+import { Submissions } from './submissions.js'
 import type { Traffic } from './traffic.js'
-import type { VerbOptions, VerbResult } from '../admin/verbs/tally.js'
+import type { VerbResult } from '../admin/verbs/tally.js'
 
-/** The part of a queue that the control socket uses. */
-export interface ControlledQueue {
-  list(selector: Selector, options: ListOptions): AsyncIterable<ListedMessage>
-  stats(): QueueStatistics
-  room(): Promise<Room>
-  destinations(): readonly DestinationSnapshot[]
-  resume(transport: string, name: string): boolean
-  pinFiles(): Promise<PinnedFiles>
-  on<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown
-  off<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown
-  hold(selector: Selector, options?: VerbOptions): Promise<VerbResult>
-  release(selector: Selector, options?: VerbOptions): Promise<VerbResult>
-  requeue(selector: Selector, options?: VerbOptions): Promise<VerbResult>
-  delete(selector: Selector, options?: VerbOptions): Promise<VerbResult>
-  expire(selector: Selector, options?: VerbOptions): Promise<VerbResult>
-  flush(selector: Selector, options?: VerbOptions & { readonly perSecond?: number }): Promise<VerbResult>
-  reroute(
-    selector: Selector,
-    to: { readonly transport?: string; readonly nexthop: string },
-    options?: VerbOptions,
-  ): Promise<VerbResult>
-}
+export type { ControlledQueue }
 
 /** A listener for requests. */
 export interface SessionWitness {
@@ -67,6 +42,8 @@ export interface QueueOwner extends SessionWitness {
 
 /** How long a client may take to ask. */
 const requestWaitMs = 10_000
+/** The same for a client that submits mail, which may come slowly. */
+const submitWaitMs = 600_000
 /** Least time between two reports of progress. */
 const progressMs = 100
 
@@ -78,6 +55,7 @@ export class ControlSession {
   readonly #traffic: Traffic
   readonly #clock: Clock
   readonly #owner: QueueOwner
+  readonly #submissions: Submissions
 
   constructor(
     channel: ControlChannel,
@@ -91,13 +69,16 @@ export class ControlSession {
     this.#traffic = traffic
     this.#clock = clock
     this.#owner = owner
+    this.#submissions = new Submissions(queue, (answer) => this.#answer(answer))
   }
 
   /** Settles when the client has left and its requests have ended. */
   async run(): Promise<void> {
     let upcoming = this.#channel.next()
     for (;;) {
-      const silence = this.#clock.after(requestWaitMs, () => this.#channel.destroy())
+      const silence = this.#clock.after(this.#submissions.hasAny ? submitWaitMs : requestWaitMs, () =>
+        this.#channel.destroy(),
+      )
       const line = await upcoming
       silence.cancel()
       if (line === undefined) return this.#leave()
@@ -106,6 +87,11 @@ export class ControlSession {
       if (request === undefined) return this.#channel.end()
       // Too late: the request has ended.
       if (request.do === 'stop') continue
+      if (request.do === 'submit') {
+        await this.#submissions.take(request)
+        continue
+      }
+      await this.#submissions.ended()
       const stop = new AbortController()
       void upcoming.then((next) => {
         if (next === undefined || isStop(next)) stop.abort()
@@ -121,6 +107,7 @@ export class ControlSession {
   }
 
   async #leave(): Promise<void> {
+    await this.#submissions.ended()
     const { error } = this.#channel
     if (isWaybillError(error)) await this.#fail(error)
     this.#channel.end()
@@ -137,7 +124,7 @@ export class ControlSession {
     }
   }
 
-  async #perform(request: ControlRequest, stop: AbortSignal): Promise<void> {
+  async #perform(request: Exclude<ControlRequest, SubmitRequest>, stop: AbortSignal): Promise<void> {
     if (!isVerb(request)) this.#owner.onRequest?.(request)
     switch (request.do) {
       case 'list':
@@ -251,35 +238,6 @@ export class ControlSession {
 
 const isVerb = (request: ControlRequest): request is VerbRequest =>
   'selector' in request && request.do !== 'list'
-
-/** The verb, by its name. */
-export function carriedOut(
-  queue: ControlledQueue,
-  request: VerbRequest,
-  options: VerbOptions,
-): Promise<VerbResult> {
-  const { selector } = request
-  switch (request.do) {
-    case 'flush': {
-      const { perSecond } = request
-      return queue.flush(selector, { ...options, ...(perSecond === undefined ? undefined : { perSecond }) })
-    }
-    case 'reroute': {
-      const { nexthop, transport } = request
-      return queue.reroute(
-        selector,
-        { nexthop, ...(transport === undefined ? undefined : { transport }) },
-        options,
-      )
-    }
-    case 'hold':
-    case 'release':
-    case 'requeue':
-    case 'delete':
-    case 'expire':
-      return queue[request.do](selector, options)
-  }
-}
 
 function isStop(line: string): boolean {
   try {

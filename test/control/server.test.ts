@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { ControlClient } from '../../src/control/client.js'
-import { answerBytesMax, requestLine } from '../../src/control/protocol.js'
+import { answerBytesMax, requestLine, requestBytesMax } from '../../src/control/protocol.js'
 import { Traffic } from '../../src/control/traffic.js'
 import { bindQueueSocket, controlSocket } from '../../src/disk/queue-socket.js'
 import { systemClock } from '../../src/base/clock.js'
@@ -499,7 +499,7 @@ test.each([
 test.each([
   ['rubbish', 'GET / HTTP/1.1\n', 'OPTION_INVALID'],
   ['a request of a later version', '{"waybill":9,"do":"stop"}\n', 'FORMAT_NEWER'],
-  ['a line without an end', 'x'.repeat(70_000), 'OPTION_INVALID'],
+  ['a line without an end', 'x'.repeat(requestBytesMax + 1), 'OPTION_INVALID'],
 ])('a client that sends %s is told so and let go, and others notice nothing', async (_, text, code) => {
   await serve()
   const client = await connect()

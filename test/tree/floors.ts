@@ -81,6 +81,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'secrets',
     'fill',
     'operate',
+    'submit',
     'watch',
     'sendmail',
     'help',

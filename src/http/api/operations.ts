@@ -4,7 +4,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Selector } from '../../admin/select/selector.js'
 import type { VerbOptions, VerbResult } from '../../admin/verbs/tally.js'
-import { carriedOut } from '../../control/session.js'
+import { carriedOut } from '../../control/controlled-queue.js'
 import type { VerbRequest } from '../../control/protocol.js'
 import { isWaybillError } from '../../errors.js'
 import { internalProblem, ProblemError, problemOf, type ProblemDetails } from '../wire/problem-details.js'

@@ -28,6 +28,10 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'submits a message from standard input',
         load: async () => (await import('../sendmail/sendmail.js')).sendmail,
       },
+      submit: {
+        summary: 'submits a message for each line of a JSON file, resumable by keys',
+        load: async () => (await import('../submit/submit.js')).submit,
+      },
       password: {
         summary: 'makes the line of a user for `serve --auth`',
         load: async () => (await import('../secrets/password.js')).password,

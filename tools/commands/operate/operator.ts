@@ -13,11 +13,20 @@ import type { InspectedQueue } from './inspected-queue.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import type { Surroundings } from '../text/output.js'
 
+/** Options of `submit` stand beside these. */
+export interface OperatorSubmission {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly data: Buffer
+}
+
 export interface Operator {
   readonly isRelay: boolean
   /** @param options when `signal` is aborted, the outcome has the counts so far */
   verb(request: VerbRequest, options: VerbOptions): Promise<VerbOutcome>
   list(selector: Selector): AsyncIterable<ListedMessage>
+  /** Settles when the message is durable. */
+  submit(submission: OperatorSubmission): Promise<{ readonly isDuplicate?: boolean }>
   close(): void
 }
 
@@ -68,5 +77,6 @@ const ofRelay = (relay: ControlClient): Operator => ({
   isRelay: true,
   verb: (request, options) => relay.verb(request, options),
   list: (selector) => relay.list(selector),
+  submit: (submission) => relay.submit(submission),
   close: () => relay.close(),
 })

@@ -2,14 +2,14 @@
  * Invariant: nothing is delivered, and effects of a verb are durable when it answers. */
 import { hostname as machineName } from 'node:os'
 import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'
-import { carriedOut } from '../../../src/control/session.js'
+import { carriedOut } from '../../../src/control/controlled-queue.js'
 import type { VerbOptions, VerbResult } from '../../../src/admin/verbs/tally.js'
 import { isWaybillError } from '../../../src/errors.js'
 import type { ListedMessage, Queue, Selector } from '../../../src/index.js'
 import { openQueue } from '../../../src/queue.js'
 import { lineOf } from '../cli/command.js'
 import { routeWithoutRelay } from './inspected-queue.js'
-import type { Operator } from './operator.js'
+import type { Operator, OperatorSubmission } from './operator.js'
 import type { Surroundings } from '../text/output.js'
 
 const nothingDone: VerbResult = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
@@ -55,6 +55,10 @@ export class OwnQueue implements Operator {
 
   list(selector: Selector): AsyncIterable<ListedMessage> {
     return this.#queue.list(selector)
+  }
+
+  submit(submission: OperatorSubmission): Promise<{ readonly isDuplicate?: boolean }> {
+    return this.#queue.submit(submission)
   }
 
   close(): void {
