@@ -9,6 +9,7 @@ import { asked, measured, type Named } from '../src/adapters/metrics.js'
 import { upMetric } from '../src/adapters/prometheus.js'
 import { errorCatalogue } from '../src/errors.js'
 import { relayMetrics } from './commands/serve/metrics.js'
+import { storeMetrics } from './commands/store/store-metrics.js'
 import { markdownTable } from './markdown-table.js'
 
 /** The text between the marks, by the page's path. */
@@ -46,6 +47,7 @@ function metricTable(): string {
     ...countedByEvents,
     ...notedByEvents,
     ...relayMetrics,
+    ...storeMetrics,
   ]
   const byName = new Map(all.map((metric) => [metric.name, metric]))
   const rows = [...byName.values()].map(({ name, help, labelNames = [] }) => ({

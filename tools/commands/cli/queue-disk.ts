@@ -20,6 +20,7 @@ function laterDisk(url: string): Disk {
       loadStoreDisk({ url, role: 'adopter' }),
     ))
   return {
+    traits: { fillsAhead: false, reuses: false },
     list: async (directory) => (await loaded()).list(directory),
     makeDirectory: async (path) => (await loaded()).makeDirectory(path),
     removeDirectory: async (path) => (await loaded()).removeDirectory(path),

@@ -182,6 +182,10 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'makes the tables of a store in PostgreSQL, and a queue in it',
         load: async () => (await import('../store/store-init.js')).storeInit,
       },
+      'store patroni': {
+        summary: 'prints settings for Patroni with which a commit is on two machines',
+        load: async () => (await import('../store/store-patroni.js')).storePatroni,
+      },
       'store status': {
         summary: 'shows the queues of a store, their owners, and whether commits are safe',
         load: async () => (await import('../store/store-status.js')).storeStatus,

@@ -7,7 +7,9 @@ import type { VerbOptions, VerbResult } from '../../../src/admin/verbs/tally.js'
 import { isWaybillError } from '../../../src/errors.js'
 import type { ListedMessage, Queue, Selector } from '../../../src/index.js'
 import { openQueue } from '../../../src/queue.js'
+import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { lineOf } from '../cli/command.js'
+import { openQueueDisk } from '../cli/queue-disk.js'
 import { routeWithoutRelay } from './inspected-queue.js'
 import type { Operator, OperatorSubmission } from './operator.js'
 import type { Surroundings } from '../text/output.js'
@@ -24,6 +26,8 @@ export class OwnQueue implements Operator {
 
   static async open(path: string, { complain }: Surroundings): Promise<OwnQueue> {
     const queue = await openQueue(path, {
+      // Not as the queue's home: an owner that is about to resume is not fenced by a command.
+      ...(isStoreUrl(path) ? { disk: openQueueDisk(path) } : undefined),
       deliver: false,
       transports: {},
       route: routeWithoutRelay,

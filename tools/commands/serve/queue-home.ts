@@ -1,5 +1,13 @@
 /** Where the queue of a relay lies: in a directory, or in a store.
  * Invariant: only a queue in a directory has sockets and a maildrop beside it. */
+import type { Logger } from 'pino'
+import { openQueue, type Queue, type QueueOptions } from '../../../src/index.js'
+import type { StoreEvent } from '../../../src/store/statistics.js'
+import type { StoreDisk } from '../../../src/store/store-disk.js'
+import { logEvents } from '../log/log.js'
+import type { Adoption } from '../store/adoption.js'
+import { withParameters } from '../cli/store-parameters.js'
+import { parseYes } from '../cli/values.js'
 import { loadStorePlace } from '../cli/queue-disk.js'
 import { queuePathOf } from '../cli/queue-path.js'
 import { UsageError, type Arguments, type Option } from '../cli/command.js'
@@ -14,6 +22,10 @@ export const storeOptions: Readonly<Record<string, Option>> = {
   node: {
     value: 'NAME',
     help: "with --store: what this node is called (the queue's name); another process of this name takes the queue\nonly when this one is gone",
+  },
+  adopt: {
+    value: 'yes|no',
+    help: 'with --store: deliver the mail of nodes that are gone, until they are back (yes)',
   },
 }
 
@@ -49,10 +61,53 @@ function placeOf(args: Arguments): string {
   return withParameters(store, { queue: args.one('queue'), node: args.one('node') })
 }
 
-/** @param values by their names; one that is given replaces what the URL has */
-export function withParameters(url: string, values: Readonly<Record<string, string | undefined>>): string {
-  const [base = '', query = ''] = url.split('?')
-  const parameters = new URLSearchParams(query)
-  for (const [name, value] of Object.entries(values)) if (value !== undefined) parameters.set(name, value)
-  return parameters.size === 0 ? base : `${base}?${parameters.toString()}`
+export interface OpenedHome {
+  readonly queue: Queue
+  /** Undefined: it is in a directory. */
+  readonly store: StoreDisk | undefined
+}
+
+/** @throws as openQueue */
+export async function openHome(
+  { place, directory }: QueueHome,
+  options: QueueOptions,
+  log: Logger,
+): Promise<OpenedHome> {
+  if (directory !== undefined) return { queue: await openQueue(directory, options), store: undefined }
+  const { loadStoreDisk } = await import('../../../src/engine/open-in-store.js')
+  const store = await loadStoreDisk({ url: place, onEvent: (event) => logStore(event, log) })
+  return { queue: await openQueue(place, { ...options, disk: store }), store }
+}
+
+function logStore(event: StoreEvent, log: Logger): void {
+  switch (event.kind) {
+    case 'interrupted':
+      return log.warn('the store does not answer: mail and deliveries wait')
+    case 'resumed':
+      return log.info({ epoch: event.epoch }, 'the store answers again')
+    case 'safety':
+      if (event.reasons.length === 0) return log.info('what the store commits is on two machines again')
+      return log.warn(
+        { code: 'STORE_UNSAFE', reasons: event.reasons },
+        'what the store commits may be on one machine only: no mail is taken',
+      )
+    case 'unreaped':
+      return log.warn({ err: event.error }, 'the store keeps what was removed; it is tried again')
+  }
+}
+
+/** Delivers for nodes that are gone. @returns undefined without a store, or with --adopt no */
+export async function adoptionOf(
+  args: Arguments,
+  { place, directory }: QueueHome,
+  options: QueueOptions,
+  log: Logger,
+): Promise<Adoption | undefined> {
+  if (directory !== undefined || !parseYes('adopt', args.one('adopt') ?? 'yes')) return undefined
+  const { Adoption } = await import('../store/adoption.js')
+  const { queue = '', node = queue, ttlMs } = await loadStorePlace(place)
+  const onAdopted = (adopted: Queue): void => logEvents(adopted, log.child({ adopted: adopted.lockKind }))
+  const adoption = new Adoption({ url: place, queue, node, ttlMs, options, log, onAdopted })
+  void adoption.run().catch((error: unknown) => log.error({ err: error }, 'no queue is adopted'))
+  return adoption
 }

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { waitMsMax } from '../../../src/base/option-values.js'
 import { isReportingMta } from '../../../src/bounce/report.js'
 import { madeDirectory } from '../../../src/disk/made-directory.js'
-import { isWaybillError, openQueue, serveControl } from '../../../src/index.js'
+import { isWaybillError, serveControl, type QueueOptions } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
 import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
@@ -24,7 +24,8 @@ import { maildropOf } from './maildrop.js'
 import { descriptorSink, LogLines } from '../log/log-lines.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp } from '../cli/queue-path.js'
-import { queueHomeOf, storeOptions, type QueueHome } from './queue-home.js'
+import { registerStore } from '../store/store-metrics.js'
+import { adoptionOf, openHome, queueHomeOf, storeOptions, type QueueHome } from './queue-home.js'
 import {
   checkWays,
   maildirUsual,
@@ -380,7 +381,7 @@ async function runWith(
   // What it says there stands in the log as well.
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
   const log = pino({ level, base: null }, lines)
-  const queue = await openQueue(settings.home.place, {
+  const options: QueueOptions = {
     transports: withLoggedAttempts(transports, log),
     route: routeOf(settings.relay, () => ({
       routes: said.tables.routes,
@@ -397,7 +398,8 @@ async function runWith(
     dataBytesMax: server.sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
     reportRecipients: (sender) => reportRecipientsOf(said.tables.clients, sender),
-  }).catch((error: unknown) => {
+  }
+  const { queue, store } = await openHome(settings.home, options, log).catch((error: unknown) => {
     if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
     throw error
   })
@@ -433,6 +435,9 @@ async function runWith(
   })
   const stopping = new Stopping(queue, log, stopTimeoutMs)
   stopping.begin()
+  if (registry !== undefined && store !== undefined) await registerStore(registry, store)
+  const adoption = await adoptionOf(args, settings.home, options, log)
+  stopping.beforeThat(() => adoption?.stop())
   // Without it mail goes its way all the same: a file system that has no sockets is no reason to
   // stop.
   if (directory !== undefined)

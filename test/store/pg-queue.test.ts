@@ -1,0 +1,170 @@
+/** Queues on a real PostgreSQL server: opened by their URL, read by anybody, adopted and given
+ * back. */
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { fixedRetry, openQueue, type Queue, type QueueOptions } from '../../src/index.js'
+import { initStore, pgStore, storeDisk, storeStatus } from '../../src/store/open-store.js'
+import { storePlaceOf } from '../../src/store/store-url.js'
+import { postgresMissing, Servers } from '../../tools/crash-store/servers.js'
+import { Adoption } from '../../tools/commands/store/adoption.js'
+import { mailq } from '../../tools/commands/look/mailq.js'
+import { parseArguments } from '../../tools/commands/cli/command.js'
+import { openQueueDisk } from '../../tools/commands/cli/queue-disk.js'
+
+const missing = postgresMissing()
+const reason = missing === undefined ? '' : `: ${missing}`
+
+/** Delivers to a list, or defers. */
+const delivering = (delivered: string[], isReady: () => boolean): QueueOptions => ({
+  transports: {
+    list: {
+      deliver: ({ recipients }) => {
+        if (!isReady()) return { kind: 'deferred', status: '4.0.0', reason: 'not yet' }
+        delivered.push(...recipients)
+        return { kind: 'delivered' }
+      },
+    },
+  },
+  route: () => ({ transport: 'list', nexthop: 'list' }),
+  retry: fixedRetry([100]),
+})
+
+const message = (recipient: string): Parameters<Queue['submit']>[0] => ({
+  sender: 'a@example.org',
+  recipients: [recipient],
+  data: 'Subject: 1\r\n\r\nhello\r\n',
+})
+
+describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
+  let servers: Servers | undefined
+  const urlOf = (queue: string): string => `${servers!.url}?safety=assumed&ttl=400ms&queue=${queue}`
+  const made = async (queue: string): Promise<string> => {
+    await initStore(storePlaceOf(urlOf(queue)), { name: queue, quotaBytes: undefined }, systemClock)
+    return urlOf(queue)
+  }
+
+  beforeAll(async () => {
+    servers = await Servers.start(0)
+  })
+  afterAll(() => servers?.remove())
+
+  test('openQueue takes a URL; what it accepted is there for the next life', async () => {
+    const url = await made('mx1')
+    const delivered: string[] = []
+    const first = await openQueue(
+      url,
+      delivering(delivered, () => false),
+    )
+    await first.submit(message('b@example.net'))
+    first.crash()
+    await using second = await openQueue(
+      url,
+      delivering(delivered, () => true),
+    )
+    await expect.poll(() => delivered).toEqual(['b@example.net'])
+    expect(second.lockKind).toBe('epoch 2 of queue mx1, by node mx1')
+  })
+
+  test('a second process of the same name is told who has the queue', async () => {
+    const url = await made('mx2')
+    await using queue = await openQueue(
+      url,
+      delivering([], () => true),
+    )
+    await expect(
+      openQueue(
+        url,
+        delivering([], () => true),
+      ),
+    ).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
+    expect(queue.isCrashed).toBe(false)
+  })
+
+  test('a store that waits for no standby is refused, unless that is assumed', async () => {
+    const url = (await made('mx3')).replace('safety=assumed', 'safety=required')
+    await expect(
+      openQueue(
+        url,
+        delivering([], () => true),
+      ),
+    ).rejects.toMatchObject({
+      code: 'STORE_UNSAFE',
+      message: expect.stringContaining('synchronous_standby_names is empty') as string,
+    })
+  })
+
+  test('a queue that is not there, and a store that is not, are told apart', async () => {
+    await made('mx3')
+    await expect(
+      openQueue(
+        urlOf('none'),
+        delivering([], () => true),
+      ),
+    ).rejects.toMatchObject({
+      code: 'NOT_A_QUEUE',
+    })
+    const away = 'postgres://postgres@127.0.0.1:1/postgres?queue=mx1&resume=0s'
+    await expect(
+      openQueue(
+        away,
+        delivering([], () => true),
+      ),
+    ).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+    })
+  })
+
+  test('anybody lists a queue by its URL, beside its owner', async () => {
+    const url = await made('mx4')
+    await using queue = await openQueue(
+      url,
+      delivering([], () => false),
+    )
+    const { id } = await queue.submit(message('c@example.net'))
+    let text = ''
+    const exitCode = await mailq.runIn(parseArguments(mailq, ['--queue', url]), {
+      write: async (piece) => void (text += piece),
+      complain: (complaint) => void (text += complaint),
+      nowMs: () => Date.now(),
+      isTerminal: false,
+      complainsToTerminal: false,
+      openDisk: openQueueDisk,
+      stopped: new AbortController().signal,
+    })
+    expect(exitCode).toBe(0)
+    expect(text).toContain(id)
+    const status = await storeStatus(pgStore(servers!.url), systemClock, 300)
+    expect(status.queues.find(({ name }) => name === 'mx4')).toMatchObject({ owner: 'mx4', state: 'beats' })
+  })
+
+  test('the queue of a node that is gone is adopted, and given back when it returns', async () => {
+    const url = await made('mx5')
+    const delivered: string[] = []
+    const gone = await openQueue(
+      url,
+      delivering([], () => false),
+    )
+    await gone.submit(message('d@example.net'))
+    gone.crash()
+    const adopted: Queue[] = []
+    const adoption = new Adoption({
+      url: urlOf('mx1'),
+      queue: 'mx1',
+      node: 'mx1',
+      ttlMs: 400,
+      options: delivering(delivered, () => true),
+      log: pino({ level: 'silent' }),
+      onAdopted: (queue) => adopted.push(queue),
+    })
+    void adoption.run()
+    const ofMx5 = (): Queue | undefined => adopted.find(({ lockKind }) => lockKind?.includes('mx5'))
+    await expect.poll(() => delivered).toContain('d@example.net')
+    const disk = storeDisk({ url })
+    await using back = await openQueue('mx5', { ...delivering(delivered, () => true), disk })
+    await expect.poll(() => ofMx5()?.isCrashed).toBe(true)
+    expect(back.isCrashed).toBe(false)
+    adoption.stop()
+    for (const queue of adopted) if (!queue.isCrashed) queue.crash()
+  })
+})

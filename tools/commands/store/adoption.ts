@@ -1,0 +1,93 @@
+/** Queues of nodes that are gone, delivered by this one.
+ * Invariant: a queue is adopted only by the rules of src/store/watch.ts, and given back as soon
+ * as its home node claims it. An adopted queue takes no mail by SMTP, and its end does not
+ * touch the node's own queue. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { systemClock } from '../../../src/base/clock.js'
+import { loadStore } from '../../../src/engine/open-in-store.js'
+import { isWaybillError, openQueue, type Queue, type QueueOptions } from '../../../src/index.js'
+import { withParameters } from '../cli/store-parameters.js'
+
+export interface AdoptionOptions {
+  /** Of the node's own queue. */
+  readonly url: string
+  readonly queue: string
+  readonly node: string
+  readonly ttlMs: number
+  readonly options: QueueOptions
+  readonly log: Logger
+  readonly onAdopted: (queue: Queue) => void
+}
+
+export class Adoption {
+  readonly #options: AdoptionOptions
+  /** Watched by this node: each by one loop. */
+  readonly #watched = new Set<string>()
+  readonly #adopted = new Map<string, Queue>()
+  #isStopped = false
+
+  constructor(options: AdoptionOptions) {
+    this.#options = options
+  }
+
+  /** Looks for queues until it is stopped. */
+  async run(): Promise<void> {
+    const { url, queue, ttlMs, log } = this.#options
+    const store = (await loadStore()).pgStore(url, systemClock)
+    while (!this.#isStopped) {
+      const connection = await store.connect(undefined)
+      if (connection.kind === 'done') {
+        const queues = await connection.value.queues()
+        connection.value.close()
+        if (queues.kind === 'done')
+          for (const { name } of queues.value)
+            if (name !== queue && !this.#watched.has(name)) {
+              this.#watched.add(name)
+              void this.#watch(name).catch((error: unknown) =>
+                log.error({ err: error, adopted: name }, 'a queue is not watched any more'),
+              )
+            }
+      }
+      await sleep(10 * ttlMs, undefined, { ref: false })
+    }
+  }
+
+  /** No delivery begins any more. */
+  stop(): void {
+    this.#isStopped = true
+    for (const queue of this.#adopted.values()) void queue.drain().catch(() => undefined)
+  }
+
+  async #watch(name: string): Promise<void> {
+    const { ttlMs, log, options, onAdopted } = this.#options
+    while (!this.#isStopped) {
+      try {
+        const queue = await this.#open(name, options)
+        this.#adopted.set(name, queue)
+        log.warn({ adopted: name, lock: queue.lockKind }, 'a queue without an owner is adopted')
+        onAdopted(queue)
+        const { error } = await new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))
+        log.warn({ adopted: name, reason: codeOf(error) }, 'an adopted queue is given back')
+        this.#adopted.delete(name)
+      } catch (error) {
+        if (!isWaybillError(error, 'QUEUE_LOCKED'))
+          log.warn({ err: error, adopted: name }, 'a queue cannot be adopted now')
+      }
+      await sleep(ttlMs, undefined, { ref: false })
+    }
+  }
+
+  async #open(name: string, options: QueueOptions): Promise<Queue> {
+    const { url, node } = this.#options
+    const { storeDisk } = await loadStore()
+    const disk = storeDisk({
+      url: withParameters(url, { queue: name, node }),
+      role: 'adopter',
+      ownedCount: 1 + this.#adopted.size,
+    })
+    return openQueue(name, { ...options, disk, lockWaitMs: 0 })
+  }
+}
+
+const codeOf = (error: unknown): string => (isWaybillError(error) ? error.code : String(error))
