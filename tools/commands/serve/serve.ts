@@ -259,7 +259,8 @@ export const serve: Command = {
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
     '--relay-domains or --aliases names.\n' +
     'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes,\n' +
-    '--dkim, --tls-policy, --relay-auth and --scheduler-conf again, and of --config the parameters (-o):\n' +
+    '--dkim, --tls-policy, --relay-auth, --http-tokens, --http-tls-cert and --http-tls-key, and --scheduler-conf again, and of\n' +
+    '--config the parameters (-o):\n' +
     'all or, where one is wrong, none. Other options, and the parameters that it names then, take a restart.',
   run,
 }
