@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { nodeDisk } from '../../../src/disk/node-disk.js'
+import type { Queue } from '../../../src/index.js'
+import { playDay } from '../../../tools/commands/fill/live.js'
+import type { Surroundings } from '../../../tools/commands/text/output.js'
+
+test('a day is played to its end: mail is accepted, and the made-up sites answer it', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'waybill-live-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  let said = ''
+  const surroundings: Surroundings = {
+    write: (text) => Promise.resolve(void (said += text)),
+    complain: () => undefined,
+    nowMs: () => 0,
+    isTerminal: false,
+    complainsToTerminal: false,
+    openDisk: nodeDisk,
+    stopped: new AbortController().signal,
+  }
+  const shown: Queue[] = []
+  const show = (queue: Queue): Promise<void> => Promise.resolve(void shown.push(queue))
+  await playDay(join(directory, 'queue'), { dayMs: 1500, peak: 60, seed: 1, show }, surroundings)
+  expect(said).toMatch(
+    /^24:00 of a busy day: \d[\d ]* messages? accepted; of recipients [1-9]\d* delivered, /,
+  )
+  expect(shown.map(({ isCrashed }) => isCrashed)).toEqual([true])
+})
