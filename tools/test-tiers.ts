@@ -29,7 +29,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
     'test/tools/serve/{aliases,auth,config,dane,dkim,domains,http,metrics,recipient-delimiter,reload,reload-mail,routes,scheduler-conf,start,tls,tls-policy}.test.ts',
     'test/tools/{end-with-reader,interrupted,waybill}.test.ts',
     'test/tools/log/log.test.ts',
-    'test/tools/examples/{fastify-app,own-transport,tenants}.test.ts',
+    'test/tools/examples/{campaign,fastify-app,own-transport,tenants}.test.ts',
     'test/tools/sendmail/sendmail.test.ts',
     'test/tools/operate/operate.test.ts',
     'test/engine/life/process-end.test.ts',
