@@ -63,17 +63,17 @@ test('of more dead sites than are remembered the oldest is forgotten', () => {
 })
 
 const quiet = { activeCount: 10, activeCountMax: 100, transports: [], destinations: [] }
-const destination = (nexthop: string, busy: number, todo: number): DestinationSnapshot => (({
-	transport: 'smtp',
-	nexthop,
-	name: nexthop,
-	window: 5,
-	busy,
-	todo,
-	state: { kind: 'ready' },
-	recovery: 'none',
-	rate: 0
-}))
+const destination = (nexthop: string, busy: number, todo: number): DestinationSnapshot => ({
+  transport: 'smtp',
+  nexthop,
+  name: nexthop,
+  window: 5,
+  busy,
+  todo,
+  state: { kind: 'ready' },
+  recovery: 'none',
+  rate: 0,
+})
 
 test('a full active queue is told with the site that fills it, again after five minutes, and its end', () => {
   const { log, lines } = logged()
@@ -86,18 +86,16 @@ test('a full active queue is told with the site that fills it, again after five 
   limits.look(full, 0)
   expect(lines).toEqual([])
   for (let nowMs = 1000; nowMs < 301_000; nowMs += 1000) limits.look(full, nowMs)
-  const line = ({
-	level: 40,
-	activeCount: 90,
-	activeCountMax: 100,
-	transport: 'smtp',
-	nexthop: 'slow.test',
-	...{
-		count: 85,
-		state: 'ready',
-		msg: 'the active queue is full'
-	}
-})
+  const line = {
+    level: 40,
+    activeCount: 90,
+    activeCountMax: 100,
+    transport: 'smtp',
+    nexthop: 'slow.test',
+    count: 85,
+    state: 'ready',
+    msg: 'the active queue is full',
+  }
   expect(lines).toEqual([line])
   limits.look(full, 301_000)
   expect(lines).toEqual([line, line])
@@ -116,14 +114,14 @@ test('a process limit that delays mail is told; one that is reached and delays n
   expect(lines).toEqual([])
   for (let nowMs = 5000; nowMs < 9000; nowMs += 1000) limits.look(withBusy(7), nowMs)
   expect(lines).toEqual([
-    ({
-	level: 40,
-	transport: 'smtp',
-	busy: 100,
-	processLimit: 100,
-	waiting: 7,
-	msg: 'the process limit delays mail'
-}),
+    {
+      level: 40,
+      transport: 'smtp',
+      busy: 100,
+      processLimit: 100,
+      waiting: 7,
+      msg: 'the process limit delays mail',
+    },
   ])
   // A full second alone is no news, and neither is its end.
   limits.look(withBusy(0), 9000)
