@@ -99,6 +99,7 @@ test('parameters of the queue have the units of Postfix, and a dead site rests a
     clients: new Map(),
     deferred: new Set(),
     inFlowDelayMs: 1000,
+    alwaysBcc: undefined,
     retry: {
       minimalBackoffTimeMs: 600_000,
       maximalBackoffTimeMs: 7_200_000,
@@ -176,7 +177,8 @@ test.each([
   ['smtp_connection_reuse_count_limit=-1', /: expected a number from 0 \(no limit\) to 1000000$/],
   ['lmtp_helo_timeout=5s', /: there is no such parameter$/],
   ['fast_connect_timeout=5s', /: there is no transport 'fast'; there are smtp, relay, lmtp, slow$/],
-  ['in_flow_delay=11s', /: a time from 0 to 10s is wanted$/],
+  ['always_bcc=nobody', /: expected an address$/],
+  ['in_flow_delay=11s', /: expected a time from 0 to 10s$/],
   ['defer_transports=smtp, fast', /: there is no transport 'fast'; there are smtp, relay, lmtp, slow$/],
 ])('%s is refused as a parameter of a transport', (text, says) => {
   expect(() => queueParameters([text], names)).toThrow(says)

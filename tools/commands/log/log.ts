@@ -117,6 +117,22 @@ export const withInFlow = (port: RelayDoor, flow: InFlow): RelayDoor => ({
   },
 })
 
+/** The queue, whose door adds a recipient to each message. The sender gets no reports of it, and
+ * sees it nowhere. @see Postfix always_bcc */
+export const withBcc = (port: RelayDoor, bcc: () => string | undefined): RelayDoor => ({
+  limits: port.limits,
+  submit: (submission, client, trace) => {
+    const address = bcc()
+    const { recipients } = submission
+    const isThere = recipients.some(
+      (recipient) => (typeof recipient === 'string' ? recipient : recipient.address) === address,
+    )
+    if (address === undefined || isThere) return port.submit(submission, client, trace)
+    const copy = { address, notify: 'never' } as const
+    return port.submit({ ...submission, recipients: [...recipients, copy] }, client, trace)
+  },
+})
+
 /** The queue, whose door puts on hold what `holds` says of a recipient: all of the message, as in
  * Postfix. */
 export const withHold = (port: RelayDoor, holds: (recipient: string) => boolean): RelayDoor => ({

@@ -5,6 +5,7 @@ import { checkedParameters } from '../../../src/scheduler/parameter-bounds.js'
 const beginnings = (): string[] => [
   'default_',
   'defer_',
+  'always_',
   'initial_',
   'in_',
   'delay_',

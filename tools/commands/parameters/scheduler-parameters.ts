@@ -2,6 +2,7 @@
  * that they have in Postfix's main.cf and master.cf. Pure.
  * Invariant: an error begins with what was given, and speaks of parameters as main.cf spells
  * them. */
+import { isMailAddress } from '../../../src/base/mail-address.js'
 import { isWaybillError } from '../../../src/errors.js'
 import { readDuration } from '../../../src/policy/duration.js'
 import type { PostfixRetryOptions } from '../../../src/policy/postfix-retry.js'
@@ -34,6 +35,7 @@ const retryNames: Readonly<
 const activeLimitName = 'qmgr_message_active_limit'
 const deferName = 'defer_transports'
 const inFlowName = 'in_flow_delay'
+const bccName = 'always_bcc'
 /** As in Postfix. */
 const inFlowDelayMsUsual = 1000
 const inFlowDelayMsMax = 10_000
@@ -54,6 +56,8 @@ export interface QueueParameters {
   readonly deferred: ReadonlySet<string>
   /** Between two answers to one client while the active queue is full; 0: none. */
   readonly inFlowDelayMs: number
+  /** Gets a copy of each message that comes in; undefined: no copies. */
+  readonly alwaysBcc: string | undefined
 }
 
 /** @param texts of one name the last counts
@@ -66,6 +70,7 @@ export function queueParameters(texts: readonly string[], transports: readonly s
   const clients = new Map<string, SaidOfClient>()
   let deferred: ReadonlySet<string> = new Set()
   let inFlowDelayMs = inFlowDelayMsUsual
+  let alwaysBcc: string | undefined
   let activeCountMax: number | undefined
   for (const text of texts) {
     const [, name = '', value = ''] = /^([a-z_\d]+)=(.*)$/.exec(text) ?? []
@@ -80,6 +85,7 @@ export function queueParameters(texts: readonly string[], transports: readonly s
       named.add(name)
     }
     if (name === activeLimitName) activeCountMax = activeLimitOf(text, value)
+    else if (name === bccName) alwaysBcc = bccOf(text, value)
     else if (name === inFlowName) inFlowDelayMs = inFlowDelayOf(text, value)
     else if (name === deferName) deferred = deferredOf(text, value, transports)
     else if (client !== undefined) {
@@ -95,6 +101,7 @@ export function queueParameters(texts: readonly string[], transports: readonly s
     clients,
     deferred,
     inFlowDelayMs,
+    alwaysBcc,
   }
 }
 
@@ -108,10 +115,17 @@ function activeLimitOf(text: string, value: string): number {
   return count
 }
 
+/** An empty value is none. */
+function bccOf(text: string, value: string): string | undefined {
+  if (value === '') return undefined
+  if (!isMailAddress(value) || !value.includes('@')) throw new UsageError(`-o ${text}: expected an address`)
+  return value
+}
+
 function inFlowDelayOf(text: string, value: string): number {
   const ms = /^\d+$/.test(value) ? Number(value) * secondMs : readDuration(value)
   if (ms === undefined || ms > inFlowDelayMsMax)
-    throw new UsageError(`-o ${text}: a time from 0 to 10s is wanted`)
+    throw new UsageError(`-o ${text}: expected a time from 0 to 10s`)
   return ms
 }
 

@@ -43,6 +43,7 @@ import {
   clientWitness,
   controlWitness,
   logEvents,
+  withBcc,
   withEtrn,
   withHold,
   withInFlow,
@@ -448,7 +449,8 @@ async function runWith(
       reload: () => reloads.ask(),
     }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
   const logged = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
-  const held = withHold(logged, (recipient) => said.tables.routes.holds(recipient))
+  const copied = withBcc(logged, () => said.parameters.alwaysBcc)
+  const held = withHold(copied, (recipient) => said.tables.routes.holds(recipient))
   const flow = new InFlow({
     delayMs: () => said.parameters.inFlowDelayMs,
     stats: () => queue.stats(),
