@@ -74,7 +74,10 @@ test('with room among the active nobody waits, and a full moment is forgotten', 
 })
 
 test('of more clients than are remembered the oldest is forgotten', async () => {
-  const { flow } = flowOf({ isFull: true })
+  const { flow, clock } = flowOf({ isFull: true })
   for (let i = 0; i <= clientsMax; i++) await flow.turn(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`)
   await flow.turn('10.0.0.0')
+  expect(clock.timerCount).toBe(0)
+  void flow.turn('10.0.0.2')
+  expect(clock.timerCount).toBe(1)
 })
