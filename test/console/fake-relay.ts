@@ -345,7 +345,6 @@ const structureOf = ({ header }: FakeRelayOptions): object => ({
     { name: 'Date', value: 'Thu, 26 Nov 2026 03:31:06 +0000' },
     { name: 'Message-ID', value: '<4711@shop.example.com>' },
   ],
-  headerBytes: 512,
   tree: part('0', 'multipart/mixed', 18_000, {
     parts: [
       part('1', 'multipart/alternative', 2000, {

@@ -167,7 +167,6 @@ export interface Part {
 
 export interface Structure {
   readonly header: readonly HeaderField[]
-  readonly headerBytes: number
   readonly tree: Part
   readonly isTruncated: boolean
 }

@@ -47,7 +47,7 @@ function picture(app: App, asked: Asked<LogPicture> | undefined): TemplateResult
     </p>
     <div class="log-rows">${logs.map((log) => logRow(app, log))}</div>
     <dl class="pairs">
-      <div>
+      <div class="broad">
         <dt>A start would read</dt>
         <dd>${bytesText(restart.suffixBytes)}, from ${digits(restart.suffix)} to ${digits(restart.end)}</dd>
       </div>

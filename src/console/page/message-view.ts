@@ -129,7 +129,7 @@ function content(app: App): TemplateResult {
       <div class="head"><h2>Content</h2></div>
       <p class="trouble">${icon('notice')} ${structure.text}</p>
     </section>`
-  const { header, tree, isTruncated, headerBytes } = structure.value
+  const { header, tree, isTruncated } = structure.value
   const fields = one.hasWholeHeader
     ? header
     : header.filter(({ name }) => firstFields.includes(name.toLowerCase()))
@@ -141,7 +141,7 @@ function content(app: App): TemplateResult {
       <div class="head">
         <h2 id="header">Header</h2>
         <button aria-expanded=${one.hasWholeHeader} @click=${toggle}>
-          ${one.hasWholeHeader ? 'Fewer fields' : `All ${counted(header.length, 'field')}, ${bytesText(headerBytes)}`}
+          ${one.hasWholeHeader ? 'Fewer fields' : `All ${counted(header.length, 'field')}`}
         </button>
       </div>
       <dl class="header">
