@@ -176,6 +176,11 @@ test('a message of which only a report is left is not meant by where it goes', a
   expect(lines(findings)).toEqual([])
 })
 
+test('a message that expired while no process lived ends, also when some of it was attempted', async () => {
+  const { findings } = await randomRun({ seed: 38, op: 110 })
+  expect(findings).toEqual([])
+})
+
 test('mail is not tried early when the clock is set back again', async () => {
   const { findings } = await randomRun({ seed: 114, op: 75 })
   expect(lines(findings)).toEqual([])

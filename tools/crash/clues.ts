@@ -45,7 +45,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'carrying-start-adds': { hunt: 'random', seed: 7, op: 142 },
   'carrying-forgets-outcomes': { hunt: 'random', seed: 3, op: 166 },
   'carrying-forgets-reports': { hunt: 'random', seed: 31, op: 106 },
-  'recycled-one-checkpoint-early': { hunt: 'random', seed: 38, op: 110 },
+  'recycled-one-checkpoint-early': { hunt: 'random', seed: 26, op: 58 },
   'pins-forgotten': { hunt: 'carried', seed: 1, op: 63 },
   'suffix-forgets-active': { hunt: 'random', seed: 1, op: 50 },
   'runner-position-is-read-position': { hunt: 'crowded', seed: 1, op: 63 },

@@ -180,7 +180,7 @@ export class Settle {
       return this.#composing.move(message, { lane, timeMs: replacement.timeMs }, isStill)
     }
     const now = nowOf(clock)
-    if (isWaiting && this.#postponed.has(message)) return this.#postpone(message, terms, isStill)
+    if (terms !== undefined && this.#postponed.has(message)) return this.#postpone(message, terms, isStill)
     const ageMs = ageOf(Math.max(message.envelope.acceptedAt, terms?.notBefore ?? 0), now)
     const waiters = await waitersOf(this.#parts, message)
     if (waiters.length > 0) await betweenPieces(this.#parts, message.deferredCount)
@@ -204,7 +204,7 @@ export class Settle {
   /** It is active before its time, or behind it. */
   async #postpone(message: ActiveMessage, terms: EnvelopeTerms, isStill: IsStill): Promise<SettleResult> {
     const wallMs = this.#parts.clock.wallMs()
-    if (isOver(terms, wallMs)) return this.#composing.finish(message, message.indexesIn('pending'), isStill)
+    if (isOver(terms, wallMs)) return this.#composing.finish(message, waitingIn(message), isStill)
     if (isEarly(terms, wallMs)) return this.#waitUntil(message, terms.notBefore, false, isStill)
     this.#postponed.delete(message)
     this.#callbacks.goOn(message)
@@ -240,7 +240,7 @@ export class Settle {
   }
 
   async #obey(message: ActiveMessage, order: Order, isStill: IsStill): Promise<SettleResult> {
-    const left = [...message.indexesIn('pending'), ...message.indexesIn('deferred')]
+    const left = waitingIn(message)
     // Its attempts have ended it: what is left is to say so.
     if (left.length === 0 && order.kind === 'move') return this.#decide(message, isStill)
     switch (order.kind) {
@@ -255,6 +255,12 @@ export class Settle {
     }
   }
 }
+
+/** Recipients that have no final outcome. */
+const waitingIn = (message: ActiveMessage): number[] => [
+  ...message.indexesIn('pending'),
+  ...message.indexesIn('deferred'),
+]
 
 /** What its attempts have ended was not put on hold, nor made due. */
 const isCarriedOut = (order: Order | undefined, { pendingCount, deferredCount }: ActiveMessage): boolean =>
