@@ -189,6 +189,8 @@ export class VerbDialog {
         <div class="buttons"><button data-first @click=${close}>Close</button></div>`
     const act = (event: SubmitEvent): void => {
       event.preventDefault()
+      // The form says so; what nothing undoes does not depend on a form.
+      if (this.#needsCount(messageCount) && this.#wanted.typed !== String(messageCount)) return
       void this.#act(this.#run.signal)
     }
     const more = messageCount - sample.length
@@ -215,6 +217,10 @@ export class VerbDialog {
           </button>
         </div>
       </form>`
+  }
+
+  #needsCount(messageCount: number): boolean {
+    return verbWords[this.#verb].isFinal && messageCount > 1
   }
 
   #fields(messageCount: number): TemplateResult | typeof nothing {
@@ -256,7 +262,7 @@ export class VerbDialog {
             spellcheck="false"
             @input=${keep('transport')}
         /></label>`
-    if (verbWords[this.#verb].isFinal && messageCount > 1)
+    if (this.#needsCount(messageCount))
       return html`<label
         >Nothing undoes this. Type the count, ${messageCount}, to confirm
         <input
