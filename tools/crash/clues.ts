@@ -117,7 +117,6 @@ export const clues: Readonly<Record<string, Place>> = {
   'resumed-by-anybody': { hunt: 'nodes', seed: 1 },
   'late-resume-taken-for-a-loss': { hunt: 'nodes', seed: 26 },
   'change-not-numbered': { hunt: 'nodes', seed: 4 },
-  'connection-taken-for-life': { hunt: 'interruptions', seed: 16 },
   'proof-for-ever': { hunt: 'nodes', seed: 34 },
   'sent-before-its-time': { hunt: 'timed', seed: 1 },
   'terms-lost-in-lane': { hunt: 'timed', seed: 1 },

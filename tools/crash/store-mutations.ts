@@ -85,13 +85,6 @@ export const storeMutations: readonly Mutation[] = [
     'last.value.number < 0 ?',
   ),
   one(
-    'connection-taken-for-life',
-    'an owner without connections is alive as long as its beat moves',
-    'store/watch.js',
-    'return silentMs >=',
-    'return !isConnected || silentMs >=',
-  ),
-  one(
     'proof-for-ever',
     'a proof of ownership expires',
     'store/proof.js',
