@@ -11,6 +11,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'whole lives of messages by size, recipients, speed of the disk and backlog, beside other stores',
     run: async (args) => (await import('./lives.js')).run(args),
   },
+  'workload-r': {
+    about: 'whole lives with a transport that reads the data, 500 domains; a steady and a young queue',
+    run: async (args) => (await import('./real/workload-r.js')).run(args),
+  },
   turns: {
     about: 'what a turn of group commit is made of: the write, and what the event loop does between two',
     run: async (args) => (await import('./turns.js')).run(args),
@@ -54,13 +58,13 @@ export const benches: Readonly<Record<string, Bench>> = {
     options: '--minutes N',
     run: async (args) => (await import('./sustained.js')).run(args),
   },
-  store: {
-    about: 'a queue on three PostgreSQL servers beside one in a directory, by size and producers',
-    run: async (args) => (await import('./store/store.js')).run(args),
-  },
   layouts: {
     about: 'a lane per interval beside one log for everything, at 10, 30 and 90 per cent deferral',
     run: async (args) => (await import('./layouts.js')).run(args),
+  },
+  questions: {
+    about: 'what the post on log-structured queues leaves open: how often, where, and shared syncs',
+    run: async (args) => (await import('./questions/questions.js')).run(args),
   },
   scheduler: {
     about: 'selections per second with 20 000 messages active',

@@ -18,6 +18,7 @@ export interface ContestOptions {
   readonly producerCounts: readonly number[]
   readonly messageBytes: number
   readonly recipientCount: number
+  readonly workload: 'Q' | 'R'
   /** Deferred messages that the engine holds before it begins. */
   readonly backlogCount: number
   /** Of every contender's process. */
@@ -31,6 +32,7 @@ export interface ContestOptions {
 const defaults = {
   messageBytes: 1024,
   recipientCount: 1,
+  workload: 'Q' as const,
   backlogCount: 0,
   environment: {},
   rounds: 15,
@@ -64,6 +66,33 @@ export async function contest(
   } finally {
     for (const runner of runners) await runner.kill()
   }
+}
+
+/** The first messages of an empty directory: in every round each contender begins anew.
+ * @param messageCount of each */
+export async function youngContest(
+  given: Pick<ContestOptions, 'directory' | 'contenders' | 'reference' | 'producerCounts'> &
+    Partial<ContestOptions>,
+  messageCount: number,
+): Promise<Row[]> {
+  const options: ContestOptions = { ...defaults, ...given }
+  const { contenders: names, producerCounts, rounds: roundCount } = options
+  const rows: Row[] = []
+  for (const producerCount of producerCounts) {
+    const slices = new Map(names.map((name) => [name, [] as Slice[]]))
+    for (let round = 0; round < roundCount; round++)
+      for (let i = 0; i < names.length; i++) {
+        const runner = await Runner.start(names[(round + i) % names.length]!, options)
+        try {
+          slices.get(runner.name)!.push(await runner.slice(producerCount, Infinity, messageCount))
+          await runner.close()
+        } finally {
+          await runner.kill()
+        }
+      }
+    for (const name of names) rows.push(rowOf(name, producerCount, slices, options))
+  }
+  return rows
 }
 
 type Slices = ReadonlyMap<ContenderName, readonly Slice[]>
@@ -123,18 +152,18 @@ class Runner {
 
   static async start(
     name: ContenderName,
-    { directory, messageBytes, recipientCount, backlogCount, environment }: ContestOptions,
+    { directory, messageBytes, recipientCount, workload, backlogCount, environment }: ContestOptions,
   ): Promise<Runner> {
     const own = mkdtempSync(join(directory, `${name}-`))
     const module = new URL('./contenders/child.js', import.meta.url)
     const runner = new Runner(name, new AskedProcess(module, environment))
-    const options = { directory: own, messageBytes, recipientCount, backlogCount }
+    const options = { directory: own, messageBytes, recipientCount, workload, backlogCount }
     await runner.#process.ask({ kind: 'open', name, options })
     return runner
   }
 
-  async slice(producerCount: number, durationMs: number): Promise<Slice> {
-    const answer = await this.#process.ask({ kind: 'slice', producerCount, durationMs })
+  async slice(producerCount: number, durationMs: number, messageCountMax?: number): Promise<Slice> {
+    const answer = await this.#process.ask({ kind: 'slice', producerCount, durationMs, messageCountMax })
     if (answer.kind !== 'slice') throw new Error(`${this.name} gave no slice`)
     return answer.slice
   }

@@ -6,6 +6,7 @@ import type { Row, Spread } from './output.js'
 import { barPlot, type BarPanel } from './plot/bars.js'
 import { linePlot, type LinePanel } from './plot/lines.js'
 import { shownNumber } from './plot/scales.js'
+import { drawIntervals, drawPlaces, drawRunners, drawSharing } from './questions/figures.js'
 
 export interface Figure {
   /** Of the file, without `.svg`. */
@@ -22,6 +23,10 @@ export const figures: readonly Figure[] = [
   { name: 'scale', bench: 'scale', draw: drawScale },
   { name: 'sustained', bench: 'sustained', draw: drawSustained },
   { name: 'layouts', bench: 'layouts', draw: drawLayouts },
+  { name: 'question-intervals', bench: 'questions', draw: (rows) => drawIntervals(rows, sourceOf) },
+  { name: 'question-places', bench: 'questions', draw: (rows) => drawPlaces(rows, sourceOf) },
+  { name: 'question-runners', bench: 'questions', draw: (rows) => drawRunners(rows, sourceOf) },
+  { name: 'question-sharing', bench: 'questions', draw: (rows) => drawSharing(rows, sourceOf) },
 ]
 
 /** Machine, versions and moment of a run. */
@@ -169,9 +174,10 @@ function drawLayouts(rows: readonly Row[]): string {
     }))
   const rates = panels('messages/s', 'messages/s')
   const bytes = panels('journal bytes a message', 'journal bytes/message')
+  const device = panels('bytes a message on the device', 'device bytes/message')
   return barPlot({
     title: 'A lane per interval, or one log for everything',
-    panels: rates.flatMap((rate, i) => [rate, bytes[i]!]),
+    panels: rates.flatMap((rate, i) => [rate, bytes[i]!, device[i]!]),
     source: sourceOf(rows),
   })
 }

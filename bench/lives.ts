@@ -2,12 +2,10 @@
  * a transport delivers at once; the outcome is recorded durably; the message is finished. Beside
  * *rawlog*, the ceiling of this runtime, and beside other stores where they are installed. A slower
  * disk is made by a library that is compiled here from slow-sync.c. */
-import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'
 import { contest, shortContest, type ContestOptions } from './contest.js'
 import type { ContenderName } from './contenders/by-name.js'
-import { packageRoot } from './machine.js'
+import { slowSync } from './disk/slow-sync.js'
 import { installedStores } from './contenders/stores.js'
 
 interface Variation {
@@ -29,15 +27,9 @@ const variations = (slowSync: (ms: number) => NodeJS.ProcessEnv): readonly Varia
 ]
 
 export async function run({ output, directory, smoke }: BenchArguments): Promise<void> {
-  const library = join(directory, 'slow-sync.so')
-  execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', library, join(packageRoot(), 'bench', 'slow-sync.c')])
-  const slowSync = (ms: number): NodeJS.ProcessEnv => ({
-    LD_PRELOAD: library,
-    SLOW_SYNC_US: String(ms * 1000),
-  })
   const { installed, missing } = await installedStores()
   const contenders: readonly ContenderName[] = ['rawlog', 'engine', 'files', ...installed]
-  for (const { title, options } of variations(slowSync))
+  for (const { title, options } of variations((ms) => slowSync(directory, ms)))
     output.table(
       title,
       await contest({

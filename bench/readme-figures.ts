@@ -1,10 +1,11 @@
-/** The figures of README.md, FIGURES.md and src/lane/README.md, as text. Pure.
+/** The figures of the pages, as text. Pure.
  * Invariant: every number comes from a kept result; rows without a result are left out. A test
  * compares the pages with it. */
 import { markdownTable } from '../tools/markdown-table.js'
 import { cellText, tablesOf, type Tables } from './kept-results.js'
 import type { Cell, Row } from './output.js'
 import { shownNumber } from './plot/scales.js'
+import { questionsText } from './questions/figures.js'
 
 export const beginMark = '<!-- figures: begin -->'
 export const endMark = '<!-- figures: end -->'
@@ -16,6 +17,7 @@ export type Kept = ReadonlyMap<string, readonly Row[]>
 export const pages: Readonly<Record<string, (kept: Kept) => string>> = {
   'README.md': headlinesText,
   'bench/FIGURES.md': (kept) => textOf(sections, kept),
+  'src/LOG_STRUCTURED.md': (kept) => textOf([{ bench: 'questions', text: questionsText }], kept),
   'src/lane/README.md': (kept) => textOf([{ bench: 'layouts', text: layoutTable }], kept),
 }
 
@@ -311,6 +313,7 @@ function layoutTable(tables: Tables): string {
     'journal/message': `${shown(row['journal bytes/message'])} B`,
     'messages/s': shown(row['messages/s']),
     'submit p99': `${shown(row['p99 ms'])} ms`,
+    'device/message': `${shown(row['device bytes/message'])} B`,
     'logs at most': `${shown(row['logs MiB at most'])} MiB`,
   }))
   return [`![both layouts](../../bench/results/plots/layouts.svg)`, '', markdownTable(rows)].join('\n')

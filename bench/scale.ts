@@ -10,7 +10,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { BenchArguments } from './bench.js'
 import type { Slice } from './contenders/contender.js'
-import { diskBytesOf, filesBelow } from './files-below.js'
+import { diskBytesOf } from './files-below.js'
+import { forgotten, remembered } from './disk/page-cache.js'
 import { packageRoot } from './machine.js'
 import { spreadOf, type Row } from './output.js'
 import { Life } from './scale/life.js'
@@ -118,7 +119,7 @@ async function measureOpening(queue: Filled): Promise<void> {
   ] as const) {
     // Otherwise the first sync of this life would pay for unwritten pages of earlier ones.
     await execute('sync', ['-f', directory])
-    await (isCold ? forgotten(directory) : remembered(directory))
+    await (isCold ? forgotten(directory) : remembered(join(directory, 'journal')))
     const startedAt = performance.now()
     const life = await Life.open({ directory, wallAtMs: queue.dueAtMs, isDue: count > 0 })
     openings.push(life.opened)
@@ -126,19 +127,6 @@ async function measureOpening(queue: Filled): Promise<void> {
     await life.kill()
     if (count > 0) queue.dueAtMs += performance.now() - startedAt + (10 * longestIntervalMs) / count
   }
-}
-
-/** Reads the journal into the page cache: a start looks through two segments. The life before has
- * read the lanes. */
-const remembered = (directory: string): Promise<void> => dd(join(directory, 'journal'), 'bs=1M')
-
-/** Out of the page cache: `dd` asks the kernel for it, file by file, and reads nothing.
- * Dirty pages stay. */
-const forgotten = (directory: string): Promise<void> => dd(directory, 'iflag=nocache', 'count=0')
-
-async function dd(directory: string, ...operands: readonly string[]): Promise<void> {
-  for (const path of filesBelow(directory))
-    await execute('dd', [`if=${path}`, 'of=/dev/null', 'status=none', ...operands])
 }
 
 const openedQuietly = ({ directory, dueAtMs }: Filled): Promise<Life> =>

@@ -40,6 +40,7 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
         directory: own,
         messageBytes: 1024,
         recipientCount: 1,
+        workload: 'Q',
         backlogCount: 0,
       })
       await contender.slice(producers, 2 * sliceMs)

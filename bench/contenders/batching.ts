@@ -2,6 +2,7 @@
  * A durable message has been delivered; its end is part of the next commit, in the
  * store's best way. */
 import type { Store } from './contender.js'
+import { Deliveries } from './deliveries.js'
 
 export interface StoreBatch {
   /** Numbers of new messages, and of those that ended: each has been in `begun` of an
@@ -11,11 +12,14 @@ export interface StoreBatch {
 }
 
 /** @param commit durable when it returns, or when it settles
- * @param close closes the store */
+ * @param close closes the store
+ * @param deliver what is done with a durable message; by default nothing */
 export function batching(
   commit: (batch: StoreBatch) => Promise<void> | void,
   close: () => Promise<void> | void,
+  deliver?: () => Promise<void>,
 ): Store {
+  const deliveries = new Deliveries(deliver)
   let begun: number[] = []
   let ended: number[] = []
   let waiting: (() => void)[] = []
@@ -34,7 +38,7 @@ export function batching(
     })
   }
   const work = async (): Promise<void> => {
-    if (begun.length + ended.length === 0) return whenIdle?.()
+    if (begun.length + ended.length === 0) return deliveries.isIdle ? whenIdle?.() : undefined
     const batch = { begun, ended }
     const durable = waiting
     begun = []
@@ -45,7 +49,11 @@ export function batching(
     busy = false
     syncCount++
     for (const settle of durable) settle()
-    ended = [...batch.begun]
+    for (const id of batch.begun)
+      deliveries.begin(() => {
+        ended.push(id)
+        want()
+      })
     want()
   }
   return {

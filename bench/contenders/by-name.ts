@@ -14,7 +14,10 @@ const store =
 export const contenders: Readonly<Record<ContenderName, Open>> = {
   bare: async (options) => (await import('./bare.js')).bare(options),
   rawlog: store(async (options) => (await import('./rawlog.js')).rawlog(options)),
-  engine: store(async (options) => (await import('./engine.js')).engine(options)),
+  engine: store(async (options) => {
+    const { engine, realEngine } = await import('./engine.js')
+    return options.workload === 'R' ? realEngine(options) : engine(options)
+  }),
   accept: store(async (options) => (await import('./engine.js')).accept(options)),
   files: store(async (options) => (await import('./files.js')).files(options)),
   sqlite: store(async (options) => (await import('./sqlite.js')).sqlite(options)),

@@ -5,7 +5,12 @@ import type { Contender, ContenderOptions, Slice } from './contender.js'
 
 export type Order =
   | { readonly kind: 'open'; readonly name: ContenderName; readonly options: ContenderOptions }
-  | { readonly kind: 'slice'; readonly producerCount: number; readonly durationMs: number }
+  | {
+      readonly kind: 'slice'
+      readonly producerCount: number
+      readonly durationMs: number
+      readonly messageCountMax?: number | undefined
+    }
   | { readonly kind: 'close' }
 
 export type Answer = { readonly kind: 'ready' | 'closed' } | { readonly kind: 'slice'; readonly slice: Slice }
@@ -18,7 +23,10 @@ async function obey(order: Order): Promise<Answer> {
       contender = await contenders[order.name](order.options)
       return { kind: 'ready' }
     case 'slice':
-      return { kind: 'slice', slice: await contender!.slice(order.producerCount, order.durationMs) }
+      return {
+        kind: 'slice',
+        slice: await contender!.slice(order.producerCount, order.durationMs, order.messageCountMax),
+      }
     case 'close':
       await contender!.close()
       return { kind: 'closed' }

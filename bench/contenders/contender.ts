@@ -22,6 +22,9 @@ export interface ContenderOptions {
   readonly directory: string
   readonly messageBytes: number
   readonly recipientCount: number
+  /** `Q`: one message, and a delivery that answers at once. `R`: senders, 5000 recipients in 500
+   * domains; a delivery reads the data, checks them, and answers a turn of the event loop later. */
+  readonly workload: 'Q' | 'R'
   /** Deferred messages that wait in the queue before the first slice; only the engine has any. */
   readonly backlogCount: number
 }
@@ -39,6 +42,7 @@ export interface Store {
 
 export interface Contender {
   /** One turn: so many producers, for so long. */
-  slice(producerCount: number, durationMs: number): Promise<Slice>
+  /** @param messageCountMax ends the turn earlier */
+  slice(producerCount: number, durationMs: number, messageCountMax?: number): Promise<Slice>
   close(): Promise<void>
 }

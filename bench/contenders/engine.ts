@@ -4,7 +4,7 @@
  * second one may be active. */
 import { openQueue, type Queue, type QueueOptions, type Submission } from '../../src/index.js'
 import type { ContenderOptions, Store } from './contender.js'
-import { bodyOf, recipientsOf, sender } from './payloads.js'
+import { bodyOf, deliveryOf, domainOf, recipientsOf, sender, variedSubmissions } from './payloads.js'
 
 /** Messages of this sender are deferred. */
 const waitingSender = 'backlog@example.org'
@@ -33,21 +33,39 @@ export async function accept(options: ContenderOptions): Promise<Store> {
   return { ...store, drained: () => Promise.resolve() }
 }
 
+/** Workload R. */
+export function realEngine(options: ContenderOptions): Promise<Store> {
+  const deliver = deliveryOf(options.messageBytes)
+  return engineStore(options, {
+    transports: {
+      reading: {
+        deliver: async (request) => {
+          if (request.sender === waitingSender)
+            return { kind: 'deferred', status: '4.0.0', reason: 'part of the backlog' }
+          const data = await request.data()
+          if (!Buffer.isBuffer(data)) throw new TypeError('the data are a reference')
+          await deliver(data)
+          return { kind: 'delivered' }
+        },
+      },
+    },
+    route: (recipient) => ({ transport: 'reading', nexthop: domainOf(recipient) }),
+  })
+}
+
 async function engineStore(contest: ContenderOptions, options: QueueOptions): Promise<Store> {
   const queue = await openQueue(`${contest.directory}/queue`, options)
   await new Promise((resolve) => queue.once('recovered', resolve))
   await fillBacklog(queue, contest)
-  return storeOf(queue, {
-    sender,
-    recipients: recipientsOf(contest.recipientCount),
-    data: bodyOf(contest.messageBytes),
-  })
+  const { messageBytes, recipientCount, workload } = contest
+  const plain = { sender, recipients: recipientsOf(recipientCount), data: bodyOf(messageBytes) }
+  return storeOf(queue, workload === 'R' ? variedSubmissions(messageBytes, recipientCount) : () => plain)
 }
 
 /** A queue as producers see it. */
-export function storeOf(queue: Queue, submission: Submission): Store {
+export function storeOf(queue: Queue, next: () => Submission): Store {
   return {
-    submit: () => queue.submit(submission),
+    submit: () => queue.submit(next()),
     drained: () => queue.idle(),
     syncs: () => queue.stats().journal,
     close: async () => queue.crash(),

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { batching } from './batching.js'
 import type { ContenderOptions, Store } from './contender.js'
-import { recordPayloads } from './payloads.js'
+import { heldDelivery, recordPayloads } from './payloads.js'
 import { peer } from './peer.js'
 
 type Operation =
@@ -36,5 +36,6 @@ export async function leveldb(options: ContenderOptions): Promise<Store> {
         { sync: true },
       ),
     () => level.close(),
+    heldDelivery(options),
   )
 }

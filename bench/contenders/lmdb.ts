@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { batching } from './batching.js'
 import type { ContenderOptions, Store } from './contender.js'
-import { recordPayloads } from './payloads.js'
+import { heldDelivery, recordPayloads } from './payloads.js'
 import { peer } from './peer.js'
 
 interface Database {
@@ -35,5 +35,6 @@ export async function lmdb(options: ContenderOptions): Promise<Store> {
       await Promise.all(writes)
     },
     () => database.close(),
+    heldDelivery(options),
   )
 }

@@ -5,6 +5,7 @@ import { position } from '../../src/base/position.js'
 import { seededPrng } from '../../src/base/prng.js'
 import { encodeDelivery } from '../../src/record/delivery.js'
 import { encodeEnvelope, untouched } from '../../src/record/envelope.js'
+import type { Submission } from '../../src/index.js'
 import { encodeFinish } from '../../src/record/finish.js'
 
 export const sender = 'sender@example.org'
@@ -16,6 +17,49 @@ export const recipientsOf = (count: number): string[] =>
 export function bodyOf(bytes: number): Buffer {
   const line = 'Subject: a line of the message, as long as lines in mail mostly are.. \r\n'
   return Buffer.from(line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes), 'latin1')
+}
+
+/** Numbers of workload R. */
+const senderCount = 1000
+const addressCount = 5000
+export const domainCount = 500
+
+export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
+
+/** Submissions of workload R, in turn. */
+export function variedSubmissions(messageBytes: number, recipientCount: number): () => Submission {
+  const data = bodyOf(messageBytes)
+  const all = Array.from({ length: addressCount }, (_, i): Submission => {
+    const recipients = Array.from({ length: recipientCount }, (_each, j) => {
+      const number = (i + j) % addressCount
+      return `recipient${number}@domain${number % domainCount}.example.net`
+    })
+    return { sender: `sender${i % senderCount}@example.org`, recipients, data }
+  })
+  let next = 0
+  return () => all[next++ % addressCount]!
+}
+
+/** What a transport of workload R does with a message's data. @throws Error when they are others */
+export function deliveryOf(messageBytes: number): (data: Uint8Array) => Promise<void> {
+  const expected = crc32(bodyOf(messageBytes))
+  return async (data) => {
+    if (crc32(data) !== expected) throw new Error('the data are not those that were submitted')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** The same of a store that holds the data in memory, which favours it; undefined in workload Q. */
+export function heldDelivery({
+  workload,
+  messageBytes,
+}: {
+  readonly workload: 'Q' | 'R'
+  readonly messageBytes: number
+}): (() => Promise<void>) | undefined {
+  const deliver = deliveryOf(messageBytes)
+  const data = bodyOf(messageBytes)
+  return workload === 'R' ? () => deliver(data) : undefined
 }
 
 export interface RecordPayloads {

@@ -11,9 +11,9 @@ const latencyCountMax = 1_000_000
 export function produced(store: Store, directory: string): Contender {
   const latencies = new Float64Array(latencyCountMax)
   return {
-    slice: async (producerCount, durationMs) => {
+    slice: async (producerCount, durationMs, messageCountMax = Infinity) => {
       const before = await deviceBytes(directory)
-      const measured = await slice(store, latencies, producerCount, durationMs)
+      const measured = await slice(store, latencies, { producerCount, durationMs, messageCountMax })
       return { ...measured, deviceBytes: (await deviceBytes(directory)) - before }
     },
     close: () => store.close(),
@@ -23,16 +23,21 @@ export function produced(store: Store, directory: string): Contender {
 async function slice(
   store: Store,
   latencies: Float64Array,
-  producerCount: number,
-  durationMs: number,
+  {
+    producerCount,
+    durationMs,
+    messageCountMax,
+  }: { readonly producerCount: number; readonly durationMs: number; readonly messageCountMax: number },
 ): Promise<Omit<Slice, 'deviceBytes'>> {
   let messageCount = 0
+  let begunCount = 0
   const syncsBefore = store.syncs()
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
   const until = startedAt + durationMs
   const produce = async (): Promise<void> => {
-    for (let now = performance.now(); now < until;) {
+    for (let now = performance.now(); now < until && begunCount < messageCountMax;) {
+      begunCount++
       await store.submit()
       const durableAt = performance.now()
       if (messageCount < latencyCountMax) latencies[messageCount] = durableAt - now

@@ -11,7 +11,8 @@ import { join } from 'node:path'
 import { crc32 as zlibCrc32 } from 'node:zlib'
 import CRC32 from 'crc-32'
 import type { ContenderOptions, Store } from './contender.js'
-import { recordPayloads } from './payloads.js'
+import { Deliveries } from './deliveries.js'
+import { heldDelivery, recordPayloads } from './payloads.js'
 import { blockBytes, roundUp, zeroedFile } from './zeroed-file.js'
 
 const fileBytes = 256 * 1024 * 1024
@@ -44,6 +45,7 @@ export function appendRecord(
 export async function rawlog(options: ContenderOptions): Promise<Store> {
   const { data, envelope, delivery, finish } = recordPayloads(options)
   const descriptor = await zeroedFile(join(options.directory, 'rawlog'), fileBytes)
+  const deliveries = new Deliveries(heldDelivery(options))
   const message = [data, envelope]
   const outcome = [delivery]
   const end = [finish]
@@ -57,8 +59,7 @@ export async function rawlog(options: ContenderOptions): Promise<Store> {
   let soon = false
   let offset = 0
   let number = 0
-  let syncCount = 0
-  let writtenBytes = 0
+  const written = { syncCount: 0, writtenBytes: 0 }
   let whenIdle: (() => void) | undefined
 
   const want = (): void => {
@@ -66,9 +67,15 @@ export async function rawlog(options: ContenderOptions): Promise<Store> {
     soon = true
     setImmediate(write)
   }
+  const ended = (): void => {
+    const buffer = buffers[filling]!
+    used = appendRecord(buffer, used, 2, number, outcome)
+    used = appendRecord(buffer, used, 3, number, end)
+    want()
+  }
   const write = (): void => {
     soon = false
-    if (used === 0) return whenIdle?.()
+    if (used === 0) return deliveries.isIdle ? whenIdle?.() : undefined
     const bytes = roundUp(used)
     const buffer = buffers[filling]!
     buffer.fill(0, used, bytes)
@@ -82,13 +89,11 @@ export async function rawlog(options: ContenderOptions): Promise<Store> {
       if (error !== null || count !== bytes) throw error ?? new Error('short write')
       writing = false
       offset += bytes
-      syncCount++
-      writtenBytes += bytes
-      const next = buffers[filling]!
+      written.syncCount++
+      written.writtenBytes += bytes
       for (const settle of durable) {
         settle()
-        used = appendRecord(next, used, 2, number, outcome)
-        used = appendRecord(next, used, 3, number, end)
+        deliveries.begin(ended)
       }
       want()
     })
@@ -106,7 +111,7 @@ export async function rawlog(options: ContenderOptions): Promise<Store> {
         whenIdle = resolve
         want()
       }),
-    syncs: () => ({ syncCount, writtenBytes }),
+    syncs: () => ({ ...written }),
     close: async () => fs.closeSync(descriptor),
   }
 }

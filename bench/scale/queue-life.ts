@@ -70,7 +70,7 @@ async function open(order: Opening): Promise<Opened> {
     route: () => ({ transport: 'now', nexthop: 'example.net' }),
   })
   const recovered = new Promise((resolve) => queue.once('recovered', resolve))
-  const store = storeOf(queue, submission)
+  const store = storeOf(queue, () => submission)
   const accepted = store.submit().then(() => performance.now() - startedAt)
   await recovered
   const recoveredMs = performance.now() - startedAt

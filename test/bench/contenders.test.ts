@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ContenderOptions, Store } from '../../bench/contenders/contender.js'
-import { engine } from '../../bench/contenders/engine.js'
+import { engine, realEngine } from '../../bench/contenders/engine.js'
 import { files } from '../../bench/contenders/files.js'
-import { bodyOf, recordPayloads } from '../../bench/contenders/payloads.js'
+import { bodyOf, deliveryOf, recordPayloads } from '../../bench/contenders/payloads.js'
 import { produced } from '../../bench/contenders/produced.js'
 import { rawlog } from '../../bench/contenders/rawlog.js'
 import { openQueue } from '../../src/index.js'
@@ -22,6 +22,7 @@ const options = (): ContenderOptions => ({
   directory,
   messageBytes: 1024,
   recipientCount: 1,
+  workload: 'Q',
   backlogCount: 0,
 })
 
@@ -132,4 +133,16 @@ test('a body has the bytes that were asked for, in lines that SMTP can carry', (
       ),
     ).toBeLessThan(998)
   }
+})
+
+test('in workload R the engine and rawlog end every message behind a delivery that reads its data', async () => {
+  for (const open of [realEngine, rawlog]) {
+    const store = await open({ ...options(), workload: 'R', directory: mkdtempSync(join(directory, 'r-')) })
+    const slice = await produced(store, directory).slice(3, 10_000, 50)
+    await store.close()
+    expect(slice.messageCount).toBe(50)
+  }
+  const deliver = deliveryOf(1024)
+  await expect(deliver(bodyOf(1024))).resolves.toBeUndefined()
+  await expect(deliver(bodyOf(1023))).rejects.toThrow('not those that were submitted')
 })

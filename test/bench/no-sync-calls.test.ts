@@ -41,7 +41,13 @@ test('a synchronous call is noticed', () => {
 })
 
 test('lives of messages, for longer than a checkpoint takes to come, make no synchronous call of node:fs', async () => {
-  const options = { directory, messageBytes: 100_000, recipientCount: 1, backlogCount: 50 }
+  const options = {
+    directory,
+    messageBytes: 100_000,
+    recipientCount: 1,
+    workload: 'Q' as const,
+    backlogCount: 50,
+  }
   const store = await engine(options)
   calls = []
   const slice = await produced(store, directory).slice(20, 2500)

@@ -87,8 +87,15 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
     const key = pattern === '*' ? pattern : patternKey(pattern)
     if (key === undefined) throw bad(`${pattern} is no domain, no address and not *`)
     if (lines.has(key)) throw bad(`${pattern} has a line above`)
-    const nameRefusal = transportNameRefusal(transport)
-    if (nameRefusal !== undefined) throw bad(nameRefusal)
+    if (
+      transport !== '' &&
+      (!/^[a-z][a-z\d]*$/.test(transport) || (beginsParameter(transport) && !isVerdict(transport)))
+    )
+      throw bad(
+        `${transport} is no name for a transport: small letters and digits, and not the beginning of a parameter's name`,
+      )
+    if (actions.has(transport))
+      throw bad(`${transport} is an action of Postfix's access tables, which is not here`)
     if (transport === holdWord) {
       if (nexthop.trim() !== '') throw bad(`behind ${holdWord}: stands nothing`)
       lines.set(key, { transport, nexthop: '' })
@@ -135,14 +142,6 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
     },
     holds: (recipient) => narrowestLine(lines, recipient, delimiters)?.transport === holdWord,
   }
-}
-
-/** Why a name cannot be one of a transport; '' is the usual one. */
-function transportNameRefusal(name: string): string | undefined {
-  const isWord = name === '' || /^[a-z][a-z\d]*$/.test(name)
-  if (!isWord || (name !== '' && beginsParameter(name) && !isVerdict(name)))
-    return `${name} is no name for a transport: small letters and digits, and not the beginning of a parameter's name`
-  return actions.has(name) ? `${name} is an action of Postfix's access tables, which is not here` : undefined
 }
 
 /**    1. a line is `example.net mailhub:25`, as hosts are written elsewhere

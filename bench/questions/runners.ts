@@ -1,0 +1,73 @@
+/** Does a runner with a long interval waste reads on garbage, and do several logs seek too much?
+ * Both layouts on this disk, and on one whose syncs take 5 ms longer. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { AskedProcess } from '../asked-process.js'
+import type { BenchArguments } from '../bench.js'
+import { spreadOf, type Row } from '../output.js'
+import { slowSync } from '../disk/slow-sync.js'
+import type { Answer, Order, Slice } from './life.js'
+
+export const runnersTitle = 'a tenth deferred, retries after 2, 4 and 8 s: both layouts'
+
+const full = { rounds: 3, sliceMs: 8000, intervalsMs: [2000, 4000, 8000] }
+const short = { rounds: 1, sliceMs: 200, intervalsMs: [200, 400, 800] }
+const layouts = ['lanes', 'single'] as const
+
+interface Entrant {
+  readonly layout: string
+  readonly slowerMs: number
+  readonly child: AskedProcess<Order, Answer>
+  readonly slices: Slice[]
+}
+
+export async function measureRunners({ output, directory, smoke }: BenchArguments): Promise<void> {
+  const { rounds, sliceMs, intervalsMs } = smoke ? short : full
+  const entrants: Entrant[] = []
+  for (const slowerMs of [0, 5])
+    for (const layout of layouts) {
+      const own = join(directory, `runners-${layout}-${slowerMs}`)
+      mkdirSync(own)
+      const environment = slowerMs === 0 ? {} : slowSync(directory, slowerMs)
+      const child = new AskedProcess<Order, Answer>(new URL('./life.js', import.meta.url), environment)
+      await child.ask({
+        kind: 'open',
+        directory: own,
+        checkpointIntervalMs: 2000,
+        deferredPercent: 10,
+        intervalsMs,
+        layout,
+      })
+      entrants.push({ layout, slowerMs, child, slices: [] })
+    }
+  for (let round = 0; round <= rounds; round++)
+    for (const { child, slices } of entrants) {
+      const answer = await child.ask({
+        kind: 'slice',
+        producerCount: 100,
+        durationMs: sliceMs,
+        delayMs: 0,
+        ratePerSecond: Infinity,
+        drains: true,
+      })
+      // The first one makes segments that later ones use again.
+      if (answer.kind === 'slice' && round > 0) slices.push(answer.slice)
+    }
+  output.table(runnersTitle, entrants.map(rowOf))
+  for (const { child } of entrants) await child.kill()
+}
+
+function rowOf({ layout, slowerMs, slices }: Entrant): Row {
+  const of = (quantity: (slice: Slice) => number): Row[string] => spreadOf(slices.map(quantity))
+  return {
+    layout,
+    'syncs slower by ms': slowerMs,
+    'messages/s': of(({ messageCount, durationMs }) => (messageCount / durationMs) * 1000),
+    'p99 ms': of(({ p99Ms }) => p99Ms),
+    'bytes read/message': of(({ readBytes, messageCount }) => readBytes / messageCount),
+    'device bytes/message': of(({ deviceBytes, messageCount }) => deviceBytes / messageCount),
+    'device writes/1000 messages': of(
+      ({ deviceWriteCount, messageCount }) => (deviceWriteCount / messageCount) * 1000,
+    ),
+  }
+}
