@@ -25,7 +25,7 @@ export function appendRecord(
   at: number,
   kind: number,
   number: number,
-  parts: Buffer[],
+  parts: readonly Buffer[],
 ): number {
   let end = at + headerBytes
   for (const part of parts) {
@@ -47,34 +47,31 @@ export async function rawlog(options: ContenderOptions): Promise<Store> {
   const descriptor = await zeroedFile(join(options.directory, 'rawlog'), fileBytes)
   const deliveries = new Deliveries(heldDelivery(options))
   const message = [data, envelope]
-  const outcome = [delivery]
-  const end = [finish]
+  const [outcome, end] = [[delivery], [finish]] as const
   const messageBytes = data.length + envelope.length + delivery.length + finish.length + 3 * (headerBytes + 8)
   const bufferBytes = Math.max(8 * 1024 * 1024, 256 * messageBytes)
   const buffers = [Buffer.alloc(bufferBytes), Buffer.alloc(bufferBytes)] as const
   let filling = 0
   let used = 0
   let waiting: (() => void)[] = []
-  let writing = false
-  let soon = false
+  let state: 'idle' | 'soon' | 'writing' = 'idle'
   let offset = 0
   let number = 0
   const written = { syncCount: 0, writtenBytes: 0 }
   let whenIdle: (() => void) | undefined
 
   const want = (): void => {
-    if (soon || writing) return
-    soon = true
+    if (state !== 'idle') return
+    state = 'soon'
     setImmediate(write)
   }
   const ended = (): void => {
-    const buffer = buffers[filling]!
-    used = appendRecord(buffer, used, 2, number, outcome)
-    used = appendRecord(buffer, used, 3, number, end)
+    used = appendRecord(buffers[filling]!, used, 2, number, outcome)
+    used = appendRecord(buffers[filling]!, used, 3, number, end)
     want()
   }
   const write = (): void => {
-    soon = false
+    state = 'idle'
     if (used === 0) return deliveries.isIdle ? whenIdle?.() : undefined
     const bytes = roundUp(used)
     const buffer = buffers[filling]!
@@ -84,10 +81,10 @@ export async function rawlog(options: ContenderOptions): Promise<Store> {
     filling = 1 - filling
     used = 0
     if (offset + bytes > fileBytes) offset = 0
-    writing = true
+    state = 'writing'
     fs.write(descriptor, buffer, 0, bytes, offset, (error, count) => {
       if (error !== null || count !== bytes) throw error ?? new Error('short write')
-      writing = false
+      state = 'idle'
       offset += bytes
       written.syncCount++
       written.writtenBytes += bytes
