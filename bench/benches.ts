@@ -13,7 +13,7 @@ export const benches: Readonly<Record<string, Bench>> = {
   },
   'workload-r': {
     about: 'whole lives with a transport that reads the data, 500 domains; a steady and a young queue',
-    run: async (args) => (await import('./real/workload-r.js')).run(args),
+    run: async (args) => (await import('./workload-r/workload-r.js')).run(args),
   },
   turns: {
     about: 'what a turn of group commit is made of: the write, and what the event loop does between two',

@@ -1,6 +1,7 @@
 /** The bytes of the write limit's file (FORMAT.md §1a): two slots, written in turn, each a block
  * that says of up to four segments how far batches may reach.
- * Invariant: a slot that was torn or has rotted makes both untrusted. The one that is left may be
+ * Invariant: a slot that was torn or has rotted makes both untrusted, as do two slots that were not
+ * written one after the other. The one that is left may be
  * the older one, and a batch may lie beyond what it says. */
 import { crc32 } from '../base/checksum.js'
 import { blockBytes } from './segment.js'
@@ -24,7 +25,7 @@ export interface LimitSlot {
 export interface LimitSlots {
   /** The newest slot that verifies, and its place in the file, 0 or 1. */
   readonly newest: (LimitSlot & { readonly slot: number }) | undefined
-  /** Does each slot verify, or was it never written? */
+  /** Does each slot verify, one written behind the other? */
   readonly areTrusted: boolean
 }
 
@@ -61,10 +62,14 @@ export function decodeLimitSlots(bytes: Buffer): LimitSlots {
   const newest = slots[newer]
   return {
     newest: newest === undefined ? undefined : { ...newest, slot: newer },
-    areTrusted: slots.every(
-      (slot, i) => slot !== undefined || isBlank(bytes.subarray(i * blockBytes, (i + 1) * blockBytes)),
-    ),
+    areTrusted: areOfTurns(first, second, bytes),
   }
+}
+
+function areOfTurns(first: LimitSlot | undefined, second: LimitSlot | undefined, bytes: Buffer): boolean {
+  if (first !== undefined && second !== undefined) return Math.abs(first.sequence - second.sequence) === 1
+  // The first write went to the first slot, and the other one was never written.
+  return first?.sequence === 1 && isBlank(bytes.subarray(blockBytes))
 }
 
 const isBlank = (block: Buffer): boolean => block.length === blockBytes && block.every((byte) => byte === 0)

@@ -90,10 +90,13 @@ export class WriteLimit {
   #stepBytes: number
   #raisedAtMs = -Infinity
 
-  private constructor(options: WriteLimitOptions, file: DiskFile, newest: LimitSlots['newest']) {
+  private constructor(options: WriteLimitOptions, file: DiskFile, slots: LimitSlots | undefined) {
     this.#options = options
     this.#file = file
-    this.#limits = (newest?.segments ?? []).map((segment) => ({
+    const newest = slots?.newest
+    // Limits beside one that has rotted may be too low, and the next slot would vouch for them.
+    const segments = slots?.areTrusted === true ? (newest?.segments ?? []) : []
+    this.#limits = segments.map((segment) => ({
       ...segment,
       durableBytes: segment.limitBytes,
     }))
@@ -110,7 +113,7 @@ export class WriteLimit {
     const path = `${directory}/${limitName}`
     const slots = await readSlots(disk, directory)
     if (slots === undefined && !(await make(disk, directory, path))) return undefined
-    return new WriteLimit(options, await disk.open(path, 'synced'), slots?.newest)
+    return new WriteLimit(options, await disk.open(path, 'synced'), slots)
   }
 
   /** A segment has its name, and nothing was written in it in this life. Settles when that is

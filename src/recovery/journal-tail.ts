@@ -128,15 +128,31 @@ async function examine(
   limitOf: LimitOf,
 ): Promise<Examined> {
   return files.with(index, async (segment) => {
-    const limitBytes = limitOf(index, segment.header.epoch) ?? files.grid.segmentBytes
-    const { last, torn } = await lastWhole(files, index, segment, previousThere, limitBytes)
-    const end = last?.end ?? segmentHeaderBytes
-    const cutBytes =
-      torn === undefined ? await validBytesBehind(segment, end, files.grid.segmentBytes) : torn.end - end
-    const begun = last && { last, checkpoint: await newestCheckpoint(files, index, segment, last) }
-    const previousEnd = begun === undefined && torn !== undefined ? torn.previousEnd : nowhere
-    return { begun, previousEnd, cutBytes, life: segment.header.life }
+    const { segmentBytes } = files.grid
+    const limitBytes = Math.min(limitOf(index, segment.header.epoch) ?? segmentBytes, segmentBytes)
+    const below = await examineBelow(files, index, segment, previousThere, limitBytes)
+    const endBytes = (below.begun?.last.end ?? segmentHeaderBytes) + below.cutBytes
+    // What is written behind it says that the limit is older than the segment.
+    return limitBytes === segmentBytes || endBytes <= limitBytes
+      ? below
+      : examineBelow(files, index, segment, previousThere, segmentBytes)
   })
+}
+
+async function examineBelow(
+  files: SegmentFiles,
+  index: number,
+  segment: OpenSegment,
+  previousThere: boolean,
+  limitBytes: number,
+): Promise<Examined> {
+  const { last, torn } = await lastWhole(files, index, segment, previousThere, limitBytes)
+  const end = last?.end ?? segmentHeaderBytes
+  const cutBytes =
+    torn === undefined ? await validBytesBehind(segment, end, files.grid.segmentBytes) : torn.end - end
+  const begun = last && { last, checkpoint: await newestCheckpoint(files, index, segment, last) }
+  const previousEnd = begun === undefined && torn !== undefined ? torn.previousEnd : nowhere
+  return { begun, previousEnd, cutBytes, life: segment.header.life }
 }
 
 /** The commit at which the segment's content ends, and the one behind it whose batch was torn.
@@ -150,7 +166,7 @@ async function lastWhole(
 ): Promise<{ readonly last: FoundCommit | undefined; readonly torn: FoundCommit | undefined }> {
   const { grid } = files
   const base = grid.at(index, 0)
-  const last = await lastCommit(segment, base, Math.min(limitBytes, grid.segmentBytes))
+  const last = await lastCommit(segment, base, limitBytes)
   const isFirst = last?.start === segmentHeaderBytes
   const lastIsWhole = last !== undefined && (await isWhole(segment, last))
   const before =

@@ -1,7 +1,7 @@
 /** Rot in the last batch of the journal, which a start takes for torn: it costs what was told in
  * that batch and nothing else. */
 import { expect, test } from 'vitest'
-import { position } from '../../src/base/position.js'
+import { nowhere, position } from '../../src/base/position.js'
 import type { Transport } from '../../src/delivery/transport.js'
 import type { QueueOptions } from '../../src/engine/life/options.js'
 import { QueueDirectory } from '../../src/inspect/queue/queue-directory.js'
@@ -16,7 +16,12 @@ import { deferred, delivered, mail, patient, pause, simulated, submission, type 
 /** Turns over a bit of the last batch's first frame. */
 async function rotLastBatch(disk: SimDisk): Promise<void> {
   const directory = await QueueDirectory.open(disk, () => undefined)
-  const { journal } = await takeSnapshot(directory!)
+  // The queue lives, and may have written a batch meanwhile.
+  let { journal } = await takeSnapshot(directory!)
+  for (let before = nowhere; before !== journal.end;) {
+    before = journal.end
+    journal = (await takeSnapshot(directory!)).journal
+  }
   const { grid } = journal.files
   const offset = grid.offsetOf(position(journal.end - journal.lastBatchBytes))
   disk.image.flipBit(`journal/${segmentName(journal.newest)}`, offset + 20, 0)

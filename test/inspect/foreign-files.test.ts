@@ -58,7 +58,7 @@ test.each([
 ])('a segment of the journal whose reads fail with %s is told of by its name', async (errno, reason) => {
   const { exitCode, stdout, stderr } = await said(mailq, sound.files, refusing(newest, errno))
   expect(exitCode).toBe(1)
-  expect(stderr).toContain(`damage: journal, segment 4, offset 0: ${reason}; lost: what the`)
+  expect(stderr).toContain(`damage: journal, segment 4, offset 0: ${reason}; lost: the records`)
   expect(stdout).toContain('held0@slow.example')
 })
 

@@ -110,7 +110,7 @@ test('a later life goes on with what the file says, in the slot that is not the 
 test('of two slots the newer counts, and neither where one does not verify', () => {
   const slots = [
     encodeLimitSlot({ sequence: 2 ** 40, segments: [{ index: 2 ** 45, epoch, limitBytes: 2 ** 31 }] }),
-    encodeLimitSlot({ sequence: 3, segments: [] }),
+    encodeLimitSlot({ sequence: 2 ** 40 - 1, segments: [] }),
   ]
   const bytes = Buffer.concat(slots)
   expect(bytes.length).toBe(limitFileBytes)
@@ -128,7 +128,7 @@ test('of two slots the newer counts, and neither where one does not verify', () 
     expect(decodeLimitSlots(damaged).areTrusted, `byte ${at}`).toBe(false)
   }
   expect(decodeLimitSlots(bytes.subarray(0, 4096)).areTrusted).toBe(false)
-  expect(decodeLimitSlots(Buffer.alloc(limitFileBytes))).toEqual({ newest: undefined, areTrusted: true })
+  expect(decodeLimitSlots(Buffer.alloc(limitFileBytes))).toEqual({ newest: undefined, areTrusted: false })
 })
 
 test('a file that the disk refuses to read is made anew', async () => {
@@ -156,4 +156,29 @@ test('a full disk, which has no room for the file, leaves a journal without a li
       expect(await WriteLimit.open(options)).toBeDefined()
     })(),
   )
+})
+
+test('a slot that is older than the one before its neighbour vouches for nothing', () => {
+  const slot = (sequence: number) => encodeLimitSlot({ sequence, segments: [] })
+  const trusted = (first: Buffer, second: Buffer) =>
+    decodeLimitSlots(Buffer.concat([first, second])).areTrusted
+  const blank = Buffer.alloc(4096)
+  expect(trusted(slot(1), blank)).toBe(true)
+  expect(trusted(slot(3), blank)).toBe(false)
+  expect(trusted(slot(3), slot(2))).toBe(true)
+  expect(trusted(slot(5), slot(2))).toBe(false)
+})
+
+test('a limit beside one that has rotted is not taken over by a later life', async () => {
+  await onDisk(async (limit, disk, world) => {
+    await limit.add(0, epoch)
+    await limit.whenReaches(0, 1024 * kibi)
+    await limit.whenReaches(0, 8192 * kibi)
+    // The third write is in the first slot.
+    ;(disk as SimDisk).image.flipBit('journal/limit', 30, 0)
+    const options = { disk, clock: world.clock, directory: 'journal', segmentBytes }
+    await (await WriteLimit.open(options))!.add(1, [1, 2])
+    const limitOf = await readLimits(disk, 'journal')
+    expect([limitOf(0, epoch), limitOf(1, [1, 2])]).toEqual([undefined, segmentHeaderBytes + 64 * kibi])
+  })
 })

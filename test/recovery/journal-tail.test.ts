@@ -101,3 +101,13 @@ test('no segment that was looked at stays open', async () => {
   await find(journal, { ...plain, open })
   expect(openCount).toBe(0)
 })
+
+test('a limit that batches lie behind is not believed', async () => {
+  const journal = journalOf(5)
+  const { batches } = journal[0]!
+  const whole = await find(journal)
+  for (const { end } of batches) {
+    const files = filesOn(diskOf(journal), journal[0]!)
+    expect(await findTail(files, [segmentName(0)], () => end)).toEqual(whole)
+  }
+})

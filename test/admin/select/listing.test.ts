@@ -81,7 +81,7 @@ test('what no checkpoint vouches for in time is missing, and who asked is told s
   expect(incomplete.error).toBeInstanceOf(WaybillError)
   expect(incomplete.error).toMatchObject({
     code: 'LIST_INCOMPLETE',
-    message: expect.stringMatching(/^not listed: what was put into lane 2 last: no checkpoint/) as string,
+    message: expect.stringMatching(/^not listed: the latest mail of lane 2: no checkpoint/) as string,
     place: { log: 'lane 2 envelopes', segment: 0, offsetBytes: expect.any(Number) as number },
   })
   // Of what is not durable there nobody has been told that it is accepted.

@@ -133,7 +133,7 @@ test('once and on of node:events work, and fail when the queue crashes with an e
     const second = await queue.submit(submission())
     expect((await next).value).toEqual([expect.objectContaining({ id: second.id }) as unknown])
     await all.return?.()
-    expect(() => queue.on('acepted' as never, () => undefined)).toThrow('there is no such event')
+    expect(() => queue.on('acepted' as never, () => undefined)).toThrow('no such event; there are accepted')
   })
 })
 

@@ -183,6 +183,7 @@ test('what one consumer is done with is kept for another that is not', async () 
 test('no segment of the journal is recycled before its outcomes are copied', async () => {
   await simulated(async (stage) => {
     const consumer = await opened(stage)
+    await pause(stage, 1000)
     // Copying stands still.
     const copy = vi.spyOn(Outcomes.prototype, 'copy').mockReturnValue()
     onTestFinished(() => copy.mockRestore())
@@ -213,6 +214,7 @@ test('rot costs what stands behind it in its segment, and the consumer learns ho
     stage.disk!.image.flipBit('outcomes/000000000000.log', 4096 + 8000, 0)
     await stage.open()
     const consumer = consuming(stage)
+    await pause(stage, 5000)
     const { last } = stage.queue.consumers()[0]!
     await stage.until('it has the last', () => shown(consumer.items).at(-1)?.startsWith(`${last} `) === true)
     const gaps = consumer.items.filter(({ kind }) => kind === 'gap') as OutcomeGap[]
