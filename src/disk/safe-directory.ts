@@ -21,10 +21,15 @@ const kindOf: Readonly<Record<string, 'file' | 'directory' | 'socket'>> = {
   journal: 'directory',
   lanes: 'directory',
   spool: 'directory',
+  keys: 'directory',
+  outcomes: 'directory',
   maildrop: 'directory',
   taken: 'directory',
   control: 'socket',
   listening: 'socket',
+  'http-token': 'file',
+  'http-rates': 'file',
+  'http-rates.new': 'file',
 }
 
 const othersMayWrite = 0o022

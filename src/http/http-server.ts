@@ -76,6 +76,8 @@ const requestsPerConnectionMax = 1000
 const idleMsUsual = 30_000
 const clientCountUsual = 200
 
+const nothingHere = 'there is nothing at this path'
+
 /** Resolves when the server answers. @throws the system's error when the port cannot be had */
 export async function listenHttp(queue: Queue, options: HttpOptions): Promise<HttpListener> {
   const server = new HttpServer(queue, options)
@@ -175,13 +177,15 @@ class HttpServer {
     app.addContentTypeParser('message/rfc822', (_request, payload, done) => done(null, payload))
     app.setErrorHandler((error, _request, reply) => this.#refuse(error, reply))
     app.setNotFoundHandler((_request, reply) =>
-      this.#refuse(new ProblemError('NOT_FOUND', 'there is nothing at this path'), reply),
+      this.#refuse(new ProblemError('NOT_FOUND', nothingHere), reply),
     )
     app.addHook('onRequest', (request, reply, done) => {
       const key = this.#connections.begins(request.raw.socket)
       if (key === undefined) return void reply.hijack()
       reply.raw.once('close', () => this.#connections.ends(key))
-      done()
+      // Before its body is read: it would be parsed, outside the budget.
+      if (request.is404) done(new ProblemError('NOT_FOUND', nothingHere))
+      else done()
     })
     for (const route of this.#routes) this.#add(route)
     for (const [path, methods] of methodsByPath(this.#routes)) this.#refuseOthers(path, methods)

@@ -94,7 +94,7 @@ export class WriteLimit {
     this.#options = options
     this.#file = file
     const newest = slots?.newest
-    // Limits beside one that has rotted may be too low, and the next slot would vouch for them.
+    // Limits beside one that has rotted may be too low, and would stand in a slot that is believed.
     const segments = slots?.areTrusted === true ? (newest?.segments ?? []) : []
     this.#limits = segments.map((segment) => ({
       ...segment,

@@ -89,3 +89,15 @@ test('event streams have a bound, and the clients that have one keep it', async 
   })
   for (const stream of streams.slice(1)) await stream.body!.cancel()
 })
+
+test('a body that is sent to a path where nothing is waits for no reader', async () => {
+  const stage = await httpStage()
+  const socket = await connected(stage)
+  const answer = heard(socket)
+  socket.write(
+    'POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9999999\r\n\r\n[',
+  )
+  await new Promise((resolve) => socket.once('data', resolve))
+  socket.destroy()
+  expect(await answer).toMatch(/^HTTP\/1\.1 404 /)
+})

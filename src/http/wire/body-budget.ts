@@ -12,7 +12,7 @@ export class BodyBudget {
   /** @param most of a body whose length the client does not say
    * @throws ProblemError NOT_READY; BODY_TOO_LARGE */
   reserve({ headers }: FastifyRequest, reply: FastifyReply, most: number): void {
-    if (headers['content-type']?.startsWith('application/json') !== true) return
+    if (headers['content-type']?.toLowerCase().startsWith('application/json') !== true) return
     const bytes = Number(headers['content-length'] ?? most)
     if (bytes > most)
       throw new ProblemError(

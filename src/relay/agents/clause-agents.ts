@@ -30,6 +30,9 @@ export interface ClauseAgentsOptions {
   readonly allowsRoot?: boolean
 }
 
+const noHost = { kind: 'failed', status: '5.1.2', reason: 'the destination is no host name' } as const
+const hostPattern = /^(?!-)(?!.*\.\.)[\w.:[\]-]+$/
+
 export class ClauseAgents {
   readonly #options: ClauseAgentsOptions
   readonly #house: AgentHouse
@@ -88,6 +91,9 @@ export class ClauseAgents {
     ...[request, signal]: Parameters<Transport['deliver']>
   ): ReturnType<AgentHouse['deliver']> {
     const { command, user, group, bychannel } = settings
+    // The sender of a message may choose its destination: no option of a program, and no path.
+    if (command.includes('$host') && !hostPattern.test(request.nexthop))
+      return request.recipients.map(() => noHost)
     const place = { channel, host: request.nexthop }
     const [program = '', ...more] = expandedWords(commandWords(command) ?? [], place)
     const words = [this.#program(program), ...more]

@@ -36,6 +36,8 @@ export interface PickupOptions {
 const lookMs = 5000
 /** Files taken up together. */
 const batchMax = 50
+/** A batch of so many bytes takes no further file: a hole in one takes memory when it is read. */
+const batchBytesMax = 64 * 1024 * 1024
 
 /** What ends a submission now, and may not later. */
 const passing: ReadonlySet<string> = new Set(['DISK_FULL', 'DISK_FAILED', 'QUEUE_CRASHED', 'SUBMIT_ABORTED'])
@@ -85,11 +87,14 @@ export class Pickup {
 
   async #takeAll(from: string): Promise<void> {
     const names = (await namesIn(from)).filter((name) => !this.#passedOver.has(name))
-    for (let start = 0; start < names.length && !this.#stopped; start += batchMax) {
+    for (let next = 0; next < names.length && !this.#stopped;) {
       const taken: Taken[] = []
-      for (const name of names.slice(start, start + batchMax)) {
-        const one = await this.#moved(from, name)
-        if (one !== undefined) taken.push(one)
+      let bytes = 0
+      while (next < names.length && taken.length < batchMax && bytes < batchBytesMax) {
+        const one = await this.#moved(from, names[next++]!)
+        if (one === undefined) continue
+        taken.push(one)
+        bytes += one.mail.data.length
       }
       if (taken.length === 0) continue
       await this.#sync()

@@ -53,7 +53,8 @@ function agentsOf(clauses: string): Agents {
       policy = zmailerPolicy(text)
     },
     async deliver(address) {
-      const [channel = '', nexthop = ''] = address.split('/')
+      const channel = address.slice(0, address.indexOf('/'))
+      const nexthop = address.slice(channel.length + 1)
       const transport = byName.get(channel) ?? agents.before(channel, builtIn)
       if (!byName.has(channel)) transports.push(transport)
       byName.set(channel, transport)
@@ -75,6 +76,14 @@ test('a clause with a command is delivered by its agent, one without by the tran
   expect(await relay.deliver('smtp/a.example')).toMatch(/^\d+ $/)
   expect(await relay.deliver('uucp/a.example')).toBe('built in')
 })
+
+test.each(['-oProxyCommand=x', '../../tmp/x', 'a/b', 'a b', '..'])(
+  'a destination that a sender has chosen is no option and no path for a program: %s',
+  async (host) => {
+    const relay = agentsOf('uucp/* command="agent $host"')
+    expect(await relay.deliver(`uucp/${host}`)).toContain('the destination is no host name')
+  },
+)
 
 test('clauses with the same command have one pool, of each channel by itself with bychannel', async () => {
   const relay = agentsOf(

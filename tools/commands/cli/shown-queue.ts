@@ -2,8 +2,10 @@
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 
 const password = /^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/
+const passwordParameter = /([?&])password=[^&]*&?/g
 
-export const hasPassword = (url: string): boolean => password.test(url)
+export const hasPassword = (url: string): boolean =>
+  password.test(url) || url.replace(passwordParameter, '$1') !== url
 
 export const shownQueue = (place: string): string =>
-  isStoreUrl(place) ? place.replace(password, '$1@') : place
+  isStoreUrl(place) ? place.replace(password, '$1@').replace(passwordParameter, '$1') : place

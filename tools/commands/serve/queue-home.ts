@@ -42,6 +42,8 @@ export interface QueueHome {
 export async function queueHomeOf(args: Arguments): Promise<QueueHome> {
   const place = placeOf(args)
   if (!isStoreUrl(place)) return { place, shown: place, directory: place }
+  if (hasPassword(args.one('queue') ?? ''))
+    throw new UsageError('--queue takes no password: others read command lines; use PGPASSFILE')
   // Errors in it are reported before anything is made.
   const { queue } = await loadStorePlace(place)
   if (queue === undefined) throw new UsageError('--store needs --queue NAME, the name of a queue')

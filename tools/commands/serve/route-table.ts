@@ -67,6 +67,11 @@ export const noRoutes: RouteTable = {
   holds: () => false,
 }
 
+const hasProgram = (command: string): boolean => commandWords(command)?.[0]?.startsWith('/') === true
+
+const isTransportName = (text: string): boolean =>
+  /^[a-z][a-z\d]*$/.test(text) && (!beginsParameter(text) || isVerdict(text))
+
 /** Patterns are `user@example.net`, `example.net`, `.example.net` (what is below it) and `*`;
  * capitals are the same.
  * @throws WaybillError OPTION_INVALID with path and line */
@@ -87,10 +92,7 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
     const key = pattern === '*' ? pattern : patternKey(pattern)
     if (key === undefined) throw bad(`${pattern} is no domain, no address and not *`)
     if (lines.has(key)) throw bad(`${pattern} has a line above`)
-    if (
-      transport !== '' &&
-      (!/^[a-z][a-z\d]*$/.test(transport) || (beginsParameter(transport) && !isVerdict(transport)))
-    )
+    if (transport !== '' && !isTransportName(transport))
       throw bad(
         `${transport} is no name for a transport: small letters and digits, and not the beginning of a parameter's name`,
       )
@@ -115,8 +117,7 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
     }
     if (transport === transportPipe) {
       const command = nexthop.trim()
-      const program = commandWords(command)?.[0]
-      if (program === undefined || !program.startsWith('/'))
+      if (!hasProgram(command))
         throw bad(`behind ${transportPipe}: stands a command, its program by an absolute path`)
       commands.add(command)
       lines.set(key, { transport, nexthop: command })

@@ -113,7 +113,7 @@ class Course {
     const { stopped } = this.#operating.surroundings
     const input = this.#asked.file === '-' ? process.stdin : createReadStream(this.#asked.file)
     const lines = createInterface({ input, crlfDelay: Infinity })
-    const stop = (): void => void lines.close()
+    const stop = (): void => lines.close()
     stopped.addEventListener('abort', stop)
     let number = 0
     let bytes = 0
