@@ -26,7 +26,8 @@ export function pageWith(page: string, figures: string): string {
   const begin = page.indexOf(beginMark)
   const end = page.indexOf(endMark)
   if (begin < 0 || end < begin) throw new Error('the page has no place for figures')
-  return `${page.slice(0, begin + beginMark.length)}\n\n${figures}\n\n${page.slice(end)}`
+  const between = figures === '' ? '' : `${figures}\n\n`
+  return `${page.slice(0, begin + beginMark.length)}\n\n${between}${page.slice(end)}`
 }
 
 interface Section {

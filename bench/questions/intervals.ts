@@ -10,7 +10,7 @@ import type { Answer, Opened, Order, Slice } from './life.js'
 export const intervalsTitle =
   'time between checkpoints: 2000 messages/s, a tenth of them deferred, then SIGKILL'
 
-const full = { intervalsMs: [100, 250, 500, 1000, 2000, 5000, 10_000], rounds: 3, sliceMs: 6000 }
+const full = { intervalsMs: [100, 250, 500, 1000, 2000, 5000, 10_000], rounds: 3, sliceMs: 4000 }
 const short = { intervalsMs: [250, 1000], rounds: 1, sliceMs: 300 }
 const ratePerSecond = 2000
 const producerCount = 20

@@ -8,7 +8,7 @@ import type { Answer, Order, Slice } from './life.js'
 
 export const sharingTitle = 'a submission waits, to share the sync of a delivery'
 
-const full = { producerCounts: [1, 10, 100], delaysMs: [0, 1, 2, 5, 10], rounds: 3, sliceMs: 2000 }
+const full = { producerCounts: [1, 10, 100], delaysMs: [0, 1, 2, 5, 10], rounds: 3, sliceMs: 1500 }
 const short = { producerCounts: [10], delaysMs: [0, 2], rounds: 1, sliceMs: 200 }
 
 export async function measureSharing({ output, directory, smoke }: BenchArguments): Promise<void> {

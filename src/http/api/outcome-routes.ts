@@ -5,6 +5,7 @@
 import { outcomeKinds, type QueueOutcomeKind } from '../../record/outcome.js'
 import type { EventStream } from '../wire/event-stream.js'
 import { ProblemError } from '../wire/problem-details.js'
+import type { Token } from '../wire/tokens.js'
 import { openStream } from './client.js'
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { count, list, object, text } from './schemas.js'
@@ -105,8 +106,10 @@ export function outcomeRoutes(parts: ApiParts): Route[] {
       summary: 'Says that a consumer has seen all outcomes up to a number',
       body: { 'application/json': object({ number: count }) },
       answers: { 200: { means: 'noted', schema: object({ number: count }) } },
-      handle: async ({ params, body }) => {
+      handle: async (request) => {
+        const { params, body } = request
         const { number } = body as { readonly number: number }
+        checkConsumer(parts.tokenOf(request), params['name'] ?? '')
         if (!(await parts.queue.acknowledge(params['name'] ?? '', number))) throw noConsumer()
         return { number }
       },
@@ -126,11 +129,24 @@ export function outcomeRoutes(parts: ApiParts): Route[] {
   ]
 }
 
+/** What a consumer has seen is gone for it: others, the webhook's too, are for operators.
+ * @throws ProblemError SCOPE_MISSING */
+function checkConsumer({ name, scopes }: Token, consumer: string): void {
+  if (scopes.includes('operate') || consumer === name || consumer.startsWith(`${name}-`)) return
+  throw new ProblemError(
+    'SCOPE_MISSING',
+    `a consumer that is not named '${name}' or '${name}-…' is for tokens with operate`,
+    { scope: 'operate' },
+  )
+}
+
 const noConsumer = (): ProblemError => new ProblemError('NOT_FOUND', 'there is no such consumer')
 
 /** @throws ProblemError REQUEST_INVALID; WaybillError OPTION_INVALID */
-async function followedBy(parts: ApiParts, { query, headers }: ApiRequest): Promise<Followed> {
+async function followedBy(parts: ApiParts, request: ApiRequest): Promise<Followed> {
+  const { query, headers } = request
   const consumer = query['consumer'] as string | undefined
+  if (consumer !== undefined) checkConsumer(parts.tokenOf(request), consumer)
   const given = (query['kinds'] as string | undefined)?.split(',') ?? outcomeKinds
   const kinds = given.map((word) => {
     const kind = outcomeKinds.find((known) => known === word)

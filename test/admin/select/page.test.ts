@@ -57,7 +57,9 @@ test('pages give every message once, in the order of a listing', async () => {
     const listed: string[] = []
     for await (const { id } of stage.queue.list()) listed.push(id)
     const { pages } = await paged(stage, {}, { max: 4 })
-    expect(pages.map((page) => page.length).slice(0, 6)).toEqual([4, 4, 4, 4, 4, 4])
+    // One that took too long ends earlier.
+    expect(Math.max(...pages.map((page) => page.length))).toBe(4)
+    expect(pages.length).toBeGreaterThanOrEqual(7)
     expect(pages.flatMap(idsOf)).toEqual(listed)
   })
 })
