@@ -24,8 +24,9 @@ export interface JournalWriterOptions {
   readonly prng: Prng
   readonly grid: SegmentGrid
   readonly pool: SegmentPool
-  /** Where none is kept, a start searches whole segments. */
+  /** Where none is kept, a start searches whole segments. `onLimit`: a write of it has ended. */
   readonly limit?: WriteLimit | undefined
+  readonly onLimit?: () => void
   readonly batchBytes: number
   /** The first segment of this life. */
   readonly index: number
@@ -101,10 +102,12 @@ export class JournalWriter {
     return this.#commits.segmentIndex
   }
 
-  /** Since when the batch in flight waits for its segment or for the disk, by the monotonic
-   * clock. */
+  /** Since when the batch in flight waits for its segment or for the disk, or the limit for the
+   * disk, by the monotonic clock. */
   get inFlightSinceMs(): number | undefined {
-    return this.#inFlightSinceMs
+    const ofLimit = this.#options.limit?.inFlightSinceMs ?? Infinity
+    const sinceMs = Math.min(this.#inFlightSinceMs ?? Infinity, ofLimit)
+    return sinceMs === Infinity ? undefined : sinceMs
   }
 
   /** Begins the first segment of this life with a copy of the newest checkpoint. */
@@ -216,14 +219,14 @@ export class JournalWriter {
         if (batch === undefined || this.#failure !== undefined) break
         this.#inFlightSinceMs = this.#options.clock.monotonicMs()
         if (batch.index !== this.#fileIndex) await this.#enter(batch.index)
-        const { limit, onFailure } = this.#options
+        const { limit, onFailure, onLimit } = this.#options
         const endBytes = batch.offsetBytes + batch.used
         const reaches = limit?.whenReaches(batch.index, endBytes)
         if (reaches !== undefined) await reaches
         if (!this.#isOver()) await this.#write(batch.buffer.subarray(0, batch.used), batch.offsetBytes)
         if (this.#isOver()) break
         this.#commits.written()
-        limit?.raiseAhead(batch.index, endBytes)?.catch(onFailure)
+        limit?.raiseAhead(batch.index, endBytes)?.then(onLimit, onFailure)
         this.#inFlightSinceMs = undefined
         this.#settle()
       } while (this.#commits.hasSealed)
@@ -285,6 +288,7 @@ export class JournalWriter {
     next.file.then(() => {
       next.hasSpare = true
       onPrepared()
+      this.#options.onLimit?.()
     }, onFailure)
     pool.refill().catch(onFailure)
     return next

@@ -89,6 +89,7 @@ export class WriteLimit {
   #waiting: Promise<void> | undefined
   #stepBytes: number
   #raisedAtMs = -Infinity
+  #inFlightSinceMs: number | undefined
 
   private constructor(options: WriteLimitOptions, file: DiskFile, slots: LimitSlots | undefined) {
     this.#options = options
@@ -143,6 +144,11 @@ export class WriteLimit {
     return this.#raise(limit, endBytes)
   }
 
+  /** Since when the write under way waits for the disk, by the monotonic clock. */
+  get inFlightSinceMs(): number | undefined {
+    return this.#inFlightSinceMs
+  }
+
   #limitOf(index: number): Limit | undefined {
     return this.#limits.find((limit) => limit.index === index)
   }
@@ -176,7 +182,9 @@ export class WriteLimit {
     const slot = this.#slot
     this.#slot = 1 - slot
     const bytes = encodeLimitSlot({ sequence: ++this.#sequence, segments })
+    this.#inFlightSinceMs = this.#options.clock.monotonicMs()
     return this.#file.write(bytes, slot * blockBytes).then(() => {
+      this.#inFlightSinceMs = undefined
       for (const { index, epoch, limitBytes } of segments)
         for (const limit of this.#limits)
           if (limit.index === index && limit.epoch === epoch) limit.durableBytes = limitBytes

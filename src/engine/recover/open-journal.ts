@@ -87,6 +87,7 @@ export async function openJournal(
       callbacks.onSegment(entered)
     },
     onPrepared: callbacks.onRoom,
+    onLimit: () => callbacks.onDurable(writer.durableEnd),
     onFailure: callbacks.onFailure,
   })
   pool.keepLast(true)
