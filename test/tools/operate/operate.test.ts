@@ -242,7 +242,7 @@ test('a dead destination is shown and resumed, and mail that is rerouted goes el
   await becomes('deferred', ids)
   const dead = { transport: 'smtp', destination: addressOf(closed), state: 'dead', window: 0 }
   expect(objects(await waybill('destinations', ['--json', '--dead']))).toMatchObject([dead])
-  expect((await waybill('destinations')).stdout).toMatch(/^out +127\.0\.0\.1:\d+ +dead, \d.* 4\.4\.1 /m)
+  expect((await waybill('destinations')).stdout).toMatch(/^smtp +127\.0\.0\.1:\d+ +dead, \d.* 4\.4\.1 /m)
   expect(await waybill('resume', ['nowhere.example'])).toMatchObject({ exitCode: 1 })
   expect(await waybill('resume', [addressOf(closed)])).toEqual(told('1 destination resumed\n'))
   expect(objects(await waybill('destinations', ['--json', '--dead']))).toEqual([])
@@ -414,7 +414,7 @@ test('top shows one frame where there is no terminal, and objects for programs',
   // A frame does not wait for what is counted on disk meanwhile.
   const frame = await waybill('top', ['--interval', '2s'])
   expect(frame).toMatchObject({ exitCode: 0, stderr: '' })
-  expect(frame.stdout).toMatch(/^waybill top {2}.*\naccepted +0\.0\/s +delivered +0\.0\/s/)
+  expect(frame.stdout).toMatch(/^waybill top {2}.*\nAll is well\naccepted +0\.0\/s +delivered +0\.0\/s/)
   expect(frame.stdout).toMatch(/^deferred +\d+ +1h +1 /m)
   const [object] = objects(await waybill('top', ['--json', '--once', '--interval', '300ms']))
   expect(object).toMatchObject({ accepted_rate: 0, active: 0, recovering: false })

@@ -544,7 +544,7 @@ test('a message that was not ended when the input of -bs ends is none', async ()
 test('-bs to a server that is not there is to be tried again', async () => {
   expect(await runWaybill(['sendmail', '-bs', '--smtp', '127.0.0.1:1'], { directory })).toMatchObject({
     exitCode: 75,
-    stderr: expect.stringContaining('nobody answers') as string,
+    stderr: expect.stringContaining('no answer from 127.0.0.1:1') as string,
   })
 })
 
