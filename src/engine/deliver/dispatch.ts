@@ -9,9 +9,10 @@ import type { ActiveMessage } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
 import { Attempts } from '../../delivery/attempt.js'
-import type { Report } from '../../delivery/outcome.js'
-import type { Transport } from '../../delivery/transport.js'
+import { reportOf, type Report } from '../../delivery/outcome.js'
+import type { Outcome, Transport } from '../../delivery/transport.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
+import { isOver } from '../../record/terms.js'
 import {
   Scheduler,
   type DeferReason,
@@ -46,6 +47,8 @@ import { Suspects } from './suspects.js'
 /** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each
  * time, which costs ten times as much. */
 const settled: Promise<void> = Promise.resolve()
+
+const expired: Outcome = { kind: 'deferred', status: '4.4.7', reason: 'it expired before its attempt' }
 
 export class Dispatch {
   readonly gate: Gate
@@ -225,7 +228,8 @@ export class Dispatch {
       const known = this.#caution.take()
       const entry = known ?? this.#scheduler.next(nowMs)
       if (entry === undefined) break
-      if (known !== undefined || !this.#caution.keeps(entry)) this.#begin(entry)
+      if (isOver(entry.message.message.envelope.terms, this.#running.wallMs)) this.#pass(entry)
+      else if (known !== undefined || !this.#caution.keeps(entry)) this.#begin(entry)
     }
     this.#running = undefined
     for (let message = this.#ready.shift(); message !== undefined; message = this.#ready.shift())
@@ -233,10 +237,21 @@ export class Dispatch {
     this.#wakeAt(this.#scheduler.wakeAtMs, nowMs)
   }
 
-  #begin(entry: Entry<Job>): void {
+  /** Its recipients expired while they waited for a place, or for the journal. */
+  #pass(entry: Entry<Job>): void {
+    this.#enter(entry)
+    this.#report(entry, reportOf(expired, entry.recipients.length))
+  }
+
+  /** An outcome will come: room for it is kept until then. */
+  #enter(entry: Entry<Job>): void {
     this.#underWay++
     this.#parts.journal.kept.keep(outcomeBytesMost(entry.recipients.length))
     this.#told.keep(entry)
+  }
+
+  #begin(entry: Entry<Job>): void {
+    this.#enter(entry)
     const attempts = this.#attempts.get(entry.transport)!
     const request = requestOf(entry, this.#parts.reader)
     if (!attempting.hasSubscribers) attempts.begin(entry, request)

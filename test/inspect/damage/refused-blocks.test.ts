@@ -197,6 +197,6 @@ test('records behind a refused block are dumped, and the block is told of', asyn
   expect(Math.max(...positions)).toBeGreaterThan(4 * blockBytes)
   expect(exitCode).toBe(1)
   expect(stderr).toContain(
-    'damage: lane 2 envelopes, segment 0, offset 12288: the disk refused to read it: EIO (4096 bytes); lost: what stands there',
+    'damage: lane 2 envelopes, segment 0, offset 12288: the disk refused to read it: EIO (4096 bytes); lost: the bytes there',
   )
 })

@@ -415,7 +415,7 @@ test('top shows one frame where there is no terminal, and objects for programs',
   const frame = await waybill('top', ['--interval', '2s'])
   expect(frame).toMatchObject({ exitCode: 0, stderr: '' })
   expect(frame.stdout).toMatch(/^waybill top {2}.*\nAll is well\naccepted +0\.0\/s +delivered +0\.0\/s/)
-  expect(frame.stdout).toMatch(/^deferred +\d+ +1h +1 /m)
+  expect(frame.stdout).toMatch(/^deferred, 1h +\d+ +in \d+m\d+s +1 /m)
   const [object] = objects(await waybill('top', ['--json', '--once', '--interval', '300ms']))
   expect(object).toMatchObject({ accepted_rate: 0, active: 0, recovering: false })
 })

@@ -52,11 +52,13 @@ test.each([['yes'], ['no']])(
     await expect
       .poll(() => servers.map((server) => server.taken.map((mail) => mail.recipients)))
       .toEqual([[], [['bob+x@example.net']]])
-    await expect.poll(() => readdir(at('mail/ada@example.com/new')).catch(() => [])).toHaveLength(1)
+    // As Postfix's local, a copy per recipient.
+    await expect.poll(() => readdir(at('mail/ada@example.com/new')).catch(() => [])).toHaveLength(2)
     expect(await readdir(at('mail'))).toEqual(['ada@example.com'])
-    const [file] = await readdir(at('mail/ada@example.com/new'))
-    const mail = await readFile(join(at('mail/ada@example.com/new'), file!), 'utf8')
-    expect(mail.match(/^Delivered-To: .*/gm)?.sort()).toEqual([
+    const files = await readdir(at('mail/ada@example.com/new'))
+    const mails = files.map((file) => readFile(join(at('mail/ada@example.com/new'), file), 'utf8'))
+    const headers = (await Promise.all(mails)).map((mail) => mail.match(/^Delivered-To: .*/gm)?.join() ?? '')
+    expect(headers.toSorted()).toEqual([
       'Delivered-To: ada+lists@example.com',
       'Delivered-To: ada+x@example.com',
     ])
@@ -70,7 +72,7 @@ test.each([['yes'], ['no']])(
     await writeFile(at('aliases'), 'help@example.com ada@example.com\n')
     expect(await runWaybill(['reload', '--queue', at('queue')], { directory })).toMatchObject({ exitCode: 0 })
     expect(await send(relay, ['info+x@example.com', 'help+x@example.com'])).toEqual([unknown, taken])
-    await expect.poll(() => readdir(at('mail/ada@example.com/new'))).toHaveLength(2)
+    await expect.poll(() => readdir(at('mail/ada@example.com/new'))).toHaveLength(3)
   },
 )
 
