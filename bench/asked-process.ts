@@ -14,6 +14,8 @@ export class AskedProcess<Order extends object, Answer> {
     const child = fork(fileURLToPath(module), {
       env: { ...process.env, ...environment },
       execArgv: [...process.execArgv, '--expose-gc'],
+      // JSON makes null of Infinity.
+      serialization: 'advanced',
     })
     this.#child = child
     this.#endWithUs = () => void child.kill('SIGKILL')

@@ -18,3 +18,7 @@ export function tablesOf(rows: readonly Row[]): Tables {
 /** A word or a number; nothing for a measurement. */
 export const cellText = (cell: Cell | undefined): string =>
   cell === undefined || typeof cell === 'object' ? '' : String(cell)
+
+/** NaN where nothing was measured. */
+export const medianOf = (cell: Cell | undefined): number =>
+  typeof cell === 'object' && cell !== null ? cell.median : Number(cell ?? NaN)

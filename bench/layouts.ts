@@ -5,11 +5,13 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AskedProcess } from './asked-process.js'
 import type { BenchArguments } from './bench.js'
-import type { Answer, Mix, MixedSlice, Order } from './layouts/mixed-life.js'
+import type { Answer, Order, Slice } from './layouts/life-process.js'
 import { spreadOf, type Row } from './output.js'
 
 const producerCount = 100
 const mebibyte = 1024 * 1024
+const intervalsMs: readonly number[] = [1000, 2000, 4000]
+const checkpointIntervalMs = 1000
 const layouts = ['lanes', 'single'] as const
 
 interface Pace {
@@ -24,10 +26,10 @@ const full: Pace = { percents: [10, 30, 90], rounds: 5, sliceMs: 10_000 }
 const short: Pace = { percents: [30], rounds: 1, sliceMs: 500 }
 
 interface Entrant {
-  readonly layout: Mix['layout']
+  readonly layout: (typeof layouts)[number]
   readonly deferredPercent: number
   readonly process: AskedProcess<Order, Answer>
-  readonly slices: MixedSlice[]
+  readonly slices: Slice[]
 }
 
 export async function run({ output, directory, smoke }: BenchArguments): Promise<void> {
@@ -38,15 +40,22 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
     for (const layout of layouts) {
       const own = join(directory, `${layout}-${deferredPercent}`)
       mkdirSync(own)
-      const process = new AskedProcess<Order, Answer>(new URL('./layouts/mixed-life.js', import.meta.url))
-      await process.ask({ kind: 'open', directory: own, layout, deferredPercent })
+      const process = new AskedProcess<Order, Answer>(new URL('./layouts/life-process.js', import.meta.url))
+      await process.ask({
+        kind: 'open',
+        directory: own,
+        checkpointIntervalMs,
+        layout,
+        deferredPercent,
+        intervalsMs,
+      })
       // The first one makes segments that later ones use again.
-      await process.ask({ kind: 'slice', producerCount, durationMs: pace.sliceMs })
+      await process.ask(sliceOf(pace))
       entrants.push({ layout, deferredPercent, process, slices: [] })
     }
     for (let round = 0; round < pace.rounds; round++)
       for (const { process, slices } of round % 2 === 0 ? entrants : entrants.toReversed()) {
-        const answer = await process.ask({ kind: 'slice', producerCount, durationMs: pace.sliceMs })
+        const answer = await process.ask(sliceOf(pace))
         if (answer.kind === 'slice') slices.push(answer.slice)
       }
     for (const entrant of entrants) {
@@ -58,12 +67,21 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
   output.note('messages/s: while mail was submitted. All else: until the last retry was done.')
 }
 
+const sliceOf = ({ sliceMs }: Pace): Order => ({
+  kind: 'slice',
+  producerCount,
+  durationMs: sliceMs,
+  delayMs: 0,
+  ratePerSecond: Infinity,
+  drains: true,
+})
+
 function rowOf({ layout, deferredPercent, slices }: Entrant): Row {
-  const of = (quantity: (slice: MixedSlice) => number): Row[string] => spreadOf(slices.map(quantity))
+  const of = (quantity: (slice: Slice) => number): Row[string] => spreadOf(slices.map(quantity))
   return {
     layout,
     'deferred %': deferredPercent,
-    'messages/s': of(({ messageCount, submittingMs }) => (messageCount / submittingMs) * 1000),
+    'messages/s': of(({ messageCount, durationMs }) => (messageCount / durationMs) * 1000),
     'p99 ms': of(({ p99Ms }) => p99Ms),
     'attempts/message': of(({ attemptCount, messageCount }) => attemptCount / messageCount),
     'CPU µs/message': of(({ cpuMs, messageCount }) => (cpuMs * 1000) / messageCount),

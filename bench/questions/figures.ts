@@ -1,7 +1,7 @@
 /** The plots and tables of the open questions. Pure.
  * Invariant: a figure is read from the results, never written here. */
 import { markdownTable } from '../../tools/markdown-table.js'
-import { cellText, tablesOf, type Tables } from '../kept-results.js'
+import { cellText, medianOf, tablesOf, type Tables } from '../kept-results.js'
 import type { Cell, Row } from '../output.js'
 import { barPlot } from '../plot/bars.js'
 import { linePlot, type Line } from '../plot/lines.js'
@@ -12,9 +12,6 @@ import { runnersTitle } from './runners.js'
 import { sharingTitle } from './sharing.js'
 
 type Source = (rows: readonly Row[]) => readonly string[]
-
-const medianOf = (cell: Cell | undefined): number =>
-  typeof cell === 'object' && cell !== null ? cell.median : Number(cell ?? NaN)
 
 const tableOf = (rows: readonly Row[], title: string): readonly Row[] => tablesOf(rows).get(title) ?? []
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { AskedProcess } from '../asked-process.js'
 import type { BenchArguments } from '../bench.js'
 import { spreadOf, type Row } from '../output.js'
-import type { Answer, Opened, Order, Slice } from './life.js'
+import type { Answer, Opened, Order, Slice } from '../layouts/life-process.js'
 
 export const intervalsTitle =
   'time between checkpoints: 2000 messages/s, a tenth of them deferred, then SIGKILL'
@@ -48,7 +48,7 @@ async function lifeOf(directory: string, checkpointIntervalMs: number, durationM
   const first = await begun(open)
   const answer = await first.ask({ kind: 'slice', producerCount, durationMs, delayMs: 0, ratePerSecond })
   await first.kill()
-  const second = new AskedProcess<Order, Answer>(new URL('./life.js', import.meta.url))
+  const second = new AskedProcess<Order, Answer>(new URL('../layouts/life-process.js', import.meta.url))
   const again = await second.ask(open)
   await second.kill()
   if (answer.kind !== 'slice' || again.kind !== 'opened') throw new Error('an answer to another order')
@@ -56,7 +56,7 @@ async function lifeOf(directory: string, checkpointIntervalMs: number, durationM
 }
 
 async function begun(order: Order): Promise<AskedProcess<Order, Answer>> {
-  const child = new AskedProcess<Order, Answer>(new URL('./life.js', import.meta.url))
+  const child = new AskedProcess<Order, Answer>(new URL('../layouts/life-process.js', import.meta.url))
   await child.ask(order)
   return child
 }

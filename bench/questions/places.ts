@@ -19,7 +19,7 @@ import { AskedProcess } from '../asked-process.js'
 import type { BenchArguments } from '../bench.js'
 import { spreadOf, type Row } from '../output.js'
 import { forgotten, remembered } from '../disk/page-cache.js'
-import type { Answer, Order } from './life.js'
+import type { Answer, Order } from '../layouts/life-process.js'
 
 export const placesTitle = 'finding the restart positions of a queue that was killed, and writing them'
 
@@ -67,7 +67,7 @@ export async function measurePlaces({ output, directory, smoke }: BenchArguments
 }
 
 async function killedQueue(directory: string, durationMs: number): Promise<void> {
-  const child = new AskedProcess<Order, Answer>(new URL('./life.js', import.meta.url))
+  const child = new AskedProcess<Order, Answer>(new URL('../layouts/life-process.js', import.meta.url))
   await child.ask({
     kind: 'open',
     directory,

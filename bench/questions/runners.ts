@@ -6,7 +6,7 @@ import { AskedProcess } from '../asked-process.js'
 import type { BenchArguments } from '../bench.js'
 import { spreadOf, type Row } from '../output.js'
 import { slowSync } from '../disk/slow-sync.js'
-import type { Answer, Order, Slice } from './life.js'
+import type { Answer, Order, Slice } from '../layouts/life-process.js'
 
 export const runnersTitle = 'a tenth deferred, retries after 1, 2 and 4 s: both layouts'
 
@@ -29,7 +29,10 @@ export async function measureRunners({ output, directory, smoke }: BenchArgument
       const own = join(directory, `runners-${layout}-${slowerMs}`)
       mkdirSync(own)
       const environment = slowerMs === 0 ? {} : slowSync(directory, slowerMs)
-      const child = new AskedProcess<Order, Answer>(new URL('./life.js', import.meta.url), environment)
+      const child = new AskedProcess<Order, Answer>(
+        new URL('../layouts/life-process.js', import.meta.url),
+        environment,
+      )
       await child.ask({
         kind: 'open',
         directory: own,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { AskedProcess } from '../asked-process.js'
 import type { BenchArguments } from '../bench.js'
 import { spreadOf, type Row } from '../output.js'
-import type { Answer, Order, Slice } from './life.js'
+import type { Answer, Order, Slice } from '../layouts/life-process.js'
 
 export const sharingTitle = 'a submission waits, to share the sync of a delivery'
 
@@ -15,7 +15,7 @@ export async function measureSharing({ output, directory, smoke }: BenchArgument
   const pace = smoke ? short : full
   const own = join(directory, 'sharing')
   mkdirSync(own)
-  const child = new AskedProcess<Order, Answer>(new URL('./life.js', import.meta.url))
+  const child = new AskedProcess<Order, Answer>(new URL('../layouts/life-process.js', import.meta.url))
   await child.ask({
     kind: 'open',
     directory: own,

@@ -32,9 +32,11 @@ export type Order =
 
 export interface Slice {
   readonly messageCount: number
+  /** While mail was submitted. */
   readonly durationMs: number
   readonly medianMs: number
   readonly p99Ms: number
+  /** Of the whole slice, as all that follows. */
   readonly cpuMs: number
   readonly syncCount: number
   readonly journalBytes: number
@@ -46,6 +48,9 @@ export interface Slice {
   readonly readBytes: number
   /** Bytes of the working suffix at the end. */
   readonly suffixBytes: number
+  readonly attemptCount: number
+  /** Segments in use, at the worst moment. */
+  readonly logBytesMost: number
 }
 
 /** Of the open, from its call on, milliseconds. */
@@ -59,11 +64,16 @@ export type Answer =
   { readonly kind: 'opened'; readonly opened: Opened } | { readonly kind: 'slice'; readonly slice: Slice }
 
 const attemptsDeferredMost = 3
+const segmentBytes = 64 * 1024 * 1024
+const laneSegmentBytes = 16 * 1024 * 1024
+const lookMs = 100
+
 const prng = seededPrng(1)
 const submission = { sender, recipients: recipientsOf(1), data: bodyOf(1024) }
 let queue: Queue
 let directory: string
 let owedCount = 0
+let attemptCount = 0
 
 async function open(order: Order & { kind: 'open' }): Promise<Opened> {
   const { checkpointIntervalMs, deferredPercent, intervalsMs, layout } = order
@@ -72,10 +82,13 @@ async function open(order: Order & { kind: 'open' }): Promise<Opened> {
   queue = await openQueue(directory, {
     checkpointIntervalMs,
     layout: layout ?? 'lanes',
+    segmentBytes,
+    laneSegmentBytes,
     retry: fixedRetry([...intervalsMs]),
     transports: {
       sometimes: {
         deliver: async (request) => {
+          attemptCount++
           await request.data()
           if (request.attempts < attemptsDeferredMost && below(prng, 100) < deferredPercent)
             return { kind: 'deferred', status: '4.0.0', reason: 'part of the mix' }
@@ -110,7 +123,12 @@ async function slice(order: Order & { kind: 'slice' }): Promise<Slice> {
     device: await deviceWork(directory),
     readBytes: await readBytes(),
     cpu: process.cpuUsage(),
+    attemptCount,
   }
+  let logBytesMost = 0
+  const looking = setInterval(() => {
+    logBytesMost = Math.max(logBytesMost, logBytes())
+  }, lookMs)
   const startedAt = performance.now()
   const until = startedAt + durationMs
   const produce = async (): Promise<void> => {
@@ -126,7 +144,8 @@ async function slice(order: Order & { kind: 'slice' }): Promise<Slice> {
   }
   await Promise.all(Array.from({ length: producerCount }, produce))
   const submittingMs = performance.now() - startedAt
-  while (order.drains === true && owedCount > 0) await pause(100)
+  while (order.drains === true && isBusy()) await pause(lookMs)
+  clearInterval(looking)
   const cpu = process.cpuUsage(before.cpu)
   const { syncCount, writtenBytes, suffixBytes } = queue.stats().journal
   const after = await deviceWork(directory)
@@ -144,7 +163,20 @@ async function slice(order: Order & { kind: 'slice' }): Promise<Slice> {
     deviceWriteCount: after.writeCount - before.device.writeCount,
     readBytes: (await readBytes()) - before.readBytes,
     suffixBytes,
+    attemptCount: attemptCount - before.attemptCount,
+    logBytesMost,
   }
+}
+
+function isBusy(): boolean {
+  const { activeCount, journal } = queue.stats()
+  return owedCount > 0 || activeCount > 0 || journal.stagedBytes > 0
+}
+
+function logBytes(): number {
+  const { journal, lanes } = queue.stats()
+  const laneSegments = lanes.reduce((sum, { segmentCount }) => sum + segmentCount, 0)
+  return journal.segmentCount * segmentBytes + laneSegments * laneSegmentBytes
 }
 
 answering(async (order: Order): Promise<Answer> =>
