@@ -8,6 +8,7 @@ import { messageMutations } from './message-mutations.js'
 import type { Mutation } from './mutation.js'
 import { timeMutations } from './time-mutations.js'
 import { recoveryMutations } from './recovery-mutations.js'
+import { outcomeMutations } from './outcome-mutations.js'
 import { storeMutations } from './store-mutations.js'
 
 export const mutations: readonly Mutation[] = [
@@ -18,6 +19,7 @@ export const mutations: readonly Mutation[] = [
   ...failureMutations,
   ...damageMutations,
   ...keyMutations,
+  ...outcomeMutations,
   ...storeMutations,
   ...timeMutations,
 ]

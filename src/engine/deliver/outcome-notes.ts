@@ -104,7 +104,7 @@ export function appendOutcomes(
 /** What a record says beside, for consumers of outcomes.
  * @param bytesMax of the addresses: where they take more there are none */
 export function toldOf(
-  { message, addresses }: Job,
+  { message, addresses }: Pick<Job, 'message' | 'addresses'>,
   notes: readonly OutcomeNote[],
   bytesMax: number,
   { transport, nexthop, outcomes = [] }: Origin,

@@ -7,7 +7,7 @@ import { notesBytesMost, type OutcomeNote } from '../../record/outcome-note.js'
 import type { ToldAttempt } from '../../record/told.js'
 import type { Entry } from '../../scheduler/scheduler.js'
 import type { Job } from './job.js'
-import { toldBytesMost, toldOf } from './outcome-notes.js'
+import { outcomeBytesMost, toldBytesMost, toldOf } from './outcome-notes.js'
 import { nobodyAsked, type Origin } from './recipient-events.js'
 
 /** Of addresses in a record. */
@@ -17,6 +17,7 @@ const addressesBytesMax = 64 * 1024
 const besideBytes = 4096
 
 type Attempt = Pick<Entry<Job>, 'message' | 'recipients'>
+type Addressed = Pick<Job, 'message' | 'addresses'>
 
 /** undefined: nobody consumes outcomes. */
 export type Told = ToldAttempt | undefined
@@ -38,15 +39,22 @@ export class ToldRoom {
     this.#journal.kept.keep(this.#bytesFor(attempt.recipients.length))
   }
 
-  /** It has ended. @returns what its record says */
+  /** It has ended. Of one that began before the first consumer came it says so where there is room.
+   * @returns what its record says */
   giveUp(attempt: Attempt, notes: readonly OutcomeNote[], origin: Origin): Told {
-    if (!this.#kept.delete(attempt)) return undefined
-    this.#journal.kept.giveUp(this.#bytesFor(attempt.recipients.length))
-    return toldOf(attempt.message, notes, this.#addressesBytesMax(attempt.recipients.length), origin)
+    const recipientCount = attempt.recipients.length
+    if (this.#kept.delete(attempt)) this.#journal.kept.giveUp(this.#bytesFor(recipientCount))
+    else if (!this.#outcomes.isOn || !this.#hasRoom(recipientCount)) return undefined
+    return toldOf(attempt.message, notes, this.#addressesBytesMax(recipientCount), origin)
+  }
+
+  #hasRoom(recipientCount: number): boolean {
+    const bytes = outcomeBytesMost(recipientCount) + this.#bytesFor(recipientCount)
+    return this.#journal.room(bytes, 'accepted mail') === 'yes'
   }
 
   /** Of recipients without an attempt. */
-  now(job: Job, recipients: readonly number[], notes: readonly OutcomeNote[]): Told {
+  now(job: Addressed, recipients: readonly number[], notes: readonly OutcomeNote[]): Told {
     if (!this.#outcomes.isOn) return undefined
     return toldOf(job, notes, this.#addressesBytesMax(recipients.length), nobodyAsked)
   }

@@ -10,6 +10,7 @@ import type { QueueEmitter } from '../life/events.js'
 import type { Route } from '../life/options.js'
 import { appendOutcomes, notesOf, outcomeBytesMost } from '../deliver/outcome-notes.js'
 import { recipientEventOf } from '../deliver/recipient-events.js'
+import { ToldRoom } from '../deliver/told-room.js'
 import type { Parts } from '../life/parts.js'
 import { outcomesOf, type ReportedOutcome } from './reporting.js'
 import { routeOf } from '../life/route.js'
@@ -62,19 +63,24 @@ export const expiriesOf = (message: ActiveMessage, indexes: readonly number[]): 
     remote,
   }))
 
+type GivingUp = Pick<Parts, 'journal' | 'outcomes' | 'options' | 'life' | 'events'>
+
 /** Each of them fails, in one record and one step.
  * @returns false, and nothing is done, while there is no room for it */
 export function giveUp(
-  { journal, options, life, events }: Pick<Parts, 'journal' | 'options' | 'life' | 'events'>,
+  { journal, outcomes, options, life, events }: GivingUp,
   message: ActiveMessage,
   expired: readonly Waiters[],
 ): boolean {
   const notesOfEach = expired.map(({ addresses }) => expiryNotes(message, [...addresses.keys()]))
   const notes = condensed(notesOfEach.flat())
-  const recipientCount = expired.reduce((count, { addresses }) => count + addresses.size, 0)
-  if (journal.room(outcomeBytesMost(recipientCount), 'accepted mail') !== 'yes') return false
+  const addresses = new Map(expired.flatMap((waiters) => [...waiters.addresses]))
+  const toldRoom = new ToldRoom(journal, outcomes)
+  const bytes = outcomeBytesMost(addresses.size) + toldRoom.bytesNow(addresses.size)
+  if (journal.room(bytes, 'accepted mail') !== 'yes') return false
   life.guard(() => {
-    appendOutcomes(journal, message, notes, false, options.clock.wallMs())
+    const told = toldRoom.now({ message, addresses }, [...addresses.keys()], notes)
+    appendOutcomes(journal, message, notes, false, options.clock.wallMs(), told)
     message.apply({ kind: 'delivery', notes })
     const nowMs = options.clock.wallMs()
     expired.forEach((waiters, i) => tell(events, message, waiters, notesOfEach[i]!, nowMs))

@@ -27,6 +27,7 @@ import {
   turning,
 } from '../workload/small-workloads.js'
 import { diskHangs, drained, onDisk } from '../workload/machine-workloads.js'
+import { consumed } from '../workload/consumed.js'
 import { keyed } from '../workload/keyed.js'
 import { timed } from '../workload/timed.js'
 import { tortureRun } from './torture.js'
@@ -51,6 +52,7 @@ export const huntNames = [
   'asking',
   'asked of many',
   'keyed',
+  'consumed',
   'timed',
   'changed',
   'clock is set',
@@ -100,6 +102,7 @@ const crashHunts = {
   asking: { workload: asking },
   'asked of many': { workload: askedOfMany },
   keyed: { workload: keyed },
+  consumed: { workload: consumed },
   timed: { workload: timed },
   changed: { workload: inOneLog(carried), options: { after: changedPolicy(carried) } },
   'clock is set': { workload: clockIsSet },

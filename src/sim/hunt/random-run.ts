@@ -21,6 +21,7 @@ import type { HuntResult } from './exhaustive.js'
 import { QueueModel } from '../model/queue-model.js'
 import { rotten } from './rot.js'
 import { randomVerbs, randomWorkload } from '../workload/random-workload.js'
+import { isConsumed } from '../workload/consumed.js'
 import { isTimed, timedMail } from '../workload/timed.js'
 import { isPlain, laterLife, varied, withOrders } from '../workload/variety.js'
 import type { Step, VerbStep, Workload } from '../workload/workload.js'
@@ -72,7 +73,8 @@ export function planOf(options: RandomOptions): RandomPlan {
   const { seed, only, disk } = options
   const drawn = askedPlan(seed, isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed))
   const asking = isTimed(seed) && drawn.disturbance === undefined ? timedPlan(seed, drawn) : drawn
-  const plan = disk === undefined ? asking : { ...asking, workload: { ...asking.workload, disk } }
+  const heard = isConsumed(seed) ? { ...asking, workload: { ...asking.workload, consumes: true } } : asking
+  const plan = disk === undefined ? heard : { ...heard, workload: { ...heard.workload, disk } }
   if (only === undefined) return plan
   const steps = plan.workload.steps.filter((_, index) => only.includes(index))
   return { ...plan, workload: { ...plan.workload, steps } }

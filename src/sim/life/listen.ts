@@ -4,6 +4,7 @@ import { incomingLane } from '../../lane/lane.js'
 import type { Queue } from '../../queue.js'
 import { codeOf, textOf } from './error-text.js'
 import type { Notice } from './notice.js'
+import type { Happened } from '../model/model-outcomes.js'
 import type { QueueModel } from '../model/queue-model.js'
 import type { SimWorld } from '../world/world.js'
 import { leastWaitMs, type Workload } from '../workload/workload.js'
@@ -25,8 +26,13 @@ export interface Heard {
 
 export function listen(life: Heard, queue: Queue, workload: Workload): void {
   const { model, world } = life
+  const told = (happened: Happened): void => {
+    model.outcomes.look(queue.consumers().length > 0)
+    model.outcomes.recorded(happened, life.appendedBytes)
+  }
   for (const kind of ['delivered', 'failed', 'deferred'] as const)
     queue.on(kind, (outcome) => {
+      told({ ...outcome, kind })
       const attempts = model.attemptsOf(outcome.id)
       model.recorded(kind, outcome, {
         appendedBytes: life.appendedBytes,
@@ -35,12 +41,18 @@ export function listen(life: Heard, queue: Queue, workload: Workload): void {
         attempts: attempts === undefined ? 0 : attempts + 1,
       })
     })
-  queue.on('expired', (expired) => model.met(expired))
-  queue.on('finished', ({ id }) =>
-    model.finished(id, life.appendedBytes, workload.lifetimeMs, world.clock.wallMs()),
-  )
+  queue.on('expired', (expired) => {
+    told({ kind: 'expired', id: expired.id })
+    model.met(expired)
+  })
+  queue.on('deleted', ({ id }) => told({ kind: 'deleted', id }))
+  queue.on('finished', ({ id }) => {
+    told({ kind: 'finished', id })
+    model.finished(id, life.appendedBytes, workload.lifetimeMs, world.clock.wallMs())
+  })
   queue.on('requeued', ({ id, lane }) => life.wentTo.set(model.nameOf(id), lane))
   queue.on('reported', ({ id, report }) => {
+    told({ kind: 'reported', id })
     life.wentTo.set(report, incomingLane)
     model.reported(id, report, life.appendedBytes, world.clock.wallMs())
   })

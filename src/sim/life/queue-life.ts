@@ -7,6 +7,7 @@ import type { Queue } from '../../queue.js'
 import { isWaybillError } from '../../errors.js'
 import { Callers } from './callers.js'
 import type { DiskImage } from '../disk/disk-image.js'
+import { consume } from './consuming.js'
 import { codeOf, textOf } from './error-text.js'
 import type { Fault } from '../disk/faults.js'
 import type { Listed } from '../model/model-listing.js'
@@ -139,6 +140,7 @@ export class QueueLife {
       )
       this.queue = queue
       listen(this, queue, workload)
+      if (workload.consumes === true) void consume(this, queue, world.fork())
       this.callers.repeatAll(workload.steps)
       this.disk.arm(this.#options.laterFaults ?? [])
       return true

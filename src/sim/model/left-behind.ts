@@ -43,6 +43,6 @@ function groupOf(path: string): string | undefined {
   if (path === 'lock' || path === 'queue.json' || path === 'journal/limit') return path
   if (/^journal\/spare-[0-9]+$/.test(path)) return 'spares'
   if (/^journal\/[0-9a-f]{12}\.log$/.test(path)) return 'journal'
-  if (/^keys\/[0-9a-f]{12}\.log$/.test(path)) return 'keys'
+  if (/^(?:keys|outcomes)\/[0-9a-f]{12}\.log$/.test(path)) return path.slice(0, path.indexOf('/'))
   return /^(lanes\/[0-9]+\/(?:envelopes|data))\/[0-9a-f]{12}\.log$/.exec(path)?.[1]
 }

@@ -11,6 +11,7 @@ import { copyMessage, newMessage, type ModelMessage, type ReportNames } from './
 import { earliestOf, newReport, stepClock } from './model-message.js'
 import { movesTime } from './model-orders.js'
 import { judgeEnd } from './model-end.js'
+import { ModelOutcomes } from './model-outcomes.js'
 import { anyLife, judgeBegin, judgeStanding, type LifeFacts } from './model-life.js'
 import { OrderBook } from './order-book.js'
 import { believe, factOf, PendingFacts, type Fact } from './pending-facts.js'
@@ -29,6 +30,7 @@ export class QueueModel {
   #pending = new PendingFacts()
   #steady = new SteadyTime()
   #life: LifeFacts = anyLife
+  #outcomes = new ModelOutcomes()
 
   /** A copy for another branch. */
   copy(): QueueModel {
@@ -38,6 +40,7 @@ export class QueueModel {
     copy.#pending = this.#pending.copy()
     copy.#steady = this.#steady.copy()
     copy.#life = this.#life
+    copy.#outcomes = this.#outcomes.copy()
     copy.violations.push(...this.violations)
     copy.duplicateCount = this.duplicateCount
     copy.life = this.life
@@ -46,7 +49,12 @@ export class QueueModel {
 
   /** Everything that its judgement depends on. */
   get known(): unknown {
-    return [this.#messages, this.#names, [...this.#pending], this.#steady.at(0), this.#life, this.life]
+    const { known } = this.#outcomes
+    return [this.#messages, this.#names, [...this.#pending], this.#steady.at(0), this.#life, this.life, known]
+  }
+
+  get outcomes(): ModelOutcomes {
+    return this.#outcomes
   }
 
   readonly violate: Violate = (oracle, text, about) => {
@@ -68,6 +76,7 @@ export class QueueModel {
     this.#life = facts
     this.orders.forget()
     this.#pending.forget()
+    this.#outcomes.beginLife(facts.isShortOfRoom)
     for (const message of this.#messages.values()) {
       message.attempts = undefined
       for (const recipient of message.recipients.values()) recipient.inFlight = false
@@ -92,6 +101,7 @@ export class QueueModel {
     const since = { askedInLife: this.life, ...this.#steady.askedAt(askedAtMs) }
     const facts = { name: sender, sender, data, about: undefined, ...since }
     this.#add(newMessage(facts, recipients, timesOf(sender, askedAtMs)))
+    this.#outcomes.asked(sender)
   }
 
   settled(sender: string, id: string): void {
@@ -101,6 +111,7 @@ export class QueueModel {
     this.#names.set(id, sender)
     message.id = id
     message.state = 'settled'
+    this.#outcomes.settled(sender, id)
   }
 
   /** The message's values that a selector can name; undefined: a message that was not submitted. */
@@ -235,6 +246,7 @@ export class QueueModel {
 
   /** So many bytes of this life are durable, as the engine says. */
   durable(writtenBytes: number): void {
+    this.#outcomes.durable(writtenBytes)
     for (const fact of this.#pending.takeDurable(writtenBytes)) {
       const message = this.#messages.get(fact.name)
       if (message !== undefined) believe(message, fact)
@@ -268,6 +280,7 @@ export class QueueModel {
   /** No event is left: everything that was promised has ended. @param warningCountMax a sender
    * gets, of a message */
   drained(warningCountMax: number): void {
+    this.#outcomes.judgeEnd(this.violate)
     for (const message of this.#messages.values())
       judgeEnd(message, this.#messages.values(), warningCountMax, ofMessage(this.violate, message.name))
   }

@@ -2,8 +2,10 @@
 
 /** design: one letter for each promise. O1 kept · O2 not repeated · O3 few duplicates · O4 ended
  * is ended · O5 nothing strange · O6 the same state again · O7 no rubbish · O8 failures are
- * reported. Of nodes on a store also O9 to O12: ../store/cluster-model.ts. */
-export type Oracle = 'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8' | 'O9' | 'O10' | 'O11' | 'O12'
+ * reported · O12 a consumer gets every outcome. Of nodes on a store also O9 to O11 and O13:
+ * ../store/cluster-model.ts. */
+export type Oracle =
+  'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8' | 'O9' | 'O10' | 'O11' | 'O12' | 'O13'
 
 /** Its subject, if there is one. */
 export interface About {

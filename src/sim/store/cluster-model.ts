@@ -3,7 +3,7 @@
  * O2 no two changes at one place; O8 a life ends only with a reason; O9 no change of an old
  * epoch stands behind a claim; O10 no attempt begins in a life when another one has owned the
  * queue for longer than `proofMs`; O11 a store that answers has an owner for each queue, and no
- * node takes a queue without a reason; O12 a failover of the database alone delivers nothing
+ * node takes a queue without a reason; O13 a failover of the database alone delivers nothing
  * twice. */
 import type { Oracle } from '../model/violation.js'
 
@@ -78,7 +78,7 @@ export class ClusterModel {
   judge(isStoreOnly: boolean): void {
     if (this.waitingCount > 0) this.violate('O1', `${this.waitingCount} accepted messages were not delivered`)
     if (isStoreOnly && this.doubledCount > 0)
-      this.violate('O12', `${this.doubledCount} messages were delivered twice`)
+      this.violate('O13', `${this.doubledCount} messages were delivered twice`)
     if (isStoreOnly && this.takeoverCount > 0)
       this.violate('O8', `a life ended, though only the database failed`)
     // Each trouble may take a queue away, and its home node takes it back.

@@ -116,6 +116,8 @@ export interface Workload {
   readonly doubts?: readonly Spell[]
   /** When it is drained; a life at that time only accepts. Default: never. */
   readonly drain?: Moment | undefined
+  /** Somebody consumes outcomes, in each life. Default: nobody. */
+  readonly consumes?: boolean
   /** Default: a file system. */
   readonly disk?: DiskModeName
   /** The longest answer time of a transport, milliseconds; 0: at once. */
