@@ -38,6 +38,9 @@ export interface KeptFiles {
   readonly journalEnd: Position
   /** Aborted when they are not kept any more; the reason is the error. */
   readonly lost: AbortSignal
+  /** The copy is made, of files that were kept until now.
+   * @throws WaybillError by rejection when they were not, though `lost` may not say so yet */
+  confirm(): Promise<void>
   release(): void
 }
 
@@ -94,12 +97,14 @@ async function fill(
   if (kept.lost.aborted) lost()
   if (signal?.aborted === true) aborted()
   try {
-    return await copyQueue(disk, { journalEnd: kept.journalEnd, atMs: clock.wallMs() }, target, {
+    const manifest = await copyQueue(disk, { journalEnd: kept.journalEnd, atMs: clock.wallMs() }, target, {
       before,
       signal: stop.signal,
       onPlan: (bytes) => checkRoom(to, bytes),
       ...(onProgress && { onProgress }),
     })
+    await kept.confirm()
+    return manifest
   } finally {
     for (const end of deaf) end()
     kept.release()

@@ -152,13 +152,19 @@ export class ControlClient {
     if (answer.kind !== 'pinned') throw unexpected(answer)
     const lost = new AbortController()
     let isReleased = false
-    this.#answer().then(
-      (end) => isReleased || lost.abort(unexpected(end)),
-      (error: unknown) => isReleased || lost.abort(error),
-    )
+    const ended = this.#answer().then((end) => {
+      if (end.kind !== 'result' || !isReleased) throw unexpected(end)
+    })
+    ended.catch((error: unknown) => isReleased || lost.abort(error))
     return {
       journalEnd: position(answer.journalEnd),
       lost: lost.signal,
+      // Only the relay knows: its answer may be on the way.
+      confirm: async () => {
+        isReleased = true
+        await this.#ask({ do: 'stop' })
+        await ended
+      },
       release: () => {
         isReleased = true
         this.close()

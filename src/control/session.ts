@@ -207,7 +207,7 @@ export class ControlSession {
           if (signal.aborted) resolve()
           else signal.addEventListener('abort', () => resolve(), { once: true })
       })
-      if (!stop.aborted) throw lost.reason
+      lost.throwIfAborted()
     } finally {
       pinned.release()
     }

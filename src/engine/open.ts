@@ -159,7 +159,11 @@ async function begin(
   })
   ownership.begin(life.end)
   const callbacks = {
-    onRoom: () => engine?.roomChanged(),
+    onRoom: () => {
+      // Under a quota the disk has room, and the journal none.
+      if (engine?.reclaim.isFull === true) backups.lose(backupWithoutRoom())
+      engine?.roomChanged()
+    },
     onFull: () => {
       backups.lose(backupWithoutRoom())
       engine?.full()

@@ -4,9 +4,14 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
 import { newMessageId } from '../../src/base/message-id.js'
+import { backUp, type KeptFiles } from '../../src/backup/back-up.js'
 import { DiskTarget } from '../../src/backup/disk-target.js'
+import { ControlClient } from '../../src/control/client.js'
+import { forwarded } from '../../src/disk/forwarded-disk.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
+import { backupWithoutRoom } from '../../src/engine/life/backup-pins.js'
 import { isWaybillError, openQueue, serveControl, type Queue, type QueueOptions } from '../../src/index.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { dropMail, makeMaildrop } from '../../src/relay/maildrop/maildrop-file.js'
@@ -260,6 +265,69 @@ test('a disk that gets full while files are kept ends the backup, and is given t
       queue.crash()
     })(),
   )
+})
+
+test('under a quota mail that needs room ends the backup as well', async () => {
+  const world = new SimWorld({ seed: 1, overtakeMsMax: 1000 })
+  await world.settle(
+    (async () => {
+      const disk = new SimDisk(world)
+      const queue = await openQueue('queue', {
+        ...nobody,
+        disk: { ...forwarded(disk), space: async () => ({ freeBytes: 1e12, freeFiles: 1e6 }) },
+        clock: world.clock,
+        prng: world.fork(),
+        segmentBytes: 16 * 4096,
+        laneSegmentBytes: 8 * 4096,
+        inlineBytesMax: 4096,
+        checkpointIntervalMs: 20,
+        retry: fixedRetry([100]),
+      })
+      const pinned = await queue.pinFiles()
+      disk.image.size = { capacityBytes: 1e9, capacityFiles: 1e6 }
+      const usedBytes = 1e9 - disk.image.space().freeBytes
+      disk.image.size = { capacityBytes: usedBytes + 400_000, capacityFiles: 1e6 }
+      const data = mail('z\r\n'.repeat(20))
+      for (let count = 0; count < 2000 && !pinned.lost.aborted; count++) {
+        await codeOf(queue.submit(submission('someone@example.net', data)))
+        await queue.idle()
+      }
+      expect(isWaybillError(pinned.lost.reason, 'DISK_FULL')).toBe(true)
+      expect(await codeOf(pinned.confirm())).toBe('DISK_FULL')
+      for (let waits = 0; waits < 20; waits++)
+        await new Promise<void>((resolve) => world.clock.after(1000, resolve))
+      expect(await codeOf(queue.submit(submission('someone@example.net', data)))).toBe('accepted')
+      queue.crash()
+    })(),
+  )
+})
+
+test('a backup whose files were not kept to its end fails, though the relay says so last', async () => {
+  const { queue: directory, at } = await place()
+  const queue = await opened(directory)
+  await queue.submit(submission())
+  const lost = new AbortController()
+  const losing = new Proxy(queue, {
+    get: (_, name) =>
+      name === 'pinFiles'
+        ? async () => ({ ...(await queue.pinFiles()), lost: lost.signal })
+        : (Reflect.get(queue, name) as () => unknown).bind(queue),
+  })
+  const control = await serveControl(losing, directory)
+  onTestFinished(() => control.close())
+  const client = await ControlClient.connect(directory)
+  const keep = async (): Promise<KeptFiles> => {
+    const kept = await client!.pin()
+    lost.abort(backupWithoutRoom())
+    // The copy is made before anybody reads what the relay says.
+    return { ...kept, lost: new AbortController().signal }
+  }
+  const disk = nodeDisk(directory)
+  onTestFinished(() => disk.abandon())
+  expect(await codeOf(backUp({ disk, directory, keep, clock: systemClock }, { to: at('copy') }))).toBe(
+    'DISK_FULL',
+  )
+  await expect(stat(at('copy'))).rejects.toThrow('ENOENT')
 })
 
 test('a copy for which there is no room leaves nothing', async () => {

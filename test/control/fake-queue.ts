@@ -39,6 +39,7 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
     return {
       journalEnd: position(8192),
       lost: pinned.lost.signal,
+      confirm: () => Promise.resolve(),
       release: () => void (pinned.isReleased = true),
     }
   }

@@ -8,7 +8,9 @@ export interface BackupPin {
   /** Aborted when files may have gone: by a disk short of room, or the end of this life. The reason
    * is a WaybillError. */
   readonly lost: AbortSignal
-  /** The copy is made. May be called again. */
+  /** The copy is made. @throws the reason by rejection when files may have gone before */
+  confirm(): Promise<void>
+  /** Files are not kept any longer. May be called again. */
   release(): void
 }
 
@@ -30,6 +32,7 @@ export class BackupPins {
     this.#pins.add(pin)
     return {
       lost: pin.signal,
+      confirm: async () => pin.signal.throwIfAborted(),
       release: () => {
         if (this.#pins.delete(pin) && !this.isPinned) this.#onFree()
       },

@@ -79,5 +79,6 @@ const kept = (
     const header = await readQueueHeader(disk)
     if (header === undefined) throw new WaybillError('NOT_A_QUEUE', 'there is no queue in the directory')
     const journalEnd = await endOfJournal(disk, header)
-    return { journalEnd, lost: new AbortController().signal, release: () => undefined }
+    const lost = new AbortController().signal
+    return { journalEnd, lost, confirm: () => Promise.resolve(), release: () => undefined }
   })
