@@ -1,7 +1,7 @@
 /** Room in the journal for groups that are on their way and cannot wait: the outcomes of attempts.
  * Invariant: each reserved group has room, even as a whole batch, with the checkpoint that may
- * follow. Reservations beyond a segment have one more segment, not two: the limit is 8000 attempts
- * under way with segments of 64 MiB.
+ * follow. Reservations beyond a segment have one more segment, not two: the limit is 2000 attempts
+ * under way with segments of 16 MiB.
  *    1. the disk is nearly full; an attempt begins, and its outcome has room
  *    2. finishes, marks and checkpoints take that room
  *    3. the message is delivered; its record enters a segment that is never made

@@ -276,8 +276,12 @@ export class SegmentPool {
   }
 }
 
+/** Each piece is synced, the last one by the caller: a sync of the journal waits behind one piece,
+ * not behind a segment. */
 async function writeZeroes(file: DiskFile, lengthBytes: number): Promise<void> {
   const zeroes = Buffer.alloc(Math.min(fillChunkBytes, lengthBytes))
-  for (let at = 0; at < lengthBytes; at += zeroes.length)
+  for (let at = 0; at < lengthBytes; at += zeroes.length) {
+    if (at > 0) await file.sync()
     await file.write(zeroes.subarray(0, Math.min(zeroes.length, lengthBytes - at)), at)
+  }
 }

@@ -61,13 +61,14 @@ export interface QueueOptions {
   /** Active messages, 1 … 1 000 000. Default 20 000. EMBEDDING.md says what memory they take. */
   readonly activeCountMax?: number
   /** Bytes of a journal segment, a multiple of 4096, 32 KiB … 2 GiB; fixed when the queue is
-   * created. Default 64 MiB. */
+   * created. Default 16 MiB: a new queue writes 64 MiB of zeroes, and a start searches one or two
+   * segments for the last commit. */
   readonly segmentBytes?: number
   /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is
    * created. Default 16 MiB. */
   readonly laneSegmentBytes?: number
-  /** New mail is refused while the file system has less than this free, bytes, up to 2⁵⁰. Default:
-   * one journal segment. 0 = no floor. */
+  /** New mail is refused while the file system has less than this free, bytes, up to 2⁵⁰. Default
+   * 64 MiB, and one journal segment at least. 0 = no floor. */
   readonly freeBytesMin?: number
   /** `lanes` (default), or `single`: one log for everything. May change from life to life. */
   readonly layout?: Layout
@@ -174,7 +175,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   checkOptionNames(given.attempt ?? {}, { deadlineMs: true }, 'attempt')
   checkedDeadlineMs(given.attempt ?? {})
   checkTransports(given.transports)
-  const segmentBytes = blocks('segmentBytes', given.segmentBytes ?? 64 * mebibyte, 8, 2 ** 31)
+  const segmentBytes = blocks('segmentBytes', given.segmentBytes ?? 16 * mebibyte, 8, 2 ** 31)
   const laneSegmentBytes = blocks(
     'laneSegmentBytes',
     given.laneSegmentBytes ?? 16 * mebibyte,
@@ -202,7 +203,12 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     activeCountMax: integerOption('activeCountMax', given.activeCountMax ?? 20_000, 1, 1_000_000),
     segmentBytes,
     laneSegmentBytes,
-    freeBytesMin: integerOption('freeBytesMin', given.freeBytesMin ?? segmentBytes, 0, 2 ** 50),
+    freeBytesMin: integerOption(
+      'freeBytesMin',
+      given.freeBytesMin ?? Math.max(segmentBytes, 64 * mebibyte),
+      0,
+      2 ** 50,
+    ),
     layout: oneOf('layout', given.layout ?? 'lanes', ['lanes', 'single']),
     suffixBytesMax: integerOption(
       'suffixBytesMax',

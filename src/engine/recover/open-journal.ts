@@ -16,8 +16,11 @@ import { journalFiles } from '../../directory/log-files.js'
 import type { QueueHeader } from '../../directory/header.js'
 import type { EngineOptions } from '../life/options.js'
 
-/** Spares kept beyond the reserve: what a burst of mail needs before its segments come back. */
-const spareCountMax = reserveSpares + 4
+/** Spares kept beyond the reserve: what a burst of mail needs before its segments come back. Of
+ * large segments there are fewer. */
+const burstBytes = 256 * 1024 * 1024
+const burstSparesOf = (segmentBytes: number): number =>
+  Math.min(16, Math.max(4, Math.floor(burstBytes / segmentBytes)))
 const batchBytesMax = 2 * 1024 * 1024
 
 export interface OpenedJournal {
@@ -59,7 +62,7 @@ export async function openJournal(
     log: journalLog,
     segmentBytes: header.segmentBytes,
     life,
-    spareCountMax,
+    spareCountMax: reserveSpares + burstSparesOf(header.segmentBytes),
     onChange: callbacks.onRoom,
   })
   await pool.adopt(names, tail.unbegun)

@@ -153,10 +153,10 @@ test('the directory of a lane that has left the table is gone', async () => {
 test('segments are used again: a journal through which much mail went has no more of them than it needs', async () => {
   await simulated(
     async (stage) => {
-      await stage.open()
+      await stage.open({ segmentBytes: 32 * 1024 })
       for (let round = 0; round < 40; round++) {
         await Promise.all(
-          Array.from({ length: 8 }, (_, i) =>
+          Array.from({ length: 64 }, (_, i) =>
             stage.queue.submit(submission(`r${i}@example.net`, mail('t'.repeat(900)))),
           ),
         )
@@ -167,7 +167,7 @@ test('segments are used again: a journal through which much mail went has no mor
       await stage.queue.submit(submission())
       await stage.until('garbage went', () => stage.queue.stats().journal.segmentCount <= 2)
       const files = (): string[] => stage.disk!.image.files().filter((path) => path.startsWith('journal/'))
-      await stage.until('what is more than spares went', () => files().length <= 2 + 1 + 6)
+      await stage.until('what is more than spares went', () => files().length <= 2 + 1 + 18)
       expect(stage.disk!.image.files().filter((path) => path.startsWith('spool/'))).toEqual([])
       // A seed in which no timer overtakes what the count rests on.
     },

@@ -145,17 +145,17 @@ async function smallDisk(size: string): Promise<string> {
 }
 
 test.skipIf(!isRoot)('a disk without room for a queue: it says how much it takes', async () => {
-  const args = ['serve', '--listen', '127.0.0.1:0', '--queue', join(await smallDisk('40M'), 'queue')]
+  const args = ['serve', '--listen', '127.0.0.1:0', '--queue', join(await smallDisk('12M'), 'queue')]
   const { exitCode, stderr } = await runWaybill(args, { directory })
   expect(exitCode).toBe(1)
   expect(stderr).toMatch(/^waybill: DISK_FULL: .*\n?$/m)
-  expect(stderr).toContain('a queue takes 256 MiB')
+  expect(stderr).toContain('a queue takes 64 MiB')
 })
 
 test.skipIf(!isRoot)(
   'a disk on which no mail can be taken is warned of, at the start and at each refusal',
   async () => {
-    const queue = join(await smallDisk('150M'), 'queue')
+    const queue = join(await smallDisk('100M'), 'queue')
     const maildir = join(directory, 'maildir')
     const args = ['--queue', queue, '--maildir', maildir, '--log-level', 'warn']
     const relay = new RelayProcess(args, {}, { makesQueue: true })

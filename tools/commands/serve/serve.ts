@@ -63,7 +63,7 @@ import { behindAgents, ReplaceableTransports, transportsOf, usualTransport } fro
 import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
 const roomNeeded =
-  'waybill: a queue takes 256 MiB of its disk at rest, and needs 64 MiB free above that to take mail\n'
+  'waybill: a queue takes 64 MiB of its disk at rest, and needs 64 MiB free above that to take mail\n'
 
 const formats = ['auto', 'json', 'text'] as const
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
