@@ -7,12 +7,14 @@ import { hold } from './admin/verbs/hold.js'
 import { release } from './admin/verbs/release.js'
 import { requeue } from './admin/verbs/requeue.js'
 import { reroute, type NewRoute } from './admin/verbs/reroute.js'
+import { suspend, unsuspend, type SuspendOptions } from './admin/verbs/suspend.js'
 import type { VerbOptions, VerbResult } from './admin/verbs/tally.js'
 import { submitMany, type SubmitManyOptions, type SubmitResult } from './engine/accept/submit-many.js'
 import type { Accepted } from './engine/accept/tickets.js'
 import type { BackupReport, BackupRequest } from './backup/back-up.js'
 import { pinFiles, type PinnedFiles } from './engine/checkpoint/pinned-files.js'
 import { drain, type DrainOptions, type DrainResult } from './engine/deliver/drain.js'
+import type { Suspension, SuspensionTarget } from './engine/life/suspensions.js'
 import type { Engine } from './engine/engine.js'
 import type { Change } from './engine/life/change.js'
 import { accepting, traceAccept } from './engine/life/tracing.js'
@@ -249,10 +251,32 @@ export class Queue extends Listenable {
     return this.#engine.dispatch.destinations()
   }
 
-  /** Revives a dead destination, or ends its suspension, behind this step.
+  /** Revives a dead destination, or ends its wait for its rate, behind this step. What an operator
+   * has suspended stays so until `unsuspend`.
    * @param name of the snapshot, @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
     return this.#engine.dispatch.resume(transport, name)
+  }
+
+  /** No delivery to a nexthop, to a transport, or to a nexthop of a transport begins any more until
+   * `unsuspend`, or until `forMs` have passed, through any crash. Those under way go on. Mail for
+   * it is accepted and kept, deferred without an attempt; it grows old and expires as always. When
+   * it settles, that is durable.
+   * @throws WaybillError by rejection: OPTION_INVALID, DISK_FULL, QUEUE_CRASHED */
+  suspend(target: SuspensionTarget, options: SuspendOptions = {}): Promise<void> {
+    return suspend(this.#opened, target, options)
+  }
+
+  /** Ends the suspension of just this target, durably. Mail that was put off is attempted at its
+   * next time; `flush` attempts it now. @returns false when there is none
+   * @throws WaybillError as `suspend` */
+  unsuspend(target: SuspensionTarget): Promise<boolean> {
+    return unsuspend(this.#opened, target)
+  }
+
+  /** What is suspended. */
+  suspensions(): readonly Suspension[] {
+    return [...this.#parts.suspensions.all()]
   }
 
   /** Other limits, another policy, and further transports.

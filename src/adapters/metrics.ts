@@ -2,6 +2,7 @@
  * event-metrics.ts has those that are counted by events.
  * Invariant: everything that `stats` counts is read from it. Base units, `_total` for what only
  * grows. No label has a domain or an address: lanes are those of the policies. */
+import { isOrdered } from '../engine/deliver/destinations-now.js'
 import type { Room } from '../engine/accept/space-watch.js'
 import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
 import type { TransportSnapshot } from '../scheduler/scheduler.js'
@@ -199,6 +200,12 @@ export const measured: readonly Measured[] = [
         labels: { state },
         value: sumOf(destinations, (destination) => yes(destination.state.kind === state)),
       })),
+  },
+  {
+    kind: 'gauge',
+    name: 'waybill_suspensions',
+    help: 'Nexthops and transports that an operator has suspended.',
+    read: ({ destinations }) => sumOf(destinations, (destination) => yes(isOrdered(destination))),
   },
   {
     kind: 'gauge',

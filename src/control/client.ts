@@ -10,6 +10,8 @@ import type { ListedMessage } from '../admin/select/listing.js'
 import type { Selector } from '../admin/select/selector.js'
 import { WaybillError } from '../errors.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+import type { SuspendOptions } from '../admin/verbs/suspend.js'
+import type { SuspensionTarget } from '../engine/life/suspensions.js'
 import { ControlChannel } from './channel.js'
 import {
   answerBytesMax,
@@ -129,7 +131,23 @@ export class ControlClient {
 
   /** @returns false if there was nothing to resume */
   async resume(transport: string, name: string): Promise<boolean> {
-    await this.#ask({ do: 'resume', transport, name })
+    return this.#resumed({ do: 'resume', transport, name })
+  }
+
+  /** Settles when it is durable. @throws WaybillError as the queue's suspend */
+  async suspend(target: SuspensionTarget, { forMs }: SuspendOptions = {}): Promise<void> {
+    await this.#ask({ do: 'suspend', ...target, forMs })
+    const answer = await this.#answer()
+    if (answer.kind !== 'result' || answer.suspended === undefined) throw unexpected(answer)
+  }
+
+  /** @returns false if it was not suspended @throws WaybillError as the queue's unsuspend */
+  unsuspend(target: SuspensionTarget): Promise<boolean> {
+    return this.#resumed({ do: 'unsuspend', ...target })
+  }
+
+  async #resumed(request: ControlRequest): Promise<boolean> {
+    await this.#ask(request)
     const answer = await this.#answer()
     if (answer.kind !== 'result' || answer.resumed === undefined) throw unexpected(answer)
     return answer.resumed

@@ -10,6 +10,7 @@ import type { Room } from '../engine/accept/space-watch.js'
 import { checkSelector, type Selector } from '../admin/select/selector.js'
 import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+import type { SuspensionTarget } from '../engine/life/suspensions.js'
 import type { VerbResult } from '../admin/verbs/tally.js'
 
 export const controlVersion = 1
@@ -45,6 +46,9 @@ export type ControlRequest =
   | { readonly do: 'list'; readonly selector: Selector }
   | { readonly do: 'destinations' }
   | { readonly do: 'resume'; readonly transport: string; readonly name: string }
+  /** No delivery begins there, for so long or until it is unsuspended. */
+  | ({ readonly do: 'suspend'; readonly forMs?: number | undefined } & SuspensionTarget)
+  | ({ readonly do: 'unsuspend' } & SuspensionTarget)
   /** The owner reads its files again. */
   | { readonly do: 'reload' }
   /** Keeps all files for a backup until the client says stop, or leaves. */
@@ -112,6 +116,7 @@ export type ControlAnswer =
       readonly kind: 'result'
       readonly outcome?: VerbOutcome
       readonly resumed?: boolean
+      readonly suspended?: true
       readonly reloaded?: readonly ReloadedFile[]
     }
   | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string }
@@ -164,6 +169,10 @@ export function readRequest(line: string): ControlRequest {
       return { do: fields['do'] }
     case 'resume':
       return { do: 'resume', transport: textOf(fields, 'transport'), name: textOf(fields, 'name') }
+    case 'suspend':
+      return { do: 'suspend', ...targetOf(fields), forMs: forMsOf(fields['forMs']) }
+    case 'unsuspend':
+      return { do: 'unsuspend', ...targetOf(fields) }
     case 'watch':
       return { do: 'watch', intervalMs: intervalOf(fields['intervalMs']) }
     default:
@@ -186,12 +195,14 @@ export function readAnswer(line: string): ControlAnswer {
     case 'sample': {
       const { sample } = answer
       const lanes = sample.statistics.lanes.map(withInterval)
-      return { ...answer, sample: { ...sample, statistics: { ...sample.statistics, lanes } } }
+      const destinations = sample.destinations.map(withUntil)
+      return { ...answer, sample: { ...sample, destinations, statistics: { ...sample.statistics, lanes } } }
     }
+    case 'destination':
+      return { ...answer, destination: withUntil(answer.destination) }
     case 'submitted':
     case 'refused':
     case 'progress':
-    case 'destination':
     case 'pinned':
     case 'result':
     case 'error':
@@ -205,6 +216,13 @@ const withInterval = (lane: LaneStatistics): LaneStatistics => ({
   ...lane,
   intervalMs: lane.intervalMs ?? Infinity,
 })
+
+/** What is suspended until it is resumed ends at no time. */
+function withUntil<T extends DestinationSnapshot>(destination: T): T {
+  const { state } = destination
+  if (state.kind !== 'suspended') return destination
+  return { ...destination, state: { ...state, untilMs: state.untilMs ?? Infinity } }
+}
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -237,6 +255,17 @@ function textOf(fields: Fields, name: string): string {
   const value = fields[name]
   if (typeof value !== 'string' || value === '') throw invalid(name, 'expected a string')
   return value
+}
+
+/** Absent is every transport, or every nexthop. */
+const targetOf = (fields: Fields): SuspensionTarget => ({
+  transport: fields['transport'] === undefined ? undefined : textOf(fields, 'transport'),
+  nexthop: fields['nexthop'] === undefined ? undefined : textOf(fields, 'nexthop'),
+})
+
+function forMsOf(value: unknown): number | undefined {
+  if (value === undefined || isCount(value)) return value as number | undefined
+  throw invalid('forMs', 'expected milliseconds')
 }
 
 function numberOf(value: unknown): number {

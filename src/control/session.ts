@@ -144,6 +144,15 @@ export class ControlSession {
           kind: 'result',
           resumed: this.#queue.resume(request.transport, request.name),
         })
+      case 'suspend': {
+        const { do: _, forMs, ...target } = request
+        await this.#queue.suspend(target, { forMs })
+        return this.#answer({ kind: 'result', suspended: true })
+      }
+      case 'unsuspend': {
+        const { do: _, ...target } = request
+        return this.#answer({ kind: 'result', resumed: await this.#queue.unsuspend(target) })
+      }
       case 'reload':
         return this.#answer({ kind: 'result', reloaded: (await this.#owner.reload?.()) ?? [] })
       case 'pin':

@@ -274,6 +274,7 @@ export class Engine {
     this.settle.roomChanged()
     this.reclaim.stop()
     this.#parts.outcomes.stop()
+    this.#parts.suspensions.stop()
   }
 
   /** An order could not be carried out: what still waits is attempted as before. */

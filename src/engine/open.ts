@@ -16,6 +16,7 @@ import { emptyTail, findTail, type JournalTail } from '../recovery/journal-tail.
 import { journalFiles, sideFiles, sideLogNumbers } from '../directory/log-files.js'
 import { KnownKeys } from './keys/known-keys.js'
 import { Outcomes } from './outcomes/outcomes.js'
+import { Suspensions } from './life/suspensions.js'
 import type { SideLogOptions } from './side-logs/side-log.js'
 import { queueLockName, readQueueHeader, type QueueHeader } from '../directory/header.js'
 import { withOwnNames } from '../directory/own-names.js'
@@ -230,6 +231,17 @@ async function begin(
     },
     checkpoint.outcomes,
   )
+  const suspensions = new Suspensions(
+    {
+      clock: options.clock,
+      segmentBytes: header.segmentBytes,
+      onEnd: ({ transport = '', nexthop = '' }) => {
+        engine?.checkpointer.wantAgain()
+        events.emit('resumed', { transport, nexthop, cause: 'time' })
+      },
+    },
+    checkpoint.suspensions ?? [],
+  )
   options.retry.onDefect = (words) =>
     events.emit('warning', { code: 'POLICY_INVALID', message: `the retry policy fails: ${words}` })
   const parts = {
@@ -246,6 +258,7 @@ async function begin(
     reader,
     keys,
     outcomes,
+    suspensions,
     backups,
     laneSegmentBytes: header.laneSegmentBytes,
     openLane: (positions: LanePositions) => openNewLane(opener, positions),

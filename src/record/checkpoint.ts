@@ -43,6 +43,16 @@ export interface OutcomePositions extends SideLogPositions {
   readonly consumers: readonly { readonly name: string; readonly cursor: number }[]
 }
 
+/** Deliveries that an operator has suspended. */
+export interface SuspensionRecord {
+  /** '' : every transport, or every nexthop. One of them is not empty. */
+  readonly transport: string
+  readonly nexthop: string
+  /** Milliseconds since 1970; `untilAt` 0: until it is resumed. */
+  readonly sinceAt: number
+  readonly untilAt: number
+}
+
 export interface Checkpoint {
   /** The life that wrote it; the first is 1. */
   readonly life: number
@@ -59,6 +69,8 @@ export interface Checkpoint {
   readonly keys?: SideLogPositions | undefined
   /** Absent: outcomes have no consumer. */
   readonly outcomes?: OutcomePositions | undefined
+  /** Absent: nothing is suspended. */
+  readonly suspensions?: readonly SuspensionRecord[] | undefined
 }
 
 /** End of the trusted envelopes of a lane with separate logs; undefined for a lane that the
@@ -67,7 +79,13 @@ export const trustedEndIn = ({ lanes }: Checkpoint, lane: number): Position | un
   lanes.find((positions) => positions.lane === lane && !positions.inJournal)?.envelopesEnd
 
 export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
-  const { keys, outcomes } = checkpoint
+  const { keys, outcomes, suspensions } = checkpoint
+  const count = suspensions !== undefined ? 3 : outcomes !== undefined ? 2 : keys !== undefined ? 1 : 0
+  const last: readonly Field[] = [
+    fieldsOfKeys(keys),
+    outcomes === undefined ? [] : fieldsOfOutcomes(outcomes),
+    (suspensions ?? []).map(fieldsOfSuspension),
+  ]
   return encodeFields([
     checkpoint.life,
     checkpoint.suffix,
@@ -84,8 +102,7 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
     checkpoint.laneNext,
     checkpoint.spoolHighest,
     checkpoint.spoolPending,
-    ...(keys === undefined && outcomes === undefined ? [] : [fieldsOfKeys(keys)]),
-    ...(outcomes === undefined ? [] : [fieldsOfOutcomes(outcomes)]),
+    ...last.slice(0, count),
   ])
 }
 
@@ -102,9 +119,11 @@ export function decodeCheckpoint(payload: Buffer): Checkpoint {
   }
   if (fields.isAtEnd) return checkpoint
   const keys = decodeKeys(fields.list())
-  return fields.isAtEnd
-    ? { ...checkpoint, keys }
-    : { ...checkpoint, keys, outcomes: decodeOutcomes(fields.list()) }
+  if (fields.isAtEnd) return { ...checkpoint, keys }
+  const outcomes = decodeOutcomes(fields.list())
+  if (fields.isAtEnd) return { ...checkpoint, keys, outcomes }
+  const suspensions = fields.list().map(decodeSuspension)
+  return { ...checkpoint, keys, outcomes, suspensions: suspensions.length === 0 ? undefined : suspensions }
 }
 
 const fieldsOfKeys = (keys: SideLogPositions | undefined): readonly number[] =>
@@ -118,6 +137,25 @@ const fieldsOfOutcomes = ({ floor, end, from, skip, number, consumers }: Outcome
   number,
   consumers.map(({ name, cursor }) => [name, cursor]),
 ]
+
+const fieldsOfSuspension = ({ transport, nexthop, sinceAt, untilAt }: SuspensionRecord): Field => [
+  transport,
+  nexthop,
+  sinceAt,
+  untilAt,
+]
+
+function decodeSuspension(list: unknown): SuspensionRecord {
+  if (!Array.isArray(list))
+    throw new WaybillError('LOG_CORRUPT', 'a suspension of a checkpoint record is not a list')
+  const fields = new FieldReader(list as unknown[], 'suspension of a checkpoint', 4)
+  return {
+    transport: fields.text(),
+    nexthop: fields.text(),
+    sinceAt: fields.count(),
+    untilAt: fields.count(),
+  }
+}
 
 function decodeKeys(list: readonly unknown[]): SideLogPositions | undefined {
   return list.length === 0 ? undefined : sideLogOf(new FieldReader(list, 'keys of a checkpoint', 3))

@@ -44,6 +44,22 @@ export function deferTransport(state: SchedulerState, transport: Transport, reas
   }
 }
 
+/** Defers what waits for destinations whose mail the host puts off now. */
+export function putOffWaiting(state: SchedulerState): void {
+  for (const transport of state.transports.values()) {
+    let next: Destination | undefined
+    for (let destination = transport.firstDestination; destination !== undefined; destination = next) {
+      next = destination.next
+      const reason = state.host.putsOff?.(transport.name, destination.nexthop)
+      if (reason === undefined) continue
+      for (let entry = destination.firstTodo; entry !== undefined; entry = destination.firstTodo) {
+        state.host.deferred(entry.message, entry.recipients, reason)
+        entryDone(state, entry)
+      }
+    }
+  }
+}
+
 /** Entries put off in one step, so that the step is short. */
 const crowdedStepMax = 200
 

@@ -54,7 +54,14 @@ export type DeliveryReport = 'ok' | 'defer' | 'site' | 'okreason' | 'crash'
 export type DestinationState =
   | { readonly kind: 'ready' }
   | { readonly kind: 'dead'; readonly untilMs: number; readonly reason: DeferReason }
-  | { readonly kind: 'suspended'; readonly untilMs: number }
+  | {
+      readonly kind: 'suspended'
+      /** Infinity: until it is resumed. */
+      readonly untilMs: number
+      /** What an operator has suspended, this destination with it. Absent: it waits for its
+       * rate. */
+      readonly order?: { readonly transport?: string | undefined; readonly nexthop?: string | undefined }
+    }
 
 export interface DestinationSnapshot {
   readonly transport: string
@@ -120,6 +127,9 @@ export interface SchedulerHost<M> {
   /** Beyond Postfix: what a destination may have at once, together with others; asked when it is
    * made, and for all of them after `Scheduler.limitsChanged`. `queueonly` means nothing here. */
   limitsOf?(transport: string, nexthop: string): DeliveryLimits | undefined
+  /** Beyond Postfix: why mail for a destination is put off without an attempt now; asked of each
+   * recipient that is read, and of what waits after `Scheduler.putOffWaiting`. */
+  putsOff?(transport: string, nexthop: string): DeferReason | undefined
   /** Called when `destinationConcurrencyFeedbackDebug` is on. */
   onFeedback?(event: FeedbackEvent): void
 }

@@ -138,6 +138,8 @@ function resolveAll(
 
 /** The destination, or why there is none. */
 function resolve(state: SchedulerState, recipient: SchedulerRecipient): Destination | DeferReason {
+  const reason = state.host.putsOff?.(recipient.transport, recipient.nexthop)
+  if (reason !== undefined) return reason
   const transport = state.transportOf(recipient.transport)
   if (transport.dead !== undefined) return retryDestination(state, transport.dead) ?? transport.dead
   const destination = find(state, transport, recipient)

@@ -6,7 +6,7 @@ import { assert } from '../base/assert.js'
 import { releaseHeldBack } from './blockers.js'
 import { advance, entryDone } from './completion.js'
 import { blame, praise } from './concurrency.js'
-import { deferTransport, deferWaiting, relieve } from './deferral.js'
+import { deferTransport, deferWaiting, putOffWaiting, relieve } from './deferral.js'
 import { watchWhenCrowded } from './crowding.js'
 import { QueuedEntry } from './entry.js'
 import type {
@@ -237,6 +237,13 @@ export class Scheduler<M extends object> {
   limitsChanged(nowMs: number): void {
     this.#state.nowMs = nowMs
     renewBounds(this.#state)
+  }
+
+  /** `SchedulerHost.putsOff` answers otherwise from now on. What is under way goes on. */
+  putOffWaiting(nowMs: number): void {
+    this.#state.nowMs = nowMs
+    putOffWaiting(this.#state)
+    this.#feedStarved()
   }
 
   /** Ends the rest of a dead transport. @returns false when it is not dead */

@@ -68,7 +68,7 @@ export const plainDestination = (index: number): Destination => ({
           remote: 'mx.site-0.example[198.51.100.7]:25',
         }
       : index === 1
-        ? { kind: 'suspended', untilAt: Date.now() + 1_800_000 }
+        ? { kind: 'suspended', untilAt: Date.now() + 1_800_000, order: null }
         : { kind: 'ready' },
   recovery: index === 2 ? 'slow-start' : 'none',
   rate: 0,

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 import type { DestinationState, Operation } from '../../src/console/facts/api.js'
 import { bytesText, spanText } from '../../src/console/facts/format.js'
-import { dueText, laneTitle, reasonText, stateText } from '../../src/console/facts/mail-words.js'
+import {
+  dueText,
+  isSuspendedText,
+  laneTitle,
+  reasonText,
+  stateText,
+  suspendedText,
+} from '../../src/console/facts/mail-words.js'
 import type { DestinationSnapshot } from '../../src/index.js'
 import { bytesText as commandBytesText, durationText } from '../../tools/commands/text/shown-text.js'
 import { stateText as commandStateText } from '../../tools/commands/watch/destinations.js'
@@ -48,8 +55,14 @@ test('a message, a lane and a destination say when they go on', () => {
   expect(dueText({ queue: 'deferred', dueAt: 300_000 }, 0)).toBe('in 5m')
   expect(laneTitle({ queue: 'deferred', intervalMs: 300_000 })).toBe('deferred, 5m')
   expect(laneTitle({ queue: 'hold', intervalMs: null })).toBe('hold')
-  expect(stateText({ kind: 'suspended', untilAt: 60_000 }, 'none', 0)).toBe('suspended, 1m')
+  expect(stateText({ kind: 'suspended', untilAt: 60_000, order: null }, 'none', 0)).toBe('suspended, 1m')
   expect(stateText({ kind: 'ready' }, 'canary', 0)).toBe('canary')
+  const order = { transport: 'smtp', nexthop: null }
+  expect(stateText({ kind: 'suspended', untilAt: null, order }, 'none', 0)).toBe('suspended')
+  expect(suspendedText(order)).toBe('by an operator: all of smtp')
+  expect(suspendedText({ transport: null, nexthop: 'x.example' })).toBe('by an operator: by every transport')
+  expect(suspendedText({ transport: 'smtp', nexthop: 'x.example' })).toBe('by an operator')
+  expect(isSuspendedText('x.example', '2h')).toBe('x.example is suspended for 2h. Mail for it is kept.')
 })
 
 test('the console and the command say the same of spans, amounts and destinations', () => {

@@ -6,7 +6,9 @@ import { position } from '../../src/base/position.js'
 import type { PinnedFiles } from '../../src/engine/checkpoint/pinned-files.js'
 import type { ControlledQueue } from '../../src/control/session.js'
 import type { Room } from '../../src/engine/accept/space-watch.js'
+import type { SuspendOptions } from '../../src/admin/verbs/suspend.js'
 import type { VerbOptions, VerbResult } from '../../src/admin/verbs/tally.js'
+import type { SuspensionTarget } from '../../src/engine/life/suspensions.js'
 import type { DestinationSnapshot } from '../../src/scheduler/scheduler.js'
 
 export const nothing: VerbResult = { messageCount: 0, recipientCount: 0, missedCount: 0, failedCount: 0 }
@@ -54,6 +56,17 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
     this.#called('delete', selector, options)
   readonly expire = (selector: Selector, options: VerbOptions = {}): Promise<VerbResult> =>
     this.#called('expire', selector, options)
+
+  /** What was suspended, and for how long. */
+  readonly suspended: unknown[] = []
+
+  async suspend(target: SuspensionTarget, options: SuspendOptions = {}): Promise<void> {
+    this.suspended.push({ ...target, ...options })
+  }
+
+  async unsuspend(target: SuspensionTarget): Promise<boolean> {
+    return this.suspended.length > 0 && this.suspended.push(target) > 0
+  }
 
   flush(selector: Selector, options: VerbOptions & { perSecond?: number } = {}): Promise<VerbResult> {
     return this.#called('flush', selector, options, options.perSecond)

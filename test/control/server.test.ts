@@ -376,6 +376,18 @@ test('destinations are listed, and one is resumed', async () => {
   expect(await client.resume('out', 'example.org')).toBe(false)
 })
 
+test('a destination is suspended until it is resumed, and the client reads no end of it', async () => {
+  await serve()
+  const order = { nexthop: 'example.net' }
+  queue.known = [destinationAt('example.net', { state: { kind: 'suspended', untilMs: Infinity, order } })]
+  const client = await connect()
+  expect(await client.unsuspend(order)).toBe(false)
+  await client.suspend(order, { forMs: 5 })
+  expect(queue.suspended).toEqual([{ ...order, forMs: 5 }])
+  expect(await all(client.destinations())).toEqual(queue.known)
+  expect(await client.unsuspend(order)).toBe(true)
+})
+
 test('mail is counted while somebody watches, and nobody listens before or after', async () => {
   await serve()
   const listening = (): number => queue.listenerCount('delivered') + queue.listenerCount('accepted')

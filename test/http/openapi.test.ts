@@ -86,6 +86,12 @@ test('what the server answers is what the document says', async () => {
   await check('/v1/messages', 'post', post('submit', '/v1/messages', mail))
   const resume = { transport: 'out', name: 'example.net' }
   await check('/v1/destinations/resume', 'post', post('operate', '/v1/destinations/resume', resume))
+  const target = { nexthop: 'example.net' }
+  const suspend = { ...target, forMs: 60_000 }
+  await check('/v1/destinations/suspend', 'post', post('operate', '/v1/destinations/suspend', suspend))
+  await check('/v1/destinations', 'get', ask('read', '/v1/destinations'))
+  await check('/v1/destinations/unsuspend', 'post', post('operate', '/v1/destinations/unsuspend', target))
+  await check('/v1/destinations/suspend', 'post', post('operate', '/v1/destinations/suspend', {}))
   const verb = { do: 'release', selector: { all: true }, dryRun: true }
   await check('/v1/operations', 'post', post('operate', '/v1/operations', verb))
   await check('/v1/operations', 'get', ask('operate', '/v1/operations'))

@@ -159,10 +159,26 @@ test.each(decoders)('fields behind those of a %s record are ignored', (name, dec
       if (name === 'envelope' && fields.length === 19) fields.push('')
       if (name === 'envelope' && fields.length === 20) fields.push([], 0, 0, 0)
       // A checkpoint of a queue that has seen no key ends before them, and before consumers.
-      if (name === 'checkpoint' && fields.length === 6) fields.push([], [])
+      if (name === 'checkpoint' && fields.length === 6) fields.push([], [], [])
       // Only consumers of outcomes need the last field of these.
       if ((name === 'delivery' || name === 'finish') && fields.length === 3) fields.push([])
       expect(decode(packr.pack([...fields, 'later', 7]))).toEqual(decode(payload))
+    }),
+  )
+})
+
+test('what is suspended stands in a checkpoint behind what it says of keys and outcomes', () => {
+  const anySuspension = fc.record({
+    transport: anyText,
+    nexthop: anyText,
+    sinceAt: anyCount,
+    untilAt: anyCount,
+  })
+  const anySuspensions = fc.array(anySuspension, { minLength: 1, maxLength: 5 })
+  fc.assert(
+    fc.property(anyCheckpoint, anySuspensions, (checkpoint, suspensions) => {
+      const said = { ...checkpoint, suspensions }
+      expect(decodeCheckpoint(encodeCheckpoint(said))).toEqual(said)
     }),
   )
 })
@@ -254,6 +270,8 @@ test.each<[string, (payload: Buffer) => unknown, unknown[]]>([
   ['a lane that is nothing', decodeCheckpoint, checkpointFields().with(2, [null])],
   ['a lane in bytes', decodeCheckpoint, checkpointFields().with(2, [packr.pack([1, 2, 3, 4, 5, 6, 7, 8])])],
   ['a lane without its last fields', decodeCheckpoint, checkpointFields().with(2, [[1, 2, 3]])],
+  ['a suspension that is no list', decodeCheckpoint, [...checkpointFields(), [], [], [7]]],
+  ['a suspension without its end', decodeCheckpoint, [...checkpointFields(), [], [], [['out', '', 5]]]],
   ['data in a place that there is not', decodeEnvelope, envelopeFields().with(8, 4)],
   ['a return that there is not', decodeEnvelope, dsnOf(3, 'e', [], [])],
   ['a request that is no list', decodeEnvelope, dsnOf(0, 'e', [7], [])],

@@ -129,4 +129,8 @@ export const clues: Readonly<Record<string, Place>> = {
   'expiry-waits-for-retry': { hunt: 'timed', seed: 1 },
   'lifetime-of-policy': { hunt: 'timed', seed: 1 },
   'age-from-acceptance': { hunt: 'timed', seed: 1 },
+  'suspension-settles-early': { hunt: 'suspended', seed: 1 },
+  'suspensions-not-recorded': { hunt: 'suspended', seed: 1 },
+  'suspensions-forgotten': { hunt: 'suspended', seed: 1 },
+  'suspended-is-attempted': { hunt: 'suspended', seed: 1 },
 }

@@ -10,6 +10,7 @@ import { timeMutations } from './time-mutations.js'
 import { recoveryMutations } from './recovery-mutations.js'
 import { outcomeMutations } from './outcome-mutations.js'
 import { storeMutations } from './store-mutations.js'
+import { suspensionMutations } from './suspension-mutations.js'
 
 export const mutations: readonly Mutation[] = [
   ...logMutations,
@@ -22,4 +23,5 @@ export const mutations: readonly Mutation[] = [
   ...outcomeMutations,
   ...storeMutations,
   ...timeMutations,
+  ...suspensionMutations,
 ]

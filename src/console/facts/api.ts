@@ -95,7 +95,19 @@ export type DestinationState =
       readonly text: string
       readonly remote: string | null
     }
-  | { readonly kind: 'suspended'; readonly untilAt: number }
+  | {
+      readonly kind: 'suspended'
+      /** null: until it is resumed. */
+      readonly untilAt: number | null
+      /** What an operator has suspended; null: it waits for its rate. */
+      readonly order: SuspensionTarget | null
+    }
+
+/** null: every one. */
+export interface SuspensionTarget {
+  readonly transport: string | null
+  readonly nexthop: string | null
+}
 
 export interface Reply {
   readonly at: number

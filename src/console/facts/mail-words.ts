@@ -1,5 +1,5 @@
 /** What is said of a message, a lane and a destination. Pure. */
-import type { DestinationState, LaneFigures, Message } from './api.js'
+import type { DestinationState, LaneFigures, Message, SuspensionTarget } from './api.js'
 import { fromNow, shown, spanText } from './format.js'
 
 export interface Outcome {
@@ -31,11 +31,23 @@ export function dueText({ dueAt, queue }: Pick<Message, 'dueAt' | 'queue'>, nowM
 export const laneTitle = ({ queue, intervalMs }: Pick<LaneFigures, 'queue' | 'intervalMs'>): string =>
   queue === 'deferred' && intervalMs !== null ? `deferred, ${spanText(intervalMs)}` : queue
 
-/** `dead, 4m`; a living one that comes back from the dead says how. */
+/** `dead, 4m`; `suspended`, until it is resumed; a living one that comes back from the dead says
+ * how. */
 export function stateText(state: DestinationState, recovery: Recovery, nowMs: number): string {
   if (state.kind === 'ready') return recovery === 'none' ? 'ready' : recovery
+  if (state.untilAt === null) return state.kind
   return `${state.kind}, ${spanText(Math.max(0, state.untilAt - nowMs))}`
 }
+
+/** What an operator has suspended, where that is not just this destination. */
+export function suspendedText({ transport, nexthop }: SuspensionTarget): string {
+  if (nexthop === null) return `by an operator: all of ${transport ?? ''}`
+  return transport === null ? 'by an operator: by every transport' : 'by an operator'
+}
+
+/** What a page says when it is done. */
+export const isSuspendedText = (what: string, forText: string | undefined): string =>
+  `${what} is suspended ${forText === undefined ? 'until you resume it' : `for ${forText}`}. Mail for it is kept.`
 
 export type Recovery = 'none' | 'canary' | 'slow-start'
 

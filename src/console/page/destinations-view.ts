@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js
 import type { Destination } from '../facts/api.js'
 import { counted, digits, rateDigits, shown, spanText } from '../facts/format.js'
 import type { AgeShape } from '../facts/inspections.js'
-import { reasonText, stateMeaning, stateText } from '../facts/mail-words.js'
+import { reasonText, stateMeaning, stateText, suspendedText } from '../facts/mail-words.js'
 import { addressOf, filterText } from '../facts/place.js'
 import type { App } from './app.js'
 import type { ShapeBy } from './destinations.js'
@@ -21,7 +21,7 @@ export function destinationsView(app: App): TemplateResult {
         ${view.said === undefined ? 'Dead and suspended ones first, then those where most waits.' : shown(view.said)}
       </p>
     </div>
-    ${table(app)}
+    ${table(app)} ${app.may('operate') ? suspendForm(app) : nothing}
     <section class="panel" aria-labelledby="ages">
       <div class="head">
         <h2 id="ages">
@@ -134,7 +134,9 @@ function stateOf({ state, recovery }: Destination, nowMs: number): TemplateResul
     case 'dead':
       return html`${badge('critical', text)} <small>${foreign(reasonText(state), 300)}</small>`
     case 'suspended':
-      return badge('paused', text)
+      return state.order === null
+        ? badge('paused', text)
+        : html`${badge('paused', text)} <small>${shown(suspendedText(state.order), 300)}</small>`
     case 'ready':
       return badge(recovery === 'none' ? 'well' : 'waiting', text)
   }
@@ -145,15 +147,68 @@ function actions(app: App, one: Destination): TemplateResult | typeof nothing {
   const { destinations: view, dialog } = app
   const filter = { nexthop: one.nexthop }
   const what = filterText(filter)
+  const order = one.state.kind === 'suspended' ? one.state.order : null
   return html`${
-      one.state.kind === 'ready'
+      one.state.kind === 'ready' || (order?.nexthop === null && one.name !== every)
         ? nothing
         : html`<button title="attempts there from now on" @click=${() => void view.resume(one)}>
             Resume
           </button>`
+    }${
+      order !== null
+        ? nothing
+        : html`<button
+            title="no delivery there begins until you resume it; mail is kept"
+            @click=${() => void view.suspend({ transport: one.transport, nexthop: one.nexthop })}
+          >
+            Suspend
+          </button>`
     }
     <button @click=${() => dialog.open('flush', filter, what)}>Flush …</button>
     <button @click=${() => dialog.open('reroute', filter, what)}>Reroute …</button>`
+}
+
+/** The name of a destination that stands for all of a transport. */
+const every = '*'
+
+const spans: readonly [label: string, forMs: number][] = [
+  ['for 30 minutes', 1_800_000],
+  ['for 2 hours', 7_200_000],
+  ['for a day', 86_400_000],
+]
+
+/** For what is not in use now, for a whole transport, and for a time. */
+function suspendForm(app: App): TemplateResult {
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault()
+    const form = event.target as HTMLFormElement
+    const given = new FormData(form)
+    const textOf = (name: string): string | null => {
+      const value = given.get(name)
+      return (typeof value === 'string' && value.trim()) || null
+    }
+    const forMs = Number(given.get('for'))
+    const target = { transport: textOf('transport'), nexthop: textOf('nexthop') }
+    if (await app.destinations.suspend(target, forMs === 0 ? undefined : forMs)) form.reset()
+  }
+  return html`<section class="panel" aria-labelledby="suspending">
+    <div class="head"><h2 id="suspending">Suspend a destination</h2></div>
+    <p class="hint">
+      No delivery there begins. Mail for it is accepted and kept; it grows old and expires as always.
+    </p>
+    <form class="inline" @submit=${submit}>
+      <label>Next hop <input name="nexthop" autocomplete="off" placeholder="every one" /></label>
+      <label>Transport <input name="transport" autocomplete="off" placeholder="every one" /></label>
+      <label
+        >How long
+        <select name="for">
+          <option value="0">until resumed</option>
+          ${spans.map(([label, forMs]) => html`<option value=${forMs}>${label}</option>`)}
+        </select>
+      </label>
+      <button>Suspend</button>
+    </form>
+  </section>`
 }
 
 function shapeOf(shape: Asked<AgeShape>, by: ShapeBy): TemplateResult {

@@ -1,6 +1,8 @@
 /** Destinations, and the ages of what waits for them or came from a sender's domain. */
-import type { Destination } from '../facts/api.js'
+import type { Destination, SuspensionTarget } from '../facts/api.js'
 import type { AgeShape } from '../facts/inspections.js'
+import { spanText } from '../facts/format.js'
+import { isSuspendedText } from '../facts/mail-words.js'
 import type { App } from './app.js'
 import { errorText } from '../parts/client.js'
 import type { Asked } from './one-message.js'
@@ -79,18 +81,37 @@ export class Destinations {
     this.#app.changed()
   }
 
-  async resume({ transport, name }: Destination): Promise<void> {
-    await this.#act('/v1/destinations/resume', { transport, name }, `${name} is resumed`)
+  async resume({ transport, name, state }: Destination): Promise<void> {
+    const done = `${name} is resumed. Deferred mail waits for its time: flush it to attempt it now.`
+    if (state.kind === 'suspended' && state.order !== null)
+      await this.#act('/v1/destinations/unsuspend', bodyOf(state.order), done)
+    else await this.#act('/v1/destinations/resume', { transport, name }, done)
   }
 
-  async #act(path: string, body: object, done: string): Promise<void> {
+  /** @param forMs undefined: until it is resumed */
+  async suspend(target: SuspensionTarget, forMs?: number): Promise<boolean> {
+    const what = target.nexthop ?? target.transport ?? ''
+    const done = isSuspendedText(what, forMs === undefined ? undefined : spanText(forMs))
+    return this.#act('/v1/destinations/suspend', { ...bodyOf(target), forMs }, done)
+  }
+
+  /** @returns whether it was done */
+  async #act(path: string, body: object, done: string): Promise<boolean> {
+    let isDone = false
     try {
       await this.#app.client.post(path, body)
+      isDone = true
       this.said = done
     } catch (error) {
       this.said = errorText(error)
     }
     this.#app.say(this.said)
     await this.renew()
+    return isDone
   }
 }
+
+const bodyOf = ({ transport, nexthop }: SuspensionTarget): object => ({
+  ...(transport === null ? undefined : { transport }),
+  ...(nexthop === null ? undefined : { nexthop }),
+})

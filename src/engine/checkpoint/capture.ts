@@ -95,7 +95,7 @@ function recordsMost(parts: Pick<Parts, 'journal' | 'options'>, lane: Lane): boo
 
 /** @param life the number of this life */
 export function capture(parts: Parts, life: number): Captured {
-  const { journal, lanes, active, garbage, spool, keys, outcomes, options } = parts
+  const { journal, lanes, active, garbage, spool, keys, outcomes, suspensions, options } = parts
   const timeMs = options.clock.wallMs()
   for (const lane of lanes) {
     lane.marks.passed(lane.runner.position)
@@ -127,6 +127,7 @@ export function capture(parts: Parts, life: number): Captured {
       spoolPending: spool.pending,
       keys: captured.said,
       outcomes: told.said,
+      suspensions: suspensions.capture(),
     },
     pins: garbage.capture(),
     journalFloor,

@@ -1,6 +1,8 @@
 /** The scheduler's destinations for who reads a clock on the wall. */
 import type { Clock } from '../../base/clock.js'
+import { comparableDomain } from '../../base/mail-address.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
+import type { Suspension, Suspensions } from '../life/suspensions.js'
 
 /** The scheduler goes by the monotonic clock. */
 export function byWallClock(
@@ -14,4 +16,48 @@ export function byWallClock(
       ? destination
       : { ...destination, state: { ...state, untilMs: Math.round(state.untilMs + offsetMs) } }
   })
+}
+
+/** The name of every transport, or of every nexthop, in a list. */
+export const everyName = '*'
+
+/** With the state of those that an operator has suspended. What is suspended and not in use has a
+ * separate line. */
+export function withSuspensions(
+  destinations: readonly DestinationSnapshot[],
+  suspensions: Suspensions,
+): readonly DestinationSnapshot[] {
+  const unused = new Set(suspensions.all())
+  if (unused.size === 0) return destinations
+  const used = destinations.map((destination) => {
+    const { transport, nexthop } = destination
+    const own = suspensions.of({ transport, nexthop })
+    if (own !== undefined) unused.delete(own)
+    const over = suspensions.over(transport, nexthop)
+    return over === undefined ? destination : { ...destination, state: stateOf(over) }
+  })
+  return [...used, ...[...unused].map(unusedOf)]
+}
+
+const stateOf = ({ transport, nexthop, untilAt }: Suspension): DestinationSnapshot['state'] => ({
+  kind: 'suspended',
+  untilMs: untilAt,
+  order: { transport, nexthop },
+})
+
+function unusedOf(suspension: Suspension): DestinationSnapshot {
+  const { transport = everyName, nexthop = everyName } = suspension
+  const state = stateOf(suspension)
+  const name = comparableDomain(nexthop)
+  return { transport, nexthop, name, window: 0, busy: 0, todo: 0, state, recovery: 'none', rate: 0 }
+}
+
+/** Is just this what an operator has suspended? So each suspension counts once in a list. */
+export function isOrdered({ transport, nexthop, state }: DestinationSnapshot): boolean {
+  if (state.kind !== 'suspended' || state.order === undefined) return false
+  const { order } = state
+  return (
+    (order.transport ?? everyName) === transport &&
+    comparableDomain(order.nexthop ?? everyName) === comparableDomain(nexthop)
+  )
 }

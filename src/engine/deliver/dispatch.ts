@@ -22,7 +22,7 @@ import {
 } from '../../scheduler/scheduler.js'
 import { Caution } from './caution.js'
 import { requestOf, traceOf } from './delivery-request.js'
-import { byWallClock } from './destinations-now.js'
+import { byWallClock, withSuspensions } from './destinations-now.js'
 import { Gate } from './gate.js'
 import { jobOf, placeOf, type Job } from './job.js'
 import {
@@ -103,6 +103,7 @@ export class Dispatch {
       done: (job) => this.#done(job),
       onFeedback: (event) => parts.events.emit('feedback', event),
       limitsOf: (transport, nexthop) => options.retry.limitsFor(transport, nexthop),
+      putsOff: (transport, nexthop) => parts.suspensions.reasonFor(transport, nexthop),
     })
     for (const [name, transport] of Object.entries(options.transports)) this.#add(name, transport)
   }
@@ -146,7 +147,8 @@ export class Dispatch {
 
   /** Destinations in use, dead or suspended; `untilMs` by the wall clock. */
   destinations(): readonly DestinationSnapshot[] {
-    return byWallClock(this.#scheduler.destinations(), this.#parts.options.clock)
+    const { suspensions, options } = this.#parts
+    return withSuspensions(byWallClock(this.#scheduler.destinations(), options.clock), suspensions)
   }
 
   transports(): readonly TransportSnapshot[] {
@@ -161,6 +163,12 @@ export class Dispatch {
     this.#asked.push((nowMs) => this.#scheduler.resume(transport, name, nowMs))
     this.wake()
     return true
+  }
+
+  /** What waits for a destination that is suspended is deferred, behind this step. */
+  suspensionsChanged(): void {
+    this.#asked.push((nowMs) => this.#scheduler.putOffWaiting(nowMs))
+    this.wake()
   }
 
   /** A message became active.
@@ -239,7 +247,9 @@ export class Dispatch {
       const entry = known ?? this.#scheduler.next(nowMs)
       if (entry === undefined) break
       recipientCount += entry.recipients.length
+      const reason = this.#parts.suspensions.reasonFor(entry.transport, entry.nexthop)
       if (isOver(entry.message.message.envelope.terms, this.#running.wallMs)) this.#pass(entry)
+      else if (reason !== undefined) this.#takeBack(entry, reason, nowMs)
       else if (known !== undefined || !this.#caution.keeps(entry)) this.#begin(entry)
     }
     this.#running = undefined
@@ -252,6 +262,12 @@ export class Dispatch {
   #pass(entry: Entry<Job>): void {
     this.#enter(entry)
     this.#report(entry, reportOf(expired, entry.recipients.length))
+  }
+
+  /** Its destination was suspended while the entry waited outside the scheduler. */
+  #takeBack(entry: Entry<Job>, reason: DeferReason, nowMs: number): void {
+    this.#deferred(entry.message, entry.recipients, reason)
+    this.#scheduler.report(entry, 'okreason', nowMs)
   }
 
   /** An outcome will come: room for it is kept until then. */

@@ -99,6 +99,11 @@ export interface QueueEvents {
       readonly text: string
     },
   ]
+  /** An operator has suspended deliveries, durably: none begins there until `untilAt`, milliseconds
+   * since 1970. A transport or a nexthop that is '' means every one, here and below. */
+  suspended: [{ readonly transport: string; readonly nexthop: string; readonly untilAt: number }]
+  /** A suspension has ended. */
+  resumed: [{ readonly transport: string; readonly nexthop: string; readonly cause: 'operator' | 'time' }]
   /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or
    * TRANSPORT_DEFECT (a mistake in a transport's program), LISTENER_DEFECT (in a listener),
    * SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`),
@@ -123,6 +128,8 @@ const names: OptionNames<QueueEvents> = {
   recovered: true,
   feedback: true,
   dead: true,
+  suspended: true,
+  resumed: true,
   warning: true,
   crashed: true,
 }

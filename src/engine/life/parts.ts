@@ -9,6 +9,7 @@ import type { LanePositions } from '../../record/checkpoint.js'
 import type { BackupPins } from './backup-pins.js'
 import type { KnownKeys } from '../keys/known-keys.js'
 import type { Outcomes } from '../outcomes/outcomes.js'
+import type { Suspensions } from './suspensions.js'
 import type { QueueEmitter } from './events.js'
 import type { Life } from './life.js'
 import type { LifeClock } from './life-clock.js'
@@ -31,6 +32,7 @@ export interface Parts {
   readonly reader: MessageReader
   readonly keys: KnownKeys
   readonly outcomes: Outcomes
+  readonly suspensions: Suspensions
   readonly backups: BackupPins
   readonly laneSegmentBytes: number
   /** Opens the logs of a lane that this life adds. */

@@ -1,6 +1,7 @@
 /** Routes that tell how the queue stands. */
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { openStream } from './client.js'
+import type { SuspensionTarget } from '../../engine/life/suspensions.js'
 import { count, instant, list, object, orNull, ref, text } from './schemas.js'
 
 const destinationsQuery = {
@@ -90,7 +91,7 @@ export const queueRoutes = (parts: ApiParts): Route[] => [
     method: 'POST',
     path: '/v1/destinations/resume',
     scope: 'operate',
-    summary: 'Revives a dead destination, or ends its suspension',
+    summary: 'Revives a dead destination, or ends its wait for its rate',
     body: { 'application/json': object({ transport: text, name: text }) },
     answers: {
       200: {
@@ -103,7 +104,46 @@ export const queueRoutes = (parts: ApiParts): Route[] => [
       return { resumed: parts.queue.resume(transport, name) }
     },
   },
+  {
+    method: 'POST',
+    path: '/v1/destinations/suspend',
+    scope: 'operate',
+    summary: 'Lets no delivery begin to a nexthop, by a transport, or both; durable when it answers',
+    body: {
+      'application/json': object(
+        {
+          ...target,
+          forMs: { type: 'integer', minimum: 1, description: 'ends by itself; absent: when unsuspended' },
+        },
+        ['transport', 'nexthop', 'forMs'],
+      ),
+    },
+    answers: {
+      200: { means: 'it is suspended', schema: object({ suspended: { const: true } }) },
+    },
+    handle: async ({ body }) => {
+      const { forMs, ...what } = body as SuspensionTarget & { readonly forMs?: number }
+      await parts.queue.suspend(what, { forMs })
+      return { suspended: true }
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/destinations/unsuspend',
+    scope: 'operate',
+    summary: 'Ends the suspension of just this target, durably',
+    body: { 'application/json': object(target, ['transport', 'nexthop']) },
+    answers: {
+      200: { means: 'false: it was not suspended', schema: object({ resumed: { type: 'boolean' } }) },
+    },
+    handle: async ({ body }) => ({ resumed: await parts.queue.unsuspend(body as SuspensionTarget) }),
+  },
 ]
+
+const target = {
+  transport: { ...text, description: 'absent: every one' },
+  nexthop: { ...text, description: 'absent: every one' },
+}
 
 const destinationsIn = (query: ApiRequest['query']): number | undefined =>
   query['destinations'] as number | undefined

@@ -5,7 +5,13 @@ import type { DestinationRates, LastReply } from './traffic.js'
 export interface ShownDestination extends Omit<DestinationSnapshot, 'state'> {
   readonly state:
     | { readonly kind: 'ready' }
-    | { readonly kind: 'suspended'; readonly untilAt: number }
+    | {
+        readonly kind: 'suspended'
+        /** null: until it is resumed. */
+        readonly untilAt: number | null
+        /** What an operator has suspended; null: it waits for its rate. */
+        readonly order: { readonly transport: string | null; readonly nexthop: string | null } | null
+      }
     | {
         readonly kind: 'dead'
         readonly untilAt: number
@@ -34,7 +40,7 @@ function shownState({ state }: DestinationSnapshot): ShownDestination['state'] {
     case 'ready':
       return state
     case 'suspended':
-      return { kind: 'suspended', untilAt: state.untilMs }
+      return shownSuspension(state)
     case 'dead': {
       const { status, text, remote } = state.reason
       return {
@@ -47,3 +53,12 @@ function shownState({ state }: DestinationSnapshot): ShownDestination['state'] {
     }
   }
 }
+
+const shownSuspension = ({
+  untilMs,
+  order,
+}: Extract<DestinationSnapshot['state'], { kind: 'suspended' }>): ShownDestination['state'] => ({
+  kind: 'suspended',
+  untilAt: untilMs === Infinity ? null : untilMs,
+  order: order === undefined ? null : { transport: order.transport ?? null, nexthop: order.nexthop ?? null },
+})

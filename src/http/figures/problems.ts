@@ -3,6 +3,7 @@
  * event, for an hour. */
 import { countText } from '../../base/count-text.js'
 import type { Room } from '../../engine/accept/space-watch.js'
+import { everyName, isOrdered } from '../../engine/deliver/destinations-now.js'
 import type { QueueStatistics } from '../../admin/select/statistics.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
 
@@ -123,6 +124,16 @@ function* ofRoom({ statistics, room }: Known): Generator<Problem> {
 
 const isDead = ({ state }: DestinationSnapshot): boolean => state.kind === 'dead'
 
+const namesMax = 3
+
+const suspendedNames = (ordered: readonly DestinationSnapshot[]): string => {
+  const names = ordered
+    .slice(0, namesMax)
+    .map(({ transport, name }) => (name === everyName ? `all of ${transport}` : name))
+  const more = ordered.length - names.length
+  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(', ')
+}
+
 function* ofDestinations({ statistics }: Known): Generator<Problem> {
   const dead = statistics.destinations.filter(isDead)
   for (const { transport, name, state } of dead.slice(0, deadShownMax))
@@ -134,6 +145,14 @@ function* ofDestinations({ statistics }: Known): Generator<Problem> {
         subject: { transport, name },
         help: `${operatingPage}#acting-on-mail`,
       })
+  const ordered = statistics.destinations.filter(isOrdered)
+  if (ordered.length > 0)
+    yield problem({
+      code: 'DESTINATIONS_SUSPENDED',
+      severity: 'notice',
+      text: `An operator has suspended ${suspendedNames(ordered)}: mail for it waits.`,
+      help: `${operatingPage}#suspending-destinations`,
+    })
   if (dead.length > deadShownMax)
     yield problem({
       code: 'DESTINATION_DEAD',

@@ -24,6 +24,7 @@ import {
   operated,
   ordersBetween,
   redirected,
+  suspended,
   turning,
 } from '../workload/small-workloads.js'
 import { diskHangs, drained, onDisk } from '../workload/machine-workloads.js'
@@ -54,6 +55,7 @@ export const huntNames = [
   'keyed',
   'consumed',
   'timed',
+  'suspended',
   'changed',
   'clock is set',
   'given up',
@@ -104,6 +106,7 @@ const crashHunts = {
   keyed: { workload: keyed },
   consumed: { workload: consumed },
   timed: { workload: timed },
+  suspended: { workload: suspended, options: { every: 5, power: { statesMax: 4, randomStates: 1 } } },
   changed: { workload: inOneLog(carried), options: { after: changedPolicy(carried) } },
   'clock is set': { workload: clockIsSet },
   'given up': { workload: givenUp },

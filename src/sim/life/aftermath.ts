@@ -124,10 +124,11 @@ export async function firstLife(options: Omit<LifeOptions, 'wallStartMs'>): Prom
 
 /** Opens a queue and runs all steps and their effects. */
 export async function runToEnd(life: QueueLife, workload: Workload): Promise<void> {
-  const { steps, verbs = [] } = workload
+  const { steps, verbs = [], suspensions = [] } = workload
   try {
     if (!(await life.open())) return
     life.plan(steps, verbs)
+    life.planSuspensions(suspensions)
     await life.run(longMs)
     if (isWell(life)) await checkEnd(life, workload)
   } catch (error) {

@@ -13,7 +13,7 @@ import type { Moment, Moments } from '../world/moment.js'
 import type { QueueModel } from '../model/queue-model.js'
 import { keyOf } from '../workload/keyed.js'
 import { contentOf, handedOver } from '../workload/submission-form.js'
-import type { Step, VerbStep } from '../workload/workload.js'
+import type { Step, SuspensionStep, VerbStep } from '../workload/workload.js'
 import type { SimWorld } from '../world/world.js'
 
 /** The part of a queue's life that callers need. */
@@ -157,6 +157,42 @@ export class Callers {
     )
   }
 
+  /** Suspends or resumes when its time has come. */
+  planSuspensions(steps: readonly SuspensionStep[]): void {
+    for (const step of steps) this.#life.world.clock.after(step.atMs, () => this.#suspend(step))
+  }
+
+  /** A new life: what was suspended is, and is resumed after a while. */
+  resumeLater(): void {
+    const { queue, model } = this.#life
+    if (queue === undefined) return
+    const listed = queue.suspensions().map(({ nexthop }) => nexthop ?? '')
+    model.suspensions.judgeBeginning(listed, model.violate)
+    this.planSuspensions(
+      model.suspensions.possible.map((nexthop) => ({ atMs: suspendedMs, do: 'resume', nexthop })),
+    )
+  }
+
+  #suspend({ do: what, nexthop }: SuspensionStep): void {
+    const { queue, ended, model } = this.#life
+    if (queue === undefined || ended !== undefined) return
+    model.suspensions.asked(nexthop)
+    this.#unanswered++
+    const isSuspended = what === 'suspend'
+    const answered = isSuspended ? queue.suspend({ nexthop }) : queue.unsuspend({ nexthop })
+    answered.then(
+      () => {
+        this.#unanswered--
+        model.suspensions.answered(nexthop, isSuspended)
+      },
+      (error: unknown) => {
+        this.#unanswered--
+        if (!isOpen(error) && !this.#life.mayAnswer(error))
+          model.violate('O8', `${nexthop} cannot be ${what}d: ${textOf(error)}`, { code: codeOf(error) })
+      },
+    )
+  }
+
   /** Releases mail on hold. @returns false if there can be none */
   releaseAll(): boolean {
     const { queue, ended, model } = this.#life
@@ -211,6 +247,9 @@ export class Callers {
     return controller.signal
   }
 }
+
+/** How long a later life leaves suspended what it finds so, milliseconds. */
+const suspendedMs = 5000
 
 /** Its effect is unknown. */
 const isOpen = (error: unknown): boolean =>

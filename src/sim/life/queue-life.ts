@@ -24,6 +24,7 @@ import {
   retryOf,
   unroutableDomain,
   type Step,
+  type SuspensionStep,
   type VerbStep,
   type Workload,
 } from '../workload/workload.js'
@@ -142,6 +143,7 @@ export class QueueLife {
       listen(this, queue, workload)
       if (workload.consumes === true) void consume(this, queue, world.fork())
       this.callers.repeatAll(workload.steps)
+      this.callers.resumeLater()
       this.disk.arm(this.#options.laterFaults ?? [])
       return true
     } catch (error) {
@@ -156,6 +158,10 @@ export class QueueLife {
   /** Plans the steps: each is submitted, or ordered, when its time has come. */
   plan(steps: readonly Step[], verbs: readonly VerbStep[] = []): void {
     this.callers.plan(steps, verbs)
+  }
+
+  planSuspensions(steps: readonly SuspensionStep[]): void {
+    this.callers.planSuspensions(steps)
   }
 
   submit(step: Step): void {

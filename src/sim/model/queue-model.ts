@@ -16,6 +16,7 @@ import { anyLife, judgeBegin, judgeStanding, type LifeFacts } from './model-life
 import { OrderBook } from './order-book.js'
 import { believe, factOf, PendingFacts, type Fact } from './pending-facts.js'
 import { SteadyTime } from './steady-time.js'
+import { SuspensionBook } from './suspension-book.js'
 import { judgeTags, judgeTimes, noteEnd } from './model-times.js'
 import { timesOf } from '../workload/timed.js'
 import { ofMessage, violationsMax, type Violate, type Violation } from './violation.js'
@@ -29,6 +30,7 @@ export class QueueModel {
   readonly #names = new Map<string, string>()
   #pending = new PendingFacts()
   #steady = new SteadyTime()
+  #suspensions = new SuspensionBook()
   #life: LifeFacts = anyLife
   #outcomes = new ModelOutcomes()
 
@@ -39,6 +41,7 @@ export class QueueModel {
     for (const [id, name] of this.#names) copy.#names.set(id, name)
     copy.#pending = this.#pending.copy()
     copy.#steady = this.#steady.copy()
+    copy.#suspensions = this.#suspensions.copy()
     copy.#life = this.#life
     copy.#outcomes = this.#outcomes.copy()
     copy.violations.push(...this.violations)
@@ -49,12 +52,27 @@ export class QueueModel {
 
   /** Everything that its judgement depends on. */
   get known(): unknown {
+    const { known: suspended } = this.#suspensions
     const { known } = this.#outcomes
-    return [this.#messages, this.#names, [...this.#pending], this.#steady.at(0), this.#life, this.life, known]
+    const { life } = this
+    return [
+      this.#messages,
+      this.#names,
+      [...this.#pending],
+      this.#steady.at(0),
+      this.#life,
+      life,
+      known,
+      suspended,
+    ]
   }
 
   get outcomes(): ModelOutcomes {
     return this.#outcomes
+  }
+
+  get suspensions(): SuspensionBook {
+    return this.#suspensions
   }
 
   readonly violate: Violate = (oracle, text, about) => {
@@ -158,6 +176,7 @@ export class QueueModel {
     const { waitMsMax, isInOrder, isShortOfRoom } = this.#life
     const violate = ofMessage(this.violate, message.name)
     judgeBegin(message.name, attempt, this.#life, violate)
+    this.#suspensions.judgeAttempt(message.name, attempt.nexthop, violate)
     if (!this.#steady.hasStepped) judgeTimes(message, attempt, this.#life, violate)
     judgeWait(message, attempt, { life: this.life, waitMsMax }, violate)
     // Without room for outcomes, no attempt begins.

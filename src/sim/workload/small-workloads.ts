@@ -287,6 +287,37 @@ export const inOneLog = (workload: Workload): Workload => ({
   setup: { ...workload.setup, layout: 'single' },
 })
 
+/** Destinations that are suspended while mail for them is new, waits, and is retried; one is
+ * resumed, and one is suspended again. */
+export const suspended: Workload = {
+  name: 'suspended',
+  setup: {
+    ...smallSetup,
+    checkpointIntervalMs: 500,
+    scheduler: { defaultDestinationConcurrencyLimit: 1, initialDestinationConcurrency: 1 },
+  },
+  intervalsMs: [1000, 2000],
+  lifetimeMs: 90_000,
+  answerMs: 120,
+  steps: Array.from({ length: 10 }, (_, m) => ({
+    atMs: m < 5 ? 0 : 250 * m,
+    sender: `m${m}@sender.test`,
+    recipients: [
+      `${m % 4 === 1 ? 'defer1' : 'ok'}-${m}@${m % 3 === 2 ? 'b' : 'a'}.test`,
+      ...(m % 5 === 3 ? [`ok-${m}b@b.test`] : []),
+    ],
+    dataBytes: m === 6 ? 3000 : 150,
+  })),
+  suspensions: [
+    { atMs: 100, do: 'suspend', nexthop: 'a.test' },
+    { atMs: 900, do: 'suspend', nexthop: 'b.test' },
+    { atMs: 1700, do: 'resume', nexthop: 'a.test' },
+    { atMs: 2900, do: 'suspend', nexthop: 'a.test' },
+    { atMs: 4400, do: 'resume', nexthop: 'b.test' },
+    { atMs: 5200, do: 'resume', nexthop: 'a.test' },
+  ],
+}
+
 /** Sent in the life after the crash. */
 export const afterwards: Workload['steps'] = [
   { atMs: 0, sender: 'x0@sender.test', recipients: ['ok-x@a.test'], dataBytes: 100 },

@@ -41,6 +41,14 @@ export interface VerbStep {
   readonly abort?: Moment
 }
 
+/** An operator suspends deliveries to a domain, or resumes them. */
+export interface SuspensionStep {
+  /** Milliseconds since the beginning of the life. */
+  readonly atMs: number
+  readonly do: 'suspend' | 'resume'
+  readonly nexthop: string
+}
+
 /** The wall clock is set, forward or back, at a moment of the life. */
 export interface WallStep {
   readonly at: Moment
@@ -96,6 +104,8 @@ export interface Workload {
   readonly name: string
   readonly steps: readonly Step[]
   readonly verbs?: readonly VerbStep[]
+  /** Of the first life. A later one resumes what may be suspended, after a while. */
+  readonly suspensions?: readonly SuspensionStep[]
   readonly setup: Setup
   /** The intervals of the lanes, milliseconds: the n-th attempt is followed by the n-th. */
   readonly intervalsMs: readonly number[]

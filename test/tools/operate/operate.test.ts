@@ -165,6 +165,8 @@ test.each([
   [['reroute', '--all', '--to', 'mx.example.net', '--transport', ''], 2, /--transport has an empty value/],
   [['resume'], 2, /no destination is given/],
   [['resume', '--all', '--transport', ''], 2, /--transport has an empty value/],
+  [['suspend'], 2, /no destination is given/],
+  [['suspend', 'a.example', '--for', 'ever'], 2, /--for/],
   [['destinations', 'now'], 2, /unexpected argument 'now'/],
   [['top', '--interval', '1ms'], 2, /--interval is from/],
   [['completion', 'csh'], 2, /expected one shell/],
@@ -183,7 +185,7 @@ test.each([
 
 test('what only a relay knows is refused without one', async () => {
   await laid('ok-1')
-  for (const args of [['destinations'], ['top'], ['resume', '--all']] as const)
+  for (const args of [['destinations'], ['top']] as const)
     expect(await waybill(args[0], args.slice(1))).toMatchObject({
       exitCode: 1,
       stdout: '',
@@ -255,6 +257,31 @@ test('a dead destination is shown and resumed, and mail that is rerouted goes el
     exitCode: 1,
     stderr: expect.stringContaining("there is no transport 'none'") as string,
   })
+})
+
+test('a suspended destination gets no mail, with a relay and without one, until it is resumed', async () => {
+  const sink = await sunk()
+  const to = addressOf(sink)
+  await laid('ok-0')
+  expect(await waybill('suspend', [to])).toEqual(told(`${to} suspended until resumed\n`))
+  expect((await waybill('stat', [])).stdout).toContain(`suspended: ${to}, until resumed`)
+  const relay = await relayTo(to)
+  const id = await sent(relay, 1, 'ok-1')
+  await becomes('deferred', [id])
+  expect(sink.takenCount()).toBe(0)
+  expect(await waybill('suspend', ['--transport', 'smtp', '--for', '2h'])).toEqual(
+    told('all deliveries by smtp suspended for 2h\n'),
+  )
+  expect(objects(await waybill('destinations', ['--json', '--dead']))).toMatchObject([
+    { destination: to, state: 'suspended', by: 'operator' },
+    { transport: 'smtp', destination: '*', state: 'suspended', by: 'operator' },
+  ])
+  expect(await waybill('resume', [to])).toMatchObject({ stdout: '1 destination resumed\n' })
+  expect(await waybill('suspend', ['--transport', 'none', to])).toMatchObject({ exitCode: 1 })
+  expect(await waybill('resume', ['--transport', 'smtp'])).toEqual(told('1 destination resumed\n'))
+  expect(await waybill('resume', ['--transport', 'smtp'])).toMatchObject({ exitCode: 1 })
+  await waybill('flush', ['--all'])
+  await expect.poll(() => sink.takenCount()).toBe(2)
 })
 
 test('requeue makes a message new', async () => {

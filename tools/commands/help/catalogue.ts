@@ -114,6 +114,10 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'makes a queue of a backup, and says first what it will send',
         load: async () => (await import('../operate/restore.js')).restore,
       },
+      suspend: {
+        summary: 'lets no delivery to a destination begin, until it is resumed or for a time',
+        load: async () => (await import('../operate/suspend.js')).suspend,
+      },
       resume: {
         summary: 'revives dead destinations and ends suspensions',
         load: async () => (await import('../operate/resume.js')).resume,

@@ -15,6 +15,11 @@ import { SiteWatch } from './site-watch.js'
 /** A level that is not logged has no listeners, and costs nothing. */
 export function logEvents(queue: Queue, log: Logger): void {
   queue.on('warning', (event) => log.warn(event))
+  if (log.isLevelEnabled('warn'))
+    queue.on('suspended', ({ untilAt, ...what }) => {
+      const until = untilAt === Infinity ? undefined : new Date(untilAt).toISOString()
+      log.warn({ ...what, until }, 'deliveries are suspended')
+    })
   if (log.isLevelEnabled('warn')) watchTrouble(queue, log)
   if (!log.isLevelEnabled('info')) return
   queue.on('recovered', (event) => log.info(event, 'recovered'))
@@ -26,6 +31,7 @@ export function logEvents(queue: Queue, log: Logger): void {
   queue.on('reported', (event) => log.info(event, 'reported'))
   queue.on('finished', (event) => log.info(event, 'finished'))
   queue.on('feedback', (event) => log.info(event, 'feedback'))
+  queue.on('resumed', (event) => log.info(event, 'deliveries are resumed'))
   if (log.isLevelEnabled('debug')) queue.on('requeued', (event) => log.debug(event, 'requeued'))
 }
 

@@ -11,7 +11,8 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { bytesText, durationText } from '../text/shown-text.js'
+import type { SuspensionRecord } from '../../../src/record/checkpoint.js'
+import { bytesText, durationText, printable } from '../text/shown-text.js'
 import { table, type Cell } from '../text/table.js'
 
 export const stat: InspectCommand = inspectCommand(
@@ -101,6 +102,11 @@ function showJson({ out }: Inspected, snapshot: Snapshot, rows: readonly Row[]):
     life: snapshot.checkpoint?.life ?? 1,
     journal_end: snapshot.end,
     suffix_bytes: suffixBytesOf(snapshot),
+    suspended: suspensionsOf(snapshot).map(({ transport, nexthop, untilAt }) => ({
+      transport: transport === '' ? null : transport,
+      nexthop: nexthop === '' ? null : nexthop,
+      until_time: untilAt === 0 ? null : Math.floor(untilAt / 1000),
+    })),
   })
 }
 
@@ -129,6 +135,16 @@ function showTable({ out, surroundings }: Inspected, snapshot: Snapshot, rows: r
   out.line(
     `life ${snapshot.checkpoint?.life ?? 1}, journal to ${snapshot.end}; a start would read ${bytesText(suffixBytesOf(snapshot))} of it`,
   )
+  for (const suspension of suspensionsOf(snapshot)) out.line(suspensionText(suspension, nowMs))
+}
+
+/** What a start would let no delivery begin to, as far as a checkpoint says it. */
+const suspensionsOf = ({ checkpoint }: Snapshot): readonly SuspensionRecord[] => checkpoint?.suspensions ?? []
+
+function suspensionText({ transport, nexthop, untilAt }: SuspensionRecord, nowMs: number): string {
+  const what = nexthop === '' ? `all of ${printable(transport)}` : printable(nexthop)
+  const by = nexthop === '' || transport === '' ? '' : ` by ${printable(transport)}`
+  return `suspended: ${what}${by}, ${untilAt === 0 ? 'until resumed' : `for ${durationText(Math.max(0, untilAt - nowMs))}`}`
 }
 
 const queueOrder: readonly QueueName[] = ['incoming', 'active', 'deferred', 'hold']

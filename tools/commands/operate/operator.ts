@@ -8,7 +8,13 @@ import { ControlClient } from '../../../src/control/client.js'
 import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'
 import type { VerbOptions } from '../../../src/admin/verbs/tally.js'
 import { isWaybillError } from '../../../src/errors.js'
-import type { ListedMessage, Selector } from '../../../src/index.js'
+import type {
+  DestinationSnapshot,
+  ListedMessage,
+  Selector,
+  SuspendOptions,
+  SuspensionTarget,
+} from '../../../src/index.js'
 import type { InspectedQueue } from './inspected-queue.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import type { Surroundings } from '../text/output.js'
@@ -27,6 +33,14 @@ export interface Operator {
   list(selector: Selector): AsyncIterable<ListedMessage>
   /** Settles when the message is durable. */
   submit(submission: OperatorSubmission): Promise<{ readonly isDuplicate?: boolean }>
+  /** Those in use, of a relay, and what is suspended. */
+  destinations(): AsyncIterable<DestinationSnapshot>
+  /** @returns false if there was nothing to resume */
+  resume(transport: string, name: string): Promise<boolean>
+  /** Settles when it is durable. */
+  suspend(target: SuspensionTarget, options: SuspendOptions): Promise<void>
+  /** @returns false if it was not suspended */
+  unsuspend(target: SuspensionTarget): Promise<boolean>
   close(): void
 }
 
@@ -78,5 +92,9 @@ const ofRelay = (relay: ControlClient): Operator => ({
   verb: (request, options) => relay.verb(request, options),
   list: (selector) => relay.list(selector),
   submit: (submission) => relay.submit(submission),
+  destinations: () => relay.destinations(),
+  resume: (transport, name) => relay.resume(transport, name),
+  suspend: (target, options) => relay.suspend(target, options),
+  unsuspend: (target) => relay.unsuspend(target),
   close: () => relay.close(),
 })

@@ -5,7 +5,14 @@ import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'
 import { carriedOut } from '../../../src/control/controlled-queue.js'
 import type { VerbOptions, VerbResult } from '../../../src/admin/verbs/tally.js'
 import { isWaybillError } from '../../../src/errors.js'
-import type { ListedMessage, Queue, Selector } from '../../../src/index.js'
+import type {
+  DestinationSnapshot,
+  ListedMessage,
+  Queue,
+  Selector,
+  SuspendOptions,
+  SuspensionTarget,
+} from '../../../src/index.js'
 import { openQueue } from '../../../src/queue.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { lineOf } from '../cli/command.js'
@@ -63,6 +70,22 @@ export class OwnQueue implements Operator {
 
   submit(submission: OperatorSubmission): Promise<{ readonly isDuplicate?: boolean }> {
     return this.#queue.submit(submission)
+  }
+
+  async *destinations(): AsyncGenerator<DestinationSnapshot> {
+    yield* this.#queue.destinations()
+  }
+
+  async resume(transport: string, name: string): Promise<boolean> {
+    return this.#queue.resume(transport, name)
+  }
+
+  suspend(target: SuspensionTarget, options: SuspendOptions): Promise<void> {
+    return this.#queue.suspend(target, options)
+  }
+
+  unsuspend(target: SuspensionTarget): Promise<boolean> {
+    return this.#queue.unsuspend(target)
   }
 
   close(): void {

@@ -55,7 +55,8 @@ const jsonOf = ({
   nexthop,
   destination: name,
   state: state.kind,
-  ...(state.kind === 'ready' ? undefined : { until_time: Math.floor(state.untilMs / 1000) }),
+  ...(state.kind === 'ready' ? undefined : { until_time: untilTime(state.untilMs) }),
+  ...(state.kind === 'suspended' && state.order !== undefined ? { by: 'operator' } : undefined),
   ...(state.kind === 'dead' ? { reason: reasonOf(state.reason) } : undefined),
   window,
   busy,
@@ -67,11 +68,17 @@ const jsonOf = ({
 /** `dead, 4m`; a revived one shows its revival. */
 export function stateText({ state, recovery }: DestinationSnapshot, nowMs: number): string {
   if (state.kind === 'ready') return recovery === 'none' ? 'ready' : recovery
+  if (state.untilMs === Infinity) return state.kind
   return `${state.kind}, ${durationText(state.untilMs - nowMs)}`
 }
 
-export const reasonText = ({ state }: DestinationSnapshot): string =>
-  state.kind === 'dead' ? reasonOf(state.reason) : ''
+const untilTime = (untilMs: number): number | null =>
+  untilMs === Infinity ? null : Math.floor(untilMs / 1000)
+
+export function reasonText({ state }: DestinationSnapshot): string {
+  if (state.kind === 'dead') return reasonOf(state.reason)
+  return state.kind === 'suspended' && state.order !== undefined ? 'by an operator' : ''
+}
 
 function textOf(found: readonly DestinationSnapshot[], nowMs: number): string {
   if (found.length === 0) return 'no destinations'
