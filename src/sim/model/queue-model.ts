@@ -54,14 +54,13 @@ export class QueueModel {
   get known(): unknown {
     const { known: suspended } = this.#suspensions
     const { known } = this.#outcomes
-    const { life } = this
     return [
       this.#messages,
       this.#names,
       [...this.#pending],
       this.#steady.at(0),
       this.#life,
-      life,
+      this.life,
       known,
       suspended,
     ]
