@@ -2,12 +2,18 @@
  * Invariant: memory is bounded in both directions. Lines that are not taken stop the reading;
  * `send` waits for the reader, and closes the connection of one that takes nothing for `stallMs`.
  * When the other side has ended, or the line was lost, `gone` is aborted. */
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.js'
 import { LineSplitter } from './lines.js'
 
 /** Lines that may wait to be taken. */
 const waitingCountMax = 64
+
+/** A socket, or a call through a store. */
+export type ControlStream = Duplex & {
+  /** Closes when what was written has been sent. */
+  destroySoon(): void
+}
 
 export interface ChannelBounds {
   readonly lineBytesMax: number
@@ -17,14 +23,14 @@ export interface ChannelBounds {
 }
 
 export class ControlChannel {
-  readonly #socket: Socket
+  readonly #socket: ControlStream
   readonly #bounds: ChannelBounds
   readonly #lines: string[] = []
   #taker: ((line: string | undefined) => void) | undefined
   readonly #gone = new AbortController()
   #error: unknown
 
-  constructor(socket: Socket, bounds: ChannelBounds) {
+  constructor(socket: ControlStream, bounds: ChannelBounds) {
     this.#socket = socket
     this.#bounds = bounds
     const splitter = new LineSplitter(bounds.lineBytesMax)

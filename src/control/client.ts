@@ -12,7 +12,9 @@ import { WaybillError } from '../errors.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { SuspendOptions } from '../admin/verbs/suspend.js'
 import type { SuspensionTarget } from '../engine/life/suspensions.js'
-import { ControlChannel } from './channel.js'
+import { loadStore } from '../engine/open-in-store.js'
+import { isStoreUrl } from '../store/is-store-url.js'
+import { ControlChannel, type ControlStream } from './channel.js'
 import {
   answerBytesMax,
   readAnswer,
@@ -24,6 +26,7 @@ import {
   type VerbOutcome,
   type VerbRequest,
 } from './protocol.js'
+import { callOwner } from './store-client.js'
 import type { VerbOptions } from '../admin/verbs/tally.js'
 
 const stallMs = 30_000
@@ -44,28 +47,42 @@ interface Asker {
 
 export class ControlClient {
   readonly #channel: ControlChannel
-  readonly #directory: string
-
+  readonly #reach: () => Promise<ControlStream | undefined>
+  readonly #place: WaybillError['place']
   readonly #patience: Patience
   readonly #submitting = new Map<number, Asker>()
   #submittedCount = 0
 
-  private constructor(channel: ControlChannel, directory: string, patience: Patience) {
+  private constructor(
+    channel: ControlChannel,
+    reach: () => Promise<ControlStream | undefined>,
+    place: WaybillError['place'],
+    patience: Patience,
+  ) {
     this.#channel = channel
-    this.#directory = directory
+    this.#reach = reach
+    this.#place = place
     this.#patience = patience
   }
 
-  /** @returns undefined if no relay runs there\n@throws WaybillError QUEUE_LOCKED if it has too
-   * many clients, DISK_FAILED if this user may not */
-  static async connect(
-    directory: string,
+  /** @param place a directory, or the URL of a queue in a store
+   * @returns undefined if no relay runs there
+   * @throws WaybillError QUEUE_LOCKED if it has too many clients, DISK_FAILED if this user may not,
+   * STORE_UNREACHABLE */
+  static connect(place: string, patience: Patience = usualPatience): Promise<ControlClient | undefined> {
+    return ControlClient.over(() => connectOwner(place), isStoreUrl(place) ? {} : { path: place }, patience)
+  }
+
+  /** @param reach makes a connection to the relay; undefined: there is none */
+  static async over(
+    reach: () => Promise<ControlStream | undefined>,
+    place: WaybillError['place'],
     patience: Patience = usualPatience,
   ): Promise<ControlClient | undefined> {
-    const socket = await connectQueueSocket(directory, controlSocket)
-    if (socket === undefined) return undefined
+    const stream = await reach()
+    if (stream === undefined) return undefined
     const bounds = { lineBytesMax: answerBytesMax, clock: systemClock, stallMs }
-    return new ControlClient(new ControlChannel(socket, bounds), directory, patience)
+    return new ControlClient(new ControlChannel(stream, bounds), reach, place, patience)
   }
 
   /** @param options `signal` asks the relay to stop; then the outcome has the counts so far
@@ -236,13 +253,13 @@ export class ControlClient {
         next.then((line) => ({ line })),
       )
       if (first !== undefined) return first.line
-      if (await answers(this.#directory, aliveMs)) continue
+      if (await answers(this.#reach, aliveMs)) continue
       this.close()
       next.catch(() => undefined)
       throw new WaybillError(
         'QUEUE_LOCKED',
         `the relay has not answered for ${(silenceMs + aliveMs) / 1000} seconds: it is stopped, or hangs`,
-        { path: this.#directory },
+        this.#place,
       )
     }
   }
@@ -257,9 +274,16 @@ export class ControlClient {
   }
 }
 
+async function connectOwner(place: string): Promise<ControlStream | undefined> {
+  if (!isStoreUrl(place)) return connectQueueSocket(place, controlSocket)
+  const { pgStore, storePlaceOf } = await loadStore()
+  const { queue } = storePlaceOf(place)
+  return queue === undefined ? undefined : callOwner(pgStore(place), queue, systemClock)
+}
+
 /** Does the relay answer at all? */
-async function answers(directory: string, aliveMs: number): Promise<boolean> {
-  const socket = await connectQueueSocket(directory, controlSocket).catch(() => undefined)
+async function answers(reach: () => Promise<ControlStream | undefined>, aliveMs: number): Promise<boolean> {
+  const socket = await reach().catch(() => undefined)
   if (socket === undefined) return false
   const answered = new Promise<boolean>((resolve) => {
     socket.once('data', () => resolve(true)).once('close', () => resolve(false))

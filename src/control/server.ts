@@ -2,12 +2,12 @@
  * Users that may open the queue's files may operate it.
  * Invariant: the socket serves a bounded number of clients, keeps no process alive, and stays
  * behind at the end as after a crash. */
-import { createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames, type OptionNames } from '../base/option-names.js'
 import { integerOption, waitMsMax } from '../base/option-values.js'
 import { bindQueueSocket, controlSocket } from '../disk/queue-socket.js'
-import { ControlChannel } from './channel.js'
+import { ControlChannel, type ControlStream } from './channel.js'
 import { answerLine, requestBytesMax } from './protocol.js'
 import { ControlSession, type ControlledQueue, type QueueOwner } from './session.js'
 import { Traffic } from './traffic.js'
@@ -50,33 +50,60 @@ export async function serveControl(
   directory: string,
   options: ControlOptions = {},
 ): Promise<ControlServer> {
-  checkOptionNames(options, names)
-  const { clock = systemClock, clientCountMax = clientCountUsual, stallMs = stallMsUsual } = options
-  integerOption('clientCountMax', clientCountMax, 1, 1000)
-  integerOption('stallMs', stallMs, 1, waitMsMax)
-  const traffic = new Traffic(queue, clock)
-  const channels = new Set<ControlChannel>()
-  const server = createServer((socket) => void served(socket))
+  const clients = new ControlClients(queue, options)
+  const server = createServer((socket) => void clients.serve(socket))
   server.unref()
   await bindQueueSocket(server, directory, controlSocket)
   server.on('error', (error) => options.onError?.(error))
   return {
     close: () => {
       server.close()
-      for (const channel of channels) channel.destroy()
+      clients.close()
     },
   }
+}
 
-  async function served(socket: Socket): Promise<void> {
-    const channel = new ControlChannel(socket, { lineBytesMax: requestBytesMax, clock, stallMs })
-    if (channels.size >= clientCountMax) {
-      const message = `the relay serves ${clientCountMax} control clients already`
+/** The clients of a queue, however they reach it. */
+export class ControlClients {
+  readonly #queue: ControlledQueue
+  readonly #options: ControlOptions
+  readonly #clock: Clock
+  readonly #clientCountMax: number
+  readonly #stallMs: number
+  readonly #traffic: Traffic
+  readonly #channels = new Set<ControlChannel>()
+
+  /** @throws WaybillError OPTION_INVALID */
+  constructor(queue: ControlledQueue, options: ControlOptions) {
+    checkOptionNames(options, names)
+    const { clock = systemClock, clientCountMax = clientCountUsual, stallMs = stallMsUsual } = options
+    this.#clientCountMax = integerOption('clientCountMax', clientCountMax, 1, 1000)
+    this.#stallMs = integerOption('stallMs', stallMs, 1, waitMsMax)
+    this.#queue = queue
+    this.#options = options
+    this.#clock = clock
+    this.#traffic = new Traffic(queue, clock)
+  }
+
+  /** Settles when the client has left. */
+  async serve(stream: ControlStream): Promise<void> {
+    const channel = new ControlChannel(stream, {
+      lineBytesMax: requestBytesMax,
+      clock: this.#clock,
+      stallMs: this.#stallMs,
+    })
+    if (this.#channels.size >= this.#clientCountMax) {
+      const message = `the relay serves ${this.#clientCountMax} control clients already`
       await channel.send(answerLine({ kind: 'error', code: 'QUEUE_LOCKED', message }))
       return channel.end()
     }
-    channels.add(channel)
-    const session = new ControlSession(channel, queue, traffic, clock, options)
+    this.#channels.add(channel)
+    const session = new ControlSession(channel, this.#queue, this.#traffic, this.#clock, this.#options)
     await session.run()
-    channels.delete(channel)
+    this.#channels.delete(channel)
+  }
+
+  close(): void {
+    for (const channel of this.#channels) channel.destroy()
   }
 }

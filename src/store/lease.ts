@@ -101,6 +101,11 @@ export class Lease {
     if (this.#current === tenure) this.#resume()
   }
 
+  /** Of this life: the queue bears it while it is ours. */
+  get nonce(): string {
+    return this.#claimant.nonce
+  }
+
   /** The server was seen not to keep its promise a while ago, and not to since. */
   get isUnsafe(): boolean {
     return this.#isUnsafe

@@ -10,6 +10,7 @@ import { systemPrng, type Prng } from '../base/prng.js'
 import type { Disk, DiskFile, DiskSpace, DiskTraits, FileStatus, LockReport, OpenMode } from '../disk/disk.js'
 import { abandonedFailure, diskFailure } from '../disk/failure.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
+import type { CallStore, OwnLife } from './calls.js'
 import { Lease, type Tenure } from './lease.js'
 import { Looks } from './looks.js'
 import { newStatistics, type StoreEvent, type StoreStatistics } from './statistics.js'
@@ -41,6 +42,7 @@ const noStandby = { freeBytes: 0, freeFiles: 0 }
 
 /** Files whose content is a table: it goes at once when it is unlinked. */
 const hasTable = (path: string): boolean => /^(?:journal|lanes|keys|outcomes)\//.test(path)
+const hasCalls = (store: Store): store is Store & CallStore => 'connectCalls' in store
 const storeTraits: DiskTraits = { fillsAhead: false, reuses: false }
 
 export class StoreDisk implements Disk {
@@ -71,6 +73,19 @@ export class StoreDisk implements Disk {
   /** Is it proven that this process owns the queue? */
   get isProven(): boolean {
     return this.#owned?.lease.proof.isProven ?? false
+  }
+
+  /** Undefined: the queue was not claimed, or this life is over. */
+  get life(): OwnLife | undefined {
+    if (this.#isAbandoned || this.#owned === undefined) return undefined
+    const { queue, nonce } = this.#owned.lease
+    return { queue: queue.queue, nonce }
+  }
+
+  /** Where calls about the queue come from. */
+  get calls(): CallStore | undefined {
+    const { store } = this.#options
+    return hasCalls(store) ? store : undefined
   }
 
   /** Age of the newest proof, milliseconds. */

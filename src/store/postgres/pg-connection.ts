@@ -113,6 +113,16 @@ export class PgConnection {
     return done({ rows: answer.value.rows as unknown[][], count: answer.value.rowCount ?? 0 })
   }
 
+  /** Calls back when a notification comes, and when the connection has ended. @returns stops it */
+  onNotice(tell: () => void): () => void {
+    this.#client.on('notification', tell)
+    this.#client.on('end', tell)
+    return () => {
+      this.#client.off('notification', tell)
+      this.#client.off('end', tell)
+    }
+  }
+
   close(): void {
     this.#fail(undefined)
   }

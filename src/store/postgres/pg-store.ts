@@ -7,9 +7,11 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { PgConnection } from './pg-connection.js'
+import { PgCalls } from './pg-calls.js'
 import { PgSession, tagOf } from './pg-session.js'
 import { schemaVersion } from './schema.js'
 import { done, refused, unknown, type Answer, type Session, type Store } from '../store.js'
+import type { CallConnection, CallStore } from '../calls.js'
 import { choosePrimary } from '../primary.js'
 import type { StorePlace } from '../store-url.js'
 
@@ -21,7 +23,7 @@ interface Candidate {
   readonly timeline: number
 }
 
-export class PgStore implements Store {
+export class PgStore implements Store, CallStore {
   readonly name: string
   readonly #place: StorePlace
   readonly #clock: Clock
@@ -38,9 +40,36 @@ export class PgStore implements Store {
   }
 
   async connect(nonce: string | undefined): Promise<Answer<Session>> {
-    const connected = await this.connectAny(nonce)
+    const connected = await this.#connectKnown(nonce)
     if (connected.kind !== 'done') return connected
     const { connection, timeline } = connected.value
+    return done(new PgSession(connection, timeline))
+  }
+
+  async connectCalls(): Promise<Answer<CallConnection>> {
+    const connected = await this.#connectKnown(undefined)
+    if (connected.kind !== 'done') return connected
+    const { connection, timeline } = connected.value
+    const found = await connection.ask({ text: "SELECT to_regclass('waybill.call_piece')", isRead: true })
+    if (found.kind === 'done' && found.value.rows[0]?.[0] !== null)
+      return done({
+        calls: new PgCalls(connection, () => this.newNonce()),
+        session: new PgSession(connection, timeline),
+      })
+    connection.close()
+    if (found.kind !== 'done') return found
+    const reason = 'the store has no tables for calls; `waybill store init` adds them'
+    return refused({
+      kind: 'failed',
+      error: new WaybillError('NOT_A_QUEUE', reason, { directory: this.name }),
+    })
+  }
+
+  /** With our schema. */
+  async #connectKnown(nonce: string | undefined): Promise<Answer<Candidate>> {
+    const connected = await this.connectAny(nonce)
+    if (connected.kind !== 'done') return connected
+    const { connection } = connected.value
     const text = "SELECT to_regclass('waybill.schema')"
     const schema = await connection.ask({ text, isRead: true })
     const version =
@@ -48,7 +77,7 @@ export class PgStore implements Store {
         ? schema
         : await connection.ask({ text: 'SELECT version FROM waybill.schema', isRead: true })
     const reason = version.kind === 'done' ? schemaReason(version.value.rows[0]?.[0]) : undefined
-    if (version.kind === 'done' && reason === undefined) return done(new PgSession(connection, timeline))
+    if (version.kind === 'done' && reason === undefined) return connected
     connection.close()
     if (version.kind !== 'done') return version
     const error = new WaybillError('NOT_A_QUEUE', reason!, { directory: this.name })

@@ -215,5 +215,15 @@ CREATE FUNCTION waybill.used_bytes(q int) RETURNS bigint LANGUAGE sql AS $$
   FROM waybill.file f WHERE queue = q AND NOT is_directory $$;
 `
 
+/** Calls (calls.ts). UNLOGGED: no standby has them, and nobody waits for one. Made also in a store
+ * that has been there: none of its tables changes. */
+export const callsText: string = `
+CREATE UNLOGGED TABLE IF NOT EXISTS waybill.call (
+  call uuid PRIMARY KEY, queue int NOT NULL, is_over boolean NOT NULL DEFAULT false,
+  caller int NOT NULL, caller_since timestamptz, taker int, taker_since timestamptz);
+CREATE UNLOGGED TABLE IF NOT EXISTS waybill.call_piece (
+  call uuid, sender text, number bigint, bytes bytea NOT NULL, PRIMARY KEY (call, sender, number));
+`
+
 /** All of it, as one text. */
-export const schemaText: string = tables + fencing + names + content
+export const schemaText: string = tables + fencing + names + content + callsText

@@ -541,6 +541,18 @@ test('a message that was not ended when the input of -bs ends is none', async ()
   expect(await lying()).toEqual([])
 })
 
+test('a queue in a store is not given mail as if it were a directory', async () => {
+  const url = 'postgres://nobody@127.0.0.1:1/none?queue=mx1'
+  for (const words of [['-bs'], ['-f', 'a@example.org', 'b@example.net']])
+    expect(
+      await runWaybill(['sendmail', '--queue', url, ...words], { directory, input: 'x\n' }),
+    ).toMatchObject({
+      exitCode: 64,
+      stderr: expect.stringContaining('a queue in a store takes mail by SMTP: --smtp HOST:PORT') as string,
+    })
+  expect(await readdir(directory)).toEqual([])
+})
+
 test('-bs to a server that is not there is to be tried again', async () => {
   expect(await runWaybill(['sendmail', '-bs', '--smtp', '127.0.0.1:1'], { directory })).toMatchObject({
     exitCode: 75,

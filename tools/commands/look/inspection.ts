@@ -18,6 +18,7 @@ import { printable } from '../text/shown-text.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from '../text/output.js'
 import { Progress } from '../text/progress.js'
 import { actAsOwner } from '../cli/queue-owner.js'
+import { shownQueue } from '../cli/shown-queue.js'
 import { namingHint, queueHelp, queuePathOf } from '../cli/queue-path.js'
 
 export const exits = { fine: 0, wrong: 1, usage: 2, noQueue: 3 } as const
@@ -113,7 +114,7 @@ async function run(
 }
 
 function noQueue(path: string, reason: string, { complain }: Surroundings): number {
-  complain(`waybill: no queue at ${path}: ${reason}${namingHint(path)}\n`)
+  complain(`waybill: no queue at ${shownQueue(path)}: ${reason}${namingHint(path)}\n`)
   return exits.noQueue
 }
 

@@ -4,6 +4,7 @@ import { logStatistics, type LogStatistics } from '../../../src/inspect/figures/
 import { segmentMap, type MapMark, type MapRow } from '../../../src/inspect/figures/segment-map.js'
 import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'
 import { UsageError } from '../cli/command.js'
+import { shownQueue } from '../cli/shown-queue.js'
 import { complainOf, exits, inspectCommand, type InspectCommand, type Inspected } from './inspection.js'
 import { bytesText, durationText } from '../text/shown-text.js'
 
@@ -36,7 +37,7 @@ async function draw(inspected: Inspected): Promise<number> {
   const suffix = bytesText(snapshot.end - snapshot.suffix)
   const svg = segmentMap(
     rows,
-    `${path}: ${snapshot.working.length} active, working suffix ${suffix}`,
+    `${shownQueue(path)}: ${snapshot.working.length} active, working suffix ${suffix}`,
     bytesText,
   )
   if (file === '-') out.text(svg)

@@ -18,6 +18,7 @@ import type { QueuedMessage } from '../../../src/inspect/messages/queued-message
 import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'
 import type { EnvelopeTerms } from '../../../src/record/terms.js'
 import { lineOf, UsageError } from '../cli/command.js'
+import { shownQueue } from '../cli/shown-queue.js'
 import {
   exits,
   inspectCommand,
@@ -143,7 +144,7 @@ function tell(inspected: Inspected, snapshot: Snapshot, tally: Tally, to: string
     for (const line of lost.slice(0, lostShownMax)) out.line(`not saved: ${printable(line)}`)
     if (lost.length > lostShownMax) out.line(`not saved: ${lost.length - lostShownMax} more`)
     out.line(
-      `${countText(saved, 'message')} with ${countText(recipients, 'recipient')} saved from ${path} into ${to}`,
+      `${countText(saved, 'message')} with ${countText(recipients, 'recipient')} saved from ${shownQueue(path)} into ${to}`,
     )
     if (uncertain > 0)
       out.line(`${uncertain} of them may have been delivered before: the record of it is damaged`)

@@ -5,6 +5,7 @@ import { ControlClient } from '../../../src/control/client.js'
 import { isWaybillError } from '../../../src/errors.js'
 import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
 import { lineOf, wayOutOf, type Arguments, type Command } from '../cli/command.js'
+import { shownQueue } from '../cli/shown-queue.js'
 import { exits, queueOption } from '../look/inspection.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from '../text/output.js'
 import { namingHint, queuePathOf } from '../cli/queue-path.js'
@@ -61,7 +62,7 @@ async function run<T>(
   try {
     const missing = await whyNoQueue(path, surroundings)
     if (missing !== undefined) {
-      complain(`no queue at ${path}: ${missing}${namingHint(path)}`)
+      complain(`no queue at ${shownQueue(path)}: ${missing}${namingHint(path)}`)
       return exits.noQueue
     }
     exitCode = await operate({ path, args, out, surroundings, complain }, checked)
@@ -98,6 +99,6 @@ async function whyNoQueue(path: string, { openDisk }: Surroundings): Promise<str
 export async function relayOf({ path, complain }: Operating): Promise<ControlClient | undefined> {
   await actAsOwner(path)
   const relay = await ControlClient.connect(path)
-  if (relay === undefined) complain(`no relay runs on the queue at ${path}`)
+  if (relay === undefined) complain(`no relay runs on the queue at ${shownQueue(path)}`)
   return relay
 }

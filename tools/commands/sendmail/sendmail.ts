@@ -10,6 +10,7 @@ import { hostname as machineName, userInfo } from 'node:os'
 import { countText } from '../../../src/base/count-text.js'
 import { isMailAddress } from '../../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../../src/index.js'
+import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from '../cli/command.js'
 import { addressesIn, qualifiedField } from './header-addresses.js'
 import { messageOf, recipientsOf, unixLines } from './message.js'
@@ -137,6 +138,10 @@ async function run(args: Arguments): Promise<number> {
   if ((mode === 'p' || flushed !== undefined) && args.isSet('smtp'))
     throw new UsageError('a queue is listed and flushed where it is, not over --smtp')
   const smtpText = args.one('smtp')
+  // An owner that is about to resume is not fenced by a message.
+  if ((mode === 's' || (mode === 'm' && flushed === undefined)) && smtpText === undefined)
+    if (isStoreUrl(queuePathOf(args)))
+      throw new UsageError('a queue in a store takes mail by SMTP: --smtp HOST:PORT')
   const settings: Settings = {
     queue: queuePathOf(args),
     creates: args.isSet('create'),

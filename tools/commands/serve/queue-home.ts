@@ -1,7 +1,15 @@
 /** Where the queue of a relay lies: in a directory, or in a store.
- * Invariant: only a queue in a directory has sockets and a maildrop beside it. */
+ * Invariant: only a queue in a directory has sockets and a maildrop beside it; a store
+ * carries calls instead of the control socket. */
 import type { Logger } from 'pino'
-import { openQueue, type Queue, type QueueOptions } from '../../../src/index.js'
+import { serveStoreControl } from '../../../src/control/store-server.js'
+import {
+  openQueue,
+  serveControl,
+  type ControlOptions,
+  type Queue,
+  type QueueOptions,
+} from '../../../src/index.js'
 import type { StoreEvent } from '../../../src/store/statistics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
 import { logEvents } from '../log/log.js'
@@ -98,17 +106,44 @@ function logStore(event: StoreEvent, log: Logger): void {
   }
 }
 
+/** Lets commands operate the queue: over a socket in its directory, or over the store.
+ * Without that, mail goes its way all the same: a file system that has no sockets is no reason to
+ * stop. */
+export async function serveControlAt(
+  { directory }: QueueHome,
+  { queue, store }: OpenedHome,
+  options: ControlOptions,
+  log: Logger,
+): Promise<void> {
+  if (directory === undefined) return store && controlInStore(queue, store, options)
+  await serveControl(queue, directory, options).catch((error: unknown) =>
+    log.warn({ err: error }, 'there is no control socket'),
+  )
+}
+
+/** Calls end with the queue. */
+function controlInStore(queue: Queue, disk: StoreDisk, options: ControlOptions): void {
+  const { calls } = disk
+  if (calls === undefined) return
+  const server = serveStoreControl(queue, calls, () => disk.life, options)
+  queue.on('crashed', () => server.close())
+}
+
 /** Delivers for nodes that are gone. @returns undefined without a store, or with --adopt no */
 export async function adoptionOf(
   args: Arguments,
   { place, directory }: QueueHome,
   options: QueueOptions,
+  control: ControlOptions,
   log: Logger,
 ): Promise<Adoption | undefined> {
   if (directory !== undefined || !parseYes('adopt', args.one('adopt') ?? 'yes')) return undefined
   const { Adoption } = await import('../store/adoption.js')
   const { queue = '', node = queue, ttlMs } = await loadStorePlace(place)
-  const onAdopted = (adopted: Queue): void => logEvents(adopted, log.child({ adopted: adopted.lockKind }))
+  const onAdopted = (adopted: Queue, disk: StoreDisk): void => {
+    logEvents(adopted, log.child({ adopted: adopted.lockKind }))
+    controlInStore(adopted, disk, control)
+  }
   const adoption = new Adoption({ url: place, queue, node, ttlMs, options, log, onAdopted })
   void adoption.run().catch((error: unknown) => log.error({ err: error }, 'no queue is adopted'))
   return adoption

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { waitMsMax } from '../../../src/base/option-values.js'
 import { isReportingMta } from '../../../src/bounce/report.js'
 import { madeDirectory } from '../../../src/disk/made-directory.js'
-import { isWaybillError, serveControl, type QueueOptions } from '../../../src/index.js'
+import { isWaybillError, type ControlOptions, type QueueOptions } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
 import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
@@ -25,7 +25,14 @@ import { descriptorSink, LogLines } from '../log/log-lines.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp } from '../cli/queue-path.js'
 import { registerStore } from '../store/store-metrics.js'
-import { adoptionOf, openHome, queueHomeOf, storeOptions, type QueueHome } from './queue-home.js'
+import {
+  adoptionOf,
+  serveControlAt,
+  openHome,
+  queueHomeOf,
+  storeOptions,
+  type QueueHome,
+} from './queue-home.js'
 import {
   checkWays,
   maildirUsual,
@@ -401,10 +408,11 @@ async function runWith(
     reportingMta: settings.hostname,
     reportRecipients: (sender) => reportRecipientsOf(said.tables.clients, sender),
   }
-  const { queue, store } = await openHome(settings.home, options, log).catch((error: unknown) => {
+  const opened = await openHome(settings.home, options, log).catch((error: unknown) => {
     if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
     throw error
   })
+  const { queue, store } = opened
   // In this turn: what happens before it is not counted.
   const registry = watch?.(
     queue,
@@ -438,16 +446,14 @@ async function runWith(
   const stopping = new Stopping(queue, log, stopTimeoutMs)
   stopping.begin()
   if (registry !== undefined && store !== undefined) await registerStore(registry, store)
-  const adoption = await adoptionOf(args, settings.home, options, log)
+  const control: ControlOptions = {
+    ...controlWitness(log),
+    onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
+    reload: () => reloads.ask(),
+  }
+  const adoption = await adoptionOf(args, settings.home, options, control, log)
   stopping.beforeThat(() => adoption?.stop())
-  // Without it mail goes its way all the same: a file system that has no sockets is no reason to
-  // stop.
-  if (directory !== undefined)
-    await serveControl(queue, directory, {
-      ...controlWitness(log),
-      onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
-      reload: () => reloads.ask(),
-    }).catch((error: unknown) => log.warn({ err: error }, 'there is no control socket'))
+  await serveControlAt(settings.home, opened, control, log)
   const logged = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   const copied = withBcc(logged, () => said.parameters.alwaysBcc)
   const held = withHold(copied, (recipient) => said.tables.routes.holds(recipient))

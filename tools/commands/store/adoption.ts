@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { systemClock } from '../../../src/base/clock.js'
 import { loadStore } from '../../../src/engine/open-in-store.js'
 import { isWaybillError, openQueue, type Queue, type QueueOptions } from '../../../src/index.js'
+import type { StoreDisk } from '../../../src/store/store-disk.js'
 import { withParameters } from '../cli/store-parameters.js'
 
 export interface AdoptionOptions {
@@ -17,7 +18,7 @@ export interface AdoptionOptions {
   readonly ttlMs: number
   readonly options: QueueOptions
   readonly log: Logger
-  readonly onAdopted: (queue: Queue) => void
+  readonly onAdopted: (queue: Queue, disk: StoreDisk) => void
 }
 
 export class Adoption {
@@ -63,10 +64,10 @@ export class Adoption {
     const { ttlMs, log, options, onAdopted } = this.#options
     while (!this.#isStopped) {
       try {
-        const queue = await this.#open(name, options)
+        const { queue, disk } = await this.#open(name, options)
         this.#adopted.set(name, queue)
         log.warn({ adopted: name, lock: queue.lockKind }, 'a queue without an owner is adopted')
-        onAdopted(queue)
+        onAdopted(queue, disk)
         const { error } = await new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))
         log.warn({ adopted: name, reason: codeOf(error) }, 'an adopted queue is given back')
         this.#adopted.delete(name)
@@ -78,7 +79,7 @@ export class Adoption {
     }
   }
 
-  async #open(name: string, options: QueueOptions): Promise<Queue> {
+  async #open(name: string, options: QueueOptions): Promise<{ queue: Queue; disk: StoreDisk }> {
     const { url, node } = this.#options
     const { storeDisk } = await loadStore()
     const disk = storeDisk({
@@ -86,7 +87,7 @@ export class Adoption {
       role: 'adopter',
       ownedCount: 1 + this.#adopted.size,
     })
-    return openQueue(name, { ...options, disk, lockWaitMs: 0 })
+    return { queue: await openQueue(name, { ...options, disk, lockWaitMs: 0 }), disk }
   }
 }
 

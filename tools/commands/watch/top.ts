@@ -5,6 +5,7 @@ import { ControlClient } from '../../../src/control/client.js'
 import type { Sample } from '../../../src/control/protocol.js'
 import { isWaybillError } from '../../../src/errors.js'
 import { UsageError, type Arguments } from '../cli/command.js'
+import { shownQueue } from '../cli/shown-queue.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { LaneCounter, type LaneCounts } from './lane-counts.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from '../operate/operating.js'
@@ -137,7 +138,7 @@ async function live(
         view = undefined
       }
       if (left.signal.aborted) break
-      screen.draw([{ text: `no relay runs on the queue at ${path}; waiting`, style: 'trouble' }])
+      screen.draw([{ text: `no relay runs on the queue at ${shownQueue(path)}; waiting`, style: 'trouble' }])
       await sleep(intervalMs, undefined, { signal: left.signal }).catch(() => undefined)
       relay = await ControlClient.connect(path).catch(() => undefined)
     }
