@@ -32,5 +32,6 @@ export const pgStore = (url: string, clock: Clock = systemClock): PgStore =>
   new PgStore(storePlaceOf(url), clock)
 
 export { initStore } from './postgres/init-store.js'
+export { removeQueue } from './postgres/remove-queue.js'
 export { storePlaceOf } from './store-url.js'
 export { storeStatus } from './store-status.js'

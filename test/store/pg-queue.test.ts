@@ -4,10 +4,11 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { fixedRetry, openQueue, type Queue, type QueueOptions } from '../../src/index.js'
-import { initStore, pgStore, storeDisk, storeStatus } from '../../src/store/open-store.js'
+import { initStore, pgStore, removeQueue, storeDisk, storeStatus } from '../../src/store/open-store.js'
 import { storePlaceOf } from '../../src/store/store-url.js'
 import { postgresMissing, Servers } from '../../tools/crash-store/servers.js'
 import { Adoption } from '../../tools/commands/store/adoption.js'
+import { storeRemove } from '../../tools/commands/store/store-remove.js'
 import { mailq } from '../../tools/commands/look/mailq.js'
 import { parseArguments } from '../../tools/commands/cli/command.js'
 import { openQueueDisk } from '../../tools/commands/cli/queue-disk.js'
@@ -166,5 +167,82 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
     expect(back.isCrashed).toBe(false)
     adoption.stop()
     for (const queue of adopted) if (!queue.isCrashed) queue.crash()
+  })
+
+  const remove = (queue: string, ...words: string[]): Promise<number | undefined> => {
+    const url = `${servers!.url}?safety=assumed&ttl=400ms`
+    return storeRemove.run(parseArguments(storeRemove, ['--store', url, '--queue', queue, ...words]))
+  }
+  const isThere = async (queue: string): Promise<boolean> => {
+    const { queues } = await storeStatus(pgStore(servers!.url), systemClock, 1)
+    return queues.some(({ name }) => name === queue)
+  }
+  const tables = (): Promise<string> =>
+    servers!.ask(
+      servers!.servers[0]!,
+      "SELECT count(*) FROM pg_tables WHERE schemaname = 'waybill' AND tablename ~ '^s[0-9]+$'",
+    )
+
+  test('a queue is removed when it is empty, nobody runs it, and its removal was confirmed', async () => {
+    const before = await tables()
+    const url = await made('mx6')
+    const delivered: string[] = []
+    let isReady = false
+    const queue = await openQueue(
+      url,
+      delivering(delivered, () => isReady),
+    )
+    await queue.submit(message('e@example.net'))
+    await expect(remove('mx6', '--yes')).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+    isReady = true
+    await expect.poll(() => delivered, { timeout: 10_000 }).toEqual(['e@example.net'])
+    const left = async (): Promise<number> => {
+      let count = 0
+      for await (const _ of queue.list({})) count++
+      return count
+    }
+    await expect.poll(left, { timeout: 10_000 }).toBe(0)
+    await expect(remove('mx6', '--yes')).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
+    expect(queue.isCrashed).toBe(false)
+    queue.crash()
+    expect(await remove('mx6')).toBe(0)
+    expect(await isThere('mx6')).toBe(true)
+    expect(await remove('mx6', '--yes')).toBe(0)
+    expect(await isThere('mx6')).toBe(false)
+    expect(await tables()).toBe(before)
+    await expect(remove('mx6', '--yes')).rejects.toMatchObject({ code: 'NOT_A_QUEUE' })
+  })
+
+  test('an empty queue is taken from the node that has adopted it, and removed', async () => {
+    const url = await made('mx7')
+    const home = await openQueue(
+      url,
+      delivering([], () => true),
+    )
+    home.crash()
+    const disk = storeDisk({ url: `${url}&node=other`, role: 'adopter' })
+    const adopted = await openQueue('mx7', { ...delivering([], () => true), disk })
+    adopted.on('crashed', () => undefined)
+    expect(await remove('mx7', '--yes')).toBe(0)
+    await expect.poll(() => adopted.isCrashed, { timeout: 10_000 }).toBe(true)
+    expect(await isThere('mx7')).toBe(false)
+  })
+
+  test('a queue that was claimed after it was seen to be empty is not removed', async () => {
+    const url = await made('mx8')
+    const disk = storeDisk({ url })
+    const first = await openQueue('mx8', { ...delivering([], () => true), disk })
+    const life = disk.life!
+    first.crash()
+    await using second = await openQueue(
+      url,
+      delivering([], () => false),
+    )
+    await second.submit(message('f@example.net'))
+    await expect(removeQueue(storePlaceOf(url), life, systemClock)).rejects.toMatchObject({
+      code: 'QUEUE_LOST',
+    })
+    expect(await isThere('mx8')).toBe(true)
+    expect(second.isCrashed).toBe(false)
   })
 })

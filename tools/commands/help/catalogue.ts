@@ -190,6 +190,10 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'prints settings for Patroni with which a commit is on two machines',
         load: async () => (await import('../store/store-patroni.js')).storePatroni,
       },
+      'store remove': {
+        summary: 'takes an empty queue out of a store, for good',
+        load: async () => (await import('../store/store-remove.js')).storeRemove,
+      },
       'store status': {
         summary: 'shows the queues of a store, their owners, and whether commits are safe',
         load: async () => (await import('../store/store-status.js')).storeStatus,

@@ -72,6 +72,12 @@ export class Adoption {
         log.warn({ adopted: name, reason: codeOf(error) }, 'an adopted queue is given back')
         this.#adopted.delete(name)
       } catch (error) {
+        if (isWaybillError(error, 'NOT_A_QUEUE')) {
+          // It was removed from the store. One that is made again is found by its name.
+          log.warn({ err: error, adopted: name }, 'a queue is not watched any more')
+          this.#watched.delete(name)
+          return
+        }
         if (!isWaybillError(error, 'QUEUE_LOCKED'))
           log.warn({ err: error, adopted: name }, 'a queue cannot be adopted now')
       }
