@@ -20,9 +20,10 @@ import type { Change } from './engine/life/change.js'
 import { accepting, traceAccept } from './engine/life/tracing.js'
 import { Listenable } from './engine/life/listenable.js'
 import { list, type ListedMessage, type ListOptions } from './admin/select/listing.js'
+import { routesNow } from './admin/select/routes.js'
 import { page, type ListPage, type PageOptions } from './admin/select/page.js'
 import { storedMessage, type StoredMessage } from './admin/select/stored-message.js'
-import type { QueueOptions } from './engine/life/options.js'
+import type { QueueOptions, Route } from './engine/life/options.js'
 import { openEngine, type OpenedQueue } from './engine/open.js'
 import type { Parts } from './engine/life/parts.js'
 import {
@@ -113,8 +114,20 @@ export class Queue extends Listenable {
   }
 
   /** One message with its data; undefined when it is not in the queue. @throws as `list` */
-  message(id: string, options: ListOptions = {}): Promise<StoredMessage | undefined> {
+  message(id: string, options: Pick<ListOptions, 'signal'> = {}): Promise<StoredMessage | undefined> {
     return storedMessage(this.#parts, this.#engine, id, options)
+  }
+
+  /** Where mail to each of these addresses would go now; undefined: nobody knows the way. */
+  routesOf(recipients: readonly string[]): (Route | undefined)[] {
+    return routesNow(this.#parts.options, { route: undefined }, recipients)
+  }
+
+  /** Settles when all that has happened by now stands in the queue's files, durably: who reads
+   * them from then on sees it. @throws WaybillError QUEUE_CRASHED by rejection */
+  written(): Promise<void> {
+    this.#parts.life.check()
+    return this.#parts.journal.whenDurable(this.#parts.journal.end)
   }
 
   /** No attempts until released. Messages on hold before are not counted.

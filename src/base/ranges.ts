@@ -32,3 +32,8 @@ export function countIn(ranges: Ranges): number {
   for (let i = 0; i < ranges.length; i += 2) count += ranges[i + 1]! - ranges[i]! + 1
   return count
 }
+
+export function isIn(ranges: Ranges, index: number): boolean {
+  for (let i = 0; i < ranges.length; i += 2) if (ranges[i]! <= index && index <= ranges[i + 1]!) return true
+  return false
+}

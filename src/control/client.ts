@@ -5,6 +5,7 @@
 import { position } from '../base/position.js'
 import type { PinnedFiles } from '../engine/checkpoint/pinned-files.js'
 import { systemClock } from '../base/clock.js'
+import type { Route } from '../engine/life/options.js'
 import { connectQueueSocket, controlSocket } from '../disk/queue-socket.js'
 import type { ListedMessage } from '../admin/select/listing.js'
 import type { Selector } from '../admin/select/selector.js'
@@ -144,6 +145,21 @@ export class ControlClient {
       if (answer.kind !== 'destination') throw unexpected(answer)
       yield answer.destination
     }
+  }
+
+  /** Where mail to these would go now. @param recipients at most `routesMax` */
+  async routes(recipients: readonly string[]): Promise<readonly (Route | undefined)[]> {
+    await this.#ask({ do: 'routes', recipients })
+    const answer = await this.#answer()
+    if (answer.kind !== 'routes') throw unexpected(answer)
+    return recipients.map((_, index) => answer.routes[index] ?? undefined)
+  }
+
+  /** Settles when all that has happened by now stands in the queue's files. */
+  async written(): Promise<void> {
+    await this.#ask({ do: 'written' })
+    const answer = await this.#answer()
+    if (answer.kind !== 'result') throw unexpected(answer)
   }
 
   /** @returns false if there was nothing to resume */

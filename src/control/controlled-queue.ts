@@ -3,6 +3,7 @@ import type { ListedMessage, ListOptions } from '../admin/select/listing.js'
 import type { Selector } from '../admin/select/selector.js'
 import type { QueueStatistics } from '../admin/select/statistics.js'
 import type { VerbOptions, VerbResult } from '../admin/verbs/tally.js'
+import type { Route } from '../engine/life/options.js'
 import type { Room } from '../engine/accept/space-watch.js'
 import type { QueueEvents } from '../engine/life/events.js'
 import type { PinnedFiles } from '../engine/checkpoint/pinned-files.js'
@@ -15,6 +16,8 @@ import type { TakingQueue } from './submissions.js'
 /** The part of a queue that the control socket uses. */
 export interface ControlledQueue extends Partial<TakingQueue> {
   list(selector: Selector, options: ListOptions): AsyncIterable<ListedMessage>
+  routesOf(recipients: readonly string[]): readonly (Route | undefined)[]
+  written(): Promise<void>
   stats(): QueueStatistics
   room(): Promise<Room>
   destinations(): readonly DestinationSnapshot[]

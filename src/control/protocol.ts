@@ -6,6 +6,7 @@
  * `null` stands for it. */
 import { WaybillError, type ErrorCode } from '../errors.js'
 import type { ListedMessage } from '../admin/select/listing.js'
+import type { Route } from '../engine/life/options.js'
 import type { Room } from '../engine/accept/space-watch.js'
 import { checkSelector, type Selector } from '../admin/select/selector.js'
 import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
@@ -45,6 +46,10 @@ export type ControlRequest =
   | SubmitRequest
   | { readonly do: 'list'; readonly selector: Selector }
   | { readonly do: 'destinations' }
+  /** Where mail to these would go now. */
+  | { readonly do: 'routes'; readonly recipients: readonly string[] }
+  /** Answered when all that has happened by now stands in the queue's files. */
+  | { readonly do: 'written' }
   | { readonly do: 'resume'; readonly transport: string; readonly name: string }
   /** No delivery begins there, for so long or until it is unsuspended. */
   | ({ readonly do: 'suspend'; readonly forMs?: number | undefined } & SuspensionTarget)
@@ -101,6 +106,8 @@ export type ControlAnswer =
   | { readonly kind: 'progress'; readonly counts: VerbResult }
   | { readonly kind: 'message'; readonly message: ListedMessage }
   | { readonly kind: 'destination'; readonly destination: DestinationSnapshot }
+  /** Of each recipient; null: nobody knows the way. */
+  | { readonly kind: 'routes'; readonly routes: readonly (Route | null)[] }
   /** All files are kept; the copy's journal ends at this position. */
   | { readonly kind: 'pinned'; readonly journalEnd: number }
   | { readonly kind: 'sample'; readonly sample: Sample }
@@ -118,6 +125,8 @@ export type ControlAnswer =
       readonly resumed?: boolean
       readonly suspended?: true
       readonly reloaded?: readonly ReloadedFile[]
+      /** Of a listing: it has not all. */
+      readonly isCut?: boolean
     }
   | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string }
 
@@ -162,10 +171,13 @@ export function readRequest(line: string): ControlRequest {
       }
     case 'list':
       return { do: 'list', selector: selectorOf(fields['selector'], 'list') }
+    case 'routes':
+      return { do: 'routes', recipients: recipientsOf(fields['recipients']) }
     case 'destinations':
     case 'reload':
     case 'pin':
     case 'stop':
+    case 'written':
       return { do: fields['do'] }
     case 'resume':
       return { do: 'resume', transport: textOf(fields, 'transport'), name: textOf(fields, 'name') }
@@ -203,6 +215,7 @@ export function readAnswer(line: string): ControlAnswer {
     case 'submitted':
     case 'refused':
     case 'progress':
+    case 'routes':
     case 'pinned':
     case 'result':
     case 'error':
@@ -266,6 +279,15 @@ const targetOf = (fields: Fields): SuspensionTarget => ({
 function forMsOf(value: unknown): number | undefined {
   if (value === undefined || isCount(value)) return value as number | undefined
   throw invalid('forMs', 'expected milliseconds')
+}
+
+/** Recipients that one request may ask for. */
+export const routesMax = 1000
+
+function recipientsOf(value: unknown): readonly string[] {
+  const isList = Array.isArray(value) && value.length <= routesMax
+  if (isList && value.every((one) => typeof one === 'string')) return value
+  throw invalid('recipients', `expected at most ${routesMax} addresses`)
 }
 
 function numberOf(value: unknown): number {

@@ -139,6 +139,13 @@ export class ControlSession {
           await this.#answer({ kind: 'destination', destination })
         }
         return this.#answer({ kind: 'result' })
+      case 'routes': {
+        const routes = this.#queue.routesOf(request.recipients).map((route) => route ?? null)
+        return this.#answer({ kind: 'routes', routes })
+      }
+      case 'written':
+        await this.#queue.written()
+        return this.#answer({ kind: 'result' })
       case 'resume':
         return this.#answer({
           kind: 'result',

@@ -22,13 +22,14 @@ const ourNames = new Set([
   'taken',
   'listening',
   'control',
+  'mailq',
   unfinishedName,
 ])
 /** Files that systems put into any directory; they do not mean that another program uses it. */
 const systemNames =
   /^(?:lost\+found|\.DS_Store|\._.*|\.(?:fseventsd|Spotlight-V100|Trashes|localized)|\.Trash-\d+|Thumbs\.db|desktop\.ini|@eaDir|\.snapshots?|\.zfs|\.nfs[0-9a-f]+|\.fuse_hidden[0-9a-f]+|\.(?:git)?keep|\.gitignore)$/
 /** An unfinished socket. */
-const unfinishedSocket = /^(?:control|listening)\.[A-Za-z0-9]{6}$/
+const unfinishedSocket = /^(?:control|listening|mailq)\.[A-Za-z0-9]{6}$/
 
 export interface QueueHeader {
   readonly format: number

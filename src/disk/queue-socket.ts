@@ -12,7 +12,7 @@ import { WaybillError } from '../errors.js'
 import { diskFailure, errnoOf } from './failure.js'
 
 export interface QueueSocket {
-  readonly name: 'control' | 'listening'
+  readonly name: 'control' | 'listening' | 'mailq'
   /** 0666: for all users that may look into the directory. */
   readonly mode: number
 }
@@ -21,6 +21,8 @@ export interface QueueSocket {
 export const controlSocket: QueueSocket = { name: 'control', mode: 0o600 }
 /** For mail: an SMTP session, for all users that may look into the directory. */
 export const listeningSocket: QueueSocket = { name: 'listening', mode: 0o666 }
+/** For listings: for all users that may look into the directory. */
+export const mailqSocket: QueueSocket = { name: 'mailq', mode: 0o666 }
 
 /** The size of `sun_path`, with its final NUL. */
 const pathBytesMax = 107

@@ -1,7 +1,7 @@
 /** A queue that does what a test tells it, for the control socket to work on. */
 import { EventEmitter } from 'node:events'
 import type { ListOptions } from '../../src/admin/select/listing.js'
-import type { ListedMessage, QueueEvents, QueueStatistics, Selector } from '../../src/index.js'
+import type { ListedMessage, QueueEvents, QueueStatistics, Route, Selector } from '../../src/index.js'
 import { position } from '../../src/base/position.js'
 import type { PinnedFiles } from '../../src/engine/checkpoint/pinned-files.js'
 import type { ControlledQueue } from '../../src/control/session.js'
@@ -88,6 +88,13 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
   stats(): QueueStatistics {
     return { ...idleStatistics, destinations: this.known }
   }
+
+  readonly routesOf = (recipients: readonly string[]): (Route | undefined)[] =>
+    recipients.map((recipient) =>
+      recipient.includes('@') ? { transport: 'smtp', nexthop: recipient.split('@')[1]! } : undefined,
+    )
+
+  written: () => Promise<void> = () => Promise.resolve()
 
   readonly room = (): Promise<Room> => Promise.resolve(plentyOfRoom)
 

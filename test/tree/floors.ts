@@ -29,6 +29,7 @@ export const floors: Readonly<Record<string, number>> = {
   http: 10,
   sim: 9,
   console: 10,
+  mailq: 10,
 }
 
 /** The rooms of a folder, the lowest first. A file of the folder itself may stand among them;
@@ -122,6 +123,7 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/store\/postgres\/pg-store\.ts$/, /^node:crypto$/],
   [/^src\/sim\/hunt\/state-key\.ts$/, /^node:(crypto|util)$/],
   [/^src\/control\/(channel|server)\.ts$/, /^node:net$/],
+  [/^src\/mailq\/mailq-port\.ts$/, /^node:net$/],
 ]
 
 /** The folder on the floor, or the file that stands there by itself. */

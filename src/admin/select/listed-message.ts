@@ -1,10 +1,18 @@
 /** A message as a listing shows it. */
 import type { MessageId } from '../../base/message-id.js'
 import type { RequestDsn } from '../../delivery/transport.js'
+import type { Route } from '../../engine/life/options.js'
 import type { LaneKind } from '../../lane/lane.js'
 import type { Envelope } from '../../record/envelope.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { EnvelopeTerms } from '../../record/terms.js'
+
+export interface RoutedRecipient {
+  /** In the envelope: `ranges` of notes name it so. */
+  readonly index: number
+  /** Where it would go now; undefined: nobody knows the way. */
+  readonly route: Route | undefined
+}
 
 export interface ListedMessage {
   readonly id: MessageId
@@ -27,6 +35,8 @@ export interface ListedMessage {
   readonly notes: readonly OutcomeNote[]
   /** The sender's requests (RFC 3461), and those for each of `recipients`; undefined: none. */
   readonly dsn?: RequestDsn | undefined
+  /** Each of `recipients`; only where the listing was asked for it (`routes`). */
+  readonly routed?: readonly RoutedRecipient[]
   /** Absent where the submission had none. */
   readonly tags?: readonly string[]
   /** No attempt is made before this, milliseconds since 1970. Absent: at once. */

@@ -12,6 +12,7 @@ import type { Engine } from '../../engine/engine.js'
 import type { Parts } from '../../engine/life/parts.js'
 import { pinSegments, unpinSegments } from '../../engine/checkpoint/pinning.js'
 import { dueOf, factsOf, type ListedMessage } from './listed-message.js'
+import { routesNow } from './routes.js'
 import {
   AddressMatch,
   checkSelector,
@@ -50,6 +51,8 @@ export interface Walk {
 export interface ListOptions {
   /** Stops it, also while nothing matches: it throws VERB_ABORTED. */
   readonly signal?: AbortSignal
+  /** Each message has `routed`: the queue's `route` is asked for each recipient. Default: false. */
+  readonly routes?: boolean
 }
 
 const recipientsReadMax = 1000
@@ -66,9 +69,9 @@ export async function* list(
   selector: Selector,
   options: ListOptions,
 ): AsyncGenerator<ListedMessage> {
-  checkOptionNames(options, { signal: true })
+  checkOptionNames(options, { signal: true, routes: true })
   signalOption(options.signal)
-  const { signal } = options
+  const { signal, routes } = options
   // Until recovery has ended the active messages are unknown.
   await parts.life.orEnd(engine.whenRecovered())
   const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
@@ -76,7 +79,7 @@ export async function* list(
   for await (const batch of selected(parts, selector, { trust, signal, damage }))
     for (const found of batch) {
       const { id } = found.message.envelope
-      const listed = await damage.of(id, listedMessage(parts, found))
+      const listed = await damage.of(id, listedMessage(parts, found, routes))
       if (listed !== undefined) yield listed
     }
   damage.tell()
@@ -205,16 +208,19 @@ export async function matchesWaiting(
   return false
 }
 
-export const listedMessage = (parts: Parts, found: Selected): Promise<ListedMessage> =>
-  found.kind === 'active'
-    ? activeMessage(parts, found.message)
-    : waitingMessage(parts, found.lane, found.message)
+/** @param routes whether the recipients' routes are asked for */
+export const listedMessage = (parts: Parts, found: Selected, routes = false): Promise<ListedMessage> =>
+  found.kind === 'active' ? activeMessage(parts, found.message, routes) : waitingMessage(parts, found, routes)
 
-async function waitingMessage(parts: Parts, lane: Lane, message: WaitingMessage): Promise<ListedMessage> {
+async function waitingMessage(
+  parts: Parts,
+  { lane, message }: Extract<Selected, { kind: 'waiting' }>,
+  routes: boolean,
+): Promise<ListedMessage> {
   const { envelope, timeMs } = message
   return {
     ...factsOf(envelope),
-    ...(await firstRecipients(parts, message, () => true)),
+    ...(await firstRecipients(parts, message, { waitsAt: () => true, routes })),
     recipientCount: envelope.recipientCount,
     where: lane.kind,
     lane: lane.number,
@@ -223,10 +229,10 @@ async function waitingMessage(parts: Parts, lane: Lane, message: WaitingMessage)
   }
 }
 
-async function activeMessage(parts: Parts, message: ActiveMessage): Promise<ListedMessage> {
+async function activeMessage(parts: Parts, message: ActiveMessage, routes: boolean): Promise<ListedMessage> {
   return {
     ...factsOf(message.envelope),
-    ...(await firstRecipients(parts, message, (index) => isWaiting(message, index))),
+    ...(await firstRecipients(parts, message, { waitsAt: (index) => isWaiting(message, index), routes })),
     recipientCount: message.pendingCount + message.deferredCount,
     where: 'active',
     lane: message.place.lane,
@@ -248,18 +254,27 @@ async function waitingAddresses(
 const isWaiting = (message: ActiveMessage, index: number): boolean =>
   ['pending', 'deferred'].includes(message.stateOf(index))
 
-/** The first waiting recipients, with their requests. */
+interface Asked {
+  readonly waitsAt: (index: number) => boolean
+  readonly routes: boolean
+}
+
+/** The first waiting recipients, with their requests and routes. */
 async function firstRecipients(
-  { reader, life }: Parts,
+  { reader, life, options }: Parts,
   message: ActiveMessage | WaitingMessage,
-  waitsAt: (index: number) => boolean,
-): Promise<Pick<ListedMessage, 'recipients' | 'dsn'>> {
+  { waitsAt, routes }: Asked,
+): Promise<Pick<ListedMessage, 'recipients' | 'dsn' | 'routed'>> {
+  const { envelope } = message
   const { addresses, orcpts } = await life.orEnd(reader.addressees(message, 0, recipientsReadMax))
-  // As of now, and one answer for both.
-  const isOne = addresses.map((_, index) => waitsAt(index))
-  const recipients = addresses.filter((_, index) => isOne[index])
-  const { dsn } = message.envelope
-  if (dsn === undefined) return { recipients }
-  const asked = requestOfEach(dsn, orcpts).filter((_, index) => isOne[index])
-  return { recipients, dsn: { ret: dsn.ret, envid: dsn.envid || undefined, recipients: asked } }
+  // As of now, and one answer for all.
+  const indexes = Array.from(addresses.keys()).filter(waitsAt)
+  const recipients = indexes.map((index) => addresses[index]!)
+  const now = routes ? routesNow(options, envelope, recipients) : []
+  const routed = routes ? { routed: indexes.map((index, i) => ({ index, route: now[i] })) } : undefined
+  if (envelope.dsn === undefined) return { recipients, ...routed }
+  const each = requestOfEach(envelope.dsn, orcpts)
+  const asked = indexes.map((index) => each[index]!)
+  const { ret, envid } = envelope.dsn
+  return { recipients, dsn: { ret, envid: envid || undefined, recipients: asked }, ...routed }
 }

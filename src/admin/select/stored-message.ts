@@ -23,7 +23,7 @@ export async function storedMessage(
   parts: Parts,
   engine: Engine,
   id: string,
-  options: ListOptions,
+  options: Pick<ListOptions, 'signal'>,
 ): Promise<StoredMessage | undefined> {
   checkOptionNames(options, { signal: true })
   const { signal } = options

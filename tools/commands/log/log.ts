@@ -151,12 +151,15 @@ export const withHold = (port: RelayDoor, holds: (recipient: string) => boolean)
   },
 })
 
-/** Of the control socket. A reload logs its own result. */
+/** `reload` logs its own result; the others come with each listing. */
+const isUntold: ReadonlySet<string> = new Set(['reload', 'routes', 'written'])
+
+/** Of the control socket. */
 export const controlWitness = (
   log: Logger,
 ): Required<Pick<ControlOptions, 'onRequest' | 'onOutcome' | 'onRefusal'>> => ({
   onRequest: (request) => {
-    if (request.do !== 'reload') log.info({ control: request }, 'asked over the control socket')
+    if (!isUntold.has(request.do)) log.info({ control: request }, 'asked over the control socket')
   },
   onOutcome: (request, outcome) => log.info({ control: request, outcome }, 'carried out'),
   onRefusal: (request, error) => {

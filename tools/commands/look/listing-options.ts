@@ -9,7 +9,7 @@ import type { Messages } from '../../../src/inspect/messages/messages.js'
 import type { QueuedMessage, Selection } from '../../../src/inspect/messages/queued-message.js'
 import type { Arguments, Option } from '../cli/command.js'
 import { UsageError } from '../cli/command.js'
-import { parseDurationOption } from '../cli/values.js'
+import { parseCount, parseDurationOption } from '../cli/values.js'
 
 export const selectionOptions: Readonly<Record<string, Option>> = {
   lane: { value: 'LANE', help: 'incoming, active, deferred, hold, or the number of a lane' },
@@ -32,6 +32,19 @@ export function selectionOf(args: Arguments, nowMs: number): Selection {
     tag: textOf(args, 'tag'),
     acceptedUntil: older === undefined ? undefined : nowMs - parseDurationOption('older-than', older),
   }
+}
+
+/** What a call of `mailq` asks for. */
+export interface Wishes {
+  readonly selection: Selection
+  readonly limit: number
+  readonly json: boolean
+}
+
+/** @throws UsageError */
+export function wishesOf(args: Arguments, nowMs: number): Wishes {
+  const limit = args.isSet('limit') ? parseCount('limit', args.one('limit') ?? '', 1) : Infinity
+  return { selection: selectionOf(args, nowMs), limit, json: args.isSet('json') }
 }
 
 /** An empty value is an unset variable of a script.
@@ -114,7 +127,7 @@ async function readable<T>(
 }
 
 /** What the submission asked of the queue, as members of a JSON listing. */
-export function jsonTerms({ terms }: QueuedMessage['envelope']): Record<string, unknown> {
+export function jsonTerms({ terms }: Pick<QueuedMessage['envelope'], 'terms'>): Record<string, unknown> {
   const { tags, notBefore, expiresAt } = terms === undefined ? {} : listedTerms(terms)
   return {
     tags,

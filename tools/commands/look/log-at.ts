@@ -14,7 +14,7 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { jsonOf, listingRule, textOf } from './mailq.js'
+import { jsonOf, listingRule, textOf } from './mailq-text.js'
 import { addressesIn, readableAddresses, readableDsn } from './listing-options.js'
 
 export const logAt: InspectCommand = inspectCommand(

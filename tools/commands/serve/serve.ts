@@ -22,6 +22,7 @@ import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { logText } from '../text/log-text.js'
 import { maildropOf } from './maildrop.js'
 import { descriptorSink, LogLines } from '../log/log-lines.js'
+import { answerListings, mailqOptions, mailqUsersOf } from '../cli/mailq-ports.js'
 import { refuseForeignDirectory } from '../cli/queue-owner.js'
 import { queueHelp } from '../cli/queue-path.js'
 import { registerStore } from '../store/store-metrics.js'
@@ -212,6 +213,7 @@ export const serve: Command = {
       value: 'HOST:PORT',
       help: 'answer GET /metrics (for Prometheus) and /healthz there, without a password;\n127.0.0.1 when there is only a port; a name is all of its addresses; port 0 takes any free one (nowhere)',
     },
+    ...mailqOptions,
     http: {
       value: 'HOST:PORT',
       help: 'answer the HTTP API there: messages in, queue, verbs, outcomes; 127.0.0.1 when there is only a port; a name is\nall of its addresses; port 0 takes any free one; on other addresses over TLS, with --http-tokens (nowhere)',
@@ -261,7 +263,8 @@ export const serve: Command = {
   notes:
     'It prints `listening on HOST:PORT` for each port when it answers, and logs to standard error: as text on a\n' +
     'terminal, else as JSON.\n' +
-    'With --metrics it prints `metrics on http://HOST:PORT/metrics` for each of its addresses before that.\n' +
+    'With --metrics it prints `metrics on http://HOST:PORT/metrics` for each of its addresses before that, with --mailq\n' +
+    '`mailq on HOST:PORT`.\n' +
     'The file `control` in DIR is the socket by which hold, flush, top and their like reach it; only its owner may.\n' +
     'Without --relay and --direct no mail leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
@@ -280,6 +283,7 @@ interface Settings {
   readonly relay: Endpoint | undefined
   readonly direct: boolean
   readonly metrics: readonly Endpoint[]
+  readonly mailq: readonly Endpoint[]
   readonly http: readonly Endpoint[]
   readonly console: readonly Endpoint[]
 }
@@ -317,6 +321,7 @@ async function runWith(
   checkWays(args)
   const relayText = args.one('relay')
   const metricsText = args.one('metrics')
+  const mailqText = args.one('mailq')
   const settings: Settings = {
     home: await queueHomeOf(args),
     places: await withAddresses(placesOf(args)),
@@ -330,6 +335,10 @@ async function runWith(
       metricsText === undefined
         ? []
         : await atAddresses('metrics', parseEndpoint('metrics', metricsText, '127.0.0.1')),
+    mailq:
+      mailqText === undefined
+        ? []
+        : await atAddresses('mailq', parseEndpoint('mailq', mailqText, '127.0.0.1')),
     http: await httpPlacesOf(args),
     console: await httpPlacesOf(args, 'console'),
   }
@@ -361,6 +370,7 @@ async function runWith(
   const lockWaitMs = lockWaitMsOf(args)
   const stopTimeoutMs = stopTimeoutMsOf(args)
   const webhook = await webhookOf(args)
+  const listsFor = mailqUsersOf(args)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
   const format = parseWord('log-format', args.one('log-format') ?? 'auto', formats)
@@ -372,6 +382,7 @@ async function runWith(
   await tryPorts([
     ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
     ...settings.metrics.map((endpoint) => ({ option: 'metrics', endpoint })),
+    ...settings.mailq.map((endpoint) => ({ option: 'mailq', endpoint })),
     ...settings.http.map((endpoint) => ({ option: 'http', endpoint })),
     ...settings.console.map((endpoint) => ({ option: 'console', endpoint })),
     ...(sourcesOf(args).sourceAddresses ?? []).map((host) => ({
@@ -472,8 +483,11 @@ async function runWith(
   stopping.beforeThat(() => pickup?.stop())
   if (webhook !== undefined) postToWebhook(queue, webhook, log)
   let metrics: readonly Listener[] = []
+  let closeListings: (() => void) | undefined
   const answer = async (): Promise<SmtpListener> => {
     if (registry !== undefined) metrics = await answerForMetrics(queue, registry, settings.metrics, log)
+    const listed = listsFor === 'all' ? directory : undefined
+    closeListings = await answerListings(queue, listed, settings.mailq, log)
     await http?.answer(settings.http, 'http')
     await http?.answer(settings.console, 'console', pages)
     const options = { ...server, ...said.tables.clients }
@@ -483,6 +497,7 @@ async function runWith(
   }
   const listener = await answer().catch((error: unknown) => {
     for (const listening of metrics) listening.close()
+    closeListings?.()
     void http?.close()
     queue.crash()
     throw error
@@ -490,6 +505,7 @@ async function runWith(
   stopping.beforeThat(() => {
     listener.closePorts()
     for (const listening of metrics) listening.close()
+    closeListings?.()
     return http?.close()
   })
   stopping.beforeThat(await tellPlaces(settings.home, settings.places, listener.ports, log))
