@@ -129,6 +129,33 @@ describe.skipIf(missing !== undefined)(
       await expect.poll(left, { timeout: 20_000 }).toBe('0')
     })
 
+    test('while every commit waits for a standby, the owner still says what it has', async () => {
+      const { url, queue } = await owned('mx8')
+      const [server] = servers!.servers
+      const waitFor = async (names: string): Promise<void> => {
+        await servers!.ask(server!, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+        await servers!.reload(server!)
+      }
+      await waitFor('nobody')
+      try {
+        await expect
+          .poll(() => servers!.ask(server!, 'SHOW synchronous_standby_names'), { timeout: 10_000 })
+          .toBe('nobody')
+        let isAccepted = false
+        const submitted = queue
+          .submit({ sender: 'a@b.example', recipients: ['c@d.example'], data: 'y' })
+          .then(() => (isAccepted = true))
+        const client = await ControlClient.connect(url)
+        for await (const { name } of client!.destinations()) expect(name).toBe('list')
+        client!.close()
+        expect(isAccepted).toBe(false)
+        await waitFor('')
+        await submitted
+      } finally {
+        await waitFor('')
+      }
+    })
+
     test('a store of an earlier version gets the tables for calls by another init', async () => {
       const { url } = await owned('mx7')
       await servers!.ask(servers!.servers[0]!, 'DROP TABLE waybill.call, waybill.call_piece')
