@@ -107,8 +107,6 @@ export const clues: Readonly<Record<string, Place>> = {
   'keys-of-suffix-forgotten': { hunt: 'keyed', seed: 1, op: 111 },
   'key-directory-not-synced': { hunt: 'keyed', seed: 1, op: 132 },
   'recorded-keys-forgotten': { hunt: 'keyed', seed: 1, op: 133 },
-  'outcomes-hold-no-suffix': { hunt: 'consumed', seed: 1 },
-  'copied-outcomes-forgotten': { hunt: 'consumed', seed: 1 },
   'done-when-given': { hunt: 'consumed', seed: 1 },
   'given-up-not-told': { hunt: 'consumed', seed: 1 },
   'begun-before-not-told': { hunt: 'consumed', seed: 1 },

@@ -3,20 +3,6 @@ import { one, type Mutation } from './mutation.js'
 
 export const outcomeMutations: readonly Mutation[] = [
   one(
-    'outcomes-hold-no-suffix',
-    'the suffix begins no later than the first record whose outcomes are not copied',
-    'engine/checkpoint/capture.js',
-    'captured.from, told.from)',
-    'captured.from)',
-  ),
-  one(
-    'copied-outcomes-forgotten',
-    'a checkpoint says how many outcomes of a record are copied',
-    'engine/outcomes/outcomes.js',
-    'outcomes.slice(this.#skip)',
-    'outcomes',
-  ),
-  one(
     'done-when-given',
     'a consumer is done with an outcome when it asks for the next one',
     'engine/outcomes/consume.js',

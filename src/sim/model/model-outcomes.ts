@@ -40,6 +40,8 @@ export class ModelOutcomes {
   #seen = new Set<string>()
   #doneNumber = 0
   #mayMiss = false
+  /** In this life. */
+  #isConsumed = false
   /** undefined: nothing was given in this life. */
   #lastNumber: number | undefined
 
@@ -55,6 +57,7 @@ export class ModelOutcomes {
     copy.#doneNumber = this.#doneNumber
     copy.#lastNumber = this.#lastNumber
     copy.#mayMiss = this.#mayMiss
+    copy.#isConsumed = this.#isConsumed
     return copy
   }
 
@@ -69,10 +72,12 @@ export class ModelOutcomes {
     for (const { keys } of this.#pending) for (const key of keys) this.#uncertain.add(key)
     this.#pending = []
     this.#lastNumber = undefined
+    this.#isConsumed = false
   }
 
   /** The queue is open. @param isNamed it has the consumer */
   opened(isNamed: boolean, violate: Violate): void {
+    this.#isConsumed = true
     if (this.#isKnown && !isNamed) violate('O12', 'the consumer of outcomes is forgotten')
   }
 
@@ -133,7 +138,7 @@ export class ModelOutcomes {
 
   /** It had all the time that it needs. */
   judgeEnd(violate: Violate): void {
-    if (this.#mayMiss) return
+    if (this.#mayMiss || !this.#isConsumed) return
     for (const key of this.#owed)
       if (!this.#seen.has(key)) violate('O12', `'${key}' is durable, and no consumer got it`)
   }
