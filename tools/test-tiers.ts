@@ -38,6 +38,8 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
   ],
   /** Chromium, and relays before it. */
   browser: ['test/console/{page,relay}.test.ts'],
+  /** Two weeks in a minute of a processor. */
+  'simulated time': ['test/sim/fortnight.test.ts'],
   /** Agents as child processes. */
   agents: ['test/relay/agents/{pipe-transport,clause-agents}.test.ts'],
   /** Handshakes by the dozen. */
