@@ -86,10 +86,11 @@ export class Cluster {
     }
     node.child = fork(program, [JSON.stringify(request)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     const { child } = node
-    // Its supervisor.
+    // Its supervisor, for as long as this queue is tried.
+    const queue = this.#queue
+    const isWanted = (): boolean => !this.#isEnding && this.#queue === queue && node.child === child
     child.on('exit', () => {
-      if (!this.#isEnding && node.child === child)
-        setTimeout(() => this.#isEnding || this.#spawned(node), 100)
+      if (isWanted()) setTimeout(() => isWanted() && this.#spawned(node), 100)
     })
     return node
   }
