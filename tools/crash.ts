@@ -6,15 +6,18 @@ import { fileURLToPath } from 'node:url'
 import { countText } from '../src/base/count-text.js'
 import { diskModes, type DiskModeName } from '../src/sim/disk/disk-mode.js'
 import type { Finding } from '../src/sim/hunt/exhaustive.js'
-import { Tally } from '../src/sim/hunt/tally.js'
 import { describeViolation } from '../src/sim/model/violation.js'
 import { endWithReader } from './commands/text/output.js'
-import { modes, type HuntedRun } from './crash/modes.js'
+import { modeNames, modes, type HuntedRun } from './crash/modes.js'
 import { narrowed } from './crash/narrowing.js'
 import { sabotage } from './crash/sabotage.js'
+import { series, type SeriesSum } from './crash/series.js'
 
-const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on
+const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on, on all cores
+npm run crash -- --minutes N [--from S]              the same for N minutes; Ctrl-C ends it sooner, with the sum so far
+npm run crash -- --cores N …                         at most N threads
 npm run crash -- --seed S [--op N] [--only 0,2]      one run again; only the crash before operation N; only these messages
+npm run crash -- --exhaustive …                      a crash before each operation of a small workload, another one each seed
 npm run crash -- --rot …                             the same, with a bit turned over in what each crash left
 npm run crash -- --torture [--seeds N] [--from S]    the same of chains of lives in which calls fail, too; says how much of what was met
 npm run crash -- --torture --seed S [--only 0,2]     one chain again; only these pieces
@@ -27,12 +30,15 @@ npm run crash -- --sabotage --anew                   the same by whole hunts; pr
 
 const { values } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '200' },
+    seeds: { type: 'string' },
+    minutes: { type: 'string' },
+    cores: { type: 'string', default: `${availableParallelism()}` },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
     op: { type: 'string' },
     only: { type: 'string' },
     name: { type: 'string' },
+    exhaustive: { type: 'boolean', default: false },
     torture: { type: 'boolean', default: false },
     rot: { type: 'boolean', default: false },
     nodes: { type: 'boolean', default: false },
@@ -50,10 +56,13 @@ const dist = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 /** This is the copy. */
 const isNarrow = dist.endsWith('/narrow')
 const disk = diskOf(values.disk)
-const modeName = (['torture', 'rot', 'nodes', 'failover'] as const).find((name) => values[name])
-const mode = modes[modeName ?? 'random']
+const modeName = modeNames.find((name) => name !== 'random' && values[name]) ?? 'random'
+const mode = modes[modeName]
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+/** The exit code of a process that Ctrl-C has ended. */
+const interruptedCode = 130
 
 /** Failing seeds that are shrunk and printed. */
 const shownMax = 5
@@ -63,7 +72,7 @@ if (values.help) say(usage)
 else if (values.narrow) process.exitCode = await runNarrow()
 else if (values.sabotage) process.exitCode = await runSabotage()
 else if (values.seed !== undefined) process.exitCode = await replay(Number(values.seed))
-else process.exitCode = await series(Number(values.from), Number(values.seeds))
+else process.exitCode = await hunted()
 
 function diskOf(kind: string | undefined): Pick<HuntedRun, 'disk'> {
   if (kind === undefined) return {}
@@ -72,44 +81,68 @@ function diskOf(kind: string | undefined): Pick<HuntedRun, 'disk'> {
   return { disk: name }
 }
 
-async function series(from: number, count: number): Promise<number> {
-  const sum = { seeds: 0, crashes: 0, operations: 0, recovered: 0, duplicates: 0, violations: 0 }
+/** Option `name`, a number of at least `min`. */
+function numberOf(name: 'seeds' | 'from' | 'minutes' | 'cores', min: number): number | undefined {
+  const text = values[name]
+  if (text === undefined) return undefined
+  const number = Number(text)
+  if (text.trim() === '' || !(number >= min)) throw new Error(`--${name} is a number of at least ${min}`)
+  return number
+}
+
+async function hunted(): Promise<number> {
+  const minutes = numberOf('minutes', 0)
+  const seedCount = numberOf('seeds', 1) ?? (minutes === undefined ? 200 : Infinity)
+  const ends = new AbortController()
+  let isInterrupted = false
+  // A second Ctrl-C ends the process at once.
+  process.once('SIGINT', () => {
+    isInterrupted = true
+    ends.abort()
+  })
   const startedAt = performance.now()
-  const failing: Finding[] = []
-  let met: Tally | undefined
-  for (let seed = from; seed < from + count; seed++) {
-    const result = await mode.run({ seed, ...disk })
-    if (result.met !== undefined) (met ??= new Tally()).addAll(result.met)
-    sum.seeds++
-    sum.crashes += result.crashCount
-    sum.operations += result.operationCount
-    sum.recovered += result.recoveredCount
-    sum.duplicates += result.duplicateCount
-    sum.violations += result.findings.length
-    const [finding] = result.findings
-    if (finding !== undefined) failing.push(finding)
-    progress(sum.seeds, count, sum.crashes, failing.length)
-  }
-  progressEnd()
-  const seconds = (performance.now() - startedAt) / 1000
-  // Before any output, whose reader may end early.
-  process.exitCode = failing.length === 0 ? 0 : 1
-  for (const finding of failing.slice(0, shownMax)) await show(finding)
-  const summary = {
-    ...sum,
-    seconds: Math.round(seconds * 10) / 10,
-    crashesPerSecond: Math.round(sum.crashes / seconds),
-  }
-  if (values.json) say(JSON.stringify({ ...summary, ...(met === undefined ? {} : { met: met.counts }) }))
-  else {
-    for (const [name, count] of Object.entries(met?.counts ?? {})) say(`  ${name}: ${count}`)
-    say(
-      Object.entries(summary)
-        .map(([name, value]) => `${name} ${value}`)
-        .join(', '),
+  const timer = minutes === undefined ? undefined : setTimeout(() => ends.abort(), minutes * 60_000)
+  const fraction = ({ seeds }: SeriesSum): number =>
+    Math.max(
+      seeds / seedCount,
+      minutes === undefined ? 0 : (performance.now() - startedAt) / 60_000 / minutes,
     )
+  const sum = await series({
+    mode: modeName,
+    from: numberOf('from', 0)!,
+    seedCount,
+    cores: numberOf('cores', 1)!,
+    signal: ends.signal,
+    ...disk,
+    onSeed: (now) => progress(fraction(now), now),
+  })
+  clearTimeout(timer)
+  progressEnd()
+  // Before any output, whose reader may end early.
+  process.exitCode = sum.violations > 0 ? 1 : isInterrupted ? interruptedCode : 0
+  for (const finding of sum.failing.slice(0, shownMax)) await show(finding)
+  tell(sum, (performance.now() - startedAt) / 1000)
+  return process.exitCode
+}
+
+function tell(sum: SeriesSum, seconds: number): void {
+  const { failing: _, met, cpuSeconds, ...counts } = sum
+  const summary = { ...counts, seconds: Math.round(seconds * 10) / 10 }
+  const cyclesPerCoreSecond = Math.round(sum.cycles / Math.max(cpuSeconds, 0.001))
+  const isMet = Object.keys(met.counts).length > 0
+  if (values.json) {
+    say(
+      JSON.stringify({ ...summary, cpuSeconds, cyclesPerCoreSecond, ...(isMet ? { met: met.counts } : {}) }),
+    )
+    return
   }
-  return sum.violations === 0 ? 0 : 1
+  for (const [name, count] of Object.entries(met.counts)) say(`  ${name}: ${count}`)
+  say(
+    Object.entries(summary)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(', '),
+  )
+  say(`${countText(sum.cycles, 'cycle')}, ${countText(cyclesPerCoreSecond, 'cycle')}/s of one core`)
 }
 
 async function show(finding: Finding): Promise<void> {
@@ -167,12 +200,12 @@ async function runSabotage(): Promise<number> {
   return missed.length === 0 ? 0 : 1
 }
 
-function progress(done: number, count: number, crashes: number, failing: number): void {
+function progress(fraction: number, { seeds, crashes, failing }: SeriesSum): void {
   if (!process.stderr.isTTY || values.json) return
   const width = 30
-  const filled = Math.round((done / count) * width)
+  const filled = Math.round(Math.min(1, fraction) * width)
   process.stderr.write(
-    `\r[${'='.repeat(filled)}${' '.repeat(width - filled)}] ${done}/${count} seeds, ${countText(crashes, 'crash', 'crashes')}, ${failing} failing`,
+    `\r[${'='.repeat(filled)}${' '.repeat(width - filled)}] ${countText(seeds, 'seed')}, ${countText(crashes, 'crash', 'crashes')}, ${failing.length} failing`,
   )
 }
 

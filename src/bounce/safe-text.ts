@@ -29,6 +29,7 @@ export const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text)
  * begin with `indent`.
  * @param text one line */
 export function fold(text: string, indent: string): string {
+  if (!text.startsWith(' ') && Buffer.byteLength(text) <= lineBytes) return text
   const lines: string[] = []
   let line = ''
   for (const word of text.split(' ').flatMap(pieces)) {

@@ -65,8 +65,34 @@ const feedbackNames = [
 const transportFlags = ['destinationCanary', 'destinationSlowStart'] as const
 const schedulerFlags = ['destinationConcurrencyFeedbackDebug', 'feedbackRounding'] as const
 
-const defaultName = (name: string): string =>
-  name === 'initialDestinationConcurrency' ? name : `default${name.charAt(0).toUpperCase()}${name.slice(1)}`
+const transportBoundList = Object.entries(transportBounds)
+const schedulerBoundList = Object.entries(schedulerBounds)
+const transportNames: ReadonlySet<string> = new Set([
+  ...Object.keys(transportBounds),
+  ...feedbackNames,
+  ...transportFlags,
+])
+
+const defaultNames: ReadonlyMap<string, string> = new Map(
+  Array.from(transportNames, (name) => [
+    name,
+    name === 'initialDestinationConcurrency'
+      ? name
+      : `default${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+  ]),
+)
+const defaultName = (name: string): string => defaultNames.get(name) ?? name
+
+const schedulerNames: ReadonlySet<string> = new Set([
+  ...Object.keys(schedulerBounds),
+  ...schedulerFlags,
+  ...defaultNames.values(),
+  'retryTransport',
+  'transports',
+])
+
+/** The process limit of a transport for which none is said. */
+export const processLimitUsual: number = transportBounds.processLimit.default
 
 const invalid = (option: string, value: unknown, bound: string): WaybillError =>
   new WaybillError(
@@ -79,8 +105,16 @@ const invalid = (option: string, value: unknown, bound: string): WaybillError =>
 
 type Values = Readonly<Record<string, unknown>>
 
-function numberOf(values: Values, name: string, option: string, bound: Bound, fallback: number): number {
-  const value = values[name] ?? fallback
+/** Where a parameter is looked up, and what it is called in an error: the same one is `defaultX` or
+ * `transports.smtp.x`. */
+interface Source {
+  readonly values: Values
+  readonly key: (name: string) => string
+  readonly named: (name: string) => string
+}
+
+function numberOf({ values, key, named }: Source, name: string, bound: Bound, fallback: number): number {
+  const value = values[key(name)] ?? fallback
   const inside =
     typeof value === 'number' &&
     value >= bound.min &&
@@ -88,22 +122,22 @@ function numberOf(values: Values, name: string, option: string, bound: Bound, fa
     (!bound.integer || Number.isInteger(value))
   if (inside) return value
   throw invalid(
-    option,
+    named(name),
     value,
     `${bound.integer ? 'an integer' : 'seconds'} from ${bound.min} to ${bound.max}`,
   )
 }
 
-function flagOf(values: Values, name: string, option: string, fallback: boolean): boolean {
-  const value = values[name] ?? fallback
+function flagOf({ values, key, named }: Source, name: string, fallback: boolean): boolean {
+  const value = values[key(name)] ?? fallback
   if (typeof value === 'boolean') return value
-  throw invalid(option, value, 'true or false')
+  throw invalid(named(name), value, 'true or false')
 }
 
-function feedbackOf(values: Values, name: string, option: string, fallback: string): string {
-  const value = values[name] ?? fallback
+function feedbackOf({ values, key, named }: Source, name: string, fallback: string): string {
+  const value = values[key(name)] ?? fallback
   if (typeof value === 'string' && parseFeedback(value) !== undefined) return value
-  throw invalid(option, value, 'x, x/y, x/concurrency or x/sqrt_concurrency with a value from 0 to 1')
+  throw invalid(named(name), value, 'x, x/y, x/concurrency or x/sqrt_concurrency with a value from 0 to 1')
 }
 
 /** Parameters by name. A Map, a list or a number is refused.
@@ -123,33 +157,14 @@ function refuseUnknown(values: Values, known: ReadonlySet<string>, prefix: strin
       })
 }
 
-const transportNames: readonly string[] = [
-  ...Object.keys(transportBounds),
-  ...feedbackNames,
-  ...transportFlags,
-]
-
-/** @param named gives the option's name in an error: the same parameter is `defaultX` or
- * `transports.smtp.x`. */
-function transportOf(
-  values: Values,
-  key: (name: string) => string,
-  named: (name: string) => string,
-  base: Values,
-): TransportSettings {
+function transportOf(source: Source, base: Values): TransportSettings {
   const result: Record<string, unknown> = {}
-  for (const [name, bound] of Object.entries(transportBounds))
-    result[name] = numberOf(
-      values,
-      key(name),
-      named(name),
-      bound,
-      (base[name] as number | undefined) ?? bound.default,
-    )
+  for (const [name, bound] of transportBoundList)
+    result[name] = numberOf(source, name, bound, (base[name] as number | undefined) ?? bound.default)
   for (const name of feedbackNames)
-    result[name] = feedbackOf(values, key(name), named(name), (base[name] as string | undefined) ?? '1')
+    result[name] = feedbackOf(source, name, (base[name] as string | undefined) ?? '1')
   for (const name of transportFlags)
-    result[name] = flagOf(values, key(name), named(name), (base[name] as boolean | undefined) ?? false)
+    result[name] = flagOf(source, name, (base[name] as boolean | undefined) ?? false)
   const parameters = result as unknown as TransportParameters
   const limit = parameters.destinationRateDelay > 0 ? 1 : parameters.destinationConcurrencyLimit
   const windowLimit = limit === 0 ? Infinity : limit
@@ -167,40 +182,29 @@ function transportOf(
   }
 }
 
+const asItIs = (name: string): string => name
+
 /** Defaults filled in, everything checked.
  * @throws WaybillError OPTION_INVALID naming the parameter, its value and its bound */
 export function checkedParameters(options: SchedulerOptions): CheckedParameters {
   const values = membersOf(options, '')
-  refuseUnknown(
-    values,
-    new Set([
-      ...Object.keys(schedulerBounds),
-      ...schedulerFlags,
-      ...transportNames.map(defaultName),
-      'retryTransport',
-      'transports',
-    ]),
-    '',
-  )
+  refuseUnknown(values, schedulerNames, '')
+  const source = { values, key: asItIs, named: asItIs }
   const own: Record<string, unknown> = {}
-  for (const [name, bound] of Object.entries(schedulerBounds))
-    own[name] = numberOf(values, name, name, bound, bound.default)
-  for (const name of schedulerFlags) own[name] = flagOf(values, name, name, false)
+  for (const [name, bound] of schedulerBoundList) own[name] = numberOf(source, name, bound, bound.default)
+  for (const name of schedulerFlags) own[name] = flagOf(source, name, false)
   const retryTransport: unknown = values['retryTransport'] ?? ''
   if (typeof retryTransport !== 'string')
     throw invalid('retryTransport', retryTransport, 'the name of a transport')
 
-  const defaults = transportOf(values, defaultName, defaultName, {})
+  const defaults = transportOf({ values, key: defaultName, named: defaultName }, {})
   const transports = new Map<string, TransportSettings>()
   for (const [name, given] of Object.entries(membersOf(options.transports ?? {}, 'transports'))) {
     const prefix = `transports.${name}.`
     const overrides = membersOf(given, `transports.${name}`)
-    refuseUnknown(overrides, new Set(transportNames), prefix)
-    const same = (parameter: string): string => parameter
-    transports.set(
-      name,
-      transportOf(overrides, same, (p) => prefix + p, defaults as unknown as Values),
-    )
+    refuseUnknown(overrides, transportNames, prefix)
+    const ofOne = { values: overrides, key: asItIs, named: (parameter: string) => prefix + parameter }
+    transports.set(name, transportOf(ofOne, defaults as unknown as Values))
   }
   return { ...(own as unknown as SchedulerParameters), retryTransport, defaults, transports }
 }

@@ -1,7 +1,8 @@
-/** The modes of a crash hunt: random runs, random runs with rot, tortures.
+/** The modes of a crash hunt: random runs, runs with rot, tortures, a crash before each operation.
  * Invariant: all differences between them stand in this table. */
 import type { DiskModeName } from '../../src/sim/disk/disk-mode.js'
 import type { Finding, HuntResult } from '../../src/sim/hunt/exhaustive.js'
+import { crashHuntNames, hunt, type HuntName } from '../../src/sim/hunt/hunt.js'
 import { nodesRun } from '../../src/sim/hunt/nodes-run.js'
 import { randomRun } from '../../src/sim/hunt/random-run.js'
 import { rotRun } from '../../src/sim/hunt/rot-run.js'
@@ -28,15 +29,27 @@ export interface Mode {
   readonly replay: (finding: Finding) => string
 }
 
-/** What befalls the nodes is drawn from the seed, and cannot be left out piece by piece. */
+/** What befalls nodes is drawn from the seed, and a small workload is one piece. */
 const asItIs: Mode['shrink'] = (finding) => Promise.resolve({ finding, only: undefined })
 
-export const modes: Readonly<Record<'random' | 'rot' | 'torture' | 'nodes' | 'failover', Mode>> = {
+export const modeNames = ['random', 'exhaustive', 'rot', 'torture', 'nodes', 'failover'] as const
+export type ModeName = (typeof modeNames)[number]
+
+/** Seed after seed another workload. */
+const workloadOf = (seed: number): HuntName => crashHuntNames[seed % crashHuntNames.length]!
+
+export const modes: Readonly<Record<ModeName, Mode>> = {
   random: {
     run: randomRun,
     shrink,
     unit: 'op',
     replay: ({ seed, op }) => `--seed ${seed} --op ${op}`,
+  },
+  exhaustive: {
+    run: ({ seed, op }) => hunt(workloadOf(seed), seed, op),
+    shrink: asItIs,
+    unit: 'op',
+    replay: ({ seed, op }) => `--exhaustive --seed ${seed} --op ${op}`,
   },
   rot: {
     run: rotRun,

@@ -1,7 +1,7 @@
 /** The scheduler's options in a queue: what the user says, above what a queue adds to Postfix's
  * rules by default. */
 import type { RetryPolicy } from '../../policy/retry-policy.js'
-import { checkedParameters } from '../../scheduler/parameter-bounds.js'
+import { processLimitUsual } from '../../scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'
 import type { ChangedOptions } from '../life/change.js'
 
@@ -27,11 +27,12 @@ export function withProcessLimits(
   transports: readonly string[],
 ): SchedulerOptions {
   if (scheduler.defaultProcessLimit !== undefined) return scheduler
-  const { processLimit: usual } = checkedParameters({}).defaults
   const raised = transports.flatMap((name) => {
     const processLimit = policy.processLimitFor?.(name) ?? 0
     const own = scheduler.transports?.[name]
-    return processLimit <= usual || own?.processLimit !== undefined ? [] : [[name, { ...own, processLimit }]]
+    return processLimit <= processLimitUsual || own?.processLimit !== undefined
+      ? []
+      : [[name, { ...own, processLimit }]]
   })
   if (raised.length === 0) return scheduler
   return { ...scheduler, transports: { ...scheduler.transports, ...Object.fromEntries(raised) } }

@@ -31,10 +31,21 @@ export interface CrashOptions {
   readonly statesMax?: number
 }
 
-export interface CrashState {
-  readonly image: DiskImage
+/** One state; what it costs to make its image is paid when it is first asked for. */
+export class CrashState {
   /** The changes that survived, for a replay message. */
   readonly describe: () => string
+  readonly #make: () => DiskImage
+  #image: DiskImage | undefined
+
+  constructor(make: () => DiskImage, describe: () => string) {
+    this.#make = make
+    this.describe = describe
+  }
+
+  get image(): DiskImage {
+    return (this.#image ??= this.#make())
+  }
 }
 
 /** @param underWay calls that were issued and have not answered, in the order in which
@@ -76,10 +87,10 @@ function* statesOf(image: DiskImage, options: CrashOptions): Generator<CrashStat
   )
   for (const survivors of sets) {
     const ruined = garbageOf(units, survivors, garbage === 'sector' ? sectorBytes : undefined, prng)
-    yield {
-      image: imageAfter(image, units, survivors, ruined),
-      describe: () => describeSurvivors(image, units, survivors),
-    }
+    yield new CrashState(
+      () => imageAfter(image, units, survivors, ruined),
+      () => describeSurvivors(image, units, survivors),
+    )
   }
 }
 

@@ -4,7 +4,7 @@
  * an atomic disk a power loss leaves the same states: each call has happened or not. */
 import { seededPrng } from '../../base/prng.js'
 import { copyImage } from './copy.js'
-import type { CrashState } from './crash-states.js'
+import { CrashState } from './crash-states.js'
 import { Refusal, type DiskImage } from './disk-image.js'
 import { makeDurable } from './disk-mode.js'
 import { describeOperation, perform, type ChangingOperation } from './operation.js'
@@ -47,26 +47,29 @@ function* statesOf(
     seededPrng(seed),
   )
   for (const { kept, garbage: torn } of sets) {
-    const { image, fileOf } = copyImage(moment)
-    const done: string[] = []
-    for (const [index, operation] of operations.entries()) {
-      if (!kept[index] && index !== torn) continue
-      const part = index === torn ? halfOf(operation) : operation
-      done.push(describeOperation(part))
-      try {
-        const own = 'file' in part ? { ...part, file: fileOf(part.file) } : part
-        perform(image, own)
-        if (isAtomic) makeDurable(image, own)
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error
-      }
-    }
-    yield {
-      image,
-      describe: () =>
-        `process killed; of ${operations.length} calls under way happened: ${done.join(', ') || 'none'}`,
-    }
+    const done = operations.flatMap((operation, index) => {
+      if (index === torn) return [halfOf(operation)]
+      return kept[index] ? [operation] : []
+    })
+    yield new CrashState(
+      () => imageAfter(moment, done, isAtomic),
+      () =>
+        `process killed; of ${operations.length} calls under way happened: ${done.map(describeOperation).join(', ') || 'none'}`,
+    )
   }
+}
+
+function imageAfter(moment: DiskImage, done: readonly ChangingOperation[], isAtomic: boolean): DiskImage {
+  const { image, fileOf } = copyImage(moment)
+  for (const operation of done)
+    try {
+      const own = 'file' in operation ? { ...operation, file: fileOf(operation.file) } : operation
+      perform(image, own)
+      if (isAtomic) makeDurable(image, own)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+    }
+  return image
 }
 
 /** The kernel copies page by page, and stops between two when the process is killed. */

@@ -50,13 +50,14 @@ export interface HuntResult {
   operationCount: number
   /** States that crashes left. */
   crashCount: number
+  /** States of them that were tried already: disk, promises and time were the same. Default: none. */
+  sameCount?: number
   duplicateCount: number
   recoveredCount: number
   readonly findings: Finding[]
 }
 
 export interface ExhaustResult extends HuntResult {
-  /** States that were tried already: disk, promises and time were the same. */
   sameCount: number
 }
 
@@ -124,7 +125,7 @@ async function crashAt(
     if (!isNew(result, tried.first, moment, state)) continue
     const isSecond = secondEvery > 0 && tried.first.count % secondEvery === 0
     const second: CrashPoint[] = []
-    const where = `before ${point.operation}; ${state.describe()}`
+    const where = (): string => `before ${point.operation}; ${state.describe()}`
     const life = await aftermath({
       seed: seed + point.n,
       order,
@@ -163,7 +164,7 @@ async function crashAgainAt(
   options: ExhaustOptions,
   point: CrashPoint,
   next: CrashPoint,
-  where: string,
+  where: () => string,
   result: ExhaustResult,
   tried: TriedStates,
 ): Promise<void> {
@@ -180,7 +181,7 @@ async function crashAgainAt(
       image: state.image,
       wallMs: next.wallMs + 1,
     })
-    const both = `${where}; again before ${next.operation}; ${state.describe()}`
+    const both = (): string => `${where()}; again before ${next.operation}; ${state.describe()}`
     note(result, last.model, seed, point.n, next.n, both)
   }
 }
@@ -191,8 +192,9 @@ function note(
   seed: number,
   op: number,
   secondOp: number | undefined,
-  where: string,
+  where: () => string,
 ): void {
   result.duplicateCount += model.duplicateCount
-  for (const violation of model.violations) result.findings.push({ ...violation, seed, op, secondOp, where })
+  for (const violation of model.violations)
+    result.findings.push({ ...violation, seed, op, secondOp, where: where() })
 }

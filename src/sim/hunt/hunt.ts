@@ -131,6 +131,9 @@ interface CrashHunt {
   readonly options?: Partial<ExhaustOptions>
 }
 
+/** Their names: workloads with a crash before each operation. */
+export const crashHuntNames: readonly HuntName[] = Object.keys(crashHunts) as (keyof typeof crashHunts)[]
+
 const crashHuntOf = (name: keyof typeof crashHunts): CrashHunt => crashHunts[name]
 const isCrashHunt = (name: HuntName): name is keyof typeof crashHunts => Object.hasOwn(crashHunts, name)
 

@@ -169,12 +169,18 @@ async function crashAt(
   const { order, workload } = plan
   const prng = at(seed, point.n)
   for (const state of sample(point.states, statesPerCrash, prng)) {
-    const where = `before ${point.operation}; ${state.describe()}`
+    const where = (): string => `before ${point.operation}; ${state.describe()}`
     if (below(prng, 8) === 0) {
       const found = await rotten({ seed, order, workload, point, image: state.image, prng })
       result.crashCount++
       result.findings.push(
-        ...found.map((v) => ({ ...v, seed, op: point.n, secondOp: undefined, where: `${where}; then rot` })),
+        ...found.map((v) => ({
+          ...v,
+          seed,
+          op: point.n,
+          secondOp: undefined,
+          where: `${where()}; then rot`,
+        })),
       )
       continue
     }
@@ -189,7 +195,7 @@ async function livesFrom(
   first: CrashPoint,
   firstState: CrashState,
   prng: Prng,
-  firstWhere: string,
+  firstWhere: () => string,
   result: HuntResult,
 ): Promise<void> {
   const { order, disturbance } = plan
@@ -230,7 +236,7 @@ async function livesFrom(
     const model = known?.model ?? life.model
     const secondOp = n === 1 ? undefined : point.n
     for (const violation of model.violations)
-      result.findings.push({ ...violation, seed, op: first.n, secondOp, where })
+      result.findings.push({ ...violation, seed, op: first.n, secondOp, where: where() })
     if (known === undefined || model.violations.length > 0) {
       result.duplicateCount += model.duplicateCount
       return
@@ -239,7 +245,8 @@ async function livesFrom(
     if (chosen === undefined) return
     point = known
     state = chosen
-    where = `${where}; life ${n + 1} before ${known.operation}; ${chosen.describe()}`
+    const before = where
+    where = () => `${before()}; life ${n + 1} before ${known.operation}; ${chosen.describe()}`
   }
 }
 

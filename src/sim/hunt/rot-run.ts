@@ -38,9 +38,11 @@ export async function rotRun(options: RandomOptions): Promise<HuntResult> {
         ...(await rottenLater({ ...common, image: ofLives, prng: ofLater })),
         ...(await rottenInLimit({ ...common, image: ofLimit, prng: at(seed ^ 0x1400_0000, point.n) })),
       ]
-      const where = `before ${point.operation}; ${state.describe()}; then rot`
+      const where = (): string => `before ${point.operation}; ${state.describe()}; then rot`
       result.crashCount += 4
-      result.findings.push(...found.map((v) => ({ ...v, seed, op: point.n, secondOp: undefined, where })))
+      result.findings.push(
+        ...found.map((v) => ({ ...v, seed, op: point.n, secondOp: undefined, where: where() })),
+      )
     }
   }
   return result

@@ -252,7 +252,7 @@ export class QueueLife {
 
   /** The model learns which facts are durable before it is used. */
   noteDurable(): void {
-    if (this.queue !== undefined && this.ended === undefined)
+    if (this.model.hasPending && this.queue !== undefined && this.ended === undefined)
       this.model.durable(this.queue.stats().journal.writtenBytes)
   }
 

@@ -35,6 +35,10 @@ export class PendingFacts implements Iterable<Fact> {
     return copy
   }
 
+  get isEmpty(): boolean {
+    return this.#facts.length === 0
+  }
+
   push(fact: Fact): void {
     this.#facts.push(fact)
   }

@@ -262,6 +262,11 @@ export class QueueModel {
     this.#pending.push(factOf('reported', appendedBytes, report))
   }
 
+  /** A fact of this life waits to become durable. */
+  get hasPending(): boolean {
+    return !this.#pending.isEmpty
+  }
+
   /** So many bytes of this life are durable, as the engine says. */
   durable(writtenBytes: number): void {
     this.#outcomes.durable(writtenBytes)
